@@ -1,0 +1,2 @@
+//! Analyses: `&Function` in, a table of facts out.
+#![forbid(unsafe_code)]

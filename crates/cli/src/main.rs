@@ -1,0 +1,4 @@
+//! The `heddle` command.
+#![forbid(unsafe_code)]
+
+fn main() {}

@@ -1,0 +1,2 @@
+//! Heddle as a library: the pipeline, its options and its diagnostics.
+#![forbid(unsafe_code)]

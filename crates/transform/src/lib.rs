@@ -1,0 +1,2 @@
+//! Passes: `&mut Function` in, the next stage out.
+#![forbid(unsafe_code)]
