@@ -1,9 +1,42 @@
-//! The lock-step IR.
+//! The lock-step IR: SSA over basic blocks, executed by `W` lanes in lock-step.
+//!
+//! docs/ir.md is the definition. A [`Module`] holds [`Function`]s; a function keeps what its instructions are
+//! apart from where they stand ([`Layout`]); the [ops table](ops) says what each instruction is called, takes and
+//! gives; everything derived from a function lives in tables beside it.
 #![forbid(unsafe_code)]
 
+pub mod builder;
+pub mod constant;
 pub mod entity;
+pub mod function;
+pub mod inst;
+pub mod layout;
+pub mod module;
+pub mod ops;
+pub mod types;
+pub mod typing;
+pub mod words;
+
+pub use builder::{At, Builder};
+pub use constant::Constant;
+pub use function::{Function, ValueDef};
+pub use inst::{Detail, InstData};
+pub use layout::Layout;
+pub use module::Module;
+pub use ops::Op;
+pub use types::{Scalar, Space, Type};
 
 entity! {
     /// A basic block.
     Block, "block"
+}
+
+entity! {
+    /// A value: a parameter, a result or a constant.
+    Value, "v"
+}
+
+entity! {
+    /// An instruction.
+    Inst, "inst"
 }

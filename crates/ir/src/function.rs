@@ -1,0 +1,455 @@
+//! A function: what its instructions are (data flow), and where they stand (layout).
+
+use crate::constant::Constant;
+use crate::entity::{PrimaryMap, SecondaryMap};
+use crate::inst::{Detail, InstData};
+use crate::layout::Layout;
+use crate::module::{Declaration, Kind, Signature};
+use crate::ops::Op;
+use crate::types::{Scalar, Type};
+use crate::{Block, Inst, Value};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+crate::entity! {
+    /// A function that this function calls.
+    Callee, "callee"
+}
+
+crate::entity! {
+    /// Where an instruction came from: an entry of the function's table of origins.
+    Origin, "origin"
+}
+
+impl Origin {
+    /// Nothing is known.
+    pub const NONE: Origin = Origin::from_u32(0);
+}
+
+/// A place in a source file of the module.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Loc {
+    /// The file, by its number in the module.
+    pub file: crate::module::File,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1; 0 if unknown.
+    pub column: u32,
+}
+
+crate::words::words! {
+    /// A kind of fact that a front end attached to an instruction and its back end wants back.
+    Tag {
+        /// Type-based alias class.
+        Tbaa = "tbaa",
+        /// Alias scopes that the access belongs to.
+        Scope = "scope",
+        /// Alias scopes that the access does not touch.
+        Noalias = "noalias",
+        /// Access group.
+        Group = "group",
+        /// Allowed error of a floating-point result.
+        Fpmath = "fpmath",
+    }
+}
+
+/// Where an instruction came from, and what its front end said of it.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub struct OriginData {
+    /// The place in the source.
+    pub loc: Option<Loc>,
+    /// Opaque facts, sorted by kind.
+    pub tags: SmallVec<[(Tag, u32); 2]>,
+}
+
+impl OriginData {
+    /// What still holds for one instruction that stands for both.
+    #[must_use]
+    pub fn merged(&self, other: &OriginData) -> OriginData {
+        OriginData {
+            loc: self.loc.filter(|_| self.loc == other.loc),
+            tags: self.tags.iter().filter(|tag| other.tags.contains(tag)).copied().collect(),
+        }
+    }
+}
+
+/// What defines a value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ValueDef {
+    /// The function's parameter of this index.
+    Param(u32),
+    /// This result of an instruction.
+    Result(Inst, u32),
+    /// A constant.
+    Const,
+    /// Nothing: the name is free.
+    None,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct ValueData {
+    ty: Type,
+    def: ValueDef,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct InstNode {
+    data: InstData,
+    results: SmallVec<[Value; 1]>,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name, without `@`.
+    pub name: String,
+    /// Function or kernel.
+    pub kind: Kind,
+    /// Types, shapes and effects.
+    pub signature: Signature,
+    /// The order of blocks and instructions.
+    pub layout: Layout,
+    /// The functions that it calls.
+    pub callees: PrimaryMap<Callee, Arc<Declaration>>,
+    predicates: SecondaryMap<Block, Option<Value>>,
+    params: Vec<Value>,
+    values: PrimaryMap<Value, ValueData>,
+    insts: PrimaryMap<Inst, InstNode>,
+    constants: FxHashMap<Constant, Value>,
+    constant_of: FxHashMap<Value, Constant>,
+    origins: PrimaryMap<Origin, OriginData>,
+    origin_ids: FxHashMap<OriginData, Origin>,
+    block_count: u32,
+}
+
+impl Function {
+    /// A function without blocks; its parameters are `v0`, `v1`, ….
+    pub fn new(name: impl Into<String>, signature: Signature) -> Function {
+        let mut func = Function::without_params(name, signature);
+        for index in 0..func.signature.params.len() {
+            let value = func.values.next_key();
+            func.define_param(index as u32, value);
+        }
+        func
+    }
+
+    /// A function whose parameters get their names from [`define_param`](Self::define_param).
+    pub fn without_params(name: impl Into<String>, signature: Signature) -> Function {
+        Function {
+            name: name.into(),
+            kind: Kind::Function,
+            signature,
+            layout: Layout::default(),
+            callees: PrimaryMap::new(),
+            predicates: SecondaryMap::new(),
+            params: Vec::new(),
+            values: PrimaryMap::new(),
+            insts: PrimaryMap::new(),
+            constants: FxHashMap::default(),
+            constant_of: FxHashMap::default(),
+            origins: [OriginData::default()].into_iter().collect(),
+            origin_ids: std::iter::once((OriginData::default(), Origin::NONE)).collect(),
+            block_count: 0,
+        }
+    }
+
+    /// Names the next parameter; `index` must be the number of those named already.
+    pub fn define_param(&mut self, index: u32, value: Value) {
+        assert_eq!(self.params.len(), index as usize, "parameters are named in order");
+        let ty = self.signature.params[index as usize].ty;
+        self.define(value, ty, ValueDef::Param(index));
+        self.params.push(value);
+    }
+
+    /// The values of the parameters.
+    pub fn params(&self) -> &[Value] {
+        &self.params
+    }
+
+    // Blocks.
+
+    /// The number that the next new block will have: blocks are numbered below it.
+    pub fn block_count(&self) -> usize {
+        self.block_count as usize
+    }
+
+    /// A new block that stands nowhere yet.
+    pub fn new_block(&mut self) -> Block {
+        let block = Block::from_u32(self.block_count);
+        self.block_count += 1;
+        block
+    }
+
+    /// A new block at the end of the function.
+    pub fn append_block(&mut self) -> Block {
+        let block = self.new_block();
+        self.layout.append_block(block);
+        block
+    }
+
+    /// A new block behind another.
+    pub fn insert_block_after(&mut self, before: Block) -> Block {
+        let block = self.new_block();
+        self.layout.insert_block_after(block, before);
+        block
+    }
+
+    /// Makes sure that blocks up to this number are names of this function.
+    pub fn reserve_block(&mut self, block: Block) {
+        self.block_count = self.block_count.max(block.as_u32() + 1);
+    }
+
+    /// The entry block. A complete function has one.
+    pub fn entry(&self) -> Block {
+        self.layout.entry().expect("a function has an entry block")
+    }
+
+    /// All blocks, in layout order.
+    pub fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
+        self.layout.blocks()
+    }
+
+    /// The instructions of a block, in order.
+    pub fn block_insts(&self, block: Block) -> impl Iterator<Item = Inst> + '_ {
+        self.layout.insts(block)
+    }
+
+    /// The φs of a block: the run at its start.
+    pub fn phis(&self, block: Block) -> impl Iterator<Item = Inst> + '_ {
+        self.layout.insts(block).take_while(|&inst| self.inst(inst).op == Op::Phi)
+    }
+
+    /// The first instruction of a block that is no φ.
+    pub fn first_non_phi(&self, block: Block) -> Option<Inst> {
+        self.layout.insts(block).find(|&inst| self.inst(inst).op != Op::Phi)
+    }
+
+    /// The terminator of a block, if it is complete.
+    pub fn terminator(&self, block: Block) -> Option<Inst> {
+        self.layout.last_inst(block).filter(|&inst| self.inst(inst).op.is_terminator())
+    }
+
+    /// The blocks that control may go to behind this one, in order; a block may occur twice.
+    pub fn successors(&self, block: Block) -> &[Block] {
+        self.terminator(block).map_or(&[], |inst| self.inst(inst).targets())
+    }
+
+    /// The predicate of a block; none is `true`.
+    pub fn predicate(&self, block: Block) -> Option<Value> {
+        self.predicates[block]
+    }
+
+    /// Sets the predicate of a block.
+    pub fn set_predicate(&mut self, block: Block, predicate: Option<Value>) {
+        if predicate != self.predicates[block] {
+            self.predicates[block] = predicate;
+        }
+    }
+
+    // Values.
+
+    /// The number of value names, free ones included.
+    pub fn value_count(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The type of a value.
+    #[inline]
+    pub fn value_type(&self, value: Value) -> Type {
+        self.values[value].ty
+    }
+
+    /// What defines a value.
+    #[inline]
+    pub fn value_def(&self, value: Value) -> ValueDef {
+        self.values.get(value).map_or(ValueDef::None, |data| data.def)
+    }
+
+    /// The instruction that defines a value, if one does.
+    pub fn def_inst(&self, value: Value) -> Option<Inst> {
+        match self.value_def(value) {
+            ValueDef::Result(inst, _) => Some(inst),
+            _ => None,
+        }
+    }
+
+    /// The constant that a value is, if it is one.
+    pub fn constant(&self, value: Value) -> Option<&Constant> {
+        match self.value_def(value) {
+            ValueDef::Const => self.constant_of.get(&value),
+            _ => None,
+        }
+    }
+
+    /// The value of a constant.
+    pub fn make_const(&mut self, constant: Constant) -> Value {
+        if let Some(&value) = self.constants.get(&constant) {
+            return value;
+        }
+        let value = self.values.push(ValueData { ty: constant.ty(), def: ValueDef::Const });
+        self.constants.insert(constant.clone(), value);
+        self.constant_of.insert(value, constant);
+        value
+    }
+
+    /// The truth value.
+    pub fn make_bool(&mut self, value: bool) -> Value {
+        self.make_const(Constant::bool(value))
+    }
+
+    /// The integer of this type.
+    pub fn make_int(&mut self, scalar: Scalar, value: i128) -> Value {
+        self.make_const(Constant::int(scalar, value))
+    }
+
+    /// ⊤ of this type.
+    pub fn make_poison(&mut self, ty: Type) -> Value {
+        self.make_const(Constant::Poison(ty))
+    }
+
+    /// Takes names up to this number out of use for new values, so that a parser can give them out itself.
+    pub fn reserve_values(&mut self, count: usize) {
+        while self.values.len() < count {
+            self.values.push(ValueData { ty: Type::I1, def: ValueDef::None });
+        }
+    }
+
+    fn define(&mut self, value: Value, ty: Type, def: ValueDef) {
+        use crate::entity::Entity as _;
+        self.reserve_values(value.index() + 1);
+        let data = &mut self.values[value];
+        assert_eq!(data.def, ValueDef::None, "{value} has a definition already");
+        *data = ValueData { ty, def };
+    }
+
+    // Instructions.
+
+    /// The number of instruction names, removed ones included.
+    pub fn inst_count(&self) -> usize {
+        self.insts.len()
+    }
+
+    /// What an instruction is.
+    #[inline]
+    pub fn inst(&self, inst: Inst) -> &InstData {
+        &self.insts[inst].data
+    }
+
+    /// The same, to change it. The types of its results stay as they are.
+    #[inline]
+    pub fn inst_mut(&mut self, inst: Inst) -> &mut InstData {
+        &mut self.insts[inst].data
+    }
+
+    /// The results of an instruction.
+    #[inline]
+    pub fn results(&self, inst: Inst) -> &[Value] {
+        &self.insts[inst].results
+    }
+
+    /// The result of an instruction that has just one.
+    pub fn result(&self, inst: Inst) -> Option<Value> {
+        match self.results(inst) {
+            [value] => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// A new instruction that stands nowhere yet, with new names for results of these types.
+    pub fn make_inst(&mut self, data: InstData, results: &[Type]) -> Inst {
+        let inst = self.insts.push(InstNode { data, results: SmallVec::new() });
+        for (index, &ty) in results.iter().enumerate() {
+            let value = self.values.push(ValueData { ty, def: ValueDef::Result(inst, index as u32) });
+            self.insts[inst].results.push(value);
+        }
+        inst
+    }
+
+    /// A new instruction that stands nowhere yet and defines these free names.
+    pub fn make_inst_named(&mut self, data: InstData, results: &[(Value, Type)]) -> Inst {
+        let inst = self.insts.push(InstNode { data, results: SmallVec::new() });
+        for (index, &(value, ty)) in results.iter().enumerate() {
+            self.define(value, ty, ValueDef::Result(inst, index as u32));
+            self.insts[inst].results.push(value);
+        }
+        inst
+    }
+
+    /// Takes an instruction out of its block and frees the names of its results.
+    pub fn remove_inst(&mut self, inst: Inst) {
+        if self.layout.block_of(inst).is_some() {
+            self.layout.remove_inst(inst);
+        }
+        for value in std::mem::take(&mut self.insts[inst].results) {
+            self.values[value].def = ValueDef::None;
+        }
+    }
+
+    /// Takes a block out of the function and frees what it defines.
+    pub fn remove_block(&mut self, block: Block) {
+        while let Some(inst) = self.layout.first_inst(block) {
+            self.remove_inst(inst);
+        }
+        self.layout.remove_block(block);
+        self.predicates[block] = None;
+    }
+
+    /// Replaces values everywhere: in instructions, hints and predicates. One pass over the function.
+    pub fn map_values(&mut self, mut map: impl FnMut(Value) -> Value) {
+        let mut block = self.layout.entry();
+        while let Some(here) = block {
+            if let Some(predicate) = self.predicates[here] {
+                self.predicates[here] = Some(map(predicate));
+            }
+            let mut inst = self.layout.first_inst(here);
+            while let Some(at) = inst {
+                self.insts[at].data.map_values(&mut map);
+                inst = self.layout.next_inst(at);
+            }
+            block = self.layout.next_block(here);
+        }
+    }
+
+    // Origins.
+
+    /// The name of an origin.
+    pub fn make_origin(&mut self, data: OriginData) -> Origin {
+        *self.origin_ids.entry(data).or_insert_with_key(|data| self.origins.push(data.clone()))
+    }
+
+    /// What an origin says.
+    pub fn origin(&self, origin: Origin) -> &OriginData {
+        &self.origins[origin]
+    }
+
+    /// Where in the source an instruction came from.
+    pub fn loc(&self, inst: Inst) -> Option<Loc> {
+        self.origins[self.inst(inst).origin].loc
+    }
+
+    // Callees.
+
+    /// The name of a function to call.
+    pub fn make_callee(&mut self, declaration: &Arc<Declaration>) -> Callee {
+        let known = self.callees.iter().find(|(_, known)| known.name == declaration.name);
+        match known {
+            Some((callee, _)) => callee,
+            None => self.callees.push(Arc::clone(declaration)),
+        }
+    }
+
+    /// What an instruction calls or launches, if it does.
+    pub fn callee_of(&self, data: &InstData) -> Option<&Arc<Declaration>> {
+        match &data.detail {
+            Detail::Call(callee) => self.callees.get(*callee),
+            Detail::Launch(launch) => self.callees.get(launch.callee),
+            _ => None,
+        }
+    }
+
+    /// The function's declaration, for those that call it.
+    pub fn declaration(&self) -> Declaration {
+        Declaration { name: self.name.clone(), kind: self.kind, signature: self.signature.clone() }
+    }
+}

@@ -1,0 +1,175 @@
+//! Where blocks and instructions stand: doubly linked lists, so that inserting and removing is O(1).
+
+use crate::entity::SecondaryMap;
+use crate::{Block, Inst};
+
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+struct BlockNode {
+    prev: Option<Block>,
+    next: Option<Block>,
+    first: Option<Inst>,
+    last: Option<Inst>,
+    placed: bool,
+}
+
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+struct InstNode {
+    prev: Option<Inst>,
+    next: Option<Inst>,
+    block: Option<Block>,
+}
+
+/// The order of the blocks of a function and of the instructions of each block.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Layout {
+    blocks: SecondaryMap<Block, BlockNode>,
+    insts: SecondaryMap<Inst, InstNode>,
+    first: Option<Block>,
+    last: Option<Block>,
+}
+
+impl Layout {
+    /// The first block: the entry.
+    pub fn entry(&self) -> Option<Block> {
+        self.first
+    }
+    /// The last block.
+    pub fn last_block(&self) -> Option<Block> {
+        self.last
+    }
+    /// Whether the block stands somewhere.
+    pub fn is_placed(&self, block: Block) -> bool {
+        self.blocks[block].placed
+    }
+    /// The block behind this one.
+    pub fn next_block(&self, block: Block) -> Option<Block> {
+        self.blocks[block].next
+    }
+    /// The block before this one.
+    pub fn prev_block(&self, block: Block) -> Option<Block> {
+        self.blocks[block].prev
+    }
+    /// All blocks, in order.
+    pub fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
+        std::iter::successors(self.first, |&block| self.next_block(block))
+    }
+
+    /// Puts the block at the end.
+    pub fn append_block(&mut self, block: Block) {
+        match self.last {
+            Some(last) => self.insert_block_after(block, last),
+            None => {
+                assert!(!self.is_placed(block), "{block} stands already");
+                self.blocks[block].placed = true;
+                (self.first, self.last) = (Some(block), Some(block));
+            }
+        }
+    }
+
+    /// Puts the block behind another.
+    pub fn insert_block_after(&mut self, block: Block, before: Block) {
+        assert!(!self.is_placed(block), "{block} stands already");
+        assert!(self.is_placed(before), "{before} does not stand");
+        let next = self.blocks[before].next;
+        let node = &mut self.blocks[block];
+        (node.prev, node.next, node.placed) = (Some(before), next, true);
+        self.blocks[before].next = Some(block);
+        match next {
+            Some(next) => self.blocks[next].prev = Some(block),
+            None => self.last = Some(block),
+        }
+    }
+
+    /// Takes the block, with its instructions, out of the order.
+    pub fn remove_block(&mut self, block: Block) {
+        assert!(self.is_placed(block), "{block} does not stand");
+        while let Some(inst) = self.first_inst(block) {
+            self.remove_inst(inst);
+        }
+        let node = std::mem::take(&mut self.blocks[block]);
+        match node.prev {
+            Some(prev) => self.blocks[prev].next = node.next,
+            None => self.first = node.next,
+        }
+        match node.next {
+            Some(next) => self.blocks[next].prev = node.prev,
+            None => self.last = node.prev,
+        }
+    }
+
+    /// The block that the instruction stands in.
+    pub fn block_of(&self, inst: Inst) -> Option<Block> {
+        self.insts[inst].block
+    }
+    /// The first instruction of the block.
+    pub fn first_inst(&self, block: Block) -> Option<Inst> {
+        self.blocks[block].first
+    }
+    /// The last instruction of the block: its terminator, once it is complete.
+    pub fn last_inst(&self, block: Block) -> Option<Inst> {
+        self.blocks[block].last
+    }
+    /// The instruction behind this one in its block.
+    pub fn next_inst(&self, inst: Inst) -> Option<Inst> {
+        self.insts[inst].next
+    }
+    /// The instruction before this one in its block.
+    pub fn prev_inst(&self, inst: Inst) -> Option<Inst> {
+        self.insts[inst].prev
+    }
+    /// The instructions of the block, in order.
+    pub fn insts(&self, block: Block) -> impl Iterator<Item = Inst> + '_ {
+        std::iter::successors(self.first_inst(block), |&inst| self.next_inst(inst))
+    }
+
+    /// Puts the instruction at the end of the block.
+    pub fn append_inst(&mut self, inst: Inst, block: Block) {
+        let last = self.blocks[block].last;
+        self.link(inst, block, last, None);
+    }
+    /// Puts the instruction at the start of the block.
+    pub fn prepend_inst(&mut self, inst: Inst, block: Block) {
+        let first = self.blocks[block].first;
+        self.link(inst, block, None, first);
+    }
+    /// Puts the instruction before another.
+    pub fn insert_inst_before(&mut self, inst: Inst, next: Inst) {
+        let block = self.block_of(next).expect("the instruction to insert before stands in a block");
+        let prev = self.insts[next].prev;
+        self.link(inst, block, prev, Some(next));
+    }
+    /// Puts the instruction behind another.
+    pub fn insert_inst_after(&mut self, inst: Inst, prev: Inst) {
+        let block = self.block_of(prev).expect("the instruction to insert behind stands in a block");
+        let next = self.insts[prev].next;
+        self.link(inst, block, Some(prev), next);
+    }
+
+    fn link(&mut self, inst: Inst, block: Block, prev: Option<Inst>, next: Option<Inst>) {
+        assert!(self.is_placed(block), "{block} does not stand");
+        assert!(self.block_of(inst).is_none(), "{inst} stands already");
+        self.insts[inst] = InstNode { prev, next, block: Some(block) };
+        match prev {
+            Some(prev) => self.insts[prev].next = Some(inst),
+            None => self.blocks[block].first = Some(inst),
+        }
+        match next {
+            Some(next) => self.insts[next].prev = Some(inst),
+            None => self.blocks[block].last = Some(inst),
+        }
+    }
+
+    /// Takes the instruction out of its block.
+    pub fn remove_inst(&mut self, inst: Inst) {
+        let node = std::mem::take(&mut self.insts[inst]);
+        let block = node.block.expect("the instruction to remove stands in a block");
+        match node.prev {
+            Some(prev) => self.insts[prev].next = node.next,
+            None => self.blocks[block].first = node.next,
+        }
+        match node.next {
+            Some(next) => self.insts[next].prev = node.prev,
+            None => self.blocks[block].last = node.prev,
+        }
+    }
+}

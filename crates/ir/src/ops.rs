@@ -1,0 +1,494 @@
+//! The ops table: what every instruction is called, takes, gives, may do and may promise.
+//!
+//! Enum, parser, printer, typing, verifier and the list in docs/ops.md are all driven by this one table.
+
+use crate::words::{Flag, Flags};
+
+/// The types that an operand may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// Any type.
+    Any,
+    /// Integers, `i1` included, and vectors of them.
+    Int,
+    /// Integers of at least eight bits, and vectors of them.
+    WideInt,
+    /// Floats and vectors of them.
+    Float,
+    /// Pointers and vectors of them.
+    Ptr,
+    /// Integers, pointers and vectors of them.
+    IntOrPtr,
+    /// `i1` or a mask.
+    Bool,
+    /// A vector or a mask.
+    Vector,
+    /// A scalar of any type.
+    Scalar,
+    /// A scalar integer.
+    ScalarInt,
+    /// A scalar pointer.
+    ScalarPtr,
+    /// A vector of pointers.
+    VectorPtr,
+}
+
+/// What one operand must be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operand {
+    /// Of the instruction's controlling type `T`, which is in this class. All such operands agree.
+    T(Class),
+    /// `i1`, or the mask with the lanes of `T`.
+    BoolOfT,
+    /// `i1` even where `T` is a vector, or the mask with the lanes of `T`.
+    Choice,
+    /// In this class, with the lanes of `T`.
+    Beside(Class),
+    /// One lane of `T`.
+    LaneOfT,
+    /// In this class, whatever the others are.
+    Free(Class),
+    /// The mask with the lanes of the result.
+    MaskOfResult,
+    /// Of the result's type.
+    SameAsResult,
+}
+
+/// What the instruction gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gives {
+    /// Nothing.
+    Nothing,
+    /// A value of type `T`.
+    T,
+    /// `i1`, or the mask with the lanes of `T`.
+    BoolOfT,
+    /// `i1`.
+    Bool,
+    /// One lane of `T`.
+    LaneOfT,
+    /// A value of the type written after the op, which is in this class. Where the op is a cast
+    /// (`lanes_follow`), operand and result have the same lanes.
+    Written(Class),
+    /// A private pointer.
+    PrivatePtr,
+    /// `T`, then whether the exchange happened.
+    TAndBool,
+    /// What the callee returns.
+    Callee,
+}
+
+/// What the detail of an instruction is, and with it the shape of its text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// Operands alone.
+    Plain,
+    /// An element-wise conversion: result and operand have the same lanes.
+    Cast,
+    /// `icmp P a, b`.
+    IntCompare,
+    /// `fcmp P a, b`.
+    FloatCompare,
+    /// An optional or required dimension after the type: `global_id i64, 0`.
+    Dimension,
+    /// Operands, then access attributes: `load i32, v5 align 4`.
+    Access,
+    /// Two accesses: `memcpy v1, v2, v3 align 4, 8`.
+    Transfer,
+    /// `atomic_rmw add v5, v6 relaxed device`.
+    Rmw,
+    /// `cmpxchg v5, v6, v7 seq_cst, relaxed device`.
+    CompareExchange,
+    /// `fence acquire group`.
+    Fence,
+    /// `barrier group`.
+    Barrier,
+    /// `alloca 16 align 4`.
+    Alloca,
+    /// `reduce add v5`.
+    Reduce,
+    /// `scan add v5`, `scan_before add v5`.
+    Scan,
+    /// `permute v1, v2 [0, 4, 1, 5]`.
+    Permute,
+    /// `fclass v1, 3`.
+    FloatClass,
+    /// `phi i32 [block0: v1], [block1: v2] shadow(v3)`.
+    Phi,
+    /// `br block1` or `br v1, block1, block2`.
+    Branch,
+    /// `switch v1, block9 [0: block1, 5: block2]`.
+    Switch,
+    /// `ret v1, v2`.
+    Return,
+    /// `call @f(v1)`.
+    Call,
+    /// `launch 8 @f(v1)`, `launch 4x2 @f(v1) if v2`.
+    Launch,
+}
+
+/// What executing the instruction may do beside giving a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Nothing: it may be moved, repeated and dropped wherever its operands are defined.
+    Pure,
+    /// Undefined behaviour for some operands (division by zero), nothing else.
+    Traps,
+    /// Reads memory.
+    Reads,
+    /// Writes memory.
+    Writes,
+    /// Reads and writes memory.
+    ReadsWrites,
+    /// Gives a new object at each execution.
+    Allocates,
+    /// Its result depends on which lanes are active with it: never moved, merged or repeated.
+    Horizontal,
+    /// Waits for other lanes or orders memory: never moved, merged, repeated or dropped.
+    Synchronizes,
+    /// Undefined behaviour if its operand is false or poison: never made to run more often.
+    Assumes,
+    /// What the callee does.
+    Callee,
+    /// Ends a block.
+    Terminator,
+    /// Joins values at the start of a block.
+    Joins,
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub struct OpInfo {
+    /// The word of the text format.
+    pub name: &'static str,
+    /// What the operands must be; empty for formats that have rules of their own.
+    pub operands: &'static [Operand],
+    /// What it gives.
+    pub gives: Gives,
+    /// The shape of its detail and text.
+    pub format: Format,
+    /// What executing it may do.
+    pub effect: Effect,
+    /// The flags it may carry beside `total`.
+    pub flags: Flags,
+    /// A sentence for the docs.
+    pub doc: &'static str,
+}
+
+macro_rules! ops {
+    ($($(#[doc = $doc:literal])* $variant:ident $name:literal
+        ($($operand:expr),*) -> $gives:expr, $format:ident, $effect:ident $(, $flags:expr)?;)*) => {
+        /// What an instruction does.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Op { $($(#[doc = $doc])* $variant,)* }
+
+        static TABLE: &[OpInfo] = &[$(OpInfo {
+            name: $name,
+            operands: &[$($operand),*],
+            gives: $gives,
+            format: Format::$format,
+            effect: Effect::$effect,
+            flags: Flags::NONE $(.union($flags))?,
+            doc: concat!($($doc),*),
+        },)*];
+
+        impl Op {
+            /// All ops, in order.
+            pub const ALL: &'static [Op] = &[$(Op::$variant,)*];
+
+            /// The op of this name. `br` and the rest are found alike.
+            pub fn from_name(name: &str) -> Option<Op> {
+                match name { $($name => Some(Op::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+use Class::{Any, Bool, Float, Int, IntOrPtr, Ptr, ScalarInt, ScalarPtr, Vector, VectorPtr, WideInt};
+use Gives::Written;
+use Operand::{Beside, BoolOfT, Choice, Free, LaneOfT, MaskOfResult, SameAsResult, T};
+
+const EXACT: Flags = Flags::of(&[Flag::Exact]);
+const NNEG: Flags = Flags::of(&[Flag::Nneg]);
+const STRICT: Flags = Flags::of(&[Flag::Strict]);
+
+ops! {
+    /// Sum, modulo 2^n.
+    Add "add" (T(Int), T(Int)) -> Gives::T, Plain, Pure, Flags::WRAP;
+    /// Difference, modulo 2^n.
+    Sub "sub" (T(Int), T(Int)) -> Gives::T, Plain, Pure, Flags::WRAP;
+    /// Product, modulo 2^n.
+    Mul "mul" (T(Int), T(Int)) -> Gives::T, Plain, Pure, Flags::WRAP;
+    /// Unsigned quotient; division by zero is undefined behaviour.
+    Udiv "udiv" (T(Int), T(Int)) -> Gives::T, Plain, Traps, EXACT;
+    /// Signed quotient, towards zero; division by zero and overflow are undefined behaviour.
+    Sdiv "sdiv" (T(Int), T(Int)) -> Gives::T, Plain, Traps, EXACT;
+    /// Unsigned remainder; division by zero is undefined behaviour.
+    Urem "urem" (T(Int), T(Int)) -> Gives::T, Plain, Traps;
+    /// Signed remainder, with the dividend's sign; division by zero and overflow are undefined behaviour.
+    Srem "srem" (T(Int), T(Int)) -> Gives::T, Plain, Traps;
+    /// Shift left; an amount of the width or more is poison.
+    Shl "shl" (T(Int), T(Int)) -> Gives::T, Plain, Pure, Flags::WRAP;
+    /// Shift right, zeros in; an amount of the width or more is poison.
+    Lshr "lshr" (T(Int), T(Int)) -> Gives::T, Plain, Pure, EXACT;
+    /// Shift right, sign in; an amount of the width or more is poison.
+    Ashr "ashr" (T(Int), T(Int)) -> Gives::T, Plain, Pure, EXACT;
+    /// Bitwise and.
+    And "and" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    /// Bitwise or.
+    Or "or" (T(Int), T(Int)) -> Gives::T, Plain, Pure, Flags::of(&[Flag::Disjoint]);
+    /// Bitwise exclusive or.
+    Xor "xor" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    /// Lesser of two unsigned numbers.
+    Umin "umin" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    /// Greater of two unsigned numbers.
+    Umax "umax" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    /// Lesser of two signed numbers.
+    Smin "smin" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    /// Greater of two signed numbers.
+    Smax "smax" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    /// Absolute value; of the least number itself, or poison if `strict`.
+    Abs "abs" (T(Int)) -> Gives::T, Plain, Pure, STRICT;
+    /// Unsigned sum, clamped.
+    UaddSat "uadd_sat" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    /// Signed sum, clamped.
+    SaddSat "sadd_sat" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    /// Unsigned difference, clamped.
+    UsubSat "usub_sat" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    /// Signed difference, clamped.
+    SsubSat "ssub_sat" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    /// Number of bits set.
+    Ctpop "ctpop" (T(Int)) -> Gives::T, Plain, Pure;
+    /// Number of leading zeros; of 0 the width, or poison if `strict`.
+    Ctlz "ctlz" (T(Int)) -> Gives::T, Plain, Pure, STRICT;
+    /// Number of trailing zeros; of 0 the width, or poison if `strict`.
+    Cttz "cttz" (T(Int)) -> Gives::T, Plain, Pure, STRICT;
+    /// Bytes in reverse order.
+    Bswap "bswap" (T(WideInt)) -> Gives::T, Plain, Pure;
+    /// Bits in reverse order.
+    Bitreverse "bitreverse" (T(Int)) -> Gives::T, Plain, Pure;
+    /// Upper half of the first two operands side by side, shifted left by the third modulo the width.
+    Fshl "fshl" (T(Int), T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    /// Lower half of the first two operands side by side, shifted right by the third modulo the width.
+    Fshr "fshr" (T(Int), T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    /// Comparison of integers or addresses.
+    Icmp "icmp" (T(IntOrPtr), T(IntOrPtr)) -> Gives::BoolOfT, IntCompare, Pure;
+
+    /// Sum.
+    Fadd "fadd" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Difference.
+    Fsub "fsub" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Product.
+    Fmul "fmul" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Quotient.
+    Fdiv "fdiv" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Remainder of the division towards zero, exact.
+    Frem "frem" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Sign flipped.
+    Fneg "fneg" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Sign cleared.
+    Fabs "fabs" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Magnitude of the first, sign of the second.
+    Copysign "copysign" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Square root.
+    Sqrt "sqrt" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// `a * b + c`, rounded once.
+    Fma "fma" (T(Float), T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// `a * b + c`, rounded once or twice: either is right.
+    Fmuladd "fmuladd" (T(Float), T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Lesser number; a NaN is ignored.
+    Fmin "fmin" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Greater number; a NaN is ignored.
+    Fmax "fmax" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Lesser number, -0 below +0; a NaN wins.
+    Fminimum "fminimum" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Greater number, +0 above -0; a NaN wins.
+    Fmaximum "fmaximum" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Rounded down to an integral number.
+    Floor "floor" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Rounded up to an integral number.
+    Ceil "ceil" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Rounded towards zero to an integral number.
+    Truncate "truncate" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Rounded to the nearest integral number, halves away from zero.
+    Round "round" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Rounded to the nearest integral number, halves to even.
+    RoundEven "round_even" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// The first, times two to the second.
+    Ldexp "ldexp" (T(Float), Beside(Int)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// Whether the float is in one of the classes of the mask (LLVM's bits).
+    FloatClass "fclass" (T(Float)) -> Gives::BoolOfT, FloatClass, Pure;
+    /// Comparison of floats.
+    Fcmp "fcmp" (T(Float), T(Float)) -> Gives::BoolOfT, FloatCompare, Pure, Flags::FAST;
+
+    /// Lower bits of an integer.
+    Trunc "trunc" (Free(Int)) -> Written(Int), Cast, Pure, Flags::WRAP;
+    /// Integer with zeros above.
+    Zext "zext" (Free(Int)) -> Written(Int), Cast, Pure, NNEG;
+    /// Integer with its sign above.
+    Sext "sext" (Free(Int)) -> Written(Int), Cast, Pure;
+    /// Float in a narrower format, to nearest even.
+    Fptrunc "fptrunc" (Free(Float)) -> Written(Float), Cast, Pure, Flags::FAST;
+    /// Float in a wider format.
+    Fpext "fpext" (Free(Float)) -> Written(Float), Cast, Pure, Flags::FAST;
+    /// Unsigned integer part of a float; out of range is poison.
+    Fptoui "fptoui" (Free(Float)) -> Written(Int), Cast, Pure;
+    /// Signed integer part of a float; out of range is poison.
+    Fptosi "fptosi" (Free(Float)) -> Written(Int), Cast, Pure;
+    /// Unsigned integer part of a float, clamped; of NaN 0.
+    FptouiSat "fptoui_sat" (Free(Float)) -> Written(Int), Cast, Pure;
+    /// Signed integer part of a float, clamped; of NaN 0.
+    FptosiSat "fptosi_sat" (Free(Float)) -> Written(Int), Cast, Pure;
+    /// Float nearest to an unsigned integer.
+    Uitofp "uitofp" (Free(Int)) -> Written(Float), Cast, Pure, NNEG;
+    /// Float nearest to a signed integer.
+    Sitofp "sitofp" (Free(Int)) -> Written(Float), Cast, Pure;
+    /// Address as an integer.
+    Ptrtoint "ptrtoint" (Free(Ptr)) -> Written(Int), Cast, Pure;
+    /// Integer as an address.
+    Inttoptr "inttoptr" (Free(Int)) -> Written(Ptr), Cast, Pure;
+    /// Same address, in another space's type.
+    SpaceCast "space_cast" (Free(Ptr)) -> Written(Ptr), Cast, Pure;
+    /// Same bits, in another type of that many.
+    Bitcast "bitcast" (Free(Any)) -> Written(Any), Plain, Pure;
+
+    /// First arm where the condition holds, second elsewhere; the other arm is ignored, poison or not.
+    Select "select" (Choice, T(Any), T(Any)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// The operand, or some one value where it is poison.
+    Freeze "freeze" (T(Any)) -> Gives::T, Plain, Pure;
+    /// A promise that the condition holds.
+    Assume "assume" (T(Bool)) -> Gives::Nothing, Plain, Assumes;
+    /// Joins the values of the incoming edges; `shadow` for lanes that do not enter here.
+    Phi "phi" () -> Written(Any), Phi, Joins;
+
+    /// New private object of this many bytes.
+    Alloca "alloca" () -> Gives::PrivatePtr, Alloca, Allocates;
+    /// Address this many bytes further; the offset is signed.
+    PtrAdd "ptradd" (T(Ptr), Beside(Int)) -> Gives::T, Plain, Pure,
+        Flags::of(&[Flag::Nuw, Flag::Inbounds]);
+    /// Value at an address; a vector lies there side by side.
+    Load "load" (Free(ScalarPtr)) -> Written(Any), Access, Reads, Flags::ACCESS;
+    /// Writes a value to an address.
+    Store "store" (Free(Any), Free(ScalarPtr)) -> Gives::Nothing, Access, Writes, Flags::ACCESS;
+    /// Copies bytes between objects that do not overlap.
+    Memcpy "memcpy" (Free(ScalarPtr), Free(ScalarPtr), Free(ScalarInt)) -> Gives::Nothing, Transfer, ReadsWrites,
+        Flags::of(&[Flag::Volatile]);
+    /// Copies bytes, overlap allowed.
+    Memmove "memmove" (Free(ScalarPtr), Free(ScalarPtr), Free(ScalarInt)) -> Gives::Nothing, Transfer, ReadsWrites,
+        Flags::of(&[Flag::Volatile]);
+    /// Fills bytes.
+    Memset "memset" (Free(ScalarPtr), Free(ScalarInt), Free(ScalarInt)) -> Gives::Nothing, Access, Writes,
+        Flags::of(&[Flag::Volatile]);
+    /// Atomically replaces the value at an address by a function of it; gives the old value.
+    AtomicRmw "atomic_rmw" (Free(ScalarPtr), T(Class::Scalar)) -> Gives::T, Rmw, ReadsWrites,
+        Flags::of(&[Flag::Volatile]);
+    /// Atomically replaces the value at an address if it is the expected one; gives the old value and whether.
+    CompareExchange "cmpxchg" (Free(ScalarPtr), T(Class::Scalar), T(Class::Scalar)) -> Gives::TAndBool, CompareExchange,
+        ReadsWrites, Flags::of(&[Flag::Volatile]);
+    /// Orders accesses around it.
+    Fence "fence" () -> Gives::Nothing, Fence, Synchronizes;
+    /// Waits for all lanes of the scope and makes their writes visible.
+    Barrier "barrier" () -> Gives::Nothing, Barrier, Synchronizes;
+
+    /// Index of the lane in its brush, linear or along a dimension.
+    Lane "lane" () -> Written(ScalarInt), Dimension, Pure;
+    /// Number of lanes of the brush, in all or along a dimension.
+    Width "width" () -> Written(ScalarInt), Dimension, Pure;
+    /// Index in the work-group along a dimension.
+    LocalId "local_id" () -> Written(ScalarInt), Dimension, Pure;
+    /// Size of the work-group along a dimension.
+    LocalSize "local_size" () -> Written(ScalarInt), Dimension, Pure;
+    /// Index of the work-group along a dimension.
+    GroupId "group_id" () -> Written(ScalarInt), Dimension, Pure;
+    /// Number of work-groups along a dimension.
+    NumGroups "num_groups" () -> Written(ScalarInt), Dimension, Pure;
+    /// Index in the launch along a dimension, its offset included.
+    GlobalId "global_id" () -> Written(ScalarInt), Dimension, Pure;
+    /// Size of the launch along a dimension.
+    GlobalSize "global_size" () -> Written(ScalarInt), Dimension, Pure;
+    /// Least global index along a dimension.
+    GlobalOffset "global_offset" () -> Written(ScalarInt), Dimension, Pure;
+    /// Number of dimensions of the launch.
+    WorkDim "work_dim" () -> Written(ScalarInt), Dimension, Pure;
+
+    /// Whether the lane is active, told in every lane.
+    Mask "mask" () -> Gives::Bool, Plain, Horizontal;
+    /// Whether the condition holds in some active lane.
+    Any "any" (T(Bool)) -> Gives::Bool, Plain, Horizontal;
+    /// Whether the condition holds in every active lane.
+    All "all" (T(Bool)) -> Gives::Bool, Plain, Horizontal;
+    /// One bit for each lane that is active and where the condition holds.
+    Ballot "ballot" (T(Bool)) -> Written(ScalarInt), Plain, Horizontal;
+    /// Number of active lanes where the condition holds.
+    Popcount "popcount" (T(Bool)) -> Written(ScalarInt), Plain, Horizontal;
+    /// Value that another lane, chosen per lane, has here; of a lane not active or not there, poison.
+    Shuffle "shuffle" (T(Any), Beside(Int)) -> Gives::T, Plain, Horizontal;
+    /// Value that one lane, the same for all, has here; of a lane not active or not there, poison.
+    Broadcast "broadcast" (T(Class::Scalar), Free(ScalarInt)) -> Gives::T, Plain, Horizontal;
+    /// Value of the lowest active lane.
+    First "first" (T(Class::Scalar)) -> Gives::T, Plain, Horizontal;
+    /// The active lanes' values, combined in ascending order.
+    Reduce "reduce" (T(Any)) -> Gives::LaneOfT, Reduce, Horizontal, Flags::FAST;
+    /// The active lanes' values up to this one, combined in ascending order.
+    Scan "scan" (T(Any)) -> Gives::T, Scan, Horizontal, Flags::FAST;
+
+    /// One value in every lane.
+    Splat "splat" (Free(Class::Scalar)) -> Written(Vector), Plain, Pure;
+    /// One lane of a vector; outside of it, poison.
+    Extract "extract" (T(Vector), Free(ScalarInt)) -> Gives::LaneOfT, Plain, Pure;
+    /// A vector with one lane replaced; outside of it, poison.
+    Insert "insert" (T(Vector), LaneOfT, Free(ScalarInt)) -> Gives::T, Plain, Pure;
+    /// Lanes of two vectors side by side, picked by constant indices.
+    Permute "permute" (T(Vector), T(Vector)) -> Written(Vector), Permute, Pure;
+    /// The lanes that the mask picks, moved to the front; poison behind them.
+    Compress "compress" (T(Vector), BoolOfT) -> Gives::T, Plain, Pure;
+    /// The front lanes, moved to where the mask picks; poison elsewhere.
+    Expand "expand" (T(Vector), BoolOfT) -> Gives::T, Plain, Pure;
+    /// Contiguous values where the mask holds, the last operand's lanes elsewhere.
+    MaskedLoad "masked_load" (Free(ScalarPtr), MaskOfResult, SameAsResult) -> Written(Vector), Access, Reads,
+        Flags::ACCESS;
+    /// Writes a vector's lanes side by side where the mask holds.
+    MaskedStore "masked_store" (T(Vector), Free(ScalarPtr), BoolOfT) -> Gives::Nothing, Access, Writes, Flags::ACCESS;
+    /// Value at each lane's address where the mask holds, the last operand's lanes elsewhere.
+    Gather "gather" (Free(VectorPtr), MaskOfResult, SameAsResult) -> Written(Vector), Access, Reads, Flags::ACCESS;
+    /// Writes each lane's value to its address where the mask holds, in ascending lane order.
+    Scatter "scatter" (T(Vector), Beside(Ptr), BoolOfT) -> Gives::Nothing, Access, Writes, Flags::ACCESS;
+
+    /// Calls a function with the active lanes.
+    Call "call" () -> Gives::Callee, Call, Callee;
+    /// Runs a function as a lock-step region of its own, from sequential code.
+    Launch "launch" () -> Gives::Callee, Launch, Callee;
+
+    /// Goes to a block, or to one of two.
+    Br "br" () -> Gives::Nothing, Branch, Terminator;
+    /// Goes to the block of a case, or to the default.
+    Switch "switch" () -> Gives::Nothing, Switch, Terminator;
+    /// Returns.
+    Ret "ret" () -> Gives::Nothing, Return, Terminator;
+    /// Is never reached.
+    Unreachable "unreachable" () -> Gives::Nothing, Plain, Terminator;
+}
+
+impl Op {
+    /// The row of the table.
+    pub fn info(self) -> &'static OpInfo {
+        &TABLE[self as usize]
+    }
+
+    /// The word of the text format.
+    pub fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// Whether it ends a block.
+    pub fn is_terminator(self) -> bool {
+        self.info().effect == Effect::Terminator
+    }
+}
+
+impl std::fmt::Display for Op {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,431 @@
+//! Typing: what an instruction's operands must be, and what it gives, by the ops table.
+//!
+//! Parser, builder and verifier all ask here, so they cannot disagree.
+
+use crate::inst::{ALLOCA_SPACE, Detail, InstData};
+use crate::module::{Declaration, DeclaredShape};
+use crate::ops::{Class, Format, Gives, Op, Operand};
+use crate::types::{MAX_LANES, Scalar, Type};
+use crate::words::Rmw;
+use smallvec::{SmallVec, smallvec};
+use thiserror::Error;
+
+/// The types that an instruction gives.
+pub type ResultTypes = SmallVec<[Type; 2]>;
+
+/// Why an instruction has no type.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum TypeError {
+    /// The number of operands is wrong.
+    #[error("`{op}` takes {expected}, not {found}")]
+    Count {
+        /// The op.
+        op: Op,
+        /// What it takes.
+        expected: String,
+        /// How many there are.
+        found: usize,
+    },
+    /// An operand is of the wrong type.
+    #[error("operand {index} of `{op}` must be {expected}, not {found}")]
+    Operand {
+        /// The op.
+        op: Op,
+        /// Which operand, from 1.
+        index: usize,
+        /// What it must be.
+        expected: String,
+        /// Its type.
+        found: Type,
+    },
+    /// The written type is missing, superfluous or wrong.
+    #[error("the type of `{op}` must be {expected}{}", found.map_or(String::new(), |ty| format!(", not {ty}")))]
+    Result {
+        /// The op.
+        op: Op,
+        /// What it must be.
+        expected: String,
+        /// What is written, if anything.
+        found: Option<Type>,
+    },
+    /// The detail does not belong to the op, or contradicts the operands.
+    #[error("`{op}`: {reason}")]
+    Detail {
+        /// The op.
+        op: Op,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Class {
+    /// Whether a type is in the class.
+    pub fn contains(self, ty: Type) -> bool {
+        let scalar = ty.scalar();
+        match self {
+            Class::Any => true,
+            Class::Int => scalar.is_int(),
+            Class::WideInt => scalar.is_int() && scalar != Scalar::I1,
+            Class::Float => scalar.is_float(),
+            Class::Ptr => scalar.is_ptr(),
+            Class::IntOrPtr => scalar.is_int() || scalar.is_ptr(),
+            Class::Bool => scalar == Scalar::I1,
+            Class::Vector => ty.is_vector(),
+            Class::Scalar => !ty.is_vector(),
+            Class::ScalarInt => !ty.is_vector() && scalar.is_int(),
+            Class::ScalarPtr => !ty.is_vector() && scalar.is_ptr(),
+            Class::VectorPtr => ty.is_vector() && scalar.is_ptr(),
+        }
+    }
+
+    /// The class in words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Class::Any => "a value",
+            Class::Int => "an integer",
+            Class::WideInt => "an integer of at least 8 bits",
+            Class::Float => "a float",
+            Class::Ptr => "a pointer",
+            Class::IntOrPtr => "an integer or a pointer",
+            Class::Bool => "i1 or a mask",
+            Class::Vector => "a vector or a mask",
+            Class::Scalar => "a scalar",
+            Class::ScalarInt => "a scalar integer",
+            Class::ScalarPtr => "a scalar pointer",
+            Class::VectorPtr => "a vector of pointers",
+        }
+    }
+}
+
+/// The type that an instruction's `T` operands share, if it has such operands and there are enough of them.
+pub fn controlling_type(op: Op, operands: &[Type]) -> Option<Type> {
+    let index = op.info().operands.iter().position(|operand| matches!(operand, Operand::T(_)))?;
+    operands.get(index).copied()
+}
+
+/// Checks an instruction's operands and says what it gives.
+///
+/// `written` is the type written after the op, for the ops that need one; φ takes it too.
+pub fn result_types(
+    data: &InstData,
+    operands: &[Type],
+    written: Option<Type>,
+    callee: Option<&Declaration>,
+) -> Result<ResultTypes, TypeError> {
+    check_detail(data)?;
+    match data.op.info().format {
+        Format::Phi => phi(data, operands, written),
+        Format::Branch | Format::Switch | Format::Return => {
+            terminator(data, operands)?;
+            Ok(smallvec![])
+        }
+        Format::Call | Format::Launch => call(data, operands, callee),
+        _ => by_table(data, operands, written),
+    }
+}
+
+fn wrong_detail(op: Op, reason: impl Into<String>) -> TypeError {
+    TypeError::Detail { op, reason: reason.into() }
+}
+
+fn check_detail(data: &InstData) -> Result<(), TypeError> {
+    use Format as F;
+    let belongs = match (data.op.info().format, &data.detail) {
+        (F::Plain | F::Cast | F::Return, Detail::None)
+        | (F::IntCompare, Detail::IntCompare(_))
+        | (F::FloatCompare, Detail::FloatCompare(_))
+        | (F::Dimension, Detail::Dimension(_))
+        | (F::Access, Detail::Access(_))
+        | (F::Transfer, Detail::Transfer(_))
+        | (F::Rmw, Detail::Rmw(..))
+        | (F::CompareExchange, Detail::CompareExchange(..))
+        | (F::Fence, Detail::Fence(..))
+        | (F::Barrier, Detail::Barrier(_))
+        | (F::Alloca, Detail::Alloca { .. })
+        | (F::Reduce, Detail::Reduce(_))
+        | (F::Scan, Detail::Scan { .. })
+        | (F::Permute, Detail::Permute(_))
+        | (F::FloatClass, Detail::FloatClass(_))
+        | (F::Phi, Detail::Phi(_))
+        | (F::Branch, Detail::Branch(..))
+        | (F::Switch, Detail::Switch(_))
+        | (F::Call, Detail::Call(_))
+        | (F::Launch, Detail::Launch(_)) => true,
+        _ => false,
+    };
+    if belongs {
+        Ok(())
+    } else {
+        Err(wrong_detail(data.op, format!("detail {:?} does not belong to this op", data.detail)))
+    }
+}
+
+fn plural(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn by_table(data: &InstData, operands: &[Type], written: Option<Type>) -> Result<ResultTypes, TypeError> {
+    let op = data.op;
+    let info = op.info();
+    if operands.len() != info.operands.len() {
+        let expected = plural(info.operands.len(), "operand");
+        return Err(TypeError::Count { op, expected, found: operands.len() });
+    }
+    let controlling = controlling_type(op, operands);
+    let result = written_type(op, info.gives, written)?;
+    for (index, (&expected, &found)) in info.operands.iter().zip(operands).enumerate() {
+        check_operand(expected, found, controlling, result).map_err(|expected| TypeError::Operand {
+            op,
+            index: index + 1,
+            expected,
+            found,
+        })?;
+    }
+    let gives = match info.gives {
+        Gives::Nothing => smallvec![],
+        Gives::T => controlling.into_iter().collect(),
+        Gives::BoolOfT => controlling.map(|ty| ty.with_scalar(Scalar::I1)).into_iter().collect(),
+        Gives::Bool => smallvec![Type::I1],
+        Gives::LaneOfT => controlling.map(|ty| Type::Scalar(ty.scalar())).into_iter().collect(),
+        Gives::Written(_) => result.into_iter().collect(),
+        Gives::PrivatePtr => smallvec![Type::ptr(ALLOCA_SPACE)],
+        Gives::TAndBool => controlling.into_iter().chain([Type::I1]).collect(),
+        Gives::Callee => smallvec![],
+    };
+    check_relation(data, operands, controlling, result)?;
+    Ok(gives)
+}
+
+fn written_type(op: Op, gives: Gives, written: Option<Type>) -> Result<Option<Type>, TypeError> {
+    match (gives, written) {
+        (Gives::Written(class), Some(ty)) if class.contains(ty) => Ok(Some(ty)),
+        (Gives::Written(class), found) => {
+            Err(TypeError::Result { op, expected: class.describe().into(), found })
+        }
+        (_, None) => Ok(None),
+        (_, Some(ty)) => {
+            Err(TypeError::Result { op, expected: "left to its operands".into(), found: Some(ty) })
+        }
+    }
+}
+
+fn check_operand(
+    expected: Operand,
+    found: Type,
+    controlling: Option<Type>,
+    result: Option<Type>,
+) -> Result<(), String> {
+    let mask_of = |ty: Option<Type>| ty.map(|ty| ty.with_scalar(Scalar::I1));
+    let exactly = |ty: Option<Type>| match ty {
+        Some(ty) if ty != found => Err(ty.to_string()),
+        _ => Ok(()),
+    };
+    let in_class = |class: Class| match class.contains(found) {
+        true => Ok(()),
+        false => Err(class.describe().to_string()),
+    };
+    match expected {
+        Operand::T(class) => in_class(class).and_then(|()| exactly(controlling)),
+        Operand::Free(class) => in_class(class),
+        Operand::BoolOfT => exactly(mask_of(controlling)),
+        Operand::Choice if found == Type::I1 => Ok(()),
+        Operand::Choice => exactly(mask_of(controlling)),
+        Operand::Beside(class) => {
+            in_class(class)?;
+            exactly(controlling.map(|ty| ty.with_scalar(found.scalar())))
+        }
+        Operand::LaneOfT => exactly(controlling.map(|ty| Type::Scalar(ty.scalar()))),
+        Operand::MaskOfResult => exactly(mask_of(result)),
+        Operand::SameAsResult => exactly(result),
+    }
+}
+
+/// What the table cannot say: how operand and result, or operand and detail, must fit.
+fn check_relation(
+    data: &InstData,
+    operands: &[Type],
+    controlling: Option<Type>,
+    result: Option<Type>,
+) -> Result<(), TypeError> {
+    let op = data.op;
+    let wrong_result = |expected: String| Err(TypeError::Result { op, expected, found: result });
+    match (&data.detail, result) {
+        (Detail::None, Some(to)) if op.info().format == Format::Cast => {
+            let from = operands[0];
+            if from.lanes() != to.lanes() {
+                return wrong_result(format!("a type with the lanes of {from}"));
+            }
+            let (from_bits, to_bits) = (from.scalar().bits(), to.scalar().bits());
+            match op {
+                Op::Trunc | Op::Fptrunc if to_bits >= from_bits => {
+                    return wrong_result(format!("narrower than {from}"));
+                }
+                Op::Zext | Op::Sext | Op::Fpext if to_bits <= from_bits => {
+                    return wrong_result(format!("wider than {from}"));
+                }
+                _ => {}
+            }
+        }
+        (Detail::None, Some(to)) if op == Op::Bitcast => {
+            let bits = |ty: Type| ty.scalar().bits() * u32::from(ty.lanes().unwrap_or(1));
+            if bits(operands[0]) != bits(to) || to.scalar().is_ptr() != operands[0].scalar().is_ptr() {
+                return wrong_result(format!("of as many bits as {}", operands[0]));
+            }
+        }
+        (Detail::None, Some(to)) if op == Op::Splat && to.scalar() != operands[0].scalar() => {
+            return wrong_result(format!("a vector of {}", operands[0]));
+        }
+        (Detail::None, Some(to)) if op == Op::Ballot => {
+            let lanes = operands[0].lanes().unwrap_or(1);
+            if to.scalar().bits() < u32::from(lanes) {
+                return wrong_result(format!("an integer of at least {lanes} bits"));
+            }
+        }
+        (Detail::Access(_), Some(to)) if op == Op::Gather && to.lanes() != operands[0].lanes() => {
+            return wrong_result(format!("a vector with the lanes of {}", operands[0]));
+        }
+        (Detail::Access(_), _) if op == Op::Memset && operands[1] != Type::I8 => {
+            return Err(TypeError::Operand { op, index: 2, expected: "i8".into(), found: operands[1] });
+        }
+        (Detail::Permute(indices), Some(to)) => {
+            let Some(Type::Vector(scalar, lanes)) = controlling else { return Ok(()) };
+            if to != Type::Vector(scalar, indices.len() as u16) || indices.len() > MAX_LANES as usize {
+                return wrong_result(format!("a vector of {} x {scalar}", indices.len()));
+            }
+            if let Some(index) = indices.iter().find(|&&index| index >= 2 * lanes) {
+                return Err(wrong_detail(op, format!("index {index} is not below {}", 2 * lanes)));
+            }
+        }
+        (Detail::Reduce(by) | Detail::Scan { by, .. }, _) => {
+            let class = if by.is_float() { Class::Float } else { Class::Int };
+            let found = controlling.unwrap_or(Type::I1);
+            if !class.contains(found) {
+                return Err(TypeError::Operand { op, index: 1, expected: class.describe().into(), found });
+            }
+        }
+        (Detail::Rmw(rmw, _), _) => {
+            let found = operands[1];
+            let expected = match rmw {
+                Rmw::Exchange => Class::Scalar,
+                rmw if rmw.is_float() => Class::Float,
+                _ => Class::ScalarInt,
+            };
+            if !expected.contains(found) {
+                return Err(TypeError::Operand { op, index: 2, expected: expected.describe().into(), found });
+            }
+        }
+        (Detail::CompareExchange(..), _) if operands[1].scalar().is_float() => {
+            let expected = Class::IntOrPtr.describe().into();
+            return Err(TypeError::Operand { op, index: 2, expected, found: operands[1] });
+        }
+        (Detail::Dimension(dimension), _) => match dimension {
+            Some(dimension) if *dimension > 2 => {
+                return Err(wrong_detail(op, format!("dimension {dimension} is not 0, 1 or 2")));
+            }
+            None if !matches!(op, Op::Lane | Op::Width | Op::WorkDim) => {
+                return Err(wrong_detail(op, "a dimension is missing"));
+            }
+            Some(_) if op == Op::WorkDim => {
+                return Err(wrong_detail(op, "there is no dimension to name"));
+            }
+            _ => {}
+        },
+        _ => {}
+    }
+    Ok(())
+}
+
+fn phi(data: &InstData, operands: &[Type], written: Option<Type>) -> Result<ResultTypes, TypeError> {
+    let op = data.op;
+    let Some(ty) = written else {
+        return Err(TypeError::Result { op, expected: "written".into(), found: None });
+    };
+    let Detail::Phi(blocks) = &data.detail else { return Ok(smallvec![ty]) };
+    if operands.len() < blocks.len() || operands.len() > blocks.len() + 1 {
+        let expected = plural(blocks.len(), "incoming value");
+        return Err(TypeError::Count { op, expected, found: operands.len() });
+    }
+    match operands.iter().position(|&operand| operand != ty) {
+        Some(index) => {
+            Err(TypeError::Operand { op, index: index + 1, expected: ty.to_string(), found: operands[index] })
+        }
+        None => Ok(smallvec![ty]),
+    }
+}
+
+fn terminator(data: &InstData, operands: &[Type]) -> Result<(), TypeError> {
+    let op = data.op;
+    match &data.detail {
+        Detail::Branch(targets, _) => match (targets.len(), operands) {
+            (1, []) | (2, [Type::I1]) => Ok(()),
+            (2, &[found]) => Err(TypeError::Operand { op, index: 1, expected: Type::I1.to_string(), found }),
+            (1 | 2, _) => {
+                let expected = plural(targets.len() - 1, "condition");
+                Err(TypeError::Count { op, expected, found: operands.len() })
+            }
+            (count, _) => Err(wrong_detail(op, format!("it goes to 1 or 2 blocks, not {count}"))),
+        },
+        Detail::Switch(switch) => {
+            let &[found] = operands else {
+                return Err(TypeError::Count { op, expected: "1 operand".into(), found: operands.len() });
+            };
+            if !Class::ScalarInt.contains(found) {
+                let expected = Class::ScalarInt.describe().into();
+                return Err(TypeError::Operand { op, index: 1, expected, found });
+            }
+            if switch.targets.len() != switch.cases.len() + 1 {
+                return Err(wrong_detail(op, "each case needs one block"));
+            }
+            if let Some(case) = switch.cases.iter().find(|&&case| case & !found.scalar().bit_mask() != 0) {
+                return Err(wrong_detail(op, format!("case {case} does not fit {found}")));
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn call(data: &InstData, operands: &[Type], callee: Option<&Declaration>) -> Result<ResultTypes, TypeError> {
+    let op = data.op;
+    let Some(callee) = callee else { return Err(wrong_detail(op, "the callee is not declared")) };
+    let launch = match &data.detail {
+        Detail::Launch(launch) => Some(&**launch),
+        _ => None,
+    };
+    let params = &callee.signature.params;
+    let masked = usize::from(launch.is_some_and(|launch| launch.masked));
+    if operands.len() != params.len() + masked {
+        let expected = plural(params.len() + masked, "operand");
+        return Err(TypeError::Count { op, expected, found: operands.len() });
+    }
+    let lanes = match launch {
+        Some(launch) if launch.brush.is_empty() || launch.brush.len() > 3 => {
+            return Err(wrong_detail(op, "a brush has 1 to 3 dimensions"));
+        }
+        Some(launch) if launch.lanes() == 0 || launch.lanes() > MAX_LANES => {
+            return Err(wrong_detail(op, format!("a brush has 1 to {MAX_LANES} lanes")));
+        }
+        Some(launch) => Some(launch.lanes() as u16),
+        None => None,
+    };
+    // A launch gives each lane of a varying parameter its own lane of a vector.
+    let outside = |ty: Type, shape: &Option<DeclaredShape>| match (lanes, shape) {
+        (Some(lanes), None | Some(DeclaredShape::Varying)) => Type::Vector(ty.scalar(), lanes),
+        _ => ty,
+    };
+    for (index, (param, &found)) in params.iter().zip(operands).enumerate() {
+        let expected = outside(param.ty, &param.shape);
+        if expected != found {
+            let expected = expected.to_string();
+            return Err(TypeError::Operand { op, index: index + 1, expected, found });
+        }
+    }
+    if let (Some(lanes), 1) = (lanes, masked) {
+        let found = operands[params.len()];
+        if found != Type::mask(lanes) {
+            let expected = Type::mask(lanes).to_string();
+            return Err(TypeError::Operand { op, index: operands.len(), expected, found });
+        }
+    }
+    Ok(callee.signature.results.iter().map(|result| outside(result.ty, &result.shape)).collect())
+}
