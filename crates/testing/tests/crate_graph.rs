@@ -1,0 +1,207 @@
+//! The crates lean on each other along the arrows of ARCHITECTURE.md and no others, and none of them contains
+//! unsafe code. Read from the Cargo.toml files, so that an arrow counts even before any code uses it.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a crate may depend on. Normal, build and dev dependencies count alike: a test that needs a crate from above
+/// belongs into `testing`, where it sees the one build of the types under test.
+struct Rule {
+    /// The folder below `crates/`.
+    folder: &'static str,
+    package: &'static str,
+    may_use: &'static [&'static str],
+}
+
+const fn rule(folder: &'static str, package: &'static str, may_use: &'static [&'static str]) -> Rule {
+    Rule { folder, package, may_use }
+}
+
+const RULES: &[Rule] = &[
+    rule("ir", "heddle-ir", &[]),
+    rule("analysis", "heddle-analysis", &["heddle-ir"]),
+    rule("interp", "heddle-interp", &["heddle-ir"]),
+    rule("transform", "heddle-transform", &["heddle-analysis", "heddle-ir"]),
+    rule("heddle", "heddlec", &["heddle-ir", "heddle-analysis", "heddle-interp", "heddle-transform"]),
+    rule(
+        "testing",
+        "heddle-testing",
+        &["heddle-ir", "heddle-interp", "heddle-analysis", "heddle-transform", "heddlec"],
+    ),
+    rule(
+        "cli",
+        "heddle-cli",
+        &["heddle-ir", "heddle-analysis", "heddle-interp", "heddle-transform", "heddlec", "heddle-testing"],
+    ),
+];
+
+fn crates_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("testing lies in crates/").to_path_buf()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn is_ours(package: &str) -> bool {
+    package == "heddlec" || package.starts_with("heddle-")
+}
+
+/// The text between the quotes of `key = "text"`, wherever on the line the key stands.
+fn quoted<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    line.match_indices(key).find_map(|(at, _)| {
+        let starts_a_word = line[..at].chars().next_back().is_none_or(|c| " \t,{".contains(c));
+        let value = line[at + key.len()..].trim_start().strip_prefix('=')?.trim_start().strip_prefix('"')?;
+        starts_a_word.then(|| value.split('"').next().unwrap_or_default())
+    })
+}
+
+/// The section names of a TOML header: `[target.'cfg(unix)'.dependencies.x]` ends in `dependencies`, `x`.
+fn header(line: &str) -> Option<Vec<&str>> {
+    let inner = line.strip_prefix('[')?.split(']').next()?;
+    Some(inner.split('.').map(|part| part.trim().trim_matches('"')).collect())
+}
+
+/// The packages of ours that a manifest depends on, in any kind of dependency and under any local name.
+fn dependencies(manifest: &str) -> BTreeSet<&str> {
+    let mut found = BTreeSet::new();
+    let mut in_table = false;
+    let mut in_entry = false;
+    for line in manifest.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        if let Some(names) = header(line) {
+            in_table = names.last().is_some_and(|name| name.ends_with("dependencies"));
+            in_entry = names.iter().rev().nth(1).is_some_and(|name| name.ends_with("dependencies"));
+            if in_entry {
+                found.extend(names.last());
+            }
+        } else if in_table {
+            let name = line.split(['=', '.']).next().unwrap_or_default().trim().trim_matches('"');
+            found.insert(name);
+        }
+        if in_table || in_entry {
+            found.extend(quoted(line, "package"));
+        }
+    }
+    found.retain(|package| is_ours(package));
+    found
+}
+
+/// What is wrong with the manifest of a crate, one sentence each.
+fn violations(rule: &Rule, manifest: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let package = manifest.lines().find_map(|line| quoted(line, "name"));
+    if package != Some(rule.package) {
+        found.push(format!("crates/{}: the package is {package:?}, not {:?}", rule.folder, rule.package));
+    }
+    for dependency in dependencies(manifest) {
+        if !rule.may_use.contains(&dependency) {
+            found.push(format!("crates/{}: {} must not depend on {dependency}", rule.folder, rule.package));
+        }
+    }
+    found
+}
+
+/// Whether a crate root rules unsafe code out for good: `deny` could be lifted again further in.
+fn forbids_unsafe(root: &str) -> bool {
+    root.lines().any(|line| line.trim() == "#![forbid(unsafe_code)]")
+}
+
+/// The files with which Cargo starts a crate: the library, and every binary.
+fn crate_roots(folder: &Path) -> Vec<PathBuf> {
+    let mut roots = vec![folder.join("src/lib.rs"), folder.join("src/main.rs")];
+    if let Ok(entries) = fs::read_dir(folder.join("src/bin")) {
+        for entry in entries {
+            let path = entry.expect("src/bin can be listed").path();
+            roots.push(if path.is_dir() { path.join("main.rs") } else { path });
+        }
+    }
+    roots.retain(|root| root.extension().is_some_and(|extension| extension == "rs") && root.exists());
+    roots.sort();
+    roots
+}
+
+#[test]
+fn every_crate_depends_only_along_the_allowed_arrows() {
+    let mut found = Vec::new();
+    for rule in RULES {
+        found.extend(violations(rule, &read(&crates_folder().join(rule.folder).join("Cargo.toml"))));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn every_crate_has_a_rule() {
+    let folders: BTreeSet<String> = fs::read_dir(crates_folder())
+        .expect("crates/ can be listed")
+        .map(|entry| entry.expect("crates/ can be listed").path())
+        .filter(|path| path.join("Cargo.toml").exists())
+        .map(|path| path.file_name().expect("an entry has a name").to_string_lossy().into_owned())
+        .collect();
+    let ruled: BTreeSet<String> = RULES.iter().map(|rule| rule.folder.to_owned()).collect();
+    assert_eq!(folders, ruled, "crates/ (left) and the rules in this file (right)");
+}
+
+#[test]
+fn unsafe_code_is_forbidden_at_every_crate_root() {
+    for rule in RULES {
+        let roots = crate_roots(&crates_folder().join(rule.folder));
+        assert!(!roots.is_empty(), "crates/{}: no crate root found", rule.folder);
+        for root in roots {
+            assert!(forbids_unsafe(&read(&root)), "{}: `#![forbid(unsafe_code)]` is missing", root.display());
+        }
+    }
+}
+
+#[test]
+fn an_arrow_is_seen_however_it_is_written() {
+    for manifest in [
+        "[dependencies]\nheddle-interp = { workspace = true }",
+        "[dependencies]\nheddle-interp.workspace = true",
+        "[dependencies]\n\"heddle-interp\" = { path = \"../interp\" }",
+        "[dependencies]\noracle = { path = \"../interp\", package = \"heddle-interp\" }",
+        "[dependencies.heddle-interp]\nworkspace = true",
+        "[dependencies.oracle]\npath = \"../interp\"\npackage = \"heddle-interp\"",
+        "[dev-dependencies]\nheddle-interp = { workspace = true }",
+        "[build-dependencies]\nheddle-interp = { workspace = true }",
+        "[target.'cfg(unix)'.dependencies]\nheddle-interp = { workspace = true }",
+        "[target.'cfg(unix)'.dependencies.heddle-interp]\nworkspace = true",
+    ] {
+        assert_eq!(dependencies(manifest), BTreeSet::from(["heddle-interp"]), "{manifest}");
+    }
+}
+
+#[test]
+fn what_is_no_dependency_of_ours_is_no_arrow() {
+    for manifest in [
+        "[package]\nname = \"heddle-interp\"",
+        "[dependencies]\n# heddle-interp = { workspace = true }\nlibm = \"0.2\"",
+        "[features]\nheddle-interp = []",
+        "[dependencies]\nlibm = \"0.2\"\n\n[lints]\nheddle-interp = true",
+    ] {
+        assert_eq!(dependencies(manifest), BTreeSet::new(), "{manifest}");
+    }
+}
+
+#[test]
+fn a_forbidden_arrow_and_a_wrong_name_are_violations() {
+    let rule = rule("interp", "heddle-interp", &["heddle-ir"]);
+    let package = "[package]\nname = \"heddle-interp\"\n\n[dependencies]\nheddle-ir.workspace = true\n";
+    assert_eq!(violations(&rule, package), Vec::<String>::new());
+    assert_eq!(
+        violations(&rule, &format!("{package}heddle-analysis.workspace = true\n")),
+        ["crates/interp: heddle-interp must not depend on heddle-analysis"]
+    );
+    assert_eq!(
+        violations(&rule, "[package]\nname = \"interp\"\n"),
+        ["crates/interp: the package is Some(\"interp\"), not \"heddle-interp\""]
+    );
+}
+
+#[test]
+fn only_a_forbid_of_the_whole_crate_counts() {
+    assert!(forbids_unsafe("//! A crate.\n#![forbid(unsafe_code)]\n"));
+    assert!(!forbids_unsafe("//! A crate.\n#![deny(unsafe_code)]\n"));
+    assert!(!forbids_unsafe("//! A crate.\n// #![forbid(unsafe_code)]\n"));
+}
