@@ -246,6 +246,7 @@ fn corner_cases() {
     assert_eq!(fptosi(F32, 1, 0x3f80_0000), None, "1 is no signed i1");
     assert_eq!(uitofp(64, F16, 0xffef, false), Some(0x7bff), "65519");
     assert_eq!(uitofp(64, F16, 0xfff0, false), Some(0x7c00), "65520 becomes infinite");
+    assert_eq!(uitofp(64, F32, 0x8000_0080_0000_0000, false), Some(0x5f00_0000), "a tie to the even side");
     assert_eq!(
         uitofp(64, F32, 0x8000_0080_0000_0001, false),
         Some(0x5f00_0001),
