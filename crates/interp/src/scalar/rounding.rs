@@ -43,9 +43,9 @@ pub fn round(format: FloatFormat, exact: Dyadic) -> u128 {
     let least = format.least_exponent();
     let unit = least.max(binade.saturating_sub(i64::from(format.fraction_bits())));
     let units = nearest(exact.significand, unit.saturating_sub(exact.exponent));
-    // The hidden bit counts as one step of the exponent field, and so does a carry out of the significand.
-    let magnitude = (((unit - least) as u128) << format.fraction_bits()) + units;
-    sign | magnitude.min(format.infinity(false))
+    // The hidden bit counts as one step of the exponent field, and so does a carry out of the significand, which in
+    // the greatest binade leads to infinity.
+    sign | ((((unit - least) as u128) << format.fraction_bits()) + units)
 }
 
 /// `significand / 2^shift` as the nearest integer, ties to even. A negative shift is to the left, and then the

@@ -4,6 +4,7 @@ use heddle_interp::scalar::FloatFormat::{self, BF16, F16, F32, F64};
 use heddle_interp::scalar::convert::{
     fpext, fptosi, fptosi_sat, fptoui, fptoui_sat, fptrunc, sitofp, uitofp,
 };
+use heddle_interp::scalar::rounding::{Dyadic, round};
 use heddle_interp::scalar::same_float;
 
 use crate::exact::{Exact, Number, is_nearest, number};
@@ -36,6 +37,33 @@ fn fptrunc_rounds_once_to_nearest_even() {
             for center in [below, below ^ half_step] {
                 [center, center ^ 1, center.saturating_sub(1), center + 1].into_iter().for_each(check);
             }
+        }
+    }
+}
+
+/// Significands of all 128 bits, which no conversion of floats has, down to where nothing but their top bit counts.
+#[test]
+fn wide_significands_of_any_exponent_round_once() {
+    let mut random = Random::new(37);
+    for format in FloatFormat::ALL {
+        let least = format.least_exponent();
+        let check = |significand: u128, exponent: i64| {
+            let result = round(format, Dyadic { negative: true, significand, exponent });
+            let right = is_nearest(format, result, &Exact::new(true, significand, exponent));
+            assert!(right, "{format:?} {significand:#x} * 2^{exponent} = {result:#x}");
+        };
+        for below in 60..=132 {
+            for significand in [1 << 127, (1 << 127) + 1, u128::MAX, 3 << 126, (1 << 127) - 1] {
+                check(significand, least - below);
+            }
+        }
+        for _ in 0..10_000 {
+            let exponent = least - 130 + random.below(2 * format.max_exponent() as u64 + 200) as i64;
+            check(random.integer(128), exponent);
+        }
+        for exponent in [i64::MIN, i64::MAX] {
+            let result = round(format, Dyadic { negative: false, significand: 1 << 127, exponent });
+            assert_eq!(result, if exponent < 0 { 0 } else { format.infinity(false) });
         }
     }
 }
@@ -218,6 +246,7 @@ fn corner_cases() {
     assert_eq!(fptosi(F32, 1, 0x3f80_0000), None, "1 is no signed i1");
     assert_eq!(uitofp(64, F16, 0xffef, false), Some(0x7bff), "65519");
     assert_eq!(uitofp(64, F16, 0xfff0, false), Some(0x7c00), "65520 becomes infinite");
+    assert_eq!(uitofp(64, F32, 0x8000_0080_0000_0000, false), Some(0x5f00_0000), "a tie to the even side");
     assert_eq!(
         uitofp(64, F32, 0x8000_0080_0000_0001, false),
         Some(0x5f00_0001),
