@@ -99,6 +99,11 @@ impl Control {
         self.node_of[&func.entry()]
     }
 
+    /// The place of a reachable block.
+    pub(crate) fn block_node(&self, block: Block) -> u32 {
+        self.node_of[&block]
+    }
+
     /// The first place on the way along an edge.
     pub(crate) fn along(&self, from: Block, to: Block) -> u32 {
         match self.entered.get(&to) {
@@ -166,16 +171,16 @@ impl Control {
                 let is_entry = |cycle: u32| self.entered.get(&block) == Some(&cycle);
                 self.innermost.get(&block).copied() == parent && !parent.is_some_and(is_entry)
             };
-            let inner = |block: Block| {
-                func.successors(block).iter().copied().filter(|&next| inside(next)).collect()
-            };
+            let inner =
+                |block: Block| func.successors(block).iter().copied().filter(|&next| inside(next)).collect();
             for component in components(&region, inner) {
                 let cycle = self.cycles.len() as u32;
                 component.iter().for_each(|&block| _ = self.innermost.insert(block, cycle));
                 // An entry has an edge from outside of the component; the function's entry has one from its caller.
                 let is_outside = |from: &Block| self.innermost.get(from) != Some(&cycle);
                 let is_entry = |block: &Block| {
-                    *block == func.entry() || predecessors.get(block).is_some_and(|all| all.iter().any(is_outside))
+                    *block == func.entry()
+                        || predecessors.get(block).is_some_and(|all| all.iter().any(is_outside))
                 };
                 let entries: Vec<Block> = component.iter().copied().filter(is_entry).collect();
                 let latch = self.add_node(Node::Latch(cycle));

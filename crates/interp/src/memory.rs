@@ -62,7 +62,7 @@ struct Heap {
 impl Heap {
     fn add(&mut self, base: u64, object: Object, align: u32) -> u64 {
         let align = u64::from(align.max(1)).max(16);
-        let address = base + (self.next.max(GAP) + align - 1) / align * align;
+        let address = base + self.next.max(GAP).next_multiple_of(align);
         let object = Object { address, ..object };
         self.next = address - base + object.bytes.len() as u64 + GAP;
         self.objects.push(object);
@@ -222,7 +222,8 @@ impl Memory {
             for object in heap.objects.drain(count..) {
                 freed += object.bytes.len() as u64;
             }
-            let end = |object: &Object| (object.address & ((1 << LEVEL_SHIFT) - 1)) + object.bytes.len() as u64;
+            let end =
+                |object: &Object| (object.address & ((1 << LEVEL_SHIFT) - 1)) + object.bytes.len() as u64;
             heap.next = heap.objects.last().map_or(0, |object| end(object) + GAP);
         }
         self.allocated -= freed;
@@ -236,8 +237,7 @@ impl Memory {
         level: usize,
         lane: usize,
     ) -> Result<Target, FaultKind> {
-        let out_of_bounds =
-            |near: Option<String>| FaultKind::OutOfBounds { address, bytes: size, near };
+        let out_of_bounds = |near: Option<String>| FaultKind::OutOfBounds { address, bytes: size, near };
         let heap = match Space::ALL.get((address >> SPACE_SHIFT) as usize) {
             Some(Space::Private) => {
                 let owner = (address >> LEVEL_SHIFT) as usize & 0xff;

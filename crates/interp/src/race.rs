@@ -77,8 +77,8 @@ impl Detector {
             .entry((target.heap, target.object))
             .or_insert_with(|| vec![Shadow::default(); object_size]);
         let mut race = None;
-        for offset in target.offset..target.offset + size {
-            let shadow = &mut shadows[offset];
+        let all = target.offset..target.offset + size;
+        for (offset, shadow) in all.clone().zip(&mut shadows[all]) {
             let unordered = |seen: &Seen| {
                 seen.item.number != item.number
                     && (seen.item.group != item.group || seen.item.epoch == item.epoch)

@@ -28,7 +28,6 @@ pub mod minmax;
 pub mod rounding;
 pub mod shift;
 
-pub use compare::{FloatPredicate, IntPredicate};
 pub use fast_math::FastMath;
 pub use format::{FloatClass, FloatFormat, same_float};
 pub use integer::Trap;

@@ -1,7 +1,8 @@
 //! Predicates against native comparisons, each spelled out.
 
 use heddle_interp::scalar::FloatFormat::{self, F32, F64};
-use heddle_interp::scalar::{FloatPredicate, IntPredicate, compare};
+use heddle_interp::scalar::compare;
+use heddle_ir::words::{FloatPredicate, IntPredicate};
 
 use crate::exact::{Number, number};
 use crate::sample::{Random, float_corners};
@@ -10,7 +11,7 @@ fn check_icmp(bits: u32, a: u128, b: u128) {
     let signed =
         |v: u128| if v >> (bits - 1) == 1 { (v | !(u128::MAX >> (128 - bits))) as i128 } else { v as i128 };
     let (x, y) = (signed(a), signed(b));
-    for predicate in IntPredicate::ALL {
+    for &predicate in IntPredicate::ALL {
         let expected = match predicate {
             IntPredicate::Eq => a == b,
             IntPredicate::Ne => a != b,
@@ -71,7 +72,7 @@ fn check_fcmp(format: FloatFormat, a: u128, b: u128) {
     };
     let unordered = difference.is_none();
     let sign = difference.unwrap_or(0);
-    for predicate in FloatPredicate::ALL {
+    for &predicate in FloatPredicate::ALL {
         let expected = match predicate {
             FloatPredicate::False => false,
             FloatPredicate::Oeq => !unordered && sign == 0,
