@@ -3,15 +3,14 @@
 //! The execution of a block follows thesis 4.7: φs by the control mask, then the predicate, then instructions
 //! under the activation, then the terminator. Calls push a frame; a barrier suspends the whole brush.
 
-use crate::control::{Control, Node};
 use crate::fault::{Fault, FaultKind};
+use crate::frame::{Frame, Place, Registers};
 use crate::memory::Memory;
 use crate::program::{Code, Program};
 use crate::race::{Detector, Race};
 use crate::run::{Counters, Datum, Options, Position, Semantics};
 use crate::schedule::{Rng, Scheduler, Step};
 use crate::trace::{Next, Trace, TraceStep};
-use heddle_ir::entity::Entity as _;
 use heddle_ir::words::Scope;
 use heddle_ir::{Block, Detail, Inst, InstData, Op, Value};
 use std::collections::VecDeque;
@@ -19,7 +18,6 @@ use std::collections::VecDeque;
 /// What went wrong, and in which lane.
 pub(crate) type Error = (FaultKind, Option<usize>);
 
-const MAX_DEPTH: usize = 256;
 const MAX_NESTING: u32 = 8;
 const NOWHERE: u32 = u32::MAX;
 
@@ -62,71 +60,6 @@ pub(crate) enum Paused {
     AtBarrier((usize, Inst)),
 }
 
-/// Where a lane stands in a frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
-    /// Waits at a place of the control graph, on its way to a block.
-    At {
-        node: u32,
-        target: Block,
-    },
-    Returned,
-    Absent,
-}
-
-/// The values of a frame: bits and whether they are ⊤.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Registers {
-    pub(crate) bits: Vec<u128>,
-    pub(crate) poison: Vec<bool>,
-}
-
-impl Registers {
-    fn poisoned(len: usize) -> Registers {
-        Registers { bits: vec![0; len], poison: vec![true; len] }
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, index: usize) -> Option<u128> {
-        (!self.poison[index]).then(|| self.bits[index])
-    }
-
-    #[inline]
-    pub(crate) fn set(&mut self, index: usize, value: Option<u128>) {
-        self.bits[index] = value.unwrap_or(0);
-        self.poison[index] = value.is_none();
-    }
-}
-
-/// A reconvergence point: these lanes go on at `at`, and meet others at `until`.
-#[derive(Clone, Debug)]
-struct StackEntry {
-    lanes: u128,
-    at: Option<Block>,
-    until: Option<Block>,
-}
-
-/// A function that is running.
-#[derive(Debug)]
-pub(crate) struct Frame {
-    pub(crate) code: usize,
-    pub(crate) registers: Registers,
-    pub(crate) places: Vec<Place>,
-    from: Vec<Option<Block>>,
-    /// The block that is running, if one is.
-    block: Option<Block>,
-    next: Option<Inst>,
-    control: u128,
-    predicate: u128,
-    pub(crate) active: u128,
-    results: Vec<Vec<Option<u128>>>,
-    mark: Vec<usize>,
-    /// The call that this frame answers, in the frame below.
-    call: Option<Inst>,
-    stack: Vec<StackEntry>,
-    step: usize,
-}
-
 /// `W` lanes that run in lock-step.
 #[derive(Debug)]
 pub(crate) struct Brush<'p, 'm> {
@@ -137,7 +70,7 @@ pub(crate) struct Brush<'p, 'm> {
     pub(crate) level: usize,
     pub(crate) number: u32,
     pub(crate) frames: Vec<Frame>,
-    finished: Vec<Vec<Option<u128>>>,
+    pub(crate) finished: Vec<Vec<Option<u128>>>,
 }
 
 pub(crate) fn lanes_of(mask: u128) -> impl Iterator<Item = usize> + Clone {
@@ -215,51 +148,6 @@ impl<'p, 'm> Brush<'p, 'm> {
         registers
     }
 
-    fn push_frame(
-        &mut self,
-        code: usize,
-        registers: Registers,
-        mask: u128,
-        call: Option<Inst>,
-        world: &mut World<'_>,
-    ) -> Result<(), Fault> {
-        let func = self.program.codes[code].func;
-        if self.frames.len() >= MAX_DEPTH {
-            return Err(Fault::new(FaultKind::CallDepth(MAX_DEPTH), &func.name));
-        }
-        let entry = func.entry();
-        let node = match world.options.scheduler {
-            Scheduler::Ipdom => NOWHERE,
-            _ => self.program.codes[code].control().start(func),
-        };
-        let place = |lane: usize| match mask >> lane & 1 {
-            1 => Place::At { node, target: entry },
-            _ => Place::Absent,
-        };
-        let results = func
-            .signature
-            .results
-            .iter()
-            .map(|result| vec![None; self.lanes * usize::from(result.ty.lanes().unwrap_or(1))]);
-        self.frames.push(Frame {
-            code,
-            registers,
-            places: (0..self.lanes).map(place).collect(),
-            from: vec![None; self.lanes],
-            block: None,
-            next: None,
-            control: 0,
-            predicate: 0,
-            active: 0,
-            results: results.collect(),
-            mark: world.memory.mark(self.level),
-            call,
-            stack: vec![StackEntry { lanes: mask, at: Some(entry), until: None }],
-            step: 0,
-        });
-        Ok(())
-    }
-
     /// The results of the entry function, once it has finished.
     pub(crate) fn take_results(&mut self) -> Vec<Vec<Datum>> {
         let results = std::mem::take(&mut self.finished);
@@ -301,7 +189,7 @@ impl<'p, 'm> Brush<'p, 'm> {
         Ok(Paused::Finished)
     }
 
-    fn advance(&mut self, inst: Inst, code: &Code<'_>) {
+    pub(crate) fn advance(&mut self, inst: Inst, code: &Code<'_>) {
         self.frame_mut().next = code.func.layout.next_inst(inst);
     }
 
@@ -345,82 +233,6 @@ impl<'p, 'm> Brush<'p, 'm> {
         };
         self.enter(code, block, control, world)?;
         Ok(true)
-    }
-
-    /// The next block of the greedy schedule, after lanes at latches and entrances have moved on.
-    fn pick(&mut self, control: &Control, world: &mut World<'_>) -> Result<Option<Block>, FaultKind> {
-        loop {
-            let mut waiting: Vec<u32> = Vec::with_capacity(self.lanes);
-            for place in &self.frame().places {
-                if let Place::At { node, .. } = *place
-                    && !waiting.contains(&node)
-                {
-                    waiting.push(node);
-                }
-            }
-            waiting.sort_unstable_by_key(|&node| control.rank(node));
-            let Some(&first) = waiting.first() else { return Ok(None) };
-            let is_legal = |node: u32| !waiting.iter().any(|&other| control.leads_to(other, node));
-            let mut chosen = first;
-            if world.rng.is_random() && waiting.len() > 1 {
-                let legal: Vec<u32> = waiting.iter().copied().filter(|&node| is_legal(node)).collect();
-                chosen = legal[world.rng.below(legal.len())];
-            } else if let Some(block) = self.next_replayed(world) {
-                let is_aim = |place: &Place| matches!(*place, Place::At { target, .. } if target == block);
-                if !self.frame().places.iter().any(is_aim) {
-                    self.pass_over(world);
-                    continue;
-                }
-                // Lanes at latches and entrances move on first where the block needs it.
-                let is_block = |node: u32| control.node(node) == Node::Block(block);
-                let moves = |node: u32| !matches!(control.node(node), Node::Block(_));
-                let legal = || waiting.iter().copied().filter(|&node| is_legal(node));
-                chosen = legal()
-                    .find(|&node| is_block(node))
-                    .or_else(|| legal().find(|&node| moves(node)))
-                    .ok_or(FaultKind::IllegalSchedule(block))?;
-                if is_block(chosen) {
-                    self.pass_over(world);
-                }
-            }
-            match control.node(chosen) {
-                Node::Block(block) => return Ok(Some(block)),
-                Node::Latch(_) | Node::Entrance(_) => {
-                    for place in &mut self.frame_mut().places {
-                        if let Place::At { node, target } = *place
-                            && node == chosen
-                        {
-                            *place = Place::At { node: control.behind(node, target), target };
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// The block that a replayed schedule asks for next, if it is one of the running function.
-    fn next_replayed(&self, world: &World<'_>) -> Option<Block> {
-        let steps = world.replay.as_ref()?.get(self.number as usize)?;
-        let step = steps.front()?;
-        (step.func as usize == self.frame().code).then_some(step.block)
-    }
-
-    fn pass_over(&self, world: &mut World<'_>) {
-        if let Some(steps) = world.replay.as_mut().and_then(|all| all.get_mut(self.number as usize)) {
-            steps.pop_front();
-        }
-    }
-
-    /// The next block of the reconvergence stack.
-    fn pick_by_stack(&mut self) -> Option<Block> {
-        let stack = &mut self.frame_mut().stack;
-        while let Some(top) = stack.last() {
-            match top.at {
-                Some(block) if top.lanes != 0 && top.at != top.until => return Some(block),
-                _ => stack.pop(),
-            };
-        }
-        None
     }
 
     fn enter(
@@ -647,35 +459,6 @@ impl<'p, 'm> Brush<'p, 'm> {
         Ok(())
     }
 
-    /// Says where lanes go that are at the block with a false predicate: with an active lane if there is one, else
-    /// as the condition says if it is known and the same for all, else anywhere.
-    fn guide(&self, goes: &mut [Option<Block>], data: &InstData, code: &Code<'_>, world: &mut World<'_>) {
-        let frame = self.frame();
-        let passive = frame.control & !frame.active;
-        if passive == 0 {
-            return;
-        }
-        let mut options: Vec<Block> = lanes_of(frame.active).filter_map(|lane| goes[lane]).collect();
-        if options.is_empty() {
-            options = data.targets().to_vec();
-            if !world.rng.is_random()
-                && let ([target, _], Some(&condition)) = (data.targets(), data.args.first())
-            {
-                let first = code.slot(condition, self.lanes).first;
-                let bits = lanes_of(frame.control).map(|lane| frame.registers.get(first + lane));
-                let known =
-                    bits.clone().next().flatten().filter(|&bit| bits.clone().all(|other| other == Some(bit)));
-                match known {
-                    Some(1) => options = vec![*target],
-                    Some(_) => options = vec![data.targets()[1]],
-                    None => options.rotate_left(world.counters.empty_steps as usize % 2),
-                }
-            }
-        }
-        let choice = options.get(world.rng.below(options.len())).copied();
-        lanes_of(passive).for_each(|lane| goes[lane] = choice);
-    }
-
     fn count_branch(&self, goes: &[Option<Block>], active: u128, data: &InstData, world: &mut World<'_>) {
         if data.targets().len() > 1 && active != 0 {
             let mut targets = lanes_of(active).map(|lane| goes[lane]);
@@ -719,111 +502,6 @@ impl<'p, 'm> Brush<'p, 'm> {
             (value, all.map(|index| frame.registers.get(index).into()).collect())
         });
         world.trace.steps[frame.step].values = values.collect();
-    }
-
-    /// Splits the lanes on top of the reconvergence stack by where they go.
-    fn split_stack(&mut self, code: &Code<'_>, block: Block, goes: &[Option<Block>]) {
-        let meets = immediate_post_dominator(code, block);
-        let stack = &mut self.frame_mut().stack;
-        let Some(top) = stack.last_mut() else { return };
-        let mut parts: Vec<(Option<Block>, u128)> = Vec::new();
-        for lane in lanes_of(top.lanes) {
-            match parts.iter_mut().find(|(target, _)| *target == goes[lane]) {
-                Some((_, lanes)) => *lanes |= 1 << lane,
-                None => parts.push((goes[lane], 1 << lane)),
-            }
-        }
-        match parts[..] {
-            [(target, _)] => top.at = target,
-            _ => {
-                top.at = meets;
-                for (target, lanes) in parts.into_iter().rev() {
-                    stack.push(StackEntry { lanes, at: target, until: meets });
-                }
-            }
-        }
-        // Lanes that return are gone from every entry.
-        let returned = goes.iter().enumerate().filter(|(_, target)| target.is_none());
-        let gone = returned.fold(0u128, |mask, (lane, _)| mask | 1 << lane);
-        let here = lanes_of(self.frame().control).fold(0u128, |mask, lane| mask | 1 << lane) & gone;
-        self.frame_mut().stack.iter_mut().for_each(|entry| entry.lanes &= !here);
-    }
-
-    // Calls.
-
-    fn call(
-        &mut self,
-        inst: Inst,
-        data: &InstData,
-        code: &Code<'_>,
-        world: &mut World<'_>,
-    ) -> Result<(), Error> {
-        let mask = if data.is_total() { all_lanes(self.lanes) } else { self.frame().active };
-        let Some(declaration) = code.func.callee_of(data) else {
-            return Err((FaultKind::Misplaced("the callee is not declared".into()), None));
-        };
-        let Some(callee) = self.program.find_declared(declaration) else {
-            let done = self.call_known(inst, data, code, declaration, mask, world);
-            self.advance(inst, code);
-            return done;
-        };
-        self.advance(inst, code);
-        if mask == 0 {
-            self.write_nothing(inst, code, mask, world);
-            return Ok(());
-        }
-        let lanes = self.lanes;
-        let callee_code = &self.program.codes[callee];
-        let mut registers = self.new_registers(callee_code);
-        for (&param, &arg) in callee_code.func.params().iter().zip(&data.args) {
-            let (to, from) = (callee_code.slot(param, lanes), code.slot(arg, lanes));
-            for index in 0..lanes * to.elements {
-                registers.set(to.first + index, self.frame().registers.get(from.first + index));
-            }
-        }
-        self.push_frame(callee, registers, mask, Some(inst), world).map_err(|fault| (fault.kind, None))
-    }
-
-    fn finish_frame(&mut self, world: &mut World<'_>) -> Result<(), Fault> {
-        let frame = self.frames.pop().expect("a running brush has a frame");
-        world.memory.release(self.level, &frame.mark);
-        let Some(call) = frame.call else {
-            self.finished = frame.results;
-            return Ok(());
-        };
-        let program = self.program;
-        let code = &program.codes[self.frame().code];
-        let returned = lanes_where(&frame.places, |place| place == Place::Returned);
-        self.write_nothing(call, code, returned, world);
-        let lanes = self.lanes;
-        let caller = self.frame_mut();
-        for (&value, result) in code.func.results(call).iter().zip(&frame.results) {
-            let slot = code.slot(value, lanes);
-            for lane in lanes_of(returned) {
-                let all = lane * slot.elements..(lane + 1) * slot.elements;
-                for (offset, &bits) in all.clone().zip(&result[all]) {
-                    caller.registers.set(slot.first + offset, bits);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What happens to the results of an instruction in lanes that did not execute it.
-    pub(crate) fn write_nothing(&mut self, inst: Inst, code: &Code<'_>, executed: u128, world: &World<'_>) {
-        if world.options.semantics == Semantics::Freezing {
-            return;
-        }
-        let lanes = self.lanes;
-        let frame = self.frame_mut();
-        for &value in code.func.results(inst) {
-            let slot = code.slot(value, lanes);
-            for lane in lanes_of(all_lanes(lanes) & !executed) {
-                for offset in lane * slot.elements..(lane + 1) * slot.elements {
-                    frame.registers.set(slot.first + offset, None);
-                }
-            }
-        }
     }
 
     // Barriers.
@@ -873,48 +551,6 @@ impl<'p, 'm> Brush<'p, 'm> {
     }
 }
 
-fn lanes_where(places: &[Place], holds: impl Fn(Place) -> bool) -> u128 {
+pub(crate) fn lanes_where(places: &[Place], holds: impl Fn(Place) -> bool) -> u128 {
     places.iter().enumerate().filter(|(_, place)| holds(**place)).fold(0, |mask, (lane, _)| mask | 1 << lane)
-}
-
-/// The immediate post-dominator, by its definition: of the blocks on every way from here to a return, the first.
-fn immediate_post_dominator(code: &Code<'_>, block: Block) -> Option<Block> {
-    let func = code.func;
-    let exits_without = |avoided: Option<Block>| {
-        let mut seen = vec![false; func.block_count()];
-        let mut work = vec![block];
-        seen[block.index()] = true;
-        while let Some(here) = work.pop() {
-            if func.successors(here).is_empty() {
-                return true;
-            }
-            for &next in func.successors(here) {
-                if Some(next) != avoided && !std::mem::replace(&mut seen[next.index()], true) {
-                    work.push(next);
-                }
-            }
-        }
-        false
-    };
-    // Walk one way to a return; the first block on it that every other way needs too is the one.
-    let mut parent: Vec<Option<Block>> = vec![None; func.block_count()];
-    let mut seen = vec![false; func.block_count()];
-    let mut work = VecDeque::from([block]);
-    seen[block.index()] = true;
-    let mut end = None;
-    while let Some(here) = work.pop_front() {
-        if func.successors(here).is_empty() {
-            end = Some(here);
-            break;
-        }
-        for &next in func.successors(here) {
-            if !std::mem::replace(&mut seen[next.index()], true) {
-                parent[next.index()] = Some(here);
-                work.push_back(next);
-            }
-        }
-    }
-    let mut path: Vec<Block> = std::iter::successors(end, |at| parent[at.index()]).collect();
-    path.reverse();
-    path.into_iter().skip(1).find(|&candidate| !exits_without(Some(candidate)))
 }

@@ -5,19 +5,26 @@
 //! passes, so it shares none of their mistakes: its view of control flow ([`control`]) is its own.
 #![forbid(unsafe_code)]
 
-mod brush;
+mod run;
+mod program;
 mod control;
-mod elementwise;
+mod schedule;
+mod brush;
+mod frame;
+mod next_block;
+mod reconvergence;
+mod calls;
+mod region;
 mod execute;
-mod fault;
+mod access;
+mod horizontal;
+mod elementwise;
+pub mod scalar;
 mod math;
 mod memory;
-mod program;
 mod race;
-mod run;
-pub mod scalar;
-mod schedule;
 mod trace;
+mod fault;
 
 pub use fault::{Fault, FaultKind};
 pub use memory::{MEMORY_LIMIT, Memory, Object};
