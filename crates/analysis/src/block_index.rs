@@ -8,17 +8,17 @@
 //! * dominance-compact: the blocks that `b` dominates are one interval, `b` first.
 //!
 //! ```text
-//!       block0                 The last two contradict each other: block1 dominates the exit block4, which
-//!          │                   must come after the whole loop; block2 and the latch block3 are then between
-//!        ┌►h─────┐             block1 and block4, since no order has the latch before block2.
-//!        │ │     ▼
-//!        │ ▼    block2         Were block1 to dominate the latch as well, it could stand after block2, and
-//!        │block1─┐│            everything that it dominates would be together.
-//!        │ │     ▼▼
-//!        │ │   block3 ──┐
-//!        └─┼────────────┘
-//!          ▼
-//!        block4
+//!         block0               The last two contradict each other. The loop is block5, block1, block2 and the
+//!           │                  latch block3, which is the last of the loop since all of it leads there.
+//!           ▼                  block1 dominates itself and the exit block4, which comes after the loop; so the
+//!         block5 ◄───┐         latch is between them, and block1 does not dominate it.
+//!         │    │     │
+//!         ▼    ▼     │         Were the edge from block2 to block3 not there, block1 would dominate the latch:
+//!     block1  block2 │         5 2 1 3 4 has block1, block3 and block4 together.
+//!      │  │    │     │
+//!      │  └─►block3 ─┘
+//!      ▼
+//!     block4
 //! ```
 //!
 //! What this order guarantees, for all graphs, besides being topological and loop-compact:
@@ -48,10 +48,16 @@
 //! Why 1 holds: what `b` dominates in `C` is the subtree of `b`'s unit, which is placed in one piece (if `b`
 //! dominates `x` and both are in `C`, so are all blocks between them in the dominator tree).
 //!
-//! Why 2 holds: from the innermost cycle `C` outwards, while `b` dominates something outside of `C`, what `b`
-//! dominates in `C` is an interval by 1, and a final one: a later block of `C` that `b` does not dominate reaches
-//! a latch without the header, which `b` dominates, so it reaches `b` and is not later. Those held up until `C`
-//! is placed because of a block that `b` dominates were thus held up last, so they follow `C` immediately.
+//! Why 2 holds: let `C` be the innermost cycle around `b`, and `b` dominate something outside of it, hence all its
+//! latches. What `b` dominates in `C` is an interval by 1, and it ends `C`: let `y` be in `C`, not dominated by
+//! `b`, but placed after it. A path leads from `y` to a latch without going through the header of `C`. It enters
+//! what `b` dominates, so it goes through `b`; so `y` is in an earlier unit of `C` than `b` (not in the same one,
+//! where it could only be before `b`), against what was assumed. The units held up until the end of `C` by blocks that `b` dominates were thus the last ones held up,
+//! so they follow `C` immediately, and what `b` dominates in the next outer cycle is one interval again. The
+//! same argument goes on outwards until `b` dominates nothing outside.
+//!
+//! Theorem 5 of the thesis asks for dominance-compactness. Who relies on it for a certain block asks
+//! [`BlockIndex::dominated_range`].
 
 use std::ops::Range;
 

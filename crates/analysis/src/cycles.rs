@@ -209,14 +209,13 @@ impl CycleForest {
         unique(cfg.preds(self.header(cycle)).iter().copied().filter(|&pred| self.contains(cycle, pred)))
     }
 
-    /// The only block from which the cycle is entered, at its header only. The function's entry has none, since
-    /// it is entered from the caller too. The preheader may have other successors.
+    /// The only block from which the cycle is entered, at its header only. It may have other successors. A cycle
+    /// with the function's entry has none: no block outside of it leads there.
     pub fn preheader(&self, cfg: &Cfg, cycle: Cycle) -> Option<Block> {
-        let header = self.header(cycle);
-        if !self.is_reducible(cycle) || header == cfg.entry() {
+        if !self.is_reducible(cycle) {
             return None;
         }
-        unique(cfg.preds(header).iter().copied().filter(|&pred| !self.contains(cycle, pred)))
+        unique(cfg.preds(self.header(cycle)).iter().copied().filter(|&pred| !self.contains(cycle, pred)))
     }
 
     /// The edges that leave the cycle, by source in the order of [`Self::blocks`].
@@ -243,8 +242,8 @@ impl CycleForest {
             let entered = cfg.preds(block).iter().filter_map(|&pred| self.outermost_without(block, pred));
             let Some(outermost) = entered.min_by_key(|&cycle| self.depth(cycle)) else { continue };
             let lowest = match self.headed_by(block) {
-                // The header of one cycle is an ordinary block of all those around.
-                Some(cycle) if cycle == outermost => None,
+                // The header of one cycle is an ordinary block of all those around; if there are none, or the
+                // edge enters none of them, the two counts fall on the same place.
                 Some(cycle) => self.parent(cycle),
                 None => self.innermost(block),
             };

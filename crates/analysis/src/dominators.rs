@@ -260,5 +260,6 @@ fn pseudo_exits(cfg: &Cfg) -> Vec<Block> {
             .iter()
             .all(|&block| cfg.succs(block).iter().all(|&succ| cycles.contains(cycle, succ)))
     };
+    // An inner cycle is always left, so to look at those would only take time.
     cycles.outermost().filter(is_endless).map(|cycle| cycles.header(cycle)).collect()
 }
