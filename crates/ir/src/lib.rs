@@ -16,6 +16,7 @@ pub mod function;
 pub mod module;
 pub mod typing;
 pub mod builder;
+pub mod text;
 
 pub use builder::{At, Builder};
 pub use constant::Constant;
@@ -24,6 +25,7 @@ pub use inst::{Detail, InstData};
 pub use layout::Layout;
 pub use module::Module;
 pub use ops::Op;
+pub use text::{Diagnostic, parse_bytes, parse_module};
 pub use types::{Scalar, Space, Type};
 
 entity! {
