@@ -15,6 +15,7 @@ pub mod module;
 pub mod ops;
 pub mod types;
 pub mod typing;
+pub mod verify;
 pub mod words;
 
 pub use builder::{At, Builder};
@@ -25,6 +26,7 @@ pub use layout::Layout;
 pub use module::Module;
 pub use ops::Op;
 pub use types::{Scalar, Space, Type};
+pub use verify::{Stage, Violations, verify, verify_module};
 
 entity! {
     /// A basic block.

@@ -130,29 +130,29 @@ fn wrong_detail(op: Op, reason: impl Into<String>) -> TypeError {
 
 fn check_detail(data: &InstData) -> Result<(), TypeError> {
     use Format as F;
-    let belongs = match (data.op.info().format, &data.detail) {
+    let belongs = matches!(
+        (data.op.info().format, &data.detail),
         (F::Plain | F::Cast | F::Return, Detail::None)
-        | (F::IntCompare, Detail::IntCompare(_))
-        | (F::FloatCompare, Detail::FloatCompare(_))
-        | (F::Dimension, Detail::Dimension(_))
-        | (F::Access, Detail::Access(_))
-        | (F::Transfer, Detail::Transfer(_))
-        | (F::Rmw, Detail::Rmw(..))
-        | (F::CompareExchange, Detail::CompareExchange(..))
-        | (F::Fence, Detail::Fence(..))
-        | (F::Barrier, Detail::Barrier(_))
-        | (F::Alloca, Detail::Alloca { .. })
-        | (F::Reduce, Detail::Reduce(_))
-        | (F::Scan, Detail::Scan { .. })
-        | (F::Permute, Detail::Permute(_))
-        | (F::FloatClass, Detail::FloatClass(_))
-        | (F::Phi, Detail::Phi(_))
-        | (F::Branch, Detail::Branch(..))
-        | (F::Switch, Detail::Switch(_))
-        | (F::Call, Detail::Call(_))
-        | (F::Launch, Detail::Launch(_)) => true,
-        _ => false,
-    };
+            | (F::IntCompare, Detail::IntCompare(_))
+            | (F::FloatCompare, Detail::FloatCompare(_))
+            | (F::Dimension, Detail::Dimension(_))
+            | (F::Access, Detail::Access(_))
+            | (F::Transfer, Detail::Transfer(_))
+            | (F::Rmw, Detail::Rmw(..))
+            | (F::CompareExchange, Detail::CompareExchange(..))
+            | (F::Fence, Detail::Fence(..))
+            | (F::Barrier, Detail::Barrier(_))
+            | (F::Alloca, Detail::Alloca { .. })
+            | (F::Reduce, Detail::Reduce(_))
+            | (F::Scan, Detail::Scan { .. })
+            | (F::Permute, Detail::Permute(_))
+            | (F::FloatClass, Detail::FloatClass(_))
+            | (F::Phi, Detail::Phi(_))
+            | (F::Branch, Detail::Branch(..))
+            | (F::Switch, Detail::Switch(_))
+            | (F::Call, Detail::Call(_))
+            | (F::Launch, Detail::Launch(_))
+    );
     if belongs {
         Ok(())
     } else {
@@ -292,8 +292,9 @@ fn check_relation(
             if to != Type::Vector(scalar, indices.len() as u16) || indices.len() > MAX_LANES as usize {
                 return wrong_result(format!("a vector of {} x {scalar}", indices.len()));
             }
-            if let Some(index) = indices.iter().find(|&&index| index >= 2 * lanes) {
-                return Err(wrong_detail(op, format!("index {index} is not below {}", 2 * lanes)));
+            let both = 2 * u32::from(lanes);
+            if let Some(index) = indices.iter().find(|&&index| u32::from(index) >= both) {
+                return Err(wrong_detail(op, format!("index {index} is not below {both}")));
             }
         }
         (Detail::Reduce(by) | Detail::Scan { by, .. }, _) => {
