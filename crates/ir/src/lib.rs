@@ -13,6 +13,7 @@ pub mod inst;
 pub mod layout;
 pub mod module;
 pub mod ops;
+pub mod text;
 pub mod types;
 pub mod typing;
 pub mod verify;
@@ -25,6 +26,7 @@ pub use inst::{Detail, InstData};
 pub use layout::Layout;
 pub use module::Module;
 pub use ops::Op;
+pub use text::{Diagnostic, parse_bytes, parse_module};
 pub use types::{Scalar, Space, Type};
 pub use verify::{Stage, Violations, verify, verify_module};
 
