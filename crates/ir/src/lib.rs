@@ -17,6 +17,7 @@ pub mod module;
 pub mod typing;
 pub mod builder;
 pub mod text;
+pub mod verify;
 
 pub use builder::{At, Builder};
 pub use constant::Constant;
@@ -27,6 +28,7 @@ pub use module::Module;
 pub use ops::Op;
 pub use text::{Diagnostic, parse_bytes, parse_module};
 pub use types::{Scalar, Space, Type};
+pub use verify::{Stage, Violations, verify, verify_module};
 
 entity! {
     /// A basic block.
