@@ -7,3 +7,4 @@ mod frontier;
 mod graphs;
 mod growth;
 mod order;
+mod sync_dependence;
