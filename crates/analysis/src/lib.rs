@@ -34,6 +34,8 @@ pub mod frontier;
 pub mod block_index;
 pub mod cycles;
 
+pub mod shape;
+
 mod lists;
 mod tree;
 
@@ -43,3 +45,4 @@ pub use cycles::{Cycle, CycleForest};
 pub use dominators::{Dominators, PostDominators};
 pub use frontier::{ControlDependence, DominanceFrontier};
 pub use order::DepthFirstOrder;
+pub use shape::{Fact, Level, Shape};
