@@ -34,6 +34,8 @@ pub mod frontier;
 pub mod block_index;
 pub mod cycles;
 
+pub mod shape;
+
 pub mod sync_dependence;
 
 mod lists;
@@ -45,4 +47,5 @@ pub use cycles::{Cycle, CycleForest};
 pub use dominators::{Dominators, PostDominators};
 pub use frontier::{ControlDependence, DominanceFrontier};
 pub use order::DepthFirstOrder;
+pub use shape::{Fact, Level, Shape};
 pub use sync_dependence::{ControlDivergence, Join, Parting, SyncDependence};
