@@ -190,13 +190,6 @@ impl Function {
         block
     }
 
-    /// A new block at the start of the function: its new entry.
-    pub fn prepend_block(&mut self) -> Block {
-        let block = self.new_block();
-        self.layout.prepend_block(block);
-        block
-    }
-
     /// A new block behind another.
     pub fn insert_block_after(&mut self, before: Block) -> Block {
         let block = self.new_block();

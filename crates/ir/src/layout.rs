@@ -66,18 +66,6 @@ impl Layout {
         }
     }
 
-    /// Puts the block at the start: it becomes the entry.
-    pub fn prepend_block(&mut self, block: Block) {
-        assert!(!self.is_placed(block), "{block} stands already");
-        let node = &mut self.blocks[block];
-        (node.next, node.placed) = (self.first, true);
-        match self.first {
-            Some(first) => self.blocks[first].prev = Some(block),
-            None => self.last = Some(block),
-        }
-        self.first = Some(block);
-    }
-
     /// Puts the block behind another.
     pub fn insert_block_after(&mut self, block: Block, before: Block) {
         assert!(!self.is_placed(block), "{block} stands already");

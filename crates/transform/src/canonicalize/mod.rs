@@ -12,16 +12,16 @@
 //! block is empty, so no lane comes late that would have been in time. Which of two blocks that do not wait for each
 //! other goes first may come out differently, which a greedy schedule is free to choose.
 //!
-//! Two conventions make this exact. Lanes on an edge back to a header wait until the rest of their iteration is over,
-//! as if all such edges went through one latch: [`loop_form`] then adds that latch and changes nothing. And an
-//! irreducible cycle goes by the one cycle forest of heddle-analysis: [`dispatch`] adds its header. Under a block
-//! predicate, lanes that pass a *divergent* branch passively follow any active lane, and an empty block on one arm may
-//! settle them earlier than the arm's target would have; programs in which it matters where such lanes go are the one
-//! exception.
+//! Two conventions of the oracle make this exact. Lanes on an edge back to a loop's header wait until the rest of
+//! their iteration is over, as if all such edges went through one latch: [`loop_form`] then adds that latch and changes
+//! nothing. And an irreducible cycle stands for its dispatch-header form: [`dispatch`] writes it down. Under a block
+//! predicate, lanes that pass a branch passively follow one of the active lanes, here as there.
+//!
+//! Predicates are kept where they are, although stage Canonical has none: who predicates source blocks gets the form
+//! of Canonical, but for that.
 
 pub(crate) mod critical_edges;
 pub(crate) mod dispatch;
-pub(crate) mod entry;
 pub(crate) mod lcssa;
 pub(crate) mod loop_form;
 pub(crate) mod returns;
@@ -37,7 +37,6 @@ pub fn canonicalize(func: &mut Function) {
     unreachable::remove_unreachable(func);
     switches::lower_switches(func);
     returns::unify_returns(func);
-    entry::isolate_entry(func);
     dispatch::make_reducible(func);
     loop_form::shape_loops(func);
     lcssa::close_loops(func);

@@ -4,7 +4,7 @@
 use heddle_analysis::{Cfg, CycleForest, Dominators};
 use heddle_ir::inst::{Detail, InstData, Switch};
 use heddle_ir::module::Signature;
-use heddle_ir::words::{Flag, Flags, IntPredicate};
+use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
 use heddle_ir::{At, Block, Builder, Constant, Function, Inst, Op, Scalar, Space, Type, Value, ValueDef};
 use std::collections::{BTreeSet, HashMap};
 
@@ -42,18 +42,50 @@ const COMPARISONS: [IntPredicate; 6] = [
 /// A random function `(ptr(global), i32, i32, i1) -> i32` of stage Source whose stores and branches show what it
 /// computes. Any graph, with φs, with values that cross loops, with parallel edges; some blocks may be unreachable.
 pub(crate) fn random_function(seed: u64, max_blocks: usize) -> Function {
+    generate(seed, max_blocks, false)
+}
+
+/// The same for many lanes, with horizontals; each lane mixes what it stores into four bytes of its own.
+pub(crate) fn random_lock_step_function(seed: u64, max_blocks: usize) -> Function {
+    generate(seed, max_blocks, true)
+}
+
+/// Shows a value: stores it, or mixes it into the lane's own memory. Gives a number that hardly ever repeats.
+fn show(func: &mut Function, block: Block, value: Value, own: Option<Value>) -> Option<Value> {
+    let address = func.params()[0];
+    let mut builder = Builder::new(func, At::End(block));
+    let Some(own) = own else {
+        builder.store(value, address, 4);
+        return None;
+    };
+    let old = builder.load(Type::I32, own, 4);
+    let factor = builder.int(Scalar::I32, 31);
+    let mixed = builder.op(Op::Mul, &[old, factor]);
+    // A number of the block shows how often which block ran.
+    let number = builder.int(Scalar::I32, i128::from(block.as_u32()) * 1000);
+    let value = builder.op(Op::Freeze, &[value]);
+    let value = builder.op(Op::Add, &[value, number]);
+    let mixed = builder.op(Op::Add, &[mixed, value]);
+    builder.store(mixed, own, 4);
+    let shift = builder.int(Scalar::I32, 5);
+    let far = builder.op(Op::Lshr, &[mixed, shift]);
+    Some(builder.op(Op::Xor, &[mixed, far]))
+}
+
+fn generate(seed: u64, max_blocks: usize, lock_step: bool) -> Function {
     let mut random = Random(seed);
     let params = [Type::ptr(Space::Global), Type::I32, Type::I32, Type::I1];
     let mut func = Function::new("f", Signature::new(&params, &[Type::I32]));
     let count = 2 + random.below(max_blocks - 1);
     let blocks: Vec<Block> = (0..count).map(|_| func.append_block()).collect();
-    let entry_is_target = random.chance(10);
     let is_local = random.chance(60);
     let mut targets: Vec<Vec<Block>> = Vec::new();
     for index in 0..count {
         let target = |random: &mut Random| {
-            let low = usize::from(!entry_is_target);
-            if is_local && random.chance(75) {
+            let low = 1;
+            if lock_step && random.chance(15) {
+                blocks[count - 1]
+            } else if is_local && random.chance(75) {
                 let near = (index + random.below(5)).saturating_sub(1);
                 blocks[near.clamp(low, count - 1)]
             } else {
@@ -66,8 +98,12 @@ pub(crate) fn random_function(seed: u64, max_blocks: usize) -> Function {
             35..85 => 2,
             _ => 2 + random.below(4),
         };
-        // The entry should lead somewhere.
-        let outgoing = if index == 0 { outgoing.max(1) } else { outgoing };
+        // The entry should lead somewhere, and many lanes must all come to an end.
+        let outgoing = match index {
+            0 => outgoing.max(1),
+            _ if lock_step && index == count - 1 => 0,
+            _ => outgoing,
+        };
         targets.push((0..outgoing).map(|_| target(&mut random)).collect());
     }
     let edges = targets.iter().enumerate().flat_map(|(from, to)| to.iter().map(move |&to| (from, to)));
@@ -115,6 +151,17 @@ pub(crate) fn random_function(seed: u64, max_blocks: usize) -> Function {
         }
         random.pick(&pool)
     };
+    // Numbers that change from one iteration to the next: loops whose branches ask for them end.
+    let mut changing: HashMap<Block, Value> = HashMap::new();
+    let own = lock_step.then(|| {
+        let mut builder = Builder::new(&mut func, At::End(blocks[0]));
+        let lane = builder.value(InstData::new(Op::Lane, [], Detail::Dimension(None)), Some(Type::I32));
+        let four = builder.int(Scalar::I32, 4);
+        let offset = builder.op(Op::Mul, &[lane, four]);
+        let own = builder.op(Op::PtrAdd, &[params[0], offset]);
+        defined.entry(blocks[0]).or_default().push(lane);
+        own
+    });
     for &block in &order {
         for _ in 0..random.below(5) {
             let value =
@@ -124,7 +171,15 @@ pub(crate) fn random_function(seed: u64, max_blocks: usize) -> Function {
             let c = value(&func, &mut random, Type::I1);
             let d = value(&func, &mut random, Type::I1);
             let mut builder = Builder::new(&mut func, At::End(block));
-            let new = match random.below(20) {
+            let kinds = if lock_step { 26 } else { 20 };
+            let new = match random.below(kinds) {
+                20 => Some(builder.op(random.pick(&[Op::Any, Op::All]), &[c])),
+                21 => Some(builder.op(Op::Mask, &[])),
+                22 => Some(builder.op_to(random.pick(&[Op::Ballot, Op::Popcount]), Type::I32, &[c])),
+                23 => Some(builder.op(Op::First, &[a])),
+                24 | 25 => {
+                    Some(builder.value(InstData::new(Op::Reduce, [a], Detail::Reduce(Reduction::Add)), None))
+                }
                 0..8 => {
                     let ops = [Op::Add, Op::Sub, Op::Xor, Op::And, Op::Or, Op::Mul, Op::Umin, Op::Smax];
                     let op = random.pick(&ops);
@@ -142,22 +197,38 @@ pub(crate) fn random_function(seed: u64, max_blocks: usize) -> Function {
                 17 => Some(builder.op(Op::Freeze, &[a])),
                 18 => Some(builder.op_to(Op::Trunc, Type::I1, &[a])),
                 _ => {
-                    builder.store(a, params[0], 4);
+                    if cfg.is_reachable(block) {
+                        show(&mut func, block, a, own);
+                    }
                     None
                 }
             };
             defined.entry(block).or_default().extend(new);
         }
         let shown = available(&func, &mut random, &defined, block, Type::I32);
-        Builder::new(&mut func, At::End(block)).store(shown, params[0], 4);
+        // Where the own address is not defined, nothing runs.
+        if cfg.is_reachable(block)
+            && let Some(number) = show(&mut func, block, shown, own)
+        {
+            changing.insert(block, number);
+        }
     }
     for &block in &order {
         let condition = available(&func, &mut random, &defined, block, Type::I1);
         let number = available(&func, &mut random, &defined, block, Type::I32);
         let to = &targets[heddle_ir::entity::Entity::index(block)];
         let mut builder = Builder::new(&mut func, At::End(block));
+        let (mut condition, mut number) = (condition, number);
+        if let Some(&changing) = changing.get(&block) {
+            number = builder.op(Op::Freeze, &[number]);
+            condition = builder.op(Op::Freeze, &[condition]);
+            if random.chance(70) {
+                condition = builder.op_to(Op::Trunc, Type::I1, &[changing]);
+                number = changing;
+            }
+        }
         match to[..] {
-            [] if random.chance(10) => {
+            [] if random.chance(if lock_step { 1 } else { 10 }) => {
                 builder.inst(InstData::plain(Op::Unreachable, []), None);
             }
             [] => {
