@@ -1,2 +1,12 @@
 //! Heddle as a library: the pipeline, its options and its diagnostics.
 #![forbid(unsafe_code)]
+
+pub mod pipeline;
+pub mod run_spec;
+pub mod run_line;
+pub mod trace_table;
+
+pub use heddle_analysis as analysis;
+pub use heddle_interp as interp;
+pub use heddle_ir as ir;
+pub use heddle_transform as transform;

@@ -420,6 +420,11 @@ impl Function {
         *self.origin_ids.entry(data).or_insert_with_key(|data| self.origins.push(data.clone()))
     }
 
+    /// The number of origins in the function's table.
+    pub fn origin_count(&self) -> usize {
+        self.origins.len()
+    }
+
     /// What an origin says.
     pub fn origin(&self, origin: Origin) -> &OriginData {
         &self.origins[origin]

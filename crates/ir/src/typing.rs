@@ -320,8 +320,9 @@ fn check_relation(
             if to != Type::Vector(scalar, indices.len() as u16) || indices.len() > MAX_LANES as usize {
                 return wrong_result(format!("a vector of {} x {scalar}", indices.len()));
             }
-            if let Some(index) = indices.iter().find(|&&index| index >= 2 * lanes) {
-                return Err(wrong_detail(op, format!("index {index} is not below {}", 2 * lanes)));
+            let both = 2 * u32::from(lanes);
+            if let Some(index) = indices.iter().find(|&&index| u32::from(index) >= both) {
+                return Err(wrong_detail(op, format!("index {index} is not below {both}")));
             }
         }
         (Detail::Reduce(by) | Detail::Scan { by, .. }, _) => {

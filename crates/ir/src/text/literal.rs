@@ -30,7 +30,7 @@ pub(super) fn write_constant(out: &mut String, constant: &Constant) {
 }
 
 /// Appends a scalar by its bits.
-pub(super) fn write_scalar(out: &mut String, scalar: Scalar, bits: u128) {
+pub fn write_scalar(out: &mut String, scalar: Scalar, bits: u128) {
     let written = match scalar {
         _ if bits & !scalar.bit_mask() != 0 => write!(out, "{bits:#x}"),
         Scalar::I1 => write!(out, "{}", bits == 1),
@@ -65,7 +65,7 @@ fn write_float(out: &mut String, format: &Format, bits: u128) -> std::fmt::Resul
 }
 
 /// The bits of the scalar that a number or word writes, or what is wrong with it.
-pub(super) fn read_scalar(text: &str, scalar: Scalar) -> Result<u128, String> {
+pub fn read_scalar(text: &str, scalar: Scalar) -> Result<u128, String> {
     let shown = short(text);
     let does_not_fit = || format!("`{shown}` does not fit {scalar}");
     let format = Format::of(scalar);

@@ -20,6 +20,7 @@ mod resolve;
 mod syntax;
 
 pub use diagnostic::Diagnostic;
+pub use literal::{read_scalar, write_scalar};
 pub use printer::{Where, print_function_with, print_inst, print_operand};
 
 use crate::module::Module;
