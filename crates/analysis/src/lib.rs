@@ -1,2 +1,45 @@
 //! Analyses: `&Function` in, a table of facts out.
+//!
+//! Everything about the control-flow graph alone stands on [`Cfg`]. All of it is iterative, near-linear in
+//! its input plus its output, and deterministic: the same graph gives the same tables, always.
+//!
+//! ```
+//! use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators};
+//! use heddle_ir::Block;
+//!
+//! // block0 enters a loop of block1 and block3; block2 is its exit.
+//! let edges = [(0, 1), (1, 2), (1, 3), (3, 1)];
+//! let block = Block::from_u32;
+//! let cfg = Cfg::from_edges(4, block(0), edges.map(|(from, to)| (block(from), block(to))));
+//!
+//! let dominators = Dominators::new(&cfg);
+//! assert_eq!(dominators.idom(block(2)), Some(block(1)));
+//!
+//! let cycles = CycleForest::new(&cfg);
+//! let the_loop = cycles.innermost(block(3)).expect("block3 is in a loop");
+//! assert_eq!(cycles.header(the_loop), block(1));
+//! assert_eq!(cycles.exits(&cfg, the_loop), [block(2)]);
+//!
+//! let index = BlockIndex::new(&cfg, &dominators, &cycles);
+//! assert_eq!(index.order(), [0, 1, 3, 2].map(block));
+//! ```
 #![forbid(unsafe_code)]
+
+pub mod cfg;
+pub mod order;
+
+pub mod dominators;
+pub mod frontier;
+
+pub mod block_index;
+pub mod cycles;
+
+mod lists;
+mod tree;
+
+pub use block_index::BlockIndex;
+pub use cfg::{Cfg, Edge};
+pub use cycles::{Cycle, CycleForest};
+pub use dominators::{Dominators, PostDominators};
+pub use frontier::{ControlDependence, DominanceFrontier};
+pub use order::DepthFirstOrder;

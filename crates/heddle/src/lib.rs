@@ -1,2 +1,10 @@
 //! Heddle as a library: the pipeline, its options and its diagnostics.
 #![forbid(unsafe_code)]
+
+pub mod run_spec;
+pub mod trace_table;
+
+pub use heddle_analysis as analysis;
+pub use heddle_interp as interp;
+pub use heddle_ir as ir;
+pub use heddle_transform as transform;

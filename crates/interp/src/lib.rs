@@ -1,2 +1,34 @@
 //! The oracle: executes the lock-step IR by its definition, `W` lanes at a time.
+//!
+//! docs/ir.md is that definition. [`run`] runs a function of a module over a [`Memory`]; [`Options`] choose the
+//! lanes, what passive execution does to variables, and the scheduler. The oracle shares no code with analyses and
+//! passes, so it shares none of their mistakes: its view of control flow ([`control`]) is its own.
 #![forbid(unsafe_code)]
+
+mod run;
+mod program;
+mod control;
+mod schedule;
+mod brush;
+mod frame;
+mod next_block;
+mod reconvergence;
+mod calls;
+mod region;
+mod execute;
+mod access;
+mod horizontal;
+mod elementwise;
+pub mod scalar;
+mod math;
+mod memory;
+mod race;
+mod trace;
+mod fault;
+
+pub use fault::{Fault, FaultKind};
+pub use memory::{MEMORY_LIMIT, Memory, Object};
+pub use race::Race;
+pub use run::{Argument, Counters, Datum, Geometry, Options, Outcome, Semantics, run};
+pub use schedule::{Scheduler, Step};
+pub use trace::{Next, Trace, TraceStep};

@@ -120,6 +120,7 @@ pub struct Function {
     constant_of: FxHashMap<Value, Constant>,
     origins: PrimaryMap<Origin, OriginData>,
     origin_ids: FxHashMap<OriginData, Origin>,
+    callee_ids: FxHashMap<String, Callee>,
     block_count: u32,
 }
 
@@ -150,6 +151,7 @@ impl Function {
             constant_of: FxHashMap::default(),
             origins: [OriginData::default()].into_iter().collect(),
             origin_ids: std::iter::once((OriginData::default(), Origin::NONE)).collect(),
+            callee_ids: FxHashMap::default(),
             block_count: 0,
         }
     }
@@ -418,6 +420,11 @@ impl Function {
         *self.origin_ids.entry(data).or_insert_with_key(|data| self.origins.push(data.clone()))
     }
 
+    /// The number of origins in the function's table.
+    pub fn origin_count(&self) -> usize {
+        self.origins.len()
+    }
+
     /// What an origin says.
     pub fn origin(&self, origin: Origin) -> &OriginData {
         &self.origins[origin]
@@ -432,11 +439,12 @@ impl Function {
 
     /// The name of a function to call.
     pub fn make_callee(&mut self, declaration: &Arc<Declaration>) -> Callee {
-        let known = self.callees.iter().find(|(_, known)| known.name == declaration.name);
-        match known {
-            Some((callee, _)) => callee,
-            None => self.callees.push(Arc::clone(declaration)),
+        if let Some(&callee) = self.callee_ids.get(&declaration.name) {
+            return callee;
         }
+        let callee = self.callees.push(Arc::clone(declaration));
+        self.callee_ids.insert(declaration.name.clone(), callee);
+        callee
     }
 
     /// What an instruction calls or launches, if it does.

@@ -5,17 +5,19 @@
 //! gives; everything derived from a function lives in tables beside it.
 #![forbid(unsafe_code)]
 
-pub mod builder;
-pub mod constant;
 pub mod entity;
-pub mod function;
+pub mod types;
+pub mod words;
+pub mod ops;
+pub mod constant;
 pub mod inst;
 pub mod layout;
+pub mod function;
 pub mod module;
-pub mod ops;
-pub mod types;
 pub mod typing;
-pub mod words;
+pub mod builder;
+pub mod text;
+pub mod verify;
 
 pub use builder::{At, Builder};
 pub use constant::Constant;
@@ -24,7 +26,9 @@ pub use inst::{Detail, InstData};
 pub use layout::Layout;
 pub use module::Module;
 pub use ops::Op;
+pub use text::{Diagnostic, parse_bytes, parse_module};
 pub use types::{Scalar, Space, Type};
+pub use verify::{Stage, Violations, verify, verify_module};
 
 entity! {
     /// A basic block.

@@ -86,6 +86,29 @@ impl Effects {
     /// Nothing.
     pub const PURE: Effects =
         Effects { reads: false, writes: false, traps: false, convergent: false, endless: false };
+
+    /// The words of the text format, each with whether it is said.
+    pub fn words(self) -> [(&'static str, bool); 5] {
+        [
+            ("reads", self.reads),
+            ("writes", self.writes),
+            ("traps", self.traps),
+            ("convergent", self.convergent),
+            ("endless", self.endless),
+        ]
+    }
+
+    /// Whether the effect of this word is among them, to change it.
+    pub fn word_mut(&mut self, word: &str) -> Option<&mut bool> {
+        Some(match word {
+            "reads" => &mut self.reads,
+            "writes" => &mut self.writes,
+            "traps" => &mut self.traps,
+            "convergent" => &mut self.convergent,
+            "endless" => &mut self.endless,
+            _ => return None,
+        })
+    }
 }
 
 /// Types, shapes and effects of a function.

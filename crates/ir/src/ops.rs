@@ -3,6 +3,8 @@
 //! Enum, parser, printer, typing, verifier and the list in docs/ops.md are all driven by this one table.
 
 use crate::words::{Flag, Flags};
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
 
 /// The types that an operand may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -197,9 +199,11 @@ macro_rules! ops {
             /// All ops, in order.
             pub const ALL: &'static [Op] = &[$(Op::$variant,)*];
 
-            /// The op of this name. `br` and the rest are found alike.
+            /// The op of this name.
             pub fn from_name(name: &str) -> Option<Op> {
-                match name { $($name => Some(Op::$variant),)* _ => None }
+                static NAMES: LazyLock<FxHashMap<&str, Op>> =
+                    LazyLock::new(|| Op::ALL.iter().map(|&op| (op.name(), op)).collect());
+                NAMES.get(name).copied()
             }
         }
     };

@@ -130,29 +130,29 @@ fn wrong_detail(op: Op, reason: impl Into<String>) -> TypeError {
 
 fn check_detail(data: &InstData) -> Result<(), TypeError> {
     use Format as F;
-    let belongs = match (data.op.info().format, &data.detail) {
+    let belongs = matches!(
+        (data.op.info().format, &data.detail),
         (F::Plain | F::Cast | F::Return, Detail::None)
-        | (F::IntCompare, Detail::IntCompare(_))
-        | (F::FloatCompare, Detail::FloatCompare(_))
-        | (F::Dimension, Detail::Dimension(_))
-        | (F::Access, Detail::Access(_))
-        | (F::Transfer, Detail::Transfer(_))
-        | (F::Rmw, Detail::Rmw(..))
-        | (F::CompareExchange, Detail::CompareExchange(..))
-        | (F::Fence, Detail::Fence(..))
-        | (F::Barrier, Detail::Barrier(_))
-        | (F::Alloca, Detail::Alloca { .. })
-        | (F::Reduce, Detail::Reduce(_))
-        | (F::Scan, Detail::Scan { .. })
-        | (F::Permute, Detail::Permute(_))
-        | (F::FloatClass, Detail::FloatClass(_))
-        | (F::Phi, Detail::Phi(_))
-        | (F::Branch, Detail::Branch(..))
-        | (F::Switch, Detail::Switch(_))
-        | (F::Call, Detail::Call(_))
-        | (F::Launch, Detail::Launch(_)) => true,
-        _ => false,
-    };
+            | (F::IntCompare, Detail::IntCompare(_))
+            | (F::FloatCompare, Detail::FloatCompare(_))
+            | (F::Dimension, Detail::Dimension(_))
+            | (F::Access, Detail::Access(_))
+            | (F::Transfer, Detail::Transfer(_))
+            | (F::Rmw, Detail::Rmw(..))
+            | (F::CompareExchange, Detail::CompareExchange(..))
+            | (F::Fence, Detail::Fence(..))
+            | (F::Barrier, Detail::Barrier(_))
+            | (F::Alloca, Detail::Alloca { .. })
+            | (F::Reduce, Detail::Reduce(_))
+            | (F::Scan, Detail::Scan { .. })
+            | (F::Permute, Detail::Permute(_))
+            | (F::FloatClass, Detail::FloatClass(_))
+            | (F::Phi, Detail::Phi(_))
+            | (F::Branch, Detail::Branch(..))
+            | (F::Switch, Detail::Switch(_))
+            | (F::Call, Detail::Call(_))
+            | (F::Launch, Detail::Launch(_))
+    );
     if belongs {
         Ok(())
     } else {
@@ -164,13 +164,29 @@ fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Checks the number of operands, where the table or the callee says it.
+pub fn check_count(data: &InstData, found: usize, callee: Option<&Declaration>) -> Result<(), TypeError> {
+    let count = match (data.op.info().format, callee) {
+        (Format::Phi | Format::Branch | Format::Switch | Format::Return, _) => return Ok(()),
+        (Format::Call | Format::Launch, callee) => {
+            let masked = matches!(&data.detail, Detail::Launch(launch) if launch.masked);
+            match callee {
+                Some(callee) => callee.signature.params.len() + usize::from(masked),
+                None => return Ok(()),
+            }
+        }
+        _ => data.op.info().operands.len(),
+    };
+    if found == count {
+        return Ok(());
+    }
+    Err(TypeError::Count { op: data.op, expected: plural(count, "operand"), found })
+}
+
 fn by_table(data: &InstData, operands: &[Type], written: Option<Type>) -> Result<ResultTypes, TypeError> {
     let op = data.op;
     let info = op.info();
-    if operands.len() != info.operands.len() {
-        let expected = plural(info.operands.len(), "operand");
-        return Err(TypeError::Count { op, expected, found: operands.len() });
-    }
+    check_count(data, operands.len(), None)?;
     let controlling = controlling_type(op, operands);
     let result = written_type(op, info.gives, written)?;
     for (index, (&expected, &found)) in info.operands.iter().zip(operands).enumerate() {
@@ -181,19 +197,31 @@ fn by_table(data: &InstData, operands: &[Type], written: Option<Type>) -> Result
             found,
         })?;
     }
-    let gives = match info.gives {
-        Gives::Nothing => smallvec![],
+    check_relation(data, operands, controlling, result)?;
+    Ok(given_by_table(info.gives, controlling, result))
+}
+
+/// What an instruction gives by the table if its controlling and written types are these; a call gives nothing here.
+pub fn given_by_table(gives: Gives, controlling: Option<Type>, written: Option<Type>) -> ResultTypes {
+    match gives {
+        Gives::Nothing | Gives::Callee => smallvec![],
         Gives::T => controlling.into_iter().collect(),
         Gives::BoolOfT => controlling.map(|ty| ty.with_scalar(Scalar::I1)).into_iter().collect(),
         Gives::Bool => smallvec![Type::I1],
         Gives::LaneOfT => controlling.map(|ty| Type::Scalar(ty.scalar())).into_iter().collect(),
-        Gives::Written(_) => result.into_iter().collect(),
+        Gives::Written(_) => written.into_iter().collect(),
         Gives::PrivatePtr => smallvec![Type::ptr(ALLOCA_SPACE)],
         Gives::TAndBool => controlling.into_iter().chain([Type::I1]).collect(),
-        Gives::Callee => smallvec![],
-    };
-    check_relation(data, operands, controlling, result)?;
-    Ok(gives)
+    }
+}
+
+/// The type that a caller sees of a parameter or result: a launch of so many lanes gives each lane of a varying one
+/// its own lane of a vector; a call changes nothing.
+pub fn seen_from_outside(ty: Type, shape: Option<&DeclaredShape>, launched: Option<u16>) -> Type {
+    match (launched, shape) {
+        (Some(lanes), None | Some(DeclaredShape::Varying)) => Type::Vector(ty.scalar(), lanes),
+        _ => ty,
+    }
 }
 
 fn written_type(op: Op, gives: Gives, written: Option<Type>) -> Result<Option<Type>, TypeError> {
@@ -292,8 +320,9 @@ fn check_relation(
             if to != Type::Vector(scalar, indices.len() as u16) || indices.len() > MAX_LANES as usize {
                 return wrong_result(format!("a vector of {} x {scalar}", indices.len()));
             }
-            if let Some(index) = indices.iter().find(|&&index| index >= 2 * lanes) {
-                return Err(wrong_detail(op, format!("index {index} is not below {}", 2 * lanes)));
+            let both = 2 * u32::from(lanes);
+            if let Some(index) = indices.iter().find(|&&index| u32::from(index) >= both) {
+                return Err(wrong_detail(op, format!("index {index} is not below {both}")));
             }
         }
         (Detail::Reduce(by) | Detail::Scan { by, .. }, _) => {
@@ -394,10 +423,7 @@ fn call(data: &InstData, operands: &[Type], callee: Option<&Declaration>) -> Res
     };
     let params = &callee.signature.params;
     let masked = usize::from(launch.is_some_and(|launch| launch.masked));
-    if operands.len() != params.len() + masked {
-        let expected = plural(params.len() + masked, "operand");
-        return Err(TypeError::Count { op, expected, found: operands.len() });
-    }
+    check_count(data, operands.len(), Some(callee))?;
     let lanes = match launch {
         Some(launch) if launch.brush.is_empty() || launch.brush.len() > 3 => {
             return Err(wrong_detail(op, "a brush has 1 to 3 dimensions"));
@@ -408,11 +434,7 @@ fn call(data: &InstData, operands: &[Type], callee: Option<&Declaration>) -> Res
         Some(launch) => Some(launch.lanes() as u16),
         None => None,
     };
-    // A launch gives each lane of a varying parameter its own lane of a vector.
-    let outside = |ty: Type, shape: &Option<DeclaredShape>| match (lanes, shape) {
-        (Some(lanes), None | Some(DeclaredShape::Varying)) => Type::Vector(ty.scalar(), lanes),
-        _ => ty,
-    };
+    let outside = |ty: Type, shape: &Option<DeclaredShape>| seen_from_outside(ty, shape.as_ref(), lanes);
     for (index, (param, &found)) in params.iter().zip(operands).enumerate() {
         let expected = outside(param.ty, &param.shape);
         if expected != found {

@@ -97,7 +97,8 @@ impl IntPredicate {
 }
 
 words! {
-    /// How `fcmp` compares: `o…` is false on NaN, `u…` true.
+    /// How `fcmp` compares: `o…` is false on NaN, `u…` true. The number of each is the set of relations that it
+    /// admits: equal is bit 0, greater bit 1, less bit 2, unordered bit 3.
     FloatPredicate {
         /// Never.
         False = "false",

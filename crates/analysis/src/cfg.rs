@@ -1,0 +1,125 @@
+//! The control-flow graph: who branches where.
+//!
+//! A branch whose targets are the same block makes that many edges; they stay, in the branch's order. An edge
+//! out of an unreachable block is never taken, so it is no edge of this graph: `succs` of an unreachable block
+//! is empty and `preds` lists reachable blocks only. Every analysis thus ignores unreachable blocks without
+//! having to look; who wants to delete them asks `is_reachable`.
+
+use heddle_ir::Block;
+use heddle_ir::entity::{Entity, EntitySet};
+
+use crate::lists::Lists;
+
+/// A control-flow edge. Parallel edges are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Edge {
+    /// The block that branches.
+    pub from: Block,
+    /// The block it branches to.
+    pub to: Block,
+}
+
+/// Successors and predecessors of every block.
+#[derive(Clone, Debug)]
+pub struct Cfg {
+    entry: Block,
+    succs: Lists<Block>,
+    preds: Lists<Block>,
+    num_blocks: usize,
+    num_edges: usize,
+    reachable: EntitySet<Block>,
+}
+
+impl Cfg {
+    /// The graph of blocks `0..num_blocks` with these edges, each block's successors in the order given.
+    ///
+    /// # Panics
+    /// If the entry or an end of an edge is not one of the blocks.
+    pub fn from_edges(
+        num_blocks: usize,
+        entry: Block,
+        edges: impl IntoIterator<Item = (Block, Block)>,
+    ) -> Self {
+        assert!(entry.index() < num_blocks, "the entry {entry} is not among the {num_blocks} blocks");
+        let mut edges: Vec<(Block, Block)> = edges.into_iter().collect();
+        for &(from, to) in &edges {
+            assert!(
+                from.index().max(to.index()) < num_blocks,
+                "the edge {from} -> {to} leaves the {num_blocks} blocks"
+            );
+        }
+        let by_source = |edges: &[(Block, Block)]| {
+            Lists::new(num_blocks, edges.iter().map(|&(from, to)| (from.index(), to)))
+        };
+        let mut succs = by_source(&edges);
+        let reachable = reachable_from(entry, &succs);
+        if reachable.len() < num_blocks {
+            edges.retain(|&(from, _)| reachable.contains(from));
+            succs = by_source(&edges);
+        }
+        let preds = Lists::new(num_blocks, edges.iter().map(|&(from, to)| (to.index(), from)));
+        Self { entry, succs, preds, num_blocks, num_edges: edges.len(), reachable }
+    }
+
+    /// The block where every path starts. It may have predecessors.
+    pub fn entry(&self) -> Block {
+        self.entry
+    }
+
+    /// The number of blocks, unreachable ones included.
+    pub fn num_blocks(&self) -> usize {
+        self.num_blocks
+    }
+
+    /// The number of edges out of reachable blocks.
+    pub fn num_edges(&self) -> usize {
+        self.num_edges
+    }
+
+    /// All blocks, unreachable ones included, in order.
+    pub fn blocks(&self) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator + use<> {
+        (0..self.num_blocks).map(Block::new)
+    }
+
+    /// All edges out of reachable blocks, by source, then in branch order.
+    pub fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
+        self.blocks().flat_map(|from| self.succs(from).iter().map(move |&to| Edge { from, to }))
+    }
+
+    /// The targets of a block's branch, in branch order, one per edge. Empty for an unreachable block.
+    #[inline]
+    pub fn succs(&self, block: Block) -> &[Block] {
+        self.succs.get(block.index())
+    }
+
+    /// The reachable blocks that branch here, one per edge, in the order in which the edges were given.
+    #[inline]
+    pub fn preds(&self, block: Block) -> &[Block] {
+        self.preds.get(block.index())
+    }
+
+    /// Whether a path leads from the entry to this block.
+    #[inline]
+    pub fn is_reachable(&self, block: Block) -> bool {
+        self.reachable.contains(block)
+    }
+
+    /// The number of reachable blocks.
+    pub fn num_reachable(&self) -> usize {
+        self.reachable.len()
+    }
+}
+
+fn reachable_from(entry: Block, succs: &Lists<Block>) -> EntitySet<Block> {
+    let mut reachable = EntitySet::new();
+    reachable.insert(entry);
+    let mut worklist = vec![entry];
+    while let Some(block) = worklist.pop() {
+        for &succ in succs.get(block.index()) {
+            if reachable.insert(succ) {
+                worklist.push(succ);
+            }
+        }
+    }
+    reachable
+}

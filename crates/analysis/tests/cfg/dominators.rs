@@ -1,0 +1,106 @@
+//! Dominance by deleting a block and looking what is still reached.
+
+use heddle_analysis::{Dominators, PostDominators};
+use heddle_ir::entity::Entity;
+
+use crate::graphs::{Graph, Set, bit, block, for_all_graphs, members, set_of};
+
+#[test]
+fn dominance_is_reachability_without_the_block() {
+    for_all_graphs(|graph| {
+        let dominators = Dominators::new(&graph.cfg());
+        let twin = graph.dominance();
+        for a in 0..graph.len() {
+            assert_eq!(set_of(dominators.dominated(block(a))), twin[a]);
+            for b in 0..graph.len() {
+                let dominates = twin[a] & bit(b) != 0;
+                assert_eq!(dominators.dominates(block(a), block(b)), dominates, "{a} {b}");
+                assert_eq!(dominators.strictly_dominates(block(a), block(b)), dominates && a != b);
+                let common = (0..graph.len())
+                    .filter(|&c| twin[c] & bit(a) != 0 && twin[c] & bit(b) != 0)
+                    .min_by_key(|&c| twin[c].count_ones());
+                assert_eq!(dominators.nearest_common(block(a), block(b)), common.map(block));
+            }
+            let strict: Vec<usize> = (0..graph.len()).filter(|&c| c != a && twin[c] & bit(a) != 0).collect();
+            let idom = strict.iter().copied().min_by_key(|&c| twin[c].count_ones());
+            assert_eq!(dominators.idom(block(a)), idom.map(block));
+            assert_eq!(dominators.depth(block(a)), (twin[a] != 0).then_some(strict.len()));
+            let children = (0..graph.len())
+                .filter(|&child| dominators.idom(block(child)) == Some(block(a)))
+                .fold(0, |set, child| set | bit(child));
+            assert_eq!(set_of(dominators.children(block(a))), children);
+        }
+    });
+}
+
+/// The blocks that count as returning: returns, and of each endless component the first that the search meets.
+pub(crate) fn exits(graph: &Graph) -> Set {
+    let reachable = graph.reachable();
+    let pre_order = graph.pre_order();
+    members(reachable)
+        .filter(|&at| {
+            let component = graph.reach(at, 0);
+            let is_final = members(component).all(|other| graph.reach(other, 0) & bit(at) != 0);
+            is_final && members(component).all(|other| pre_order[at] <= pre_order[other])
+        })
+        .fold(0, |set, at| set | bit(at))
+}
+
+/// Per block, what it post-dominates: what cannot reach an exit without it.
+pub(crate) fn post_dominance(graph: &Graph) -> Vec<Set> {
+    let exits = exits(graph);
+    let reachable = graph.reachable();
+    (0..graph.len())
+        .map(|a| {
+            let avoids = |&b: &usize| graph.reach(b, bit(a)) & exits != 0;
+            let is_reachable = reachable & bit(a) != 0;
+            members(reachable).filter(|b| is_reachable && !avoids(b)).fold(0, |set, b| set | bit(b))
+        })
+        .collect()
+}
+
+#[test]
+fn post_dominance_is_reachability_of_an_exit_without_the_block() {
+    for_all_graphs(|graph| {
+        let post_dominators = PostDominators::new(&graph.cfg());
+        let twin = post_dominance(graph);
+        let pseudo: Set = members(exits(graph)).filter(|&at| !graph.succs[at].is_empty()).map(bit).sum();
+        assert_eq!(set_of(post_dominators.pseudo_exits()), pseudo);
+        let mut roots = 0;
+        for a in 0..graph.len() {
+            assert_eq!(set_of(post_dominators.post_dominated(block(a))), twin[a]);
+            for b in 0..graph.len() {
+                let post_dominates = twin[a] & bit(b) != 0;
+                assert_eq!(post_dominators.post_dominates(block(a), block(b)), post_dominates, "{a} {b}");
+                assert_eq!(
+                    post_dominators.strictly_post_dominates(block(a), block(b)),
+                    post_dominates && a != b
+                );
+                let common = (0..graph.len())
+                    .filter(|&c| twin[c] & bit(a) != 0 && twin[c] & bit(b) != 0)
+                    .min_by_key(|&c| twin[c].count_ones());
+                assert_eq!(post_dominators.nearest_common(block(a), block(b)), common.map(block));
+            }
+            let strict: Vec<usize> = (0..graph.len()).filter(|&c| c != a && twin[c] & bit(a) != 0).collect();
+            let ipdom = strict.iter().copied().min_by_key(|&c| twin[c].count_ones());
+            assert_eq!(post_dominators.ipdom(block(a)), ipdom.map(block));
+            assert_eq!(post_dominators.depth(block(a)), (twin[a] != 0).then_some(strict.len()));
+            if twin[a] != 0 && ipdom.is_none() {
+                roots |= bit(a);
+            }
+            assert!(post_dominators.children(block(a)).iter().all(|child| child.index() < graph.len()));
+        }
+        assert_eq!(set_of(post_dominators.roots()), roots);
+    });
+}
+
+#[test]
+fn an_endless_loop_is_left_at_its_header() {
+    // block1 and block2 go round forever; block3 returns.
+    let graph = Graph::new(0, &[&[1, 3], &[2], &[1], &[]]);
+    let post_dominators = PostDominators::new(&graph.cfg());
+    assert_eq!(post_dominators.pseudo_exits(), [block(1)]);
+    assert_eq!(post_dominators.ipdom(block(2)), Some(block(1)));
+    assert_eq!(post_dominators.ipdom(block(1)), None);
+    assert_eq!(post_dominators.ipdom(block(0)), None);
+}

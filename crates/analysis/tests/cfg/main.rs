@@ -1,0 +1,9 @@
+//! Each control-flow analysis against a slow, obvious twin, on all small graphs and many random ones.
+
+mod block_index;
+mod cycles;
+mod dominators;
+mod frontier;
+mod graphs;
+mod growth;
+mod order;

@@ -1,0 +1,249 @@
+//! Loads, stores, copies and atomics.
+
+use crate::brush::{Brush, Error, World, lanes_of};
+use crate::elementwise;
+use crate::fault::FaultKind;
+use crate::memory::Target;
+use crate::program::Code;
+use crate::race::{Item, Race};
+use heddle_ir::inst::Access;
+use heddle_ir::words::{Ordering, Rmw, Scope};
+use heddle_ir::{Detail, Inst, InstData, Op, Space, Value};
+use smallvec::SmallVec;
+
+impl Brush<'_, '_> {
+    /// Finds what an access of a lane touches, and notes it for the race detector.
+    fn touch(
+        &self,
+        address: u64,
+        size: u64,
+        access: &Access,
+        is_write: bool,
+        lane: usize,
+        world: &mut World<'_>,
+    ) -> Result<Target, Error> {
+        let fault = |kind| (kind, Some(lane));
+        if !address.is_multiple_of(u64::from(access.align.max(1))) {
+            return Err(fault(FaultKind::Misaligned { address, align: access.align }));
+        }
+        let target = world.memory.find(address, size, self.level, lane).map_err(fault)?;
+        let object = world.memory.target(target);
+        if is_write && object.space == Space::Constant {
+            return Err(fault(FaultKind::WriteToConstant));
+        }
+        let object_size = object.bytes.len();
+        if target.offset as u64 + u64::from(access.dereferenceable) > object_size as u64 {
+            return Err(fault(FaultKind::BrokenPromise("`dereferenceable`")));
+        }
+        if object.space != Space::Private
+            && let Some(detector) = &mut world.detector
+        {
+            let item = self.position.item(lane);
+            let seen = Item { number: item, group: self.position.group_number, epoch: world.epoch };
+            let is_atomic = access.atomic.is_some();
+            let race = detector.note(target, size as usize, object_size, seen, is_write, is_atomic);
+            if let (Some((offset, other)), None) = (race, &world.race) {
+                let object = object.name.as_deref().map(String::from);
+                world.race = Some(Race { object, offset, items: [other, item], is_write });
+            }
+        }
+        Ok(target)
+    }
+
+    fn address(&self, code: &Code<'_>, value: Value, lane: usize, element: usize) -> Result<u64, Error> {
+        match self.get(code, value, lane, element) {
+            Some(bits) => Ok(bits as u64),
+            None => Err((FaultKind::PoisonAddress(value), Some(lane))),
+        }
+    }
+
+    /// The element's address: of a gather or scatter its own, else the one behind the element before.
+    fn element_address(
+        &self,
+        data: &InstData,
+        code: &Code<'_>,
+        address: Value,
+        (lane, element): (usize, usize),
+        size: u64,
+    ) -> Result<u64, Error> {
+        if matches!(data.op, Op::Gather | Op::Scatter) {
+            return self.address(code, address, lane, element);
+        }
+        Ok(self.address(code, address, lane, 0)?.wrapping_add(element as u64 * size))
+    }
+
+    /// Whether the mask operand of a masked access holds for an element.
+    fn admits(
+        &self,
+        code: &Code<'_>,
+        mask: Option<Value>,
+        lane: usize,
+        element: usize,
+    ) -> Result<bool, Error> {
+        let Some(mask) = mask else { return Ok(true) };
+        match self.get(code, mask, lane, element) {
+            Some(bit) => Ok(bit == 1),
+            None => Err((FaultKind::ControlOnPoison(mask), Some(lane))),
+        }
+    }
+
+    /// The access of the element after the first: vectors promise alignment only for their start.
+    fn element_access(data: &InstData, access: &Access, element: usize, size: u64) -> Access {
+        match data.op {
+            Op::Gather | Op::Scatter => *access,
+            _ if element == 0 => *access,
+            _ => Access { align: access.align.min(size as u32), dereferenceable: 0, ..*access },
+        }
+    }
+
+    pub(crate) fn load(
+        &mut self,
+        inst: Inst,
+        data: &InstData,
+        code: &Code<'_>,
+        mask: u128,
+        world: &mut World<'_>,
+    ) -> Result<(), Error> {
+        let (Detail::Access(access), Some(result)) = (&data.detail, code.func.result(inst)) else {
+            return Ok(());
+        };
+        let scalar = self.scalar_of(code, result);
+        let size = u64::from(scalar.bytes());
+        let (admitted, otherwise) = (data.args.get(1).copied(), data.args.get(2).copied());
+        for lane in lanes_of(mask) {
+            for element in 0..self.elements(code, result) {
+                let bits = if self.admits(code, admitted, lane, element)? {
+                    let address = self.element_address(data, code, data.args[0], (lane, element), size)?;
+                    let access = Self::element_access(data, access, element, size);
+                    let target = self.touch(address, size, &access, false, lane, world)?;
+                    let bits = world.memory.target(target).read(target.offset, size as usize);
+                    // A byte that is no truth value was not written as one.
+                    bits.filter(|bits| bits & !scalar.bit_mask() == 0)
+                } else {
+                    otherwise.and_then(|otherwise| self.get(code, otherwise, lane, element))
+                };
+                self.set(code, result, lane, element, bits);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn store(
+        &mut self,
+        data: &InstData,
+        code: &Code<'_>,
+        mask: u128,
+        world: &mut World<'_>,
+    ) -> Result<(), Error> {
+        let Detail::Access(access) = &data.detail else { return Ok(()) };
+        let (value, address) = (data.args[0], data.args[1]);
+        let admitted = data.args.get(2).copied();
+        let size = u64::from(self.scalar_of(code, value).bytes());
+        for lane in lanes_of(mask) {
+            for element in 0..self.elements(code, value) {
+                if !self.admits(code, admitted, lane, element)? {
+                    continue;
+                }
+                let address = self.element_address(data, code, address, (lane, element), size)?;
+                let access = Self::element_access(data, access, element, size);
+                let target = self.touch(address, size, &access, true, lane, world)?;
+                let bits = self.get(code, value, lane, element);
+                world.memory.target_mut(target).write(target.offset, size as usize, bits);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn transfer(
+        &mut self,
+        data: &InstData,
+        code: &Code<'_>,
+        mask: u128,
+        world: &mut World<'_>,
+    ) -> Result<(), Error> {
+        for lane in lanes_of(mask) {
+            let Some(size) = self.get(code, data.args[2], lane, 0) else {
+                return Err((FaultKind::PoisonSize(data.args[2]), Some(lane)));
+            };
+            if size == 0 {
+                continue;
+            }
+            let size = u64::try_from(size).unwrap_or(u64::MAX);
+            let to = self.address(code, data.args[0], lane, 0)?;
+            match &data.detail {
+                Detail::Access(access) => {
+                    let target = self.touch(to, size, access, true, lane, world)?;
+                    let byte = self.get(code, data.args[1], lane, 0);
+                    let object = world.memory.target_mut(target);
+                    let all = target.offset..target.offset + size as usize;
+                    object.bytes[all.clone()].fill(byte.unwrap_or(0) as u8);
+                    object.poison[all].fill(byte.is_none());
+                }
+                Detail::Transfer(both) => {
+                    let from = self.address(code, data.args[1], lane, 0)?;
+                    let overlap =
+                        from < to.saturating_add(size) && to < from.saturating_add(size) && from != to;
+                    if data.op == Op::Memcpy && overlap {
+                        return Err((FaultKind::OverlappingCopy, Some(lane)));
+                    }
+                    let source = self.touch(from, size, &both.1, false, lane, world)?;
+                    let target = self.touch(to, size, &both.0, true, lane, world)?;
+                    let object = world.memory.target(source);
+                    let all = source.offset..source.offset + size as usize;
+                    let (bytes, poison) = (object.bytes[all.clone()].to_vec(), object.poison[all].to_vec());
+                    let object = world.memory.target_mut(target);
+                    let all = target.offset..target.offset + size as usize;
+                    object.bytes[all.clone()].copy_from_slice(&bytes);
+                    object.poison[all].copy_from_slice(&poison);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn atomic(
+        &mut self,
+        inst: Inst,
+        data: &InstData,
+        code: &Code<'_>,
+        mask: u128,
+        world: &mut World<'_>,
+    ) -> Result<(), Error> {
+        let (Detail::Rmw(_, access) | Detail::CompareExchange(access, _)) = &data.detail else {
+            return Ok(());
+        };
+        let access = Access { atomic: access.atomic.or(Some((Ordering::SeqCst, Scope::System))), ..*access };
+        let results: SmallVec<[Value; 2]> = code.func.results(inst).iter().copied().collect();
+        let Some(&old_value) = results.first() else { return Ok(()) };
+        let scalar = self.scalar_of(code, old_value);
+        let size = u64::from(scalar.bytes());
+        for lane in lanes_of(mask) {
+            let address = self.address(code, data.args[0], lane, 0)?;
+            let target = self.touch(address, size, &access, true, lane, world)?;
+            let old = world.memory.target(target).read(target.offset, size as usize);
+            let operand = self.get(code, data.args[1], lane, 0);
+            let new = match &data.detail {
+                Detail::Rmw(Rmw::Exchange, _) => Some(operand),
+                Detail::Rmw(rmw, _) => Some(
+                    old.zip(operand).map(|(old, operand)| elementwise::update(*rmw, scalar, old, operand)),
+                ),
+                _ => {
+                    let Some((old, expected)) = old.zip(operand) else {
+                        return Err((FaultKind::ControlOnPoison(data.args[1]), Some(lane)));
+                    };
+                    let is_same = old == expected;
+                    if let Some(&happened) = results.get(1) {
+                        self.set(code, happened, lane, 0, Some(is_same.into()));
+                    }
+                    is_same.then(|| self.get(code, data.args[2], lane, 0))
+                }
+            };
+            self.set(code, old_value, lane, 0, old);
+            if let Some(new) = new {
+                world.memory.target_mut(target).write(target.offset, size as usize, new);
+            }
+        }
+        Ok(())
+    }
+}

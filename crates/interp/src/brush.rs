@@ -1,0 +1,556 @@
+//! A brush: `W` lanes in lock-step, each with its own control state, one block at a time.
+//!
+//! The execution of a block follows thesis 4.7: φs by the control mask, then the predicate, then instructions
+//! under the activation, then the terminator. Calls push a frame; a barrier suspends the whole brush.
+
+use crate::fault::{Fault, FaultKind};
+use crate::frame::{Frame, Place, Registers};
+use crate::memory::Memory;
+use crate::program::{Code, Program};
+use crate::race::{Detector, Race};
+use crate::run::{Counters, Datum, Options, Position, Semantics};
+use crate::schedule::{Rng, Scheduler, Step};
+use crate::trace::{Next, Trace, TraceStep};
+use heddle_ir::words::Scope;
+use heddle_ir::{Block, Detail, Inst, InstData, Op, Value};
+use std::collections::VecDeque;
+
+/// What went wrong, and in which lane.
+pub(crate) type Error = (FaultKind, Option<usize>);
+
+const MAX_NESTING: u32 = 8;
+const NOWHERE: u32 = u32::MAX;
+
+/// What all brushes of a run share.
+#[derive(Debug)]
+pub(crate) struct World<'a> {
+    pub(crate) memory: &'a mut Memory,
+    pub(crate) detector: Option<Detector>,
+    pub(crate) race: Option<Race>,
+    pub(crate) options: &'a Options,
+    pub(crate) counters: Counters,
+    pub(crate) schedule: Vec<Step>,
+    pub(crate) trace: Trace,
+    pub(crate) rng: Rng,
+    pub(crate) replay: Option<Vec<VecDeque<Step>>>,
+    /// Barriers that the running group has passed.
+    pub(crate) epoch: u32,
+    /// Blocks executed without active lanes since the last one with some.
+    pub(crate) empty_run: u64,
+    /// Launches around the running code.
+    pub(crate) nesting: u32,
+}
+
+impl World<'_> {
+    /// Puts the numbers into some order: as they are, unless choices are random.
+    pub(crate) fn shuffle(&mut self, order: &mut [usize]) {
+        if self.rng.is_random() {
+            for index in (1..order.len()).rev() {
+                order.swap(index, self.rng.below(index + 1));
+            }
+        }
+    }
+}
+
+/// Why a brush stopped running.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Paused {
+    Finished,
+    /// At this barrier, met this deep in calls.
+    AtBarrier((usize, Inst)),
+}
+
+/// `W` lanes that run in lock-step.
+#[derive(Debug)]
+pub(crate) struct Brush<'p, 'm> {
+    pub(crate) program: &'p Program<'m>,
+    pub(crate) position: Position,
+    pub(crate) dims: Vec<u32>,
+    pub(crate) lanes: usize,
+    pub(crate) level: usize,
+    pub(crate) number: u32,
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) finished: Vec<Vec<Option<u128>>>,
+}
+
+pub(crate) fn lanes_of(mask: u128) -> impl Iterator<Item = usize> + Clone {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            lane
+        })
+    })
+}
+
+pub(crate) fn all_lanes(lanes: usize) -> u128 {
+    u128::MAX >> (128 - lanes)
+}
+
+impl<'p, 'm> Brush<'p, 'm> {
+    pub(crate) fn new(
+        program: &'p Program<'m>,
+        entry: usize,
+        args: &[Vec<Datum>],
+        position: Position,
+        number: u32,
+        world: &mut World<'_>,
+    ) -> Result<Brush<'p, 'm>, Fault> {
+        let options = world.options;
+        let present = |lane: usize| {
+            position.local[lane].is_some()
+                && options.only_lane.is_none_or(|only| only as usize == lane)
+                && options.entry_mask >> lane & 1 == 1
+        };
+        let lanes = position.local.len();
+        let mask = (0..lanes).filter(|&lane| present(lane)).fold(0, |mask, lane| mask | 1 << lane);
+        Brush::with_mask(program, entry, args, position, options.brush.clone(), number, mask, world)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a launch and a run give the same parts")]
+    pub(crate) fn with_mask(
+        program: &'p Program<'m>,
+        entry: usize,
+        args: &[Vec<Datum>],
+        position: Position,
+        dims: Vec<u32>,
+        number: u32,
+        mask: u128,
+        world: &mut World<'_>,
+    ) -> Result<Brush<'p, 'm>, Fault> {
+        let lanes = position.local.len();
+        let level = world.memory.open_level(lanes);
+        let mut brush =
+            Brush { program, position, dims, lanes, level, number, frames: Vec::new(), finished: Vec::new() };
+        let code = &program.codes[entry];
+        let mut registers = brush.new_registers(code);
+        for (&param, datums) in code.func.params().iter().zip(args) {
+            let first = code.slot(param, lanes).first;
+            for (index, datum) in datums.iter().enumerate() {
+                registers.set(first + index, datum.bits());
+            }
+        }
+        brush.push_frame(entry, registers, mask, None, world)?;
+        Ok(brush)
+    }
+
+    pub(crate) fn new_registers(&self, code: &Code<'_>) -> Registers {
+        let mut registers = Registers::poisoned(code.elements * self.lanes);
+        for (value, elements) in &code.constants {
+            let first = code.slot(*value, self.lanes).first;
+            for lane in 0..self.lanes {
+                for (index, &element) in elements.iter().enumerate() {
+                    registers.set(first + lane * elements.len() + index, element);
+                }
+            }
+        }
+        registers
+    }
+
+    /// The results of the entry function, once it has finished.
+    pub(crate) fn take_results(&mut self) -> Vec<Vec<Datum>> {
+        let results = std::mem::take(&mut self.finished);
+        results.into_iter().map(|result| result.into_iter().map(Datum::from).collect()).collect()
+    }
+
+    /// Runs up to the next barrier or the end.
+    pub(crate) fn resume(&mut self, world: &mut World<'_>) -> Result<Paused, Fault> {
+        while let Some(frame) = self.frames.last() {
+            let Some(inst) = frame.next else {
+                if !self.start_block(world)? {
+                    self.finish_frame(world)?;
+                }
+                continue;
+            };
+            let program = self.program;
+            let code = &program.codes[frame.code];
+            let data = code.func.inst(inst);
+            let result = match data.op {
+                Op::Br | Op::Switch | Op::Ret | Op::Unreachable => self.terminate(data, code, world),
+                Op::Call => self.call(inst, data, code, world),
+                Op::Barrier => {
+                    let paused = self.barrier(inst, data);
+                    self.advance(inst, code);
+                    match paused {
+                        Ok(None) => continue,
+                        Ok(Some(paused)) => return Ok(paused),
+                        Err(kind) => Err((kind, None)),
+                    }
+                }
+                _ => {
+                    let done = self.execute(inst, data, code, world);
+                    self.advance(inst, code);
+                    done
+                }
+            };
+            result.map_err(|(kind, lane)| self.fault(code, inst, kind, lane))?;
+        }
+        Ok(Paused::Finished)
+    }
+
+    pub(crate) fn advance(&mut self, inst: Inst, code: &Code<'_>) {
+        self.frame_mut().next = code.func.layout.next_inst(inst);
+    }
+
+    pub(crate) fn frame(&self) -> &Frame {
+        self.frames.last().expect("a running brush has a frame")
+    }
+
+    pub(crate) fn frame_mut(&mut self) -> &mut Frame {
+        self.frames.last_mut().expect("a running brush has a frame")
+    }
+
+    pub(crate) fn fault(&self, code: &Code<'_>, inst: Inst, kind: FaultKind, lane: Option<usize>) -> Fault {
+        Fault {
+            kind,
+            func: code.func.name.clone(),
+            block: code.func.layout.block_of(inst),
+            inst: Some(inst),
+            text: None,
+            lane: lane.map(|lane| lane as u32),
+        }
+    }
+
+    // Scheduling.
+
+    /// Starts the next block; false when all lanes have returned.
+    fn start_block(&mut self, world: &mut World<'_>) -> Result<bool, Fault> {
+        let program = self.program;
+        let code = &program.codes[self.frame().code];
+        let block = match world.options.scheduler {
+            Scheduler::Ipdom => self.pick_by_stack(),
+            _ => self.pick(code.control(), world).map_err(|kind| Fault::new(kind, &code.func.name))?,
+        };
+        let Some(block) = block else { return Ok(false) };
+        let control = lanes_where(&self.frame().places, |place| match world.options.scheduler {
+            Scheduler::Ipdom => false,
+            _ => place == Place::At { node: code.control().block_node(block), target: block },
+        });
+        let control = match self.frame().stack.last() {
+            Some(top) if world.options.scheduler == Scheduler::Ipdom => top.lanes,
+            _ => control,
+        };
+        self.enter(code, block, control, world)?;
+        Ok(true)
+    }
+
+    fn enter(
+        &mut self,
+        code: &Code<'_>,
+        block: Block,
+        control: u128,
+        world: &mut World<'_>,
+    ) -> Result<(), Fault> {
+        let limit = world.options.step_limit;
+        if world.counters.steps >= limit {
+            let empty = world.empty_run > limit / 2;
+            let mut fault = Fault::new(FaultKind::StepLimit { limit, empty }, &code.func.name);
+            fault.block = Some(block);
+            return Err(fault);
+        }
+        world.counters.steps += 1;
+        let step = Step { brush: self.number, func: self.frame().code as u32, block };
+        world.schedule.push(step);
+        let oblivious = world.options.semantics == Semantics::Oblivious;
+        self.run_phis(code, block, control, oblivious);
+        let predicate = match code.func.predicate(block) {
+            None => all_lanes(self.lanes),
+            // A predicate that its own block computes is read when it is there.
+            Some(value) if self.is_computed_in(code, value, block) => {
+                self.run_predicate_chain(code, block, value, control, world)?
+            }
+            Some(value) => self.read_mask(code, value, control).map_err(|(kind, lane)| {
+                let mut fault = Fault::new(kind, &code.func.name);
+                (fault.block, fault.lane) = (Some(block), lane.map(|lane| lane as u32));
+                fault
+            })?,
+        };
+        let frame = self.frames.last_mut().expect("a running brush has a frame");
+        frame.block = Some(block);
+        frame.control = control;
+        frame.predicate = predicate;
+        frame.active = control & predicate;
+        if frame.next.is_none() {
+            frame.next = code.func.first_non_phi(block);
+        }
+        match frame.active {
+            0 => {
+                world.counters.empty_steps += 1;
+                world.empty_run += 1;
+            }
+            _ => world.empty_run = 0,
+        }
+        if world.options.trace {
+            frame.step = world.trace.steps.len();
+            world.trace.lanes = self.lanes as u32;
+            world.trace.steps.push(TraceStep {
+                brush: self.number,
+                func: self.frame().code as u32,
+                depth: self.frames.len() as u32 - 1,
+                block,
+                from: self.frame().from.clone(),
+                control,
+                predicate,
+                active: control & predicate,
+                next: Vec::new(),
+                values: Vec::new(),
+            });
+        }
+        Ok(())
+    }
+
+    fn is_computed_in(&self, code: &Code<'_>, value: Value, block: Block) -> bool {
+        let Some(inst) = code.func.def_inst(value) else { return false };
+        code.func.layout.block_of(inst) == Some(block) && code.func.inst(inst).op != Op::Phi
+    }
+
+    /// Runs the total instructions that lead to the block's own predicate; the rest of the block goes on behind.
+    fn run_predicate_chain(
+        &mut self,
+        code: &Code<'_>,
+        block: Block,
+        predicate: Value,
+        control: u128,
+        world: &mut World<'_>,
+    ) -> Result<u128, Fault> {
+        let last = code.func.def_inst(predicate);
+        let mut next = code.func.first_non_phi(block);
+        while let Some(inst) = next {
+            let data = code.func.inst(inst);
+            self.execute(inst, data, code, world)
+                .map_err(|(kind, lane)| self.fault(code, inst, kind, lane))?;
+            next = code.func.layout.next_inst(inst);
+            if Some(inst) == last {
+                break;
+            }
+        }
+        self.frame_mut().next = next;
+        let place = |inst, (kind, lane)| self.fault(code, inst, kind, lane);
+        self.read_mask(code, predicate, control).map_err(|error| match last {
+            Some(inst) => place(inst, error),
+            None => Fault::new(error.0, &code.func.name),
+        })
+    }
+
+    /// The lanes where a truth value holds, ⊤ counting as false.
+    fn true_lanes(&self, code: &Code<'_>, value: Value) -> u128 {
+        let first = code.slot(value, self.lanes).first;
+        let registers = &self.frame().registers;
+        (0..self.lanes)
+            .filter(|&lane| registers.get(first + lane) == Some(1))
+            .fold(0, |mask, lane| mask | 1 << lane)
+    }
+
+    /// The lanes where a truth value holds; ⊤ in one of `needed` is a fault.
+    pub(crate) fn read_mask(&self, code: &Code<'_>, value: Value, needed: u128) -> Result<u128, Error> {
+        let first = code.slot(value, self.lanes).first;
+        let registers = &self.frame().registers;
+        match lanes_of(needed).find(|&lane| registers.poison[first + lane]) {
+            Some(lane) => Err((FaultKind::ControlOnPoison(value), Some(lane))),
+            None => Ok(self.true_lanes(code, value)),
+        }
+    }
+
+    fn run_phis(&mut self, code: &Code<'_>, block: Block, control: u128, oblivious: bool) {
+        let lanes = self.lanes;
+        let frame = self.frames.last_mut().expect("a running brush has a frame");
+        let mut copies: Vec<(usize, Option<u128>)> = Vec::new();
+        for phi in code.func.phis(block) {
+            let data = code.func.inst(phi);
+            let Some(result) = code.func.result(phi) else { continue };
+            let to = code.slot(result, lanes);
+            for lane in 0..lanes {
+                let source = match control >> lane & 1 {
+                    1 => data
+                        .incoming()
+                        .find(|(from, _)| Some(*from) == frame.from[lane])
+                        .map(|(_, value)| value),
+                    _ => data.shadow(),
+                };
+                let is_frozen = control >> lane & 1 == 0 && source.is_none() && !oblivious;
+                for element in (0..to.elements).filter(|_| !is_frozen) {
+                    let offset = lane * to.elements + element;
+                    let value = source
+                        .and_then(|source| frame.registers.get(code.slot(source, lanes).first + offset));
+                    copies.push((to.first + offset, value));
+                }
+            }
+        }
+        for (index, value) in copies {
+            frame.registers.set(index, value);
+        }
+    }
+
+    // Terminators.
+
+    fn terminate(&mut self, data: &InstData, code: &Code<'_>, world: &mut World<'_>) -> Result<(), Error> {
+        let lanes = self.lanes;
+        let frame = self.frame();
+        let (control, active) = (frame.control, frame.active);
+        let block = frame.block.expect("a terminator runs in a block");
+        let mut goes: Vec<Option<Block>> = vec![None; lanes];
+        match (&data.detail, data.op) {
+            (_, Op::Unreachable) if active != 0 => {
+                return Err((FaultKind::Unreachable, lanes_of(active).next()));
+            }
+            (_, Op::Unreachable) => {
+                return Err((FaultKind::PassiveReturn, lanes_of(control).next()));
+            }
+            (_, Op::Ret) => {
+                if let Some(lane) = lanes_of(control & !active).next() {
+                    return Err((FaultKind::PassiveReturn, Some(lane)));
+                }
+                self.store_results(data, code, active)?;
+            }
+            (Detail::Branch(targets, _), _) => {
+                let taken = match data.args.first() {
+                    None => u128::MAX,
+                    Some(&condition) => self.read_mask(code, condition, active)?,
+                };
+                for lane in lanes_of(active) {
+                    goes[lane] = Some(targets[usize::from(taken >> lane & 1 == 0)]);
+                }
+            }
+            (Detail::Switch(switch), _) => {
+                let value = data.args[0];
+                let first = code.slot(value, lanes).first;
+                for lane in lanes_of(active) {
+                    let Some(bits) = self.frame().registers.get(first + lane) else {
+                        return Err((FaultKind::ControlOnPoison(value), Some(lane)));
+                    };
+                    let case = switch.cases.iter().position(|&case| case == bits);
+                    goes[lane] = Some(switch.targets[case.map_or(0, |case| case + 1)]);
+                }
+            }
+            _ => {}
+        }
+        if data.op != Op::Ret {
+            self.guide(&mut goes, data, code, world);
+            self.count_branch(&goes, active, data, world);
+        }
+        self.trace_values(code, block, world);
+        let frame = self.frames.last_mut().expect("a running brush has a frame");
+        for lane in lanes_of(control) {
+            frame.from[lane] = Some(block);
+            frame.places[lane] = match goes[lane] {
+                None => Place::Returned,
+                Some(target) => {
+                    let node = match world.options.scheduler {
+                        Scheduler::Ipdom => NOWHERE,
+                        _ => code.control().along(block, target),
+                    };
+                    Place::At { node, target }
+                }
+            };
+        }
+        if world.options.trace {
+            let next = frame.places.iter().map(|place| match *place {
+                Place::At { target, .. } => Next::Block(target),
+                Place::Returned => Next::Returned,
+                Place::Absent => Next::Absent,
+            });
+            world.trace.steps[frame.step].next = next.collect();
+        }
+        (frame.block, frame.next) = (None, None);
+        if world.options.scheduler == Scheduler::Ipdom {
+            self.split_stack(code, block, &goes);
+        }
+        Ok(())
+    }
+
+    fn count_branch(&self, goes: &[Option<Block>], active: u128, data: &InstData, world: &mut World<'_>) {
+        if data.targets().len() > 1 && active != 0 {
+            let mut targets = lanes_of(active).map(|lane| goes[lane]);
+            let first = targets.next();
+            match targets.all(|target| Some(target) == first) {
+                true => world.counters.uniform_branches += 1,
+                false => world.counters.divergent_branches += 1,
+            }
+        }
+    }
+
+    fn store_results(&mut self, data: &InstData, code: &Code<'_>, active: u128) -> Result<(), Error> {
+        let lanes = self.lanes;
+        let is_entry = self.frames.len() == 1;
+        let frame = self.frames.last_mut().expect("a running brush has a frame");
+        for (index, &value) in data.args.iter().enumerate() {
+            let slot = code.slot(value, lanes);
+            for lane in lanes_of(active) {
+                for element in 0..slot.elements {
+                    let offset = lane * slot.elements + element;
+                    let bits = frame.registers.get(slot.first + offset);
+                    if bits.is_none() && is_entry && slot.elements == 1 {
+                        return Err((FaultKind::PoisonResult(index), Some(lane)));
+                    }
+                    frame.results[index][offset] = bits;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn trace_values(&self, code: &Code<'_>, block: Block, world: &mut World<'_>) {
+        if !world.options.trace {
+            return;
+        }
+        let frame = self.frame();
+        let results = code.func.block_insts(block).flat_map(|inst| code.func.results(inst).iter().copied());
+        let values = results.map(|value| {
+            let slot = code.slot(value, self.lanes);
+            let all = slot.first..slot.first + self.lanes * slot.elements;
+            (value, all.map(|index| frame.registers.get(index).into()).collect())
+        });
+        world.trace.steps[frame.step].values = values.collect();
+    }
+
+    // Barriers.
+
+    fn barrier(&self, inst: Inst, data: &InstData) -> Result<Option<Paused>, FaultKind> {
+        let Detail::Barrier(scope) = data.detail else {
+            return Err(FaultKind::Misplaced("the barrier has no scope".into()));
+        };
+        let active = self.frame().active;
+        // Lanes wait in every frame; all that ever started must be here, none may have returned.
+        let is_missing = |frame: &Frame, lane: usize| match frame.places[lane] {
+            Place::Absent => false,
+            Place::Returned => true,
+            Place::At { .. } => active >> lane & 1 == 0,
+        };
+        let bottom = &self.frames[0];
+        if let Some(lane) = (0..self.lanes).find(|&lane| is_missing(bottom, lane)) {
+            return Err(FaultKind::DivergentBarrier(format!(
+                "lane {lane} of the brush does not reach this barrier together with the others"
+            )));
+        }
+        Ok(match scope {
+            Scope::Lane | Scope::Brush => None,
+            Scope::Group | Scope::Device | Scope::System => {
+                Some(Paused::AtBarrier((self.frames.len(), inst)))
+            }
+        })
+    }
+
+    /// Runs a region from sequential code, to its end.
+    pub(crate) fn run_region(&mut self, world: &mut World<'_>) -> Result<Vec<Vec<Datum>>, Fault> {
+        if world.nesting >= MAX_NESTING {
+            let name = &self.program.codes[self.frame().code].func.name;
+            return Err(Fault::new(FaultKind::CallDepth(MAX_NESTING as usize), name));
+        }
+        world.nesting += 1;
+        let paused = self.resume(world)?;
+        world.nesting -= 1;
+        if let Paused::AtBarrier((_, inst)) = paused {
+            let reason = "a launched region is no work-group: it has no barriers of this scope";
+            let mut fault = Fault::new(FaultKind::Misplaced(reason.into()), "");
+            fault.inst = Some(inst);
+            return Err(fault);
+        }
+        world.memory.close_level();
+        Ok(self.take_results())
+    }
+}
+
+pub(crate) fn lanes_where(places: &[Place], holds: impl Fn(Place) -> bool) -> u128 {
+    places.iter().enumerate().filter(|(_, place)| holds(**place)).fold(0, |mask, (lane, _)| mask | 1 << lane)
+}

@@ -1,0 +1,138 @@
+//! Calls: a frame for the active lanes, and what becomes of results in the others.
+
+use crate::brush::{Brush, Error, World, all_lanes, lanes_of, lanes_where};
+use crate::fault::{Fault, FaultKind};
+use crate::frame::{Frame, Place, Registers};
+use crate::program::Code;
+use crate::reconvergence::StackEntry;
+use crate::run::Semantics;
+use crate::schedule::Scheduler;
+use heddle_ir::{Inst, InstData};
+
+const MAX_DEPTH: usize = 256;
+const NOWHERE: u32 = u32::MAX;
+
+impl Brush<'_, '_> {
+    /// Starts a function with these lanes.
+    pub(crate) fn push_frame(
+        &mut self,
+        code: usize,
+        registers: Registers,
+        mask: u128,
+        call: Option<Inst>,
+        world: &mut World<'_>,
+    ) -> Result<(), Fault> {
+        let func = self.program.codes[code].func;
+        if self.frames.len() >= MAX_DEPTH {
+            return Err(Fault::new(FaultKind::CallDepth(MAX_DEPTH), &func.name));
+        }
+        let entry = func.entry();
+        let node = match world.options.scheduler {
+            Scheduler::Ipdom => NOWHERE,
+            _ => self.program.codes[code].control().start(func),
+        };
+        let place = |lane: usize| match mask >> lane & 1 {
+            1 => Place::At { node, target: entry },
+            _ => Place::Absent,
+        };
+        let results = func
+            .signature
+            .results
+            .iter()
+            .map(|result| vec![None; self.lanes * usize::from(result.ty.lanes().unwrap_or(1))]);
+        self.frames.push(Frame {
+            code,
+            registers,
+            places: (0..self.lanes).map(place).collect(),
+            from: vec![None; self.lanes],
+            block: None,
+            next: None,
+            control: 0,
+            predicate: 0,
+            active: 0,
+            results: results.collect(),
+            mark: world.memory.mark(self.level),
+            call,
+            stack: vec![StackEntry { lanes: mask, at: Some(entry), until: None }],
+            step: 0,
+        });
+        Ok(())
+    }
+
+    /// Calls a function with the active lanes, or with all of them.
+    pub(crate) fn call(
+        &mut self,
+        inst: Inst,
+        data: &InstData,
+        code: &Code<'_>,
+        world: &mut World<'_>,
+    ) -> Result<(), Error> {
+        let mask = if data.is_total() { all_lanes(self.lanes) } else { self.frame().active };
+        let Some(declaration) = code.func.callee_of(data) else {
+            return Err((FaultKind::Misplaced("the callee is not declared".into()), None));
+        };
+        let Some(callee) = self.program.find_declared(declaration) else {
+            let done = self.call_known(inst, data, code, declaration, mask, world);
+            self.advance(inst, code);
+            return done;
+        };
+        self.advance(inst, code);
+        if mask == 0 {
+            self.write_nothing(inst, code, mask, world);
+            return Ok(());
+        }
+        let lanes = self.lanes;
+        let callee_code = &self.program.codes[callee];
+        let mut registers = self.new_registers(callee_code);
+        for (&param, &arg) in callee_code.func.params().iter().zip(&data.args) {
+            let (to, from) = (callee_code.slot(param, lanes), code.slot(arg, lanes));
+            for index in 0..lanes * to.elements {
+                registers.set(to.first + index, self.frame().registers.get(from.first + index));
+            }
+        }
+        self.push_frame(callee, registers, mask, Some(inst), world).map_err(|fault| (fault.kind, None))
+    }
+
+    /// Gives the results of the finished function on top to its caller.
+    pub(crate) fn finish_frame(&mut self, world: &mut World<'_>) -> Result<(), Fault> {
+        let frame = self.frames.pop().expect("a running brush has a frame");
+        world.memory.release(self.level, &frame.mark);
+        let Some(call) = frame.call else {
+            self.finished = frame.results;
+            return Ok(());
+        };
+        let program = self.program;
+        let code = &program.codes[self.frame().code];
+        let returned = lanes_where(&frame.places, |place| place == Place::Returned);
+        self.write_nothing(call, code, returned, world);
+        let lanes = self.lanes;
+        let caller = self.frame_mut();
+        for (&value, result) in code.func.results(call).iter().zip(&frame.results) {
+            let slot = code.slot(value, lanes);
+            for lane in lanes_of(returned) {
+                let all = lane * slot.elements..(lane + 1) * slot.elements;
+                for (offset, &bits) in all.clone().zip(&result[all]) {
+                    caller.registers.set(slot.first + offset, bits);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What happens to the results of an instruction in lanes that did not execute it.
+    pub(crate) fn write_nothing(&mut self, inst: Inst, code: &Code<'_>, executed: u128, world: &World<'_>) {
+        if world.options.semantics == Semantics::Freezing {
+            return;
+        }
+        let lanes = self.lanes;
+        let frame = self.frame_mut();
+        for &value in code.func.results(inst) {
+            let slot = code.slot(value, lanes);
+            for lane in lanes_of(all_lanes(lanes) & !executed) {
+                for offset in lane * slot.elements..(lane + 1) * slot.elements {
+                    frame.registers.set(slot.first + offset, None);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Where lanes wait, and which of these places may be scheduled next (thesis ch. 5, design §4).
+//!
+//! Control flow is laid out as a graph without cycles. Besides the blocks, it has a *latch* for each cycle, where
+//! lanes that go round again wait for those still inside, and an *entrance* for each irreducible cycle, its
+//! dispatch header:
+//!
+//! ```text
+//!        │                   │ │
+//!        ▼                   ▼ ▼
+//!   ┌─► head             entrance ◄─┐       a lane on a back edge stands at the latch; from there it goes to
+//!   │  ╱    ╲             ╱      ╲   │       the head, or to the entrance and on to the entry it chose
+//!   │ a      b           e ◄────► f  │
+//!   │  ╲    ╱             ╲      ╱   │       an exit lies behind the latch: whoever left waits for the rest
+//!   └─ latch              latch ────┘
+//!        │                   │
+//! ```
+//!
+//! A place may be scheduled when no other place where lanes wait leads to it in this graph: then every block is a
+//! barrier (Def. 18). A back edge is an edge inside a cycle to one of its entries, and the cycles of what is left
+//! without them nest; the forest is unique, so it does not depend on any search order.
+
+use heddle_ir::entity::Entity as _;
+use heddle_ir::{Block, Function};
+use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
+
+/// A place where lanes wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Node {
+    Block(Block),
+    Latch(u32),
+    Entrance(u32),
+}
+
+#[derive(Debug)]
+struct Cycle {
+    parent: Option<u32>,
+    entries: Vec<Block>,
+    latch: u32,
+    entrance: Option<u32>,
+}
+
+/// The places of a function and how they lie.
+#[derive(Debug)]
+pub(crate) struct Control {
+    nodes: Vec<Node>,
+    /// The place of each reachable block.
+    node_of: FxHashMap<Block, u32>,
+    successors: Vec<Vec<u32>>,
+    /// Position of each place in a topological order.
+    rank: Vec<u32>,
+    cycles: Vec<Cycle>,
+    innermost: FxHashMap<Block, u32>,
+    /// The cycle that a block is an entry of.
+    entered: FxHashMap<Block, u32>,
+    reachable: OnceCell<Vec<Vec<u64>>>,
+}
+
+impl Control {
+    pub(crate) fn new(func: &Function) -> Control {
+        let blocks = reachable_blocks(func);
+        let mut control = Control {
+            nodes: Vec::new(),
+            node_of: FxHashMap::default(),
+            successors: Vec::new(),
+            rank: Vec::new(),
+            cycles: Vec::new(),
+            innermost: FxHashMap::default(),
+            entered: FxHashMap::default(),
+            reachable: OnceCell::new(),
+        };
+        for &block in &blocks {
+            let node = control.add_node(Node::Block(block));
+            control.node_of.insert(block, node);
+        }
+        control.find_cycles(func, &blocks);
+        control.connect(func, &blocks);
+        control.sort();
+        control
+    }
+
+    fn add_node(&mut self, node: Node) -> u32 {
+        self.nodes.push(node);
+        self.successors.push(Vec::new());
+        self.nodes.len() as u32 - 1
+    }
+
+    pub(crate) fn node(&self, node: u32) -> Node {
+        self.nodes[node as usize]
+    }
+
+    /// The position of a place in the order that the greedy scheduler follows.
+    pub(crate) fn rank(&self, node: u32) -> u32 {
+        self.rank[node as usize]
+    }
+
+    /// Where a lane stands that has not started.
+    pub(crate) fn start(&self, func: &Function) -> u32 {
+        self.node_of[&func.entry()]
+    }
+
+    /// The place of a reachable block.
+    pub(crate) fn block_node(&self, block: Block) -> u32 {
+        self.node_of[&block]
+    }
+
+    /// The first place on the way along an edge.
+    pub(crate) fn along(&self, from: Block, to: Block) -> u32 {
+        match self.entered.get(&to) {
+            Some(&cycle) if self.is_inside(from, cycle) => self.cycles[cycle as usize].latch,
+            Some(&cycle) => self.cycles[cycle as usize].entrance.unwrap_or(self.node_of[&to]),
+            None => self.node_of[&to],
+        }
+    }
+
+    /// The place behind a latch or an entrance for a lane on its way to `to`.
+    pub(crate) fn behind(&self, node: u32, to: Block) -> u32 {
+        match self.node(node) {
+            Node::Latch(cycle) => self.cycles[cycle as usize].entrance.unwrap_or(self.node_of[&to]),
+            Node::Entrance(_) | Node::Block(_) => self.node_of[&to],
+        }
+    }
+
+    /// Whether a lane at `from` may still come to `to` without going round a cycle that it could have left.
+    pub(crate) fn leads_to(&self, from: u32, to: u32) -> bool {
+        if self.rank(from) >= self.rank(to) {
+            return false;
+        }
+        let reachable = self.reachable.get_or_init(|| self.close());
+        reachable[from as usize][to as usize / 64] >> (to % 64) & 1 == 1
+    }
+
+    fn close(&self) -> Vec<Vec<u64>> {
+        let words = self.nodes.len().div_ceil(64);
+        let mut by_rank: Vec<u32> = (0..self.nodes.len() as u32).collect();
+        by_rank.sort_by_key(|&node| std::cmp::Reverse(self.rank(node)));
+        let mut reachable = vec![Vec::new(); self.nodes.len()];
+        for node in by_rank {
+            let mut row = vec![0u64; words];
+            for &next in &self.successors[node as usize] {
+                row[next as usize / 64] |= 1 << (next % 64);
+                for (word, other) in row.iter_mut().zip(&reachable[next as usize]) {
+                    *word |= other;
+                }
+            }
+            reachable[node as usize] = row;
+        }
+        reachable
+    }
+
+    fn is_inside(&self, block: Block, cycle: u32) -> bool {
+        let mut here = self.innermost.get(&block).copied();
+        while let Some(inner) = here {
+            if inner == cycle {
+                return true;
+            }
+            here = self.cycles[inner as usize].parent;
+        }
+        false
+    }
+
+    /// Finds the cycles: strongly connected components, then those left without the edges to their entries.
+    fn find_cycles(&mut self, func: &Function, blocks: &[Block]) {
+        let mut predecessors: FxHashMap<Block, Vec<Block>> = FxHashMap::default();
+        for &from in blocks {
+            func.successors(from).iter().for_each(|&to| predecessors.entry(to).or_default().push(from));
+        }
+        let mut work: Vec<(Option<u32>, Vec<Block>)> = vec![(None, blocks.to_vec())];
+        while let Some((parent, region)) = work.pop() {
+            let inside = |block: Block| {
+                let is_entry = |cycle: u32| self.entered.get(&block) == Some(&cycle);
+                self.innermost.get(&block).copied() == parent && !parent.is_some_and(is_entry)
+            };
+            let inner =
+                |block: Block| func.successors(block).iter().copied().filter(|&next| inside(next)).collect();
+            for component in components(&region, inner) {
+                let cycle = self.cycles.len() as u32;
+                component.iter().for_each(|&block| _ = self.innermost.insert(block, cycle));
+                // An entry has an edge from outside of the component; the function's entry has one from its caller.
+                let is_outside = |from: &Block| self.innermost.get(from) != Some(&cycle);
+                let is_entry = |block: &Block| {
+                    *block == func.entry()
+                        || predecessors.get(block).is_some_and(|all| all.iter().any(is_outside))
+                };
+                let entries: Vec<Block> = component.iter().copied().filter(is_entry).collect();
+                let latch = self.add_node(Node::Latch(cycle));
+                let entrance = (entries.len() > 1).then(|| self.add_node(Node::Entrance(cycle)));
+                entries.iter().for_each(|&entry| _ = self.entered.insert(entry, cycle));
+                self.cycles.push(Cycle { parent, entries, latch, entrance });
+                work.push((Some(cycle), component));
+            }
+        }
+    }
+
+    fn connect(&mut self, func: &Function, blocks: &[Block]) {
+        for &from in blocks {
+            for &to in func.successors(from) {
+                let first = self.along(from, to);
+                let from_node = self.node_of[&from];
+                self.successors[from_node as usize].push(first);
+                // Whoever may leave a cycle here may also go round before: its latch comes before the exit.
+                let mut left = self.innermost.get(&from).copied();
+                while let Some(cycle) = left.filter(|&cycle| !self.is_inside(to, cycle)) {
+                    let latch = self.cycles[cycle as usize].latch;
+                    self.successors[latch as usize].push(first);
+                    left = self.cycles[cycle as usize].parent;
+                }
+            }
+        }
+        for cycle in &self.cycles {
+            if let Some(entrance) = cycle.entrance {
+                for entry in &cycle.entries {
+                    self.successors[entrance as usize].push(self.node_of[entry]);
+                }
+            }
+        }
+    }
+
+    fn sort(&mut self) {
+        let mut incoming = vec![0u32; self.nodes.len()];
+        self.successors.iter().flatten().for_each(|&next| incoming[next as usize] += 1);
+        let mut ready: Vec<u32> =
+            (0..self.nodes.len() as u32).rev().filter(|&node| incoming[node as usize] == 0).collect();
+        self.rank = vec![u32::MAX; self.nodes.len()];
+        let mut count = 0;
+        while let Some(node) = ready.pop() {
+            self.rank[node as usize] = count;
+            count += 1;
+            for &next in self.successors[node as usize].iter().rev() {
+                incoming[next as usize] -= 1;
+                if incoming[next as usize] == 0 {
+                    ready.push(next);
+                }
+            }
+        }
+        debug_assert_eq!(count as usize, self.nodes.len(), "the places of @… form no cycle");
+    }
+}
+
+fn reachable_blocks(func: &Function) -> Vec<Block> {
+    let mut seen = vec![false; func.block_count()];
+    let mut order = vec![func.entry()];
+    seen[func.entry().index()] = true;
+    let mut at = 0;
+    while let Some(&block) = order.get(at) {
+        at += 1;
+        for &next in func.successors(block) {
+            if !std::mem::replace(&mut seen[next.index()], true) {
+                order.push(next);
+            }
+        }
+    }
+    order
+}
+
+/// The strongly connected components that hold an edge, each in the order of `region`.
+fn components(region: &[Block], successors: impl Fn(Block) -> Vec<Block>) -> Vec<Vec<Block>> {
+    let forward: FxHashMap<Block, Vec<Block>> =
+        region.iter().map(|&block| (block, successors(block))).collect();
+    let mut backward: FxHashMap<Block, Vec<Block>> = FxHashMap::default();
+    for &from in region {
+        for &to in &forward[&from] {
+            backward.entry(to).or_default().push(from);
+        }
+    }
+    // Kosaraju: finish times on the graph, then trees on its reverse.
+    let mut seen: FxHashMap<Block, bool> = FxHashMap::default();
+    let mut finished = Vec::new();
+    for &root in region {
+        if seen.insert(root, true).is_some() {
+            continue;
+        }
+        let mut stack = vec![(root, 0)];
+        while let Some((block, next)) = stack.last_mut() {
+            match forward[block].get(*next) {
+                Some(&to) => {
+                    *next += 1;
+                    if seen.insert(to, true).is_none() {
+                        stack.push((to, 0));
+                    }
+                }
+                None => {
+                    finished.push(*block);
+                    stack.pop();
+                }
+            }
+        }
+    }
+    let mut component_of: FxHashMap<Block, usize> = FxHashMap::default();
+    let mut count = 0;
+    for &root in finished.iter().rev() {
+        if component_of.contains_key(&root) {
+            continue;
+        }
+        let mut stack = vec![root];
+        component_of.insert(root, count);
+        while let Some(block) = stack.pop() {
+            for &from in backward.get(&block).map_or(&[][..], Vec::as_slice) {
+                if let std::collections::hash_map::Entry::Vacant(entry) = component_of.entry(from) {
+                    entry.insert(count);
+                    stack.push(from);
+                }
+            }
+        }
+        count += 1;
+    }
+    let mut components = vec![Vec::new(); count];
+    for &block in region {
+        components[component_of[&block]].push(block);
+    }
+    components.retain(|component| {
+        let first = component[0];
+        component.len() > 1 || forward[&first].contains(&first)
+    });
+    components
+}

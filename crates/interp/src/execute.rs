@@ -1,0 +1,296 @@
+//! What each instruction does, for the lanes that execute it.
+
+use crate::brush::{Brush, Error, World, all_lanes, lanes_of};
+use crate::elementwise;
+use crate::fault::FaultKind;
+use crate::program::Code;
+use heddle_ir::words::Flag;
+use heddle_ir::{Detail, Inst, InstData, Op, Scalar, Value};
+
+impl Brush<'_, '_> {
+    /// Executes an instruction that neither ends a block nor calls nor waits.
+    pub(crate) fn execute(
+        &mut self,
+        inst: Inst,
+        data: &InstData,
+        code: &Code<'_>,
+        world: &mut World<'_>,
+    ) -> Result<(), Error> {
+        let mask = if data.is_total() { all_lanes(self.lanes) } else { self.frame().active };
+        world.counters.lane_operations += u64::from(mask.count_ones());
+        if elementwise::is_elementwise(data.op) {
+            return self.elementwise(inst, data, code, mask, world);
+        }
+        // `mask` tells every lane.
+        let executed = if data.op == Op::Mask { all_lanes(self.lanes) } else { mask };
+        self.write_nothing(inst, code, executed, world);
+        match data.op {
+            Op::Select => self.select(inst, data, code, mask),
+            Op::Freeze => self.map(inst, data, code, mask, |bits| Some(bits.unwrap_or(0))),
+            Op::Bitcast => self.bitcast(inst, data, code, mask),
+            Op::Assume => match self.read_mask(code, data.args[0], mask)? {
+                holds if mask & !holds == 0 => {}
+                holds => return Err((FaultKind::BrokenAssumption, lanes_of(mask & !holds).next())),
+            },
+            Op::PtrAdd => self.ptradd(inst, data, code, mask, world),
+            Op::Alloca => {
+                let Detail::Alloca { bytes, align } = data.detail else { return Ok(()) };
+                let lanes = lanes_of(mask);
+                let address =
+                    world.memory.allocate(self.level, lanes, bytes, align).map_err(|kind| (kind, None))?;
+                self.write_lanes(inst, code, mask, |_| Some(address.into()));
+            }
+            Op::Load | Op::MaskedLoad | Op::Gather => self.load(inst, data, code, mask, world)?,
+            Op::Store | Op::MaskedStore | Op::Scatter => self.store(data, code, mask, world)?,
+            Op::Memcpy | Op::Memmove | Op::Memset => self.transfer(data, code, mask, world)?,
+            Op::AtomicRmw | Op::CompareExchange => self.atomic(inst, data, code, mask, world)?,
+            Op::Fence => {}
+            Op::Lane
+            | Op::Width
+            | Op::LocalId
+            | Op::LocalSize
+            | Op::GroupId
+            | Op::NumGroups
+            | Op::GlobalId
+            | Op::GlobalSize
+            | Op::GlobalOffset
+            | Op::WorkDim => self.geometry(inst, data, code, mask),
+            Op::Mask => {
+                let active = self.frame().active;
+                self.write_lanes(inst, code, all_lanes(self.lanes), |lane| Some(active >> lane & 1));
+            }
+            Op::Any | Op::All | Op::Ballot | Op::Popcount | Op::Reduce => self.reduce(inst, data, code, mask),
+            Op::Scan => self.scan(inst, data, code, mask),
+            Op::Shuffle | Op::Broadcast | Op::First => self.shuffle(inst, data, code, mask),
+            Op::Splat | Op::Extract | Op::Insert | Op::Permute | Op::Compress | Op::Expand => {
+                self.rearrange(inst, data, code, mask);
+            }
+            Op::Launch => self.launch(inst, data, code, mask, world)?,
+            op => return Err((FaultKind::Misplaced(format!("`{op}` cannot run here")), None)),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn scalar_of(&self, code: &Code<'_>, value: Value) -> Scalar {
+        code.func.value_type(value).scalar()
+    }
+
+    /// One element of a value in a lane.
+    pub(crate) fn get(&self, code: &Code<'_>, value: Value, lane: usize, element: usize) -> Option<u128> {
+        let slot = code.slot(value, self.lanes);
+        // A scalar operand stands for each element of a vector.
+        let offset = if slot.elements == 1 { lane } else { lane * slot.elements + element };
+        self.frame().registers.get(slot.first + offset)
+    }
+
+    pub(crate) fn set(
+        &mut self,
+        code: &Code<'_>,
+        value: Value,
+        lane: usize,
+        element: usize,
+        bits: Option<u128>,
+    ) {
+        let slot = code.slot(value, self.lanes);
+        self.frame_mut().registers.set(slot.first + lane * slot.elements + element, bits);
+    }
+
+    pub(crate) fn elements(&self, code: &Code<'_>, value: Value) -> usize {
+        code.slot(value, self.lanes).elements
+    }
+
+    /// Writes the scalar result of an instruction in these lanes.
+    pub(crate) fn write_lanes(
+        &mut self,
+        inst: Inst,
+        code: &Code<'_>,
+        mask: u128,
+        bits: impl Fn(usize) -> Option<u128>,
+    ) {
+        if let Some(result) = code.func.result(inst) {
+            lanes_of(mask).for_each(|lane| self.set(code, result, lane, 0, bits(lane)));
+        }
+    }
+
+    fn elementwise(
+        &mut self,
+        inst: Inst,
+        data: &InstData,
+        code: &Code<'_>,
+        mask: u128,
+        world: &World<'_>,
+    ) -> Result<(), Error> {
+        if mask != all_lanes(self.lanes) {
+            self.write_nothing(inst, code, mask, world);
+        }
+        let Some(result) = code.func.result(inst) else { return Ok(()) };
+        let lanes = self.lanes;
+        let to = code.slot(result, lanes);
+        let to_scalar = self.scalar_of(code, result);
+        let scalars = code.operand_scalars[inst];
+        let count = data.args.len().min(3);
+        let mut from = [Scalar::I1; 3];
+        let mut firsts = [0; 3];
+        for index in 0..count {
+            from[index] = scalars[index].unwrap_or(Scalar::I1);
+            firsts[index] = code.slot(data.args[index], lanes).first;
+        }
+        let fused = world.options.fused;
+        let registers = &mut self.frame_mut().registers;
+        let mut run = |lane: usize| {
+            for offset in lane * to.elements..(lane + 1) * to.elements {
+                let mut operands = [0; 3];
+                let mut is_poison = false;
+                for index in 0..count {
+                    operands[index] = registers.bits[firsts[index] + offset];
+                    is_poison |= registers.poison[firsts[index] + offset];
+                }
+                let bits = match is_poison {
+                    true if data.op.info().effect == heddle_ir::ops::Effect::Traps
+                        && registers.poison[firsts[1] + offset] =>
+                    {
+                        return Err((FaultKind::ControlOnPoison(data.args[1]), Some(lane)));
+                    }
+                    true => None,
+                    false => {
+                        elementwise::evaluate(data, &from[..count], to_scalar, &operands[..count], fused)
+                            .map_err(|trap| (trap.into(), Some(lane)))?
+                    }
+                };
+                registers.set(to.first + offset, bits);
+            }
+            Ok(())
+        };
+        if mask == all_lanes(lanes) {
+            (0..lanes).try_for_each(&mut run)
+        } else {
+            lanes_of(mask).try_for_each(run)
+        }
+    }
+
+    /// A function of each element by itself, ⊤ included.
+    fn map(
+        &mut self,
+        inst: Inst,
+        data: &InstData,
+        code: &Code<'_>,
+        mask: u128,
+        f: impl Fn(Option<u128>) -> Option<u128>,
+    ) {
+        let Some(result) = code.func.result(inst) else { return };
+        for lane in lanes_of(mask) {
+            for element in 0..self.elements(code, result) {
+                let bits = f(self.get(code, data.args[0], lane, element));
+                self.set(code, result, lane, element, bits);
+            }
+        }
+    }
+
+    fn select(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
+        let Some(result) = code.func.result(inst) else { return };
+        for lane in lanes_of(mask) {
+            for element in 0..self.elements(code, result) {
+                let bits = match self.get(code, data.args[0], lane, element) {
+                    None => None,
+                    Some(condition) => {
+                        self.get(code, data.args[if condition & 1 == 1 { 1 } else { 2 }], lane, element)
+                    }
+                };
+                self.set(code, result, lane, element, bits);
+            }
+        }
+    }
+
+    fn bitcast(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
+        let Some(result) = code.func.result(inst) else { return };
+        let (from_bits, to_bits) =
+            (self.scalar_of(code, data.args[0]).bits(), self.scalar_of(code, result).bits());
+        let (from_count, to_count) = (self.elements(code, data.args[0]), self.elements(code, result));
+        for lane in lanes_of(mask) {
+            if from_count == to_count {
+                for element in 0..to_count {
+                    let bits = self.get(code, data.args[0], lane, element);
+                    self.set(code, result, lane, element, bits);
+                }
+                continue;
+            }
+            // Through the bits side by side; a result element is ⊤ if one of its bits is.
+            let bit = |brush: &Self, index: u32| {
+                let bits = brush.get(code, data.args[0], lane, (index / from_bits) as usize)?;
+                Some(bits >> (index % from_bits) & 1)
+            };
+            for element in 0..to_count {
+                let first = element as u32 * to_bits;
+                let bits =
+                    (0..to_bits).try_fold(0, |bits, index| Some(bits | bit(self, first + index)? << index));
+                self.set(code, result, lane, element, bits);
+            }
+        }
+    }
+
+    fn ptradd(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128, world: &World<'_>) {
+        let Some(result) = code.func.result(inst) else { return };
+        let offset_scalar = self.scalar_of(code, data.args[1]);
+        for lane in lanes_of(mask) {
+            for element in 0..self.elements(code, result) {
+                let base = self.get(code, data.args[0], lane, element);
+                let offset = self.get(code, data.args[1], lane, element);
+                let bits = base.zip(offset).and_then(|(base, offset)| {
+                    let offset = crate::scalar::integer::signed(offset_scalar.bits(), offset);
+                    let sum = (base as u64).wrapping_add(offset as u64);
+                    let wraps = data.flags.has(Flag::Nuw) && offset < 0
+                        || data.flags.has(Flag::Nuw) && sum < base as u64;
+                    let leaves = data.flags.has(Flag::Inbounds)
+                        && offset != 0
+                        && !self.is_inside(base as u64, sum, lane, world);
+                    (!wraps && !leaves).then_some(sum.into())
+                });
+                self.set(code, result, lane, element, bits);
+            }
+        }
+    }
+
+    /// Whether both addresses lie in one object or at its end.
+    fn is_inside(&self, from: u64, to: u64, lane: usize, world: &World<'_>) -> bool {
+        let Ok(target) = world.memory.find(from, 0, self.level, lane) else { return false };
+        let object = world.memory.target(target);
+        to >= object.address && to <= object.address + object.bytes.len() as u64
+    }
+
+    // Geometry.
+
+    fn geometry(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
+        let (Detail::Dimension(dimension), Some(result)) = (&data.detail, code.func.result(inst)) else {
+            return;
+        };
+        let dim = dimension.map(usize::from);
+        let bit_mask = self.scalar_of(code, result).bit_mask();
+        let geometry = self.position.geometry.clone();
+        let along = |all: &[u32], dim: usize| u64::from(all.get(dim).copied().unwrap_or(1));
+        for lane in lanes_of(mask) {
+            let local = self.position.local[lane].unwrap_or_default();
+            let at = dim.unwrap_or(0).min(2);
+            let number = match (data.op, dim) {
+                (Op::Lane, None) => lane as u64,
+                (Op::Lane, Some(dim)) => {
+                    let before: u64 = (0..dim).map(|dim| along(&self.dims, dim)).product();
+                    lane as u64 / before % along(&self.dims, dim)
+                }
+                (Op::Width, None) => self.lanes as u64,
+                (Op::Width, Some(dim)) => along(&self.dims, dim),
+                (Op::LocalId, _) => local[at].into(),
+                (Op::LocalSize, _) => geometry.local[at].into(),
+                (Op::GroupId, _) => self.position.group[at].into(),
+                (Op::NumGroups, _) => geometry.groups[at].into(),
+                (Op::GlobalId, _) => {
+                    let group = u64::from(self.position.group[at]) * u64::from(geometry.local[at]);
+                    geometry.offset[at].wrapping_add(group + u64::from(local[at]))
+                }
+                (Op::GlobalSize, _) => u64::from(geometry.local[at]) * u64::from(geometry.groups[at]),
+                (Op::GlobalOffset, _) => geometry.offset[at],
+                _ => geometry.dims.into(),
+            };
+            self.set(code, result, lane, 0, Some(u128::from(number) & bit_mask));
+        }
+    }
+}

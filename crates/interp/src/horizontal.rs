@@ -1,0 +1,179 @@
+//! Horizontal operations: across the active lanes of a brush, or across a vector.
+
+use crate::brush::{Brush, lanes_of};
+use crate::elementwise::{combine, neutral};
+use crate::program::Code;
+use heddle_ir::{Detail, Inst, InstData, Op, Value};
+use smallvec::SmallVec;
+
+/// The elements that a horizontal operation ranges over, in ascending order: of a scalar those of the active lanes,
+/// of a vector all of it.
+type Row = SmallVec<[(usize, Option<u128>); 32]>;
+
+impl Brush<'_, '_> {
+    /// The elements that a horizontal operation of this lane ranges over.
+    fn row(&self, code: &Code<'_>, value: Value, lane: usize, mask: u128) -> Row {
+        match self.elements_if_vector(code, value) {
+            Some(elements) => {
+                (0..elements).map(|element| (element, self.get(code, value, lane, element))).collect()
+            }
+            None => lanes_of(mask).map(|lane| (lane, self.get(code, value, lane, 0))).collect(),
+        }
+    }
+
+    pub(crate) fn elements_if_vector(&self, code: &Code<'_>, value: Value) -> Option<usize> {
+        code.func.value_type(value).lanes().map(usize::from)
+    }
+
+    pub(crate) fn reduce(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
+        let Some(result) = code.func.result(inst) else { return };
+        let operand = data.args[0];
+        let scalar = self.scalar_of(code, operand);
+        let result_mask = self.scalar_of(code, result).bit_mask();
+        let value_of = |row: &Row| {
+            let known: Option<Vec<(usize, u128)>> =
+                row.iter().map(|&(index, bits)| bits.map(|bits| (index, bits))).collect();
+            let known = known?;
+            let holds = known.iter().filter(|(_, bits)| *bits == 1);
+            Some(match (data.op, &data.detail) {
+                (Op::Any, _) => u128::from(holds.count() > 0),
+                (Op::All, _) => u128::from(holds.count() == known.len()),
+                (Op::Popcount, _) => holds.count() as u128 & result_mask,
+                (Op::Ballot, _) => holds.fold(0, |bits, (index, _)| bits | 1 << index) & result_mask,
+                (_, Detail::Reduce(by)) => {
+                    let mut values = known.iter().map(|&(_, bits)| bits);
+                    let first = values.next().unwrap_or_else(|| neutral(*by, scalar));
+                    values.fold(first, |sum, bits| combine(*by, scalar, sum, bits))
+                }
+                _ => 0,
+            })
+        };
+        let mut shared = None;
+        for lane in lanes_of(mask) {
+            let bits = match (self.elements_if_vector(code, operand), shared) {
+                (None, Some(bits)) => bits,
+                _ => value_of(&self.row(code, operand, lane, mask)),
+            };
+            shared = Some(bits);
+            self.set(code, result, lane, 0, bits);
+        }
+    }
+
+    pub(crate) fn scan(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
+        let (Some(result), Detail::Scan { by, before }) = (code.func.result(inst), &data.detail) else {
+            return;
+        };
+        let scalar = self.scalar_of(code, result);
+        let scanned = |row: &Row| {
+            let mut sum: Option<u128> = None;
+            let mut is_poison = false;
+            let mut all: Row = Row::new();
+            for &(index, bits) in row {
+                let earlier = (sum, is_poison);
+                is_poison |= bits.is_none();
+                let bits = bits.unwrap_or(0);
+                sum = Some(sum.map_or(bits, |sum| combine(*by, scalar, sum, bits)));
+                let (told, is_poison) = if *before { earlier } else { (sum, is_poison) };
+                let told = told.unwrap_or_else(|| neutral(*by, scalar));
+                all.push((index, (!is_poison).then_some(told)));
+            }
+            all
+        };
+        match self.elements_if_vector(code, result) {
+            None => {
+                for (lane, bits) in scanned(&self.row(code, data.args[0], 0, mask)) {
+                    self.set(code, result, lane, 0, bits);
+                }
+            }
+            Some(_) => {
+                for lane in lanes_of(mask) {
+                    for (element, bits) in scanned(&self.row(code, data.args[0], lane, mask)) {
+                        self.set(code, result, lane, element, bits);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn shuffle(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
+        let Some(result) = code.func.result(inst) else { return };
+        let operand = data.args[0];
+        let find = |row: &Row, index: Option<u128>| {
+            let index = usize::try_from(index?).ok()?;
+            row.iter().find(|(at, _)| *at == index)?.1
+        };
+        if let Some(elements) = self.elements_if_vector(code, result) {
+            for lane in lanes_of(mask) {
+                let row = self.row(code, operand, lane, mask);
+                for element in 0..elements {
+                    let bits = find(&row, self.get(code, data.args[1], lane, element));
+                    self.set(code, result, lane, element, bits);
+                }
+            }
+            return;
+        }
+        let row = self.row(code, operand, 0, mask);
+        let index = |lane: usize| match data.op {
+            Op::First => lanes_of(mask).next().map(|lane| lane as u128),
+            _ => self.get(code, data.args[1], lane, 0),
+        };
+        let indices: Vec<Option<u128>> = (0..self.lanes).map(index).collect();
+        // A broadcast asks for one lane, the same for all.
+        let agree =
+            lanes_of(mask).all(|lane| Some(indices[lane]) == lanes_of(mask).next().map(|lane| indices[lane]));
+        let found: Vec<Option<u128>> = indices.iter().map(|&index| find(&row, index)).collect();
+        let defined = data.op != Op::Broadcast || agree;
+        lanes_of(mask).for_each(|lane| self.set(code, result, lane, 0, found[lane].filter(|_| defined)));
+    }
+
+    pub(crate) fn rearrange(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
+        let Some(result) = code.func.result(inst) else { return };
+        let count = self.elements(code, result);
+        let operand = data.args[0];
+        let elements = self.elements(code, operand);
+        for lane in lanes_of(mask) {
+            let all: SmallVec<[Option<u128>; 16]> =
+                (0..elements).map(|element| self.get(code, operand, lane, element)).collect();
+            let index = |at: usize| data.args.get(at).and_then(|&index| self.get(code, index, lane, 0));
+            let position = |at: usize| index(at).and_then(|index| usize::try_from(index).ok());
+            let picked = |element: usize| self.get(code, data.args[1], lane, element);
+            let new: SmallVec<[Option<u128>; 16]> = match (data.op, &data.detail) {
+                (Op::Splat, _) => (0..count).map(|_| all[0]).collect(),
+                (Op::Extract, _) => {
+                    std::iter::once(position(1).and_then(|at| all.get(at).copied().flatten())).collect()
+                }
+                (Op::Insert, _) => match position(2).filter(|&at| at < count) {
+                    None => (0..count).map(|_| None).collect(),
+                    Some(at) => {
+                        let new = self.get(code, data.args[1], lane, 0);
+                        (0..count).map(|element| if element == at { new } else { all[element] }).collect()
+                    }
+                },
+                (_, Detail::Permute(indices)) => {
+                    let from = |&index: &u16| match usize::from(index) {
+                        index if index < elements => all[index],
+                        index => self.get(code, data.args[1], lane, index - elements),
+                    };
+                    indices.iter().map(from).collect()
+                }
+                _ if (0..count).any(|element| picked(element).is_none()) => {
+                    (0..count).map(|_| None).collect()
+                }
+                (Op::Compress, _) => {
+                    let kept =
+                        (0..count).filter(|&element| picked(element) == Some(1)).map(|element| all[element]);
+                    kept.chain(std::iter::repeat(None)).take(count).collect()
+                }
+                _ => {
+                    let mut front = all.iter().copied();
+                    let take =
+                        |element| if picked(element) == Some(1) { front.next().flatten() } else { None };
+                    (0..count).map(take).collect()
+                }
+            };
+            for (element, bits) in new.into_iter().enumerate() {
+                self.set(code, result, lane, element, bits);
+            }
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Byte memory: objects with bounds, a poison bit for each byte, and a space of its own for each lane.
+//!
+//! An address carries its space in its upper bits, so a generic pointer is the same number as the pointer that it
+//! was cast from. Objects lie apart, so running over the end of one meets nothing. Private addresses are the same
+//! number in every lane and mean the lane's own object; those of a function that launches a region carry the
+//! nesting level and are seen by all lanes of the region.
+
+use crate::fault::FaultKind;
+use heddle_ir::Space;
+use std::sync::Arc;
+
+const SPACE_SHIFT: u32 = 60;
+const LEVEL_SHIFT: u32 = 52;
+const GAP: u64 = 4096;
+
+/// The most bytes that a run may hold at once.
+pub const MEMORY_LIMIT: u64 = 1 << 30;
+
+/// An object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Object {
+    /// The name of the global or of the argument that it is, if it is one.
+    pub name: Option<Arc<str>>,
+    /// Where it lies.
+    pub space: Space,
+    /// Its first address.
+    pub address: u64,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Whether each byte is ⊤.
+    pub poison: Vec<bool>,
+}
+
+impl Object {
+    /// Writes a value's bytes, or ⊤.
+    pub fn write(&mut self, offset: usize, size: usize, value: Option<u128>) {
+        let bytes = value.unwrap_or(0).to_le_bytes();
+        for (index, byte) in self.bytes[offset..offset + size].iter_mut().enumerate() {
+            *byte = bytes.get(index).copied().unwrap_or(0);
+        }
+        self.poison[offset..offset + size].fill(value.is_none());
+    }
+
+    /// Reads a value's bytes; ⊤ if one of them is.
+    pub fn read(&self, offset: usize, size: usize) -> Option<u128> {
+        if self.poison[offset..offset + size].contains(&true) {
+            return None;
+        }
+        let mut bytes = [0; 16];
+        bytes[..size].copy_from_slice(&self.bytes[offset..offset + size]);
+        Some(u128::from_le_bytes(bytes))
+    }
+}
+
+/// Objects of one space, in the order of their addresses.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Heap {
+    objects: Vec<Object>,
+    next: u64,
+}
+
+impl Heap {
+    fn add(&mut self, base: u64, object: Object, align: u32) -> u64 {
+        let align = u64::from(align.max(1)).max(16);
+        let address = base + self.next.max(GAP).next_multiple_of(align);
+        let object = Object { address, ..object };
+        self.next = address - base + object.bytes.len() as u64 + GAP;
+        self.objects.push(object);
+        address
+    }
+
+    fn find(&self, address: u64) -> Option<usize> {
+        let behind = self.objects.partition_point(|object| object.address <= address);
+        behind.checked_sub(1)
+    }
+}
+
+/// Where an access goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Target {
+    pub(crate) heap: HeapId,
+    pub(crate) object: usize,
+    pub(crate) offset: usize,
+}
+
+/// Which heap an object lies in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum HeapId {
+    Shared(Space),
+    Private { level: usize, lane: usize },
+}
+
+/// The memory of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Memory {
+    global: Heap,
+    local: Heap,
+    constant: Heap,
+    private: Vec<Vec<Heap>>,
+    allocated: u64,
+}
+
+impl Memory {
+    /// An empty memory.
+    pub fn new() -> Memory {
+        Memory::default()
+    }
+
+    /// Adds an object with these bytes, none of them ⊤, and says where it lies. Private objects are the
+    /// program's own affair and cannot be added.
+    pub fn add(&mut self, space: Space, name: Option<&str>, align: u32, bytes: Vec<u8>) -> u64 {
+        let space = if matches!(space, Space::Generic | Space::Private) { Space::Global } else { space };
+        let poison = vec![false; bytes.len()];
+        self.allocated += bytes.len() as u64;
+        let object = Object { name: name.map(Arc::from), space, address: 0, bytes, poison };
+        self.shared_mut(space).add((space as u64) << SPACE_SHIFT, object, align)
+    }
+
+    /// The shared objects, space by space, in the order in which they were added.
+    pub fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.global.objects.iter().chain(&self.constant.objects).chain(&self.local.objects)
+    }
+
+    /// The shared objects, to change them.
+    pub fn objects_mut(&mut self) -> impl Iterator<Item = &mut Object> {
+        self.global.objects.iter_mut().chain(&mut self.constant.objects).chain(&mut self.local.objects)
+    }
+
+    /// The object of this name.
+    pub fn object(&self, name: &str) -> Option<&Object> {
+        self.objects().find(|object| object.name.as_deref() == Some(name))
+    }
+
+    /// The object of this name, to change it.
+    pub fn object_mut(&mut self, name: &str) -> Option<&mut Object> {
+        self.objects_mut().find(|object| object.name.as_deref() == Some(name))
+    }
+
+    fn shared_mut(&mut self, space: Space) -> &mut Heap {
+        match space {
+            Space::Local => &mut self.local,
+            Space::Constant => &mut self.constant,
+            Space::Global | Space::Generic | Space::Private => &mut self.global,
+        }
+    }
+
+    fn heap(&self, id: HeapId) -> &Heap {
+        match id {
+            HeapId::Shared(Space::Local) => &self.local,
+            HeapId::Shared(Space::Constant) => &self.constant,
+            HeapId::Shared(_) => &self.global,
+            HeapId::Private { level, lane } => &self.private[level][lane],
+        }
+    }
+
+    pub(crate) fn target(&self, target: Target) -> &Object {
+        &self.heap(target.heap).objects[target.object]
+    }
+
+    pub(crate) fn target_mut(&mut self, target: Target) -> &mut Object {
+        let heap = match target.heap {
+            HeapId::Shared(space) => self.shared_mut(space),
+            HeapId::Private { level, lane } => &mut self.private[level][lane],
+        };
+        &mut heap.objects[target.object]
+    }
+
+    /// Makes the bytes of all local objects ⊤: a new group begins.
+    pub(crate) fn forget_local(&mut self) {
+        for object in &mut self.local.objects {
+            object.poison.fill(true);
+        }
+    }
+
+    /// Opens the private memories of a brush; they are closed in reverse order.
+    pub(crate) fn open_level(&mut self, lanes: usize) -> usize {
+        self.private.push(vec![Heap::default(); lanes]);
+        self.private.len() - 1
+    }
+
+    pub(crate) fn close_level(&mut self) {
+        for heap in self.private.pop().unwrap_or_default() {
+            self.allocated -= heap.objects.iter().map(|object| object.bytes.len() as u64).sum::<u64>();
+        }
+    }
+
+    /// Adds an object of ⊤ bytes to these lanes' memories, at one address for all of them.
+    pub(crate) fn allocate(
+        &mut self,
+        level: usize,
+        lanes: impl Iterator<Item = usize> + Clone,
+        size: u64,
+        align: u32,
+    ) -> Result<u64, FaultKind> {
+        let count = lanes.clone().count() as u64;
+        let total = size.saturating_mul(count).saturating_add(self.allocated);
+        if total > MEMORY_LIMIT {
+            return Err(FaultKind::MemoryLimit(MEMORY_LIMIT));
+        }
+        self.allocated = total;
+        let base = (Space::Private as u64) << SPACE_SHIFT | (level as u64) << LEVEL_SHIFT;
+        let next = self.private[level].iter().map(|heap| heap.next).max().unwrap_or(0);
+        let mut address = 0;
+        for lane in lanes {
+            let (bytes, poison) = (vec![0; size as usize], vec![true; size as usize]);
+            let object = Object { name: None, space: Space::Private, address: 0, bytes, poison };
+            self.private[level][lane].next = next;
+            address = self.private[level][lane].add(base, object, align);
+        }
+        Ok(address)
+    }
+
+    /// How many private objects each lane holds: what `release` goes back to.
+    pub(crate) fn mark(&self, level: usize) -> Vec<usize> {
+        self.private[level].iter().map(|heap| heap.objects.len()).collect()
+    }
+
+    /// Frees the private objects allocated since the mark.
+    pub(crate) fn release(&mut self, level: usize, mark: &[usize]) {
+        let mut freed = 0;
+        for (heap, &count) in self.private[level].iter_mut().zip(mark) {
+            for object in heap.objects.drain(count..) {
+                freed += object.bytes.len() as u64;
+            }
+            let end =
+                |object: &Object| (object.address & ((1 << LEVEL_SHIFT) - 1)) + object.bytes.len() as u64;
+            heap.next = heap.objects.last().map_or(0, |object| end(object) + GAP);
+        }
+        self.allocated -= freed;
+    }
+
+    /// Finds the object that holds these bytes, as seen by a lane of the brush at this level.
+    pub(crate) fn find(
+        &self,
+        address: u64,
+        size: u64,
+        level: usize,
+        lane: usize,
+    ) -> Result<Target, FaultKind> {
+        let out_of_bounds = |near: Option<String>| FaultKind::OutOfBounds { address, bytes: size, near };
+        let heap = match Space::ALL.get((address >> SPACE_SHIFT) as usize) {
+            Some(Space::Private) => {
+                let owner = (address >> LEVEL_SHIFT) as usize & 0xff;
+                match owner.cmp(&level) {
+                    std::cmp::Ordering::Equal => HeapId::Private { level, lane },
+                    // The host of a region is sequential code: it has one lane.
+                    std::cmp::Ordering::Less => HeapId::Private { level: owner, lane: 0 },
+                    std::cmp::Ordering::Greater => return Err(out_of_bounds(None)),
+                }
+            }
+            Some(Space::Generic) | None => {
+                let near = (address < GAP).then(|| "close to the null pointer".into());
+                return Err(out_of_bounds(near));
+            }
+            Some(&space) => HeapId::Shared(space),
+        };
+        let objects = &self.heap(heap).objects;
+        let object = self.heap(heap).find(address).ok_or_else(|| out_of_bounds(None))?;
+        let offset = address - objects[object].address;
+        if offset.saturating_add(size) > objects[object].bytes.len() as u64 {
+            let name = objects[object].name.as_deref().unwrap_or("an object");
+            let near = format!("{name} has {} bytes, and this is byte {offset}", objects[object].bytes.len());
+            return Err(out_of_bounds(Some(near)));
+        }
+        Ok(Target { heap, object, offset: offset as usize })
+    }
+}

@@ -1,0 +1,113 @@
+//! Which block a brush runs next, and where lanes go that are at a branch without being active.
+
+use crate::brush::{Brush, World, lanes_of};
+use crate::control::{Control, Node};
+use crate::fault::FaultKind;
+use crate::frame::Place;
+use crate::program::Code;
+use heddle_ir::{Block, InstData};
+
+impl Brush<'_, '_> {
+    /// The next block of the greedy schedule, after lanes at latches and entrances have moved on.
+    pub(crate) fn pick(
+        &mut self,
+        control: &Control,
+        world: &mut World<'_>,
+    ) -> Result<Option<Block>, FaultKind> {
+        loop {
+            let mut waiting: Vec<u32> = Vec::with_capacity(self.lanes);
+            for place in &self.frame().places {
+                if let Place::At { node, .. } = *place
+                    && !waiting.contains(&node)
+                {
+                    waiting.push(node);
+                }
+            }
+            waiting.sort_unstable_by_key(|&node| control.rank(node));
+            let Some(&first) = waiting.first() else { return Ok(None) };
+            let is_legal = |node: u32| !waiting.iter().any(|&other| control.leads_to(other, node));
+            let mut chosen = first;
+            if world.rng.is_random() && waiting.len() > 1 {
+                let legal: Vec<u32> = waiting.iter().copied().filter(|&node| is_legal(node)).collect();
+                chosen = legal[world.rng.below(legal.len())];
+            } else if let Some(block) = self.next_replayed(world) {
+                let is_aim = |place: &Place| matches!(*place, Place::At { target, .. } if target == block);
+                if !self.frame().places.iter().any(is_aim) {
+                    self.pass_over(world);
+                    continue;
+                }
+                // Lanes at latches and entrances move on first where the block needs it.
+                let is_block = |node: u32| control.node(node) == Node::Block(block);
+                let moves = |node: u32| !matches!(control.node(node), Node::Block(_));
+                let legal = || waiting.iter().copied().filter(|&node| is_legal(node));
+                chosen = legal()
+                    .find(|&node| is_block(node))
+                    .or_else(|| legal().find(|&node| moves(node)))
+                    .ok_or(FaultKind::IllegalSchedule(block))?;
+                if is_block(chosen) {
+                    self.pass_over(world);
+                }
+            }
+            match control.node(chosen) {
+                Node::Block(block) => return Ok(Some(block)),
+                Node::Latch(_) | Node::Entrance(_) => {
+                    for place in &mut self.frame_mut().places {
+                        if let Place::At { node, target } = *place
+                            && node == chosen
+                        {
+                            *place = Place::At { node: control.behind(node, target), target };
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The block that a replayed schedule asks for next, if it is one of the running function.
+    fn next_replayed(&self, world: &World<'_>) -> Option<Block> {
+        let steps = world.replay.as_ref()?.get(self.number as usize)?;
+        let step = steps.front()?;
+        (step.func as usize == self.frame().code).then_some(step.block)
+    }
+
+    fn pass_over(&self, world: &mut World<'_>) {
+        if let Some(steps) = world.replay.as_mut().and_then(|all| all.get_mut(self.number as usize)) {
+            steps.pop_front();
+        }
+    }
+
+    /// Says where lanes go that are at the block with a false predicate: with an active lane if there is one, else
+    /// as the condition says if it is known and the same for all, else anywhere.
+    pub(crate) fn guide(
+        &self,
+        goes: &mut [Option<Block>],
+        data: &InstData,
+        code: &Code<'_>,
+        world: &mut World<'_>,
+    ) {
+        let frame = self.frame();
+        let passive = frame.control & !frame.active;
+        if passive == 0 {
+            return;
+        }
+        let mut options: Vec<Block> = lanes_of(frame.active).filter_map(|lane| goes[lane]).collect();
+        if options.is_empty() {
+            options = data.targets().to_vec();
+            if !world.rng.is_random()
+                && let ([target, _], Some(&condition)) = (data.targets(), data.args.first())
+            {
+                let first = code.slot(condition, self.lanes).first;
+                let bits = lanes_of(frame.control).map(|lane| frame.registers.get(first + lane));
+                let known =
+                    bits.clone().next().flatten().filter(|&bit| bits.clone().all(|other| other == Some(bit)));
+                match known {
+                    Some(1) => options = vec![*target],
+                    Some(_) => options = vec![data.targets()[1]],
+                    None => options.rotate_left(world.counters.empty_steps as usize % 2),
+                }
+            }
+        }
+        let choice = options.get(world.rng.below(options.len())).copied();
+        lanes_of(passive).for_each(|lane| goes[lane] = choice);
+    }
+}

@@ -1,0 +1,101 @@
+//! The GPU's way to schedule: a stack of reconvergence points at immediate post-dominators.
+//!
+//! After: Coutinho et al., PACT'11, section II; as hardware does it, also for unstructured control flow.
+
+use crate::brush::{Brush, lanes_of};
+use crate::program::Code;
+use heddle_ir::Block;
+use heddle_ir::entity::Entity as _;
+use std::collections::VecDeque;
+
+/// A reconvergence point: these lanes go on at `at`, and meet others at `until`.
+#[derive(Clone, Debug)]
+pub(crate) struct StackEntry {
+    pub(crate) lanes: u128,
+    pub(crate) at: Option<Block>,
+    pub(crate) until: Option<Block>,
+}
+
+impl Brush<'_, '_> {
+    /// The next block of the reconvergence stack.
+    pub(crate) fn pick_by_stack(&mut self) -> Option<Block> {
+        let stack = &mut self.frame_mut().stack;
+        while let Some(top) = stack.last() {
+            match top.at {
+                Some(block) if top.lanes != 0 && top.at != top.until => return Some(block),
+                _ => stack.pop(),
+            };
+        }
+        None
+    }
+
+    /// Splits the lanes on top of the reconvergence stack by where they go.
+    pub(crate) fn split_stack(&mut self, code: &Code<'_>, block: Block, goes: &[Option<Block>]) {
+        let meets = immediate_post_dominator(code, block);
+        let stack = &mut self.frame_mut().stack;
+        let Some(top) = stack.last_mut() else { return };
+        let mut parts: Vec<(Option<Block>, u128)> = Vec::new();
+        for lane in lanes_of(top.lanes) {
+            match parts.iter_mut().find(|(target, _)| *target == goes[lane]) {
+                Some((_, lanes)) => *lanes |= 1 << lane,
+                None => parts.push((goes[lane], 1 << lane)),
+            }
+        }
+        match parts[..] {
+            [(target, _)] => top.at = target,
+            _ => {
+                top.at = meets;
+                for (target, lanes) in parts.into_iter().rev() {
+                    stack.push(StackEntry { lanes, at: target, until: meets });
+                }
+            }
+        }
+        // Lanes that return are gone from every entry.
+        let returned = goes.iter().enumerate().filter(|(_, target)| target.is_none());
+        let gone = returned.fold(0u128, |mask, (lane, _)| mask | 1 << lane);
+        let here = lanes_of(self.frame().control).fold(0u128, |mask, lane| mask | 1 << lane) & gone;
+        self.frame_mut().stack.iter_mut().for_each(|entry| entry.lanes &= !here);
+    }
+}
+
+/// The immediate post-dominator, by its definition: of the blocks on every way from here to a return, the first.
+fn immediate_post_dominator(code: &Code<'_>, block: Block) -> Option<Block> {
+    let func = code.func;
+    let exits_without = |avoided: Option<Block>| {
+        let mut seen = vec![false; func.block_count()];
+        let mut work = vec![block];
+        seen[block.index()] = true;
+        while let Some(here) = work.pop() {
+            if func.successors(here).is_empty() {
+                return true;
+            }
+            for &next in func.successors(here) {
+                if Some(next) != avoided && !std::mem::replace(&mut seen[next.index()], true) {
+                    work.push(next);
+                }
+            }
+        }
+        false
+    };
+    // Walk one way to a return; the first block on it that every other way needs too is the one.
+    let mut parent: Vec<Option<Block>> = vec![None; func.block_count()];
+    let mut seen = vec![false; func.block_count()];
+    let mut work = VecDeque::from([block]);
+    seen[block.index()] = true;
+    let mut end = None;
+    while let Some(here) = work.pop_front() {
+        if func.successors(here).is_empty() {
+            end = Some(here);
+            break;
+        }
+        for &next in func.successors(here) {
+            if !std::mem::replace(&mut seen[next.index()], true) {
+                parent[next.index()] = Some(here);
+                work.push_back(next);
+            }
+        }
+    }
+    let mut path: Vec<Block> = std::iter::successors(end, |at| parent[at.index()]).collect();
+    path.reverse();
+    path.into_iter().skip(1).find(|&candidate| !exits_without(Some(candidate)))
+}

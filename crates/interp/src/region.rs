@@ -1,0 +1,136 @@
+//! Functions that lie outside: known library functions, and regions that sequential code launches.
+
+use crate::brush::{Brush, Error, World, all_lanes, lanes_of};
+use crate::fault::FaultKind;
+use crate::math;
+use crate::program::Code;
+use crate::run::{Datum, Geometry, Position, linear};
+use heddle_ir::inst::Launch;
+use heddle_ir::module::{Declaration, DeclaredShape};
+use heddle_ir::{Detail, Inst, InstData, Scalar};
+use smallvec::SmallVec;
+
+impl Brush<'_, '_> {
+    /// Calls a declared function that the interpreter knows.
+    pub(crate) fn call_known(
+        &mut self,
+        inst: Inst,
+        data: &InstData,
+        code: &Code<'_>,
+        declaration: &Declaration,
+        mask: u128,
+        world: &mut World<'_>,
+    ) -> Result<(), Error> {
+        let params: SmallVec<[Scalar; 4]> =
+            data.args.iter().map(|&arg| code.func.value_type(arg).scalar()).collect();
+        let unknown = || (FaultKind::UnknownFunction(declaration.name.clone()), None);
+        let Some(result) = code.func.result(inst) else { return Err(unknown()) };
+        let scalar = self.scalar_of(code, result);
+        if math::call(&declaration.name, &params, scalar, &vec![0; params.len()]).is_none() {
+            return Err(unknown());
+        }
+        self.write_nothing(inst, code, mask, world);
+        for lane in lanes_of(mask) {
+            for element in 0..self.elements(code, result) {
+                let args: Option<SmallVec<[u128; 4]>> =
+                    data.args.iter().map(|&arg| self.get(code, arg, lane, element)).collect();
+                let bits = args.and_then(|args| math::call(&declaration.name, &params, scalar, &args));
+                self.set(code, result, lane, element, bits);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a region with lanes of its own.
+    pub(crate) fn launch(
+        &mut self,
+        inst: Inst,
+        data: &InstData,
+        code: &Code<'_>,
+        mask: u128,
+        world: &mut World<'_>,
+    ) -> Result<(), Error> {
+        let misplaced = |reason: &str| Err((FaultKind::Misplaced(reason.into()), None));
+        let Detail::Launch(launch) = &data.detail else { return Ok(()) };
+        if self.lanes != 1 {
+            return misplaced("a region is launched from sequential code, which runs with one lane");
+        }
+        if mask == 0 {
+            return Ok(());
+        }
+        let Some(declaration) = code.func.callee_of(data) else {
+            return misplaced("the region is not declared");
+        };
+        let Some(entry) = self.program.find_declared(declaration) else {
+            return Err((FaultKind::UnknownFunction(declaration.name.clone()), None));
+        };
+        let args = self.launch_args(data, code, launch, declaration);
+        let lanes = launch.lanes() as usize;
+        let mut taking_part = all_lanes(lanes);
+        if launch.masked {
+            let Some(&mask) = data.args.last() else { return Ok(()) };
+            taking_part = 0;
+            for lane in 0..lanes {
+                match self.get(code, mask, 0, lane) {
+                    None => return Err((FaultKind::ControlOnPoison(mask), None)),
+                    Some(bit) => taking_part |= bit << lane,
+                }
+            }
+        }
+        let position = self.region_position(launch);
+        let dims = launch.brush.to_vec();
+        let nested =
+            Brush::with_mask(self.program, entry, &args, position, dims, self.number, taking_part, world);
+        let results = nested
+            .and_then(|mut region| region.run_region(world))
+            .map_err(|fault| (FaultKind::Misplaced(format!("in the launched region: {fault}")), None))?;
+        for (&value, lanes_of_result) in code.func.results(inst).iter().zip(results) {
+            for element in 0..self.elements(code, value) {
+                let bits = match self.elements_if_vector(code, value) {
+                    Some(_) => lanes_of_result[element].bits(),
+                    // A uniform result is that of any lane which took part.
+                    None => lanes_of(taking_part).next().and_then(|lane| lanes_of_result[lane].bits()),
+                };
+                self.set(code, value, 0, element, bits);
+            }
+        }
+        Ok(())
+    }
+
+    fn launch_args(
+        &self,
+        data: &InstData,
+        code: &Code<'_>,
+        launch: &Launch,
+        declaration: &Declaration,
+    ) -> Vec<Vec<Datum>> {
+        let lanes = launch.lanes() as usize;
+        let params = declaration.signature.params.iter().zip(&data.args);
+        params
+            .map(|(param, &arg)| {
+                let mask = param.ty.scalar().bit_mask();
+                let lane_value = |lane: usize| match &param.shape {
+                    None | Some(DeclaredShape::Varying) => self.get(code, arg, 0, lane),
+                    Some(DeclaredShape::Uniform) => self.get(code, arg, 0, 0),
+                    Some(DeclaredShape::Linear(strides)) => self
+                        .get(code, arg, 0, 0)
+                        .map(|base| linear(base, strides, lane, &launch.brush) & mask),
+                };
+                (0..lanes).map(|lane| lane_value(lane).into()).collect()
+            })
+            .collect()
+    }
+
+    /// The lanes of a region are work-items of one group of its size.
+    fn region_position(&self, launch: &Launch) -> Position {
+        let mut local = [1; 3];
+        local[..launch.brush.len()].copy_from_slice(&launch.brush);
+        let index = |lane: u32| [lane % local[0], lane / local[0] % local[1], lane / local[0] / local[1]];
+        Position {
+            geometry: Geometry { dims: launch.brush.len() as u32, local, groups: [1; 3], offset: [0; 3] },
+            group: [0; 3],
+            group_number: self.position.group_number,
+            local: (0..launch.lanes()).map(|lane| Some(index(lane))).collect(),
+        }
+    }
+}

@@ -1,0 +1,483 @@
+//! Running a function: its arguments, its options, what comes out.
+
+use crate::brush::{Brush, Paused, World};
+use crate::fault::{Fault, FaultKind};
+use crate::memory::{Memory, Object};
+use crate::program::{Program, elements_of};
+use crate::race::{Detector, Race};
+use crate::schedule::{Rng, Scheduler, Step};
+use crate::trace::Trace;
+use heddle_ir::module::{DeclaredShape, Init, Param};
+use heddle_ir::types::MAX_LANES;
+use heddle_ir::{Module, Space, Type};
+use rustc_hash::FxHashMap;
+
+/// What an element of a value holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Datum {
+    /// ⊤.
+    Poison,
+    /// These bits, zero above the type's width.
+    Bits(u128),
+}
+
+impl Datum {
+    /// The bits, unless it is ⊤.
+    pub fn bits(self) -> Option<u128> {
+        match self {
+            Datum::Poison => None,
+            Datum::Bits(bits) => Some(bits),
+        }
+    }
+}
+
+impl From<Option<u128>> for Datum {
+    fn from(bits: Option<u128>) -> Datum {
+        bits.map_or(Datum::Poison, Datum::Bits)
+    }
+}
+
+/// What the lanes get for a parameter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Argument {
+    /// The same in all lanes.
+    Uniform(Datum),
+    /// `base` plus a stride for each step along each brush dimension.
+    Linear {
+        /// Lane 0's value.
+        base: u128,
+        /// The strides.
+        strides: Vec<i64>,
+    },
+    /// One for each lane.
+    Varying(Vec<Datum>),
+    /// The elements of a vector, the same vector in all lanes.
+    Vector(Vec<Datum>),
+}
+
+/// What becomes of a variable in lanes that do not execute its instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Semantics {
+    /// It keeps its value.
+    #[default]
+    Freezing,
+    /// It becomes ⊤.
+    Oblivious,
+}
+
+/// The launch that work-items see.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Geometry {
+    /// Number of dimensions, 1 to 3.
+    pub dims: u32,
+    /// Size of a work-group along each dimension.
+    pub local: [u32; 3],
+    /// Number of work-groups along each dimension.
+    pub groups: [u32; 3],
+    /// Least global index along each dimension.
+    pub offset: [u64; 3],
+}
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Lanes along each dimension of the brush.
+    pub brush: Vec<u32>,
+    /// What becomes of variables in lanes that do not execute.
+    pub semantics: Semantics,
+    /// Which block runs next.
+    pub scheduler: Scheduler,
+    /// The most blocks that may be executed.
+    pub step_limit: u64,
+    /// Whether to look for races.
+    pub detect_races: bool,
+    /// Whether to record every step.
+    pub trace: bool,
+    /// Runs this lane of each brush alone; the others never start.
+    pub only_lane: Option<u32>,
+    /// Launches a kernel over work-groups; none runs one brush that is a group by itself.
+    pub geometry: Option<Geometry>,
+    /// Whether `fmuladd` rounds once.
+    pub fused: bool,
+    /// Lanes that take part, one bit each; the others never start.
+    pub entry_mask: u128,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            brush: vec![1],
+            semantics: Semantics::Freezing,
+            scheduler: Scheduler::Greedy,
+            step_limit: 1_000_000,
+            detect_races: false,
+            trace: false,
+            only_lane: None,
+            geometry: None,
+            fused: false,
+            entry_mask: u128::MAX,
+        }
+    }
+}
+
+impl Options {
+    /// The defaults, for a one-dimensional brush of this many lanes.
+    pub fn lanes(lanes: u32) -> Options {
+        Options { brush: vec![lanes], ..Options::default() }
+    }
+
+    /// The number of lanes.
+    pub fn width(&self) -> u32 {
+        self.brush.iter().fold(1, |lanes, &dim| lanes.saturating_mul(dim))
+    }
+}
+
+/// What is counted while a program runs.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counters {
+    /// Blocks executed.
+    pub steps: u64,
+    /// Blocks executed with no active lane.
+    pub empty_steps: u64,
+    /// Branches executed whose active lanes part.
+    pub divergent_branches: u64,
+    /// Branches executed whose active lanes stay together.
+    pub uniform_branches: u64,
+    /// Instructions executed, times active lanes.
+    pub lane_operations: u64,
+    /// Barriers passed by a group.
+    pub barriers: u64,
+}
+
+/// What comes out.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// For each result of the function each lane's elements, lane by lane. Kernels have none.
+    pub results: Vec<Vec<Datum>>,
+    /// The first race, if there is one and races were looked for.
+    pub race: Option<Race>,
+    /// What was counted.
+    pub counters: Counters,
+    /// The blocks that were executed, in order.
+    pub schedule: Vec<Step>,
+    /// Every step in detail, if asked for.
+    pub trace: Trace,
+}
+
+/// Where the lanes of a brush stand in the launch.
+#[derive(Clone, Debug)]
+pub(crate) struct Position {
+    pub(crate) geometry: Geometry,
+    pub(crate) group: [u32; 3],
+    pub(crate) group_number: u32,
+    /// Local index of each lane; none for a lane outside of the group.
+    pub(crate) local: Vec<Option<[u32; 3]>>,
+}
+
+impl Position {
+    pub(crate) fn group_size(geometry: &Geometry) -> u32 {
+        geometry.local.iter().fold(1, |size, &dim| size.saturating_mul(dim))
+    }
+
+    /// Linear number of a lane's work-item in the launch.
+    pub(crate) fn item(&self, lane: usize) -> u32 {
+        let [x, y, z] = self.local[lane].unwrap_or_default();
+        let [size_x, size_y, _] = self.geometry.local;
+        let local = x + size_x * (y + size_y * z);
+        self.group_number.wrapping_mul(Position::group_size(&self.geometry)).wrapping_add(local)
+    }
+}
+
+/// Runs a function of a module over a memory, to which the module's globals are added where it lacks them.
+pub fn run(
+    module: &Module,
+    func: &str,
+    args: &[Argument],
+    memory: &mut Memory,
+    options: &Options,
+) -> Result<Outcome, Fault> {
+    let arguments = |reason: String| Fault::new(FaultKind::Arguments(reason), func);
+    if options.brush.is_empty() || options.brush.len() > 3 {
+        return Err(arguments("a brush has 1 to 3 dimensions".into()));
+    }
+    if !(1..=MAX_LANES).contains(&options.width()) {
+        return Err(arguments(format!("a brush has 1 to {MAX_LANES} lanes")));
+    }
+    let address_of = place_globals(module, memory).map_err(|kind| Fault::new(kind, func))?;
+    let program = Program::new(module, &address_of);
+    let Some(entry) = program.find(func) else {
+        let defined = module.functions.iter().map(|func| format!("@{}", func.name)).collect::<Vec<_>>();
+        return Err(arguments(format!("there is no such function; there are {}", defined.join(", "))));
+    };
+    let params = &program.codes[entry].func.signature.params;
+    if params.len() != args.len() {
+        return Err(arguments(format!("it takes {} arguments, not {}", params.len(), args.len())));
+    }
+    let mut lanes_of_args = Vec::new();
+    for (index, (param, arg)) in params.iter().zip(args).enumerate() {
+        let lanes = spread(param, arg, options)
+            .map_err(|reason| arguments(format!("argument {}: {reason}", index + 1)))?;
+        lanes_of_args.push(lanes);
+    }
+    let mut world = World {
+        memory,
+        detector: options.detect_races.then(Detector::default),
+        race: None,
+        options,
+        counters: Counters::default(),
+        schedule: Vec::new(),
+        trace: Trace::default(),
+        rng: Rng::new(options.scheduler.seed()),
+        replay: options.scheduler.replay(),
+        epoch: 0,
+        empty_run: 0,
+        nesting: 0,
+    };
+    let results = run_groups(&program, entry, &lanes_of_args, &mut world)?;
+    Ok(Outcome {
+        results,
+        race: world.race,
+        counters: world.counters,
+        schedule: world.schedule,
+        trace: world.trace,
+    })
+}
+
+fn run_groups(
+    program: &Program<'_>,
+    entry: usize,
+    args: &[Vec<Datum>],
+    world: &mut World<'_>,
+) -> Result<Vec<Vec<Datum>>, Fault> {
+    let options = world.options;
+    let name = &program.codes[entry].func.name;
+    let mut brush = [1; 3];
+    brush[..options.brush.len()].copy_from_slice(&options.brush);
+    let geometry = options.geometry.clone().unwrap_or(Geometry {
+        dims: options.brush.len() as u32,
+        local: brush,
+        groups: [1; 3],
+        offset: [0; 3],
+    });
+    let empty = geometry.local.contains(&0) || geometry.groups.contains(&0);
+    if empty || u64::from(Position::group_size(&geometry)) > 1 << 20 {
+        let reason = "a work-group has 1 to 2^20 work-items, and there is at least one group";
+        return Err(Fault::new(FaultKind::Arguments(reason.into()), name));
+    }
+    let mut results = Vec::new();
+    let [count_x, count_y, count_z] = geometry.groups;
+    let mut group_number = 0;
+    for z in 0..count_z {
+        for y in 0..count_y {
+            for x in 0..count_x {
+                let tiles = tiles(&geometry, brush);
+                let positions = tiles.into_iter().map(|local| Position {
+                    geometry: geometry.clone(),
+                    group: [x, y, z],
+                    group_number,
+                    local,
+                });
+                if group_number > 0 {
+                    world.memory.forget_local();
+                    if let Some(detector) = &mut world.detector {
+                        detector.forget_local();
+                    }
+                }
+                results = run_group(program, entry, args, positions.collect(), world)?;
+                group_number += 1;
+            }
+        }
+    }
+    Ok(if options.geometry.is_some() { Vec::new() } else { results })
+}
+
+/// The local indices of the lanes of each brush of a group. A brush of one dimension runs along the linear order
+/// of the group; one of more dimensions is a tile of it.
+fn tiles(geometry: &Geometry, brush: [u32; 3]) -> Vec<Vec<Option<[u32; 3]>>> {
+    let [size_x, size_y, size_z] = geometry.local;
+    let width = brush[0] * brush[1] * brush[2];
+    if brush[1] == 1 && brush[2] == 1 {
+        let size = Position::group_size(geometry);
+        let local = |index: u32| [index % size_x, index / size_x % size_y, index / size_x / size_y];
+        return (0..size.div_ceil(width))
+            .map(|tile| {
+                (tile * width..(tile + 1) * width).map(|index| (index < size).then(|| local(index))).collect()
+            })
+            .collect();
+    }
+    let counts = [0, 1, 2].map(|dim| geometry.local[dim].div_ceil(brush[dim]));
+    let mut tiles = Vec::new();
+    for tile in 0..counts[0] * counts[1] * counts[2] {
+        let corner = [
+            tile % counts[0] * brush[0],
+            tile / counts[0] % counts[1] * brush[1],
+            tile / counts[0] / counts[1] * brush[2],
+        ];
+        let lanes = (0..width).map(|lane| {
+            let index = [
+                corner[0] + lane % brush[0],
+                corner[1] + lane / brush[0] % brush[1],
+                corner[2] + lane / brush[0] / brush[1],
+            ];
+            (index[0] < size_x && index[1] < size_y && index[2] < size_z).then_some(index)
+        });
+        tiles.push(lanes.collect());
+    }
+    tiles
+}
+
+/// Runs the brushes of a group, each up to its next barrier in turn.
+fn run_group(
+    program: &Program<'_>,
+    entry: usize,
+    args: &[Vec<Datum>],
+    positions: Vec<Position>,
+    world: &mut World<'_>,
+) -> Result<Vec<Vec<Datum>>, Fault> {
+    let name = program.codes[entry].func.name.clone();
+    world.epoch = 0;
+    let mut brushes = Vec::new();
+    for (number, position) in positions.into_iter().enumerate() {
+        brushes.push(Brush::new(program, entry, args, position, number as u32, world)?);
+    }
+    let mut results = Vec::new();
+    loop {
+        let mut order: Vec<usize> = (0..brushes.len()).collect();
+        world.shuffle(&mut order);
+        let mut paused: Vec<Option<Paused>> = vec![None; brushes.len()];
+        for index in order {
+            paused[index] = Some(brushes[index].resume(world)?);
+        }
+        let barriers: Vec<_> = paused.iter().flatten().collect();
+        let Some(Paused::AtBarrier(first)) = barriers.iter().find(|at| matches!(at, Paused::AtBarrier(_)))
+        else {
+            for brush in &mut brushes {
+                results = brush.take_results();
+            }
+            brushes.iter().for_each(|_| world.memory.close_level());
+            return Ok(results);
+        };
+        if barriers.iter().any(|&at| *at != Paused::AtBarrier(*first)) {
+            let reason =
+                "some brushes of the group wait at this barrier, others are elsewhere or have returned";
+            let mut fault = Fault::new(FaultKind::DivergentBarrier(reason.into()), &name);
+            fault.inst = Some(first.1);
+            return Err(fault);
+        }
+        world.epoch += 1;
+        world.counters.barriers += 1;
+    }
+}
+
+/// The elements of an argument, lane by lane.
+fn spread(param: &Param, arg: &Argument, options: &Options) -> Result<Vec<Datum>, String> {
+    let lanes = options.width() as usize;
+    let elements = elements_of(param.ty);
+    let mask = param.ty.scalar().bit_mask();
+    let cut = |datum: Datum| datum.bits().map(|bits| bits & mask).into();
+    let spread: Vec<Datum> = match arg {
+        Argument::Uniform(datum) => vec![cut(*datum); lanes * elements],
+        Argument::Linear { base, strides } => {
+            if strides.len() > options.brush.len() {
+                return Err(format!("{} strides for {} dimensions", strides.len(), options.brush.len()));
+            }
+            let lane_value = |lane: usize| linear(*base, strides, lane, &options.brush) & mask;
+            (0..lanes).map(|lane| Datum::Bits(lane_value(lane))).collect()
+        }
+        Argument::Varying(values) if values.len() == lanes * elements => {
+            values.iter().map(|&datum| cut(datum)).collect()
+        }
+        Argument::Varying(values) => {
+            return Err(format!("{} values for {} lanes", values.len(), lanes));
+        }
+        Argument::Vector(values) if values.len() == elements => {
+            values.iter().map(|&datum| cut(datum)).cycle().take(lanes * elements).collect()
+        }
+        Argument::Vector(values) => {
+            return Err(format!("{} elements for {}", values.len(), param.ty));
+        }
+    };
+    if matches!(param.ty, Type::Scalar(_)) {
+        check_shape(param, &spread, options)?;
+    }
+    Ok(spread)
+}
+
+pub(crate) fn linear(base: u128, strides: &[i64], lane: usize, brush: &[u32]) -> u128 {
+    let mut rest = lane;
+    let mut value = base;
+    for (&stride, &dim) in strides.iter().zip(brush) {
+        let step = i128::from(stride).wrapping_mul((rest % dim as usize) as i128);
+        value = value.wrapping_add(step as u128);
+        rest /= dim as usize;
+    }
+    value
+}
+
+fn check_shape(param: &Param, lanes: &[Datum], options: &Options) -> Result<(), String> {
+    let strides: &[i64] = match &param.shape {
+        None | Some(DeclaredShape::Varying) => return Ok(()),
+        Some(DeclaredShape::Uniform) => &[],
+        Some(DeclaredShape::Linear(strides)) => strides,
+    };
+    let Datum::Bits(base) = lanes[0] else { return Ok(()) };
+    let mask = param.ty.scalar().bit_mask();
+    let fits = |(lane, &datum): (usize, &Datum)| {
+        datum == Datum::Bits(linear(base, strides, lane, &options.brush) & mask)
+    };
+    match lanes.iter().enumerate().all(fits) {
+        true => Ok(()),
+        false => Err(format!("the values are not {:?} as the parameter is declared", param.shape)),
+    }
+}
+
+/// Adds the module's globals to the memory where it has no object of that name; says where all of them lie.
+fn place_globals<'m>(module: &'m Module, memory: &mut Memory) -> Result<FxHashMap<&'m str, u64>, FaultKind> {
+    let known: FxHashMap<String, u64> = memory
+        .objects()
+        .filter_map(|object| Some((object.name.as_deref()?.to_string(), object.address)))
+        .collect();
+    let mut address_of = FxHashMap::default();
+    for global in &module.globals {
+        if global.bytes() > crate::memory::MEMORY_LIMIT {
+            return Err(FaultKind::MemoryLimit(crate::memory::MEMORY_LIMIT));
+        }
+        let address = match known.get(&*global.name) {
+            Some(&address) => address,
+            None => {
+                memory.add(global.space, Some(&global.name), global.align, vec![0; global.bytes() as usize])
+            }
+        };
+        address_of.insert(&*global.name, address);
+    }
+    for global in module.globals.iter().filter(|global| !known.contains_key(&*global.name)) {
+        let Some(object) = memory.object_mut(&global.name) else { continue };
+        if global.space == Space::Local {
+            object.poison.fill(true);
+            continue;
+        }
+        let mut offset = 0;
+        for init in &global.init {
+            write_init(object, offset, init, &address_of);
+            offset += init.bytes() as usize;
+        }
+    }
+    Ok(address_of)
+}
+
+fn write_init(object: &mut Object, offset: usize, init: &Init, address_of: &FxHashMap<&str, u64>) {
+    match init {
+        Init::Values(scalar, values) => {
+            let size = scalar.bytes() as usize;
+            for (index, &bits) in values.iter().enumerate() {
+                object.write(offset + index * size, size, Some(bits));
+            }
+        }
+        Init::Zero(_) => {}
+        Init::Poison(bytes) => object.poison[offset..offset + *bytes as usize].fill(true),
+        Init::Address(name, addend) => {
+            let address = address_of.get(&**name).map(|address| address.wrapping_add_signed(*addend));
+            object.write(offset, 8, address.map(u128::from));
+        }
+    }
+}

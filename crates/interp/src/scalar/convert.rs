@@ -1,0 +1,101 @@
+//! Conversions between integer widths, between float formats, and between the two kinds.
+//! Invariant: whatever ends as a float is rounded once, from the exact number.
+
+use super::format::FloatFormat;
+use super::integer::{all_ones, fits_signed, pattern, signed, signed_max, signed_min, unsigned};
+use super::rounding::{Dyadic, exact_value, round};
+
+/// The low `to` bits; poison where `nuw` or `nsw` promised that they stand for the same integer.
+pub fn trunc(from: u32, to: u32, a: u128, nuw: bool, nsw: bool) -> Option<u128> {
+    let unsigned_kept = unsigned(from, a) <= all_ones(to);
+    let signed_kept = fits_signed(to, signed(from, a));
+    ((!nuw || unsigned_kept) && (!nsw || signed_kept)).then(|| unsigned(to, a))
+}
+
+/// The same unsigned integer in `to` bits; poison where `nneg` promised a clear sign bit.
+pub fn zext(from: u32, to: u32, a: u128, nneg: bool) -> Option<u128> {
+    (!nneg || signed(from, a) >= 0).then(|| unsigned(to, unsigned(from, a)))
+}
+
+/// The same signed integer in `to` bits.
+pub fn sext(from: u32, to: u32, a: u128) -> u128 {
+    pattern(to, signed(from, a))
+}
+
+/// The same number in a wider format; every number of the narrow one exists there.
+pub fn fpext(from: FloatFormat, to: FloatFormat, a: u128) -> u128 {
+    reformatted(from, to, a)
+}
+
+/// The nearest number of a narrower format, ties to even; too large ones become infinite.
+pub fn fptrunc(from: FloatFormat, to: FloatFormat, a: u128) -> u128 {
+    reformatted(from, to, a)
+}
+
+/// The integer part as an unsigned integer; poison for NaNs and where it does not fit. Numbers between -1 and 0
+/// fit, as zero.
+pub fn fptoui(format: FloatFormat, bits: u32, a: u128) -> Option<u128> {
+    let exact = exact_value(format, a)?;
+    let magnitude = integer_part(exact)?;
+    let fits = magnitude <= if exact.negative { 0 } else { all_ones(bits) };
+    fits.then_some(magnitude)
+}
+
+/// The integer part as a signed integer; poison for NaNs and where it does not fit.
+pub fn fptosi(format: FloatFormat, bits: u32, a: u128) -> Option<u128> {
+    let exact = exact_value(format, a)?;
+    let magnitude = integer_part(exact)?;
+    let bound = if exact.negative { signed_min(bits) } else { signed_max(bits) };
+    let fits = magnitude <= bound.unsigned_abs();
+    fits.then(|| unsigned(bits, if exact.negative { magnitude.wrapping_neg() } else { magnitude }))
+}
+
+/// The unsigned integer nearest to the integer part; zero for NaNs.
+pub fn fptoui_sat(format: FloatFormat, bits: u32, a: u128) -> u128 {
+    if format.is_nan(a) {
+        return 0;
+    }
+    let bound = if format.is_negative(a) { 0 } else { all_ones(bits) };
+    fptoui(format, bits, a).unwrap_or(bound)
+}
+
+/// The signed integer nearest to the integer part; zero for NaNs.
+pub fn fptosi_sat(format: FloatFormat, bits: u32, a: u128) -> u128 {
+    if format.is_nan(a) {
+        return 0;
+    }
+    let bound = if format.is_negative(a) { signed_min(bits) } else { signed_max(bits) };
+    fptosi(format, bits, a).unwrap_or(pattern(bits, bound))
+}
+
+/// The float nearest to an unsigned integer; poison where `nneg` promised a clear sign bit. Integers beyond the
+/// format become infinite.
+pub fn uitofp(bits: u32, format: FloatFormat, a: u128, nneg: bool) -> Option<u128> {
+    let exact = Dyadic { negative: false, significand: unsigned(bits, a), exponent: 0 };
+    (!nneg || signed(bits, a) >= 0).then(|| round(format, exact))
+}
+
+/// The float nearest to a signed integer; zero becomes +0. Integers beyond the format become infinite.
+pub fn sitofp(bits: u32, format: FloatFormat, a: u128) -> u128 {
+    let value = signed(bits, a);
+    round(format, Dyadic { negative: value < 0, significand: value.unsigned_abs(), exponent: 0 })
+}
+
+fn reformatted(from: FloatFormat, to: FloatFormat, a: u128) -> u128 {
+    match exact_value(from, a) {
+        Some(exact) => round(to, exact),
+        None if from.is_nan(a) => to.canonical_nan(),
+        None => to.infinity(from.is_negative(a)),
+    }
+}
+
+/// The absolute value without its fraction; `None` from 2^128 on.
+fn integer_part(exact: Dyadic) -> Option<u128> {
+    let Dyadic { significand, exponent, .. } = exact;
+    if exponent < 0 {
+        Some(significand.checked_shr(exponent.unsigned_abs() as u32).unwrap_or(0))
+    } else {
+        let room = significand == 0 || exponent <= i64::from(significand.leading_zeros());
+        room.then(|| significand << exponent.min(127))
+    }
+}

@@ -1,0 +1,162 @@
+//! Float arithmetic, each operation rounded once.
+//!
+//! `f32` and `f64` are the host's, which follow IEEE 754. `f16` and `bf16` are computed in `f64` and rounded to
+//! their format, which gives what a single rounding of the exact result would:
+//! * a product has at most 2·11 bits and a remainder no more than its operands, so both are exact in `f64`;
+//! * a sum of two `f16` spans at most 41 bits and is exact. A sum of two `bf16` that is not exact in 53 bits lies so
+//!   close to the greater operand, itself a `bf16`, that both roundings return that operand;
+//! * a quotient or root that is not exactly halfway between two floats of the format differs from that halfway
+//!   point, a number of at most 12 bits, by more than one part in 2^26: `a = m·b` and `a = m²` are equations
+//!   between numbers of at most 24 bits. Rounding to 53 bits cannot move it across or onto that point.
+//!
+//! Nothing of the kind holds for the fused multiply-add, so [`fma`] goes another way.
+
+use super::convert::{fpext, fptrunc};
+use super::format::FloatFormat;
+use super::integer::signed;
+use super::rounding::{Dyadic, exact_value, round};
+
+/// Sum.
+pub fn add(format: FloatFormat, a: u128, b: u128) -> u128 {
+    binary(format, a, b, |x, y| x + y, |x, y| x + y)
+}
+
+/// Difference.
+pub fn sub(format: FloatFormat, a: u128, b: u128) -> u128 {
+    binary(format, a, b, |x, y| x - y, |x, y| x - y)
+}
+
+/// Product.
+pub fn mul(format: FloatFormat, a: u128, b: u128) -> u128 {
+    binary(format, a, b, |x, y| x * y, |x, y| x * y)
+}
+
+/// Quotient; division by zero is an infinity or, of zero, a NaN.
+pub fn div(format: FloatFormat, a: u128, b: u128) -> u128 {
+    binary(format, a, b, |x, y| x / y, |x, y| x / y)
+}
+
+/// Remainder of the quotient rounded towards zero, as `fmod` has it: exact, with the sign of the dividend even
+/// where it is zero.
+pub fn rem(format: FloatFormat, a: u128, b: u128) -> u128 {
+    binary(format, a, b, |x, y| x % y, |x, y| x % y)
+}
+
+/// Square root; that of -0 is -0, that of other negative numbers a NaN.
+pub fn sqrt(format: FloatFormat, a: u128) -> u128 {
+    binary(format, a, 0, |x, _| x.sqrt(), |x, _| x.sqrt())
+}
+
+/// `a · b + c`, rounded once.
+///
+/// For `f16` and `bf16` the product is exact in `f64`; the sum is rounded to odd there (an inexact sum becomes
+/// the neighbour whose last bit is set), which leaves the second rounding all that it has to know.
+pub fn fma(format: FloatFormat, a: u128, b: u128, c: u128) -> u128 {
+    match format {
+        FloatFormat::F64 => from_f64(format, to_f64(format, a).mul_add(to_f64(format, b), to_f64(format, c))),
+        FloatFormat::F32 => from_f32(to_f32(a).mul_add(to_f32(b), to_f32(c))),
+        FloatFormat::F16 | FloatFormat::BF16 => {
+            from_f64(format, add_to_odd(to_f64(format, a) * to_f64(format, b), to_f64(format, c)))
+        }
+    }
+}
+
+/// `llvm.fmuladd` as this interpreter computes it: fused.
+pub fn fmuladd(format: FloatFormat, a: u128, b: u128, c: u128) -> u128 {
+    fma(format, a, b, c)
+}
+
+/// Both results that `llvm.fmuladd` may have: the fused one, and that of a multiplication and an addition.
+pub fn fmuladd_allowed(format: FloatFormat, a: u128, b: u128, c: u128) -> [u128; 2] {
+    [fma(format, a, b, c), add(format, mul(format, a, b), c)]
+}
+
+/// The sign bit inverted, and no other bit touched: NaNs keep their payload.
+pub fn neg(format: FloatFormat, a: u128) -> u128 {
+    copy(format, format.magnitude(a), !format.is_negative(a))
+}
+
+/// The sign bit cleared, and no other bit touched.
+pub fn abs(format: FloatFormat, a: u128) -> u128 {
+    format.magnitude(a)
+}
+
+/// The sign bit of `sign` on the other bits of `a`.
+pub fn copysign(format: FloatFormat, a: u128, sign: u128) -> u128 {
+    copy(format, format.magnitude(a), format.is_negative(sign))
+}
+
+/// `a · 2^exponent`, rounded once; the exponent is a signed integer of `exponent_bits` bits.
+pub fn ldexp(format: FloatFormat, a: u128, exponent_bits: u32, exponent: u128) -> u128 {
+    // Beyond this everything has left every format, and sums of exponents stay far from overflow.
+    let steps = signed(exponent_bits, exponent).clamp(-100_000, 100_000) as i64;
+    match exact_value(format, a) {
+        Some(exact) => round(format, Dyadic { exponent: exact.exponent + steps, ..exact }),
+        None => quieted(format, a),
+    }
+}
+
+/// The value as an `f64`, which holds every number of every format.
+pub fn to_f64(format: FloatFormat, a: u128) -> f64 {
+    f64::from_bits(fpext(format, FloatFormat::F64, a) as u64)
+}
+
+/// The float of the format that is nearest to an `f64`.
+pub fn from_f64(format: FloatFormat, value: f64) -> u128 {
+    fptrunc(FloatFormat::F64, format, u128::from(value.to_bits()))
+}
+
+/// Infinities and numbers as they are, NaNs as the canonical one.
+pub(super) fn quieted(format: FloatFormat, a: u128) -> u128 {
+    if format.is_nan(a) {
+        format.canonical_nan()
+    } else {
+        copy(format, format.magnitude(a), format.is_negative(a))
+    }
+}
+
+fn to_f32(a: u128) -> f32 {
+    f32::from_bits(a as u32)
+}
+
+fn from_f32(value: f32) -> u128 {
+    quieted(FloatFormat::F32, u128::from(value.to_bits()))
+}
+
+fn copy(format: FloatFormat, magnitude: u128, negative: bool) -> u128 {
+    format.zero(negative) | magnitude
+}
+
+fn binary(
+    format: FloatFormat,
+    a: u128,
+    b: u128,
+    single: impl Fn(f32, f32) -> f32,
+    double: impl Fn(f64, f64) -> f64,
+) -> u128 {
+    match format {
+        FloatFormat::F32 => from_f32(single(to_f32(a), to_f32(b))),
+        FloatFormat::F16 | FloatFormat::BF16 | FloatFormat::F64 => {
+            from_f64(format, double(to_f64(format, a), to_f64(format, b)))
+        }
+    }
+}
+
+/// The sum rounded to odd. The error of the nearest sum is computed exactly, and its sign tells on which side of
+/// it the exact sum lies.
+fn add_to_odd(x: f64, y: f64) -> f64 {
+    let sum = x + y;
+    if !sum.is_finite() {
+        return sum;
+    }
+    let y_part = sum - x;
+    let error = (x - (sum - y_part)) + (y - y_part);
+    let pattern = sum.to_bits();
+    if error == 0.0 || pattern & 1 == 1 {
+        sum
+    } else if (error > 0.0) == (sum > 0.0) {
+        f64::from_bits(pattern + 1)
+    } else {
+        f64::from_bits(pattern - 1)
+    }
+}

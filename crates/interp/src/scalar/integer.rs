@@ -1,0 +1,173 @@
+//! Integer arithmetic: sums, products, quotients, extrema, saturation.
+//! Invariant: results are computed in 128 bits, with overflow noticed there, then checked against the width.
+
+use thiserror::Error;
+
+/// Immediate undefined behaviour of a division; neither has a result that could be poison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+pub enum Trap {
+    /// The divisor of a quotient or remainder is zero.
+    #[error("division by zero")]
+    DivisionByZero,
+    /// The signed quotient of the least integer and -1 does not fit its type; its remainder is undefined with it.
+    #[error("signed division of the least integer by -1")]
+    DivisionOverflow,
+}
+
+/// The pattern with all `bits` bits set, which is also the largest unsigned integer.
+pub fn all_ones(bits: u32) -> u128 {
+    assert!((1..=128).contains(&bits), "no integer type has {bits} bits");
+    u128::MAX >> (128 - bits)
+}
+
+/// The pattern read as an unsigned integer.
+pub fn unsigned(bits: u32, a: u128) -> u128 {
+    a & all_ones(bits)
+}
+
+/// The pattern read as a two's complement integer.
+pub fn signed(bits: u32, a: u128) -> i128 {
+    assert!((1..=128).contains(&bits), "no integer type has {bits} bits");
+    let unused = 128 - bits;
+    ((a << unused) as i128) >> unused
+}
+
+/// The least signed integer of a width.
+pub fn signed_min(bits: u32) -> i128 {
+    signed(bits, 1 << (bits - 1))
+}
+
+/// The greatest signed integer of a width.
+pub fn signed_max(bits: u32) -> i128 {
+    !signed_min(bits)
+}
+
+/// The low `bits` bits of a two's complement integer, as a pattern.
+pub fn pattern(bits: u32, value: i128) -> u128 {
+    unsigned(bits, value as u128)
+}
+
+/// Sum modulo 2^bits; poison where `nuw` or `nsw` promised an exact one.
+pub fn add(bits: u32, a: u128, b: u128, nuw: bool, nsw: bool) -> Option<u128> {
+    let exact_unsigned = unsigned(bits, a).checked_add(unsigned(bits, b));
+    let exact_signed = signed(bits, a).checked_add(signed(bits, b));
+    wrapped(bits, a.wrapping_add(b), nuw.then_some(exact_unsigned), nsw.then_some(exact_signed))
+}
+
+/// Difference modulo 2^bits; poison where `nuw` or `nsw` promised an exact one.
+pub fn sub(bits: u32, a: u128, b: u128, nuw: bool, nsw: bool) -> Option<u128> {
+    let exact_unsigned = unsigned(bits, a).checked_sub(unsigned(bits, b));
+    let exact_signed = signed(bits, a).checked_sub(signed(bits, b));
+    wrapped(bits, a.wrapping_sub(b), nuw.then_some(exact_unsigned), nsw.then_some(exact_signed))
+}
+
+/// Product modulo 2^bits; poison where `nuw` or `nsw` promised an exact one.
+pub fn mul(bits: u32, a: u128, b: u128, nuw: bool, nsw: bool) -> Option<u128> {
+    let exact_unsigned = unsigned(bits, a).checked_mul(unsigned(bits, b));
+    let exact_signed = signed(bits, a).checked_mul(signed(bits, b));
+    wrapped(bits, a.wrapping_mul(b), nuw.then_some(exact_unsigned), nsw.then_some(exact_signed))
+}
+
+/// Unsigned quotient; poison where `exact` promised no remainder.
+pub fn udiv(bits: u32, a: u128, b: u128, exact: bool) -> Result<Option<u128>, Trap> {
+    let (dividend, divisor) = (unsigned(bits, a), unsigned(bits, b));
+    if divisor == 0 {
+        return Err(Trap::DivisionByZero);
+    }
+    Ok((!exact || dividend % divisor == 0).then(|| dividend / divisor))
+}
+
+/// Signed quotient, rounded towards zero; poison where `exact` promised no remainder.
+pub fn sdiv(bits: u32, a: u128, b: u128, exact: bool) -> Result<Option<u128>, Trap> {
+    let (dividend, divisor) = signed_operands(bits, a, b)?;
+    Ok((!exact || dividend % divisor == 0).then(|| pattern(bits, dividend / divisor)))
+}
+
+/// Remainder of the unsigned quotient.
+pub fn urem(bits: u32, a: u128, b: u128) -> Result<u128, Trap> {
+    let (dividend, divisor) = (unsigned(bits, a), unsigned(bits, b));
+    dividend.checked_rem(divisor).ok_or(Trap::DivisionByZero)
+}
+
+/// Remainder of the signed quotient: it has the sign of the dividend, or is zero.
+pub fn srem(bits: u32, a: u128, b: u128) -> Result<u128, Trap> {
+    let (dividend, divisor) = signed_operands(bits, a, b)?;
+    Ok(pattern(bits, dividend % divisor))
+}
+
+/// The lesser of two unsigned integers.
+pub fn umin(bits: u32, a: u128, b: u128) -> u128 {
+    unsigned(bits, a).min(unsigned(bits, b))
+}
+
+/// The greater of two unsigned integers.
+pub fn umax(bits: u32, a: u128, b: u128) -> u128 {
+    unsigned(bits, a).max(unsigned(bits, b))
+}
+
+/// The lesser of two signed integers.
+pub fn smin(bits: u32, a: u128, b: u128) -> u128 {
+    pattern(bits, signed(bits, a).min(signed(bits, b)))
+}
+
+/// The greater of two signed integers.
+pub fn smax(bits: u32, a: u128, b: u128) -> u128 {
+    pattern(bits, signed(bits, a).max(signed(bits, b)))
+}
+
+/// Absolute value. The least integer has none: it stays as it is, or is poison with `int_min_poison`.
+pub fn abs(bits: u32, a: u128, int_min_poison: bool) -> Option<u128> {
+    let value = signed(bits, a);
+    let stays = !(int_min_poison && value == signed_min(bits));
+    stays.then(|| pattern(bits, value.wrapping_abs()))
+}
+
+/// Unsigned sum, held at the greatest integer where it exceeds it.
+pub fn uadd_sat(bits: u32, a: u128, b: u128) -> u128 {
+    unsigned(bits, a).saturating_add(unsigned(bits, b)).min(all_ones(bits))
+}
+
+/// Signed sum, held at the nearer end of the range where it leaves it.
+pub fn sadd_sat(bits: u32, a: u128, b: u128) -> u128 {
+    held_in_range(bits, signed(bits, a).saturating_add(signed(bits, b)))
+}
+
+/// Unsigned difference, held at zero where it is negative.
+pub fn usub_sat(bits: u32, a: u128, b: u128) -> u128 {
+    unsigned(bits, a).saturating_sub(unsigned(bits, b))
+}
+
+/// Signed difference, held at the nearer end of the range where it leaves it.
+pub fn ssub_sat(bits: u32, a: u128, b: u128) -> u128 {
+    held_in_range(bits, signed(bits, a).saturating_sub(signed(bits, b)))
+}
+
+/// Does the value exist as a signed integer of this width?
+pub(super) fn fits_signed(bits: u32, value: i128) -> bool {
+    (signed_min(bits)..=signed_max(bits)).contains(&value)
+}
+
+fn held_in_range(bits: u32, value: i128) -> u128 {
+    pattern(bits, value.clamp(signed_min(bits), signed_max(bits)))
+}
+
+/// An exact result is looked at only where a flag promises it (outer `Some`); an inner `None` left 128 bits.
+fn wrapped(
+    bits: u32,
+    modulo: u128,
+    promised_unsigned: Option<Option<u128>>,
+    promised_signed: Option<Option<i128>>,
+) -> Option<u128> {
+    let unsigned_kept = promised_unsigned.is_none_or(|v| v.is_some_and(|v| v <= all_ones(bits)));
+    let signed_kept = promised_signed.is_none_or(|v| v.is_some_and(|v| fits_signed(bits, v)));
+    (unsigned_kept && signed_kept).then(|| unsigned(bits, modulo))
+}
+
+fn signed_operands(bits: u32, a: u128, b: u128) -> Result<(i128, i128), Trap> {
+    let (dividend, divisor) = (signed(bits, a), signed(bits, b));
+    match divisor {
+        0 => Err(Trap::DivisionByZero),
+        -1 if dividend == signed_min(bits) => Err(Trap::DivisionOverflow),
+        _ => Ok((dividend, divisor)),
+    }
+}

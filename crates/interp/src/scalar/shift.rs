@@ -1,0 +1,58 @@
+//! Shifts, whose amount must be less than the width, and funnel shifts, which take it modulo the width.
+
+use super::integer::{pattern, signed, unsigned};
+
+/// Left shift. Poison for an amount of the width or more, where `nuw` and a one is lost, and where `nsw` and a
+/// bit is lost that differs from the sign of the result.
+pub fn shl(bits: u32, a: u128, amount: u128, nuw: bool, nsw: bool) -> Option<u128> {
+    let amount = shift_amount(bits, amount)?;
+    let result = unsigned(bits, a << amount);
+    let unsigned_kept = result >> amount == unsigned(bits, a);
+    let signed_kept = signed(bits, result) >> amount == signed(bits, a);
+    ((!nuw || unsigned_kept) && (!nsw || signed_kept)).then_some(result)
+}
+
+/// Right shift that fills with zeros. Poison for an amount of the width or more, and where `exact` and a one is
+/// lost.
+pub fn lshr(bits: u32, a: u128, amount: u128, exact: bool) -> Option<u128> {
+    let amount = shift_amount(bits, amount)?;
+    let value = unsigned(bits, a);
+    let result = value >> amount;
+    (!exact || result << amount == value).then_some(result)
+}
+
+/// Right shift that fills with the sign. Poison for an amount of the width or more, and where `exact` and a one
+/// is lost.
+pub fn ashr(bits: u32, a: u128, amount: u128, exact: bool) -> Option<u128> {
+    let amount = shift_amount(bits, amount)?;
+    let value = signed(bits, a);
+    let result = value >> amount;
+    (!exact || result << amount == value).then(|| pattern(bits, result))
+}
+
+/// The upper half of `high:low` shifted left by `amount` modulo the width; a rotation where both are the same.
+pub fn fshl(bits: u32, high: u128, low: u128, amount: u128) -> u128 {
+    let (high, low) = (unsigned(bits, high), unsigned(bits, low));
+    match funnel_amount(bits, amount) {
+        0 => high,
+        amount => unsigned(bits, high << amount) | low >> (bits - amount),
+    }
+}
+
+/// The lower half of `high:low` shifted right by `amount` modulo the width; a rotation where both are the same.
+pub fn fshr(bits: u32, high: u128, low: u128, amount: u128) -> u128 {
+    let (high, low) = (unsigned(bits, high), unsigned(bits, low));
+    match funnel_amount(bits, amount) {
+        0 => low,
+        amount => unsigned(bits, high << (bits - amount)) | low >> amount,
+    }
+}
+
+fn shift_amount(bits: u32, amount: u128) -> Option<u32> {
+    let amount = unsigned(bits, amount);
+    (amount < u128::from(bits)).then_some(amount as u32)
+}
+
+fn funnel_amount(bits: u32, amount: u128) -> u32 {
+    (unsigned(bits, amount) % u128::from(bits)) as u32
+}

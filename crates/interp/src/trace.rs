@@ -1,0 +1,49 @@
+//! The trace of a run, step by step.
+
+use crate::run::Datum;
+use heddle_ir::{Block, Value};
+
+/// Where a lane goes next.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Next {
+    /// To this block.
+    Block(Block),
+    /// Nowhere: it has returned.
+    Returned,
+    /// Nowhere: it never started.
+    Absent,
+}
+
+/// One executed block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TraceStep {
+    /// The number of the brush in its group.
+    pub brush: u32,
+    /// The number of the function in the module.
+    pub func: u32,
+    /// How many calls lie around it.
+    pub depth: u32,
+    /// The block.
+    pub block: Block,
+    /// For each lane the block that it comes from.
+    pub from: Vec<Option<Block>>,
+    /// Which lanes are here (bit per lane).
+    pub control: u128,
+    /// For which lanes the predicate holds; all where there is none.
+    pub predicate: u128,
+    /// Which lanes are active: both.
+    pub active: u128,
+    /// For each lane where it goes next, once the block is done.
+    pub next: Vec<Next>,
+    /// What the block defines, with its value in each lane behind the block.
+    pub values: Vec<(Value, Vec<Datum>)>,
+}
+
+/// Every step of a run.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Trace {
+    /// The number of lanes.
+    pub lanes: u32,
+    /// The steps.
+    pub steps: Vec<TraceStep>,
+}

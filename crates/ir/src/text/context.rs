@@ -1,0 +1,80 @@
+//! Where a literal may stand without its type: the one rule that printer and parser share.
+//!
+//! Of the operands that share the type `T`, the first that is no bare literal fixes it for all the others, and for
+//! what depends on `T`. Where the type follows from nothing else, the literal carries its own.
+
+use crate::module::{Declaration, Returned};
+use crate::ops::{Format, Op, Operand};
+use crate::types::{Scalar, Type};
+use crate::typing;
+
+/// The operand that fixes `T`: the first of that type that is not bare.
+pub(super) fn anchor(op: Op, mut is_bare: impl FnMut(usize) -> bool) -> Option<usize> {
+    operands_of_t(op).find(|&index| !is_bare(index))
+}
+
+/// The operands that share the type `T`.
+pub(super) fn operands_of_t(op: Op) -> impl Iterator<Item = usize> {
+    let operands = op.info().operands.iter().enumerate();
+    operands.filter(|(_, operand)| matches!(operand, Operand::T(_))).map(|(index, _)| index)
+}
+
+/// The type of what memory holds: its scalar is what an access is aligned to if nothing else is said.
+pub(super) fn natural_align(op: Op, operands: &[Type], written: Option<Type>) -> u32 {
+    let accessed = match op {
+        Op::Load | Op::MaskedLoad | Op::Gather => written,
+        Op::Store | Op::MaskedStore | Op::Scatter => operands.first().copied(),
+        Op::AtomicRmw | Op::CompareExchange => operands.get(1).copied(),
+        _ => None,
+    };
+    accessed.map_or(1, |ty| ty.scalar().bytes())
+}
+
+/// What the types of bare literals follow from.
+#[derive(Debug)]
+pub(super) struct Context<'a> {
+    op: Op,
+    controlling: Option<Type>,
+    written: Option<Type>,
+    callee: Option<&'a Declaration>,
+    lanes: Option<u16>,
+    results: &'a [Returned],
+}
+
+impl<'a> Context<'a> {
+    /// The context of an instruction's operands: `controlling` is the type of the [`anchor`], `lanes` how many a
+    /// launch has, `results` those of the function around it.
+    pub(super) fn new(
+        op: Op,
+        controlling: Option<Type>,
+        written: Option<Type>,
+        callee: Option<&'a Declaration>,
+        lanes: Option<u16>,
+        results: &'a [Returned],
+    ) -> Context<'a> {
+        Context { op, controlling, written, callee, lanes, results }
+    }
+
+    /// The type of a bare literal that is this operand; none if a literal there carries its own.
+    pub(super) fn operand(&self, index: usize) -> Option<Type> {
+        let info = self.op.info();
+        let mask_of = |ty: Type| ty.with_scalar(Scalar::I1);
+        match info.format {
+            Format::Phi => self.written,
+            Format::Branch => Some(Type::I1),
+            Format::Return => self.results.get(index).map(|result| result.ty),
+            Format::Call | Format::Launch => match self.callee?.signature.params.get(index) {
+                Some(param) => Some(typing::seen_from_outside(param.ty, param.shape.as_ref(), self.lanes)),
+                None => self.lanes.map(Type::mask),
+            },
+            _ => match info.operands.get(index)? {
+                Operand::T(_) => self.controlling,
+                Operand::BoolOfT | Operand::Choice => self.controlling.map(mask_of),
+                Operand::LaneOfT => self.controlling.map(|ty| ty.scalar().into()),
+                Operand::Beside(_) | Operand::Free(_) => None,
+                Operand::MaskOfResult => self.written.map(mask_of),
+                Operand::SameAsResult => self.written,
+            },
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The text format `.hed`: docs/text.md is its grammar.
+//!
+//! Printing a function and parsing the text gives the same function, with the same numbers; printing that gives the
+//! same bytes. Where a literal may stand without its type is one rule, in `context`, that printer and parser share.
+//!
+//! ```
+//! let text = "func @twice(v0: i32) -> i32 {\nblock0:\n  v1 = add v0, v0\n  ret v1\n}\n";
+//! let module = heddle_ir::parse_module(text).unwrap();
+//! assert_eq!(module.to_string(), text);
+//! ```
+
+mod context;
+mod diagnostic;
+mod lexer;
+mod literal;
+mod names;
+mod parser;
+mod printer;
+mod resolve;
+mod syntax;
+
+pub use diagnostic::Diagnostic;
+pub use literal::{read_scalar, write_scalar};
+pub use printer::{Where, print_function_with, print_inst, print_operand};
+
+use crate::module::Module;
+use diagnostic::Errors;
+
+/// Reads a module.
+pub fn parse_module(source: &str) -> Result<Module, Vec<Diagnostic>> {
+    let mut errors = Errors::default();
+    let module = match u32::try_from(source.len()) {
+        Ok(_) => {
+            let text = lexer::Text::new(source);
+            let tree = parser::parse(&text, &mut errors);
+            resolve::resolve(&text, &tree, &mut errors)
+        }
+        Err(_) => {
+            errors.push(0..0, "the text is larger than 4 GiB");
+            Module::default()
+        }
+    };
+    if errors.is_empty() { Ok(module) } else { Err(errors.into_diagnostics(source.as_bytes())) }
+}
+
+/// Reads a module from bytes that ought to be UTF-8.
+pub fn parse_bytes(source: &[u8]) -> Result<Module, Vec<Diagnostic>> {
+    match std::str::from_utf8(source) {
+        Ok(source) => parse_module(source),
+        Err(error) => {
+            let offset = error.valid_up_to();
+            let mut errors = Errors::default();
+            let message = format!("byte 0x{:02x} at offset {offset} is not UTF-8", source[offset]);
+            errors.push(offset..offset + 1, message);
+            Err(errors.into_diagnostics(source))
+        }
+    }
+}

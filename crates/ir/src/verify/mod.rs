@@ -1,0 +1,122 @@
+//! The verifier: whether a function or module is what its stage says, and if not, everything that is wrong with it.
+//!
+//! It trusts nothing that the public interface of this crate lets be built: names of nothing, half-built blocks,
+//! results of another type. Work is near-linear in the size of the function; nothing recurses. It finds blocks,
+//! dominators and loops on its own, so that it can contradict the analyses that passes use.
+//!
+//! **At every stage**
+//!
+//! * Head: each parameter is named and of the signature's type. Alignments are powers of two; `noalias`, `readonly`
+//!   and dereferenceable bytes are said of pointers; strides are said of integers and pointers, for at most three
+//!   dimensions. A kernel returns nothing, and its work-group, where fixed, is not empty.
+//! * Blocks: there is an entry, which nothing goes to and which has no φ. Each block ends in its only terminator.
+//!   Targets stand in the function. Cases of a switch differ. `ret` gives what the signature says.
+//! * φs stand at the start of their block, with exactly one value for each predecessor, reachable or not, however
+//!   many edges lead here from it, and none for another block.
+//! * Values: what is used is a parameter, a constant, or a result of an instruction that stands in the function.
+//!   Constants and types are what they can be: bits within the width, 1 to 128 lanes.
+//! * Typing: detail, operands and results are as the ops table says ([`crate::typing`]).
+//! * Flags: those of the op's row, fast-math ones only where something is a float, and `total`, which φs, terminators
+//!   and `mask` do not take (nor does a `launch`: see one thread).
+//! * Memory: alignments are powers of two. A base is an alloca, a pointer parameter or the address of a global, and
+//!   its definition dominates. Only `load` and `store` may be atomic, `atomic_rmw` and `cmpxchg` must be; what they
+//!   access is a scalar of whole bytes, naturally aligned. A load does not release, a store does not acquire; the
+//!   ordering on failure does neither release nor is it unordered; what reads and writes is at least relaxed; a fence
+//!   orders something. A barrier is for a brush or a group. The constant space is not written, nor is `invariant`
+//!   memory. An alloca has at most 2^32 bytes. Branch weights are for two targets and not both 0.
+//! * SSA: definitions dominate uses; a φ's use counts at the end of the incoming block, its shadow's at the start of
+//!   the φ's own block. Uses in unreachable blocks need a definition somewhere, no more.
+//! * Predicates (thesis Def. 11.1): a predicate is an `i1` whose definition dominates the block. If it is defined in
+//!   the block itself, everything before and including the definition is total, but for φs, which are not subject to
+//!   the predicate. An unreachable block's predicate needs a definition somewhere.
+//! * A launched function takes and gives no vectors. Kernels do not launch.
+//! * One thread: a function that launches is sequential code, executed by one thread. It has no predicates, no
+//!   `total`, no shadows, none of `lane`, `width`, `mask`, `broadcast`, `first`, and none of `any`, `all`, `ballot`,
+//!   `popcount`, `shuffle`, `reduce`, `scan` on scalars. It may use vectors: they are what a launch takes and gives.
+//!
+//! **Source**: no vectors, except in functions that launch. Anything else goes.
+//!
+//! **Canonical**: moreover no predicates. Every block is reachable. Control flow is reducible: what goes back in a
+//! depth-first search goes to a dominator. There is exactly one `ret`; `unreachable` may end blocks, too. No `switch`.
+//! Each loop has one preheader (the one block outside that goes to the header, and goes nowhere else), one latch, and
+//! exits of its own: a block that it leaves to has all its predecessors inside. LCSSA: a value that is defined in a
+//! loop is not used outside, but by φs as what comes from a block inside; hints of bases are exempt.
+//!
+//! **Uniform**: as Canonical. That no loop diverges is a question about shapes, which this crate cannot ask; the
+//! divergence analysis answers it.
+//!
+//! **Linear**: no vectors, except in functions that launch. Every block is reachable, control flow is reducible, one
+//! `ret`, no `switch`. Predicates may stand on any block. Loops need no particular form, and values may leave them.
+//! That no branch diverges, and that an active use has an active definition (Def. 11.3), are for the analysis and the
+//! interpreter.
+//!
+//! **Wide**: vectors everywhere. All code is one thread's, and nothing launches. Control flow is as free as in Source.
+//!
+//! **Modules**: functions, declarations and globals have names, all different. Callees are defined or declared in the
+//! module, and callers know them as they are (Def. 11.2). Addresses are those of globals of that space. Globals have
+//! powers of two as alignment, at most 2^40 bytes, and values that fit. Files of locations exist. Lock-step code (a
+//! kernel, or what is launched) comes to no launch, however many calls are between.
+
+mod graph;
+mod module;
+mod predicates;
+mod ssa;
+mod stages;
+mod structure;
+mod types;
+mod violation;
+
+pub use violation::{
+    Fault, GlobalFault, MAX_ALLOCA_BYTES, MAX_GLOBAL_BYTES, Mismatch, PerLane, Place, Violation, Violations,
+};
+
+use crate::words::words;
+use crate::{Function, Module};
+use module::Names;
+use structure::Body;
+use violation::Report;
+
+words! {
+    /// How far a function has come on its way from lanes to vectors.
+    Stage {
+        /// Any control flow, divergent branches and loops.
+        Source = "source",
+        /// Reducible, one return, loops in simple form, LCSSA.
+        Canonical = "canonical",
+        /// No loop diverges.
+        Uniform = "uniform",
+        /// No branch diverges; predicates on blocks.
+        Linear = "linear",
+        /// Vectors and masks are explicit; one thread.
+        Wide = "wide",
+    }
+}
+
+/// Checks a function against the rules of a stage.
+pub fn verify(func: &Function, stage: Stage) -> Result<(), Violations> {
+    Violations::if_any(stage, check(func, stage, |_, _| {}))
+}
+
+/// Checks each function of a module, and what they and the globals say of one another.
+pub fn verify_module(module: &Module, stage: Stage) -> Result<(), Violations> {
+    let names = Names::new(module);
+    let mut list = names.check();
+    for (index, func) in module.functions.iter().enumerate() {
+        list.extend(check(func, stage, |body, report| names.check_function(index, body, report)));
+    }
+    Violations::if_any(stage, list)
+}
+
+fn check(func: &Function, stage: Stage, others: impl FnOnce(&Body<'_>, &mut Report)) -> Vec<Violation> {
+    let mut report = Report::new(&func.name);
+    types::check_head(func, &mut report);
+    let body = Body::new(func, &mut report);
+    structure::check(&body, &mut report);
+    types::check(&body, &mut report);
+    ssa::check(&body, &mut report);
+    predicates::check(&body, &mut report);
+    stages::check(&body, stage, &mut report);
+    others(&body, &mut report);
+    report.list.sort_by_key(|violation| body.order(violation.place));
+    report.list
+}

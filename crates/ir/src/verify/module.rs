@@ -1,0 +1,214 @@
+//! What functions, globals and files of a module say of one another.
+
+use super::structure::{Body, accesses};
+use super::types::check_signature;
+use super::violation::{Fault, GlobalFault, MAX_GLOBAL_BYTES, Mismatch, Place, Report, Violation};
+use crate::constant::Constant;
+use crate::entity::EntitySet;
+use crate::module::{Declaration, Global, Init, Kind, Signature};
+use crate::ops::Op;
+use crate::{Function, Module};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// What is known of a module's names.
+pub(super) struct Names<'m> {
+    module: &'m Module,
+    functions: FxHashMap<&'m str, (Kind, &'m Signature)>,
+    globals: FxHashMap<&'m str, &'m Global>,
+    /// For a function that launches though lock-step code comes to it: how.
+    nested: FxHashMap<usize, Vec<Arc<str>>>,
+}
+
+impl<'m> Names<'m> {
+    pub(super) fn new(module: &'m Module) -> Names<'m> {
+        let mut functions = FxHashMap::default();
+        for func in &module.functions {
+            functions.entry(&*func.name).or_insert((func.kind, &func.signature));
+        }
+        for declared in &module.declarations {
+            functions.entry(&*declared.name).or_insert((declared.kind, &declared.signature));
+        }
+        let mut globals = FxHashMap::default();
+        for global in &module.globals {
+            globals.entry(&*global.name).or_insert(global);
+        }
+        Names { module, functions, globals, nested: nested_launches(module) }
+    }
+
+    /// The module outside of its functions.
+    pub(super) fn check(&self) -> Vec<Violation> {
+        let mut list = Vec::new();
+        let mut report = |fault| list.push(Violation { function: None, place: Place::Module, fault });
+        let globals = self.module.globals.iter().map(|global| ("global", &*global.name));
+        let declared = self.module.declarations.iter().map(|declared| ("function", &*declared.name));
+        let functions = self.module.functions.iter().map(|func| ("function", &*func.name));
+        let (mut seen, mut twice) = (FxHashSet::default(), FxHashSet::default());
+        for (what, name) in globals.chain(declared).chain(functions) {
+            if name.is_empty() {
+                report(Fault::NoName(what));
+            } else if !seen.insert(name) && twice.insert(name) {
+                report(Fault::NameTwice(name.into()));
+            }
+        }
+        for global in &self.module.globals {
+            self.check_global(global, &mut report);
+        }
+        for declared in &self.module.declarations {
+            check_signature(&declared.signature, declared.kind, &mut |fault| {
+                report(Fault::Declaration { name: (*declared.name).into(), fault: Box::new(fault) });
+            });
+        }
+        list
+    }
+
+    fn check_global(&self, global: &Global, report: &mut dyn FnMut(Fault)) {
+        let mut wrong = |reason| report(Fault::Global { name: global.name.clone(), reason });
+        if !global.align.is_power_of_two() {
+            wrong(GlobalFault::Align(global.align));
+        }
+        if global.bytes() > MAX_GLOBAL_BYTES {
+            wrong(GlobalFault::Bytes);
+        }
+        for init in &global.init {
+            match init {
+                Init::Values(scalar, values) if values.iter().any(|bits| bits & !scalar.bit_mask() != 0) => {
+                    wrong(GlobalFault::Bits(*scalar));
+                }
+                Init::Address(name, _) if !self.globals.contains_key(&**name) => {
+                    wrong(GlobalFault::Address(name.clone()));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What the function of this index says of others.
+    pub(super) fn check_function(&self, index: usize, body: &Body<'_>, report: &mut Report) {
+        if let Some(path) = self.nested.get(&index) {
+            report.at(Place::Function, Fault::NestedLaunch { path: path.clone() });
+        }
+        for callee in body.func.callees.values() {
+            if let Some(fault) = self.wrong_callee(callee) {
+                report.at(Place::Function, fault);
+            }
+        }
+        let (mut constants, mut origins) = (EntitySet::new(), EntitySet::new());
+        for (number, inst, data) in body.each_inst() {
+            let place = body.place(number, inst);
+            for value in data.args.iter().copied().chain(accesses(data).filter_map(|access| access.base)) {
+                if let Some(Constant::Address(space, name)) = body.constant(value)
+                    && constants.insert(value)
+                {
+                    match self.globals.get(&**name) {
+                        None => report.at(place, Fault::UnknownGlobal(name.clone())),
+                        Some(global) if global.space != *space => {
+                            let (expected, found) = (*space, global.space);
+                            report.at(place, Fault::GlobalSpace { name: name.clone(), expected, found });
+                        }
+                        Some(_) => {}
+                    }
+                }
+            }
+            if body.knows_origin(data.origin)
+                && origins.insert(data.origin)
+                && let Some(loc) = body.func.origin(data.origin).loc
+                && !self.module.files.contains(loc.file)
+            {
+                report.at(place, Fault::UnknownFile(loc.file));
+            }
+        }
+    }
+
+    fn wrong_callee(&self, callee: &Declaration) -> Option<Fault> {
+        let name = || callee.name.as_str().into();
+        let Some(&(kind, signature)) = self.functions.get(&*callee.name) else {
+            return Some(Fault::UnknownFunction(name()));
+        };
+        let mismatch = if kind != callee.kind {
+            Mismatch::Kind
+        } else if signature.params != callee.signature.params {
+            Mismatch::Params
+        } else if signature.results != callee.signature.results {
+            Mismatch::Results
+        } else if signature.effects != callee.signature.effects {
+            Mismatch::Effects
+        } else {
+            return None;
+        };
+        Some(Fault::Differs { name: name(), mismatch })
+    }
+}
+
+/// The functions that launch although lock-step code comes to them by calls, with the way from a launched function
+/// or kernel. A kernel that launches is told so elsewhere.
+fn nested_launches(module: &Module) -> FxHashMap<usize, Vec<Arc<str>>> {
+    let mut index_of = FxHashMap::default();
+    for (index, func) in module.functions.iter().enumerate() {
+        index_of.entry(&*func.name).or_insert(index);
+    }
+    let count = module.functions.len();
+    let mut calls = vec![Vec::new(); count];
+    let mut launches = vec![false; count];
+    let mut is_lock_step: Vec<bool> =
+        module.functions.iter().map(|func| matches!(func.kind, Kind::Kernel(_))).collect();
+    for (index, func) in module.functions.iter().enumerate() {
+        for (op, name) in callees(func) {
+            let callee = index_of.get(name).copied();
+            if op == Op::Launch {
+                launches[index] = true;
+                callee.into_iter().for_each(|callee| is_lock_step[callee] = true);
+            } else {
+                calls[index].extend(callee);
+            }
+        }
+    }
+    // Breadth first, so that the ways are short; `before` is itself for those that it starts from.
+    let mut before: Vec<Option<usize>> =
+        is_lock_step.iter().enumerate().map(|(index, &starts)| starts.then_some(index)).collect();
+    let mut queue: Vec<usize> = (0..count).filter(|&index| is_lock_step[index]).collect();
+    let mut next = 0;
+    while let Some(&index) = queue.get(next) {
+        next += 1;
+        for &callee in &calls[index] {
+            if before[callee].is_none() {
+                before[callee] = Some(index);
+                queue.push(callee);
+            }
+        }
+    }
+    let nested = queue
+        .into_iter()
+        .filter(|&index| launches[index] && !matches!(module.functions[index].kind, Kind::Kernel(_)));
+    nested.map(|index| (index, path_to(module, &before, index))).collect()
+}
+
+/// The way to a function, cut in its middle where it is long.
+fn path_to(module: &Module, before: &[Option<usize>], index: usize) -> Vec<Arc<str>> {
+    let name = |index: usize| Arc::from(&*module.functions[index].name);
+    let mut path = vec![name(index)];
+    let mut at = index;
+    while let Some(caller) = before[at].filter(|&caller| caller != at) {
+        path.push(name(caller));
+        at = caller;
+        if path.len() == MAX_PATH {
+            path.push(Arc::from("…"));
+            break;
+        }
+    }
+    path.reverse();
+    path
+}
+
+/// The most functions of a way that are worth printing.
+const MAX_PATH: usize = 8;
+
+/// Each op that calls or launches, with the callee's name.
+fn callees(func: &Function) -> impl Iterator<Item = (Op, &str)> {
+    func.layout.blocks().flat_map(|block| func.layout.insts(block)).filter_map(|inst| {
+        use crate::entity::Entity as _;
+        let data = (inst.index() < func.inst_count()).then(|| func.inst(inst))?;
+        let callee = func.callee_of(data)?;
+        Some((data.op, callee.name.as_str()))
+    })
+}

@@ -1,0 +1,290 @@
+//! What each instruction is on its own: operands, results, detail, flags, and what it says of memory.
+
+use super::structure::{Body, accesses};
+use super::violation::{Fault, MAX_ALLOCA_BYTES, Place, Report};
+use crate::constant::Constant;
+use crate::entity::EntitySet;
+use crate::inst::{Access, Detail, InstData};
+use crate::module::{DeclaredShape, Kind, Signature};
+use crate::ops::{Effect, Gives, Op};
+use crate::types::{MAX_LANES, Scalar, Space, Type};
+use crate::typing::result_types;
+use crate::words::{Flag, Flags, Ordering, Scope};
+use crate::{Function, Inst, Value, ValueDef};
+use smallvec::SmallVec;
+
+/// The signature and the names of the parameters.
+pub(super) fn check_head(func: &Function, report: &mut Report) {
+    check_signature(&func.signature, func.kind, &mut |fault| report.at(Place::Function, fault));
+    let (expected, found) = (func.signature.params.len(), func.params().len());
+    if expected != found {
+        report.at(Place::Function, Fault::ParamCount { expected, found });
+    }
+    for (param, &value) in func.signature.params.iter().zip(func.params()) {
+        let (expected, found) = (param.ty, func.value_type(value));
+        if expected != found {
+            report.at(Place::Function, Fault::ParamType { value, expected, found });
+        }
+    }
+}
+
+/// What a function says of itself to callers.
+pub(super) fn check_signature(signature: &Signature, kind: Kind, found: &mut dyn FnMut(Fault)) {
+    for (index, param) in signature.params.iter().enumerate() {
+        let mut wrong = |reason| found(Fault::Signature { what: "parameter", index, reason });
+        check_shape(param.ty, &param.shape, &mut wrong);
+        if !param.align.is_power_of_two() {
+            wrong("its alignment is no power of two");
+        }
+        if !param.ty.scalar().is_ptr() && (param.noalias || param.readonly || param.dereferenceable != 0) {
+            wrong("it is no pointer, so nothing can be said of its memory");
+        }
+    }
+    for (index, result) in signature.results.iter().enumerate() {
+        let mut wrong = |reason| found(Fault::Signature { what: "result", index, reason });
+        check_shape(result.ty, &result.shape, &mut wrong);
+    }
+    if let Kind::Kernel(size) = kind {
+        if !signature.results.is_empty() {
+            found(Fault::Kernel("returns nothing"));
+        }
+        if size.is_some_and(|size| size.contains(&0)) {
+            found(Fault::Kernel("has no empty work-group"));
+        }
+    }
+}
+
+fn check_shape(ty: Type, shape: &Option<DeclaredShape>, wrong: &mut dyn FnMut(&'static str)) {
+    if !has_legal_lanes(ty) {
+        wrong("a vector has 1 to 128 lanes");
+    }
+    if let Some(DeclaredShape::Linear(strides)) = shape {
+        if strides.len() > 3 {
+            wrong("a brush has at most 3 dimensions to stride along");
+        }
+        if ty.scalar().is_float() {
+            wrong("a float has no stride");
+        }
+    }
+}
+
+fn has_legal_lanes(ty: Type) -> bool {
+    ty.lanes().is_none_or(|lanes| (1..=MAX_LANES).contains(&lanes.into()))
+}
+
+pub(super) fn check(body: &Body<'_>, report: &mut Report) {
+    let mut checked = EntitySet::new();
+    for (number, inst, data) in body.each_inst() {
+        let place = body.place(number, inst);
+        for value in data.args.iter().copied().chain(accesses(data).filter_map(|access| access.base)) {
+            if body.func.value_def(value) == ValueDef::Const
+                && checked.insert(value)
+                && let Some(constant) = body.constant(value)
+                && let Some(reason) = wrong_constant(constant)
+            {
+                report.at(place, Fault::Constant { value, reason });
+            }
+        }
+        // Without types of all operands there is nothing to compare.
+        if data.args.iter().all(|&arg| body.func.value_def(arg) != ValueDef::None) {
+            check_types(body.func, inst, data, place, report);
+        }
+        check_flags(body.func, inst, data, place, report);
+        check_memory(body.func, inst, data, place, report);
+        check_detail(data, place, report);
+    }
+    for &block in &body.blocks {
+        if let Some(value) = body.func.predicate(block)
+            && let Some(constant) = body.constant(value)
+            && checked.insert(value)
+            && let Some(reason) = wrong_constant(constant)
+        {
+            report.at(Place::Block(block), Fault::Constant { value, reason });
+        }
+    }
+}
+
+fn wrong_constant(constant: &Constant) -> Option<&'static str> {
+    let (scalar, lanes) = match constant {
+        Constant::Poison(ty) if !has_legal_lanes(*ty) => return Some("a vector has 1 to 128 lanes"),
+        Constant::Poison(_) | Constant::Address(..) => return None,
+        Constant::Scalar(scalar, bits) => (*scalar, std::slice::from_ref(bits)),
+        Constant::Vector(scalar, lanes) => (*scalar, &**lanes),
+    };
+    if lanes.is_empty() || lanes.len() > MAX_LANES as usize {
+        return Some("a vector has 1 to 128 lanes");
+    }
+    lanes.iter().any(|bits| bits & !scalar.bit_mask() != 0).then_some("its bits do not fit its type")
+}
+
+fn check_types(func: &Function, inst: Inst, data: &InstData, place: Place, report: &mut Report) {
+    let operands: SmallVec<[Type; 4]> = data.args.iter().map(|&arg| func.value_type(arg)).collect();
+    let found: SmallVec<[Type; 2]> =
+        func.results(inst).iter().map(|&result| func.value_type(result)).collect();
+    // Each operand that is no constant has been reported where it is defined.
+    for &ty in found.iter().filter(|&&ty| !has_legal_lanes(ty)) {
+        report.at(place, Fault::Lanes(ty));
+    }
+    if operands.iter().chain(&found).any(|&ty| !has_legal_lanes(ty)) {
+        return;
+    }
+    let written = match data.op.info().gives {
+        Gives::Written(_) => found.first().copied(),
+        _ => None,
+    };
+    let callee = func.callee_of(data).map(|callee| &**callee);
+    match result_types(data, &operands, written, callee) {
+        Err(error) => report.at(place, Fault::Type(error)),
+        Ok(expected) if expected[..] != found[..] => {
+            report.at(place, Fault::Results { expected: expected.to_vec(), found: found.to_vec() });
+        }
+        Ok(_) => {}
+    }
+    if data.op == Op::Ret && !func.signature.results.iter().map(|result| &result.ty).eq(&operands) {
+        let expected = func.signature.results.iter().map(|result| result.ty).collect();
+        report.at(place, Fault::Return { expected, found: operands.to_vec() });
+    }
+    if let (Op::Launch, Some(callee)) = (data.op, callee) {
+        let signature = &callee.signature;
+        let inside = signature.params.iter().map(|param| param.ty);
+        if let Some(ty) =
+            inside.chain(signature.results.iter().map(|result| result.ty)).find(|ty| ty.is_vector())
+        {
+            report.at(place, Fault::LaunchedVector(ty));
+        }
+    }
+}
+
+fn check_flags(func: &Function, inst: Inst, data: &InstData, place: Place, report: &mut Report) {
+    let op = data.op;
+    let info = op.info();
+    let may_be_total = !matches!(info.effect, Effect::Terminator | Effect::Joins) && op != Op::Mask;
+    let allowed = if may_be_total { info.flags.with(Flag::Total) } else { info.flags };
+    for flag in data.flags.without(allowed).iter() {
+        report.at(place, Fault::Flag { op, flag });
+    }
+    let fast = data.flags.intersection(info.flags).intersection(Flags::FAST);
+    let mut values = data.args.iter().chain(func.results(inst));
+    let has_float = |value: &Value| {
+        func.value_def(*value) != ValueDef::None && func.value_type(*value).scalar().is_float()
+    };
+    if let Some(flag) = fast.iter().next()
+        && !values.any(has_float)
+    {
+        report.at(place, Fault::FloatFlag { op, flag });
+    }
+}
+
+fn check_memory(func: &Function, inst: Inst, data: &InstData, place: Place, report: &mut Report) {
+    let op = data.op;
+    for access in accesses(data) {
+        if !access.align.is_power_of_two() {
+            report.at(place, Fault::Align(access.align));
+        }
+        if let Some(base) = access.base
+            && func.value_def(base) != ValueDef::None
+            && !is_object(func, base)
+        {
+            report.at(place, Fault::Base(base));
+        }
+        if access.atomic.is_some() && matches!(data.detail, Detail::Transfer(_)) {
+            report.at(place, Fault::CannotBeAtomic(op));
+        }
+    }
+    let type_of = |value: Value| match func.value_def(value) {
+        ValueDef::None => None,
+        _ => Some(func.value_type(value)),
+    };
+    let writes = matches!(op.info().effect, Effect::Writes | Effect::ReadsWrites);
+    if writes {
+        let address = data.address().and_then(type_of).map(Type::scalar);
+        if address == Some(Scalar::Ptr(Space::Constant)) {
+            report.at(place, Fault::WritesConstant);
+        }
+        if data.flags.has(Flag::Invariant) && op.info().flags.has(Flag::Invariant) {
+            report.at(place, Fault::WritesInvariant);
+        }
+    }
+    match &data.detail {
+        Detail::Access(access) => {
+            let accessed = match op {
+                Op::Load => func.result(inst).and_then(type_of),
+                Op::Store => data.args.first().copied().and_then(type_of),
+                _ if access.atomic.is_some() => {
+                    report.at(place, Fault::CannotBeAtomic(op));
+                    return;
+                }
+                _ => return,
+            };
+            check_atomic(op, access, accessed, place, report);
+        }
+        Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
+            if access.atomic.is_none() {
+                report.at(place, Fault::NotAtomic(op));
+            }
+            check_atomic(op, access, data.args.get(1).copied().and_then(type_of), place, report);
+        }
+        _ => {}
+    }
+}
+
+/// A base names an object, not an address inside of one.
+fn is_object(func: &Function, base: Value) -> bool {
+    let defined = match func.value_def(base) {
+        ValueDef::Param(_) => true,
+        ValueDef::Const => matches!(func.constant(base), Some(Constant::Address(..))),
+        ValueDef::Result(inst, _) => func.inst(inst).op == Op::Alloca,
+        ValueDef::None => false,
+    };
+    defined && matches!(func.value_type(base), Type::Scalar(Scalar::Ptr(_)))
+}
+
+fn check_atomic(op: Op, access: &Access, accessed: Option<Type>, place: Place, report: &mut Report) {
+    let Some((ordering, _)) = access.atomic else { return };
+    let makes_sense = match op {
+        Op::Load => !matches!(ordering, Ordering::Release | Ordering::AcqRel),
+        Op::Store => !matches!(ordering, Ordering::Acquire | Ordering::AcqRel),
+        _ => ordering != Ordering::Unordered,
+    };
+    if !makes_sense {
+        report.at(place, Fault::Ordering { op, ordering, on_failure: false });
+    }
+    match accessed {
+        None => {}
+        Some(ty) if ty.is_vector() || ty == Type::I1 => report.at(place, Fault::AtomicType(ty)),
+        Some(ty) if access.align < ty.bytes() => {
+            report.at(place, Fault::AtomicAlign { ty, align: access.align });
+        }
+        Some(_) => {}
+    }
+}
+
+fn check_detail(data: &InstData, place: Place, report: &mut Report) {
+    let op = data.op;
+    match &data.detail {
+        Detail::CompareExchange(_, ordering)
+            if matches!(ordering, Ordering::Unordered | Ordering::Release | Ordering::AcqRel) =>
+        {
+            report.at(place, Fault::Ordering { op, ordering: *ordering, on_failure: true });
+        }
+        Detail::Fence(ordering, _) if matches!(ordering, Ordering::Unordered | Ordering::Relaxed) => {
+            report.at(place, Fault::Ordering { op, ordering: *ordering, on_failure: false });
+        }
+        Detail::Barrier(scope) if !matches!(scope, Scope::Brush | Scope::Group) => {
+            report.at(place, Fault::BarrierScope(*scope));
+        }
+        Detail::Alloca { bytes, align } => {
+            if !align.is_power_of_two() {
+                report.at(place, Fault::Align(*align));
+            }
+            if *bytes > MAX_ALLOCA_BYTES {
+                report.at(place, Fault::AllocaBytes(*bytes));
+            }
+        }
+        Detail::FloatClass(bits) if *bits >= 1 << 10 => report.at(place, Fault::FloatClasses(*bits)),
+        Detail::Branch(targets, Some(weights)) if targets.len() != 2 || *weights == [0, 0] => {
+            report.at(place, Fault::Weights);
+        }
+        _ => {}
+    }
+}
