@@ -2,3 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod generate;
+pub mod execution;
+pub mod differential;
+pub mod properties;

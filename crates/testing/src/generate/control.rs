@@ -4,7 +4,7 @@
 //! go anywhere that its lane has not passed: out of loops, into the arms of later conditions, and, where the loop's
 //! counter is set before, into the middle of a loop.
 
-use super::writer::{Label, Loop, Temp, Want, Writer, int_type, number_type};
+use super::writer::{Label, Loop, Slot, Temp, Want, Writer, int_type, number_type};
 use heddle_ir::inst::Switch;
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Block, Detail, InstData, Op, Scalar};
@@ -57,7 +57,7 @@ impl Writer<'_> {
         let in_loop = !self.loops.is_empty();
         let kind = self.random.weighted(&[
             (Kind::Operation, 34),
-            (Kind::Assign, 16),
+            (Kind::Assign, 20),
             (Kind::Access, on(!self.places.is_empty() || allowed.privates, 14)),
             (Kind::If, on(deeper, 14)),
             (Kind::Loop, on(loops, 12)),
@@ -117,6 +117,22 @@ impl Writer<'_> {
             self.pick_known(slot.scalar, Want { clean: slot.clean, uniform: slot.uniform })
         };
         self.write(slot, value);
+    }
+
+    /// Carries a variable on: what it becomes depends on what it was.
+    fn accumulate(&mut self) {
+        let count = self.slots.len();
+        let first = self.random.below(count);
+        let fits = |slot: &Slot| slot.clean && !slot.uniform && slot.scalar != Scalar::I1;
+        let Some(slot) = (0..count).map(|index| self.slots[(first + index) % count]).find(fits) else { return };
+        let (old, other) = (self.read(slot), self.pick_known(slot.scalar, Want::CLEAN));
+        let op = if slot.scalar.is_float() {
+            self.random.pick(&[Op::Fadd, Op::Fsub, Op::Fmul, Op::Fmax])
+        } else {
+            self.random.pick(&[Op::Add, Op::Sub, Op::Mul, Op::Xor, Op::Umax])
+        };
+        let new = self.op(op, &[old, other]);
+        self.write(slot, new);
     }
 
     /// Whether the next branch is meant to be uniform, and its condition.
@@ -235,6 +251,9 @@ impl Writer<'_> {
         }
         let length = self.length() + 1;
         self.sequence(length);
+        if self.random.chance(65) {
+            self.accumulate();
+        }
         if self.random.chance(50) {
             while self.place_some_label(100) {}
         }
@@ -312,7 +331,7 @@ impl Writer<'_> {
         let arms: Vec<Block> = (0..count).map(|_| self.func.new_block()).collect();
         let exhaustive = count == mask + 1;
         let default = match self.random.below(3) {
-            0 if exhaustive => self.func.new_block(),
+            0 if exhaustive && self.allowed.unreachable => self.func.new_block(),
             1 => arms[self.random.below(arms.len())],
             _ => join,
         };
@@ -413,28 +432,26 @@ impl Writer<'_> {
             self.jump(nodes[0]);
         }
         let (weight, cost) = (self.weight, self.cost);
-        let id = self.next_loop;
-        self.next_loop += 1;
         self.weight *= 4;
         // Jumps out of the web are not loops' own breaks.
         let (loops, labels) = (std::mem::take(&mut self.loops), std::mem::take(&mut self.labels));
         let (gotos, webs) = (self.allowed.gotos, self.allowed.webs);
         (self.allowed.gotos, self.allowed.webs) = (false, false);
         let scope = self.scope();
-        let mut pending: Vec<Block> = Vec::new();
         for (index, &node) in nodes.iter().enumerate() {
             self.start(node);
-            self.nested(1, 2);
-            if self.here.is_none() {
-                continue;
+            let scope = self.scope();
+            if self.random.chance(40) {
+                self.accumulate();
             }
+            self.nested(1, 2);
             // Control reaches every node: each leads to the next one, or was led to.
             let next = nodes.get(index + 1).copied().unwrap_or(exit);
             if self.random.chance(25) {
                 self.jump(next);
+                self.leave_scope(scope);
                 continue;
             }
-            let scope = self.scope();
             let (condition, _) = self.decide();
             let other = self.random.below(count + 1);
             let (target, back) = match nodes.get(other) {
@@ -459,7 +476,6 @@ impl Writer<'_> {
                 self.branch(goes_on.value, node, exit);
             }
             self.leave_scope(scope);
-            pending.push(node);
         }
         for node in nodes {
             self.seal(node);
@@ -467,7 +483,7 @@ impl Writer<'_> {
         self.leave_scope(scope);
         (self.allowed.gotos, self.allowed.webs) = (gotos, webs);
         (self.loops, self.labels) = (loops, labels);
-        self.cost += (self.cost - cost) * 4 + id.min(1);
+        self.cost += (self.cost - cost) * 4;
         self.weight = weight;
         self.join(exit);
     }
@@ -541,7 +557,7 @@ impl Writer<'_> {
         for index in 0..count {
             let scalar = if index == 0 { Scalar::I32 } else { number_type(self.random) };
             let clean = index == 0 || !self.random.chance(12);
-            let uniform = index != 0 && self.random.chance(25);
+            let uniform = index != 0 && self.random.chance(18);
             let first = if !clean && self.random.chance(40) {
                 self.poison(scalar)
             } else {

@@ -112,9 +112,7 @@ pub(super) fn input(random: &mut Random, shape: &Shape) -> Input {
             ShapeKind::Uniform => Argument::Uniform(interesting_bits(random, param.scalar)),
             ShapeKind::Linear(stride) => {
                 let base = interesting_bits(random, param.scalar);
-                let mut strides = vec![stride];
-                strides.resize(input.brush.len(), stride);
-                Argument::Linear(base, strides)
+                Argument::Linear(base, vec![stride])
             }
             ShapeKind::Varying => Argument::Varying(varying(random, param.scalar, input.lanes())),
         };

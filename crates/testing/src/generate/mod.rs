@@ -110,7 +110,7 @@ impl Default for Profile {
             uniform_operation: 25,
             uniform_branch: 35,
             trivial_phis: 15,
-            sizes: [((10, 20), 60), ((20, 40), 30), ((40, 90), 10)],
+            sizes: [((6, 13), 60), ((13, 28), 30), ((28, 70), 10)],
             longest_body: 5,
             most_trips: 4,
             most_cost: 600,

@@ -104,7 +104,7 @@ impl Writer<'_> {
             (Kind::Select, 7),
             (Kind::Promise, 4),
             (Kind::Forgiven, 6),
-            (Kind::Query, 4),
+            (Kind::Query, if self.allowed.lanes { 4 } else { 0 }),
         ]);
         match kind {
             Kind::IntBinary => self.int_binary(want),
@@ -365,7 +365,8 @@ impl Writer<'_> {
                 let (a, amount) = (self.pick(scalar, want), self.pick(scalar, want));
                 let bits = self.int(scalar, scalar.bits().into());
                 let fits = self.icmp(IntPredicate::Ult, amount, bits);
-                let shifted = self.op(op, &[a, amount]);
+                let data = InstData::plain(op, [a.value, amount.value]);
+                let shifted = self.define(data, None, false, a.uniform && amount.uniform);
                 self.chosen_if(fits, shifted, want)
             }
             1 => {
@@ -493,7 +494,7 @@ impl Writer<'_> {
                 let predicate = self.random.pick(FloatPredicate::ALL);
                 self.fcmp(predicate, a, b)
             }
-            9 if !uniform => {
+            9 if !uniform && self.allowed.lanes => {
                 let lane = self.define(
                     InstData::new(Op::Lane, [], Detail::Dimension(None)),
                     Some(Scalar::I32),
@@ -531,9 +532,10 @@ impl Allowed {
         webs: true,
         calls: false,
         returns: true,
+        unreachable: true,
         queries: false,
         memory: false,
         fmuladd: false,
-        races: false,
+        lanes: true,
     };
 }

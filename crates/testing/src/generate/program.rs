@@ -144,10 +144,12 @@ impl Maker<'_> {
             webs: self.random.chance(webs),
             calls: self.random.chance(calls),
             returns: self.random.chance(60),
+            // A reconvergence stack wants post-dominators, and lanes that end nowhere have none.
+            unreachable: self.class != Class::Kernel,
             queries: self.class == Class::Kernel || self.random.chance(10),
             memory: true,
             fmuladd: self.random.chance(fmuladd),
-            races: self.class == Class::Racy,
+            lanes: true,
         }
     }
 
@@ -389,7 +391,7 @@ impl Maker<'_> {
             }
         }
         let known = Vec::new();
-        let allowed = Allowed { gotos: false, webs: false, ..Allowed::PURE };
+        let allowed = Allowed { lanes: false, ..Allowed::PURE };
         let host = Function::new("main", outside);
         let few = self.random.between(3, 10) as i32;
         let mut writer = Writer::new(self.random, self.profile, host, &known, allowed, few);
@@ -424,6 +426,7 @@ impl Maker<'_> {
             writer.put(InstData::new(Op::Launch, args, detail), None);
         }
         writer.sequence(2);
+        writer.place_all_labels();
         writer.finish();
         let func = writer.into_function();
         self.module.functions.push(func);

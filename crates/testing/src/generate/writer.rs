@@ -120,11 +120,12 @@ pub(super) struct Allowed {
     pub(super) webs: bool,
     pub(super) calls: bool,
     pub(super) returns: bool,
+    pub(super) unreachable: bool,
     pub(super) queries: bool,
     pub(super) memory: bool,
     pub(super) fmuladd: bool,
-    /// Whether a lane may see what another did in an order that the schedule decides.
-    pub(super) races: bool,
+    /// Whether there are lanes to ask for.
+    pub(super) lanes: bool,
 }
 
 /// The function being written.
@@ -394,7 +395,7 @@ impl<'a> Writer<'a> {
 
     /// The same, but a constant only if there is nothing else.
     pub(super) fn pick_known(&mut self, scalar: Scalar, want: Want) -> Temp {
-        if self.random.chance(35)
+        if self.random.chance(45)
             && let Some(temp) = self.pick_variable(scalar, want)
         {
             return temp;
