@@ -60,6 +60,7 @@
 mod graph;
 mod module;
 mod predicates;
+mod print;
 mod ssa;
 mod stages;
 mod structure;
@@ -94,17 +95,29 @@ words! {
 
 /// Checks a function against the rules of a stage.
 pub fn verify(func: &Function, stage: Stage) -> Result<(), Violations> {
-    Violations::if_any(stage, check(func, stage, |_, _| {}))
+    let list = check(func, stage, |_, _| {});
+    match list.is_empty() {
+        true => Ok(()),
+        false => {
+            let text = print::in_function(func, &list);
+            Err(Violations::new(stage, list, &text))
+        }
+    }
 }
 
 /// Checks each function of a module, and what they and the globals say of one another.
 pub fn verify_module(module: &Module, stage: Stage) -> Result<(), Violations> {
     let names = Names::new(module);
     let mut list = names.check();
+    let mut text = print::as_list(&list);
     for (index, func) in module.functions.iter().enumerate() {
-        list.extend(check(func, stage, |body, report| names.check_function(index, body, report)));
+        let found = check(func, stage, |body, report| names.check_function(index, body, report));
+        if !found.is_empty() {
+            text.push_str(&print::in_function(func, &found));
+            list.extend(found);
+        }
     }
-    Violations::if_any(stage, list)
+    if list.is_empty() { Ok(()) } else { Err(Violations::new(stage, list, &text)) }
 }
 
 fn check(func: &Function, stage: Stage, others: impl FnOnce(&Body<'_>, &mut Report)) -> Vec<Violation> {

@@ -181,7 +181,7 @@ fn check_loops(body: &Body<'_>, report: &mut Report) {
     }
 }
 
-/// Loop-closed SSA.
+/// Loop-closed SSA. What an access says of its base is a hint, no use that lanes could see differently.
 fn check_closed(body: &Body<'_>, report: &mut Report) {
     for (number, inst, data) in body.each_inst() {
         let joined = match &data.detail {
