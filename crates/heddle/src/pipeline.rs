@@ -30,10 +30,14 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "simplify",
-        doc: "constants folded; copies, repetitions, dead code and dead branches dropped",
+        doc: "constant folding, dead code, trivial φs, common subexpressions",
         requires: Stage::Source,
         ensures: None,
-        run: |module| module.functions.iter_mut().for_each(|func| _ = simplify(func)),
+        run: |module| {
+            for func in &mut module.functions {
+                simplify(func);
+            }
+        },
     },
 ];
 
