@@ -1,7 +1,8 @@
 //! The declared functions that the interpreter knows: the mathematical library, by its C names.
 //!
-//! `libm` computes them, so that they give the same bits on every machine.
+//! `libm` computes them, so that they give the same bits on every machine; a NaN is the canonical one.
 
+use crate::elementwise::format;
 use heddle_ir::Scalar;
 
 /// The value of the function for one lane; none if there is no such function of these types.
@@ -9,7 +10,7 @@ pub(crate) fn call(name: &str, params: &[Scalar], result: Scalar, args: &[u128])
     if params.iter().any(|&param| param != result) {
         return None;
     }
-    match (result, args) {
+    let bits = match (result, args) {
         (Scalar::F64, &[x]) => unary64(name).map(|f| f(f64::from_bits(x as u64)).to_bits().into()),
         (Scalar::F64, &[x, y]) => {
             binary64(name).map(|f| f(f64::from_bits(x as u64), f64::from_bits(y as u64)).to_bits().into())
@@ -19,7 +20,9 @@ pub(crate) fn call(name: &str, params: &[Scalar], result: Scalar, args: &[u128])
             binary32(name).map(|f| f(f32::from_bits(x as u32), f32::from_bits(y as u32)).to_bits().into())
         }
         _ => None,
-    }
+    }?;
+    let of = format(result);
+    Some(if of.is_nan(bits) { of.canonical_nan() } else { bits })
 }
 
 macro_rules! by_name {
