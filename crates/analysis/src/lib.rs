@@ -34,6 +34,8 @@ pub mod frontier;
 pub mod block_index;
 pub mod cycles;
 
+pub mod liveness;
+
 pub mod shape;
 
 pub mod sync_dependence;
@@ -46,6 +48,7 @@ pub use cfg::{Cfg, Edge};
 pub use cycles::{Cycle, CycleForest};
 pub use dominators::{Dominators, PostDominators};
 pub use frontier::{ControlDependence, DominanceFrontier};
+pub use liveness::{LiveRange, LiveSets, Liveness};
 pub use order::DepthFirstOrder;
 pub use shape::{Fact, Level, Shape};
 pub use sync_dependence::{ControlDivergence, Join, Parting, SyncDependence};

@@ -6,5 +6,6 @@ mod dominators;
 mod frontier;
 mod graphs;
 mod growth;
+mod liveness;
 mod order;
 mod sync_dependence;
