@@ -1,7 +1,9 @@
 //! Heddle as a library: the pipeline, its options and its diagnostics.
 #![forbid(unsafe_code)]
 
+pub mod pipeline;
 pub mod run_spec;
+pub mod run_line;
 pub mod trace_table;
 
 pub use heddle_analysis as analysis;

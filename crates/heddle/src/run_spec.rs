@@ -32,7 +32,9 @@ pub enum SpecError {
         reason: String,
     },
     /// An object of the memory is not described as it should be.
-    #[error("`{text}` describes no object: {reason}; write `a: i32 [1, 2]`, `a: local f32 zero 16` or `a: i8 poison 64`")]
+    #[error(
+        "`{text}` describes no object: {reason}; write `a: i32 [1, 2]`, `a: local f32 zero 16` or `a: i8 poison 64`"
+    )]
     Object {
         /// What stands there.
         text: String,
@@ -128,9 +130,15 @@ pub fn parse_argument(text: &str, ty: Type, memory: &Memory) -> Result<Argument,
     if let Some(list) = inside(text, "[", ']') {
         let lanes = split_list(list, ',');
         // Vectors lie lane by lane.
-        let flat: Vec<&str> =
-            lanes.into_iter().flat_map(|lane| inside(lane, "<", '>').map_or(vec![lane], |v| split_list(v, ','))).collect();
-        return flat.into_iter().map(|item| parse_datum(item, scalar, memory)).collect::<Result<_, _>>().map(Argument::Varying);
+        let flat: Vec<&str> = lanes
+            .into_iter()
+            .flat_map(|lane| inside(lane, "<", '>').map_or(vec![lane], |v| split_list(v, ',')))
+            .collect();
+        return flat
+            .into_iter()
+            .map(|item| parse_datum(item, scalar, memory))
+            .collect::<Result<_, _>>()
+            .map(Argument::Varying);
     }
     if let Some(list) = inside(text, "<", '>') {
         return data(list).map(Argument::Vector);
@@ -180,7 +188,8 @@ pub fn parse_object(text: &str, memory: &mut Memory) -> Result<ObjectSpec, SpecE
             (space, rest) = (known, tail.trim());
         }
     }
-    let (word, values) = rest.split_once(char::is_whitespace).ok_or_else(|| error("there are no values".into()))?;
+    let (word, values) =
+        rest.split_once(char::is_whitespace).ok_or_else(|| error("there are no values".into()))?;
     let element = parse_scalar_type(word).ok_or_else(|| error(format!("`{word}` is no type")))?;
     let values = values.trim();
     let count = |word: &str| {
@@ -188,7 +197,10 @@ pub fn parse_object(text: &str, memory: &mut Memory) -> Result<ObjectSpec, SpecE
         text.parse::<usize>().ok().filter(|&count| count as u64 <= heddle_interp::MEMORY_LIMIT / 16)
     };
     let data: Vec<Datum> = if let Some(list) = inside(values, "[", ']') {
-        split_list(list, ',').into_iter().map(|item| parse_datum(item, element, memory)).collect::<Result<_, _>>()?
+        split_list(list, ',')
+            .into_iter()
+            .map(|item| parse_datum(item, element, memory))
+            .collect::<Result<_, _>>()?
     } else if let Some(count) = count("zero") {
         vec![Datum::Bits(0); count]
     } else if let Some(count) = count("poison") {

@@ -1,8 +1,8 @@
 //! A run's trace as the tables of the thesis: a row for each step, and as JSON for tools.
 
+use crate::run_spec::show_datum;
 use heddle_interp::{Next, Trace};
 use heddle_ir::{Block, Module, Value};
-use crate::run_spec::show_datum;
 use std::fmt::Write as _;
 
 /// The trace as a table: block, where lanes come from, control, predicate and activation masks, where lanes go, and
@@ -80,7 +80,9 @@ pub fn align(rows: &[Vec<String>]) -> String {
 pub fn trace_json(trace: &Trace, module: &Module) -> String {
     let quote = |text: String| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let list = |items: Vec<String>| format!("[{}]", items.join(","));
-    let lanes_of = |bits: u128| list((0..128).filter(|lane| bits >> lane & 1 == 1).map(|lane: u32| lane.to_string()).collect());
+    let lanes_of = |bits: u128| {
+        list((0..128).filter(|lane| bits >> lane & 1 == 1).map(|lane: u32| lane.to_string()).collect())
+    };
     let block = |block: Option<Block>| block.map_or("null".into(), |block| quote(block.to_string()));
     let mut steps = Vec::new();
     for step in &trace.steps {

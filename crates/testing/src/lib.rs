@@ -5,3 +5,4 @@ pub mod generate;
 pub mod execution;
 pub mod differential;
 pub mod properties;
+pub mod file_test;

@@ -18,7 +18,11 @@ pub struct Topic {
 
 /// All topics.
 pub const TOPICS: &[Topic] = &[
-    Topic { name: "roundtrip", says: "a printed program parses to what prints the same bytes", check: roundtrip },
+    Topic {
+        name: "roundtrip",
+        says: "a printed program parses to what prints the same bytes",
+        check: roundtrip,
+    },
     Topic { name: "verify", says: "the verifier accepts the program at its stage", check: verifies },
     Topic {
         name: "schedules",

@@ -42,8 +42,8 @@
 //! exits of its own: a block that it leaves to has all its predecessors inside. LCSSA: a value that is defined in a
 //! loop is not used outside, but by φs as what comes from a block inside; hints of bases are exempt.
 //!
-//! **Uniform**: as Canonical. That no loop diverges is a question about shapes, which this crate cannot ask; the
-//! divergence analysis answers it.
+//! **Uniform**: as Canonical, but for LCSSA: all lanes leave a loop together, so a value is outside what it was inside.
+//! That no loop diverges is a question about shapes, which this crate cannot ask; the divergence analysis answers it.
 //!
 //! **Linear**: no vectors, except in functions that launch. Every block is reachable, control flow is reducible, one
 //! `ret`, no `switch`. Predicates may stand on any block. Loops need no particular form, and values may leave them.

@@ -107,7 +107,8 @@ impl Writer<'_> {
 
     fn access_of(&mut self, place: Place) -> Access {
         let size = place.scalar.bytes();
-        let align = if self.random.chance(80) { size } else { 1 << self.random.below(size.ilog2() as usize + 1) };
+        let align =
+            if self.random.chance(80) { size } else { 1 << self.random.below(size.ilog2() as usize + 1) };
         let base = place.base.filter(|_| self.random.chance(15));
         Access { base, ..Access::aligned(align) }
     }
@@ -123,14 +124,22 @@ impl Writer<'_> {
 
     /// Whether atomic accesses of the type are plain: an integer, aligned.
     fn may_be_atomic(&self, place: Place) -> bool {
-        self.allowed.atomics && place.scalar.is_int() && place.scalar != Scalar::I1 && place.scalar.bits() <= 64
+        self.allowed.atomics
+            && place.scalar.is_int()
+            && place.scalar != Scalar::I1
+            && place.scalar.bits() <= 64
     }
 
     pub(super) fn load(&mut self, place: Place) -> Temp {
         let address = self.element(place);
         let mut access = self.access_of(place);
         if self.may_be_atomic(place) && self.random.chance(15) {
-            let order = self.random.pick(&[Ordering::Unordered, Ordering::Relaxed, Ordering::Acquire, Ordering::SeqCst]);
+            let order = self.random.pick(&[
+                Ordering::Unordered,
+                Ordering::Relaxed,
+                Ordering::Acquire,
+                Ordering::SeqCst,
+            ]);
             access.align = place.scalar.bytes();
             access.atomic = Some((order, self.random.pick(SCOPES)));
         } else if place.reach == Reach::ReadOnly && self.random.chance(10) {
@@ -151,12 +160,18 @@ impl Writer<'_> {
         let address = self.element(place);
         let mut access = self.access_of(place);
         if self.may_be_atomic(place) && self.random.chance(15) {
-            let order = self.random.pick(&[Ordering::Unordered, Ordering::Relaxed, Ordering::Release, Ordering::SeqCst]);
+            let order = self.random.pick(&[
+                Ordering::Unordered,
+                Ordering::Relaxed,
+                Ordering::Release,
+                Ordering::SeqCst,
+            ]);
             access.align = place.scalar.bytes();
             access.atomic = Some((order, self.random.pick(SCOPES)));
         }
         let flags = self.access_flags(place);
-        let data = InstData { flags, ..InstData::new(Op::Store, [value.value, address], Detail::Access(access)) };
+        let data =
+            InstData { flags, ..InstData::new(Op::Store, [value.value, address], Detail::Access(access)) };
         self.put(data, None);
         self.order_dependent |= place.reach == Reach::Racy;
     }
@@ -203,8 +218,7 @@ impl Writer<'_> {
                     let data = InstData::plain(Op::PtrAdd, [pointer, offset.value]);
                     let address = self.define(data, None, true, true);
                     let access = Access::aligned(scalar.bytes());
-                    let data =
-                        InstData::new(Op::Store, [value.value, address.value], Detail::Access(access));
+                    let data = InstData::new(Op::Store, [value.value, address.value], Detail::Access(access));
                     self.put(data, None);
                 }
             } else {
@@ -223,11 +237,8 @@ impl Writer<'_> {
         let count_type = self.random.pick(&[Scalar::I32, Scalar::I64]);
         let count = self.int(count_type, bytes.into());
         let access = Access::aligned(place.scalar.bytes());
-        let data = InstData::new(
-            Op::Memset,
-            [place.pointer, byte.value, count.value],
-            Detail::Access(access),
-        );
+        let data =
+            InstData::new(Op::Memset, [place.pointer, byte.value, count.value], Detail::Access(access));
         self.put(data, None);
         self.order_dependent |= place.reach == Reach::Racy;
     }
@@ -257,7 +268,8 @@ impl Writer<'_> {
         let (op, from) = if self.random.chance(40) {
             (Op::Memmove, Some(to))
         } else {
-            let apart = |from: &Place| same(from) && from.base.is_some() && to.base.is_some() && from.base != to.base;
+            let apart =
+                |from: &Place| same(from) && from.base.is_some() && to.base.is_some() && from.base != to.base;
             (Op::Memcpy, self.place(apart))
         };
         let Some(from) = from else { return };
@@ -312,7 +324,8 @@ impl Writer<'_> {
                 (self.op_to(Op::Inttoptr, ty, &[int]).value, place.space)
             }
             _ if self.allowed.privates => {
-                let cell = self.put(InstData::new(Op::Alloca, [], Detail::Alloca { bytes: 8, align: 8 }), None);
+                let cell =
+                    self.put(InstData::new(Op::Alloca, [], Detail::Alloca { bytes: 8, align: 8 }), None);
                 let cell = self.func.result(cell).expect("an alloca gives its address");
                 let access = Detail::Access(Access::aligned(8));
                 self.put(InstData::new(Op::Store, [place.pointer, cell], access.clone()), None);
@@ -365,15 +378,16 @@ impl Writer<'_> {
     /// Adds to a number that all lanes share; the order of additions does not show.
     pub(super) fn count(&mut self, counter: Value) {
         let value = self.pick(Scalar::I32, Want::CLEAN);
-        let access =
-            Access { atomic: Some((Ordering::Relaxed, Scope::Device)), ..Access::aligned(4) };
+        let access = Access { atomic: Some((Ordering::Relaxed, Scope::Device)), ..Access::aligned(4) };
         self.put(InstData::new(Op::AtomicRmw, [counter, value.value], Detail::Rmw(Rmw::Add, access)), None);
     }
 
     /// Orders memory.
     pub(super) fn fence(&mut self) {
-        let order = self.random.pick(&[Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst]);
-        let scope = self.random.pick(&[Scope::Lane, Scope::Brush, Scope::Group, Scope::Device, Scope::System]);
+        let order =
+            self.random.pick(&[Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst]);
+        let scope =
+            self.random.pick(&[Scope::Lane, Scope::Brush, Scope::Group, Scope::Device, Scope::System]);
         self.put(InstData::new(Op::Fence, [], Detail::Fence(order, scope)), None);
     }
 

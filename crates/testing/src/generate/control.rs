@@ -119,12 +119,23 @@ impl Writer<'_> {
         self.write(slot, value);
     }
 
+    /// Does something that is noticed behind the arm.
+    fn show_effect(&mut self) {
+        match self.random.below(5) {
+            0 if self.allowed.memory => self.store_something(),
+            1 => self.assign(),
+            _ => self.accumulate(),
+        }
+    }
+
     /// Carries a variable on: what it becomes depends on what it was.
     fn accumulate(&mut self) {
         let count = self.slots.len();
         let first = self.random.below(count);
         let fits = |slot: &Slot| slot.clean && !slot.uniform && slot.scalar != Scalar::I1;
-        let Some(slot) = (0..count).map(|index| self.slots[(first + index) % count]).find(fits) else { return };
+        let Some(slot) = (0..count).map(|index| self.slots[(first + index) % count]).find(fits) else {
+            return;
+        };
         let (old, other) = (self.read(slot), self.pick_known(slot.scalar, Want::CLEAN));
         let op = if slot.scalar.is_float() {
             self.random.pick(&[Op::Fadd, Op::Fsub, Op::Fmul, Op::Fmax])
@@ -146,6 +157,9 @@ impl Writer<'_> {
         self.divergence += divergence;
         self.depth += 1;
         let scope = self.scope();
+        if self.random.chance(60) {
+            self.show_effect();
+        }
         self.sequence(most);
         self.leave_scope(scope);
         self.depth -= 1;
@@ -209,7 +223,8 @@ impl Writer<'_> {
         self.next_loop += 1;
         let [header, again, leave] = [(); 3].map(|()| self.func.new_block());
 
-        let jumps_in = self.allowed.gotos && self.labels.len() < 3 && self.random.chance(self.profile.jump_into_loop);
+        let jumps_in =
+            self.allowed.gotos && self.labels.len() < 3 && self.random.chance(self.profile.jump_into_loop);
         if jumps_in {
             let condition = self.condition(false);
             let (middle, next) = (self.func.new_block(), self.func.new_block());
@@ -342,11 +357,7 @@ impl Writer<'_> {
             self.ssa.add_edge(block, target);
         }
         let cases = (0..u128::from(count)).collect();
-        let data = InstData::new(
-            Op::Switch,
-            [of.value],
-            Detail::Switch(Box::new(Switch { cases, targets })),
-        );
+        let data = InstData::new(Op::Switch, [of.value], Detail::Switch(Box::new(Switch { cases, targets })));
         self.put(data, None);
         self.here = None;
         if default != join && !arms.contains(&default) {

@@ -35,8 +35,7 @@ pub enum Class {
 
 impl Class {
     /// All of them, in order.
-    pub const ALL: [Class; 5] =
-        [Class::Lanes, Class::Racy, Class::Kernel, Class::Launch, Class::Predicated];
+    pub const ALL: [Class; 5] = [Class::Lanes, Class::Racy, Class::Kernel, Class::Launch, Class::Predicated];
 
     /// A word for it.
     pub const fn name(self) -> &'static str {
@@ -110,7 +109,7 @@ impl Default for Profile {
             uniform_operation: 25,
             uniform_branch: 35,
             trivial_phis: 15,
-            sizes: [((6, 13), 60), ((13, 28), 30), ((28, 70), 10)],
+            sizes: [((4, 9), 60), ((9, 22), 30), ((22, 60), 10)],
             longest_body: 5,
             most_trips: 4,
             most_cost: 600,

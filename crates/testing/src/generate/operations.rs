@@ -39,15 +39,8 @@ const FLOAT_BINARY: &[Op] = &[
 const FLOAT_UNARY: &[Op] =
     &[Op::Fneg, Op::Fabs, Op::Sqrt, Op::Floor, Op::Ceil, Op::Truncate, Op::Round, Op::RoundEven];
 const SHIFTS: &[Op] = &[Op::Shl, Op::Lshr, Op::Ashr];
-const QUERIES: &[Op] = &[
-    Op::LocalId,
-    Op::LocalSize,
-    Op::GroupId,
-    Op::NumGroups,
-    Op::GlobalId,
-    Op::GlobalSize,
-    Op::GlobalOffset,
-];
+const QUERIES: &[Op] =
+    &[Op::LocalId, Op::LocalSize, Op::GroupId, Op::NumGroups, Op::GlobalId, Op::GlobalSize, Op::GlobalOffset];
 
 /// Flags that no exact operation minds, whatever its operands are.
 fn harmless_fast_flags(random: &mut Random) -> Flags {
@@ -172,7 +165,8 @@ impl Writer<'_> {
             Kind::Select => {
                 let scalar = number_type(self.random);
                 let condition = self.condition(want.uniform);
-                let (a, b) = (self.pick(scalar, want), self.pick(scalar, want));
+                let a = self.pick(scalar, want);
+                let b = self.pick_beside(a, want);
                 self.op(Op::Select, &[condition, a, b])
             }
             Kind::Promise => self.promise(want),
@@ -202,7 +196,8 @@ impl Writer<'_> {
     fn int_binary(&mut self, want: Want) -> Temp {
         let op = self.random.pick(INT_BINARY);
         let scalar = self.int_or_bool();
-        let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+        let a = self.pick_known(scalar, want);
+        let b = self.pick_beside(a, want);
         if !want.clean && matches!(op, Op::Add | Op::Sub | Op::Mul) && self.random.chance(50) {
             let flags = Flags::NONE.with(self.random.pick(&[Flag::Nuw, Flag::Nsw]));
             let data = InstData { flags, ..InstData::plain(op, [a.value, b.value]) };
@@ -242,14 +237,16 @@ impl Writer<'_> {
             return self.icmp(predicate, left, right);
         }
         let scalar = self.int_or_bool();
-        let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+        let a = self.pick_known(scalar, want);
+        let b = self.pick_beside(a, want);
         let predicate = self.random.pick(IntPredicate::ALL);
         self.icmp(predicate, a, b)
     }
 
     fn float_compare(&mut self, want: Want) -> Temp {
         let scalar = float_type(self.random);
-        let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+        let a = self.pick_known(scalar, want);
+        let b = self.pick_beside(a, want);
         let predicate = self.random.pick(FloatPredicate::ALL);
         self.fcmp(predicate, a, b)
     }
@@ -257,7 +254,8 @@ impl Writer<'_> {
     fn float_binary(&mut self, want: Want) -> Temp {
         let op = self.random.pick(FLOAT_BINARY);
         let scalar = float_type(self.random);
-        let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+        let a = self.pick_known(scalar, want);
+        let b = self.pick_beside(a, want);
         if op == Op::Copysign {
             let b = self.known_nan(b);
             return self.op(op, &[a, b]);
@@ -372,9 +370,8 @@ impl Writer<'_> {
             1 => {
                 let float = float_type(self.random);
                 let a = self.pick(float, want);
-                let [low, high] = [-1, 101].map(|bound| {
-                    self.constant(Constant::Scalar(float, float_bits(float, bound)))
-                });
+                let [low, high] =
+                    [-1, 101].map(|bound| self.constant(Constant::Scalar(float, float_bits(float, bound))));
                 let above = self.fcmp(FloatPredicate::Ogt, a, low);
                 let below = self.fcmp(FloatPredicate::Olt, a, high);
                 let no = self.constant(Constant::bool(false));
@@ -475,7 +472,8 @@ impl Writer<'_> {
         match self.random.below(12) {
             0..=5 => {
                 let scalar = int_type(self.random);
-                let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+                let a = self.pick_known(scalar, want);
+                let b = self.pick_beside(a, want);
                 let predicate = self.random.pick(IntPredicate::ALL);
                 self.icmp(predicate, a, b)
             }
@@ -490,7 +488,8 @@ impl Writer<'_> {
             }
             8 => {
                 let scalar = float_type(self.random);
-                let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+                let a = self.pick_known(scalar, want);
+                let b = self.pick_beside(a, want);
                 let predicate = self.random.pick(FloatPredicate::ALL);
                 self.fcmp(predicate, a, b)
             }

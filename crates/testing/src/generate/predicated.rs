@@ -273,7 +273,13 @@ impl Writer<'_> {
         let mut inside: Vec<Temp> = vars
             .iter()
             .zip(&carried)
-            .map(|(var, &(_, value))| Temp { value, scalar: var.scalar, time: 0, clean: true, uniform: false })
+            .map(|(var, &(_, value))| Temp {
+                value,
+                scalar: var.scalar,
+                time: 0,
+                clean: true,
+                uniform: false,
+            })
             .collect();
         self.inner(Some(live), &mut inside);
         let stays = self.condition(false);

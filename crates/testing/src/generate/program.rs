@@ -8,9 +8,7 @@ use super::writer::{
 };
 use super::{Class, Profile};
 use heddle_ir::inst::{Access, Launch};
-use heddle_ir::module::{
-    DeclaredShape, Effects, Global, Init, Kind, Param, Returned, Signature,
-};
+use heddle_ir::module::{DeclaredShape, Effects, Global, Init, Kind, Param, Returned, Signature};
 use heddle_ir::words::{IntPredicate, Scope};
 use heddle_ir::{Constant, Detail, Function, InstData, Module, Op, Scalar, Space, Type, Value};
 use smallvec::SmallVec;
@@ -84,7 +82,8 @@ pub fn generate(seed: u64, profile: &Profile) -> Case {
     let class = random.weighted(&profile.classes);
     let (low, high) = random.weighted(&profile.sizes);
     let budget = random.between(low, high) as i32;
-    let mut maker = Maker { random: &mut random, profile, class, module: Module::default(), known: Vec::new() };
+    let mut maker =
+        Maker { random: &mut random, profile, class, module: Module::default(), known: Vec::new() };
     let (entry, shape, mut traits) = match class {
         Class::Predicated => maker.predicated(budget),
         Class::Launch => maker.launch(budget),
@@ -410,11 +409,8 @@ impl Maker<'_> {
             shape.widest = shape.widest.max(lanes);
             let mut args: Vec<Value> = Vec::new();
             for (&value, param) in params.iter().zip(&shape.params) {
-                let arg = if param.scalar.is_ptr() {
-                    value
-                } else {
-                    writer.pick(param.scalar, Want::CLEAN).value
-                };
+                let arg =
+                    if param.scalar.is_ptr() { value } else { writer.pick(param.scalar, Want::CLEAN).value };
                 args.push(arg);
             }
             let callee = writer.func.make_callee(&region);
@@ -433,6 +429,15 @@ impl Maker<'_> {
         shape.lanes = Some(1);
         ("main".into(), shape, traits)
     }
+}
+
+/// The group's array, and where the lane stands in it.
+#[derive(Clone, Copy)]
+struct Local {
+    array: Value,
+    scalar: Scalar,
+    index: Temp,
+    size: Temp,
 }
 
 /// A type that memory holds.
@@ -563,7 +568,7 @@ impl Writer<'_> {
         }
         for index in 0..self.slots.len() {
             let slot = self.slots[index];
-            if !slot.clean || !self.random.chance(60) {
+            if !slot.clean || !self.random.chance(75) {
                 continue;
             }
             let Some(place) = self.place(|place| place.reach == Reach::Own) else { return };
@@ -574,7 +579,9 @@ impl Writer<'_> {
     }
 
     /// Phases between barriers: each lane writes its part of the local array, all wait, each reads any part.
-    fn kernel_body(&mut self, local: Value, scalar: Scalar) {
+    fn kernel_body(&mut self, array: Value, scalar: Scalar) {
+        let (index, size) = self.local_index();
+        let local = Local { array, scalar, index, size };
         self.declare_slots();
         let phases = self.random.between(1, 3);
         let share = (self.budget as u32 / phases).max(1);
@@ -582,16 +589,16 @@ impl Writer<'_> {
             self.sequence(share);
             self.place_all_labels();
             if self.random.chance(25) {
-                self.repeated_phase(local, scalar);
+                self.repeated_phase(local);
             } else {
-                self.phase(local, scalar);
+                self.phase(local);
             }
         }
         self.end();
     }
 
     /// A loop of phases, the same number of trips for all.
-    fn repeated_phase(&mut self, local: Value, scalar: Scalar) {
+    fn repeated_phase(&mut self, local: Local) {
         let trips = self.random.between(1, 3);
         let zero = self.int(Scalar::I32, 0);
         let counter = self.declare(zero, true, true);
@@ -603,7 +610,7 @@ impl Writer<'_> {
         self.weight *= trips.max(1);
         self.sequence(2);
         self.place_all_labels();
-        self.phase(local, scalar);
+        self.phase(local);
         self.weight = weight;
         let count = self.read(counter);
         let next = self.op_int(Op::Add, count, 1);
@@ -616,7 +623,8 @@ impl Writer<'_> {
         self.start_sealed(leave);
     }
 
-    fn phase(&mut self, local: Value, scalar: Scalar) {
+    /// The lane's linear index in its group, and the group's size.
+    fn local_index(&mut self) -> (Temp, Temp) {
         let query = |writer: &mut Self, op, dimension| {
             let data = InstData::new(op, [], Detail::Dimension(Some(dimension)));
             writer.define(data, Some(Scalar::I32), true, op == Op::LocalSize)
@@ -630,10 +638,15 @@ impl Writer<'_> {
             index = self.op(Op::Add, &[scaled, id]);
             size = self.op(Op::Mul, &[size, along]);
         }
+        (index, size)
+    }
+
+    fn phase(&mut self, local: Local) {
+        let Local { array, scalar, index, size } = local;
         let access = Detail::Access(Access::aligned(scalar.bytes()));
         let element = |writer: &mut Self, index: Temp| {
             let offset = writer.op_int(Op::Mul, index, scalar.bytes().into());
-            let data = InstData::plain(Op::PtrAdd, [local, offset.value]);
+            let data = InstData::plain(Op::PtrAdd, [array, offset.value]);
             writer.define(data, None, true, false).value
         };
         let value = self.pick_known(scalar, Want::CLEAN);
@@ -647,6 +660,10 @@ impl Writer<'_> {
         let read = self.define(data, Some(scalar), true, false);
         if let Some(&slot) = self.slots.iter().find(|slot| slot.scalar == scalar && !slot.uniform) {
             self.write(slot, read);
+        }
+        if let Some(place) = self.place(|place| place.reach == Reach::Own) {
+            let read = self.convert(read, place.scalar);
+            self.store(read, place);
         }
         self.put(InstData::new(Op::Barrier, [], Detail::Barrier(Scope::Group)), None);
     }

@@ -5,7 +5,9 @@ use super::random::Random;
 use super::ssa::{Ssa, Variable};
 use heddle_ir::module::Declaration;
 use heddle_ir::words::{FloatPredicate, IntPredicate};
-use heddle_ir::{At, Block, Builder, Constant, Detail, Function, Inst, InstData, Op, Scalar, Space, Type, Value};
+use heddle_ir::{
+    At, Block, Builder, Constant, Detail, Function, Inst, InstData, Op, Scalar, Space, Type, Value,
+};
 use std::sync::Arc;
 
 /// A value that dominates the place where the function goes on.
@@ -391,6 +393,17 @@ impl<'a> Writer<'a> {
             return self.any_constant(scalar);
         }
         self.pick_known(scalar, want)
+    }
+
+    /// Another value beside one that was picked: the same one again only if nothing else comes up.
+    pub(super) fn pick_beside(&mut self, first: Temp, want: Want) -> Temp {
+        for _ in 0..3 {
+            let second = self.pick(first.scalar, want);
+            if second.value != first.value {
+                return second;
+            }
+        }
+        self.any_constant(first.scalar)
     }
 
     /// The same, but a constant only if there is nothing else.

@@ -1,0 +1,308 @@
+//! A run in one line, as file tests write it and `heddle exec` assembles it:
+//!
+//! ```text
+//! @steps(&a, 1, true) lanes=4 with a: i32 [9, 1, 6, 2] -> a: [13, 11, 2, 11]
+//! @twice([1, 2]) lanes=2 -> [2, 4]
+//! @k(&a) lanes=4 local=8 groups=2 with a: i32 zero 16 -> fault: barrier
+//! ```
+//!
+//! Behind the call come options (`lanes=4`, `brush=4x2`, `semantics=oblivious`, `scheduler=random:7`, `limit=1000`,
+//! `only=2`, `local=8x2`, `groups=4`, `offset=16`, `fused`, `races`), behind `with` the objects of the memory, behind
+//! `->` what comes out: the results, `; NAME: [values]` for objects (`_` for any value), or `fault: TEXT`.
+
+use crate::run_spec::{
+    ObjectSpec, SpecError, object_values, parse_arguments, parse_datum, parse_object, show_data, show_result,
+    split_list,
+};
+use heddle_interp::{Datum, Fault, Geometry, Memory, Options, Outcome, Scheduler, Semantics, run};
+use heddle_ir::{Module, Type};
+use thiserror::Error;
+
+/// Why a line is no run.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum LineError {
+    /// The call cannot be read.
+    #[error("a run starts with a call: `@name(1, &a)`, not `{0}`")]
+    Call(String),
+    /// There is no such function.
+    #[error("there is no function @{0}")]
+    Function(String),
+    /// There is no such option, or its value is wrong.
+    #[error("`{0}` is no option of a run: {1}")]
+    Option(String, &'static str),
+    /// A value or an object cannot be read.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// What should come out cannot be read.
+    #[error("`{0}` is no expectation: write `[1, 2]`, `a: [1, 2]` or `fault: text`")]
+    Expectation(String),
+}
+
+/// What is expected of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Expectation {
+    /// Nothing but that it runs.
+    Runs,
+    /// A fault whose text holds this.
+    Fault(String),
+    /// These results, and these values in objects; none is any value.
+    Values {
+        /// The text of each result.
+        results: Vec<String>,
+        /// The values of objects.
+        objects: Vec<(String, String)>,
+    },
+}
+
+/// A run.
+#[derive(Clone, Debug)]
+pub struct RunLine {
+    /// The function.
+    pub func: String,
+    /// Its arguments, as they are written.
+    pub args: Vec<String>,
+    /// The objects of the memory, as they are written.
+    pub objects: Vec<String>,
+    /// How to run.
+    pub options: Options,
+    /// Whether the line itself names a scheduler.
+    pub names_scheduler: bool,
+    /// Whether the line itself names the semantics.
+    pub names_semantics: bool,
+    /// What should come out.
+    pub expected: Expectation,
+}
+
+/// What came out of a run.
+#[derive(Debug)]
+pub struct Ran {
+    /// Results and counters, or the fault.
+    pub outcome: Result<Outcome, Fault>,
+    /// The memory afterwards.
+    pub memory: Memory,
+    /// Its objects.
+    pub objects: Vec<ObjectSpec>,
+}
+
+/// Dimensions: `8`, `4x2`, `4x2x2`.
+pub fn parse_dims(text: &str) -> Option<Vec<u32>> {
+    let dims: Option<Vec<u32>> = text.split('x').map(|dim| dim.parse().ok()).collect();
+    dims.filter(|dims| dims.len() <= 3)
+}
+
+fn three<T: Copy>(dims: &[T], fill: T) -> [T; 3] {
+    let mut all = [fill; 3];
+    all[..dims.len()].copy_from_slice(dims);
+    all
+}
+
+/// A scheduler by its word: `greedy`, `random:SEED`, `ipdom`.
+pub fn parse_scheduler(word: &str) -> Option<Scheduler> {
+    match word {
+        "greedy" => Some(Scheduler::Greedy),
+        "ipdom" => Some(Scheduler::Ipdom),
+        _ => word.strip_prefix("random:")?.parse().ok().map(Scheduler::Random),
+    }
+}
+
+/// Semantics by their word: `freezing`, `oblivious`.
+pub fn parse_semantics(word: &str) -> Option<Semantics> {
+    match word {
+        "freezing" => Some(Semantics::Freezing),
+        "oblivious" => Some(Semantics::Oblivious),
+        _ => None,
+    }
+}
+
+/// The launch as the text of sizes has it: work-group, groups, offset.
+pub fn parse_geometry(local: &str, groups: &str, offset: &str) -> Option<Geometry> {
+    let (local, groups) = (parse_dims(local)?, parse_dims(groups)?);
+    let offset: Option<Vec<u64>> = offset.split('x').map(|dim| dim.parse().ok()).collect();
+    let offset = offset.filter(|dims| dims.len() <= 3)?;
+    Some(Geometry {
+        dims: local.len().max(groups.len()) as u32,
+        local: three(&local, 1),
+        groups: three(&groups, 1),
+        offset: three(&offset, 0),
+    })
+}
+
+impl RunLine {
+    /// Reads a line.
+    pub fn parse(line: &str) -> Result<RunLine, LineError> {
+        let (what, expected) = match line.split_once("->") {
+            Some((what, expected)) => (what.trim(), parse_expectation(expected.trim())?),
+            None => (line.trim(), Expectation::Runs),
+        };
+        let (call, objects) = match what.split_once(" with ") {
+            Some((call, objects)) => (call.trim(), split_list(objects, ';')),
+            None => (what, Vec::new()),
+        };
+        let not_a_call = || LineError::Call(call.into());
+        let rest = call.strip_prefix('@').ok_or_else(not_a_call)?;
+        let (func, rest) = rest.split_once('(').ok_or_else(not_a_call)?;
+        let end = closing(rest).ok_or_else(not_a_call)?;
+        let args = split_list(&rest[..end], ',').into_iter().map(String::from).collect();
+        let mut run = RunLine {
+            func: func.into(),
+            args,
+            objects: objects.into_iter().map(String::from).collect(),
+            options: Options { detect_races: true, ..Options::default() },
+            names_scheduler: false,
+            names_semantics: false,
+            expected,
+        };
+        run.parse_options(&rest[end + 1..])?;
+        Ok(run)
+    }
+
+    fn parse_options(&mut self, text: &str) -> Result<(), LineError> {
+        let (mut local, mut groups, mut offset) = (None, None, None);
+        for word in text.split_whitespace() {
+            let wrong = |reason| LineError::Option(word.into(), reason);
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            match key {
+                "lanes" | "brush" => {
+                    self.options.brush = parse_dims(value).ok_or_else(|| wrong("write `8` or `4x2`"))?;
+                }
+                "semantics" => {
+                    self.options.semantics =
+                        parse_semantics(value).ok_or_else(|| wrong("write `freezing` or `oblivious`"))?;
+                    self.names_semantics = true;
+                }
+                "scheduler" => {
+                    self.options.scheduler = parse_scheduler(value)
+                        .ok_or_else(|| wrong("write `greedy`, `random:SEED` or `ipdom`"))?;
+                    self.names_scheduler = true;
+                }
+                "limit" => self.options.step_limit = value.parse().map_err(|_| wrong("write a number"))?,
+                "only" => self.options.only_lane = Some(value.parse().map_err(|_| wrong("write a lane"))?),
+                "fused" => self.options.fused = true,
+                "local" => local = Some(value),
+                "groups" => groups = Some(value),
+                "offset" => offset = Some(value),
+                _ => return Err(wrong("there is no such option")),
+            }
+        }
+        if let Some(local) = local {
+            let geometry = parse_geometry(local, groups.unwrap_or("1"), offset.unwrap_or("0"));
+            let wrong = || LineError::Option(format!("local={local}"), "write sizes as `8` or `4x2`");
+            self.options.geometry = Some(geometry.ok_or_else(wrong)?);
+        }
+        Ok(())
+    }
+
+    /// Runs it with these options.
+    pub fn run(&self, module: &Module, options: &Options) -> Result<Ran, LineError> {
+        let func = module.function(&self.func).ok_or_else(|| LineError::Function(self.func.clone()))?;
+        let mut memory = Memory::new();
+        let objects: Vec<ObjectSpec> =
+            self.objects.iter().map(|text| parse_object(text, &mut memory)).collect::<Result<_, _>>()?;
+        let args = parse_arguments(&self.func, &func.signature, &self.args, &memory)?;
+        let outcome = run(module, &self.func, &args, &mut memory, options);
+        Ok(Ran { outcome, memory, objects })
+    }
+
+    /// What differs from what was expected, if something does.
+    pub fn check(&self, module: &Module, ran: &Ran) -> Result<Option<String>, LineError> {
+        let outcome = match (&ran.outcome, &self.expected) {
+            (Err(fault), Expectation::Fault(text)) => {
+                let shown = fault.to_string();
+                let differs = (!shown.contains(text)).then(|| format!("fault: {shown}"));
+                return Ok(differs);
+            }
+            (Err(fault), _) => return Ok(Some(format!("fault: {fault}"))),
+            (Ok(_), Expectation::Fault(_)) => return Ok(Some(self.show(module, ran))),
+            (Ok(outcome), _) => outcome,
+        };
+        let Expectation::Values { results, objects } = &self.expected else { return Ok(None) };
+        let func = module.function(&self.func).ok_or_else(|| LineError::Function(self.func.clone()))?;
+        let mut agrees = results.len() == outcome.results.len() || results.is_empty();
+        for ((text, data), result) in results.iter().zip(&outcome.results).zip(&func.signature.results) {
+            agrees &= agree(text, data, result.ty, &ran.memory)?;
+        }
+        for (name, text) in objects {
+            let Some(spec) = ran.objects.iter().find(|spec| spec.name == *name) else {
+                return Err(LineError::Expectation(format!("{name}: {text}")));
+            };
+            agrees &= agree(text, &object_values(spec, &ran.memory), spec.element.into(), &ran.memory)?;
+        }
+        Ok((!agrees).then(|| self.show(module, ran)))
+    }
+
+    /// What came out, as an expectation would be written.
+    pub fn show(&self, module: &Module, ran: &Ran) -> String {
+        let outcome = match &ran.outcome {
+            Ok(outcome) => outcome,
+            Err(fault) => return format!("fault: {fault}"),
+        };
+        let mut parts = Vec::new();
+        if let Some(func) = module.function(&self.func)
+            && !outcome.results.is_empty()
+        {
+            let lanes = self.options.width() as usize;
+            let pairs = outcome.results.iter().zip(&func.signature.results);
+            let shown: Vec<String> =
+                pairs.map(|(data, result)| show_result(data, result.ty, lanes)).collect();
+            parts.push(shown.join(", "));
+        }
+        for spec in &ran.objects {
+            let values = object_values(spec, &ran.memory);
+            parts.push(format!("{}: {}", spec.name, show_data(&values, spec.element)));
+        }
+        parts.join("; ")
+    }
+}
+
+/// Where the bracket closes that was opened before the text.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    text.char_indices().find_map(|(at, c)| {
+        match c {
+            '(' | '[' | '<' => depth += 1,
+            ')' if depth == 0 => return Some(at),
+            ')' | ']' | '>' => depth -= 1,
+            _ => {}
+        }
+        None
+    })
+}
+
+fn parse_expectation(text: &str) -> Result<Expectation, LineError> {
+    if let Some(fault) = text.strip_prefix("fault:") {
+        return Ok(Expectation::Fault(fault.trim().into()));
+    }
+    let (mut results, mut objects) = (Vec::new(), Vec::new());
+    for part in split_list(text, ';') {
+        match part.split_once(':') {
+            Some((name, values)) => objects.push((name.trim().to_string(), values.trim().to_string())),
+            None if results.is_empty() && objects.is_empty() => {
+                results = split_list(part, ',').into_iter().map(String::from).collect();
+            }
+            None => return Err(LineError::Expectation(part.into())),
+        }
+    }
+    Ok(Expectation::Values { results, objects })
+}
+
+/// Whether values are as a text has them: a list, or one value that all of them are.
+fn agree(text: &str, data: &[Datum], ty: Type, memory: &Memory) -> Result<bool, LineError> {
+    let scalar = ty.scalar();
+    let trimmed = text.trim_start_matches('[').trim_end_matches(']').replace(['<', '>'], "");
+    let items = split_list(&trimmed, ',');
+    let is_list = text.starts_with('[') || ty.is_vector();
+    if is_list && items.len() != data.len() {
+        return Ok(false);
+    }
+    let mut agrees = !items.is_empty() || data.is_empty();
+    for (index, &datum) in data.iter().enumerate() {
+        let Some(&item) = items.get(if is_list { index } else { 0 }) else { continue };
+        if item == "_" {
+            continue;
+        }
+        let expected = parse_datum(item, scalar, memory)?;
+        let is_nan = |datum: Datum| crate::run_spec::show_datum(datum, scalar) == "nan";
+        agrees &= expected == datum || is_nan(expected) && is_nan(datum);
+    }
+    Ok(agrees)
+}

@@ -1,0 +1,335 @@
+//! File tests: the text of a function, what is done with it, and what is expected, in one `.hed` file.
+//!
+//! ```text
+//! ; test opt passes=canonicalize stage=canonical     what is done (below)
+//! ; One sentence that says which property this is about.
+//! ; counts: blocks=7 phi=3                           written by hand; blessing does not touch it
+//! ; run: @f(1, [2, 3]) lanes=2 -> [5, 6]             runs before and after, under every kind of schedule
+//! func @f…
+//! ; output                                           the golden: HEDDLE_BLESS=1 rewrites what follows
+//! ; func @f…
+//! ```
+//!
+//! What may be done: `verify [stage=S]` (verifies, prints and parses back; the default), `errors [stage=S]` (each
+//! `; error: TEXT` is a part of one message of parser or verifier, on its own line for the parser, and there are no
+//! other messages), `opt passes=P,… [stage=S]` (runs passes, verifies the result at the stage), `trace [watch=v1,v2]`
+//! (the trace of the first run is the golden). Where a run names no scheduler, greedy and four random ones are tried;
+//! from stage Uniform on, both semantics are.
+
+use heddle::run_line::RunLine;
+use heddle::trace_table::trace_table;
+use heddle_interp::{Options, Scheduler, Semantics};
+use heddle_ir::ops::Op;
+use heddle_ir::verify::{Stage, verify_module};
+use heddle_ir::{Module, Value, parse_bytes};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Runs passes on a module, by name; `Err` names an unknown pass.
+pub type RunPasses = fn(&mut Module, &[&str]) -> Result<(), String>;
+
+/// What became of one file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileResult {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong; empty if nothing is.
+    pub failures: Vec<String>,
+    /// Whether its golden was rewritten.
+    pub blessed: bool,
+}
+
+/// All `.hed` files below a directory (or the file itself), in order.
+pub fn find_files(root: &Path) -> std::io::Result<Vec<PathBuf>> {
+    if root.is_file() {
+        return Ok(vec![root.to_path_buf()]);
+    }
+    let (mut files, mut work) = (Vec::new(), vec![root.to_path_buf()]);
+    while let Some(dir) = work.pop() {
+        for entry in std::fs::read_dir(&dir)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                work.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "hed") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Tests one file; with `bless` rewrites its golden.
+pub fn test_file(path: &Path, passes: RunPasses, bless: bool) -> FileResult {
+    let mut result = FileResult { path: path.to_path_buf(), failures: Vec::new(), blessed: false };
+    let source = match std::fs::read(path) {
+        Ok(source) => source,
+        Err(error) => {
+            result.failures.push(error.to_string());
+            return result;
+        }
+    };
+    let text = String::from_utf8_lossy(&source).into_owned();
+    let mut test = FileTest { text: &text, failures: Vec::new() };
+    let golden = test.run(&source, passes);
+    result.failures = test.failures;
+    if let Some(golden) = golden {
+        let (before, after) = split_golden(&text);
+        if after != golden {
+            if bless && result.failures.is_empty() {
+                let mut new = before.trim_end().to_string();
+                new.push_str("\n\n; output\n");
+                for line in golden.lines() {
+                    let _ = writeln!(new, "{}", format!("; {line}").trim_end());
+                }
+                match std::fs::write(path, new) {
+                    Ok(()) => result.blessed = true,
+                    Err(error) => result.failures.push(error.to_string()),
+                }
+            } else {
+                result.failures.push(difference(&after, &golden));
+            }
+        }
+    }
+    result
+}
+
+/// The text before the golden, and the golden.
+fn split_golden(text: &str) -> (&str, String) {
+    let Some(at) = text.find("\n; output\n") else { return (text, String::new()) };
+    let lines = text[at + "\n; output\n".len()..].lines();
+    let golden =
+        lines.map(|line| format!("{}\n", line.strip_prefix("; ").or(line.strip_prefix(';')).unwrap_or(line)));
+    (&text[..at], golden.collect())
+}
+
+fn difference(expected: &str, found: &str) -> String {
+    let mut lines = expected.lines().zip(found.lines()).enumerate();
+    let first = lines.find(|(_, (expected, found))| expected != found);
+    let at = match first {
+        Some((at, (expected, found))) => format!("line {}: expected `{expected}`, found `{found}`", at + 1),
+        None => format!("{} lines expected, {} found", expected.lines().count(), found.lines().count()),
+    };
+    format!("the golden differs, {at}\n{found}(HEDDLE_BLESS=1 rewrites it)")
+}
+
+struct FileTest<'t> {
+    text: &'t str,
+    failures: Vec<String>,
+}
+
+impl FileTest<'_> {
+    fn fail(&mut self, failure: impl Into<String>) {
+        self.failures.push(failure.into());
+    }
+
+    fn directives(&self, name: &str) -> Vec<(usize, String)> {
+        let lines = split_golden(self.text).0.lines().enumerate();
+        lines
+            .filter_map(|(number, line)| {
+                let at = line.find(';')?;
+                let comment = line[at + 1..].trim();
+                Some((number + 1, comment.strip_prefix(name)?.trim().to_string()))
+            })
+            .collect()
+    }
+
+    fn run(&mut self, source: &[u8], passes: RunPasses) -> Option<String> {
+        let command =
+            self.directives("test ").into_iter().next().map_or("verify".into(), |(_, command)| command);
+        let mut words = command.split_whitespace();
+        let kind = words.next().unwrap_or("verify");
+        let (mut stage, mut names, mut watch) = (Stage::Source, Vec::new(), Vec::new());
+        for word in words {
+            match word.split_once('=') {
+                Some(("stage", name)) => match Stage::from_name(name) {
+                    Some(named) => stage = named,
+                    None => self.fail(format!("there is no stage `{name}`")),
+                },
+                Some(("passes", list)) => names = list.split(',').collect(),
+                Some(("watch", list)) => {
+                    let number = |name: &str| name.strip_prefix('v')?.parse().ok().map(Value::from_u32);
+                    watch = list.split(',').filter_map(number).collect();
+                }
+                _ => self.fail(format!("`{word}` is no option of `{kind}`")),
+            }
+        }
+        if kind == "errors" {
+            self.check_errors(source, stage);
+            return None;
+        }
+        let mut module = match parse_bytes(source) {
+            Ok(module) => module,
+            Err(diagnostics) => {
+                diagnostics.iter().for_each(|diagnostic| self.fail(diagnostic.to_string()));
+                return None;
+            }
+        };
+        let before = if kind == "opt" { Stage::Source } else { stage };
+        self.check_module(&module, before);
+        let golden = match kind {
+            "verify" => {
+                self.check_runs(&module, stage);
+                None
+            }
+            "opt" => {
+                self.check_runs(&module, Stage::Source);
+                if let Err(error) = passes(&mut module, &names) {
+                    self.fail(error);
+                }
+                self.check_module(&module, stage);
+                self.check_runs(&module, stage);
+                Some(module.to_string())
+            }
+            "trace" => {
+                self.check_runs(&module, stage);
+                self.trace(&module, &watch)
+            }
+            _ => {
+                self.fail(format!("`{kind}` is none of verify, errors, opt, trace"));
+                None
+            }
+        };
+        self.check_counts(&module, golden.as_deref().filter(|_| kind == "trace"));
+        golden
+    }
+
+    fn check_module(&mut self, module: &Module, stage: Stage) {
+        if let Err(violations) = verify_module(module, stage) {
+            self.fail(format!("not at stage {stage}:\n{violations}"));
+        }
+        let printed = module.to_string();
+        match parse_bytes(printed.as_bytes()) {
+            Ok(again) if again.to_string() == printed => {}
+            Ok(again) => self.fail(difference(&printed, &again.to_string())),
+            Err(diagnostics) => self.fail(format!("what is printed does not parse: {}", diagnostics[0])),
+        }
+    }
+
+    fn check_errors(&mut self, source: &[u8], stage: Stage) {
+        // Messages with the line they are about; the verifier's are about the function.
+        let mut messages: Vec<(Option<usize>, String)> = match parse_bytes(source) {
+            Err(diagnostics) => {
+                diagnostics.iter().map(|diagnostic| (Some(diagnostic.line), diagnostic.to_string())).collect()
+            }
+            Ok(module) => match verify_module(&module, stage) {
+                Ok(()) => Vec::new(),
+                Err(violations) => violations.iter().map(|violation| (None, violation.to_string())).collect(),
+            },
+        };
+        for (line, text) in self.directives("error:") {
+            let matches = |(at, message): &(Option<usize>, String)| {
+                at.is_none_or(|at| at == line) && message.contains(&text)
+            };
+            match messages.iter().position(matches) {
+                Some(index) => _ = messages.remove(index),
+                None => self.fail(format!("line {line}: no message says `{text}`")),
+            }
+        }
+        for (_, message) in messages {
+            self.fail(format!("not expected: {message}"));
+        }
+    }
+
+    fn run_lines(&mut self) -> Vec<(usize, RunLine)> {
+        let mut runs = Vec::new();
+        for (line, text) in self.directives("run:") {
+            match RunLine::parse(&text) {
+                Ok(run) => runs.push((line, run)),
+                Err(error) => self.fail(format!("line {line}: {error}")),
+            }
+        }
+        runs
+    }
+
+    fn check_runs(&mut self, module: &Module, stage: Stage) {
+        for (line, run) in self.run_lines() {
+            let schedulers = match run.names_scheduler {
+                true => vec![run.options.scheduler.clone()],
+                false => std::iter::once(Scheduler::Greedy).chain((1..=4).map(Scheduler::Random)).collect(),
+            };
+            let semantics = match (run.names_semantics, stage) {
+                (false, Stage::Uniform | Stage::Linear | Stage::Wide) => {
+                    vec![Semantics::Freezing, Semantics::Oblivious]
+                }
+                _ => vec![run.options.semantics],
+            };
+            let both = semantics.iter().flat_map(|&semantics| {
+                schedulers.iter().map(move |scheduler| (semantics, scheduler.clone()))
+            });
+            for (semantics, scheduler) in both {
+                let shown = format!("{semantics:?}, {scheduler:?}");
+                let mut options = Options { semantics, scheduler, ..run.options.clone() };
+                // Wide code is sequential: its lanes are the elements of its vectors.
+                if stage == Stage::Wide {
+                    options.brush = vec![1];
+                }
+                let differs = run.run(module, &options).and_then(|ran| run.check(module, &ran));
+                match differs {
+                    Ok(None) => {}
+                    Ok(Some(found)) => self.fail(format!("line {line}, {shown}: {found}")),
+                    Err(error) => self.fail(format!("line {line}: {error}")),
+                }
+            }
+        }
+    }
+
+    fn trace(&mut self, module: &Module, watch: &[Value]) -> Option<String> {
+        let (line, run) = self.run_lines().into_iter().next()?;
+        let options = Options { trace: true, ..run.options.clone() };
+        match run.run(module, &options) {
+            Ok(ran) => match ran.outcome {
+                Ok(outcome) => Some(trace_table(&outcome.trace, module, watch)),
+                Err(fault) => {
+                    self.fail(format!("line {line}: {fault}"));
+                    None
+                }
+            },
+            Err(error) => {
+                self.fail(format!("line {line}: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Compares the counts written by hand: ops by name, `blocks`, `insts`, `branches` (with a condition),
+    /// `predicates`, `total`, and of a trace `steps`.
+    fn check_counts(&mut self, module: &Module, trace: Option<&str>) {
+        for (line, counts) in self.directives("counts:") {
+            for word in counts.split_whitespace() {
+                let Some((name, expected)) = word.split_once('=') else {
+                    self.fail(format!("line {line}: `{word}` is no count"));
+                    continue;
+                };
+                let found = match (name, trace) {
+                    ("steps", Some(trace)) => Some(trace.lines().count().saturating_sub(1)),
+                    _ => count(module, name),
+                };
+                match found {
+                    Some(found) if expected == found.to_string() => {}
+                    Some(found) => self.fail(format!("line {line}: {name}={found}, expected {expected}")),
+                    None => self.fail(format!("line {line}: nothing is called `{name}`")),
+                }
+            }
+        }
+    }
+}
+
+/// How often something occurs in a module.
+fn count(module: &Module, name: &str) -> Option<usize> {
+    let blocks = || module.functions.iter().flat_map(|func| func.blocks().map(move |block| (func, block)));
+    let insts =
+        || blocks().flat_map(|(func, block)| func.block_insts(block).map(move |inst| func.inst(inst)));
+    Some(match name {
+        "blocks" => blocks().count(),
+        "insts" => insts().count(),
+        "branches" => insts().filter(|data| data.op == Op::Br && data.targets().len() == 2).count(),
+        "predicates" => blocks().filter(|(func, block)| func.predicate(*block).is_some()).count(),
+        "total" => insts().filter(|data| data.is_total()).count(),
+        "shadow" => insts().filter(|data| data.shadow().is_some()).count(),
+        _ => {
+            let op = Op::from_name(name)?;
+            insts().filter(|data| data.op == op).count()
+        }
+    })
+}
