@@ -135,7 +135,7 @@ impl Coverage {
         for &op in Op::ALL.iter().filter(|&&op| ops[op as usize] > 0) {
             *self.written.entry(op).or_default() += ops[op as usize];
         }
-        if self.programs % SAMPLE == 1 {
+        if case.seed.is_multiple_of(SAMPLE) {
             self.sample(case);
         }
     }
@@ -302,10 +302,8 @@ impl Seen {
     fn loops(&mut self, number: u32, func: &Function, trace: &Trace) {
         let cfg = Cfg::new(func);
         let forest = CycleForest::new(&cfg);
-        let ran: Vec<Cycle> = forest
-            .cycles()
-            .filter(|&cycle| self.blocks.contains(&(number, forest.header(cycle))))
-            .collect();
+        let ran: Vec<Cycle> =
+            forest.cycles().filter(|&cycle| self.blocks.contains(&(number, forest.header(cycle)))).collect();
         if ran.is_empty() {
             return;
         }
@@ -338,7 +336,8 @@ impl Seen {
             }
             false
         };
-        self.features[Feature::NestedDivergentLoops as usize] |= divergent.iter().any(|&cycle| is_inside(cycle));
+        self.features[Feature::NestedDivergentLoops as usize] |=
+            divergent.iter().any(|&cycle| is_inside(cycle));
     }
 }
 

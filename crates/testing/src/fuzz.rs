@@ -119,7 +119,8 @@ pub fn fuzz(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Report {
     let finds = found.into_iter().map(|(seed, reason)| shrunk(plan.topic, seed, reason)).collect();
     drop(quiet);
     let coverage = coverage.into_inner().expect("no thread panics");
-    let seeds = plan.seed..plan.seed + coverage.programs;
+    // A batch that was begun was finished.
+    let seeds = plan.seed..next.load(Ordering::Relaxed).min(end);
     Report { seeds, coverage, finds, more_finds, time }
 }
 
@@ -128,7 +129,7 @@ fn shrunk(topic: &'static Topic, seed: u64, reason: String) -> Find {
         return Find { seed, reason, text: String::new() };
     };
     let small = shrink(&case, &|case| check(topic, case).is_err());
-    let text = print(&small, topic.name, &check(topic, &small).err().unwrap_or_default());
+    let text = print(&small, topic.command, &check(topic, &small).err().unwrap_or_default());
     Find { seed, reason, text }
 }
 

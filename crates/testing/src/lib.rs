@@ -1,8 +1,11 @@
 //! What tells a right pass from a wrong one: file tests, the program generator, the differential harness.
 #![forbid(unsafe_code)]
 
+pub mod file_test;
 pub mod generate;
 pub mod execution;
 pub mod differential;
 pub mod properties;
-pub mod file_test;
+pub mod coverage;
+pub mod shrink;
+pub mod fuzz;

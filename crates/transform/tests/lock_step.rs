@@ -26,7 +26,7 @@ fn execute(func: &Function, seed: u64, scheduler: Scheduler) -> (Result<Outcome,
 
 /// Runs the result of a pass under some schedule and its source under that schedule's projection.
 fn check(before: &Function, after: &Function, seed: u64) -> Result<bool, String> {
-    let scheduler = if seed % 3 == 0 { Scheduler::Greedy } else { Scheduler::Random(seed) };
+    let scheduler = if seed.is_multiple_of(3) { Scheduler::Greedy } else { Scheduler::Random(seed) };
     let (outcome, memory) = execute(after, seed, scheduler);
     let outcome = match outcome {
         Ok(outcome) => outcome,

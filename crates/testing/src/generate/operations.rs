@@ -528,6 +528,7 @@ impl Allowed {
         atomics: false,
         privates: false,
         gotos: true,
+        nests: false,
         webs: true,
         calls: false,
         returns: true,

@@ -8,7 +8,9 @@ use super::writer::{
 };
 use super::{Class, Profile};
 use heddle_ir::inst::{Access, Launch};
-use heddle_ir::module::{DeclaredShape, Effects, Global, Init, Kind, Param, Returned, Signature};
+use heddle_ir::module::{
+    Declaration, DeclaredShape, Effects, Global, Init, Kind, Param, Returned, Signature,
+};
 use heddle_ir::words::{IntPredicate, Scope};
 use heddle_ir::{Constant, Detail, Function, InstData, Module, Op, Scalar, Space, Type, Value};
 use smallvec::SmallVec;
@@ -133,13 +135,15 @@ impl Maker<'_> {
     }
 
     pub(super) fn allowed(&mut self) -> Allowed {
-        let Profile { horizontals, atomics, privates, gotos, webs, calls, fmuladd, .. } = *self.profile;
+        let Profile { nests, horizontals, atomics, privates, gotos, webs, calls, fmuladd, .. } =
+            *self.profile;
         Allowed {
             control: true,
             horizontals: self.random.chance(horizontals),
             atomics: self.random.chance(atomics),
             privates: self.random.chance(privates),
             gotos: self.random.chance(gotos),
+            nests: self.random.chance(nests),
             webs: self.random.chance(webs),
             calls: self.random.chance(calls),
             returns: self.random.chance(60),
@@ -274,7 +278,7 @@ impl Maker<'_> {
             let func = Function::new(format!("helper{index}"), signature);
             let mut allowed = if is_pure { Allowed::PURE } else { self.allowed() };
             allowed.calls &= !self.known.is_empty();
-            allowed.queries = false;
+            (allowed.queries, allowed.nests) = (false, false);
             let budget = self.random.between(3, 9) as i32;
             let globals = self.module.globals.clone();
             let mut writer = Writer::new(self.random, self.profile, func, &self.known, allowed, budget);
@@ -308,6 +312,29 @@ impl Maker<'_> {
         }
     }
 
+    /// Functions of the mathematical library, which are only declared.
+    fn add_math(&mut self) {
+        let unary = ["sin", "cos", "exp", "log", "tanh", "cbrt", "atan", "exp2", "log1p", "erf"];
+        let binary = ["pow", "atan2", "hypot", "fdim"];
+        for _ in 0..self.random.between(1, 2) {
+            let (name, arity) = if self.random.chance(70) {
+                (self.random.pick(&unary), 1)
+            } else {
+                (self.random.pick(&binary), 2)
+            };
+            let (scalar, suffix) = self.random.pick(&[(Scalar::F32, "f"), (Scalar::F64, "")]);
+            let name = format!("{name}{suffix}");
+            if self.module.declarations.iter().any(|known| known.name == name) {
+                continue;
+            }
+            let ty = Type::from(scalar);
+            let signature = Signature { effects: Effects::PURE, ..Signature::new(&vec![ty; arity], &[ty]) };
+            let declaration = Arc::new(Declaration { name, kind: Kind::Function, signature });
+            self.module.declarations.push(Arc::clone(&declaration));
+            self.known.push(Known { declaration, places: vec![None; arity], cost: 1 });
+        }
+    }
+
     /// A function or a kernel over lanes.
     fn lanes(&mut self, budget: i32) -> (String, Shape, Traits) {
         let mut shape = self.shape();
@@ -316,6 +343,9 @@ impl Maker<'_> {
         }
         let mut allowed = self.allowed();
         if allowed.calls {
+            if self.random.chance(40) {
+                self.add_math();
+            }
             self.add_callees(&shape);
         }
         let mut add_shared = |name: &str, space, scalar, len, owner| {
@@ -541,13 +571,28 @@ impl Writer<'_> {
         self.places.sort_by_key(|place| place.time);
     }
 
+    /// Variables, and private arrays where there may be some.
+    pub(super) fn prelude(&mut self) {
+        self.declare_slots();
+        if self.allowed.privates {
+            for _ in 0..self.random.between(0, 2) {
+                self.allocate();
+            }
+        }
+    }
+
     /// Everything behind the parameters.
     pub(super) fn body(&mut self) {
         if self.random.chance(70) {
             self.load_something();
         }
-        self.declare_slots();
+        self.prelude();
         let budget = self.budget as u32;
+        if self.allowed.nests {
+            let first = self.random.between(0, 2);
+            self.sequence(first);
+            self.nest();
+        }
         while self.budget > 0 {
             self.sequence(budget);
         }
@@ -582,11 +627,14 @@ impl Writer<'_> {
     fn kernel_body(&mut self, array: Value, scalar: Scalar) {
         let (index, size) = self.local_index();
         let local = Local { array, scalar, index, size };
-        self.declare_slots();
+        self.prelude();
         let phases = self.random.between(1, 3);
         let share = (self.budget as u32 / phases).max(1);
         for _ in 0..phases {
             self.sequence(share);
+            if std::mem::take(&mut self.allowed.nests) {
+                self.nest();
+            }
             self.place_all_labels();
             if self.random.chance(25) {
                 self.repeated_phase(local);

@@ -119,6 +119,7 @@ pub(super) struct Allowed {
     pub(super) atomics: bool,
     pub(super) privates: bool,
     pub(super) gotos: bool,
+    pub(super) nests: bool,
     pub(super) webs: bool,
     pub(super) calls: bool,
     pub(super) returns: bool,

@@ -1,0 +1,7 @@
+//! `heddle demo`.
+
+use crate::Failure;
+
+pub(crate) fn run() -> Result<(), Failure> {
+    Ok(())
+}
