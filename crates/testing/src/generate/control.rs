@@ -65,7 +65,7 @@ impl Writer<'_> {
             (Kind::Break, on(in_loop, 12)),
             (Kind::Return, on(allowed.returns && self.divergence > 0, 3)),
             (Kind::Goto, on(allowed.gotos && self.labels.len() < 3, 4)),
-            (Kind::Web, on(loops && allowed.webs, 3)),
+            (Kind::Web, on(loops && allowed.webs, 6)),
             (Kind::GuardedDivision, on(deeper, 2)),
             (Kind::Call, on(allowed.calls, 5)),
             (Kind::Horizontal, on(allowed.horizontals, 12)),
@@ -83,7 +83,7 @@ impl Writer<'_> {
             Kind::Assign => self.assign(),
             Kind::Access => self.access(),
             Kind::If => self.conditional(),
-            Kind::Loop => self.repeat(),
+            Kind::Loop => self.repeat(0),
             Kind::Switch => self.choose(),
             Kind::Break => self.leave_or_go_on(),
             Kind::Return => self.return_early(),
@@ -119,6 +119,15 @@ impl Writer<'_> {
         self.write(slot, value);
     }
 
+    /// Does something that is noticed behind the arm.
+    fn show_effect(&mut self) {
+        match self.random.below(5) {
+            0 if self.allowed.memory => self.store_something(),
+            1 => self.assign(),
+            _ => self.accumulate(),
+        }
+    }
+
     /// Carries a variable on: what it becomes depends on what it was.
     fn accumulate(&mut self) {
         let count = self.slots.len();
@@ -148,6 +157,9 @@ impl Writer<'_> {
         self.divergence += divergence;
         self.depth += 1;
         let scope = self.scope();
+        if self.random.chance(60) {
+            self.show_effect();
+        }
         self.sequence(most);
         self.leave_scope(scope);
         self.depth -= 1;
@@ -199,11 +211,32 @@ impl Writer<'_> {
         if least == 0 { few } else { self.op_int(Op::Add, few, least) }
     }
 
-    /// A loop that counts: tested before its body or behind it, left early or not.
-    fn repeat(&mut self) {
+    /// A number of trips from 0 or 1 to 4 that differs from lane to lane.
+    fn divergent_trips(&mut self, scalar: Scalar) -> Temp {
+        let any = self.pick_known(scalar, Want::CLEAN);
+        let data = InstData::new(Op::Lane, [], Detail::Dimension(None));
+        let lane = self.define(data, Some(scalar), true, false);
+        let mixed = if self.random.chance(30) {
+            any
+        } else {
+            let op = self.random.pick(&[Op::Add, Op::Xor, Op::Sub]);
+            self.op(op, &[any, lane])
+        };
+        let few = self.op_int(Op::And, mixed, 3);
+        if self.random.chance(60) { self.op_int(Op::Add, few, 1) } else { few }
+    }
+
+    /// Loops inside each other, each with its own number of trips in each lane.
+    pub(super) fn nest(&mut self) {
+        self.repeat(2);
+    }
+
+    /// A loop that counts: tested before its body or behind it, left early or not. With a `nest` it is divergent
+    /// and holds that many loops less one inside each other.
+    fn repeat(&mut self, nest: u32) {
         let scalar = self.random.pick(&[Scalar::I32, Scalar::I32, Scalar::I64, Scalar::I8]);
         let most = (MOST_TRIPS / self.weight).min(self.profile.most_trips);
-        let trips = self.trips(scalar, most);
+        let trips = if nest > 0 { self.divergent_trips(scalar) } else { self.trips(scalar, most) };
         let divergence = u32::from(!trips.uniform);
         let zero = self.int(scalar, 0);
         let counter = self.declare(zero, true, trips.uniform);
@@ -252,9 +285,13 @@ impl Writer<'_> {
             self.pool.push(Temp { time: self.clock, ..count });
             self.clock += 1;
         }
-        let length = self.length() + 1;
+        if nest > 1 {
+            self.accumulate();
+            self.repeat(nest - 1);
+        }
+        let length = if nest > 0 { 2 } else { self.length() + 1 };
         self.sequence(length);
-        if self.random.chance(65) {
+        if nest > 0 || self.random.chance(65) {
             self.accumulate();
         }
         if self.random.chance(50) {

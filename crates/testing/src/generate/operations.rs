@@ -165,7 +165,8 @@ impl Writer<'_> {
             Kind::Select => {
                 let scalar = number_type(self.random);
                 let condition = self.condition(want.uniform);
-                let (a, b) = (self.pick(scalar, want), self.pick(scalar, want));
+                let a = self.pick(scalar, want);
+                let b = self.pick_beside(a, want);
                 self.op(Op::Select, &[condition, a, b])
             }
             Kind::Promise => self.promise(want),
@@ -195,7 +196,8 @@ impl Writer<'_> {
     fn int_binary(&mut self, want: Want) -> Temp {
         let op = self.random.pick(INT_BINARY);
         let scalar = self.int_or_bool();
-        let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+        let a = self.pick_known(scalar, want);
+        let b = self.pick_beside(a, want);
         if !want.clean && matches!(op, Op::Add | Op::Sub | Op::Mul) && self.random.chance(50) {
             let flags = Flags::NONE.with(self.random.pick(&[Flag::Nuw, Flag::Nsw]));
             let data = InstData { flags, ..InstData::plain(op, [a.value, b.value]) };
@@ -235,14 +237,16 @@ impl Writer<'_> {
             return self.icmp(predicate, left, right);
         }
         let scalar = self.int_or_bool();
-        let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+        let a = self.pick_known(scalar, want);
+        let b = self.pick_beside(a, want);
         let predicate = self.random.pick(IntPredicate::ALL);
         self.icmp(predicate, a, b)
     }
 
     fn float_compare(&mut self, want: Want) -> Temp {
         let scalar = float_type(self.random);
-        let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+        let a = self.pick_known(scalar, want);
+        let b = self.pick_beside(a, want);
         let predicate = self.random.pick(FloatPredicate::ALL);
         self.fcmp(predicate, a, b)
     }
@@ -250,7 +254,8 @@ impl Writer<'_> {
     fn float_binary(&mut self, want: Want) -> Temp {
         let op = self.random.pick(FLOAT_BINARY);
         let scalar = float_type(self.random);
-        let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+        let a = self.pick_known(scalar, want);
+        let b = self.pick_beside(a, want);
         if op == Op::Copysign {
             let b = self.known_nan(b);
             return self.op(op, &[a, b]);
@@ -467,7 +472,8 @@ impl Writer<'_> {
         match self.random.below(12) {
             0..=5 => {
                 let scalar = int_type(self.random);
-                let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+                let a = self.pick_known(scalar, want);
+                let b = self.pick_beside(a, want);
                 let predicate = self.random.pick(IntPredicate::ALL);
                 self.icmp(predicate, a, b)
             }
@@ -482,7 +488,8 @@ impl Writer<'_> {
             }
             8 => {
                 let scalar = float_type(self.random);
-                let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+                let a = self.pick_known(scalar, want);
+                let b = self.pick_beside(a, want);
                 let predicate = self.random.pick(FloatPredicate::ALL);
                 self.fcmp(predicate, a, b)
             }
@@ -521,6 +528,7 @@ impl Allowed {
         atomics: false,
         privates: false,
         gotos: true,
+        nests: false,
         webs: true,
         calls: false,
         returns: true,

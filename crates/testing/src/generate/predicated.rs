@@ -34,6 +34,11 @@ impl Maker<'_> {
         writer.add_params(&shape, false);
         writer.use_globals(&globals);
         let mut vars = writer.first_vars();
+        if writer.allowed.privates {
+            for _ in 0..writer.random.between(0, 2) {
+                writer.allocate();
+            }
+        }
         while writer.budget > 0 {
             let most = writer.budget as u32;
             writer.folded(None, &mut vars, most);
