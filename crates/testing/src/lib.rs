@@ -7,6 +7,7 @@ pub mod execution;
 pub mod differential;
 pub mod shapes_oracle;
 pub mod annotations;
+pub mod spill;
 pub mod properties;
 pub mod coverage;
 pub mod shrink;
