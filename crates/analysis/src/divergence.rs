@@ -709,7 +709,7 @@ impl<'a> Solver<'a> {
         let mut at = block;
         loop {
             self.parted[at] = limit;
-            let parting = self.sync.of_branch(at).clone();
+            let parting = self.sync.of_branch(at);
             let source = Source::Branch(at);
             self.apply(source, &parting, self.control.cycles.innermost(at), limit);
             let Some(then) = parting.then.filter(|_| self.follows(Rule::Leads)) else { return };

@@ -31,6 +31,9 @@
 //!   part at `c` do: the result refers to that of `c` instead of repeating it ([`Parting::then`]).
 //! * What happens behind a loop depends on the edges left apart alone, not on the branches.
 //!
+//! Partings are not shared where many joins lie side by side and later branches lead to each of them, as from a chain of
+//! checks to a chain of clean-ups (two rails with rungs): there the time is quadratic.
+//!
 //! Requires a reducible graph.
 //!
 //! After: Moll, thesis, chapter 7 (Listings 4-7, Appendix A). Differs in: edges, not blocks, are exits, so that an
@@ -95,6 +98,8 @@ pub struct SyncDependence<'a> {
 
 /// The label of a block that none has reached. Joins have the numbers of their blocks, seeds those behind.
 const UNREACHED: u32 = u32::MAX;
+/// The greatest size of a parting that is remembered.
+const MOST_KEPT: usize = 64;
 
 impl<'a> SyncDependence<'a> {
     /// Prepares for queries.
@@ -108,15 +113,18 @@ impl<'a> SyncDependence<'a> {
         index: &'a BlockIndex,
     ) -> Self {
         assert!(cycles.is_graph_reducible(), "control divergence is known on reducible graphs only");
-        let exits: Vec<Vec<Edge>> = cycles
-            .cycles()
-            .map(|cycle| {
-                let mut edges: Vec<Edge> = cycles.exiting_edges(cfg, cycle).collect();
-                edges.sort_unstable();
-                edges.dedup();
-                edges
-            })
-            .collect();
+        let mut exits: Vec<Vec<Edge>> = vec![Vec::new(); cycles.num_cycles()];
+        for edge in cfg.edges() {
+            let mut around = cycles.innermost(edge.from);
+            while let Some(cycle) = around.filter(|&cycle| !cycles.contains(cycle, edge.to)) {
+                exits[cycle.index()].push(edge);
+                around = cycles.parent(cycle);
+            }
+        }
+        exits.iter_mut().for_each(|edges| {
+            edges.sort_unstable();
+            edges.dedup();
+        });
         let mut this = Self {
             cfg,
             dominators,
@@ -144,18 +152,22 @@ impl<'a> SyncDependence<'a> {
     }
 
     /// What lanes do that part at this block.
-    pub fn of_branch(&mut self, branch: Block) -> &Parting {
-        if self.known[branch].is_none() {
-            let mut seeds: Vec<Edge> =
-                self.cfg.succs(branch).iter().map(|&to| Edge { from: branch, to }).collect();
-            seeds.sort_unstable();
-            seeds.dedup();
-            let first = self.cfg.num_blocks() as u32;
-            let seeds: Vec<(Edge, u32)> = seeds.into_iter().zip(first..).collect();
-            let parting = self.walk(self.cycles.innermost(branch), &seeds);
-            self.known[branch] = Some(Box::new(parting));
+    pub fn of_branch(&mut self, branch: Block) -> Parting {
+        if let Some(parting) = &self.known[branch] {
+            return Parting::clone(parting);
         }
-        self.known[branch].as_deref().expect("the parting was just found")
+        let mut seeds: Vec<Edge> =
+            self.cfg.succs(branch).iter().map(|&to| Edge { from: branch, to }).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        let first = self.cfg.num_blocks() as u32;
+        let seeds: Vec<(Edge, u32)> = seeds.into_iter().zip(first..).collect();
+        let parting = self.walk(self.cycles.innermost(branch), &seeds);
+        // Where partings are not shared, to keep them all would take quadratic space.
+        if parting.joins.len() + parting.apart.len() <= MOST_KEPT {
+            self.known[branch] = Some(Box::new(parting.clone()));
+        }
+        parting
     }
 
     /// What lanes do behind a loop that leave it apart by these of its exits.
@@ -454,7 +466,7 @@ impl SyncDependence<'_> {
         let mut next = Some(branch);
         while let Some(at) = next {
             let parting = self.of_branch(at);
-            merge(parting);
+            merge(&parting);
             left.extend_from_slice(&parting.exits);
             next = parting.then;
         }
@@ -467,7 +479,7 @@ impl SyncDependence<'_> {
             let mut next = parting.then;
             while let Some(at) = next {
                 let parting = self.of_branch(at);
-                merge(parting);
+                merge(&parting);
                 left.extend_from_slice(&parting.exits);
                 next = parting.then;
             }
