@@ -13,6 +13,7 @@ use crate::schedule::{Rng, Scheduler, Step};
 use crate::trace::{Next, Trace, TraceStep};
 use heddle_ir::words::Scope;
 use heddle_ir::{Block, Detail, Inst, InstData, Op, Value};
+use smallvec::{SmallVec, smallvec};
 use std::collections::VecDeque;
 
 /// What went wrong, and in which lane.
@@ -71,6 +72,8 @@ pub(crate) struct Brush<'p, 'm> {
     pub(crate) number: u32,
     pub(crate) frames: Vec<Frame>,
     pub(crate) finished: Vec<Vec<Option<u128>>>,
+    /// What φs are about to write; empty between blocks.
+    copies: Vec<(usize, Option<u128>)>,
 }
 
 pub(crate) fn lanes_of(mask: u128) -> impl Iterator<Item = usize> + Clone {
@@ -121,8 +124,17 @@ impl<'p, 'm> Brush<'p, 'm> {
     ) -> Result<Brush<'p, 'm>, Fault> {
         let lanes = position.local.len();
         let level = world.memory.open_level(lanes);
-        let mut brush =
-            Brush { program, position, dims, lanes, level, number, frames: Vec::new(), finished: Vec::new() };
+        let mut brush = Brush {
+            program,
+            position,
+            dims,
+            lanes,
+            level,
+            number,
+            frames: Vec::new(),
+            finished: Vec::new(),
+            copies: Vec::new(),
+        };
         let code = &program.codes[entry];
         let mut registers = brush.new_registers(code);
         for (&param, datums) in code.func.params().iter().zip(args) {
@@ -223,13 +235,13 @@ impl<'p, 'm> Brush<'p, 'm> {
             _ => self.pick(code.control(), world).map_err(|kind| Fault::new(kind, &code.func.name))?,
         };
         let Some(block) = block else { return Ok(false) };
-        let control = lanes_where(&self.frame().places, |place| match world.options.scheduler {
-            Scheduler::Ipdom => false,
-            _ => place == Place::At { node: code.control().block_node(block), target: block },
-        });
-        let control = match self.frame().stack.last() {
-            Some(top) if world.options.scheduler == Scheduler::Ipdom => top.lanes,
-            _ => control,
+        let control = match (&world.options.scheduler, self.frame().stack.last()) {
+            (Scheduler::Ipdom, Some(top)) => top.lanes,
+            (Scheduler::Ipdom, None) => 0,
+            _ => {
+                let here = Place::At { node: code.control().block_node(block), target: block };
+                lanes_where(&self.frame().places, |place| place == here)
+            }
         };
         self.enter(code, block, control, world)?;
         Ok(true)
@@ -355,31 +367,35 @@ impl<'p, 'm> Brush<'p, 'm> {
     fn run_phis(&mut self, code: &Code<'_>, block: Block, control: u128, oblivious: bool) {
         let lanes = self.lanes;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
-        let mut copies: Vec<(usize, Option<u128>)> = Vec::new();
+        let mut copies = std::mem::take(&mut self.copies);
         for phi in code.func.phis(block) {
             let data = code.func.inst(phi);
             let Some(result) = code.func.result(phi) else { continue };
             let to = code.slot(result, lanes);
+            let first_of = |source: Option<Value>| source.map(|source| code.slot(source, lanes).first);
+            let shadow = first_of(data.shadow());
+            // Lanes mostly come from where the lane before came from.
+            let mut last = (None, None);
             for lane in 0..lanes {
-                let source = match control >> lane & 1 {
-                    1 => data
-                        .incoming()
-                        .find(|(from, _)| Some(*from) == frame.from[lane])
-                        .map(|(_, value)| value),
-                    _ => data.shadow(),
-                };
-                let is_frozen = control >> lane & 1 == 0 && source.is_none() && !oblivious;
-                for element in (0..to.elements).filter(|_| !is_frozen) {
-                    let offset = lane * to.elements + element;
-                    let value = source
-                        .and_then(|source| frame.registers.get(code.slot(source, lanes).first + offset));
+                let is_here = control >> lane & 1 == 1;
+                if is_here && frame.from[lane] != last.0 {
+                    let edge = data.incoming().find(|(from, _)| Some(*from) == frame.from[lane]);
+                    last = (frame.from[lane], first_of(edge.map(|(_, value)| value)));
+                }
+                let source = if is_here { last.1 } else { shadow };
+                if !is_here && source.is_none() && !oblivious {
+                    continue;
+                }
+                for offset in lane * to.elements..(lane + 1) * to.elements {
+                    let value = source.and_then(|source| frame.registers.get(source + offset));
                     copies.push((to.first + offset, value));
                 }
             }
         }
-        for (index, value) in copies {
+        for (index, value) in copies.drain(..) {
             frame.registers.set(index, value);
         }
+        self.copies = copies;
     }
 
     // Terminators.
@@ -389,7 +405,7 @@ impl<'p, 'm> Brush<'p, 'm> {
         let frame = self.frame();
         let (control, active) = (frame.control, frame.active);
         let block = frame.block.expect("a terminator runs in a block");
-        let mut goes: Vec<Option<Block>> = vec![None; lanes];
+        let mut goes: SmallVec<[Option<Block>; 32]> = smallvec![None; lanes];
         match (&data.detail, data.op) {
             (_, Op::Unreachable) if active != 0 => {
                 return Err((FaultKind::Unreachable, lanes_of(active).next()));
@@ -431,18 +447,23 @@ impl<'p, 'm> Brush<'p, 'm> {
         }
         self.trace_values(code, block, world);
         let frame = self.frames.last_mut().expect("a running brush has a frame");
+        let place_of = |goes: Option<Block>| match goes {
+            None => Place::Returned,
+            Some(target) => {
+                let node = match world.options.scheduler {
+                    Scheduler::Ipdom => NOWHERE,
+                    _ => code.control().along(block, target),
+                };
+                Place::At { node, target }
+            }
+        };
+        let mut last = (None, Place::Returned);
         for lane in lanes_of(control) {
+            if goes[lane] != last.0 {
+                last = (goes[lane], place_of(goes[lane]));
+            }
             frame.from[lane] = Some(block);
-            frame.places[lane] = match goes[lane] {
-                None => Place::Returned,
-                Some(target) => {
-                    let node = match world.options.scheduler {
-                        Scheduler::Ipdom => NOWHERE,
-                        _ => code.control().along(block, target),
-                    };
-                    Place::At { node, target }
-                }
-            };
+            frame.places[lane] = last.1;
         }
         if world.options.trace {
             let next = frame.places.iter().map(|place| match *place {

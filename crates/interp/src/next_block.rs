@@ -15,6 +15,14 @@ impl Brush<'_, '_> {
         world: &mut World<'_>,
     ) -> Result<Option<Block>, FaultKind> {
         loop {
+            if world.replay.is_none() && !world.rng.is_random() {
+                let Some(first) = self.first_in_order(control) else { return Ok(None) };
+                match control.node(first) {
+                    Node::Block(block) => return Ok(Some(block)),
+                    Node::Latch(_) | Node::Entrance(_) => self.move_on(control, first),
+                }
+                continue;
+            }
             let mut waiting: Vec<u32> = Vec::with_capacity(self.lanes);
             for place in &self.frame().places {
                 if let Place::At { node, .. } = *place
@@ -50,15 +58,32 @@ impl Brush<'_, '_> {
             }
             match control.node(chosen) {
                 Node::Block(block) => return Ok(Some(block)),
-                Node::Latch(_) | Node::Entrance(_) => {
-                    for place in &mut self.frame_mut().places {
-                        if let Place::At { node, target } = *place
-                            && node == chosen
-                        {
-                            *place = Place::At { node: control.behind(node, target), target };
-                        }
-                    }
-                }
+                Node::Latch(_) | Node::Entrance(_) => self.move_on(control, chosen),
+            }
+        }
+    }
+
+    /// Of the places where lanes wait, the first in the greedy order.
+    fn first_in_order(&self, control: &Control) -> Option<u32> {
+        let (mut first, mut least) = (None, u32::MAX);
+        for place in &self.frame().places {
+            if let Place::At { node, .. } = *place
+                && Some(node) != first
+                && control.rank(node) < least
+            {
+                (first, least) = (Some(node), control.rank(node));
+            }
+        }
+        first
+    }
+
+    /// Lets the lanes at a latch or an entrance go on to the place behind it.
+    fn move_on(&mut self, control: &Control, from: u32) {
+        for place in &mut self.frame_mut().places {
+            if let Place::At { node, target } = *place
+                && node == from
+            {
+                *place = Place::At { node: control.behind(node, target), target };
             }
         }
     }

@@ -15,7 +15,19 @@ pub(crate) struct Slot {
     pub(crate) elements: usize,
 }
 
-/// A function made ready to run by so many lanes.
+impl Slot {
+    /// Where an element of a lane lies, once `first` counts the lanes of the run. A scalar stands for each element
+    /// of a vector.
+    #[inline]
+    pub(crate) fn at(self, lane: usize, element: usize) -> usize {
+        match self.elements {
+            1 => self.first + lane,
+            elements => self.first + lane * elements + element,
+        }
+    }
+}
+
+/// A function made ready to run.
 #[derive(Debug)]
 pub(crate) struct Code<'m> {
     pub(crate) func: &'m Function,

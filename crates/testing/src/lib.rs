@@ -2,3 +2,4 @@
 #![forbid(unsafe_code)]
 
 pub mod file_test;
+pub mod bench;

@@ -1,6 +1,7 @@
 //! Conversions between integer widths, between float formats, and between the two kinds.
 //! Invariant: whatever ends as a float is rounded once, from the exact number.
 
+use super::float::quieted;
 use super::format::FloatFormat;
 use super::integer::{all_ones, fits_signed, pattern, signed, signed_max, signed_min, unsigned};
 use super::rounding::{Dyadic, exact_value, round};
@@ -82,6 +83,9 @@ pub fn sitofp(bits: u32, format: FloatFormat, a: u128) -> u128 {
 }
 
 fn reformatted(from: FloatFormat, to: FloatFormat, a: u128) -> u128 {
+    if from == to {
+        return quieted(to, a);
+    }
     match exact_value(from, a) {
         Some(exact) => round(to, exact),
         None if from.is_nan(a) => to.canonical_nan(),

@@ -49,23 +49,23 @@ pub fn pattern(bits: u32, value: i128) -> u128 {
 
 /// Sum modulo 2^bits; poison where `nuw` or `nsw` promised an exact one.
 pub fn add(bits: u32, a: u128, b: u128, nuw: bool, nsw: bool) -> Option<u128> {
-    let exact_unsigned = unsigned(bits, a).checked_add(unsigned(bits, b));
-    let exact_signed = signed(bits, a).checked_add(signed(bits, b));
-    wrapped(bits, a.wrapping_add(b), nuw.then_some(exact_unsigned), nsw.then_some(exact_signed))
+    let exact_unsigned = nuw.then(|| unsigned(bits, a).checked_add(unsigned(bits, b)));
+    let exact_signed = nsw.then(|| signed(bits, a).checked_add(signed(bits, b)));
+    wrapped(bits, a.wrapping_add(b), exact_unsigned, exact_signed)
 }
 
 /// Difference modulo 2^bits; poison where `nuw` or `nsw` promised an exact one.
 pub fn sub(bits: u32, a: u128, b: u128, nuw: bool, nsw: bool) -> Option<u128> {
-    let exact_unsigned = unsigned(bits, a).checked_sub(unsigned(bits, b));
-    let exact_signed = signed(bits, a).checked_sub(signed(bits, b));
-    wrapped(bits, a.wrapping_sub(b), nuw.then_some(exact_unsigned), nsw.then_some(exact_signed))
+    let exact_unsigned = nuw.then(|| unsigned(bits, a).checked_sub(unsigned(bits, b)));
+    let exact_signed = nsw.then(|| signed(bits, a).checked_sub(signed(bits, b)));
+    wrapped(bits, a.wrapping_sub(b), exact_unsigned, exact_signed)
 }
 
 /// Product modulo 2^bits; poison where `nuw` or `nsw` promised an exact one.
 pub fn mul(bits: u32, a: u128, b: u128, nuw: bool, nsw: bool) -> Option<u128> {
-    let exact_unsigned = unsigned(bits, a).checked_mul(unsigned(bits, b));
-    let exact_signed = signed(bits, a).checked_mul(signed(bits, b));
-    wrapped(bits, a.wrapping_mul(b), nuw.then_some(exact_unsigned), nsw.then_some(exact_signed))
+    let exact_unsigned = nuw.then(|| unsigned(bits, a).checked_mul(unsigned(bits, b)));
+    let exact_signed = nsw.then(|| signed(bits, a).checked_mul(signed(bits, b)));
+    wrapped(bits, a.wrapping_mul(b), exact_unsigned, exact_signed)
 }
 
 /// Unsigned quotient; poison where `exact` promised no remainder.

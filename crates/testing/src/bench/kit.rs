@@ -224,9 +224,7 @@ mod tests {
     #[test]
     fn tasks_take_turns() {
         let order = std::cell::RefCell::new(Vec::new());
-        let task = |number: u32| -> Box<dyn FnMut() -> f64> {
-            Box::new(move || f64::from(number))
-        };
+        let task = |number: u32| -> Box<dyn FnMut() -> f64> { Box::new(move || f64::from(number)) };
         let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> = vec![
             Box::new(|| {
                 order.borrow_mut().push(1);
