@@ -112,13 +112,27 @@ pub(crate) fn evaluate(
     fused: bool,
     lanes: impl Lanes,
 ) -> Result<(), Error> {
-    if from[0].is_float() || to.is_float() {
-        return evaluate_float(inst, from, to, fused, lanes);
+    // The widths and formats are constants to the compiler, so that what is said for any of them costs nothing.
+    match (from[0], to) {
+        (Scalar::F16, _) => evaluate_float::<0>(inst, from, to, fused, lanes),
+        (Scalar::BF16, _) => evaluate_float::<1>(inst, from, to, fused, lanes),
+        (Scalar::F32, _) => evaluate_float::<2>(inst, from, to, fused, lanes),
+        (Scalar::F64, _) => evaluate_float::<3>(inst, from, to, fused, lanes),
+        (_, to) if to.is_float() => evaluate_to_float(inst, from[0], to, lanes),
+        (Scalar::I1, _) => evaluate_integer::<1>(inst, to, lanes),
+        (Scalar::I8, _) => evaluate_integer::<8>(inst, to, lanes),
+        (Scalar::I16, _) => evaluate_integer::<16>(inst, to, lanes),
+        (Scalar::I32, _) => evaluate_integer::<32>(inst, to, lanes),
+        (Scalar::I64 | Scalar::Ptr(_), _) => evaluate_integer::<64>(inst, to, lanes),
+        (Scalar::I128, _) => evaluate_integer::<128>(inst, to, lanes),
     }
+}
+
+fn evaluate_integer<const BITS: u32>(inst: &InstData, to: Scalar, lanes: impl Lanes) -> Result<(), Error> {
     let has = |flag| inst.flags.has(flag);
     let (nuw, nsw, exact) = (has(Flag::Nuw), has(Flag::Nsw), has(Flag::Exact));
     let (disjoint, nneg, strict) = (has(Flag::Disjoint), has(Flag::Nneg), has(Flag::Strict));
-    let bits = from[0].bits();
+    let bits = BITS;
     let to_bits = to.bits();
     match inst.op {
         Op::Add => lanes.execute(|x, y, _| Ok(integer::add(bits, x, y, nuw, nsw))),
@@ -162,7 +176,18 @@ pub(crate) fn evaluate(
     }
 }
 
-fn evaluate_float(
+fn evaluate_to_float(inst: &InstData, from: Scalar, to: Scalar, lanes: impl Lanes) -> Result<(), Error> {
+    let nneg = inst.flags.has(Flag::Nneg);
+    let (bits, to) = (from.bits(), format(to));
+    match inst.op {
+        Op::Uitofp => lanes.execute(|x, _, _| Ok(convert::uitofp(bits, to, x, nneg))),
+        Op::Sitofp => lanes.execute(|x, _, _| Ok(Some(convert::sitofp(bits, to, x)))),
+        _ => lanes.execute(|_, _, _| Ok(None)),
+    }
+}
+
+/// `FORMAT` is the operands', by its number in [`FloatFormat::ALL`].
+fn evaluate_float<const FORMAT: usize>(
     inst: &InstData,
     from: &[Scalar],
     to: Scalar,
@@ -170,9 +195,8 @@ fn evaluate_float(
     lanes: impl Lanes,
 ) -> Result<(), Error> {
     let promises = fast_math(inst.flags);
-    let nneg = inst.flags.has(Flag::Nneg);
-    let (of, to_format) = (format(from[0]), format(to));
-    let (from_bits, bits) = (from[0].bits(), to.bits());
+    let of = FloatFormat::ALL[FORMAT];
+    let (to_format, bits) = (format(to), to.bits());
     let exponent_bits = from.get(1).map_or(0, |scalar| scalar.bits());
     let kept = |x, y| promises.admits(of, x) && promises.admits(of, y);
     let converted =
@@ -186,8 +210,6 @@ fn evaluate_float(
         Op::Fptosi => lanes.execute(|x, _, _| Ok(convert::fptosi(of, bits, x))),
         Op::FptouiSat => lanes.execute(|x, _, _| Ok(Some(convert::fptoui_sat(of, bits, x)))),
         Op::FptosiSat => lanes.execute(|x, _, _| Ok(Some(convert::fptosi_sat(of, bits, x)))),
-        Op::Uitofp => lanes.execute(|x, _, _| Ok(convert::uitofp(from_bits, to_format, x, nneg))),
-        Op::Sitofp => lanes.execute(|x, _, _| Ok(Some(convert::sitofp(from_bits, to_format, x)))),
         Op::Fptrunc => lanes.execute(|x, _, _| Ok(converted(x, convert::fptrunc(of, to_format, x)))),
         Op::Fpext => lanes.execute(|x, _, _| Ok(converted(x, convert::fpext(of, to_format, x)))),
         Op::FloatClass => {

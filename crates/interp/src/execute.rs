@@ -8,12 +8,13 @@ use crate::program::Code;
 use crate::scalar::Trap;
 use heddle_ir::ops::Effect;
 use heddle_ir::words::Flag;
+
 use heddle_ir::{Detail, Inst, InstData, Op, Scalar, Value};
+use std::cell::Cell;
 
 /// The lanes of an element-wise operation, with the registers that it reads and writes.
 struct Running<'r> {
     mask: u128,
-    is_full: bool,
     lanes: usize,
     /// Elements in one lane.
     elements: usize,
@@ -25,29 +26,37 @@ struct Running<'r> {
 }
 
 impl elementwise::Lanes for Running<'_> {
+    #[inline]
     fn execute(self, meaning: impl Fn(u128, u128, u128) -> Result<Option<u128>, Trap>) -> Result<(), Error> {
-        let Running { mask, is_full, lanes, elements, to, from: [x, y, z], divisor, registers } = self;
-        let mut element = |lane: usize, at: usize| {
-            let Registers { bits, poison } = &mut *registers;
-            let result = match poison[x + at] | poison[y + at] | poison[z + at] {
-                false => meaning(bits[x + at], bits[y + at], bits[z + at])
-                    .map_err(|trap| (trap.into(), Some(lane)))?,
-                true => match divisor {
-                    Some(divisor) if poison[y + at] => {
+        let Running { mask, lanes, elements, to, from, divisor, registers } = self;
+        let count = lanes * elements;
+        let bits = Cell::from_mut(&mut registers.bits[..]).as_slice_of_cells();
+        let poison = Cell::from_mut(&mut registers.poison[..]).as_slice_of_cells();
+        let [x, y, z] = from.map(|first| &bits[first..first + count]);
+        let [x_poison, y_poison, z_poison] = from.map(|first| &poison[first..first + count]);
+        let (to, to_poison) = (&bits[to..to + count], &poison[to..to + count]);
+        let mut rest = mask;
+        for lane in 0..lanes {
+            let is_running = rest & 1 == 1;
+            rest >>= 1;
+            if !is_running {
+                continue;
+            }
+            for at in lane * elements..(lane + 1) * elements {
+                let is_poison = x_poison[at].get() | y_poison[at].get() | z_poison[at].get();
+                let result = match (is_poison, divisor) {
+                    (false, _) => meaning(x[at].get(), y[at].get(), z[at].get()),
+                    (true, Some(divisor)) if y_poison[at].get() => {
                         return Err((FaultKind::ControlOnPoison(divisor), Some(lane)));
                     }
-                    _ => None,
-                },
-            };
-            registers.set(to + at, result);
-            Ok(())
-        };
-        match (is_full, elements) {
-            (true, 1) => (0..lanes).try_for_each(|lane| element(lane, lane)),
-            _ => lanes_of(mask).try_for_each(|lane| {
-                (lane * elements..(lane + 1) * elements).try_for_each(|at| element(lane, at))
-            }),
+                    (true, _) => Ok(None),
+                };
+                let result = result.map_err(|trap| (trap.into(), Some(lane)))?;
+                to[at].set(result.unwrap_or(0));
+                to_poison[at].set(result.is_none());
+            }
         }
+        Ok(())
     }
 }
 
@@ -181,7 +190,6 @@ impl Brush<'_, '_> {
         }
         let running = Running {
             mask,
-            is_full: mask == all_lanes(lanes),
             lanes,
             elements: to.elements,
             to: to.first,

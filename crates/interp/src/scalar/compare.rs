@@ -8,6 +8,7 @@ use super::format::FloatFormat;
 use super::integer::{signed, unsigned};
 
 /// Does the predicate hold between two integers?
+#[inline(always)]
 pub fn icmp(predicate: IntPredicate, bits: u32, a: u128, b: u128) -> bool {
     let by_unsigned = || unsigned(bits, a).cmp(&unsigned(bits, b));
     let by_signed = || signed(bits, a).cmp(&signed(bits, b));
@@ -26,6 +27,7 @@ pub fn icmp(predicate: IntPredicate, bits: u32, a: u128, b: u128) -> bool {
 }
 
 /// Does the predicate hold between two floats? Zeros of either sign are equal, a NaN is unordered to everything.
+#[inline]
 pub fn fcmp(predicate: FloatPredicate, format: FloatFormat, a: u128, b: u128) -> bool {
     let relation = match to_f64(format, a).partial_cmp(&to_f64(format, b)) {
         Some(Ordering::Equal) => 0b0001,

@@ -279,7 +279,7 @@ block2:
 ];
 
 /// A run as fuzzing does millions of: about 60 instructions in loops, branches and memory, executed a few times.
-pub(super) const SMALL: Kernel = Kernel {
+pub(super) static SMALL: Kernel = Kernel {
     name: "small",
     text: "
 func @main(v0: i32, v1: ptr(global)) -> i32 {
