@@ -5,8 +5,8 @@
 //! is empty and `preds` lists reachable blocks only. Every analysis thus ignores unreachable blocks without
 //! having to look; who wants to delete them asks `is_reachable`.
 
-use heddle_ir::Block;
 use heddle_ir::entity::{Entity, EntitySet};
+use heddle_ir::{Block, Function};
 
 use crate::lists::Lists;
 
@@ -31,6 +31,15 @@ pub struct Cfg {
 }
 
 impl Cfg {
+    /// The graph of a function. Names of removed blocks are unreachable blocks.
+    ///
+    /// # Panics
+    /// If the function has no block.
+    pub fn new(func: &Function) -> Self {
+        let edges = func.blocks().flat_map(|from| func.successors(from).iter().map(move |&to| (from, to)));
+        Self::from_edges(func.block_count(), func.entry(), edges)
+    }
+
     /// The graph of blocks `0..num_blocks` with these edges, each block's successors in the order given.
     ///
     /// # Panics

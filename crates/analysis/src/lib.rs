@@ -34,6 +34,8 @@ pub mod frontier;
 pub mod block_index;
 pub mod cycles;
 
+pub mod liveness;
+
 mod lists;
 mod tree;
 
@@ -42,4 +44,5 @@ pub use cfg::{Cfg, Edge};
 pub use cycles::{Cycle, CycleForest};
 pub use dominators::{Dominators, PostDominators};
 pub use frontier::{ControlDependence, DominanceFrontier};
+pub use liveness::{LiveRange, LiveSets, Liveness};
 pub use order::DepthFirstOrder;

@@ -1,2 +1,11 @@
 //! Passes: `&mut Function` in, the next stage out.
 #![forbid(unsafe_code)]
+
+pub mod canonicalize;
+pub mod simplify;
+
+mod edges;
+mod ssa_repair;
+
+pub use canonicalize::{canonicalize, split_critical_edges};
+pub use simplify::simplify;

@@ -6,4 +6,5 @@ mod dominators;
 mod frontier;
 mod graphs;
 mod growth;
+mod liveness;
 mod order;

@@ -3,10 +3,13 @@
 //! Of the operands that share the type `T`, the first that is no bare literal fixes it for all the others, and for
 //! what depends on `T`. Where the type follows from nothing else, the literal carries its own.
 
+use crate::constant::Constant;
+use crate::entity::EntitySet;
+use crate::function::{Function, ValueDef};
 use crate::module::{Declaration, Returned};
-use crate::ops::{Format, Op, Operand};
+use crate::ops::{Format, Gives, Op, Operand};
 use crate::types::{Scalar, Type};
-use crate::typing;
+use crate::{Inst, Value, typing};
 
 /// The operand that fixes `T`: the first of that type that is not bare.
 pub(super) fn anchor(op: Op, mut is_bare: impl FnMut(usize) -> bool) -> Option<usize> {
@@ -17,6 +20,50 @@ pub(super) fn anchor(op: Op, mut is_bare: impl FnMut(usize) -> bool) -> Option<u
 pub(super) fn operands_of_t(op: Op) -> impl Iterator<Item = usize> {
     let operands = op.info().operands.iter().enumerate();
     operands.filter(|(_, operand)| matches!(operand, Operand::T(_))).map(|(index, _)| index)
+}
+
+/// Whether what an op gives follows from the type `T` of its operands.
+pub(super) fn follows_from_t(gives: Gives) -> bool {
+    matches!(gives, Gives::T | Gives::BoolOfT | Gives::LaneOfT | Gives::TAndBool)
+}
+
+/// Instructions that must say the type of their [`anchor`]: one of each cycle of values whose types follow from each
+/// other. Only code that cannot be reached has such cycles.
+pub(super) fn self_typed(func: &Function) -> EntitySet<Inst> {
+    let mut must_say = EntitySet::new();
+    let mut is_settled: EntitySet<Inst> = EntitySet::new();
+    let mut is_sought: EntitySet<Inst> = EntitySet::new();
+    let mut chain = Vec::new();
+    for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
+        let mut next = Some(inst);
+        while let Some(here) = next.filter(|&here| !is_settled.contains(here)) {
+            if !is_sought.insert(here) {
+                must_say.insert(here);
+                break;
+            }
+            chain.push(here);
+            next = anchor_inst(func, here);
+        }
+        for settled in chain.drain(..) {
+            is_settled.insert(settled);
+        }
+    }
+    must_say
+}
+
+/// The instruction that defines the anchor of another, if the type of what that one gives follows from it.
+fn anchor_inst(func: &Function, inst: Inst) -> Option<Inst> {
+    let data = func.inst(inst);
+    if !follows_from_t(data.op.info().gives) {
+        return None;
+    }
+    let index = anchor(data.op, |index| data.args.get(index).is_some_and(|&arg| is_bare(func, arg)))?;
+    func.def_inst(*data.args.get(index)?)
+}
+
+/// Whether a value is a literal that does not tell its type.
+pub(super) fn is_bare(func: &Function, value: Value) -> bool {
+    func.value_def(value) == ValueDef::Const && !matches!(func.constant(value), Some(Constant::Address(..)))
 }
 
 /// The type of what memory holds: its scalar is what an access is aligned to if nothing else is said.

@@ -1,5 +1,6 @@
 //! What is wrong with a text, and where.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -116,6 +117,19 @@ impl Errors {
             .into_iter()
             .map(|error| Diagnostic::new(source, error.span, error.message, error.expected))
             .collect()
+    }
+}
+
+/// A part of the text, to be told in a message: no longer than is good for one.
+pub(super) fn short(text: &str) -> Cow<'_, str> {
+    const MOST: usize = 40;
+    let is_plain = |c: char| !c.is_control();
+    match text.char_indices().nth(MOST) {
+        None if text.chars().all(is_plain) => Cow::Borrowed(text),
+        cut => {
+            let start = text[..cut.map_or(text.len(), |(at, _)| at)].chars().filter(|&c| is_plain(c));
+            Cow::Owned(start.chain(cut.map(|_| '…')).collect())
+        }
     }
 }
 

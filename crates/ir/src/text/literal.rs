@@ -1,5 +1,6 @@
 //! Literals: the bits of a scalar as text and back.
 
+use super::diagnostic::short;
 use crate::constant::Constant;
 use crate::types::{Scalar, Type};
 use std::cmp::Ordering;
@@ -65,17 +66,18 @@ fn write_float(out: &mut String, format: &Format, bits: u128) -> std::fmt::Resul
 
 /// The bits of the scalar that a number or word writes, or what is wrong with it.
 pub fn read_scalar(text: &str, scalar: Scalar) -> Result<u128, String> {
-    let does_not_fit = || format!("`{text}` does not fit {scalar}");
+    let shown = short(text);
+    let does_not_fit = || format!("`{shown}` does not fit {scalar}");
     let format = Format::of(scalar);
     match (text, scalar) {
         ("true" | "false", Scalar::I1) => return Ok(u128::from(text == "true")),
         ("null", Scalar::Ptr(_)) => return Ok(0),
         ("true" | "false" | "null" | "inf" | "nan", _) if format.is_none() => {
-            return Err(format!("`{text}` is no {scalar}"));
+            return Err(format!("`{shown}` is no {scalar}"));
         }
         _ => {}
     }
-    let no_number = || format!("`{text}` is no number");
+    let no_number = || format!("`{shown}` is no number");
     if let Some(digits) = text.strip_prefix("0x") {
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(no_number());
@@ -93,7 +95,7 @@ pub fn read_scalar(text: &str, scalar: Scalar) -> Result<u128, String> {
             "nan" => Ok(format.nan()),
             "inf" => Ok(format.infinity()),
             "-inf" => Ok(format.infinity() | format.sign()),
-            _ if is_decimal => Err(format!("`{text}` is an integer; as {scalar} it is `{text}.0`")),
+            _ if is_decimal => Err(format!("`{shown}` is an integer; as {scalar} it is `{shown}.0`")),
             _ if !magnitude
                 .bytes()
                 .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-')) =>
@@ -108,10 +110,10 @@ pub fn read_scalar(text: &str, scalar: Scalar) -> Result<u128, String> {
         };
     }
     if !is_decimal {
-        return Err(format!("`{text}` is no {scalar}"));
+        return Err(format!("`{shown}` is no {scalar}"));
     }
     if scalar.is_ptr() {
-        return Err(format!("`{text}` is no address: write `null` or `0x…`"));
+        return Err(format!("`{shown}` is no address: write `null` or `0x…`"));
     }
     let magnitude: u128 = magnitude.parse().map_err(|_| does_not_fit())?;
     let most = if is_negative { 1 << (scalar.bits() - 1) } else { scalar.bit_mask() };

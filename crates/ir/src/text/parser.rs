@@ -2,7 +2,7 @@
 //!
 //! After an error in an instruction the next line goes on, after one in a head the next item.
 
-use super::diagnostic::{Errors, Reported, nearest};
+use super::diagnostic::{Errors, Reported, nearest, short};
 use super::lexer::{Kind as Tok, Text};
 use super::literal::read_scalar;
 use super::names::{read_name, read_text};
@@ -121,10 +121,8 @@ impl<'s> Parser<'_, 's> {
             Tok::End => "the end of the text".into(),
             _ => {
                 let text = self.text.text(self.at);
-                let short: String = text.chars().take(40).filter(|c| !c.is_control()).collect();
                 let is_open = self.kind() == Tok::Stray && text.contains('"');
-                let dots = if short.len() < text.len() { "…" } else { "" };
-                format!("{}`{short}{dots}`", if is_open { "an open quote " } else { "" })
+                format!("{}`{}`", if is_open { "an open quote " } else { "" }, short(text))
             }
         }
     }
@@ -153,7 +151,7 @@ impl<'s> Parser<'_, 's> {
         match read_scalar(self.text.text(token), Scalar::I64).map(|bits| T::try_from(bits as u64)) {
             Ok(Ok(number)) => Ok(number),
             Ok(Err(_)) => {
-                Err(self.error(token, format!("`{}` is too large for {what}", self.text.text(token))))
+                Err(self.error(token, format!("`{}` is too large for {what}", short(self.text.text(token)))))
             }
             Err(message) => Err(self.error(token, message)),
         }
@@ -167,7 +165,7 @@ impl<'s> Parser<'_, 's> {
         let text = self.text.text(token);
         match text.parse() {
             Ok(number) => Ok(number),
-            Err(_) => Err(self.error(token, format!("`{text}` is no integer of 64 bits"))),
+            Err(_) => Err(self.error(token, format!("`{}` is no integer of 64 bits", short(text)))),
         }
     }
 
@@ -547,7 +545,7 @@ impl Parser<'_, '_> {
                 self.bump();
                 Kind::Kernel(if self.eat_sign(b'(') { Some(self.group_size()?) } else { None })
             }
-            Some("func") => {
+            Some("func") if has_body => {
                 self.bump();
                 Kind::Function
             }
@@ -700,7 +698,7 @@ impl Parser<'_, '_> {
                     }
                 }
                 _ => {
-                    if self.body.blocks.is_empty() && !is_homeless_reported {
+                    if self.body.blocks.is_empty() && !self.body.is_partial && !is_homeless_reported {
                         self.unexpected(["a block like `block0:`"]);
                         is_homeless_reported = true;
                     }
@@ -798,6 +796,7 @@ impl Parser<'_, '_> {
         }
         match self.kind() {
             Tok::Newline | Tok::End | Tok::Sign(b'}') => Ok(what),
+            _ if self.at_operand() => Err(self.unexpected(["`,`", "the end of the line"])),
             _ => Err(self.unexpected(["the end of the line"])),
         }
     }
@@ -857,17 +856,15 @@ impl Parser<'_, '_> {
         let mut rmw = Rmw::Add;
         let mut detail = match info.format {
             Format::IntCompare => {
-                Detail::IntCompare(self.choice("how to compare", IntPredicate::ALL, IntPredicate::name)?)
+                Detail::IntCompare(self.choice("a predicate", IntPredicate::ALL, IntPredicate::name)?)
             }
-            Format::FloatCompare => Detail::FloatCompare(self.choice(
-                "how to compare",
-                FloatPredicate::ALL,
-                FloatPredicate::name,
-            )?),
+            Format::FloatCompare => {
+                Detail::FloatCompare(self.choice("a predicate", FloatPredicate::ALL, FloatPredicate::name)?)
+            }
             Format::Reduce => Detail::Reduce(self.reduction()?),
             Format::Scan => Detail::Scan { by: self.reduction()?, before },
             Format::Rmw => {
-                rmw = self.choice("what to do with the old value", Rmw::ALL, Rmw::name)?;
+                rmw = self.choice("an atomic operation", Rmw::ALL, Rmw::name)?;
                 Detail::None
             }
             Format::Fence => {
@@ -967,7 +964,7 @@ impl Parser<'_, '_> {
     }
 
     fn reduction(&mut self) -> Parsed<Reduction> {
-        self.choice("how lanes combine", Reduction::ALL, Reduction::name)
+        self.choice("a reduction", Reduction::ALL, Reduction::name)
     }
 
     fn ordering(&mut self) -> Parsed<Ordering> {
@@ -975,7 +972,7 @@ impl Parser<'_, '_> {
     }
 
     fn scope(&mut self) -> Parsed<Scope> {
-        self.choice("who takes part", Scope::ALL, Scope::name)
+        self.choice("a scope", Scope::ALL, Scope::name)
     }
 
     fn access(&mut self) -> Parsed<AccessItem> {
@@ -1084,7 +1081,9 @@ impl Parser<'_, '_> {
             text.split('x').map(|dim| dim.parse().ok().filter(|_| is_decimal(dim))).collect();
         match dims {
             Some(dims) if dims.len() <= 3 => Ok(dims),
-            _ => Err(self.error(token, format!("`{text}` is no brush: write `8`, `4x2` or `4x2x2`"))),
+            _ => {
+                Err(self.error(token, format!("`{}` is no brush: write `8`, `4x2` or `4x2x2`", short(text))))
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use super::literal::{write_constant, write_scalar};
 use super::names::{write_name, write_text};
 use crate::constant::Constant;
 use crate::entity::Entity as _;
-use crate::function::{Function, ValueDef};
+use crate::function::Function;
 use crate::inst::{Access, Detail, InstData};
 use crate::module::{Declaration, DeclaredShape, Effects, Global, Init, Kind, Module, Param, Signature};
 use crate::ops::{Format, Gives};
@@ -41,7 +41,7 @@ pub fn print_function_with(func: &Function, note: &mut dyn FnMut(Where, &mut Str
 /// The text of one instruction.
 pub fn print_inst(func: &Function, inst: Inst) -> String {
     let mut out = String::new();
-    Printer { func, out: &mut out }.inst(inst);
+    Printer { func, out: &mut out }.inst(inst, false);
     out
 }
 
@@ -227,6 +227,7 @@ fn write_function(out: &mut String, func: &Function, mut note: Option<&mut Note<
     write_results(out, &func.signature);
     out.push_str(" {");
     end_line(out, Where::Head);
+    let self_typed = context::self_typed(func);
     for block in func.blocks() {
         push(out, block);
         if let Some(predicate) = func.predicate(block) {
@@ -238,7 +239,7 @@ fn write_function(out: &mut String, func: &Function, mut note: Option<&mut Note<
         end_line(out, Where::Block(block));
         for inst in func.block_insts(block) {
             out.push_str("  ");
-            Printer { func, out }.inst(inst);
+            Printer { func, out }.inst(inst, self_typed.contains(inst));
             end_line(out, Where::Inst(inst));
         }
     }
@@ -289,18 +290,13 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether the value is a literal that does not tell its type.
-    fn is_bare(&self, value: Value) -> bool {
-        self.func.value_def(value) == ValueDef::Const
-            && !matches!(self.func.constant(value), Some(Constant::Address(..)))
-    }
-
     /// The type of a value, if it has one.
     fn ty(&self, value: Value) -> Option<Type> {
         (value.index() < self.func.value_count()).then(|| self.func.value_type(value))
     }
 
-    fn inst(&mut self, inst: Inst) {
+    /// An instruction; `says_type` makes it write the type that its operands share.
+    fn inst(&mut self, inst: Inst, says_type: bool) {
         let func = self.func;
         let data = func.inst(inst);
         let results = func.results(inst);
@@ -328,7 +324,7 @@ impl Printer<'_> {
                 self.out.push(',');
             }
         }
-        self.operands(data, written);
+        self.operands(data, written, says_type);
         if data.is_total() {
             self.out.push_str(" total");
         }
@@ -366,10 +362,11 @@ impl Printer<'_> {
     }
 
     /// The operands, and the detail among and behind them.
-    fn operands(&mut self, data: &InstData, written: Option<Type>) {
+    fn operands(&mut self, data: &InstData, written: Option<Type>, says_type: bool) {
         let func = self.func;
         let args = &data.args;
-        let anchor = context::anchor(data.op, |index| args.get(index).is_some_and(|&arg| self.is_bare(arg)));
+        let anchor =
+            context::anchor(data.op, |index| args.get(index).is_some_and(|&arg| context::is_bare(func, arg)));
         // Where all are bare, the first carries the type, and so fixes it.
         let carries = if anchor.is_none() { context::operands_of_t(data.op).next() } else { None };
         let controlling = anchor.or(carries).and_then(|index| args.get(index)).and_then(|&arg| self.ty(arg));
@@ -420,6 +417,9 @@ impl Printer<'_> {
             detail => {
                 for (index, &arg) in args.iter().enumerate() {
                     self.out.push_str(if index == 0 { " " } else { ", " });
+                    if let (true, Some(ty)) = (says_type && anchor == Some(index), controlling) {
+                        self.push(format_args!("{ty} "));
+                    }
                     self.operand(arg, expected(index));
                 }
                 self.behind(data, detail, written);

@@ -4,7 +4,7 @@
 //! most one operand's type, so that demands form chains, which are followed without recursion.
 
 use super::context::{self, Context};
-use super::diagnostic::{Errors, Reported};
+use super::diagnostic::{Errors, Reported, short};
 use super::lexer::{Kind as Tok, Text};
 use super::literal::{read_scalar, vector};
 use super::names::read_name;
@@ -13,7 +13,7 @@ use crate::constant::Constant;
 use crate::function::{Function, OriginData};
 use crate::inst::{Access, Detail, InstData, Launch, Switch};
 use crate::module::{Declaration, Module, Signature};
-use crate::ops::Gives;
+use crate::ops::{Gives, Op};
 use crate::types::{Scalar, Space, Type};
 use crate::typing::{ResultTypes, TypeError, check_count, given_by_table, result_types, seen_from_outside};
 use crate::{Block, Value};
@@ -79,8 +79,8 @@ impl<'t> Names<'t> {
         items.sort_by_key(|&(_, token)| token);
         for (name, token) in items {
             let earlier = *first.entry(name).or_insert(token);
-            if earlier != token {
-                let shown = text.text(token);
+            if earlier != token && !errors.is_full() {
+                let shown = short(text.text(token));
                 let message = format!("{shown} is there already, on line {}", text.line(earlier));
                 errors.push(text.span(token), message);
             }
@@ -105,7 +105,7 @@ impl<'t> Names<'t> {
         if let Some(&space) = self.globals.get(name) {
             return space;
         }
-        let shown = text.text(token);
+        let shown = short(text.text(token));
         let message = match self.callees.contains_key(name) {
             true => format!("{shown} is a function: it has no address"),
             false => format!("there is no global {shown}"),
@@ -206,6 +206,9 @@ impl Resolver<'_, '_> {
             return true;
         }
         *here = Slot::Broken;
+        if self.errors.is_full() {
+            return false;
+        }
         let body = self.body;
         let results = body.insts.iter().flat_map(|item| &item.results);
         let earlier = body.params.iter().chain(results).find(|other| other.number == defined.number);
@@ -225,6 +228,7 @@ impl Resolver<'_, '_> {
                     self.func.reserve_block(item.block);
                     self.func.layout.append_block(item.block);
                 }
+                Some(_) if self.errors.is_full() => return,
                 Some(earlier) => {
                     let line = self.text.line(earlier);
                     self.error(item.token, format!("{} is there already, on line {line}", item.block));
@@ -314,7 +318,7 @@ impl Resolver<'_, '_> {
         let gives = what.op.info().gives;
         let controlling = match gives {
             Gives::Callee => return self.given_by_callee(what),
-            Gives::T | Gives::BoolOfT | Gives::LaneOfT | Gives::TAndBool => {
+            gives if context::follows_from_t(gives) => {
                 let Some(operand) = anchor(what) else { return Given::Broken };
                 match (operand.ty, operand.what) {
                     (Some(ty), _) => Some(ty),
@@ -486,8 +490,16 @@ impl Resolver<'_, '_> {
         );
         let mut is_broken = false;
         for (index, operand) in what.operands.iter().enumerate() {
+            if what.op == Op::Ret && is_bare(operand) && context.operand(index).is_none() {
+                let gives = count_values(self.signature.results.len());
+                return Err(self.error(operand.token, format!("the function gives {gives}")));
+            }
             match self.operand(operand, context.operand(index)) {
                 Ok(value) => data.args.push(value),
+                // One literal without a type is enough: what fixes it may fix the others.
+                Err(Reported) if is_bare(operand) && context.operand(index).is_none() => {
+                    return Err(Reported);
+                }
                 Err(Reported) => is_broken = true,
             }
         }
@@ -513,16 +525,11 @@ impl Resolver<'_, '_> {
             }
         };
         if given.len() != item.results.len() {
-            let values = |count| match count {
-                0 => "no value".to_string(),
-                1 => "1 value".to_string(),
-                count => format!("{count} values"),
-            };
             let token = item.results.first().map_or(item.token, |result| result.token);
             let message = format!(
                 "`{}` gives {}, but {} named here",
                 what.op,
-                values(given.len()),
+                count_values(given.len()),
                 match item.results.len() {
                     0 => "none is".to_string(),
                     1 => "1 is".to_string(),
@@ -561,7 +568,7 @@ impl Resolver<'_, '_> {
         if let Some(callee) = self.names.callees.get(&*name) {
             return callee.clone().ok_or(Reported);
         }
-        let shown = self.text.text(token);
+        let shown = short(self.text.text(token));
         Err(match self.names.globals.contains_key(&*name) {
             true => self.error(token, format!("{shown} is a global: it cannot be called")),
             false => self.error(token, format!("there is no function {shown}")),
@@ -617,9 +624,20 @@ impl Resolver<'_, '_> {
     }
 }
 
+fn count_values(count: usize) -> String {
+    match count {
+        0 => "no value".to_string(),
+        1 => "1 value".to_string(),
+        count => format!("{count} values"),
+    }
+}
+
 /// The operand that fixes the type which the instruction's operands share.
 fn anchor(what: &What) -> Option<&Operand> {
-    let is_bare = |operand: &Operand| matches!(operand.what, OperandItem::Literal(_)) && operand.ty.is_none();
     let anchor = context::anchor(what.op, |index| what.operands.get(index).is_some_and(is_bare));
     what.operands.get(anchor?)
+}
+
+fn is_bare(operand: &Operand) -> bool {
+    matches!(operand.what, OperandItem::Literal(_)) && operand.ty.is_none()
 }

@@ -37,7 +37,7 @@
 //! **Source**: no vectors, except in functions that launch. Anything else goes.
 //!
 //! **Canonical**: moreover no predicates. Every block is reachable. Control flow is reducible: what goes back in a
-//! depth-first search goes to a dominator. There is exactly one `ret`; `unreachable` may end blocks, too. No `switch`.
+//! depth-first search goes to a dominator. There is at most one `ret` (what never returns has none). No `switch`.
 //! Each loop has one preheader (the one block outside that goes to the header, and goes nowhere else), one latch, and
 //! exits of its own: a block that it leaves to has all its predecessors inside. LCSSA: a value that is defined in a
 //! loop is not used outside, but by φs as what comes from a block inside; hints of bases are exempt.
@@ -45,8 +45,8 @@
 //! **Uniform**: as Canonical, but for LCSSA: all lanes leave a loop together, so a value is outside what it was inside.
 //! That no loop diverges is a question about shapes, which this crate cannot ask; the divergence analysis answers it.
 //!
-//! **Linear**: no vectors, except in functions that launch. Every block is reachable, control flow is reducible, one
-//! `ret`, no `switch`. Predicates may stand on any block. Loops need no particular form, and values may leave them.
+//! **Linear**: no vectors, except in functions that launch. Every block is reachable, control flow is reducible, at
+//! most one `ret`, no `switch`. Predicates may stand on any block. Loops need no particular form, and values may leave them.
 //! That no branch diverges, and that an active use has an active definition (Def. 11.3), are for the analysis and the
 //! interpreter.
 //!
@@ -60,6 +60,7 @@
 mod graph;
 mod module;
 mod predicates;
+mod print;
 mod ssa;
 mod stages;
 mod structure;
@@ -94,17 +95,29 @@ words! {
 
 /// Checks a function against the rules of a stage.
 pub fn verify(func: &Function, stage: Stage) -> Result<(), Violations> {
-    Violations::if_any(stage, check(func, stage, |_, _| {}))
+    let list = check(func, stage, |_, _| {});
+    match list.is_empty() {
+        true => Ok(()),
+        false => {
+            let text = print::in_function(func, &list);
+            Err(Violations::new(stage, list, &text))
+        }
+    }
 }
 
 /// Checks each function of a module, and what they and the globals say of one another.
 pub fn verify_module(module: &Module, stage: Stage) -> Result<(), Violations> {
     let names = Names::new(module);
     let mut list = names.check();
+    let mut text = print::as_list(&list);
     for (index, func) in module.functions.iter().enumerate() {
-        list.extend(check(func, stage, |body, report| names.check_function(index, body, report)));
+        let found = check(func, stage, |body, report| names.check_function(index, body, report));
+        if !found.is_empty() {
+            text.push_str(&print::in_function(func, &found));
+            list.extend(found);
+        }
     }
-    Violations::if_any(stage, list)
+    if list.is_empty() { Ok(()) } else { Err(Violations::new(stage, list, &text)) }
 }
 
 fn check(func: &Function, stage: Stage, others: impl FnOnce(&Body<'_>, &mut Report)) -> Vec<Violation> {

@@ -358,9 +358,6 @@ pub enum Fault {
         /// Where it goes.
         to: Block,
     },
-    /// Nothing returns.
-    #[error("the function has no `ret`")]
-    NoReturn,
     /// More than one return.
     #[error("{first} returns already: there is one `ret` in a function")]
     SecondReturn {
@@ -520,7 +517,8 @@ fn way(names: &[Arc<str>]) -> String {
 
 /// Everything that is wrong with a function or module: at least one violation.
 ///
-/// Its `Display` prints each violation with its place.
+/// Its `Display` prints the functions, and below each line what is wrong with it. Of long functions it leaves out the
+/// blocks where all is well.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{text}")]
 pub struct Violations {
@@ -529,16 +527,9 @@ pub struct Violations {
 }
 
 impl Violations {
-    pub(super) fn if_any(stage: Stage, list: Vec<Violation>) -> Result<(), Violations> {
-        if list.is_empty() { Ok(()) } else { Err(Violations::new(stage, list)) }
-    }
-
-    fn new(stage: Stage, list: Vec<Violation>) -> Violations {
-        let mut text = format!("{} at stage {stage}:", plural(list.len()));
-        for violation in &list {
-            text.push_str("\n  ");
-            text.push_str(&violation.to_string());
-        }
+    pub(super) fn new(stage: Stage, list: Vec<Violation>, places: &str) -> Violations {
+        let plural = if list.len() == 1 { "" } else { "s" };
+        let text = format!("{} violation{plural} at stage {stage}:{places}", list.len());
         Violations { list, text }
     }
 
@@ -559,10 +550,6 @@ impl<'a> IntoIterator for &'a Violations {
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
-}
-
-fn plural(count: usize) -> String {
-    format!("{count} violation{}", if count == 1 { "" } else { "s" })
 }
 
 /// Collects the violations of one function.

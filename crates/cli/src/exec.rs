@@ -1,0 +1,202 @@
+//! `heddle exec`.
+
+use crate::Failure;
+use crate::report::{error, note, parse_stage, read_module};
+use clap::{Args, ValueEnum};
+use heddle::interp::{Options, Scheduler, Semantics};
+use heddle::ir::Value;
+use heddle::ir::verify::Stage;
+use heddle::run_line::{
+    Expectation, Ran, RunLine, parse_dims, parse_geometry, parse_scheduler, parse_semantics,
+};
+use heddle::run_spec::{object_values, show_data, show_result};
+use heddle::trace_table::{trace_json, trace_table};
+use std::path::PathBuf;
+
+const LITERALS: &str = "\
+Arguments (--arg, one for each parameter, in order):
+  5  -3  0xff  1.5  true  null  poison   the same value in all lanes
+  [9, 1, 6, 2]                           one value for each lane
+  linear(0, 4)                           a base, and a stride for each step along each brush dimension
+  <1, 2, 3, 4>                           a vector
+  &a  &a+8                               the address of an object of the memory
+
+Memory (--mem, one for each object):
+  'a: i32 [9, 1, 6, 2]'                  an object in global memory, by its values
+  'b: local f32 zero 16'                 16 zeros in local memory; also `constant`
+  'c: i8 poison 64'                      64 bytes that were never written
+  'd: i64 [&a, &a+4]'                    addresses of objects named before
+
+Example:
+  heddle exec tests/ir/steps-source.hed --func steps --lanes 4 \\
+      --mem 'a: i32 [9, 1, 6, 2]' --arg '&a' --arg 1 --arg true --trace text";
+
+#[derive(Clone, Copy, ValueEnum)]
+enum TraceFormat {
+    /// A table
+    Text,
+    /// JSON
+    Json,
+}
+
+fn scheduler(word: &str) -> Result<Scheduler, String> {
+    parse_scheduler(word).ok_or_else(|| "write `greedy`, `random:SEED` or `ipdom`".into())
+}
+
+fn semantics(word: &str) -> Result<Semantics, String> {
+    parse_semantics(word).ok_or_else(|| "write `freezing` or `oblivious`".into())
+}
+
+fn brush(word: &str) -> Result<Vec<u32>, String> {
+    parse_dims(word).ok_or_else(|| "write `8` or `4x2`".into()).and_then(|dims| {
+        let lanes = dims.iter().fold(1u32, |lanes, &dim| lanes.saturating_mul(dim));
+        match lanes {
+            1..=128 => Ok(dims),
+            _ => Err("a brush has 1 to 128 lanes".into()),
+        }
+    })
+}
+
+/// Run a function on the interpreter, all lanes in lock-step
+#[derive(Args)]
+#[command(after_help = LITERALS)]
+pub(crate) struct Exec {
+    /// The `.hed` file; `-` reads standard input
+    file: PathBuf,
+    /// The function; may be left out where there is only one
+    #[arg(long)]
+    func: Option<String>,
+    /// Lanes of the brush, as a number or by dimension: `8`, `4x2`
+    #[arg(long, default_value = "4", value_parser = brush, value_name = "W")]
+    lanes: std::vec::Vec<u32>,
+    /// An argument
+    #[arg(long = "arg", allow_hyphen_values = true, value_name = "VALUE")]
+    args: Vec<String>,
+    /// An object of the memory
+    #[arg(long = "mem", value_name = "NAME: TYPE VALUES")]
+    objects: Vec<String>,
+    /// Print every step
+    #[arg(long, value_name = "FORMAT")]
+    trace: Option<TraceFormat>,
+    /// Values to show in the trace, all lanes of each
+    #[arg(long, value_delimiter = ',', value_name = "v1,v2")]
+    watch: Vec<String>,
+    /// Which block runs next: greedy, random:SEED, or ipdom (a GPU's reconvergence stack)
+    #[arg(long, default_value = "greedy", value_parser = scheduler)]
+    scheduler: Scheduler,
+    /// What becomes of variables in lanes that do not execute: freezing keeps them, oblivious makes them ⊤
+    #[arg(long, default_value = "freezing", value_parser = semantics)]
+    semantics: Semantics,
+    /// Launch over work-groups of this size: `64`, `8x8`
+    #[arg(long, value_name = "SIZE")]
+    local: Option<String>,
+    /// Number of work-groups
+    #[arg(long, default_value = "1", requires = "local", value_name = "COUNT")]
+    groups: String,
+    /// Least global index
+    #[arg(long, default_value = "0", requires = "local", value_name = "INDEX")]
+    offset: String,
+    /// The most blocks to execute
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    limit: u64,
+    /// Round `fmuladd` once
+    #[arg(long)]
+    fused: bool,
+    /// Print what was counted
+    #[arg(long)]
+    stats: bool,
+    /// The stage that the file is at
+    #[arg(long, default_value = "source", value_parser = parse_stage)]
+    stage: Stage,
+}
+
+impl Exec {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let module = read_module(&self.file, self.stage)?;
+        let func = match (&self.func, &module.functions[..]) {
+            (Some(name), _) => name.trim_start_matches('@').to_string(),
+            (None, [only]) => only.name.clone(),
+            (None, all) => {
+                let names: Vec<String> = all.iter().map(|func| format!("@{}", func.name)).collect();
+                return Err(Failure::Usage(format!("choose a function with --func: {}", names.join(", "))));
+            }
+        };
+        let mut options = Options {
+            brush: self.lanes.clone(),
+            semantics: self.semantics,
+            scheduler: self.scheduler.clone(),
+            step_limit: self.limit,
+            detect_races: true,
+            trace: self.trace.is_some(),
+            fused: self.fused,
+            ..Options::default()
+        };
+        if let Some(local) = &self.local {
+            let geometry = parse_geometry(local, &self.groups, &self.offset);
+            let usage = || Failure::Usage("sizes are written `64` or `8x8`".into());
+            options.geometry = Some(geometry.ok_or_else(usage)?);
+        }
+        let run = RunLine {
+            func,
+            args: self.args.clone(),
+            objects: self.objects.clone(),
+            options: options.clone(),
+            names_scheduler: true,
+            names_semantics: true,
+            expected: Expectation::Runs,
+        };
+        let ran = run.run(&module, &options).map_err(|reason| Failure::Usage(reason.to_string()))?;
+        self.show(&module, &run, &ran)
+    }
+
+    fn show(&self, module: &heddle::ir::Module, run: &RunLine, ran: &Ran) -> Result<(), Failure> {
+        let outcome = match &ran.outcome {
+            Ok(outcome) => outcome,
+            Err(fault) => {
+                error(&fault.to_string());
+                return Err(Failure::Program);
+            }
+        };
+        let number = |name: &String| name.trim().strip_prefix('v')?.parse().ok().map(Value::from_u32);
+        let watched: Option<Vec<Value>> = self.watch.iter().map(number).collect();
+        let watched = watched.ok_or_else(|| Failure::Usage("--watch takes values: v1,v2".into()))?;
+        match self.trace {
+            Some(TraceFormat::Text) => {
+                anstream::print!("{}", trace_table(&outcome.trace, module, &watched));
+            }
+            Some(TraceFormat::Json) => anstream::print!("{}", trace_json(&outcome.trace, module)),
+            None => {}
+        }
+        if let Some(race) = &outcome.race {
+            note(&format!("there is a race: {race}"));
+        }
+        if matches!(self.trace, Some(TraceFormat::Json)) {
+            return Ok(());
+        }
+        if let Some(func) = module.function(&run.func) {
+            let lanes = run.options.width() as usize;
+            for (index, (data, result)) in outcome.results.iter().zip(&func.signature.results).enumerate() {
+                anstream::println!("result {index}: {}", show_result(data, result.ty, lanes));
+            }
+        }
+        for spec in &ran.objects {
+            anstream::println!(
+                "{}: {}",
+                spec.name,
+                show_data(&object_values(spec, &ran.memory), spec.element)
+            );
+        }
+        if self.stats {
+            let counters = outcome.counters;
+            anstream::println!(
+                "{} blocks ({} with no active lane), {} uniform and {} divergent branches, {} lane operations",
+                counters.steps,
+                counters.empty_steps,
+                counters.uniform_branches,
+                counters.divergent_branches,
+                counters.lane_operations
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,47 @@
+//! `heddle test`.
+
+use crate::Failure;
+use crate::report::{error, note};
+use clap::Args;
+use heddle::pipeline::run_passes;
+use heddle_testing::file_test::{find_files, test_file};
+use std::path::PathBuf;
+
+/// Run the file tests below a directory
+#[derive(Args)]
+pub(crate) struct FileTests {
+    /// A directory, or one `.hed` file
+    dir: PathBuf,
+    /// Rewrite goldens that differ
+    #[arg(long, env = "HEDDLE_BLESS")]
+    bless: bool,
+}
+
+impl FileTests {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let usage = |reason: std::io::Error| Failure::Usage(format!("{}: {reason}", self.dir.display()));
+        let files = find_files(&self.dir).map_err(usage)?;
+        let (mut passed, mut failed) = (0, 0);
+        for file in &files {
+            let passes = |module: &mut heddle::ir::Module, names: &[&str]| {
+                run_passes(module, names, true, |_, _| ()).map_err(|reason| reason.to_string())
+            };
+            let result = test_file(file, passes, self.bless);
+            if result.blessed {
+                note(&format!("{}: golden rewritten", file.display()));
+            }
+            match result.failures.is_empty() {
+                true => passed += 1,
+                false => failed += 1,
+            }
+            for failure in &result.failures {
+                error(&format!("{}: {failure}", file.display()));
+            }
+        }
+        anstream::println!("{passed} passed, {failed} failed");
+        match failed {
+            0 => Ok(()),
+            _ => Err(Failure::Program),
+        }
+    }
+}

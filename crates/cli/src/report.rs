@@ -1,0 +1,57 @@
+//! Messages for people: coloured on a terminal, plain elsewhere.
+
+use crate::Failure;
+use anstyle::{AnsiColor, Style};
+use heddle::ir::verify::{Stage, verify_module};
+use heddle::ir::{Module, parse_bytes};
+use std::path::Path;
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const NOTE: Style = AnsiColor::Cyan.on_default().bold();
+const TITLE: Style = Style::new().bold();
+
+/// Says what is wrong.
+pub(crate) fn error(message: &str) {
+    anstream::eprintln!("{ERROR}error{ERROR:#}: {}", message.trim_end());
+}
+
+/// Says what is worth knowing.
+pub(crate) fn note(message: &str) {
+    anstream::eprintln!("{NOTE}note{NOTE:#}: {}", message.trim_end());
+}
+
+/// Says what follows.
+pub(crate) fn title(message: &str) {
+    anstream::println!("{TITLE}{message}{TITLE:#}");
+}
+
+/// Reads a module from a file and checks it against a stage.
+pub(crate) fn read_module(path: &Path, stage: Stage) -> Result<Module, Failure> {
+    let shown = path.display();
+    let source = if path == Path::new("-") {
+        let mut source = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::stdin(), &mut source).map(|_| source)
+    } else {
+        std::fs::read(path)
+    };
+    let source = source.map_err(|reason| Failure::Usage(format!("{shown}: {reason}")))?;
+    let module = parse_bytes(&source).map_err(|diagnostics| {
+        diagnostics.iter().for_each(|diagnostic| error(&format!("{shown}:{diagnostic}")));
+        Failure::Program
+    })?;
+    match verify_module(&module, stage) {
+        Ok(()) => Ok(module),
+        Err(violations) => {
+            error(&format!("{shown}: {violations}"));
+            Err(Failure::Program)
+        }
+    }
+}
+
+/// A stage by its name, for clap.
+pub(crate) fn parse_stage(word: &str) -> Result<Stage, String> {
+    Stage::from_name(word).ok_or_else(|| {
+        let names: Vec<&str> = Stage::ALL.iter().map(|stage| stage.name()).collect();
+        format!("the stages are {}", names.join(", "))
+    })
+}

@@ -1,0 +1,75 @@
+//! Violations inside the function's text.
+
+use super::violation::{Fault, Place, Violation};
+use crate::Function;
+
+/// In a function of more lines than these, blocks where all is well are left out.
+const LONG: usize = 200;
+
+/// Each on a line of its own.
+pub(super) fn as_list(list: &[Violation]) -> String {
+    list.iter().map(|violation| format!("\n  {violation}")).collect()
+}
+
+/// Below the lines that they speak of. Takes the violations in the order of their places.
+pub(super) fn in_function(func: &Function, list: &[Violation]) -> String {
+    // What has no name has no text.
+    let has_text = |violation: &Violation| {
+        !matches!(violation.fault, Fault::UnknownInst(_) | Fault::UnknownOrigin(_) | Fault::UnknownBlock(_))
+    };
+    if !list.iter().all(has_text) {
+        return as_list(list);
+    }
+    let text = func.to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    let places = places(func);
+    // One line for each place, and the closing brace.
+    if lines.len() != places.len() + 1 {
+        return as_list(list);
+    }
+    let mut out = String::new();
+    let mut rest = list.iter().peekable();
+    let mut left_out = false;
+    let mut at = 0;
+    while at < places.len() {
+        let end = block_end(&places, at);
+        let stands_here = |violation: &&&Violation| places[at..end].contains(&violation.place);
+        let is_well = !rest.peek().is_some_and(|violation| stands_here(&violation));
+        if is_well && lines.len() > LONG && at > 0 {
+            left_out = true;
+        } else {
+            if std::mem::take(&mut left_out) {
+                out.push_str("\n  ; ...");
+            }
+            for line in at..end {
+                out.push('\n');
+                out.push_str(lines[line]);
+                while let Some(violation) = rest.next_if(|violation| violation.place == places[line]) {
+                    let indent = if matches!(violation.place, Place::Inst(..)) { "  " } else { "" };
+                    out.push_str(&format!("\n{indent}; ^ {}", violation.fault));
+                }
+            }
+        }
+        at = end;
+    }
+    if left_out {
+        out.push_str("\n  ; ...");
+    }
+    out + "\n}"
+}
+
+/// The place of each line.
+fn places(func: &Function) -> Vec<Place> {
+    let mut places = vec![Place::Function];
+    for block in func.layout.blocks() {
+        places.push(Place::Block(block));
+        places.extend(func.layout.insts(block).map(|inst| Place::Inst(block, inst)));
+    }
+    places
+}
+
+/// Where the head, or the block that starts here, ends.
+fn block_end(places: &[Place], start: usize) -> usize {
+    let behind = places[start + 1..].iter().position(|place| matches!(place, Place::Block(_)));
+    behind.map_or(places.len(), |behind| start + 1 + behind)
+}

@@ -1,0 +1,261 @@
+//! What benchmarks share: times taken in turn, growth, tables, aims.
+
+use std::fmt::{self, Display, Write as _};
+use std::io::IsTerminal as _;
+use std::time::Instant;
+
+/// The times that one thing took, in seconds, shortest first. There is at least one.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    times: Vec<f64>,
+}
+
+impl Sample {
+    fn new(mut times: Vec<f64>) -> Sample {
+        assert!(!times.is_empty(), "a sample holds a time");
+        times.sort_by(f64::total_cmp);
+        Sample { times }
+    }
+
+    /// The middle one.
+    pub fn median(&self) -> f64 {
+        let (lower, upper) = ((self.times.len() - 1) / 2, self.times.len() / 2);
+        (self.times[lower] + self.times[upper]) / 2.0
+    }
+
+    /// The shortest one: what it takes when nothing else gets in the way.
+    pub fn least(&self) -> f64 {
+        self.times[0]
+    }
+
+    /// The distance of the quartiles, as a share of the median.
+    pub fn spread(&self) -> f64 {
+        let last = self.times.len() - 1;
+        (self.times[last - last / 4] - self.times[last / 4]) / self.median()
+    }
+}
+
+/// Times each of the tasks so many times, all of them in turn. A task says how long it took, so that it can leave out
+/// what prepares it: [`timed`].
+pub fn interleaved(rounds: usize, tasks: &mut [Box<dyn FnMut() -> f64 + '_>]) -> Vec<Sample> {
+    let mut times = vec![Vec::with_capacity(rounds); tasks.len()];
+    for _ in 0..rounds.max(1) {
+        for (task, times) in tasks.iter_mut().zip(&mut times) {
+            times.push(task());
+        }
+    }
+    times.into_iter().map(Sample::new).collect()
+}
+
+/// What the work gives, and how many seconds it took.
+pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let start = Instant::now();
+    let result = work();
+    (result, start.elapsed().as_secs_f64())
+}
+
+/// The exponent `e` of `time = c · size^e` that fits best: least squares on the logarithms.
+pub fn growth_exponent(points: &[(f64, f64)]) -> f64 {
+    assert!(points.len() >= 6, "growth is fitted to at least six sizes");
+    let logs: Vec<(f64, f64)> = points.iter().map(|(size, time)| (size.ln(), time.ln())).collect();
+    let count = logs.len() as f64;
+    let mean_x = logs.iter().map(|log| log.0).sum::<f64>() / count;
+    let mean_y = logs.iter().map(|log| log.1).sum::<f64>() / count;
+    let above: f64 = logs.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    let below: f64 = logs.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
+    above / below
+}
+
+/// The geometric mean.
+pub fn geomean(figures: &[f64]) -> f64 {
+    (figures.iter().map(|figure| figure.ln()).sum::<f64>() / figures.len() as f64).exp()
+}
+
+/// Rows below a head, in aligned columns: the first to the left, the others to the right.
+#[derive(Clone, Debug)]
+pub struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with this head.
+    pub fn new(head: &[&str]) -> Table {
+        Table { rows: vec![head.iter().map(|&cell| cell.into()).collect()] }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+}
+
+impl Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width_of = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width_of).collect();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+                match column {
+                    0 => write!(line, "{cell:<width$}")?,
+                    _ => write!(line, "  {cell:>width$}")?,
+                }
+            }
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// What a figure must be.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Target {
+    /// This or more.
+    AtLeast(f64),
+    /// This or less.
+    AtMost(f64),
+}
+
+/// A target and how near the figure came.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Aim {
+    /// What is measured.
+    pub name: String,
+    /// What came out.
+    pub figure: f64,
+    /// What it must be.
+    pub target: Target,
+    /// What both are counted in; may be empty.
+    pub unit: &'static str,
+}
+
+impl Aim {
+    /// Whether it is reached.
+    pub fn is_met(&self) -> bool {
+        match self.target {
+            Target::AtLeast(bound) => self.figure >= bound,
+            Target::AtMost(bound) => self.figure <= bound,
+        }
+    }
+}
+
+impl Display for Aim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (relation, bound) = match self.target {
+            Target::AtLeast(bound) => (">=", bound),
+            Target::AtMost(bound) => ("<=", bound),
+        };
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
+        let verdict = if self.is_met() { "ok" } else { "missed" };
+        write!(f, "aim {}: {:.3}{unit} ({relation} {bound}{unit}) {verdict}", self.name, self.figure)
+    }
+}
+
+/// What a benchmark says: tables as it goes, aims at its end, and what was wrong.
+#[derive(Default, Debug)]
+pub struct Report {
+    aims: Vec<Aim>,
+    wrong: Vec<String>,
+}
+
+impl Report {
+    /// A text for the reader.
+    pub fn say(&mut self, text: impl Display) {
+        println!("{text}");
+    }
+
+    /// Notes an aim.
+    pub fn aim(&mut self, name: impl Into<String>, figure: f64, target: Target, unit: &'static str) {
+        self.aims.push(Aim { name: name.into(), figure, target, unit });
+    }
+
+    /// Notes that something computes what it should, or does not.
+    pub fn check(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        if !holds {
+            self.wrong.push(what());
+        }
+    }
+
+    /// What is being done, for those who wait at a terminal.
+    pub fn progress(&mut self, text: impl Display) {
+        if std::io::stderr().is_terminal() {
+            eprint!("\r\x1b[K{text}");
+        }
+    }
+
+    /// Prints the aims, or all that was wrong; whether nothing was.
+    pub fn finish(mut self) -> bool {
+        self.progress("");
+        for wrong in &self.wrong {
+            println!("wrong: {wrong}");
+        }
+        for aim in &self.aims {
+            println!("{aim}");
+        }
+        self.wrong.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_is_told_by_its_exponent() {
+        let sizes = (0..6).map(|log| f64::from(100 << log));
+        let square: Vec<(f64, f64)> = sizes.clone().map(|size| (size, 3e-9 * size * size)).collect();
+        let linear: Vec<(f64, f64)> = sizes.map(|size| (size, 5e-9 * size)).collect();
+        assert!((growth_exponent(&square) - 2.0).abs() < 1e-9);
+        assert!((growth_exponent(&linear) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn samples_have_middle_and_spread() {
+        let sample = Sample::new(vec![4.0, 1.0, 3.0, 2.0, 100.0]);
+        assert_eq!((sample.least(), sample.median(), sample.spread()), (1.0, 3.0, 2.0 / 3.0));
+        assert_eq!(Sample::new(vec![2.0, 1.0]).median(), 1.5);
+        assert!((geomean(&[1.0, 4.0]) - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn tasks_take_turns() {
+        let order = std::cell::RefCell::new(Vec::new());
+        let task = |number: u32| -> Box<dyn FnMut() -> f64> {
+            Box::new(move || f64::from(number))
+        };
+        let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> = vec![
+            Box::new(|| {
+                order.borrow_mut().push(1);
+                1.0
+            }),
+            Box::new(|| {
+                order.borrow_mut().push(2);
+                2.0
+            }),
+            task(3),
+        ];
+        let samples = interleaved(3, &mut tasks);
+        assert_eq!(samples.iter().map(Sample::median).collect::<Vec<_>>(), [1.0, 2.0, 3.0]);
+        assert_eq!(*order.borrow(), [1, 2, 1, 2, 1, 2]);
+    }
+
+    #[test]
+    fn aims_say_whether_they_are_met() {
+        let aim = |figure, target, unit| Aim { name: "a.b".into(), figure, target, unit }.to_string();
+        assert_eq!(aim(61.25, Target::AtLeast(50.0), "M/s"), "aim a.b: 61.250 M/s (>= 50 M/s) ok");
+        assert_eq!(aim(1.2, Target::AtMost(1.15), ""), "aim a.b: 1.200 (<= 1.15) missed");
+        assert_eq!(aim(f64::NAN, Target::AtMost(1.15), ""), "aim a.b: NaN (<= 1.15) missed");
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        let mut table = Table::new(&["family", "ms"]);
+        table.row(["chain".into(), "1.50".into()]);
+        table.row(["φ".into(), "1234.00".into()]);
+        assert_eq!(table.to_string(), "family       ms\nchain      1.50\nφ       1234.00\n");
+    }
+}

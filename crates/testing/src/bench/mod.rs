@@ -1,0 +1,30 @@
+//! Benchmarks: each checks results, prints its tables, and ends with one line for each of its aims.
+//!
+//! `./x bench` lists them, `./x bench NAME` runs one. Times are compared within one run only: what is compared takes
+//! turns, and figures are medians, least times, ratios, or exponents of growth.
+
+pub mod kit;
+
+mod ir;
+mod kernels;
+mod programs;
+
+use kit::Report;
+
+/// A benchmark.
+#[derive(Clone, Copy, Debug)]
+pub struct Bench {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What it measures, in a line.
+    pub about: &'static str,
+    /// Measures it.
+    pub run: fn(&mut Report),
+}
+
+/// All benchmarks.
+pub const BENCHES: &[Bench] = &[Bench {
+    name: "ir",
+    about: "text and verifier, growth of parser, verifier and analyses with the program, speed of the interpreter",
+    run: ir::run,
+}];

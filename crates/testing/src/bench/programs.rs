@@ -1,0 +1,246 @@
+//! Families of programs of any size, each with a shape that turns a careless algorithm quadratic.
+//!
+//! All verify, at stage Source if not at Canonical, and all grow linearly: about as many instructions as blocks.
+
+use heddle_ir::inst::Switch;
+use heddle_ir::module::Signature;
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{At, Block, Builder, Detail, Function, InstData, Module, Op, Scalar, Type, Value};
+
+/// A family: a name, and how to build the member of about so many blocks.
+pub(super) struct Family {
+    pub(super) name: &'static str,
+    build: fn(&mut Draft<'_>, usize),
+    /// Sizes are so many times those of the other families.
+    pub(super) scale: usize,
+}
+
+pub(super) const FAMILIES: &[Family] = &[
+    Family { name: "chain", build: chain, scale: 1 },
+    Family { name: "if cascade", build: if_cascade, scale: 1 },
+    Family { name: "nested loops", build: nested_loops, scale: 1 },
+    Family { name: "loops 100 deep", build: loops_100_deep, scale: 1 },
+    Family { name: "dense φ", build: dense_phi, scale: 1 },
+    Family { name: "big switch", build: big_switch, scale: 1 },
+    Family { name: "irreducible mesh", build: mesh, scale: 1 },
+    Family { name: "one block", build: one_block, scale: 10 },
+];
+
+impl Family {
+    /// The member of about so many blocks (or instructions, where there is one block).
+    pub(super) fn build(&self, size: usize) -> Module {
+        let signature = Signature::new(&[Type::I32, Type::I32], &[Type::I32]);
+        let mut func = Function::new("f", signature);
+        let entry = func.append_block();
+        let (a, b) = (func.params()[0], func.params()[1]);
+        let builder = Builder::new(&mut func, At::End(entry));
+        (self.build)(&mut Draft { builder, here: entry, a, b }, size);
+        Module { functions: vec![func], ..Module::default() }
+    }
+}
+
+/// A function being built, at the end of a block.
+struct Draft<'f> {
+    builder: Builder<'f>,
+    here: Block,
+    a: Value,
+    b: Value,
+}
+
+impl Draft<'_> {
+    fn block(&mut self) -> Block {
+        self.builder.func.append_block()
+    }
+
+    fn go(&mut self, block: Block) {
+        self.here = block;
+        self.builder.go(At::End(block));
+    }
+
+    /// Some work on the value, which is different from block to block.
+    fn work(&mut self, value: Value, number: usize) -> Value {
+        let constant = self.builder.int(Scalar::I32, number as i128 % 1000);
+        let sum = self.builder.op(Op::Add, &[value, constant]);
+        self.builder.op(Op::Xor, &[sum, self.a])
+    }
+
+    fn condition(&mut self, value: Value) -> Value {
+        self.builder.icmp(IntPredicate::Ult, value, self.b)
+    }
+
+    fn switch(&mut self, value: Value, targets: Vec<Block>) {
+        let cases = (1..targets.len() as u128).collect();
+        let detail = Detail::Switch(Box::new(Switch { cases, targets }));
+        self.builder.inst(InstData::new(Op::Switch, [value], detail), None);
+    }
+
+    fn phi(&mut self, incoming: &[(Block, Value)]) -> Value {
+        self.builder.phi(Type::I32, incoming, None)
+    }
+}
+
+fn chain(draft: &mut Draft<'_>, size: usize) {
+    let mut value = draft.a;
+    for number in 1..size {
+        value = draft.work(value, number);
+        let next = draft.block();
+        draft.builder.jump(next);
+        draft.go(next);
+    }
+    draft.builder.ret(&[value]);
+}
+
+/// `if (..) .. else ..` again and again, joined by φs.
+fn if_cascade(draft: &mut Draft<'_>, size: usize) {
+    let mut value = draft.a;
+    for number in 0..size / 3 {
+        let (then, otherwise, join) = (draft.block(), draft.block(), draft.block());
+        let condition = draft.condition(value);
+        draft.builder.branch(condition, then, otherwise);
+        draft.go(then);
+        let one = draft.work(value, number);
+        draft.builder.jump(join);
+        draft.go(otherwise);
+        let other = draft.work(value, number + 1);
+        draft.builder.jump(join);
+        draft.go(join);
+        value = draft.phi(&[(then, one), (otherwise, other)]);
+    }
+    draft.builder.ret(&[value]);
+}
+
+/// Nests of √n loops one behind the other.
+fn nested_loops(draft: &mut Draft<'_>, size: usize) {
+    nests(draft, size, size.isqrt());
+}
+
+fn loops_100_deep(draft: &mut Draft<'_>, size: usize) {
+    nests(draft, size, 100);
+}
+
+/// Nests of this depth. Each loop is
+///
+/// ```text
+///     preheader ──► header ──► … the loop inside … ──► latch ──► exit
+///                      ▲                                 │
+///                      └─────────────────────────────────┘
+/// ```
+///
+/// where the preheader is the header around it, and the exit the latch around it.
+fn nests(draft: &mut Draft<'_>, size: usize, depth: usize) {
+    let mut value = draft.a;
+    for _ in 0..size.div_ceil(2 * depth + 1) {
+        let headers: Vec<Block> = (0..depth).map(|_| draft.block()).collect();
+        let latches: Vec<Block> = (0..depth).map(|_| draft.block()).collect();
+        let exit = draft.block();
+        let mut phis = Vec::new();
+        for (level, &header) in headers.iter().enumerate() {
+            let from = draft.here;
+            draft.builder.jump(header);
+            draft.go(header);
+            let phi = draft.phi(&[(from, value)]);
+            phis.push(phi);
+            value = draft.work(phi, level);
+        }
+        for level in (0..depth).rev() {
+            let (header, latch) = (headers[level], latches[level]);
+            let from = draft.here;
+            match level + 1 == depth {
+                true => _ = draft.builder.jump(latch),
+                false => {
+                    let condition = draft.condition(value);
+                    draft.builder.branch(condition, headers[level + 1], latch);
+                }
+            }
+            draft.go(latch);
+            let joined = draft.phi(&[(from, value)]);
+            value = draft.work(joined, level);
+            complete(draft, phis[level], latch, value);
+            let _ = header;
+        }
+        let from = draft.here;
+        let condition = draft.condition(value);
+        draft.builder.branch(condition, headers[0], exit);
+        draft.go(exit);
+        value = draft.phi(&[(from, value)]);
+    }
+    draft.builder.ret(&[value]);
+}
+
+/// Adds what comes along the back edge to the φ of a header.
+fn complete(draft: &mut Draft<'_>, phi: Value, latch: Block, value: Value) {
+    let func = &mut *draft.builder.func;
+    let inst = func.def_inst(phi).expect("a φ is an instruction");
+    let data = func.inst_mut(inst);
+    data.args.push(value);
+    if let Detail::Phi(blocks) = &mut data.detail {
+        blocks.push(latch);
+    }
+}
+
+/// A switch whose arms all meet in one block, which has eight φs with a value from each of them.
+fn dense_phi(draft: &mut Draft<'_>, size: usize) {
+    let arms: Vec<Block> = (0..size).map(|_| draft.block()).collect();
+    let join = draft.block();
+    draft.switch(draft.a, arms.clone());
+    let mut results = Vec::new();
+    for (number, &arm) in arms.iter().enumerate() {
+        draft.go(arm);
+        results.push(draft.work(draft.a, number));
+        draft.builder.jump(join);
+    }
+    draft.go(join);
+    let incoming: Vec<(Block, Value)> = arms.into_iter().zip(results).collect();
+    let phis: Vec<Value> = (0..8).map(|_| draft.phi(&incoming)).collect();
+    let sum = phis.into_iter().reduce(|sum, phi| draft.builder.op(Op::Add, &[sum, phi]));
+    draft.builder.ret(&[sum.expect("there are eight φs")]);
+}
+
+/// A switch whose arms return.
+fn big_switch(draft: &mut Draft<'_>, size: usize) {
+    let arms: Vec<Block> = (0..size).map(|_| draft.block()).collect();
+    draft.switch(draft.a, arms.clone());
+    for (number, &arm) in arms.iter().enumerate() {
+        draft.go(arm);
+        let value = draft.work(draft.b, number);
+        draft.builder.ret(&[value]);
+    }
+}
+
+/// A square of blocks with edges to the right and down, and some back up and left: cycles with many entries.
+fn mesh(draft: &mut Draft<'_>, size: usize) {
+    let side = size.isqrt();
+    let first = draft.here;
+    let blocks: Vec<Block> = (0..side * side).map(|_| draft.block()).collect();
+    draft.go(first);
+    draft.builder.jump(blocks[0]);
+    for (at, &block) in blocks.iter().enumerate() {
+        let (row, column) = (at / side, at % side);
+        draft.go(block);
+        let value = draft.work(draft.a, at);
+        let mut targets = Vec::new();
+        targets.extend((column + 1 < side).then(|| blocks[at + 1]));
+        targets.extend((row + 1 < side).then(|| blocks[at + side]));
+        if row > 0 && column > 0 && (row * 7 + column * 3) % 5 == 0 {
+            targets.push(blocks[at - side - 1]);
+        }
+        match targets[..] {
+            [] => _ = draft.builder.ret(&[value]),
+            [target] => _ = draft.builder.jump(target),
+            [one, other] => {
+                let condition = draft.condition(value);
+                draft.builder.branch(condition, one, other);
+            }
+            _ => draft.switch(value, targets),
+        }
+    }
+}
+
+/// One block of so many instructions.
+fn one_block(draft: &mut Draft<'_>, size: usize) {
+    let mut value = draft.a;
+    for number in 0..size / 2 {
+        value = draft.work(value, number);
+    }
+    draft.builder.ret(&[value]);
+}

@@ -1,0 +1,254 @@
+//! Gives each irreducible cycle one header, a dispatch block, and duplicates nothing.
+//!
+//! ```text
+//!        block0                         block0
+//!        │    │                         │    │
+//!        ▼    ▼                         ▼    ▼
+//!     block1 ◄─► block2                block3 ◄───┐      block3: v9 = phi i1 [block0: …] [block1: false] [block2: true]
+//!                                      │    │     │              br v9, block1, block2
+//!                                      ▼    ▼     │
+//!                                  block1  block2─┤      (block0's edges are split, to tell them apart)
+//!                                      └──────────┘
+//! ```
+//!
+//! Node splitting would run a horizontal twice, with half the lanes each (thesis 12.7). Here every edge to an entry
+//! of the cycle, from outside or from inside, goes to the dispatch block instead; a φ there remembers the entry meant,
+//! and a chain of branches goes to it. What is left inside without the edges to the entries may have cycles of its own,
+//! which are treated in the same way. This is the forest by which greedy schedules of irreducible graphs are defined
+//! (design §4.6), so lanes meet here exactly where they met in the source: at the latch, until the rest of the
+//! iteration is over, then at the dispatch block.
+//!
+//! No value needs repair: if `x` dominated `u`, it still does. A new path is an old one but for jumps, at the dispatch
+//! block, from "on the way to entry `a`" to entry `b`. Take `x` inside the cycle: it dominates the source of no edge
+//! that enters from outside, or that source would be on a cycle with it, so inside; hence `b` was reached without `x`
+//! before. And `x` outside that dominates one block of the cycle dominates all of them and all edges that enter, since
+//! from each entry a path inside leads to each block. The verifier checks it all the same.
+//!
+//! Time: linear but for cycles inside of irreducible ones, which cost once more per level.
+
+use heddle_analysis::{Cfg, Cycle, CycleForest};
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::inst::InstData;
+use heddle_ir::types::Scalar;
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{At, Block, Builder, Function, Inst, Type, Value, ValueDef};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::edges::{append_jump, phis, retarget, set_incoming};
+
+/// Makes every cycle a natural loop.
+pub(crate) fn make_reducible(func: &mut Function) {
+    let cfg = Cfg::new(func);
+    let forest = CycleForest::new(&cfg);
+    if forest.is_graph_reducible() {
+        return;
+    }
+    let mut preds: SecondaryMap<Block, Vec<Block>> = SecondaryMap::with_len(func.block_count());
+    for block in cfg.blocks() {
+        preds[block] = distinct(cfg.preds(block));
+    }
+    let mut regions: Vec<Vec<Block>> = outermost_irreducible(&forest)
+        .into_iter()
+        .map(|cycle| in_order(forest.blocks(cycle).to_vec()))
+        .collect();
+    while let Some(cycle) = regions.pop() {
+        let inside: FxHashSet<Block> = cycle.iter().copied().collect();
+        let is_entry = |block: &Block| preds[*block].iter().any(|pred| !inside.contains(pred));
+        let (entries, rest): (Vec<Block>, Vec<Block>) = cycle.into_iter().partition(is_entry);
+        if entries.len() > 1 {
+            Dispatch { func, preds: &mut preds }.run(&entries);
+        }
+        regions.extend(components(func, &rest));
+    }
+    debug_assert!(CycleForest::new(&Cfg::new(func)).is_graph_reducible());
+}
+
+/// The irreducible cycles that are in no other.
+fn outermost_irreducible(forest: &CycleForest) -> Vec<Cycle> {
+    let mut worklist: Vec<Cycle> = forest.outermost().collect();
+    let mut found = Vec::new();
+    while let Some(cycle) = worklist.pop() {
+        match forest.is_reducible(cycle) {
+            true => worklist.extend(forest.children(cycle)),
+            false => found.push(cycle),
+        }
+    }
+    found
+}
+
+fn in_order(mut blocks: Vec<Block>) -> Vec<Block> {
+    blocks.sort_unstable();
+    blocks
+}
+
+/// The strongly connected components, of those blocks alone, that have an edge; after Tarjan.
+fn components(func: &Function, blocks: &[Block]) -> Vec<Vec<Block>> {
+    const OUTSIDE: u32 = u32::MAX;
+    let index_of: FxHashMap<Block, u32> = blocks.iter().copied().zip(0..).collect();
+    let (mut number, mut low) = (vec![OUTSIDE; blocks.len()], vec![0; blocks.len()]);
+    let mut is_open = vec![false; blocks.len()];
+    let (mut open, mut path): (Vec<u32>, Vec<(u32, usize)>) = (Vec::new(), Vec::new());
+    let mut next_number = 0;
+    let mut found = Vec::new();
+    for root in 0..blocks.len() as u32 {
+        if number[root as usize] != OUTSIDE {
+            continue;
+        }
+        path.push((root, 0));
+        while let Some(&mut (at, ref mut edge)) = path.last_mut() {
+            if *edge == 0 && number[at as usize] == OUTSIDE {
+                (number[at as usize], low[at as usize]) = (next_number, next_number);
+                next_number += 1;
+                is_open[at as usize] = true;
+                open.push(at);
+            }
+            let targets = func.successors(blocks[at as usize]);
+            if let Some(target) = targets.get(*edge) {
+                *edge += 1;
+                match index_of.get(target) {
+                    Some(&to) if number[to as usize] == OUTSIDE => path.push((to, 0)),
+                    Some(&to) if is_open[to as usize] => {
+                        low[at as usize] = low[at as usize].min(number[to as usize]);
+                    }
+                    _ => {}
+                }
+                continue;
+            }
+            path.pop();
+            if let Some(&(above, _)) = path.last() {
+                low[above as usize] = low[above as usize].min(low[at as usize]);
+            }
+            if low[at as usize] == number[at as usize] {
+                let start = open.iter().rposition(|&other| other == at).unwrap_or(0);
+                let component: Vec<Block> = open[start..].iter().map(|&at| blocks[at as usize]).collect();
+                open.drain(start..).for_each(|at| is_open[at as usize] = false);
+                if component.len() > 1 || targets.contains(&component[0]) {
+                    found.push(in_order(component));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn distinct(blocks: &[Block]) -> Vec<Block> {
+    let mut seen = FxHashSet::default();
+    blocks.iter().copied().filter(|&block| seen.insert(block)).collect()
+}
+
+struct Dispatch<'a> {
+    func: &'a mut Function,
+    /// The distinct predecessors of each block, kept up to date for the entries of cycles to come.
+    preds: &'a mut SecondaryMap<Block, Vec<Block>>,
+}
+
+impl Dispatch<'_> {
+    fn run(mut self, entries: &[Block]) {
+        let moved: Vec<Vec<Block>> = entries.iter().map(|&entry| self.preds[entry].clone()).collect();
+        let mut entries_from: FxHashMap<Block, usize> = FxHashMap::default();
+        for &source in moved.iter().flatten() {
+            *entries_from.entry(source).or_default() += 1;
+        }
+
+        // The edges into the dispatch block: by entry, the block that each old source became.
+        let dispatch = self.func.insert_block_after(moved[0][0]);
+        let mut edges: Vec<Vec<(Block, Block)>> = Vec::with_capacity(entries.len());
+        for (&entry, sources) in entries.iter().zip(&moved) {
+            let mut from = Vec::with_capacity(sources.len());
+            for &source in sources {
+                if entries_from[&source] == 1 {
+                    retarget(self.func, source, entry, dispatch);
+                    from.push((source, source));
+                } else {
+                    let split = self.func.insert_block_after(source);
+                    retarget(self.func, source, entry, split);
+                    append_jump(self.func, split, dispatch);
+                    from.push((source, split));
+                }
+            }
+            edges.push(from);
+        }
+        let chain = self.branch_to(dispatch, entries, &edges);
+        let after_phis = self.func.first_non_phi(dispatch).expect("the dispatch block branches");
+        for (index, (&entry, &from)) in entries.iter().zip(&chain).enumerate() {
+            self.move_phis(entry, index, from, after_phis, &edges);
+            self.preds[entry] = vec![from];
+        }
+    }
+
+    /// Makes the dispatch block go to the entry that the φ at its start names. Returns the block that branches to each
+    /// entry.
+    fn branch_to(&mut self, dispatch: Block, entries: &[Block], edges: &[Vec<(Block, Block)>]) -> Vec<Block> {
+        let scalar = if entries.len() == 2 { Scalar::I1 } else { Scalar::I32 };
+        let mut incoming = Vec::new();
+        for (index, from) in edges.iter().enumerate() {
+            // Of two entries the first is `true`.
+            let number = if scalar == Scalar::I1 { 1 - index } else { index };
+            let number = self.func.make_int(scalar, number as i128);
+            incoming.extend(from.iter().map(|&(_, source)| (source, number)));
+        }
+        let phi = self.func.make_inst(InstData::phi(incoming, None), &[Type::Scalar(scalar)]);
+        self.func.layout.append_inst(phi, dispatch);
+        let meant = self.func.results(phi)[0];
+
+        let mut chain = Vec::with_capacity(entries.len());
+        let mut here = dispatch;
+        for (index, &entry) in entries[..entries.len() - 1].iter().enumerate() {
+            let is_last = index + 2 == entries.len();
+            let otherwise = if is_last { entries[index + 1] } else { self.func.insert_block_after(here) };
+            let number = self.func.make_int(scalar, index as i128);
+            let mut builder = Builder::new(self.func, At::End(here));
+            let is_meant = match scalar {
+                Scalar::I1 => meant,
+                _ => builder.icmp(IntPredicate::Eq, meant, number),
+            };
+            builder.branch(is_meant, entry, otherwise);
+            chain.push(here);
+            if is_last {
+                chain.push(here);
+            }
+            here = otherwise;
+        }
+        chain
+    }
+
+    /// Joins what comes to an entry's φs in the dispatch block, with ⊤ on edges to other entries.
+    fn move_phis(
+        &mut self,
+        entry: Block,
+        index: usize,
+        from: Block,
+        after_phis: Inst,
+        edges: &[Vec<(Block, Block)>],
+    ) {
+        let new_source: FxHashMap<Block, Block> = edges[index].iter().copied().collect();
+        for phi in phis(self.func, entry) {
+            let mut moved: FxHashMap<Block, Value> = FxHashMap::default();
+            let mut first = None;
+            let mut agree = true;
+            for (source, value) in self.func.inst(phi).incoming() {
+                agree &= *first.get_or_insert(value) == value;
+                moved.insert(new_source[&source], value);
+            }
+            let Some(first) = first else { continue };
+            let is_everywhere = matches!(self.func.value_def(first), ValueDef::Const | ValueDef::Param(_));
+            let value = if agree && is_everywhere {
+                first
+            } else {
+                let ty = self.func.value_type(first);
+                let poison = self.func.make_poison(ty);
+                let incoming: Vec<(Block, Value)> = edges
+                    .iter()
+                    .flatten()
+                    .map(|&(_, source)| (source, moved.get(&source).copied().unwrap_or(poison)))
+                    .collect();
+                let origin = self.func.inst(phi).origin;
+                let data = InstData { origin, ..InstData::phi(incoming, None) };
+                let joined = self.func.make_inst(data, &[ty]);
+                self.func.layout.insert_inst_before(joined, after_phis);
+                self.func.results(joined)[0]
+            };
+            set_incoming(self.func, phi, [(from, value)]);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Closes loops: a value of a loop is read outside of it through φs in the loop's exits only.
+//!
+//! ```text
+//!     block1: v10 = add v8, 1              block1: v10 = add v8, 1
+//!             br v11, block1, block2               br v11, block1, block2
+//!     block2: v12 = and v10, 1             block2: v16 = phi i32 [block1: v10]
+//!                                                  v12 = and v16, 1
+//! ```
+//!
+//! A read behind several exits gets φs where their values join as well. A φ in the exit of an inner loop may itself
+//! be a value of an outer loop that is read outside of that; so it goes on, one loop outwards at a time. Loops must
+//! have exits of their own. Base hints name objects and stay.
+
+use heddle_analysis::{Cfg, Cycle, CycleForest, Dominators};
+use heddle_ir::{Block, Function, Inst, Op, Value};
+use rustc_hash::FxHashMap;
+
+use crate::ssa_repair::SsaRepair;
+
+/// Whether no value is read outside of the loop that defines it.
+pub(crate) fn is_closed(func: &Function) -> bool {
+    escaping(func, &CycleForest::new(&Cfg::new(func))).is_empty()
+}
+
+/// Where a value is read.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Operand(Inst, usize),
+    Shadow(Inst, usize),
+    Predicate,
+}
+
+/// A read, and the block that must see the value: of a φ's operand the predecessor.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    block: Block,
+    place: Place,
+}
+
+/// Establishes loop-closed SSA form.
+pub(crate) fn close_loops(func: &mut Function) {
+    let cfg = Cfg::new(func);
+    let forest = CycleForest::new(&cfg);
+    if forest.num_cycles() == 0 {
+        return;
+    }
+    let dominators = Dominators::new(&cfg);
+    let repair = SsaRepair::new(&cfg, &dominators);
+    let exits = exits(&cfg, &forest);
+    // The last value comes first, so that an exit's φs, each put before the others, follow the order of the values.
+    let mut worklist = escaping(func, &forest);
+    while let Some((value, block, cycle, reads)) = worklist.pop() {
+        let exits = &exits[cycle as usize];
+        let joins = match exits[..] {
+            [_] => Vec::new(),
+            _ => repair.iterated_frontier(exits),
+        };
+        let mut variable = repair.variable(func, (block, value), exits.iter().copied().chain(joins));
+        let mut reads_of: FxHashMap<Value, Vec<Read>> = FxHashMap::default();
+        for read in reads {
+            let new = match read.place {
+                Place::Shadow(..) => variable.read_above(func, read.block),
+                _ => variable.read(func, read.block),
+            };
+            match read.place {
+                Place::Operand(inst, index) | Place::Shadow(inst, index) => {
+                    func.inst_mut(inst).args[index] = new;
+                }
+                Place::Predicate => func.set_predicate(read.block, Some(new)),
+            }
+            reads_of.entry(new).or_default().push(read);
+        }
+        let made = variable.finish(func);
+        for phi in &made {
+            for (index, (pred, value)) in func.inst(phi.inst).incoming().enumerate() {
+                let place = Place::Operand(phi.inst, index);
+                reads_of.entry(value).or_default().push(Read { block: pred, place });
+            }
+        }
+        for phi in made.iter().rev() {
+            let Some(cycle) = forest.innermost(phi.block) else { continue };
+            let mut reads = reads_of.remove(&phi.value).unwrap_or_default();
+            reads.retain(|read| !forest.contains(cycle, read.block));
+            if !reads.is_empty() {
+                worklist.push((phi.value, phi.block, number(cycle), reads));
+            }
+        }
+    }
+}
+
+fn number(cycle: Cycle) -> u32 {
+    cycle.as_u32()
+}
+
+/// The exits of each cycle.
+fn exits(cfg: &Cfg, forest: &CycleForest) -> Vec<Vec<Block>> {
+    let mut exits: Vec<Vec<Block>> = vec![Vec::new(); forest.num_cycles()];
+    for to in cfg.blocks() {
+        for &from in cfg.preds(to) {
+            let mut left = forest.innermost(from).filter(|&cycle| !forest.contains(cycle, to));
+            while let Some(cycle) = left {
+                let exits = &mut exits[number(cycle) as usize];
+                // An exit is entered from one loop only, so that a longer search would find nothing either.
+                if exits.last() == Some(&to) {
+                    break;
+                }
+                exits.push(to);
+                left = forest.parent(cycle).filter(|&cycle| !forest.contains(cycle, to));
+            }
+        }
+    }
+    exits
+}
+
+/// The values that are read outside of the innermost loop that defines them, in order of their definitions.
+fn escaping(func: &Function, forest: &CycleForest) -> Vec<(Value, Block, u32, Vec<Read>)> {
+    let mut reads_of: FxHashMap<Value, Vec<Read>> = FxHashMap::default();
+    let mut add = |value: Value, read: Read| {
+        let home = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
+        let cycle = home.and_then(|block| forest.innermost(block));
+        if cycle.is_some_and(|cycle| !forest.contains(cycle, read.block)) {
+            reads_of.entry(value).or_default().push(read);
+        }
+    };
+    for block in func.blocks() {
+        if let Some(predicate) = func.predicate(block) {
+            add(predicate, Read { block, place: Place::Predicate });
+        }
+        for inst in func.block_insts(block) {
+            let data = func.inst(inst);
+            if data.op == Op::Phi {
+                let count = data.incoming().len();
+                for (index, (pred, value)) in data.incoming().enumerate() {
+                    add(value, Read { block: pred, place: Place::Operand(inst, index) });
+                }
+                if let Some(shadow) = data.shadow() {
+                    add(shadow, Read { block, place: Place::Shadow(inst, count) });
+                }
+            } else {
+                for (index, &value) in data.args.iter().enumerate() {
+                    add(value, Read { block, place: Place::Operand(inst, index) });
+                }
+            }
+        }
+    }
+    let mut escaping = Vec::with_capacity(reads_of.len());
+    for block in func.blocks() {
+        let Some(cycle) = forest.innermost(block) else { continue };
+        for value in func.block_insts(block).flat_map(|inst| func.results(inst)) {
+            if let Some(reads) = reads_of.remove(value) {
+                escaping.push((*value, block, number(cycle), reads));
+            }
+        }
+    }
+    escaping
+}

@@ -1,0 +1,112 @@
+//! Gives every loop a preheader, a latch and exits of its own.
+//!
+//! ```text
+//!     block0  block1                 block0  block1
+//!         │    │                         │    │
+//!         ▼    ▼                         ▼    ▼
+//!        block2 ◄──┐                     block6        preheader: the only block before the loop,
+//!        │    │    │                       │           and it goes nowhere else
+//!        ▼    ▼    │                       ▼
+//!    block3  block4┤                     block2 ◄── block7      latch: the only block that goes back
+//!        │    │                          │    │       ▲ ▲
+//!        ▼    └────┘ (both go back)      block3  block4…
+//!     block5 ◄─ block0                   │
+//!                                        ▼
+//!                                      block8 ─► block5         exit: entered from the loop only
+//! ```
+//!
+//! All of it is empty blocks on edges that exist, each with one successor. An empty block runs nothing; every block
+//! that its successor waits for or is awaited by stands in the same relation to it; so a greedy schedule of the
+//! result, without the new blocks, is one of the source, where lanes on a back edge wait for the rest of their
+//! iteration as if at a latch.
+
+use heddle_analysis::{Cfg, Cycle, CycleForest};
+use heddle_ir::{Block, Function};
+use rustc_hash::FxHashMap;
+
+use crate::edges::funnel;
+
+/// Establishes the form. Every cycle must be a natural loop, and the entry must have no predecessor.
+pub(crate) fn shape_loops(func: &mut Function) {
+    dedicate_exits(func);
+    isolate_headers(func);
+}
+
+/// Whether the form is there already.
+pub(crate) fn is_shaped(func: &Function) -> bool {
+    let cfg = Cfg::new(func);
+    let forest = CycleForest::new(&cfg);
+    forest.is_graph_reducible()
+        && cfg.blocks().all(|block| mixed_exits(&cfg, &forest, block).is_empty())
+        && forest.cycles().all(|cycle| mixed_entries(&cfg, &forest, cycle).is_empty())
+}
+
+/// Separates edges that leave different loops.
+fn dedicate_exits(func: &mut Function) {
+    let cfg = Cfg::new(func);
+    let forest = CycleForest::new(&cfg);
+    for exit in cfg.blocks() {
+        let groups = mixed_exits(&cfg, &forest, exit);
+        if !groups.is_empty() {
+            funnel(func, exit, &groups);
+        }
+    }
+}
+
+/// The predecessors of a block that leave a loop, by loop, unless it is a dedicated exit: its predecessors must all be in
+/// the same innermost loop then, and it is a dedicated exit of every loop that they leave.
+fn mixed_exits(cfg: &Cfg, forest: &CycleForest, exit: Block) -> Vec<Vec<Block>> {
+    let mut groups: Vec<Vec<Block>> = Vec::new();
+    let mut group_of: FxHashMap<Cycle, usize> = FxHashMap::default();
+    let mut has_others = false;
+    for &pred in cfg.preds(exit) {
+        let left = forest.innermost(pred).filter(|&cycle| !forest.contains(cycle, exit));
+        let Some(cycle) = left else {
+            has_others = true;
+            continue;
+        };
+        let group = *group_of.entry(cycle).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        push_distinct(&mut groups[group], pred);
+    }
+    if groups.len() + usize::from(has_others) == 1 { Vec::new() } else { groups }
+}
+
+/// Makes the preheader and the latch of every loop.
+fn isolate_headers(func: &mut Function) {
+    let cfg = Cfg::new(func);
+    let forest = CycleForest::new(&cfg);
+    for cycle in forest.cycles() {
+        debug_assert!(forest.is_reducible(cycle) && forest.header(cycle) != cfg.entry());
+        let groups = mixed_entries(&cfg, &forest, cycle);
+        if !groups.is_empty() {
+            funnel(func, forest.header(cycle), &groups);
+        }
+    }
+}
+
+/// The predecessors of a loop's header that must come through a block of their own: those outside, unless there is a
+/// preheader; those inside, unless there is one latch.
+fn mixed_entries(cfg: &Cfg, forest: &CycleForest, cycle: Cycle) -> Vec<Vec<Block>> {
+    let (mut outside, mut inside) = (Vec::new(), Vec::new());
+    for &pred in cfg.preds(forest.header(cycle)) {
+        push_distinct(if forest.contains(cycle, pred) { &mut inside } else { &mut outside }, pred);
+    }
+    let mut groups = Vec::new();
+    if !matches!(outside[..], [pred] if cfg.succs(pred).len() == 1) {
+        groups.push(outside);
+    }
+    if inside.len() > 1 {
+        groups.push(inside);
+    }
+    groups
+}
+
+/// Adds a block to a list in which equal blocks come one after the other.
+fn push_distinct(list: &mut Vec<Block>, block: Block) {
+    if list.last() != Some(&block) {
+        list.push(block);
+    }
+}

@@ -1,0 +1,97 @@
+//! Lowers `switch` to a chain of comparisons.
+//!
+//! ```text
+//!     block0: switch v1, block9 [0: block7, 5: block8]
+//!
+//!     block0: v2 = icmp eq v1, 0    ──false──►  block10: v3 = icmp eq v1, 5    ──false──►  block9
+//!             br v2, block7, block10                     br v3, block8, block9
+//! ```
+//!
+//! The order of the chain decides nothing that a greedy schedule of the `switch` could not decide. A lane on its
+//! way down the chain stands where a lane of the `switch` stood at its target; every block that waits for that
+//! target waits for the chain too, because the chain leads there; and the target itself waits for all of the chain
+//! that still leads to it, so all lanes of one target arrive together. A schedule of the chain, without the chain's
+//! blocks, is thus a greedy schedule of the `switch`.
+//!
+//! Cases that go where the default goes are left to the default. Under a predicate, the chain stands under the same
+//! predicate: the value that is compared is defined there only.
+
+use heddle_ir::function::Origin;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{At, Block, Builder, Constant, Function};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::edges::replace_predecessors;
+
+/// Lowers every `switch`.
+pub(crate) fn lower_switches(func: &mut Function) {
+    // By target: which blocks of a chain stand for which block that switched.
+    let mut moved: FxHashMap<Block, FxHashMap<Block, SmallVec<[Block; 2]>>> = FxHashMap::default();
+    let mut targets: Vec<Block> = Vec::new();
+    let blocks: Vec<Block> = func.blocks().collect();
+    for block in blocks {
+        for (source, target) in lower_switch(func, block) {
+            let sources = moved.entry(target).or_insert_with(|| {
+                targets.push(target);
+                FxHashMap::default()
+            });
+            let sources = sources.entry(block).or_default();
+            if sources.last() != Some(&source) {
+                sources.push(source);
+            }
+        }
+    }
+    for target in targets {
+        replace_predecessors(func, target, &moved[&target]);
+    }
+}
+
+/// Lowers the `switch` at the end of a block, if there is one, and returns the edges that replace its own.
+fn lower_switch(func: &mut Function, block: Block) -> Vec<(Block, Block)> {
+    let Some(terminator) = func.terminator(block) else { return Vec::new() };
+    let data = func.inst(terminator);
+    let Detail::Switch(switch) = &data.detail else { return Vec::new() };
+    let (value, origin) = (data.args[0], data.origin);
+    let default = switch.targets[0];
+    let cases: Vec<(u128, Block)> = switch
+        .cases
+        .iter()
+        .copied()
+        .zip(switch.targets[1..].iter().copied())
+        .filter(|&(_, target)| target != default)
+        .collect();
+    let predicate = func.predicate(block);
+    let scalar = func.value_type(value).scalar();
+    func.remove_inst(terminator);
+
+    let mut edges = Vec::with_capacity(cases.len() + 1);
+    let mut here = block;
+    for (index, &(case, target)) in cases.iter().enumerate() {
+        let is_last = index + 1 == cases.len();
+        let otherwise = if is_last { default } else { func.insert_block_after(here) };
+        let case = func.make_const(Constant::Scalar(scalar, case));
+        let mut builder = at_end(func, here, origin);
+        let is_case = builder.icmp(IntPredicate::Eq, value, case);
+        builder.branch(is_case, target, otherwise);
+        edges.push((here, target));
+        if is_last {
+            edges.push((here, default));
+        } else {
+            func.set_predicate(otherwise, predicate);
+            here = otherwise;
+        }
+    }
+    if cases.is_empty() {
+        at_end(func, block, origin).inst(InstData::jump(default), None);
+        edges.push((block, default));
+    }
+    edges
+}
+
+fn at_end(func: &mut Function, block: Block, origin: Origin) -> Builder<'_> {
+    let mut builder = Builder::new(func, At::End(block));
+    builder.set_origin(origin);
+    builder
+}

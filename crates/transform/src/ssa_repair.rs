@@ -1,0 +1,142 @@
+//! Gives a value new names where its own no longer may be read.
+//!
+//! A variable is the value at its definition and a φ at each of its joins. A read finds the nearest of these above it
+//! in the dominator tree, and a φ is made when the first read asks for it, so that no φ is made in vain. The joins
+//! must contain their own iterated dominance frontier as far as the definition dominates it, and the definition must
+//! dominate all reads; then something is above every read.
+
+use heddle_analysis::{Cfg, DominanceFrontier, Dominators};
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::inst::InstData;
+use heddle_ir::{Block, Function, Inst, Type, Value};
+
+use crate::edges::{prepend_phi, set_incoming};
+
+/// What repairs of many variables of one function share.
+#[derive(Debug)]
+pub(crate) struct SsaRepair<'a> {
+    cfg: &'a Cfg,
+    dominators: &'a Dominators,
+    frontier: DominanceFrontier<'a>,
+    /// Position in the pre-order of the dominator tree.
+    number: SecondaryMap<Block, u32>,
+}
+
+/// A φ that a repair made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Joined {
+    pub(crate) block: Block,
+    pub(crate) inst: Inst,
+    pub(crate) value: Value,
+}
+
+/// One variable under repair.
+#[derive(Debug)]
+pub(crate) struct Variable<'a> {
+    repair: &'a SsaRepair<'a>,
+    ty: Type,
+    /// In the pre-order of the dominator tree.
+    sites: Vec<Site>,
+    made: Vec<Joined>,
+    num_filled: usize,
+}
+
+#[derive(Debug)]
+struct Site {
+    block: Block,
+    /// The value, once it is known.
+    value: Option<Value>,
+    /// The nearest site above in the dominator tree.
+    above: Option<u32>,
+}
+
+impl<'a> SsaRepair<'a> {
+    pub(crate) fn new(cfg: &'a Cfg, dominators: &'a Dominators) -> Self {
+        let mut number = SecondaryMap::with_len(cfg.num_blocks());
+        for (position, &block) in dominators.pre_order().iter().enumerate() {
+            number[block] = position as u32;
+        }
+        Self { cfg, dominators, frontier: DominanceFrontier::new(cfg, dominators), number }
+    }
+
+    /// The blocks that must be joins beside these.
+    pub(crate) fn iterated_frontier(&self, joins: &[Block]) -> Vec<Block> {
+        self.frontier.iterated(joins.iter().copied())
+    }
+
+    /// The variable that starts as this value, defined in this block, and is joined in those.
+    pub(crate) fn variable(
+        &'a self,
+        func: &Function,
+        (block, value): (Block, Value),
+        joins: impl IntoIterator<Item = Block>,
+    ) -> Variable<'a> {
+        let mut sites = vec![Site { block, value: Some(value), above: None }];
+        let joins = joins.into_iter().filter(|&join| self.dominators.strictly_dominates(block, join));
+        sites.extend(joins.map(|block| Site { block, value: None, above: None }));
+        sites.sort_by_key(|site| self.number[site.block]);
+        sites.dedup_by_key(|site| site.block);
+        let mut open: Vec<u32> = Vec::new();
+        for index in 0..sites.len() {
+            let block = sites[index].block;
+            while open.last().is_some_and(|&top| !self.dominators.dominates(sites[top as usize].block, block))
+            {
+                open.pop();
+            }
+            sites[index].above = open.last().copied();
+            open.push(index as u32);
+        }
+        Variable { repair: self, ty: func.value_type(value), sites, made: Vec::new(), num_filled: 0 }
+    }
+}
+
+impl Variable<'_> {
+    /// What the variable is in the block, behind its φs; in the block that defines it, behind the definition.
+    pub(crate) fn read(&mut self, func: &mut Function, block: Block) -> Value {
+        let site = self.nearest(block);
+        self.value_of(func, site)
+    }
+
+    /// What the variable is before the φs of the block, for a shadow.
+    pub(crate) fn read_above(&mut self, func: &mut Function, block: Block) -> Value {
+        let above = self.repair.dominators.idom(block).unwrap_or(block);
+        self.read(func, above)
+    }
+
+    /// Completes the φs that the reads so far asked for, and returns all φs, in the order in which they were made.
+    pub(crate) fn finish(mut self, func: &mut Function) -> Vec<Joined> {
+        while let Some(&Joined { block, inst, .. }) = self.made.get(self.num_filled) {
+            self.num_filled += 1;
+            let mut preds = self.repair.cfg.preds(block).to_vec();
+            preds.sort_unstable();
+            preds.dedup();
+            let incoming: Vec<(Block, Value)> =
+                preds.into_iter().map(|pred| (pred, self.read(func, pred))).collect();
+            set_incoming(func, inst, incoming);
+        }
+        self.made
+    }
+
+    fn nearest(&self, block: Block) -> usize {
+        let number = self.repair.number[block];
+        let behind = self.sites.partition_point(|site| self.repair.number[site.block] <= number);
+        let mut site = behind.checked_sub(1);
+        while let Some(index) = site {
+            if self.repair.dominators.dominates(self.sites[index].block, block) {
+                return index;
+            }
+            site = self.sites[index].above.map(|above| above as usize);
+        }
+        panic!("{block} reads a value whose definition in {} does not dominate it", self.sites[0].block);
+    }
+
+    fn value_of(&mut self, func: &mut Function, site: usize) -> Value {
+        let block = self.sites[site].block;
+        *self.sites[site].value.get_or_insert_with(|| {
+            let value = prepend_phi(func, block, InstData::phi([], None), self.ty);
+            let inst = func.def_inst(value).expect("a φ defines its result");
+            self.made.push(Joined { block, inst, value });
+            value
+        })
+    }
+}

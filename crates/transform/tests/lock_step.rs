@@ -1,0 +1,96 @@
+//! What a pass makes of a function that many lanes run does what the source does under the same schedule, without
+//! the new blocks: the refinement rule. Where a pass drops edges that no lane takes, blocks may run in an order that the
+//! source does not allow, with the same lanes; what they do, none of it in a race, is still what the source does.
+
+mod common;
+
+use common::{Random, random_lock_step_function};
+use heddle_interp::{Argument, Datum, FaultKind, Memory, Options, Outcome, Scheduler, run};
+use heddle_ir::{Function, Module, Space};
+use heddle_transform::{canonicalize, simplify};
+
+const LANES: u32 = 5;
+
+fn execute(func: &Function, seed: u64, scheduler: Scheduler) -> (Result<Outcome, FaultKind>, Memory) {
+    let module = Module { functions: vec![func.clone()], ..Module::default() };
+    let mut random = Random(seed);
+    let mut memory = Memory::new();
+    let address = memory.add(Space::Global, Some("out"), 4, vec![0; 4 * LANES as usize]);
+    let mut varying = |bound: u64| {
+        Argument::Varying((0..LANES).map(|_| Datum::Bits(u128::from(random.next() % bound))).collect())
+    };
+    let args = [Argument::Uniform(Datum::Bits(address.into())), varying(5), varying(40), varying(2)];
+    let options = Options { scheduler, step_limit: 400, ..Options::lanes(LANES) };
+    let outcome = run(&module, "f", &args, &mut memory, &options).map_err(|fault| fault.kind);
+    (outcome, memory)
+}
+
+/// Runs the result of a pass under some schedule and its source under that schedule's projection.
+fn check(before: &Function, after: &Function, seed: u64, any_order: bool) -> Result<bool, String> {
+    let scheduler = if seed.is_multiple_of(3) { Scheduler::Greedy } else { Scheduler::Random(seed) };
+    let (outcome, memory) = execute(after, seed, scheduler);
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(FaultKind::StepLimit { .. }) => return Ok(false),
+        Err(fault) => {
+            let (expected, _) = execute(before, seed, Scheduler::Greedy);
+            return match expected {
+                Ok(_) => Err(format!("only the result fails: {fault}")),
+                Err(_) => Ok(false),
+            };
+        }
+    };
+    let is_old = |step: &&heddle_interp::Step| (step.block.as_u32() as usize) < before.block_count();
+    let projected = outcome.schedule.iter().filter(is_old).copied().collect();
+    let (mut expected, mut expected_memory) = execute(before, seed, Scheduler::Replay(projected));
+    if any_order && matches!(expected, Err(FaultKind::IllegalSchedule(_))) {
+        (expected, expected_memory) = execute(before, seed, Scheduler::Greedy);
+    }
+    match expected {
+        Err(fault @ (FaultKind::IllegalSchedule(_) | FaultKind::StepLimit { .. })) => {
+            Err(format!("the source cannot do that: {fault}"))
+        }
+        Err(_) => Ok(false),
+        Ok(expected) if expected.results != outcome.results => {
+            Err(format!("{:?} became {:?}", expected.results, outcome.results))
+        }
+        Ok(_) if memory.object("out") != expected_memory.object("out") => Err("memory differs".into()),
+        Ok(_) => Ok(true),
+    }
+}
+
+fn check_all(any_order: bool, pass: fn(&mut Function)) {
+    let mut finished = 0;
+    let mut total = 0;
+    for seed in 0..4000 {
+        let before = random_lock_step_function(seed, if seed % 10 == 0 { 20 } else { 10 });
+        let mut after = before.clone();
+        pass(&mut after);
+        for run in 0..3 {
+            total += 1;
+            match check(&before, &after, seed * 3 + run, any_order) {
+                Ok(is_finished) => finished += u32::from(is_finished),
+                Err(error) => panic!("seed {seed}, run {run}: {error}\n{before}\n{after}"),
+            }
+        }
+    }
+    assert!(finished * 4 > total, "only {finished} of {total} runs finished");
+}
+
+#[test]
+fn canonicalize_refines_under_every_schedule() {
+    check_all(false, canonicalize);
+}
+
+#[test]
+fn simplify_refines_under_every_schedule() {
+    check_all(true, |func| _ = simplify(func));
+}
+
+#[test]
+fn both_refine_under_every_schedule() {
+    check_all(true, |func| {
+        canonicalize(func);
+        simplify(func);
+    });
+}
