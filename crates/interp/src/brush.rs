@@ -6,14 +6,14 @@
 use crate::fault::{Fault, FaultKind};
 use crate::frame::{Frame, Place, Registers};
 use crate::memory::Memory;
-use crate::program::{Code, Program};
+use crate::parties::Parties;
+use crate::program::{Code, Program, Slot};
 use crate::race::{Detector, Race};
 use crate::run::{Counters, Datum, Options, Position, Semantics};
 use crate::schedule::{Rng, Scheduler, Step};
 use crate::trace::{Next, Trace, TraceStep};
 use heddle_ir::words::Scope;
 use heddle_ir::{Block, Detail, Inst, InstData, Op, Value};
-use smallvec::{SmallVec, smallvec};
 use std::collections::VecDeque;
 
 /// What went wrong, and in which lane.
@@ -57,8 +57,12 @@ impl World<'_> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Paused {
     Finished,
-    /// At this barrier, met this deep in calls.
-    AtBarrier((usize, Inst)),
+    /// At this barrier, of the function of this number, met this deep in calls.
+    AtBarrier {
+        code: usize,
+        depth: usize,
+        inst: Inst,
+    },
 }
 
 /// `W` lanes that run in lock-step.
@@ -72,8 +76,17 @@ pub(crate) struct Brush<'p, 'm> {
     pub(crate) number: u32,
     pub(crate) frames: Vec<Frame>,
     pub(crate) finished: Vec<Vec<Option<u128>>>,
-    /// What φs are about to write; empty between blocks.
-    copies: Vec<(usize, Option<u128>)>,
+    /// What φs are about to copy, and the values on their way; empty between blocks.
+    copies: Vec<Copy>,
+    copied: Vec<Option<u128>>,
+}
+
+/// What a φ gives to some lanes: the elements that start here, or ⊤.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    from: Option<usize>,
+    to: Slot,
+    lanes: u128,
 }
 
 pub(crate) fn lanes_of(mask: u128) -> impl Iterator<Item = usize> + Clone {
@@ -108,7 +121,7 @@ impl<'p, 'm> Brush<'p, 'm> {
         };
         let lanes = position.local.len();
         let mask = (0..lanes).filter(|&lane| present(lane)).fold(0, |mask, lane| mask | 1 << lane);
-        Brush::with_mask(program, entry, args, position, options.brush.clone(), number, mask, world)
+        Brush::with_mask(program, entry, args, position, options.brush.clone(), number, mask, None, world)
     }
 
     #[expect(clippy::too_many_arguments, reason = "a launch and a run give the same parts")]
@@ -120,10 +133,11 @@ impl<'p, 'm> Brush<'p, 'm> {
         dims: Vec<u32>,
         number: u32,
         mask: u128,
+        host: Option<usize>,
         world: &mut World<'_>,
     ) -> Result<Brush<'p, 'm>, Fault> {
         let lanes = position.local.len();
-        let level = world.memory.open_level(lanes);
+        let level = world.memory.open_level(lanes, host);
         let mut brush = Brush {
             program,
             position,
@@ -134,6 +148,7 @@ impl<'p, 'm> Brush<'p, 'm> {
             frames: Vec::new(),
             finished: Vec::new(),
             copies: Vec::new(),
+            copied: Vec::new(),
         };
         let code = &program.codes[entry];
         let mut registers = brush.new_registers(code);
@@ -177,6 +192,11 @@ impl<'p, 'm> Brush<'p, 'm> {
             };
             let program = self.program;
             let code = &program.codes[frame.code];
+            if frame.reads_predicate == Some(inst)
+                && let Some(predicate) = frame.block.and_then(|block| code.func.predicate(block))
+            {
+                self.read_predicate(code, predicate, world)?;
+            }
             let data = code.func.inst(inst);
             let result = match data.op {
                 Op::Br | Op::Switch | Op::Ret | Op::Unreachable => self.terminate(data, code, world),
@@ -219,7 +239,7 @@ impl<'p, 'm> Brush<'p, 'm> {
             func: code.func.name.clone(),
             block: code.func.layout.block_of(inst),
             inst: Some(inst),
-            text: None,
+            text: Some(heddle_ir::text::print_inst(code.func, inst)),
             lane: lane.map(|lane| lane as u32),
         }
     }
@@ -239,8 +259,8 @@ impl<'p, 'm> Brush<'p, 'm> {
             (Scheduler::Ipdom, Some(top)) => top.lanes,
             (Scheduler::Ipdom, None) => 0,
             _ => {
-                let here = Place::At { node: code.control().block_node(block), target: block };
-                lanes_where(&self.frame().places, |place| place == here)
+                let node = code.control().block_node(block);
+                self.frame().places.lanes(Place::At { node, target: block })
             }
         };
         self.enter(code, block, control, world)?;
@@ -266,26 +286,64 @@ impl<'p, 'm> Brush<'p, 'm> {
         world.schedule.push(step);
         let oblivious = world.options.semantics == Semantics::Oblivious;
         self.run_phis(code, block, control, oblivious);
-        let predicate = match code.func.predicate(block) {
-            None => all_lanes(self.lanes),
-            // A predicate that its own block computes is read when it is there.
-            Some(value) if self.is_computed_in(code, value, block) => {
-                self.run_predicate_chain(code, block, value, control, world)?
-            }
-            Some(value) => self.read_mask(code, value, control).map_err(|(kind, lane)| {
-                let mut fault = Fault::new(kind, &code.func.name);
-                (fault.block, fault.lane) = (Some(block), lane.map(|lane| lane as u32));
-                fault
-            })?,
-        };
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         frame.block = Some(block);
         frame.control = control;
-        frame.predicate = predicate;
-        frame.active = control & predicate;
-        if frame.next.is_none() {
-            frame.next = code.func.first_non_phi(block);
+        frame.next = code.func.first_non_phi(block);
+        if world.options.trace {
+            frame.step = world.trace.steps.len();
+            world.trace.lanes = self.lanes as u32;
+            world.trace.steps.push(TraceStep {
+                brush: self.number,
+                func: frame.code as u32,
+                depth: self.frames.len() as u32 - 1,
+                block,
+                from: (0..self.lanes).map(|lane| self.frame().from.of(lane)).collect(),
+                control,
+                predicate: 0,
+                active: 0,
+                next: Vec::new(),
+                values: Vec::new(),
+            });
         }
+        let Some(value) = code.func.predicate(block) else {
+            self.activate(all_lanes(self.lanes), world);
+            return Ok(());
+        };
+        // A predicate that its own block computes is read behind that; all before is total.
+        if let Some(inst) = code.func.def_inst(value)
+            && code.func.layout.block_of(inst) == Some(block)
+            && code.func.inst(inst).op != Op::Phi
+        {
+            let frame = self.frame_mut();
+            frame.reads_predicate = code.func.layout.next_inst(inst);
+            frame.active = control;
+            return Ok(());
+        }
+        self.read_predicate(code, value, world)
+    }
+
+    /// Reads the predicate of the running block.
+    fn read_predicate(
+        &mut self,
+        code: &Code<'_>,
+        predicate: Value,
+        world: &mut World<'_>,
+    ) -> Result<(), Fault> {
+        self.frame_mut().reads_predicate = None;
+        let mask = self.read_mask(code, predicate, self.frame().control).map_err(|(kind, lane)| {
+            let mut fault = Fault::new(kind, &code.func.name);
+            (fault.block, fault.lane) = (self.frame().block, lane.map(|lane| lane as u32));
+            fault
+        })?;
+        self.activate(mask, world);
+        Ok(())
+    }
+
+    /// Goes on with the lanes of the running block for which its predicate holds.
+    fn activate(&mut self, predicate: u128, world: &mut World<'_>) {
+        let frame = self.frame_mut();
+        frame.active = frame.control & predicate;
         match frame.active {
             0 => {
                 world.counters.empty_steps += 1;
@@ -294,108 +352,61 @@ impl<'p, 'm> Brush<'p, 'm> {
             _ => world.empty_run = 0,
         }
         if world.options.trace {
-            frame.step = world.trace.steps.len();
-            world.trace.lanes = self.lanes as u32;
-            world.trace.steps.push(TraceStep {
-                brush: self.number,
-                func: self.frame().code as u32,
-                depth: self.frames.len() as u32 - 1,
-                block,
-                from: self.frame().from.clone(),
-                control,
-                predicate,
-                active: control & predicate,
-                next: Vec::new(),
-                values: Vec::new(),
-            });
+            let step = &mut world.trace.steps[frame.step];
+            (step.predicate, step.active) = (predicate, frame.active);
         }
-        Ok(())
     }
 
-    fn is_computed_in(&self, code: &Code<'_>, value: Value, block: Block) -> bool {
-        let Some(inst) = code.func.def_inst(value) else { return false };
-        code.func.layout.block_of(inst) == Some(block) && code.func.inst(inst).op != Op::Phi
-    }
-
-    /// Runs the total instructions that lead to the block's own predicate; the rest of the block goes on behind.
-    fn run_predicate_chain(
-        &mut self,
-        code: &Code<'_>,
-        block: Block,
-        predicate: Value,
-        control: u128,
-        world: &mut World<'_>,
-    ) -> Result<u128, Fault> {
-        let last = code.func.def_inst(predicate);
-        let mut next = code.func.first_non_phi(block);
-        while let Some(inst) = next {
-            let data = code.func.inst(inst);
-            self.execute(inst, data, code, world)
-                .map_err(|(kind, lane)| self.fault(code, inst, kind, lane))?;
-            next = code.func.layout.next_inst(inst);
-            if Some(inst) == last {
-                break;
-            }
-        }
-        self.frame_mut().next = next;
-        let place = |inst, (kind, lane)| self.fault(code, inst, kind, lane);
-        self.read_mask(code, predicate, control).map_err(|error| match last {
-            Some(inst) => place(inst, error),
-            None => Fault::new(error.0, &code.func.name),
-        })
-    }
-
-    /// The lanes where a truth value holds, ⊤ counting as false.
-    fn true_lanes(&self, code: &Code<'_>, value: Value) -> u128 {
-        let first = code.slot(value, self.lanes).first;
-        let registers = &self.frame().registers;
-        (0..self.lanes)
-            .filter(|&lane| registers.get(first + lane) == Some(1))
-            .fold(0, |mask, lane| mask | 1 << lane)
-    }
-
-    /// The lanes where a truth value holds; ⊤ in one of `needed` is a fault.
+    /// The lanes where a truth value holds; ⊤ in one of `needed` is a fault, elsewhere it counts as false.
     pub(crate) fn read_mask(&self, code: &Code<'_>, value: Value, needed: u128) -> Result<u128, Error> {
         let first = code.slot(value, self.lanes).first;
-        let registers = &self.frame().registers;
-        match lanes_of(needed).find(|&lane| registers.poison[first + lane]) {
+        let (mut holds, mut poison) = (0u128, 0u128);
+        for bit in self.frame().registers.slice(first..first + self.lanes).iter().rev() {
+            holds = holds << 1 | u128::from(*bit == Some(1));
+            poison = poison << 1 | u128::from(bit.is_none());
+        }
+        match lanes_of(needed & poison).next() {
             Some(lane) => Err((FaultKind::ControlOnPoison(value), Some(lane))),
-            None => Ok(self.true_lanes(code, value)),
+            None => Ok(holds),
         }
     }
 
+    /// Gives the φs of the block their values: all of them read before one is written.
     fn run_phis(&mut self, code: &Code<'_>, block: Block, control: u128, oblivious: bool) {
         let lanes = self.lanes;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
-        let mut copies = std::mem::take(&mut self.copies);
         for phi in code.func.phis(block) {
             let data = code.func.inst(phi);
             let Some(result) = code.func.result(phi) else { continue };
             let to = code.slot(result, lanes);
-            let first_of = |source: Option<Value>| source.map(|source| code.slot(source, lanes).first);
-            let shadow = first_of(data.shadow());
-            // Lanes mostly come from where the lane before came from.
-            let mut last = (None, None);
-            for lane in 0..lanes {
-                let is_here = control >> lane & 1 == 1;
-                if is_here && frame.from[lane] != last.0 {
-                    let edge = data.incoming().find(|(from, _)| Some(*from) == frame.from[lane]);
-                    last = (frame.from[lane], first_of(edge.map(|(_, value)| value)));
-                }
-                let source = if is_here { last.1 } else { shadow };
-                if !is_here && source.is_none() && !oblivious {
-                    continue;
-                }
-                for offset in lane * to.elements..(lane + 1) * to.elements {
-                    let value = source.and_then(|source| frame.registers.get(source + offset));
-                    copies.push((to.first + offset, value));
-                }
+            let mut copy = |source: Option<Value>, lanes: u128| {
+                let from = source.map(|source| code.slot(source, self.lanes).first);
+                self.copies.push(Copy { from, to, lanes });
+            };
+            let mut rest = control;
+            for (from, party) in frame.from.iter().filter(|(_, party)| party & control != 0) {
+                let edge = data.incoming().find(|(block, _)| *block == from);
+                copy(edge.map(|(_, value)| value), party & control);
+                rest &= !party;
+            }
+            copy(None, rest);
+            let shadow = data.shadow();
+            if shadow.is_some() || oblivious {
+                copy(shadow, all_lanes(lanes) & !control);
             }
         }
-        for (index, value) in copies.drain(..) {
-            frame.registers.set(index, value);
+        for Copy { from, to, lanes } in &self.copies {
+            match from {
+                Some(from) => self.copied.extend(to.offsets(*lanes).map(|at| frame.registers.get(from + at))),
+                None => self.copied.extend(to.offsets(*lanes).map(|_| None)),
+            }
         }
-        self.copies = copies;
+        let mut copied = self.copied.drain(..);
+        for Copy { to, lanes, .. } in self.copies.drain(..) {
+            for (offset, value) in to.offsets(lanes).zip(&mut copied) {
+                frame.registers.set(to.first + offset, value);
+            }
+        }
     }
 
     // Terminators.
@@ -405,7 +416,8 @@ impl<'p, 'm> Brush<'p, 'm> {
         let frame = self.frame();
         let (control, active) = (frame.control, frame.active);
         let block = frame.block.expect("a terminator runs in a block");
-        let mut goes: SmallVec<[Option<Block>; 32]> = smallvec![None; lanes];
+        // Lanes that go nowhere return.
+        let mut goes: Parties<Block> = Parties::new();
         match (&data.detail, data.op) {
             (_, Op::Unreachable) if active != 0 => {
                 return Err((FaultKind::Unreachable, lanes_of(active).next()));
@@ -424,8 +436,9 @@ impl<'p, 'm> Brush<'p, 'm> {
                     None => u128::MAX,
                     Some(&condition) => self.read_mask(code, condition, active)?,
                 };
-                for lane in lanes_of(active) {
-                    goes[lane] = Some(targets[usize::from(taken >> lane & 1 == 0)]);
+                goes.put(targets[0], active & taken);
+                if let Some(&otherwise) = targets.get(1) {
+                    goes.put(otherwise, active & !taken);
                 }
             }
             (Detail::Switch(switch), _) => {
@@ -436,7 +449,7 @@ impl<'p, 'm> Brush<'p, 'm> {
                         return Err((FaultKind::ControlOnPoison(value), Some(lane)));
                     };
                     let case = switch.cases.iter().position(|&case| case == bits);
-                    goes[lane] = Some(switch.targets[case.map_or(0, |case| case + 1)]);
+                    goes.put(switch.targets[case.map_or(0, |case| case + 1)], 1 << lane);
                 }
             }
             _ => {}
@@ -447,29 +460,22 @@ impl<'p, 'm> Brush<'p, 'm> {
         }
         self.trace_values(code, block, world);
         let frame = self.frames.last_mut().expect("a running brush has a frame");
-        let place_of = |goes: Option<Block>| match goes {
-            None => Place::Returned,
-            Some(target) => {
-                let node = match world.options.scheduler {
-                    Scheduler::Ipdom => NOWHERE,
-                    _ => code.control().along(block, target),
-                };
-                Place::At { node, target }
-            }
-        };
-        let mut last = (None, Place::Returned);
-        for lane in lanes_of(control) {
-            if goes[lane] != last.0 {
-                last = (goes[lane], place_of(goes[lane]));
-            }
-            frame.from[lane] = Some(block);
-            frame.places[lane] = last.1;
+        frame.from.put(block, control);
+        let mut returned = control;
+        for (target, party) in goes.iter() {
+            let node = match world.options.scheduler {
+                Scheduler::Ipdom => NOWHERE,
+                _ => code.control().along(block, target),
+            };
+            frame.places.put(Place::At { node, target }, party);
+            returned &= !party;
         }
+        frame.places.put(Place::Returned, returned);
         if world.options.trace {
-            let next = frame.places.iter().map(|place| match *place {
-                Place::At { target, .. } => Next::Block(target),
-                Place::Returned => Next::Returned,
-                Place::Absent => Next::Absent,
+            let next = (0..lanes).map(|lane| match frame.places.of(lane) {
+                Some(Place::At { target, .. }) => Next::Block(target),
+                Some(Place::Returned) => Next::Returned,
+                None => Next::Absent,
             });
             world.trace.steps[frame.step].next = next.collect();
         }
@@ -480,13 +486,11 @@ impl<'p, 'm> Brush<'p, 'm> {
         Ok(())
     }
 
-    fn count_branch(&self, goes: &[Option<Block>], active: u128, data: &InstData, world: &mut World<'_>) {
+    fn count_branch(&self, goes: &Parties<Block>, active: u128, data: &InstData, world: &mut World<'_>) {
         if data.targets().len() > 1 && active != 0 {
-            let mut targets = lanes_of(active).map(|lane| goes[lane]);
-            let first = targets.next();
-            match targets.all(|target| Some(target) == first) {
-                true => world.counters.uniform_branches += 1,
-                false => world.counters.divergent_branches += 1,
+            match goes.iter().filter(|(_, party)| party & active != 0).count() {
+                1 => world.counters.uniform_branches += 1,
+                _ => world.counters.divergent_branches += 1,
             }
         }
     }
@@ -502,7 +506,7 @@ impl<'p, 'm> Brush<'p, 'm> {
                     let offset = lane * slot.elements + element;
                     let bits = frame.registers.get(slot.first + offset);
                     if bits.is_none() && is_entry && slot.elements == 1 {
-                        return Err((FaultKind::PoisonResult(index), Some(lane)));
+                        return Err((FaultKind::PoisonResult(value), Some(lane)));
                     }
                     frame.results[index][offset] = bits;
                 }
@@ -533,13 +537,12 @@ impl<'p, 'm> Brush<'p, 'm> {
         };
         let active = self.frame().active;
         // Lanes wait in every frame; all that ever started must be here, none may have returned.
-        let is_missing = |frame: &Frame, lane: usize| match frame.places[lane] {
-            Place::Absent => false,
-            Place::Returned => true,
-            Place::At { .. } => active >> lane & 1 == 0,
+        let is_missing = |lane: usize| match self.frames[0].places.of(lane) {
+            None => false,
+            Some(Place::Returned) => true,
+            Some(Place::At { .. }) => active >> lane & 1 == 0,
         };
-        let bottom = &self.frames[0];
-        if let Some(lane) = (0..self.lanes).find(|&lane| is_missing(bottom, lane)) {
+        if let Some(lane) = (0..self.lanes).find(|&lane| is_missing(lane)) {
             return Err(FaultKind::DivergentBarrier(format!(
                 "lane {lane} of the brush does not reach this barrier together with the others"
             )));
@@ -547,7 +550,7 @@ impl<'p, 'm> Brush<'p, 'm> {
         Ok(match scope {
             Scope::Lane | Scope::Brush => None,
             Scope::Group | Scope::Device | Scope::System => {
-                Some(Paused::AtBarrier((self.frames.len(), inst)))
+                Some(Paused::AtBarrier { code: self.frame().code, depth: self.frames.len(), inst })
             }
         })
     }
@@ -561,17 +564,12 @@ impl<'p, 'm> Brush<'p, 'm> {
         world.nesting += 1;
         let paused = self.resume(world)?;
         world.nesting -= 1;
-        if let Paused::AtBarrier((_, inst)) = paused {
+        if let Paused::AtBarrier { code, inst, .. } = paused {
             let reason = "a launched region is no work-group: it has no barriers of this scope";
-            let mut fault = Fault::new(FaultKind::Misplaced(reason.into()), "");
-            fault.inst = Some(inst);
-            return Err(fault);
+            let kind = FaultKind::Misplaced(reason.into());
+            return Err(self.fault(&self.program.codes[code], inst, kind, None));
         }
         world.memory.close_level();
         Ok(self.take_results())
     }
-}
-
-pub(crate) fn lanes_where(places: &[Place], holds: impl Fn(Place) -> bool) -> u128 {
-    places.iter().enumerate().filter(|(_, place)| holds(**place)).fold(0, |mask, (lane, _)| mask | 1 << lane)
 }

@@ -1,6 +1,7 @@
 //! The operations that work on each lane by itself: from the ops table to the scalar meaning.
 
 use crate::brush::Error;
+use crate::program::Elementwise;
 use crate::scalar::{
     self, FastMath, FloatFormat, Trap, bitwise, convert, float, integer, integral, minmax, shift,
 };
@@ -102,16 +103,14 @@ pub(crate) trait Lanes {
     fn execute(self, meaning: impl Fn(u128, u128, u128) -> Result<Option<u128>, Trap>) -> Result<(), Error>;
 }
 
-/// Executes an operation for these lanes. `from` holds the operands' types.
-///
-/// `fused` chooses the rounding of `fmuladd`.
+/// Executes an operation for these lanes. `fused` chooses the rounding of `fmuladd`.
 pub(crate) fn evaluate(
     inst: &InstData,
-    from: &[Scalar],
-    to: Scalar,
+    operation: &Elementwise,
     fused: bool,
     lanes: impl Lanes,
 ) -> Result<(), Error> {
+    let (from, to) = (&operation.from_scalars[..operation.operands], operation.to_scalar);
     // The widths and formats are constants to the compiler, so that what is said for any of them costs nothing.
     match (from[0], to) {
         (Scalar::F16, _) => evaluate_float::<0>(inst, from, to, fused, lanes),

@@ -4,22 +4,18 @@ use crate::brush::{Brush, Error, World, all_lanes, lanes_of};
 use crate::elementwise;
 use crate::fault::FaultKind;
 use crate::frame::Registers;
-use crate::program::Code;
+use crate::program::{Code, Elementwise, Slot};
 use crate::scalar::Trap;
 use heddle_ir::ops::Effect;
 use heddle_ir::words::Flag;
 
 use heddle_ir::{Detail, Inst, InstData, Op, Scalar, Value};
-use std::cell::Cell;
 
 /// The lanes of an element-wise operation, with the registers that it reads and writes.
 struct Running<'r> {
+    operation: &'r Elementwise,
     mask: u128,
     lanes: usize,
-    /// Elements in one lane.
-    elements: usize,
-    to: usize,
-    from: [usize; 3],
     /// Where the operation is a division: ⊤ there is an error.
     divisor: Option<Value>,
     registers: &'r mut Registers,
@@ -28,33 +24,31 @@ struct Running<'r> {
 impl elementwise::Lanes for Running<'_> {
     #[inline]
     fn execute(self, meaning: impl Fn(u128, u128, u128) -> Result<Option<u128>, Trap>) -> Result<(), Error> {
-        let Running { mask, lanes, elements, to, from, divisor, registers } = self;
-        let count = lanes * elements;
-        let bits = Cell::from_mut(&mut registers.bits[..]).as_slice_of_cells();
-        let poison = Cell::from_mut(&mut registers.poison[..]).as_slice_of_cells();
-        let [x, y, z] = from.map(|first| &bits[first..first + count]);
-        let [x_poison, y_poison, z_poison] = from.map(|first| &poison[first..first + count]);
-        let (to, to_poison) = (&bits[to..to + count], &poison[to..to + count]);
+        let Running { operation: &Elementwise { to, from, .. }, mask, lanes, divisor, registers } = self;
+        let elements = to.elements;
+        let registers = registers.cells();
+        let view = |slot: Slot| &registers[slot.first * lanes..][..elements * lanes];
+        let (to, [x, y, z]) = (view(to), from.map(view));
+        let one = |at: usize| match (x[at].get(), y[at].get(), z[at].get()) {
+            (Some(x), Some(y), Some(z)) => meaning(x, y, z).map_err(Some),
+            (_, None, _) if divisor.is_some() => Err(None),
+            _ => Ok(None),
+        };
+        let fault = |trap: Option<Trap>, lane| {
+            let poison = || FaultKind::PoisonDivisor(divisor.expect("only a divisor that is ⊤ is an error"));
+            (trap.map_or_else(poison, FaultKind::from), Some(lane))
+        };
         let mut rest = mask;
         for lane in 0..lanes {
-            let is_running = rest & 1 == 1;
-            rest >>= 1;
-            if !is_running {
-                continue;
-            }
-            for at in lane * elements..(lane + 1) * elements {
-                let is_poison = x_poison[at].get() | y_poison[at].get() | z_poison[at].get();
-                let result = match (is_poison, divisor) {
-                    (false, _) => meaning(x[at].get(), y[at].get(), z[at].get()),
-                    (true, Some(divisor)) if y_poison[at].get() => {
-                        return Err((FaultKind::ControlOnPoison(divisor), Some(lane)));
+            if rest & 1 == 1 {
+                for at in lane * elements..(lane + 1) * elements {
+                    match one(at) {
+                        Ok(result) => to[at].set(result),
+                        Err(trap) => return Err(fault(trap, lane)),
                     }
-                    (true, _) => Ok(None),
-                };
-                let result = result.map_err(|trap| (trap.into(), Some(lane)))?;
-                to[at].set(result.unwrap_or(0));
-                to_poison[at].set(result.is_none());
+                }
             }
+            rest >>= 1;
         }
         Ok(())
     }
@@ -71,8 +65,12 @@ impl Brush<'_, '_> {
     ) -> Result<(), Error> {
         let mask = if data.is_total() { all_lanes(self.lanes) } else { self.frame().active };
         world.counters.lane_operations += u64::from(mask.count_ones());
-        if elementwise::is_elementwise(data.op) {
-            return self.elementwise(inst, data, code, mask, world);
+        if let Some(operation) = &code.elementwise[inst] {
+            self.write_nothing(inst, code, mask, world);
+            let divisor = (data.op.info().effect == Effect::Traps).then(|| data.args[1]);
+            let (lanes, registers) = (self.lanes, &mut self.frame_mut().registers);
+            let running = Running { operation, mask, lanes, divisor, registers };
+            return elementwise::evaluate(data, operation, world.options.fused, running);
         }
         // `mask` tells every lane.
         let executed = if data.op == Op::Mask { all_lanes(self.lanes) } else { mask };
@@ -162,42 +160,6 @@ impl Brush<'_, '_> {
             let registers = &mut self.frame_mut().registers;
             lanes_of(mask).for_each(|lane| registers.set(slot.at(lane, 0), bits(lane)));
         }
-    }
-
-    fn elementwise(
-        &mut self,
-        inst: Inst,
-        data: &InstData,
-        code: &Code<'_>,
-        mask: u128,
-        world: &World<'_>,
-    ) -> Result<(), Error> {
-        if mask != all_lanes(self.lanes) {
-            self.write_nothing(inst, code, mask, world);
-        }
-        let Some(result) = code.func.result(inst) else { return Ok(()) };
-        let lanes = self.lanes;
-        let to = code.slot(result, lanes);
-        let to_scalar = self.scalar_of(code, result);
-        let scalars = code.operand_scalars[inst];
-        let count = data.args.len().min(3);
-        let mut from = [Scalar::I1; 3];
-        // An operand that is not there is read as the first one, and ignored.
-        let mut firsts = [code.slot(data.args[0], lanes).first; 3];
-        for index in 0..count {
-            from[index] = scalars[index].unwrap_or(Scalar::I1);
-            firsts[index] = code.slot(data.args[index], lanes).first;
-        }
-        let running = Running {
-            mask,
-            lanes,
-            elements: to.elements,
-            to: to.first,
-            from: firsts,
-            divisor: (data.op.info().effect == Effect::Traps).then(|| data.args[1]),
-            registers: &mut self.frame_mut().registers,
-        };
-        elementwise::evaluate(data, &from[..count], to_scalar, world.options.fused, running)
     }
 
     /// A function of each element by itself, ⊤ included.

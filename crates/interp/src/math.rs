@@ -2,6 +2,7 @@
 //!
 //! `libm` computes them, so that they give the same bits on every machine.
 
+use crate::elementwise::format;
 use heddle_ir::Scalar;
 
 /// The value of the function for one lane; none if there is no such function of these types.
@@ -9,17 +10,29 @@ pub(crate) fn call(name: &str, params: &[Scalar], result: Scalar, args: &[u128])
     if params.iter().any(|&param| param != result) {
         return None;
     }
-    match (result, args) {
-        (Scalar::F64, &[x]) => unary64(name).map(|f| f(f64::from_bits(x as u64)).to_bits().into()),
-        (Scalar::F64, &[x, y]) => {
-            binary64(name).map(|f| f(f64::from_bits(x as u64), f64::from_bits(y as u64)).to_bits().into())
+    let bits = match result {
+        Scalar::F64 => {
+            let number = |index: usize| args.get(index).map(|&bits| f64::from_bits(bits as u64));
+            let value = match args.len() {
+                1 => unary64(name)?(number(0)?),
+                2 => binary64(name)?(number(0)?, number(1)?),
+                _ => return None,
+            };
+            u128::from(value.to_bits())
         }
-        (Scalar::F32, &[x]) => unary32(name).map(|f| f(f32::from_bits(x as u32)).to_bits().into()),
-        (Scalar::F32, &[x, y]) => {
-            binary32(name).map(|f| f(f32::from_bits(x as u32), f32::from_bits(y as u32)).to_bits().into())
+        Scalar::F32 => {
+            let number = |index: usize| args.get(index).map(|&bits| f32::from_bits(bits as u32));
+            let value = match args.len() {
+                1 => unary32(name)?(number(0)?),
+                2 => binary32(name)?(number(0)?, number(1)?),
+                _ => return None,
+            };
+            u128::from(value.to_bits())
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    let format = format(result);
+    Some(if format.is_nan(bits) { format.canonical_nan() } else { bits })
 }
 
 macro_rules! by_name {

@@ -434,7 +434,7 @@ ops! {
     First "first" (T(Class::Scalar)) -> Gives::T, Plain, Horizontal;
     /// The active lanes' values, combined in ascending order.
     Reduce "reduce" (T(Any)) -> Gives::LaneOfT, Reduce, Horizontal, Flags::FAST;
-    /// The active lanes' values up to this one, combined in ascending order.
+    /// The active lanes' values up to this one (`scan_before`: without it), combined in ascending order.
     Scan "scan" (T(Any)) -> Gives::T, Scan, Horizontal, Flags::FAST;
 
     /// One value in every lane.

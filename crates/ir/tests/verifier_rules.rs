@@ -632,9 +632,6 @@ const CASES: &[Case] = &[
         data(f, 4, 0).args[1] = number;
         add_edge(f, 0, 3);
     } },
-    Case { faults: &["NoReturn"], stage: Canonical, good: looping, edit: |f| {
-        *data(f, 4, 2) = InstData::plain(Op::Unreachable, []);
-    } },
     Case { faults: &["SecondReturn"], stage: Linear, good: || {
         let mut f = looping();
         let end = append(&mut f, InstData::plain(Op::Unreachable, []));
@@ -869,7 +866,7 @@ variants! {
     AtomicAlign BarrierScope WritesConstant WritesInvariant AllocaBytes FloatClasses Weights LaunchedVector
     NotDominated IncomingNotDominated
     PredicateType PredicateNotDominated PredicateBehindPassive
-    EarlyVector EarlyPredicate Unreachable Irreducible NoReturn SecondReturn SwitchLeft Preheaders
+    EarlyVector EarlyPredicate Unreachable Irreducible SecondReturn SwitchLeft Preheaders
     PreheaderBranches Latches SharedExit NotClosed OneThread LateLaunch LaunchInKernel
     NameTwice NoName UnknownFunction Differs Declaration UnknownGlobal GlobalSpace Global UnknownFile NestedLaunch
 }

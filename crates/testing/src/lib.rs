@@ -2,4 +2,8 @@
 #![forbid(unsafe_code)]
 
 pub mod file_test;
+pub mod generate;
+pub mod execution;
+pub mod differential;
+pub mod properties;
 pub mod bench;

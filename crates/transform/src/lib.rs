@@ -2,8 +2,10 @@
 #![forbid(unsafe_code)]
 
 pub mod canonicalize;
+pub mod simplify;
 
 mod edges;
 mod ssa_repair;
 
 pub use canonicalize::{canonicalize, split_critical_edges};
+pub use simplify::simplify;

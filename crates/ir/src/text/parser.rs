@@ -545,7 +545,7 @@ impl Parser<'_, '_> {
                 self.bump();
                 Kind::Kernel(if self.eat_sign(b'(') { Some(self.group_size()?) } else { None })
             }
-            Some("func") => {
+            Some("func") if has_body => {
                 self.bump();
                 Kind::Function
             }

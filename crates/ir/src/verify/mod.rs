@@ -37,7 +37,7 @@
 //! **Source**: no vectors, except in functions that launch. Anything else goes.
 //!
 //! **Canonical**: moreover no predicates. Every block is reachable. Control flow is reducible: what goes back in a
-//! depth-first search goes to a dominator. There is exactly one `ret`; `unreachable` may end blocks, too. No `switch`.
+//! depth-first search goes to a dominator. There is at most one `ret` (what never returns has none). No `switch`.
 //! Each loop has one preheader (the one block outside that goes to the header, and goes nowhere else), one latch, and
 //! exits of its own: a block that it leaves to has all its predecessors inside. LCSSA: a value that is defined in a
 //! loop is not used outside, but by φs as what comes from a block inside; hints of bases are exempt.
@@ -45,8 +45,8 @@
 //! **Uniform**: as Canonical, but for LCSSA: all lanes leave a loop together, so a value is outside what it was inside.
 //! That no loop diverges is a question about shapes, which this crate cannot ask; the divergence analysis answers it.
 //!
-//! **Linear**: no vectors, except in functions that launch. Every block is reachable, control flow is reducible, one
-//! `ret`, no `switch`. Predicates may stand on any block. Loops need no particular form, and values may leave them.
+//! **Linear**: no vectors, except in functions that launch. Every block is reachable, control flow is reducible, at
+//! most one `ret`, no `switch`. Predicates may stand on any block. Loops need no particular form, and values may leave them.
 //! That no branch diverges, and that an active use has an active definition (Def. 11.3), are for the analysis and the
 //! interpreter.
 //!

@@ -129,9 +129,6 @@ fn check_flow(body: &Body<'_>, stage: Stage, report: &mut Report) {
             _ => {}
         }
     }
-    if first_return.is_none() && body.count() > 0 {
-        report.at(Place::Function, Fault::NoReturn);
-    }
 }
 
 /// Preheaders, latches, exits. Unreachable blocks are no part of this.

@@ -358,9 +358,6 @@ pub enum Fault {
         /// Where it goes.
         to: Block,
     },
-    /// Nothing returns.
-    #[error("the function has no `ret`")]
-    NoReturn,
     /// More than one return.
     #[error("{first} returns already: there is one `ret` in a function")]
     SecondReturn {

@@ -16,19 +16,23 @@ fn parse(source: &str) -> Module {
     })
 }
 
-/// All texts of tests/ir with their names, in order.
+/// Texts that have everything: tests/text, the example's stages, and what only the parser accepts. By name, in order.
 fn corpus() -> Vec<(String, String)> {
-    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/ir");
-    let mut texts: Vec<(String, String)> = std::fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "hed"))
-        .map(|path| {
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            (name, std::fs::read_to_string(&path).unwrap())
-        })
-        .collect();
+    let crate_directory = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let read = |directory: &str, prefix: &str| -> Vec<(String, String)> {
+        let entries = std::fs::read_dir(crate_directory.join(directory)).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let texts = paths.filter_map(|path| {
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            let is_meant = name.starts_with(prefix) && name.ends_with(".hed");
+            is_meant.then(|| (name, std::fs::read_to_string(&path).unwrap()))
+        });
+        texts.collect()
+    };
+    let mut texts = read("../../tests/text", "every-");
+    texts.extend(read("../../tests/ir", "steps-"));
+    texts.extend(read("tests/text", ""));
     texts.sort();
-    assert!(texts.len() >= 7);
+    assert!(texts.len() >= 9);
     texts
 }

@@ -61,7 +61,10 @@ fn the_corpus_comes_back_byte_by_byte() {
     for (name, source) in corpus() {
         let module = parse(&source);
         let printed = module.to_string();
-        assert_eq!(printed, bare(&source), "{name}");
+        for (printed, written) in printed.lines().zip(bare(&source).lines()) {
+            assert_eq!(printed, written, "{name}");
+        }
+        assert_eq!(printed.lines().count(), bare(&source).lines().count(), "{name}");
         let again = parse(&printed);
         assert_eq!(again.to_string(), printed, "{name}");
         assert_eq!(module_meaning(&again), module_meaning(&module), "{name}");
@@ -168,6 +171,18 @@ fn what_need_not_be_written_may_be() {
         "v10 = ballot i8, mask<8> <true, false, true, false, true, false, false, true>",
     );
     same("switch v0, block0 [\n 1: block0,\n 2: block0]", "switch v0, block0 [1: block0, 2: block0]");
+}
+
+#[test]
+fn the_example_of_the_grammar_comes_back() {
+    let grammar = include_str!("../../../../docs/text.md");
+    let example: String = grammar
+        .lines()
+        .skip_while(|line| !line.starts_with("    "))
+        .take_while(|line| !line.is_empty())
+        .map(|line| format!("{}\n", line.trim_start_matches("    ")))
+        .collect();
+    assert_eq!(parse(&example).to_string(), bare(&example).replace("\n\n", "\n"));
 }
 
 #[test]

@@ -17,6 +17,11 @@ use rustc_hash::FxHashMap;
 
 use crate::ssa_repair::SsaRepair;
 
+/// Whether no value is read outside of the loop that defines it.
+pub(crate) fn is_closed(func: &Function) -> bool {
+    escaping(func, &CycleForest::new(&Cfg::new(func))).is_empty()
+}
+
 /// Where a value is read.
 #[derive(Clone, Copy, Debug)]
 enum Place {

@@ -22,6 +22,7 @@
 
 use heddle_analysis::{Cfg, Cycle, CycleForest};
 use heddle_ir::{Block, Function};
+use rustc_hash::FxHashMap;
 
 use crate::edges::funnel;
 
@@ -31,32 +32,46 @@ pub(crate) fn shape_loops(func: &mut Function) {
     isolate_headers(func);
 }
 
-/// Separates edges that leave different loops. A block's predecessors that leave a loop must all be in the same
-/// innermost one, and there must be no others: then the block is a dedicated exit of every loop that they leave.
+/// Whether the form is there already.
+pub(crate) fn is_shaped(func: &Function) -> bool {
+    let cfg = Cfg::new(func);
+    let forest = CycleForest::new(&cfg);
+    forest.is_graph_reducible()
+        && cfg.blocks().all(|block| mixed_exits(&cfg, &forest, block).is_empty())
+        && forest.cycles().all(|cycle| mixed_entries(&cfg, &forest, cycle).is_empty())
+}
+
+/// Separates edges that leave different loops.
 fn dedicate_exits(func: &mut Function) {
     let cfg = Cfg::new(func);
     let forest = CycleForest::new(&cfg);
     for exit in cfg.blocks() {
-        let left = |pred: Block| forest.innermost(pred).filter(|&cycle| !forest.contains(cycle, exit));
-        let mut groups: Vec<(Cycle, Vec<Block>)> = Vec::new();
-        let mut group_of = rustc_hash::FxHashMap::default();
-        let mut has_others = false;
-        for &pred in cfg.preds(exit) {
-            let Some(cycle) = left(pred) else {
-                has_others = true;
-                continue;
-            };
-            let group = *group_of.entry(cycle).or_insert_with(|| {
-                groups.push((cycle, Vec::new()));
-                groups.len() - 1
-            });
-            push_distinct(&mut groups[group].1, pred);
-        }
-        if groups.len() + usize::from(has_others) > 1 && !groups.is_empty() {
-            let groups: Vec<Vec<Block>> = groups.into_iter().map(|(_, group)| group).collect();
+        let groups = mixed_exits(&cfg, &forest, exit);
+        if !groups.is_empty() {
             funnel(func, exit, &groups);
         }
     }
+}
+
+/// The predecessors of a block that leave a loop, by loop, unless it is a dedicated exit: its predecessors must all be in
+/// the same innermost loop then, and it is a dedicated exit of every loop that they leave.
+fn mixed_exits(cfg: &Cfg, forest: &CycleForest, exit: Block) -> Vec<Vec<Block>> {
+    let mut groups: Vec<Vec<Block>> = Vec::new();
+    let mut group_of: FxHashMap<Cycle, usize> = FxHashMap::default();
+    let mut has_others = false;
+    for &pred in cfg.preds(exit) {
+        let left = forest.innermost(pred).filter(|&cycle| !forest.contains(cycle, exit));
+        let Some(cycle) = left else {
+            has_others = true;
+            continue;
+        };
+        let group = *group_of.entry(cycle).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        push_distinct(&mut groups[group], pred);
+    }
+    if groups.len() + usize::from(has_others) == 1 { Vec::new() } else { groups }
 }
 
 /// Makes the preheader and the latch of every loop.
@@ -64,24 +79,29 @@ fn isolate_headers(func: &mut Function) {
     let cfg = Cfg::new(func);
     let forest = CycleForest::new(&cfg);
     for cycle in forest.cycles() {
-        let header = forest.header(cycle);
-        debug_assert!(forest.is_reducible(cycle) && header != cfg.entry());
-        let (mut outside, mut inside) = (Vec::new(), Vec::new());
-        for &pred in cfg.preds(header) {
-            push_distinct(if forest.contains(cycle, pred) { &mut inside } else { &mut outside }, pred);
-        }
-        let has_preheader = matches!(outside[..], [pred] if cfg.succs(pred).len() == 1);
-        let mut groups = Vec::new();
-        if !has_preheader {
-            groups.push(outside);
-        }
-        if inside.len() > 1 {
-            groups.push(inside);
-        }
+        debug_assert!(forest.is_reducible(cycle) && forest.header(cycle) != cfg.entry());
+        let groups = mixed_entries(&cfg, &forest, cycle);
         if !groups.is_empty() {
-            funnel(func, header, &groups);
+            funnel(func, forest.header(cycle), &groups);
         }
     }
+}
+
+/// The predecessors of a loop's header that must come through a block of their own: those outside, unless there is a
+/// preheader; those inside, unless there is one latch.
+fn mixed_entries(cfg: &Cfg, forest: &CycleForest, cycle: Cycle) -> Vec<Vec<Block>> {
+    let (mut outside, mut inside) = (Vec::new(), Vec::new());
+    for &pred in cfg.preds(forest.header(cycle)) {
+        push_distinct(if forest.contains(cycle, pred) { &mut inside } else { &mut outside }, pred);
+    }
+    let mut groups = Vec::new();
+    if !matches!(outside[..], [pred] if cfg.succs(pred).len() == 1) {
+        groups.push(outside);
+    }
+    if inside.len() > 1 {
+        groups.push(inside);
+    }
+    groups
 }
 
 /// Adds a block to a list in which equal blocks come one after the other.

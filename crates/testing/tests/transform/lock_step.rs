@@ -1,12 +1,10 @@
 //! What a pass makes of a function that many lanes run does what the source does under the same schedule, without
 //! the new blocks: the refinement rule.
 
-mod common;
-
-use common::{Random, random_lock_step_function};
+use crate::common::{Random, random_lock_step_function};
 use heddle_interp::{Argument, Datum, FaultKind, Memory, Options, Outcome, Scheduler, run};
 use heddle_ir::{Function, Module, Space};
-use heddle_transform::canonicalize;
+use heddle_transform::{canonicalize, simplify};
 
 const LANES: u32 = 5;
 
@@ -26,7 +24,7 @@ fn execute(func: &Function, seed: u64, scheduler: Scheduler) -> (Result<Outcome,
 
 /// Runs the result of a pass under some schedule and its source under that schedule's projection.
 fn check(before: &Function, after: &Function, seed: u64) -> Result<bool, String> {
-    let scheduler = if seed % 3 == 0 { Scheduler::Greedy } else { Scheduler::Random(seed) };
+    let scheduler = if seed.is_multiple_of(3) { Scheduler::Greedy } else { Scheduler::Random(seed) };
     let (outcome, memory) = execute(after, seed, scheduler);
     let outcome = match outcome {
         Ok(outcome) => outcome,
@@ -55,14 +53,13 @@ fn check(before: &Function, after: &Function, seed: u64) -> Result<bool, String>
     }
 }
 
-#[test]
-fn canonicalize_refines_under_every_schedule() {
+fn check_all(pass: fn(&mut Function)) {
     let mut finished = 0;
     let mut total = 0;
     for seed in 0..4000 {
         let before = random_lock_step_function(seed, if seed % 10 == 0 { 20 } else { 10 });
         let mut after = before.clone();
-        canonicalize(&mut after);
+        pass(&mut after);
         for run in 0..3 {
             total += 1;
             match check(&before, &after, seed * 3 + run) {
@@ -72,4 +69,22 @@ fn canonicalize_refines_under_every_schedule() {
         }
     }
     assert!(finished * 4 > total, "only {finished} of {total} runs finished");
+}
+
+#[test]
+fn canonicalize_refines_under_every_schedule() {
+    check_all(canonicalize);
+}
+
+#[test]
+fn simplify_refines_under_every_schedule() {
+    check_all(|func| _ = simplify(func));
+}
+
+#[test]
+fn both_refine_under_every_schedule() {
+    check_all(|func| {
+        canonicalize(func);
+        simplify(func);
+    });
 }

@@ -1,0 +1,145 @@
+//! docs/ops.md is the ops table; `HEDDLE_BLESS=1` rewrites it.
+
+use heddle_ir::Op;
+use heddle_ir::ops::{Class, Effect, Format, Gives, Operand};
+use heddle_ir::words::Flags;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+const HEAD: &str = "\
+# The ops
+
+This list is made from the ops table (`crates/ir/src/ops.rs`) by `HEDDLE_BLESS=1 cargo test -p heddle-ir --test
+ops_doc`. [text.md](text.md) is the grammar, [ir.md](ir.md) the meaning.
+
+`T` is a type that the operands of an op share; what stands behind a colon is the class that it must be in. `R` is the
+type that is written after the op. `mask of T` is `i1` where `T` is a scalar, and the mask with the lanes of `T` where
+it is a vector; `lane of T` is what one of its lanes holds; `with lanes of T` says that there are as many lanes.
+`fast` is any of the fast-math flags. Every op but φs, terminators and `mask` may be `total`.
+";
+
+fn class(class: Class) -> &'static str {
+    match class {
+        Class::Any => "any",
+        Class::Int => "integer",
+        Class::WideInt => "integer of 8 bits or more",
+        Class::Float => "float",
+        Class::Ptr => "pointer",
+        Class::IntOrPtr => "integer or pointer",
+        Class::Bool => "i1 or mask",
+        Class::Vector => "vector",
+        Class::Scalar => "scalar",
+        Class::ScalarInt => "scalar integer",
+        Class::ScalarPtr => "scalar pointer",
+        Class::VectorPtr => "vector of pointers",
+    }
+}
+
+fn operands(op: Op) -> String {
+    let info = op.info();
+    let mut is_first_of_t = true;
+    let operands = info.operands.iter().map(|operand| match operand {
+        Operand::T(of) if std::mem::take(&mut is_first_of_t) => format!("T: {}", class(*of)),
+        Operand::T(_) => "T".into(),
+        Operand::BoolOfT => "mask of T".into(),
+        Operand::Choice => "i1 or mask of T".into(),
+        Operand::Beside(of) => format!("{} with lanes of T", class(*of)),
+        Operand::LaneOfT => "lane of T".into(),
+        Operand::Free(of) => class(*of).into(),
+        Operand::MaskOfResult => "mask of R".into(),
+        Operand::SameAsResult => "R".into(),
+    });
+    let operands: Vec<String> = operands.collect();
+    operands.join(", ")
+}
+
+fn result(op: Op) -> String {
+    match op.info().gives {
+        Gives::Nothing => "".into(),
+        Gives::T => "T".into(),
+        Gives::BoolOfT => "mask of T".into(),
+        Gives::Bool => "i1".into(),
+        Gives::LaneOfT => "lane of T".into(),
+        Gives::Written(of) => format!("R: {}", class(of)),
+        Gives::PrivatePtr => "ptr(private)".into(),
+        Gives::TAndBool => "T, i1".into(),
+        Gives::Callee => "what the callee gives".into(),
+    }
+}
+
+/// What is written beside types and operands, as the text has it.
+fn detail(op: Op) -> &'static str {
+    match op.info().format {
+        Format::Plain | Format::Cast => "",
+        Format::IntCompare | Format::FloatCompare => "predicate first",
+        Format::Dimension if op == Op::WorkDim => "",
+        Format::Dimension if matches!(op, Op::Lane | Op::Width) => "dimension or none",
+        Format::Dimension => "dimension",
+        Format::Access => "access",
+        Format::Transfer => "two accesses",
+        Format::Rmw => "operation first, ordering",
+        Format::CompareExchange => "two orderings",
+        Format::Fence => "ordering, scope",
+        Format::Barrier => "scope",
+        Format::Alloca => "bytes, alignment",
+        Format::Reduce | Format::Scan => "reduction first",
+        Format::Permute => "lane indices",
+        Format::FloatClass => "class mask",
+        Format::Phi => "values by block, shadow",
+        Format::Branch => "condition, blocks, weights",
+        Format::Switch => "value, default, cases",
+        Format::Return => "values",
+        Format::Call => "callee, arguments",
+        Format::Launch => "brush, callee, arguments, mask",
+    }
+}
+
+fn effect(op: Op) -> &'static str {
+    match op.info().effect {
+        Effect::Pure => "",
+        Effect::Traps => "traps",
+        Effect::Reads => "reads",
+        Effect::Writes => "writes",
+        Effect::ReadsWrites => "reads, writes",
+        Effect::Allocates => "allocates",
+        Effect::Horizontal => "horizontal",
+        Effect::Synchronizes => "synchronizes",
+        Effect::Assumes => "assumes",
+        Effect::Callee => "the callee's",
+        Effect::Terminator => "ends a block",
+        Effect::Joins => "joins",
+    }
+}
+
+fn flags(op: Op) -> String {
+    let flags = op.info().flags;
+    let is_fast = flags.intersection(Flags::FAST) == Flags::FAST;
+    let rest = if is_fast { flags.without(Flags::FAST) } else { flags };
+    let words = rest.iter().map(|flag| flag.name()).chain(is_fast.then_some("fast"));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn list() -> String {
+    let mut out = format!("{HEAD}\n| op | operands | gives | detail | effect | flags | |\n");
+    out.push_str("|---|---|---|---|---|---|---|\n");
+    for &op in Op::ALL {
+        let name = match op {
+            Op::Scan => "`scan` `scan_before`".to_string(),
+            op => format!("`{op}`"),
+        };
+        let (operands, result, flags) = (operands(op), result(op), flags(op));
+        let (detail, effect, doc) = (detail(op), effect(op), op.info().doc.trim());
+        writeln!(out, "| {name} | {operands} | {result} | {detail} | {effect} | {flags} | {doc} |").unwrap();
+    }
+    out
+}
+
+#[test]
+fn the_list_of_ops_is_up_to_date() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/ops.md");
+    if std::env::var_os("HEDDLE_BLESS").is_some() {
+        std::fs::write(&path, list()).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == list(), "docs/ops.md is not the ops table: HEDDLE_BLESS=1 rewrites it");
+}

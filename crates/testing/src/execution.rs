@@ -1,0 +1,156 @@
+//! Runs of generated programs: memory and arguments laid out, outcomes taken down.
+
+use crate::generate::{Argument, Case, Input, Owner};
+use heddle_interp::{Counters, Datum, Fault, Geometry, Memory, Options, Outcome, Race, Scheduler, Step, run};
+use heddle_ir::{Module, Scalar};
+
+/// The most blocks that a generated program executes: all of them end long before.
+pub const STEP_LIMIT: u64 = 200_000;
+
+/// What a run left behind.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// For each result of the function each lane's value.
+    pub results: Vec<Vec<Datum>>,
+    /// The memory.
+    pub memory: Memory,
+    /// The first race, if it was looked for.
+    pub race: Option<Race>,
+    /// The blocks that were executed.
+    pub schedule: Vec<Step>,
+    /// What was counted.
+    pub counters: Counters,
+}
+
+/// The options with which a case runs on an input, greedily.
+pub fn options(input: &Input) -> Options {
+    Options {
+        brush: input.brush.clone(),
+        step_limit: STEP_LIMIT,
+        geometry: input.group.map(|local| Geometry {
+            dims: input.brush.len() as u32,
+            local,
+            groups: input.groups,
+            offset: [0; 3],
+        }),
+        ..Options::default()
+    }
+}
+
+/// The same, with this scheduler.
+pub fn options_with(input: &Input, scheduler: Scheduler) -> Options {
+    Options { scheduler, ..options(input) }
+}
+
+/// The memory before a run, and the arguments.
+pub fn prepare(case: &Case, input: &Input) -> (Memory, Vec<heddle_interp::Argument>) {
+    let mut memory = Memory::new();
+    let addresses: Vec<u64> = case
+        .objects
+        .iter()
+        .zip(&input.contents)
+        .map(|(object, bytes)| memory.add(object.space, Some(&object.name), 16, bytes.clone()))
+        .collect();
+    let args = input.args.iter().map(|arg| match arg {
+        Argument::Object(index) => heddle_interp::Argument::Uniform(Datum::Bits(addresses[*index].into())),
+        Argument::Uniform(bits) => heddle_interp::Argument::Uniform(Datum::Bits(*bits)),
+        Argument::Linear(base, strides) => {
+            heddle_interp::Argument::Linear { base: *base, strides: strides.clone() }
+        }
+        Argument::Varying(values) => {
+            heddle_interp::Argument::Varying(values.iter().map(|&bits| Datum::Bits(bits)).collect())
+        }
+    });
+    (memory, args.collect())
+}
+
+/// Runs a module with the case's entry on one of its inputs.
+pub fn observe(case: &Case, module: &Module, input: &Input, options: &Options) -> Result<Observed, Fault> {
+    let (mut memory, args) = prepare(case, input);
+    let Outcome { results, race, schedule, counters, .. } =
+        run(module, &case.entry, &args, &mut memory, options)?;
+    Ok(Observed { results, memory, race, schedule, counters })
+}
+
+/// Whether two values of a type are the same, all NaNs alike.
+fn same(scalar: Scalar, a: u128, b: u128) -> bool {
+    a == b || (is_nan(scalar, a) && is_nan(scalar, b))
+}
+
+fn is_nan(scalar: Scalar, bits: u128) -> bool {
+    let mantissa = match scalar {
+        Scalar::F16 => 10,
+        Scalar::BF16 => 7,
+        Scalar::F32 => 23,
+        Scalar::F64 => 52,
+        _ => return false,
+    };
+    let infinity = (scalar.bit_mask() >> 1) & !((1 << mantissa) - 1);
+    bits & (scalar.bit_mask() >> 1) > infinity
+}
+
+/// Whether the second value is one that the first may turn into: ⊤ may turn into anything.
+pub fn refines(scalar: Scalar, before: Datum, after: Datum) -> bool {
+    match (before, after) {
+        (Datum::Poison, _) => true,
+        (Datum::Bits(_), Datum::Poison) => false,
+        (Datum::Bits(a), Datum::Bits(b)) => same(scalar, a, b),
+    }
+}
+
+/// What of an outcome counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// What this lane did where no other may.
+    Lane(u32),
+}
+
+/// How the second outcome differs from what the first allows, if it does.
+pub fn difference(case: &Case, before: &Observed, after: &Observed, part: Part) -> Option<String> {
+    let func = case.module.function(&case.entry)?;
+    for (index, (before, after)) in before.results.iter().zip(&after.results).enumerate() {
+        let scalar = func.signature.results[index].ty.scalar();
+        for (lane, (&a, &b)) in before.iter().zip(after).enumerate() {
+            if matches!(part, Part::Lane(only) if only as usize != lane) {
+                continue;
+            }
+            if !refines(scalar, a, b) {
+                return Some(format!("result {index} of lane {lane}: {} became {}", show(a), show(b)));
+            }
+        }
+    }
+    for object in before.memory.objects() {
+        let name = object.name.as_deref()?;
+        let shape = case.objects.iter().find(|shape| shape.name == name);
+        let scalar = shape.map_or(Scalar::I8, |shape| shape.scalar);
+        let owner = shape.map_or(Owner::ReadOnly, |shape| shape.owner);
+        let size = scalar.bytes() as usize;
+        let range = match (part, owner) {
+            (_, Owner::Group) | (Part::Lane(_), Owner::Shared | Owner::Counter) => continue,
+            (Part::Lane(lane), Owner::Lane(bytes)) => {
+                (lane * bytes) as usize / size..((lane + 1) * bytes) as usize / size
+            }
+            _ => 0..object.bytes.len() / size,
+        };
+        let Some(other) = after.memory.object(name) else { return Some(format!("object {name} is gone")) };
+        if object.bytes == other.bytes && object.poison == other.poison {
+            continue;
+        }
+        for index in range {
+            let [a, b] = [object, other].map(|object| Datum::from(object.read(index * size, size)));
+            if !refines(scalar, a, b) {
+                return Some(format!("{name}[{index}], {scalar}: {} became {}", show(a), show(b)));
+            }
+        }
+    }
+    None
+}
+
+fn show(datum: Datum) -> String {
+    match datum {
+        Datum::Poison => "⊤".into(),
+        Datum::Bits(bits) => format!("{bits:#x}"),
+    }
+}

@@ -1,0 +1,463 @@
+//! Memory: places that may be accessed, loads, stores, copies, atomics.
+
+use super::writer::{Place, Reach, Temp, Want, Writer};
+use heddle_ir::inst::Access;
+use heddle_ir::words::{Flag, Flags, Ordering, Reduction, Rmw, Scope};
+use heddle_ir::{Detail, InstData, Op, Scalar, Space, Value};
+
+/// Read-modify-writes that work on integers.
+const INT_RMW: &[Rmw] = &[
+    Rmw::Exchange,
+    Rmw::Add,
+    Rmw::Sub,
+    Rmw::And,
+    Rmw::Nand,
+    Rmw::Or,
+    Rmw::Xor,
+    Rmw::Umin,
+    Rmw::Umax,
+    Rmw::Smin,
+    Rmw::Smax,
+    Rmw::IncWrap,
+    Rmw::DecWrap,
+];
+const FLOAT_RMW: &[Rmw] = &[Rmw::Fadd, Rmw::Fsub, Rmw::Fmin, Rmw::Fmax, Rmw::Exchange];
+const RMW_ORDERS: &[Ordering] =
+    &[Ordering::Relaxed, Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst];
+const SCOPES: &[Scope] = &[Scope::Group, Scope::Device, Scope::System];
+
+impl Place {
+    fn bytes(&self) -> u32 {
+        self.scalar.bytes() * self.len
+    }
+
+    fn is_writable(&self) -> bool {
+        self.reach != Reach::ReadOnly
+    }
+}
+
+impl Writer<'_> {
+    /// Accesses memory in some way, if there is any.
+    pub(super) fn access(&mut self) {
+        if self.allowed.privates && self.random.chance(12) {
+            self.allocate();
+            return;
+        }
+        match self.random.below(20) {
+            0..=8 => {
+                self.load_something();
+            }
+            9..=14 => self.store_something(),
+            15 => self.copy(),
+            16 => self.fill(),
+            17 => self.merge_places(),
+            18 => self.spill_pointer(),
+            _ if self.allowed.atomics => self.atomic(),
+            _ => {
+                self.load_something();
+            }
+        }
+    }
+
+    pub(super) fn place(&mut self, fits: impl Fn(&Place) -> bool) -> Option<Place> {
+        let count = self.places.len();
+        if count == 0 {
+            return None;
+        }
+        let first = self.random.below(count);
+        (0..count).map(|index| self.places[(first + index) % count]).find(fits)
+    }
+
+    /// The address of one of the place's values, and whether it is the place itself.
+    fn element(&mut self, place: Place) -> Value {
+        let offset = match self.random.below(10) {
+            0 => return place.pointer,
+            1 | 2 => {
+                let index = self.random.below(place.len as usize) as i128;
+                self.int(Scalar::I64, index * i128::from(place.scalar.bytes()))
+            }
+            kind => {
+                let scalar = self.random.pick(&[Scalar::I32, Scalar::I32, Scalar::I64]);
+                let index = match kind {
+                    3 | 4 if matches!(place.reach, Reach::ReadOnly | Reach::Racy) => {
+                        let data = InstData::new(Op::Lane, [], Detail::Dimension(None));
+                        let lane = self.define(data, Some(scalar), true, false);
+                        let by = self.random.below(4) as i128;
+                        if by == 0 { lane } else { self.op_int(Op::Add, lane, by) }
+                    }
+                    5 | 6 => self.pick(scalar, Want::UNIFORM),
+                    _ => self.pick_known(scalar, Want::CLEAN),
+                };
+                let index = self.op_int(Op::And, index, i128::from(place.len) - 1);
+                match place.scalar.bytes() {
+                    1 => index,
+                    bytes if self.random.chance(50) => self.op_int(Op::Shl, index, bytes.ilog2().into()),
+                    bytes => self.op_int(Op::Mul, index, bytes.into()),
+                }
+            }
+        };
+        let flags = match self.random.below(6) {
+            0 => Flags::NONE.with(Flag::Inbounds),
+            1 => Flags::of(&[Flag::Inbounds, Flag::Nuw]),
+            _ => Flags::NONE,
+        };
+        let data = InstData { flags, ..InstData::plain(Op::PtrAdd, [place.pointer, offset.value]) };
+        self.define(data, None, true, false).value
+    }
+
+    fn access_of(&mut self, place: Place) -> Access {
+        let size = place.scalar.bytes();
+        let align =
+            if self.random.chance(80) { size } else { 1 << self.random.below(size.ilog2() as usize + 1) };
+        let base = place.base.filter(|_| self.random.chance(15));
+        Access { base, ..Access::aligned(align) }
+    }
+
+    fn access_flags(&mut self, place: Place) -> Flags {
+        match self.random.below(30) {
+            0 => Flags::NONE.with(Flag::Volatile),
+            1 => Flags::NONE.with(Flag::Nontemporal),
+            2 if place.reach == Reach::ReadOnly => Flags::NONE.with(Flag::Invariant),
+            _ => Flags::NONE,
+        }
+    }
+
+    /// Whether atomic accesses of the type are plain: an integer, aligned.
+    fn may_be_atomic(&self, place: Place) -> bool {
+        self.allowed.atomics
+            && place.scalar.is_int()
+            && place.scalar != Scalar::I1
+            && place.scalar.bits() <= 64
+    }
+
+    pub(super) fn load(&mut self, place: Place) -> Temp {
+        let address = self.element(place);
+        let mut access = self.access_of(place);
+        if self.may_be_atomic(place) && self.random.chance(15) {
+            let order = self.random.pick(&[
+                Ordering::Unordered,
+                Ordering::Relaxed,
+                Ordering::Acquire,
+                Ordering::SeqCst,
+            ]);
+            access.align = place.scalar.bytes();
+            access.atomic = Some((order, self.random.pick(SCOPES)));
+        } else if place.reach == Reach::ReadOnly && self.random.chance(10) {
+            access.dereferenceable = place.scalar.bytes();
+        }
+        let flags = self.access_flags(place);
+        let data = InstData { flags, ..InstData::new(Op::Load, [address], Detail::Access(access)) };
+        self.define(data, Some(place.scalar), place.clean, false)
+    }
+
+    /// Loads from any place.
+    pub(super) fn load_something(&mut self) -> Option<Temp> {
+        let place = self.place(|_| true)?;
+        Some(self.load(place))
+    }
+
+    pub(super) fn store(&mut self, value: Temp, place: Place) {
+        let address = self.element(place);
+        let mut access = self.access_of(place);
+        if self.may_be_atomic(place) && self.random.chance(15) {
+            let order = self.random.pick(&[
+                Ordering::Unordered,
+                Ordering::Relaxed,
+                Ordering::Release,
+                Ordering::SeqCst,
+            ]);
+            access.align = place.scalar.bytes();
+            access.atomic = Some((order, self.random.pick(SCOPES)));
+        }
+        let flags = self.access_flags(place);
+        let data =
+            InstData { flags, ..InstData::new(Op::Store, [value.value, address], Detail::Access(access)) };
+        self.put(data, None);
+        self.order_dependent |= place.reach == Reach::Racy;
+    }
+
+    /// Stores to any place that may be written.
+    pub(super) fn store_something(&mut self) {
+        let Some(place) = self.place(Place::is_writable) else { return };
+        let want = if place.clean { Want::CLEAN } else { Want::ANY };
+        let value = self.pick(place.scalar, want);
+        self.store(value, place);
+    }
+
+    /// Makes a private array and fills it, or not.
+    pub(super) fn allocate(&mut self) {
+        let scalar = match self.random.below(8) {
+            0 => Scalar::I1,
+            1..=3 => Scalar::I32,
+            4 => Scalar::F32,
+            _ => super::writer::number_type(self.random),
+        };
+        let len = self.random.pick(&[1, 2, 4, 4, 8]);
+        let bytes = scalar.bytes() * len;
+        let align = scalar.bytes().max(self.random.pick(&[1, 4, 16]));
+        let data = InstData::new(Op::Alloca, [], Detail::Alloca { bytes: bytes.into(), align });
+        let inst = self.put(data, None);
+        let pointer = self.func.result(inst).expect("an alloca gives its address");
+        let clean = self.random.chance(85);
+        let place = Place {
+            pointer,
+            space: Space::Private,
+            scalar,
+            len,
+            reach: Reach::Private,
+            base: Some(pointer),
+            time: self.clock,
+            clean,
+        };
+        self.clock += 1;
+        if clean {
+            if len <= 2 && self.random.chance(60) {
+                for index in 0..len {
+                    let value = self.pick(scalar, Want::CLEAN);
+                    let offset = self.int(Scalar::I64, (index * scalar.bytes()).into());
+                    let data = InstData::plain(Op::PtrAdd, [pointer, offset.value]);
+                    let address = self.define(data, None, true, true);
+                    let access = Access::aligned(scalar.bytes());
+                    let data = InstData::new(Op::Store, [value.value, address.value], Detail::Access(access));
+                    self.put(data, None);
+                }
+            } else {
+                let byte = if scalar == Scalar::I1 || scalar.is_float() {
+                    self.int(Scalar::I8, 0)
+                } else {
+                    self.pick(Scalar::I8, Want::CLEAN)
+                };
+                self.memset(place, byte, bytes);
+            }
+        }
+        self.places.push(place);
+    }
+
+    fn memset(&mut self, place: Place, byte: Temp, bytes: u32) {
+        let count_type = self.random.pick(&[Scalar::I32, Scalar::I64]);
+        let count = self.int(count_type, bytes.into());
+        let access = Access::aligned(place.scalar.bytes());
+        let data =
+            InstData::new(Op::Memset, [place.pointer, byte.value, count.value], Detail::Access(access));
+        self.put(data, None);
+        self.order_dependent |= place.reach == Reach::Racy;
+    }
+
+    /// Fills part of a place, or as many bytes as some value says.
+    fn fill(&mut self) {
+        let fits = |place: &Place| place.is_writable() && place.scalar.is_int() && place.scalar != Scalar::I1;
+        let Some(place) = self.place(fits) else { return };
+        let byte = self.pick(Scalar::I8, Want::CLEAN);
+        if self.random.chance(60) {
+            let values = self.random.between(1, place.len);
+            self.memset(place, byte, values * place.scalar.bytes());
+            return;
+        }
+        let count = self.pick_known(Scalar::I32, Want::CLEAN);
+        let count = self.op_int(Op::And, count, i128::from(place.bytes()) - 1);
+        let access = Access::aligned(1);
+        let operands = [place.pointer, byte.value, count.value];
+        self.put(InstData::new(Op::Memset, operands, Detail::Access(access)), None);
+        self.order_dependent |= place.reach == Reach::Racy;
+    }
+
+    /// Copies between two places of one type, or within one.
+    fn copy(&mut self) {
+        let Some(to) = self.place(Place::is_writable) else { return };
+        let same = |from: &Place| from.scalar == to.scalar && (from.clean || !to.clean);
+        let (op, from) = if self.random.chance(40) {
+            (Op::Memmove, Some(to))
+        } else {
+            let apart =
+                |from: &Place| same(from) && from.base.is_some() && to.base.is_some() && from.base != to.base;
+            (Op::Memcpy, self.place(apart))
+        };
+        let Some(from) = from else { return };
+        let size = to.scalar.bytes();
+        let values = self.random.between(1, to.len.min(from.len));
+        let offset = |writer: &mut Self, place: Place| {
+            let room = place.len - values;
+            let index = writer.random.between(0, room);
+            let offset = writer.int(Scalar::I64, (index * size).into());
+            let data = InstData::plain(Op::PtrAdd, [place.pointer, offset.value]);
+            writer.define(data, None, true, true).value
+        };
+        let (target, source) = (offset(self, to), offset(self, from));
+        let count = self.int(Scalar::I64, (values * size).into());
+        let detail = Detail::Transfer(Box::new((Access::aligned(size), Access::aligned(size))));
+        self.put(InstData::new(op, [target, source, count.value], detail), None);
+        self.order_dependent |= to.reach == Reach::Racy;
+    }
+
+    /// A pointer to one place or to another, as a value decides.
+    fn merge_places(&mut self) {
+        let Some(a) = self.place(|_| true) else { return };
+        let same = |b: &Place| {
+            (b.space, b.scalar, b.reach) == (a.space, a.scalar, a.reach) && b.pointer != a.pointer
+        };
+        let Some(b) = self.place(same) else { return };
+        let condition = self.condition(false);
+        let data = InstData::plain(Op::Select, [condition.value, a.pointer, b.pointer]);
+        let pointer = self.define(data, None, true, false).value;
+        self.add_place(Place { pointer, len: a.len.min(b.len), base: None, clean: a.clean && b.clean, ..a });
+    }
+
+    fn add_place(&mut self, place: Place) {
+        self.places.push(Place { time: self.clock, ..place });
+        self.clock += 1;
+    }
+
+    /// A pointer goes through memory, an integer or another space, and comes back.
+    fn spill_pointer(&mut self) {
+        let Some(place) = self.place(|place| place.space != Space::Generic) else { return };
+        let ty = Scalar::Ptr(place.space);
+        let whole = Temp { value: place.pointer, scalar: ty, time: 0, clean: true, uniform: false };
+        let (pointer, space) = match self.random.below(3) {
+            0 => {
+                let cast = self.op_to(Op::SpaceCast, Scalar::Ptr(Space::Generic), &[whole]);
+                (cast.value, Space::Generic)
+            }
+            1 => {
+                let int = self.op_to(Op::Ptrtoint, Scalar::I64, &[whole]);
+                // The number is the memory's affair: only differences of addresses are the program's.
+                self.pool.retain(|temp| temp.value != int.value);
+                (self.op_to(Op::Inttoptr, ty, &[int]).value, place.space)
+            }
+            _ if self.allowed.privates => {
+                let cell =
+                    self.put(InstData::new(Op::Alloca, [], Detail::Alloca { bytes: 8, align: 8 }), None);
+                let cell = self.func.result(cell).expect("an alloca gives its address");
+                let access = Detail::Access(Access::aligned(8));
+                self.put(InstData::new(Op::Store, [place.pointer, cell], access.clone()), None);
+                let data = InstData::new(Op::Load, [cell], access);
+                (self.define(data, Some(ty), true, false).value, place.space)
+            }
+            _ => return,
+        };
+        self.add_place(Place { pointer, space, base: None, ..place });
+    }
+
+    /// Replaces a value in memory in one step.
+    fn atomic(&mut self) {
+        let fits = |place: &Place| {
+            matches!(place.reach, Reach::Own | Reach::Racy)
+                && place.clean
+                && place.scalar != Scalar::I1
+                && place.scalar.bits() <= 64
+        };
+        let Some(place) = self.place(fits) else { return };
+        let address = self.element(place);
+        let scope = self.random.pick(SCOPES);
+        let order = self.random.pick(RMW_ORDERS);
+        let access = Access { atomic: Some((order, scope)), ..Access::aligned(place.scalar.bytes()) };
+        self.order_dependent |= place.reach == Reach::Racy;
+        let value = self.pick(place.scalar, Want::CLEAN);
+        if place.scalar.is_float() {
+            let rmw = self.random.pick(FLOAT_RMW);
+            let data = InstData::new(Op::AtomicRmw, [address, value.value], Detail::Rmw(rmw, access));
+            self.define(data, None, true, false);
+        } else if self.random.chance(70) {
+            let rmw = self.random.pick(INT_RMW);
+            let data = InstData::new(Op::AtomicRmw, [address, value.value], Detail::Rmw(rmw, access));
+            self.define(data, None, true, false);
+        } else {
+            let expected = self.pick(place.scalar, Want::CLEAN);
+            let failure = self.random.pick(&[Ordering::Relaxed, Ordering::Acquire, Ordering::SeqCst]);
+            let data = InstData::new(
+                Op::CompareExchange,
+                [address, expected.value, value.value],
+                Detail::CompareExchange(access, failure),
+            );
+            let inst = self.put(data, None);
+            for value in self.func.results(inst).to_vec() {
+                self.temp(value, true, false);
+            }
+        }
+    }
+
+    /// Adds to a number that all lanes share; the order of additions does not show.
+    pub(super) fn count(&mut self, counter: Value) {
+        let value = self.pick(Scalar::I32, Want::CLEAN);
+        let access = Access { atomic: Some((Ordering::Relaxed, Scope::Device)), ..Access::aligned(4) };
+        self.put(InstData::new(Op::AtomicRmw, [counter, value.value], Detail::Rmw(Rmw::Add, access)), None);
+    }
+
+    /// Orders memory.
+    pub(super) fn fence(&mut self) {
+        let order =
+            self.random.pick(&[Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst]);
+        let scope =
+            self.random.pick(&[Scope::Lane, Scope::Brush, Scope::Group, Scope::Device, Scope::System]);
+        self.put(InstData::new(Op::Fence, [], Detail::Fence(order, scope)), None);
+    }
+
+    /// Combines what the active lanes have.
+    pub(super) fn horizontal(&mut self) {
+        let condition = self.condition(false);
+        let scalar = super::writer::number_type(self.random);
+        match self.random.below(10) {
+            0 => {
+                let data = InstData::plain(Op::Mask, []);
+                self.define(data, None, true, true);
+            }
+            1 => {
+                self.horizontal_of(Op::Any, Detail::None, condition, None);
+            }
+            2 => {
+                self.horizontal_of(Op::All, Detail::None, condition, None);
+            }
+            3 => {
+                let to = self.random.pick(&[Scalar::I64, Scalar::I32, Scalar::I128]);
+                self.horizontal_of(Op::Ballot, Detail::None, condition, Some(to));
+            }
+            4 => {
+                let to = self.random.pick(&[Scalar::I64, Scalar::I32, Scalar::I8]);
+                self.horizontal_of(Op::Popcount, Detail::None, condition, Some(to));
+            }
+            5 => {
+                let a = self.pick_known(scalar, Want::CLEAN);
+                self.horizontal_of(Op::First, Detail::None, a, None);
+            }
+            6 | 7 => self.exchange(scalar),
+            kind => {
+                let a = self.pick_known(scalar, Want::CLEAN);
+                let by = if scalar.is_float() {
+                    self.random.pick(&[Reduction::Fadd, Reduction::Fmul, Reduction::Fmin, Reduction::Fmax])
+                } else {
+                    self.random.pick(&Reduction::ALL[..9])
+                };
+                if kind == 8 {
+                    self.horizontal_of(Op::Reduce, Detail::Reduce(by), a, None);
+                } else {
+                    let before = self.random.chance(50);
+                    self.horizontal_of(Op::Scan, Detail::Scan { by, before }, a, None);
+                }
+            }
+        }
+    }
+
+    fn horizontal_of(&mut self, op: Op, detail: Detail, a: Temp, to: Option<Scalar>) -> Temp {
+        self.define(InstData::new(op, [a.value], detail), to, a.clean, op != Op::Scan)
+    }
+
+    /// Another lane's value, where that lane is active.
+    fn exchange(&mut self, scalar: Scalar) {
+        let a = self.pick_known(scalar, Want::CLEAN);
+        let from = self.pick_known(Scalar::I64, Want::CLEAN);
+        let shuffles = self.random.chance(60);
+        let from = if shuffles {
+            self.op_int(Op::And, from, 7)
+        } else {
+            let few = self.op_int(Op::And, from, 7);
+            self.horizontal_of(Op::First, Detail::None, few, None)
+        };
+        let yes = self.func.make_bool(true);
+        let active = self.define(InstData::plain(Op::Ballot, [yes]), Some(Scalar::I64), true, true);
+        let op = if shuffles { Op::Shuffle } else { Op::Broadcast };
+        let data = InstData::plain(op, [a.value, from.value]);
+        let taken = self.define(data, None, false, !shuffles);
+        let there = self.op(Op::Lshr, &[active, from]);
+        let there = self.op_to(Op::Trunc, Scalar::I1, &[there]);
+        self.chosen_if(there, taken, Want::CLEAN);
+    }
+}

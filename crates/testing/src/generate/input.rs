@@ -1,0 +1,150 @@
+//! What a generated program runs on: the brush, arguments, memory.
+
+use super::program::{Shape, ShapeKind};
+use super::random::Random;
+use super::writer::interesting_bits;
+use heddle_ir::{Scalar, Space};
+
+/// Who touches an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Owner {
+    /// Nobody writes it.
+    ReadOnly,
+    /// Each lane touches its own run of this many bytes, in the order of the lanes.
+    Lane(u32),
+    /// All lanes.
+    Shared,
+    /// All lanes, which add to it and do not look.
+    Counter,
+    /// The lanes of a work-group.
+    Group,
+}
+
+/// An object that the program gets a pointer to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ObjectShape {
+    /// Its name.
+    pub name: String,
+    /// Where it lies.
+    pub space: Space,
+    /// What it holds: NaNs are compared as such.
+    pub scalar: Scalar,
+    /// How many values it holds, for each lane of the launch where it is the lanes' own.
+    pub len: u32,
+    /// Who touches it.
+    pub owner: Owner,
+}
+
+/// One argument.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Argument {
+    /// The address of an object of the case.
+    Object(usize),
+    /// The same in all lanes.
+    Uniform(u128),
+    /// A value of lane 0, and strides along the dimensions of the brush.
+    Linear(u128, Vec<i64>),
+    /// A value for each lane of the brush.
+    Varying(Vec<u128>),
+}
+
+/// What a program runs on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Input {
+    /// The lanes along each dimension of the brush.
+    pub brush: Vec<u32>,
+    /// The lanes along each dimension of a work-group; none for a single brush.
+    pub group: Option<[u32; 3]>,
+    /// The work-groups along each dimension.
+    pub groups: [u32; 3],
+    /// The arguments, one a parameter.
+    pub args: Vec<Argument>,
+    /// The bytes of each object of the case.
+    pub contents: Vec<Vec<u8>>,
+}
+
+impl Input {
+    /// The lanes of one brush.
+    pub fn lanes(&self) -> u32 {
+        self.brush.iter().product()
+    }
+
+    /// All lanes of all brushes of all groups.
+    pub fn all_lanes(&self) -> u32 {
+        self.group.map_or(self.lanes(), |group| group.iter().chain(&self.groups).product())
+    }
+}
+
+/// Geometry: brush, group, groups.
+fn geometry(random: &mut Random, is_kernel: bool, fixed: Option<u32>) -> Input {
+    let brush = match fixed {
+        Some(lanes) => vec![lanes],
+        None if random.chance(12) => {
+            let shapes: [&[u32]; 4] = [&[2, 2], &[4, 2], &[2, 4], &[2, 2, 2]];
+            random.pick(&shapes).to_vec()
+        }
+        None => {
+            vec![random.weighted(&[(1, 4), (2, 22), (4, 40), (8, 24), (3, 3), (16, 3), (32, 4)])]
+        }
+    };
+    let mut group = None;
+    let mut groups = [1; 3];
+    if is_kernel {
+        let mut size = [1; 3];
+        size[..brush.len()].copy_from_slice(&brush);
+        let along = random.below(brush.len());
+        size[along] *= random.weighted(&[(1, 30), (2, 50), (3, 20)]);
+        group = Some(size);
+        groups[0] = random.weighted(&[(1, 50), (2, 40), (3, 10)]);
+        if brush.len() > 1 {
+            groups[1] = random.between(1, 2);
+        }
+    }
+    Input { brush, group, groups, args: Vec::new(), contents: Vec::new() }
+}
+
+/// An input for a program of this shape.
+pub(super) fn input(random: &mut Random, shape: &Shape) -> Input {
+    let mut input = geometry(random, shape.is_kernel, shape.lanes);
+    for param in &shape.params {
+        let argument = match param.kind {
+            ShapeKind::Object(index) => Argument::Object(index),
+            ShapeKind::Uniform => Argument::Uniform(interesting_bits(random, param.scalar)),
+            ShapeKind::Linear(stride) => {
+                let base = interesting_bits(random, param.scalar);
+                Argument::Linear(base, vec![stride])
+            }
+            ShapeKind::Varying => Argument::Varying(varying(random, param.scalar, input.lanes())),
+        };
+        input.args.push(argument);
+    }
+    // Private objects of a launched region are laid out for the widest launch.
+    let all_lanes = input.all_lanes().max(shape.widest);
+    for object in &shape.objects {
+        let count = match object.owner {
+            Owner::Lane(_) => object.len * all_lanes,
+            _ => object.len,
+        };
+        let mut bytes = Vec::with_capacity((count * object.scalar.bytes()) as usize);
+        for _ in 0..count {
+            let bits = interesting_bits(random, object.scalar);
+            bytes.extend_from_slice(&bits.to_le_bytes()[..object.scalar.bytes() as usize]);
+        }
+        input.contents.push(bytes);
+    }
+    input
+}
+
+/// A value for each lane, with some pattern or none.
+fn varying(random: &mut Random, scalar: Scalar, lanes: u32) -> Vec<u128> {
+    let pattern = random.below(4);
+    let (a, b) = (interesting_bits(random, scalar), interesting_bits(random, scalar));
+    (0..lanes)
+        .map(|lane| match pattern {
+            0 if random.chance(80) => a,
+            1 => [a, b][lane as usize % 2],
+            2 if scalar.is_int() => a.wrapping_add(lane.into()) & scalar.bit_mask(),
+            _ => interesting_bits(random, scalar),
+        })
+        .collect()
+}

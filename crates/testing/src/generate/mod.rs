@@ -1,0 +1,119 @@
+//! The generator: random well-formed modules, each with inputs for which it has no undefined behaviour.
+//!
+//! [`generate`] turns a seed and a [`Profile`] into a [`Case`]. The same seed gives the same program. Programs end
+//! in every lane and under every schedule; what they return, store and branch on is never ⊤, though ⊤ comes up where
+//! it does not matter. What the schedule may decide is marked in the case's [`Traits`].
+
+mod access;
+mod control;
+mod input;
+mod operations;
+mod predicated;
+mod program;
+mod random;
+mod ssa;
+mod writer;
+
+pub use input::{Argument, Input, ObjectShape, Owner};
+pub use program::{Case, Traits, generate};
+pub use random::Random;
+
+/// The kind of program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Class {
+    /// A function over lanes that share only what they read.
+    Lanes,
+    /// A function whose lanes write to the same memory, in an order that the schedule decides.
+    Racy,
+    /// A kernel over work-groups, with barriers and local memory.
+    Kernel,
+    /// Sequential code that launches a region.
+    Launch,
+    /// Folded control flow: predicates on blocks, `total`, masks, shadows. At stage Linear.
+    Predicated,
+}
+
+impl Class {
+    /// All of them, in order.
+    pub const ALL: [Class; 5] = [Class::Lanes, Class::Racy, Class::Kernel, Class::Launch, Class::Predicated];
+
+    /// A word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Lanes => "lanes",
+            Class::Racy => "racy",
+            Class::Kernel => "kernel",
+            Class::Launch => "launch",
+            Class::Predicated => "predicated",
+        }
+    }
+}
+
+/// What programs are made of. Percentages where nothing else is said.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Profile {
+    /// How often each kind of program comes, as weights.
+    pub classes: [(Class, u32); 5],
+    /// How often a program may have horizontals.
+    pub horizontals: u32,
+    /// How often a program may have atomics.
+    pub atomics: u32,
+    /// How often a program may have private arrays.
+    pub privates: u32,
+    /// How often a program may have jumps forward.
+    pub gotos: u32,
+    /// How often a program may have webs of blocks, irreducible ones among them.
+    pub webs: u32,
+    /// How often a program may call functions.
+    pub calls: u32,
+    /// How often a program may have `fmuladd`, whose rounding is open.
+    pub fmuladd: u32,
+    /// How often a loop is entered in its middle.
+    pub jump_into_loop: u32,
+    /// How often operations keep to uniform operands.
+    pub uniform_operation: u32,
+    /// How often branches are meant to be uniform.
+    pub uniform_branch: u32,
+    /// How often the trivial φs are left in.
+    pub trivial_phis: u32,
+    /// Sizes: a range of statements, and how often it is drawn, as weights.
+    pub sizes: [((u32, u32), u32); 3],
+    /// The most statements in a body.
+    pub longest_body: u32,
+    /// The most trips of a loop.
+    pub most_trips: u32,
+    /// A bound on the statements that one lane executes in calls.
+    pub most_cost: u32,
+    /// How many inputs a program gets, at most.
+    pub inputs: u32,
+}
+
+impl Default for Profile {
+    fn default() -> Profile {
+        Profile {
+            classes: [
+                (Class::Lanes, 42),
+                (Class::Racy, 10),
+                (Class::Kernel, 11),
+                (Class::Launch, 5),
+                (Class::Predicated, 32),
+            ],
+            horizontals: 15,
+            atomics: 15,
+            privates: 45,
+            gotos: 35,
+            webs: 45,
+            calls: 25,
+            fmuladd: 3,
+            jump_into_loop: 6,
+            uniform_operation: 25,
+            uniform_branch: 35,
+            trivial_phis: 15,
+            sizes: [((6, 13), 60), ((13, 28), 30), ((28, 70), 10)],
+            longest_body: 5,
+            most_trips: 4,
+            most_cost: 600,
+            inputs: 2,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! A small deterministic source of randomness: the same seed gives the same numbers on every machine.
+
+/// SplitMix64: one addition and a few multiplications a number, any seed is a good one.
+#[derive(Clone, Debug)]
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// The sequence of this seed.
+    pub const fn new(seed: u64) -> Random {
+        Random { state: seed }
+    }
+
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// The next 128 bits.
+    pub fn wide_bits(&mut self) -> u128 {
+        u128::from(self.bits()) << 64 | u128::from(self.bits())
+    }
+
+    /// A number below `bound`, which is not 0.
+    pub fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.bits()) * bound as u128) >> 64) as usize
+    }
+
+    /// A number from `low` to `high`, both included.
+    pub fn between(&mut self, low: u32, high: u32) -> u32 {
+        low + self.below((high - low + 1) as usize) as u32
+    }
+
+    /// True in `percent` of 100 cases.
+    pub fn chance(&mut self, percent: u32) -> bool {
+        self.below(100) < percent as usize
+    }
+
+    /// One of the items, which are not none.
+    pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len())]
+    }
+
+    /// One of the items, each as often as its weight says; the weights are not all 0.
+    pub fn weighted<T: Copy>(&mut self, items: &[(T, u32)]) -> T {
+        let total: u32 = items.iter().map(|&(_, weight)| weight).sum();
+        let mut at = self.below(total as usize) as u32;
+        for &(item, weight) in items {
+            if at < weight {
+                return item;
+            }
+            at -= weight;
+        }
+        unreachable!("the draw is below the sum of the weights")
+    }
+}

@@ -1,0 +1,113 @@
+//! The properties that the fuzzer checks, each a topic with a name.
+
+use crate::execution::{Part, difference, observe, options, options_with};
+use crate::generate::{Case, Class, Input};
+use heddle_interp::{Options, Scheduler, Semantics};
+use heddle_ir::verify::{Stage, verify_module};
+
+/// A property of programs.
+#[derive(Clone, Copy, Debug)]
+pub struct Topic {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What holds of every program, in a sentence.
+    pub says: &'static str,
+    /// Checks a program; says what is wrong.
+    pub check: fn(&Case) -> Result<(), String>,
+}
+
+/// All topics.
+pub const TOPICS: &[Topic] = &[
+    Topic {
+        name: "roundtrip",
+        says: "a printed program parses to what prints the same bytes",
+        check: roundtrip,
+    },
+    Topic { name: "verify", says: "the verifier accepts the program at its stage", check: verifies },
+    Topic {
+        name: "schedules",
+        says: "race-free programs compute the same under every scheduler, and what each lane alone computes",
+        check: schedules,
+    },
+];
+
+/// The topic of this name.
+pub fn topic(name: &str) -> Option<&'static Topic> {
+    TOPICS.iter().find(|topic| topic.name == name)
+}
+
+/// The stage that a generated program is at.
+pub fn stage(case: &Case) -> Stage {
+    match case.traits.class {
+        Class::Predicated => Stage::Linear,
+        _ => Stage::Source,
+    }
+}
+
+fn roundtrip(case: &Case) -> Result<(), String> {
+    let text = case.module.to_string();
+    let module = heddle_ir::parse_module(&text)
+        .map_err(|errors| errors.first().map_or(String::new(), |error| format!("does not parse: {error}")))?;
+    let again = module.to_string();
+    if again == text {
+        return Ok(());
+    }
+    let line = text.lines().zip(again.lines()).find(|(a, b)| a != b);
+    Err(format!("prints differently after parsing: {line:?}"))
+}
+
+fn verifies(case: &Case) -> Result<(), String> {
+    verify_module(&case.module, stage(case)).map_err(|violations| violations.to_string())
+}
+
+fn schedules(case: &Case) -> Result<(), String> {
+    for (index, input) in case.inputs.iter().enumerate() {
+        schedules_on(case, input).map_err(|reason| format!("input {index}: {reason}"))?;
+    }
+    Ok(())
+}
+
+fn schedules_on(case: &Case, input: &Input) -> Result<(), String> {
+    let traits = case.traits;
+    let greedy = Options { detect_races: true, ..options(input) };
+    let expected = observe(case, &case.module, input, &greedy).map_err(|fault| format!("greedy: {fault}"))?;
+    if traits.order_dependent {
+        return Ok(());
+    }
+    if let Some(race) = &expected.race {
+        return Err(format!("written to be race-free, but {race}"));
+    }
+    let agrees = |name: &str, options: &Options, part: Part| {
+        let found =
+            observe(case, &case.module, input, options).map_err(|fault| format!("{name}: {fault}"))?;
+        match difference(case, &expected, &found, part) {
+            Some(difference) => Err(format!("{name}: {difference}")),
+            None => Ok(()),
+        }
+    };
+    if traits.class == Class::Predicated {
+        let oblivious = Options { semantics: Semantics::Oblivious, ..options(input) };
+        agrees("oblivious", &oblivious, Part::Whole)?;
+        for seed in 0..2 {
+            let random = options_with(input, Scheduler::Random(case.seed.wrapping_add(seed)));
+            agrees("random", &Options { semantics: Semantics::Oblivious, ..random }, Part::Whole)?;
+        }
+        return Ok(());
+    }
+    if traits.horizontals {
+        return Ok(());
+    }
+    for seed in 0..2 {
+        let random = options_with(input, Scheduler::Random(case.seed.wrapping_add(seed)));
+        agrees("random", &random, Part::Whole)?;
+    }
+    agrees("ipdom", &options_with(input, Scheduler::Ipdom), Part::Whole)?;
+    let asks_for_lanes = matches!(traits.class, Class::Lanes);
+    if asks_for_lanes && !traits.barriers {
+        for lane in 0..input.lanes() {
+            let alone = Options { only_lane: Some(lane), ..options(input) };
+            agrees(&format!("lane {lane} alone"), &alone, Part::Lane(lane))?;
+        }
+    }
+    Ok(())
+}

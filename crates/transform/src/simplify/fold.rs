@@ -1,0 +1,149 @@
+//! What one instruction gives, if that is a value that is there already or a constant.
+//!
+//! Every rule refines: where the instruction gives ⊤ its replacement may give anything, never the other way round.
+//! So `and x, false` is `false` although `and ⊤, false` is ⊤, and `select c, x, x` is `x` whatever `c` is.
+
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::ops::{Effect, Op};
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{Constant, Function, Scalar, Type, Value};
+
+use super::exact::{Exact, evaluate};
+
+/// A replacement for the result of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Folded {
+    Value(Value),
+    Bits(u128),
+    Poison,
+}
+
+/// What an instruction with one scalar result gives, φs and horizontals excepted.
+pub(crate) fn fold(func: &Function, data: &InstData, to: Type) -> Option<Folded> {
+    let args = &data.args;
+    let is_scalar = |ty: Type| !ty.is_vector();
+    if args.is_empty() || !is_scalar(to) || !args.iter().all(|&arg| is_scalar(func.value_type(arg))) {
+        return None;
+    }
+    match data.op {
+        Op::Select => return select(func, args),
+        Op::Freeze => return freeze(func, args[0]),
+        _ => {}
+    }
+    if !matches!(data.op.info().effect, Effect::Pure | Effect::Traps) {
+        return None;
+    }
+    let constants: Option<Vec<&Constant>> = args.iter().map(|&arg| func.constant(arg)).collect();
+    if args.iter().any(|&arg| matches!(func.constant(arg), Some(Constant::Poison(_)))) {
+        return Some(Folded::Poison);
+    }
+    let from = func.value_type(args[0]).scalar();
+    let known: Option<Vec<u128>> =
+        constants.and_then(|constants| constants.into_iter().map(Constant::splat_bits).collect());
+    if let Some(known) = known {
+        return evaluate(data, from, to.scalar(), &known).map(|exact| match exact {
+            Exact::Bits(bits) => Folded::Bits(bits),
+            Exact::Poison => Folded::Poison,
+        });
+    }
+    match args[..] {
+        [a] if data.op == Op::Bitcast && func.value_type(a) == to => Some(Folded::Value(a)),
+        [a, b] => identity(func, data, from, a, b),
+        _ => None,
+    }
+}
+
+fn bits(func: &Function, value: Value) -> Option<u128> {
+    match func.constant(value) {
+        Some(Constant::Scalar(_, bits)) => Some(*bits),
+        _ => None,
+    }
+}
+
+fn select(func: &Function, args: &[Value]) -> Option<Folded> {
+    let &[condition, then, otherwise] = args else { return None };
+    match (func.constant(condition), bits(func, then), bits(func, otherwise)) {
+        (Some(Constant::Poison(_)), ..) => Some(Folded::Poison),
+        (Some(Constant::Scalar(_, bits)), ..) => {
+            Some(Folded::Value(if *bits == 1 { then } else { otherwise }))
+        }
+        _ if then == otherwise => Some(Folded::Value(then)),
+        (_, Some(1), Some(0)) if func.value_type(then) == Type::I1 => Some(Folded::Value(condition)),
+        _ => None,
+    }
+}
+
+fn freeze(func: &Function, value: Value) -> Option<Folded> {
+    match func.constant(value) {
+        Some(Constant::Poison(_)) => return Some(Folded::Bits(0)),
+        Some(_) => return Some(Folded::Value(value)),
+        None => {}
+    }
+    let inst = func.def_inst(value)?;
+    (func.inst(inst).op == Op::Freeze).then_some(Folded::Value(value))
+}
+
+/// Operations of which one operand, or that both are the same, says enough.
+fn identity(func: &Function, data: &InstData, from: Scalar, a: Value, b: Value) -> Option<Folded> {
+    let ones = from.bit_mask();
+    let (left, right) = (bits(func, a), bits(func, b));
+    let same = a == b;
+    let value = |value: Value| Some(Folded::Value(value));
+    let number = |bits: u128| Some(Folded::Bits(bits));
+    match (data.op, left, right) {
+        (Op::PtrAdd, _, Some(0)) => value(a),
+        (Op::Icmp, ..) if !from.is_float() => match data.detail {
+            Detail::IntCompare(predicate) => compare(predicate, from, left, right, same),
+            _ => None,
+        },
+        _ if !from.is_int() => None,
+        (Op::Add | Op::Or | Op::Xor | Op::Umax, Some(0), _) => value(b),
+        (Op::Add | Op::Sub | Op::Or | Op::Xor | Op::Umax, _, Some(0)) => value(a),
+        (Op::Shl | Op::Lshr | Op::Ashr | Op::UsubSat | Op::SsubSat, _, Some(0)) => value(a),
+        (Op::UaddSat | Op::SaddSat, _, Some(0)) => value(a),
+        (Op::UaddSat | Op::SaddSat, Some(0), _) => value(b),
+        (Op::Mul, Some(1), _) => value(b),
+        (Op::Mul | Op::Udiv, _, Some(1)) => value(a),
+        // Of one bit, 1 is -1, and -1 by -1 overflows.
+        (Op::Sdiv, _, Some(1)) if from != Scalar::I1 => value(a),
+        (Op::Urem, _, Some(1)) => number(0),
+        (Op::Srem, _, Some(1)) if from != Scalar::I1 => number(0),
+        (Op::Mul | Op::And | Op::Umin, Some(0), _) | (Op::Mul | Op::And | Op::Umin, _, Some(0)) => number(0),
+        (Op::And | Op::Umin, Some(bits), _) if bits == ones => value(b),
+        (Op::And | Op::Umin, _, Some(bits)) if bits == ones => value(a),
+        (Op::Or | Op::Umax, Some(bits), _) | (Op::Or | Op::Umax, _, Some(bits)) if bits == ones => {
+            number(ones)
+        }
+        (Op::And | Op::Or | Op::Umin | Op::Umax | Op::Smin | Op::Smax, ..) if same => value(a),
+        (Op::Sub | Op::Xor, ..) if same => number(0),
+        (Op::Xor, ..) => double_negation(func, a, b),
+        _ => None,
+    }
+}
+
+/// `xor (xor x, c), c` is `x`.
+fn double_negation(func: &Function, a: Value, b: Value) -> Option<Folded> {
+    bits(func, b)?;
+    let inner = func.inst(func.def_inst(a)?);
+    (inner.op == Op::Xor && inner.args[1] == b).then(|| Folded::Value(inner.args[0]))
+}
+
+fn compare(
+    predicate: IntPredicate,
+    from: Scalar,
+    left: Option<u128>,
+    right: Option<u128>,
+    same: bool,
+) -> Option<Folded> {
+    use IntPredicate::{Eq, Ne, Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult};
+    let answer = match predicate {
+        Eq | Ule | Uge | Sle | Sge if same => true,
+        Ne | Ult | Ugt | Slt | Sgt if same => false,
+        Ult if right == Some(0) || left == Some(from.bit_mask()) => false,
+        Uge if right == Some(0) || left == Some(from.bit_mask()) => true,
+        Ugt if left == Some(0) || right == Some(from.bit_mask()) => false,
+        Ule if left == Some(0) || right == Some(from.bit_mask()) => true,
+        _ => return None,
+    };
+    Some(Folded::Bits(answer.into()))
+}

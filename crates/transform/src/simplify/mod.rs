@@ -1,0 +1,48 @@
+//! Makes a function smaller without changing what it does: constants, copies, repetitions, dead code, dead branches.
+//!
+//! Requires: Stage::Source or Stage::Canonical (values of passive lanes are frozen).  Ensures: the same stage.
+//! Invariant: horizontals, barriers and `mask` are never moved or merged, and run with the lanes that they ran with:
+//! blocks stay apart, and an edge that no lane takes goes only where that changes neither which lanes meet nor which
+//! block waits for which ([`branches`]). So every schedule of the result is one of the source.
+//!
+//! The replacement of a value by one that dominates it is right lane by lane: a lane that reads it has run both
+//! definitions, the replaced one last, and nothing that they depend on has run since without running them again.
+//! Branches that go may leave loops without the form of Canonical; where it held, it is made again. For later stages
+//! this pass is too bold but for functions with `total` instructions or shadows, where it replaces by constants only.
+
+pub(crate) mod branches;
+pub(crate) mod dead;
+pub(crate) mod exact;
+pub(crate) mod fold;
+pub(crate) mod values;
+
+use heddle_ir::Function;
+
+use crate::canonicalize::{lcssa, loop_form, unreachable};
+
+/// The most rounds; each costs linear time. A round is repeated for what the last one uncovered, mostly once.
+const MAX_ROUNDS: usize = 16;
+
+/// Simplifies a function; tells whether anything changed.
+pub fn simplify(func: &mut Function) -> bool {
+    let is_closed = lcssa::is_closed(func);
+    let is_canonical = is_closed && loop_form::is_shaped(func);
+    let mut changed = false;
+    for _ in 0..MAX_ROUNDS {
+        let straightened = branches::straighten(func);
+        if straightened {
+            unreachable::remove_unreachable(func);
+            if is_canonical {
+                loop_form::shape_loops(func);
+                lcssa::close_loops(func);
+            }
+        }
+        let replaced = values::replace_values(func, is_closed);
+        let removed = dead::remove_dead(func);
+        changed |= straightened || replaced || removed;
+        if !straightened && !replaced {
+            break;
+        }
+    }
+    changed
+}

@@ -1,0 +1,254 @@
+//! Replaces results by values that are there already: folded, joined from one value only, or computed before.
+//!
+//! One walk down the dominator tree. An instruction that was computed before, in a block that dominates, is dropped for
+//! the earlier one, which keeps only the promises that both made. Excepted is what depends on who is active
+//! (horizontals, `mask`), on memory, or on when it runs; and
+//!
+//! * under a block predicate: only what was computed without one, or under the same, is there for sure;
+//! * where loops are closed: only what was computed in no inner loop, so that they stay so. A φ of one value in a
+//!   loop's exit is no copy then, but what keeps the loop closed;
+//! * in a function with `total` instructions or shadows, which see values in lanes that did not come by: there a result
+//!   is replaced by constants alone.
+
+use heddle_analysis::{Cfg, CycleForest, Dominators};
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::module::Effects;
+use heddle_ir::ops::{Effect, Op};
+use heddle_ir::types::Type;
+use heddle_ir::words::Flags;
+use heddle_ir::{Block, Constant, Function, Inst, Value, ValueDef};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::fold::{Folded, fold};
+
+/// Replaces what can be replaced; tells whether there was anything. `keep_closed` keeps loops closed.
+pub(crate) fn replace_values(func: &mut Function, keep_closed: bool) -> bool {
+    let cfg = Cfg::new(func);
+    let dominators = Dominators::new(&cfg);
+    let forest = CycleForest::new(&cfg);
+    let constants_only = sees_passive_lanes(func);
+    let replaced_by = SecondaryMap::with_len(func.value_count());
+    let mut pass = Replace {
+        func,
+        dominators: &dominators,
+        forest: &forest,
+        keep_closed,
+        constants_only,
+        replaced_by,
+        computed: FxHashMap::default(),
+        changed: false,
+    };
+    for &block in dominators.pre_order() {
+        pass.visit(block);
+    }
+    let Replace { func, mut replaced_by, changed, .. } = pass;
+    if changed {
+        // φs read along edges back, where replacements were found only later.
+        func.map_values(|value| resolve(&mut replaced_by, value));
+    }
+    changed
+}
+
+/// Whether something reads values in lanes that did not execute what defines them.
+fn sees_passive_lanes(func: &Function) -> bool {
+    let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+    insts.any(|inst| func.inst(inst).is_total() || func.inst(inst).shadow().is_some())
+}
+
+type Replacements = SecondaryMap<Value, Option<Value>>;
+
+/// What stands for a value now. Paths are halved on the way, so that they stay short.
+fn resolve(replaced_by: &mut Replacements, mut value: Value) -> Value {
+    while let Some(next) = replaced_by[value] {
+        if let Some(behind) = replaced_by[next] {
+            replaced_by[value] = Some(behind);
+        }
+        value = next;
+    }
+    value
+}
+
+/// What makes two instructions the same computation.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    op: Op,
+    args: SmallVec<[Value; 4]>,
+    detail: Detail,
+    flags: Flags,
+    results: SmallVec<[Type; 1]>,
+}
+
+struct Replace<'a> {
+    func: &'a mut Function,
+    dominators: &'a Dominators,
+    forest: &'a CycleForest,
+    keep_closed: bool,
+    constants_only: bool,
+    replaced_by: Replacements,
+    /// The latest instruction of each kind. One that does not dominate what comes next never will again.
+    computed: FxHashMap<Key, (Block, Inst)>,
+    changed: bool,
+}
+
+impl Replace<'_> {
+    fn visit(&mut self, block: Block) {
+        let insts: Vec<Inst> = self.func.block_insts(block).collect();
+        for inst in insts {
+            let replaced_by = &mut self.replaced_by;
+            self.func.inst_mut(inst).map_values(|value| resolve(replaced_by, value));
+            if let Some(result) = self.func.result(inst)
+                && let Some(value) = self.value_for(inst, result, block)
+            {
+                self.replace(result, value);
+            } else {
+                self.merge(inst, block);
+            }
+        }
+        if let Some(predicate) = self.func.predicate(block) {
+            let predicate = resolve(&mut self.replaced_by, predicate);
+            self.func.set_predicate(block, Some(predicate));
+        }
+    }
+
+    fn replace(&mut self, old: Value, new: Value) {
+        let new = resolve(&mut self.replaced_by, new);
+        if old != new {
+            self.replaced_by[old] = Some(new);
+            self.changed = true;
+        }
+    }
+
+    /// The value that an instruction's result can be replaced by.
+    fn value_for(&mut self, inst: Inst, result: Value, block: Block) -> Option<Value> {
+        let ty = self.func.value_type(result);
+        let data = self.func.inst(inst);
+        let folded = match data.op {
+            Op::Phi => self.only_incoming(data, result, block).map(Folded::Value),
+            _ => fold(self.func, data, ty),
+        };
+        let value = match folded? {
+            Folded::Value(value) => value,
+            Folded::Bits(bits) => self.func.make_const(Constant::splat(ty, bits)),
+            Folded::Poison => self.func.make_poison(ty),
+        };
+        let is_constant = self.func.value_def(value) == ValueDef::Const;
+        (is_constant || !self.constants_only && self.may_read(value, block)).then_some(value)
+    }
+
+    /// The value that comes over every edge that brings one, if it is there at the φ itself.
+    fn only_incoming(&self, data: &InstData, result: Value, block: Block) -> Option<Value> {
+        if data.shadow().is_some() {
+            return None;
+        }
+        let mut only = None;
+        let mut has_poison = false;
+        for (_, value) in data.incoming() {
+            if value == result {
+                continue;
+            }
+            if matches!(self.func.constant(value), Some(Constant::Poison(_))) {
+                has_poison = true;
+                continue;
+            }
+            if *only.get_or_insert(value) != value {
+                return None;
+            }
+        }
+        let Some(value) = only else {
+            // Nothing but ⊤ and itself.
+            return data.incoming().map(|(_, value)| value).find(|&value| value != result);
+        };
+        let is_there = match self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst)) {
+            Some(home) => !has_poison || self.dominators.strictly_dominates(home, block),
+            None => true,
+        };
+        is_there.then_some(value)
+    }
+
+    /// Whether reading a value of the block that defines it, in this block, keeps loops closed.
+    fn may_read(&self, value: Value, block: Block) -> bool {
+        let home = self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst));
+        let cycle = home.and_then(|home| self.forest.innermost(home));
+        !self.keep_closed || cycle.is_none_or(|cycle| self.forest.contains(cycle, block))
+    }
+
+    /// Drops the instruction for one that computes the same, if there is one; else it may be that one for others.
+    fn merge(&mut self, inst: Inst, block: Block) {
+        if self.constants_only || !self.is_mergeable(inst) {
+            return;
+        }
+        let key = self.key(inst);
+        let Some(&(home, earlier)) = self.computed.get(&key) else {
+            self.computed.insert(key, (block, inst));
+            return;
+        };
+        let predicate = self.func.predicate(home);
+        let is_there = self.dominators.dominates(home, block)
+            && (predicate.is_none() || predicate == self.func.predicate(block));
+        let first = self.func.results(earlier)[0];
+        if !is_there || !self.may_read(first, block) {
+            self.computed.insert(key, (block, inst));
+            return;
+        }
+        let (kept, dropped) = (self.func.inst(earlier), self.func.inst(inst));
+        let flags = kept.flags.intersection(dropped.flags);
+        let origin = self.func.origin(kept.origin).merged(self.func.origin(dropped.origin));
+        let origin = self.func.make_origin(origin);
+        let kept = self.func.inst_mut(earlier);
+        (kept.flags, kept.origin) = (flags, origin);
+        let pairs: Vec<(Value, Value)> =
+            self.func.results(inst).iter().copied().zip(self.func.results(earlier).iter().copied()).collect();
+        for (old, new) in pairs {
+            self.replace(old, new);
+        }
+    }
+
+    fn is_mergeable(&self, inst: Inst) -> bool {
+        let data = self.func.inst(inst);
+        !self.func.results(inst).is_empty()
+            && match data.op.info().effect {
+                Effect::Pure | Effect::Traps => true,
+                Effect::Callee => {
+                    let callee = self.func.callee_of(data);
+                    data.op == Op::Call
+                        && callee.is_some_and(|callee| callee.signature.effects == Effects::PURE)
+                }
+                _ => false,
+            }
+    }
+
+    fn key(&self, inst: Inst) -> Key {
+        let data = self.func.inst(inst);
+        let mut args = data.args.clone();
+        if is_commutative(data.op) && args[1] < args[0] {
+            args.swap(0, 1);
+        }
+        let results = self.func.results(inst).iter().map(|&result| self.func.value_type(result)).collect();
+        Key {
+            op: data.op,
+            args,
+            detail: data.detail.clone(),
+            flags: data.flags.without(Flags::POISON),
+            results,
+        }
+    }
+}
+
+fn is_commutative(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Add
+            | Op::Mul
+            | Op::And
+            | Op::Or
+            | Op::Xor
+            | Op::Umin
+            | Op::Umax
+            | Op::Smin
+            | Op::Smax
+            | Op::Fadd
+            | Op::Fmul
+    )
+}
