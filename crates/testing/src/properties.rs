@@ -6,7 +6,7 @@ use crate::generate::{Case, Class, Input, Profile};
 use heddle_interp::{Options, Scheduler, Semantics};
 use heddle_ir::Function;
 use heddle_ir::verify::{Stage, verify_module};
-use heddle_transform::canonicalize;
+use heddle_transform::{canonicalize, simplify};
 
 /// A property of programs.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +53,25 @@ pub const TOPICS: &[Topic] = &[
         command: "opt passes=canonicalize stage=canonical",
         check: |case| refines(case, Some(Stage::Canonical), &[canonicalize]),
     },
+    Topic {
+        name: "simplify",
+        says: "simplified programs stay at their stage and refine their sources",
+        profile: Profile::source,
+        command: "opt passes=simplify",
+        check: |case| refines(case, None, &[simplify_one]),
+    },
+    Topic {
+        name: "both",
+        says: "canonicalize, simplify, canonicalize again: the result is canonical and refines its source",
+        profile: Profile::source,
+        command: "opt passes=canonicalize,simplify,canonicalize stage=canonical",
+        check: |case| refines(case, Some(Stage::Canonical), &[canonicalize, simplify_one, canonicalize]),
+    },
 ];
+
+fn simplify_one(func: &mut Function) {
+    simplify(func);
+}
 
 /// Checks that passes, run on every function, give a module of this stage (the case's, if none) that refines the
 /// case's.

@@ -602,6 +602,7 @@ impl Writer<'_> {
     /// What is left to do: labels, the last stores, the return.
     fn end(&mut self) {
         self.place_all_labels();
+        self.consume(0);
         self.show();
         self.finish();
     }
@@ -613,7 +614,7 @@ impl Writer<'_> {
         }
         for index in 0..self.slots.len() {
             let slot = self.slots[index];
-            if !slot.clean || !self.random.chance(75) {
+            if !slot.clean || (index > 0 && !self.random.chance(70)) {
                 continue;
             }
             let Some(place) = self.place(|place| place.reach == Reach::Own) else { return };
