@@ -35,6 +35,7 @@ pub mod block_index;
 pub mod cycles;
 
 pub mod liveness;
+pub mod shape;
 
 mod lists;
 mod tree;
@@ -46,3 +47,4 @@ pub use dominators::{Dominators, PostDominators};
 pub use frontier::{ControlDependence, DominanceFrontier};
 pub use liveness::{LiveRange, LiveSets, Liveness};
 pub use order::DepthFirstOrder;
+pub use shape::{Fact, Level, Shape};

@@ -2,7 +2,7 @@
 
 use heddle_ir::Module;
 use heddle_ir::verify::{Stage, Violations, verify_module};
-use heddle_transform::canonicalize;
+use heddle_transform::{canonicalize, simplify};
 use thiserror::Error;
 
 /// A pass by its name.
@@ -20,13 +20,26 @@ pub struct Pass {
 }
 
 /// All passes, in the order in which the pipeline runs them.
-pub const PASSES: &[Pass] = &[Pass {
-    name: "canonicalize",
-    doc: "reducible control flow, one return, simple loops, LCSSA, no switch",
-    requires: Stage::Source,
-    ensures: Some(Stage::Canonical),
-    run: |module| module.functions.iter_mut().for_each(canonicalize),
-}];
+pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "canonicalize",
+        doc: "reducible control flow, one return, simple loops, LCSSA, no switch",
+        requires: Stage::Source,
+        ensures: Some(Stage::Canonical),
+        run: |module| module.functions.iter_mut().for_each(canonicalize),
+    },
+    Pass {
+        name: "simplify",
+        doc: "constant folding, dead code, trivial φs, common subexpressions",
+        requires: Stage::Source,
+        ensures: None,
+        run: |module| {
+            for func in &mut module.functions {
+                simplify(func);
+            }
+        },
+    },
+];
 
 /// Why passes did not run to their end.
 #[derive(Debug, Error)]

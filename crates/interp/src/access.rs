@@ -19,7 +19,7 @@ impl Brush<'_, '_> {
         size: u64,
         access: &Access,
         is_write: bool,
-        lane: usize,
+        (code, lane): (&Code<'_>, usize),
         world: &mut World<'_>,
     ) -> Result<Target, Error> {
         let fault = |kind| (kind, Some(lane));
@@ -34,6 +34,12 @@ impl Brush<'_, '_> {
         let object_size = object.bytes.len();
         if target.offset as u64 + u64::from(access.dereferenceable) > object_size as u64 {
             return Err(fault(FaultKind::BrokenPromise("`dereferenceable`")));
+        }
+        if let Some(base) = access.base.and_then(|base| self.get(code, base, lane, 0)) {
+            let inside = world.memory.find(base as u64, 0, self.level, lane);
+            if !inside.is_ok_and(|base| (base.heap, base.object) == (target.heap, target.object)) {
+                return Err(fault(FaultKind::BrokenPromise("`base`")));
+            }
         }
         if object.space != Space::Private
             && let Some(detector) = &mut world.detector
@@ -115,7 +121,7 @@ impl Brush<'_, '_> {
                 let bits = if self.admits(code, admitted, lane, element)? {
                     let address = self.element_address(data, code, data.args[0], (lane, element), size)?;
                     let access = Self::element_access(data, access, element, size);
-                    let target = self.touch(address, size, &access, false, lane, world)?;
+                    let target = self.touch(address, size, &access, false, (code, lane), world)?;
                     let bits = world.memory.target(target).read(target.offset, size as usize);
                     // A byte that is no truth value was not written as one.
                     bits.filter(|bits| bits & !scalar.bit_mask() == 0)
@@ -146,7 +152,7 @@ impl Brush<'_, '_> {
                 }
                 let address = self.element_address(data, code, address, (lane, element), size)?;
                 let access = Self::element_access(data, access, element, size);
-                let target = self.touch(address, size, &access, true, lane, world)?;
+                let target = self.touch(address, size, &access, true, (code, lane), world)?;
                 let bits = self.get(code, value, lane, element);
                 world.memory.target_mut(target).write(target.offset, size as usize, bits);
             }
@@ -172,7 +178,7 @@ impl Brush<'_, '_> {
             let to = self.address(code, data.args[0], lane, 0)?;
             match &data.detail {
                 Detail::Access(access) => {
-                    let target = self.touch(to, size, access, true, lane, world)?;
+                    let target = self.touch(to, size, access, true, (code, lane), world)?;
                     let byte = self.get(code, data.args[1], lane, 0);
                     let object = world.memory.target_mut(target);
                     let all = target.offset..target.offset + size as usize;
@@ -181,13 +187,13 @@ impl Brush<'_, '_> {
                 }
                 Detail::Transfer(both) => {
                     let from = self.address(code, data.args[1], lane, 0)?;
+                    let source = self.touch(from, size, &both.1, false, (code, lane), world)?;
+                    let target = self.touch(to, size, &both.0, true, (code, lane), world)?;
                     let overlap =
                         from < to.saturating_add(size) && to < from.saturating_add(size) && from != to;
                     if data.op == Op::Memcpy && overlap {
                         return Err((FaultKind::OverlappingCopy, Some(lane)));
                     }
-                    let source = self.touch(from, size, &both.1, false, lane, world)?;
-                    let target = self.touch(to, size, &both.0, true, lane, world)?;
                     let object = world.memory.target(source);
                     let all = source.offset..source.offset + size as usize;
                     let (bytes, poison) = (object.bytes[all.clone()].to_vec(), object.poison[all].to_vec());
@@ -220,7 +226,7 @@ impl Brush<'_, '_> {
         let size = u64::from(scalar.bytes());
         for lane in lanes_of(mask) {
             let address = self.address(code, data.args[0], lane, 0)?;
-            let target = self.touch(address, size, &access, true, lane, world)?;
+            let target = self.touch(address, size, &access, true, (code, lane), world)?;
             let old = world.memory.target(target).read(target.offset, size as usize);
             let operand = self.get(code, data.args[1], lane, 0);
             let new = match &data.detail {
@@ -229,9 +235,8 @@ impl Brush<'_, '_> {
                     old.zip(operand).map(|(old, operand)| elementwise::update(*rmw, scalar, old, operand)),
                 ),
                 _ => {
-                    let Some((old, expected)) = old.zip(operand) else {
-                        return Err((FaultKind::ControlOnPoison(data.args[1]), Some(lane)));
-                    };
+                    let expected = operand.ok_or((FaultKind::PoisonComparison(data.args[1]), Some(lane)))?;
+                    let old = old.ok_or((FaultKind::PoisonInMemory, Some(lane)))?;
                     let is_same = old == expected;
                     if let Some(&happened) = results.get(1) {
                         self.set(code, happened, lane, 0, Some(is_same.into()));

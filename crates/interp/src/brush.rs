@@ -56,8 +56,12 @@ impl World<'_> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Paused {
     Finished,
-    /// At this barrier, met this deep in calls.
-    AtBarrier((usize, Inst)),
+    /// At this barrier, of the function of this number, met this deep in calls.
+    AtBarrier {
+        code: usize,
+        depth: usize,
+        inst: Inst,
+    },
 }
 
 /// `W` lanes that run in lock-step.
@@ -105,7 +109,7 @@ impl<'p, 'm> Brush<'p, 'm> {
         };
         let lanes = position.local.len();
         let mask = (0..lanes).filter(|&lane| present(lane)).fold(0, |mask, lane| mask | 1 << lane);
-        Brush::with_mask(program, entry, args, position, options.brush.clone(), number, mask, world)
+        Brush::with_mask(program, entry, args, position, options.brush.clone(), number, mask, None, world)
     }
 
     #[expect(clippy::too_many_arguments, reason = "a launch and a run give the same parts")]
@@ -117,10 +121,11 @@ impl<'p, 'm> Brush<'p, 'm> {
         dims: Vec<u32>,
         number: u32,
         mask: u128,
+        host: Option<usize>,
         world: &mut World<'_>,
     ) -> Result<Brush<'p, 'm>, Fault> {
         let lanes = position.local.len();
-        let level = world.memory.open_level(lanes);
+        let level = world.memory.open_level(lanes, host);
         let mut brush =
             Brush { program, position, dims, lanes, level, number, frames: Vec::new(), finished: Vec::new() };
         let code = &program.codes[entry];
@@ -165,6 +170,11 @@ impl<'p, 'm> Brush<'p, 'm> {
             };
             let program = self.program;
             let code = &program.codes[frame.code];
+            if frame.reads_predicate == Some(inst)
+                && let Some(predicate) = frame.block.and_then(|block| code.func.predicate(block))
+            {
+                self.read_predicate(code, predicate, world)?;
+            }
             let data = code.func.inst(inst);
             let result = match data.op {
                 Op::Br | Op::Switch | Op::Ret | Op::Unreachable => self.terminate(data, code, world),
@@ -207,7 +217,7 @@ impl<'p, 'm> Brush<'p, 'm> {
             func: code.func.name.clone(),
             block: code.func.layout.block_of(inst),
             inst: Some(inst),
-            text: None,
+            text: Some(heddle_ir::text::print_inst(code.func, inst)),
             lane: lane.map(|lane| lane as u32),
         }
     }
@@ -254,26 +264,64 @@ impl<'p, 'm> Brush<'p, 'm> {
         world.schedule.push(step);
         let oblivious = world.options.semantics == Semantics::Oblivious;
         self.run_phis(code, block, control, oblivious);
-        let predicate = match code.func.predicate(block) {
-            None => all_lanes(self.lanes),
-            // A predicate that its own block computes is read when it is there.
-            Some(value) if self.is_computed_in(code, value, block) => {
-                self.run_predicate_chain(code, block, value, control, world)?
-            }
-            Some(value) => self.read_mask(code, value, control).map_err(|(kind, lane)| {
-                let mut fault = Fault::new(kind, &code.func.name);
-                (fault.block, fault.lane) = (Some(block), lane.map(|lane| lane as u32));
-                fault
-            })?,
-        };
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         frame.block = Some(block);
         frame.control = control;
-        frame.predicate = predicate;
-        frame.active = control & predicate;
-        if frame.next.is_none() {
-            frame.next = code.func.first_non_phi(block);
+        frame.next = code.func.first_non_phi(block);
+        if world.options.trace {
+            frame.step = world.trace.steps.len();
+            world.trace.lanes = self.lanes as u32;
+            world.trace.steps.push(TraceStep {
+                brush: self.number,
+                func: frame.code as u32,
+                depth: self.frames.len() as u32 - 1,
+                block,
+                from: self.frame().from.clone(),
+                control,
+                predicate: 0,
+                active: 0,
+                next: Vec::new(),
+                values: Vec::new(),
+            });
         }
+        let Some(value) = code.func.predicate(block) else {
+            self.activate(all_lanes(self.lanes), world);
+            return Ok(());
+        };
+        // A predicate that its own block computes is read behind that; all before is total.
+        if let Some(inst) = code.func.def_inst(value)
+            && code.func.layout.block_of(inst) == Some(block)
+            && code.func.inst(inst).op != Op::Phi
+        {
+            let frame = self.frame_mut();
+            frame.reads_predicate = code.func.layout.next_inst(inst);
+            frame.active = control;
+            return Ok(());
+        }
+        self.read_predicate(code, value, world)
+    }
+
+    /// Reads the predicate of the running block.
+    fn read_predicate(
+        &mut self,
+        code: &Code<'_>,
+        predicate: Value,
+        world: &mut World<'_>,
+    ) -> Result<(), Fault> {
+        self.frame_mut().reads_predicate = None;
+        let mask = self.read_mask(code, predicate, self.frame().control).map_err(|(kind, lane)| {
+            let mut fault = Fault::new(kind, &code.func.name);
+            (fault.block, fault.lane) = (self.frame().block, lane.map(|lane| lane as u32));
+            fault
+        })?;
+        self.activate(mask, world);
+        Ok(())
+    }
+
+    /// Goes on with the lanes of the running block for which its predicate holds.
+    fn activate(&mut self, predicate: u128, world: &mut World<'_>) {
+        let frame = self.frame_mut();
+        frame.active = frame.control & predicate;
         match frame.active {
             0 => {
                 world.counters.empty_steps += 1;
@@ -282,55 +330,9 @@ impl<'p, 'm> Brush<'p, 'm> {
             _ => world.empty_run = 0,
         }
         if world.options.trace {
-            frame.step = world.trace.steps.len();
-            world.trace.lanes = self.lanes as u32;
-            world.trace.steps.push(TraceStep {
-                brush: self.number,
-                func: self.frame().code as u32,
-                depth: self.frames.len() as u32 - 1,
-                block,
-                from: self.frame().from.clone(),
-                control,
-                predicate,
-                active: control & predicate,
-                next: Vec::new(),
-                values: Vec::new(),
-            });
+            let step = &mut world.trace.steps[frame.step];
+            (step.predicate, step.active) = (predicate, frame.active);
         }
-        Ok(())
-    }
-
-    fn is_computed_in(&self, code: &Code<'_>, value: Value, block: Block) -> bool {
-        let Some(inst) = code.func.def_inst(value) else { return false };
-        code.func.layout.block_of(inst) == Some(block) && code.func.inst(inst).op != Op::Phi
-    }
-
-    /// Runs the total instructions that lead to the block's own predicate; the rest of the block goes on behind.
-    fn run_predicate_chain(
-        &mut self,
-        code: &Code<'_>,
-        block: Block,
-        predicate: Value,
-        control: u128,
-        world: &mut World<'_>,
-    ) -> Result<u128, Fault> {
-        let last = code.func.def_inst(predicate);
-        let mut next = code.func.first_non_phi(block);
-        while let Some(inst) = next {
-            let data = code.func.inst(inst);
-            self.execute(inst, data, code, world)
-                .map_err(|(kind, lane)| self.fault(code, inst, kind, lane))?;
-            next = code.func.layout.next_inst(inst);
-            if Some(inst) == last {
-                break;
-            }
-        }
-        self.frame_mut().next = next;
-        let place = |inst, (kind, lane)| self.fault(code, inst, kind, lane);
-        self.read_mask(code, predicate, control).map_err(|error| match last {
-            Some(inst) => place(inst, error),
-            None => Fault::new(error.0, &code.func.name),
-        })
     }
 
     /// The lanes where a truth value holds, ⊤ counting as false.
@@ -481,7 +483,7 @@ impl<'p, 'm> Brush<'p, 'm> {
                     let offset = lane * slot.elements + element;
                     let bits = frame.registers.get(slot.first + offset);
                     if bits.is_none() && is_entry && slot.elements == 1 {
-                        return Err((FaultKind::PoisonResult(index), Some(lane)));
+                        return Err((FaultKind::PoisonResult(value), Some(lane)));
                     }
                     frame.results[index][offset] = bits;
                 }
@@ -526,7 +528,7 @@ impl<'p, 'm> Brush<'p, 'm> {
         Ok(match scope {
             Scope::Lane | Scope::Brush => None,
             Scope::Group | Scope::Device | Scope::System => {
-                Some(Paused::AtBarrier((self.frames.len(), inst)))
+                Some(Paused::AtBarrier { code: self.frame().code, depth: self.frames.len(), inst })
             }
         })
     }
@@ -540,11 +542,10 @@ impl<'p, 'm> Brush<'p, 'm> {
         world.nesting += 1;
         let paused = self.resume(world)?;
         world.nesting -= 1;
-        if let Paused::AtBarrier((_, inst)) = paused {
+        if let Paused::AtBarrier { code, inst, .. } = paused {
             let reason = "a launched region is no work-group: it has no barriers of this scope";
-            let mut fault = Fault::new(FaultKind::Misplaced(reason.into()), "");
-            fault.inst = Some(inst);
-            return Err(fault);
+            let kind = FaultKind::Misplaced(reason.into());
+            return Err(self.fault(&self.program.codes[code], inst, kind, None));
         }
         world.memory.close_level();
         Ok(self.take_results())

@@ -149,7 +149,7 @@ impl Brush<'_, '_> {
                     true if data.op.info().effect == heddle_ir::ops::Effect::Traps
                         && registers.poison[firsts[1] + offset] =>
                     {
-                        return Err((FaultKind::ControlOnPoison(data.args[1]), Some(lane)));
+                        return Err((FaultKind::PoisonDivisor(data.args[1]), Some(lane)));
                     }
                     true => None,
                     false => {

@@ -27,6 +27,15 @@ pub enum FaultKind {
     /// A branch, a predicate or an assumption depends on ⊤ in a lane that would act on it.
     #[error("control depends on {0}, which is poison")]
     ControlOnPoison(Value),
+    /// A divisor is ⊤.
+    #[error("the divisor {0} is poison")]
+    PoisonDivisor(Value),
+    /// A compare-and-exchange compares ⊤.
+    #[error("it compares {0}, which is poison")]
+    PoisonComparison(Value),
+    /// A compare-and-exchange finds ⊤ in memory.
+    #[error("it compares what the memory holds, which is poison")]
+    PoisonInMemory,
     /// An address is ⊤.
     #[error("the address {0} is poison")]
     PoisonAddress(Value),
@@ -69,12 +78,12 @@ pub enum FaultKind {
     /// `unreachable` was reached.
     #[error("`unreachable` is reached")]
     Unreachable,
-    /// A lane with a false predicate is at a return.
-    #[error("the lane reaches the return with a false predicate")]
+    /// A lane with a false predicate is at a `ret` or `unreachable`.
+    #[error("a lane with a false predicate ends here")]
     PassiveReturn,
     /// The function returns ⊤.
-    #[error("result {0} is poison")]
-    PoisonResult(usize),
+    #[error("it returns {0}, which is poison")]
+    PoisonResult(Value),
     /// The step limit is reached.
     #[error("the limit of {limit} steps is reached{}", if *empty { " while blocks ran with no active lane" } else { "" })]
     StepLimit {
@@ -90,8 +99,11 @@ pub enum FaultKind {
     #[error("calls nest deeper than {0}")]
     CallDepth(usize),
     /// The function is not known.
-    #[error("@{0} is only declared, and not one of the functions that the interpreter knows")]
+    #[error("@{0} is only declared, and no function of these types that the interpreter knows")]
     UnknownFunction(String),
+    /// A fault in a region that sequential code launches.
+    #[error("in the region: {0}")]
+    InRegion(Box<Fault>),
     /// An instruction that cannot run here.
     #[error("{0}")]
     Misplaced(String),

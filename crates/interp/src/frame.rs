@@ -49,8 +49,9 @@ pub(crate) struct Frame {
     /// The block that is running, if one is.
     pub(crate) block: Option<Block>,
     pub(crate) next: Option<Inst>,
+    /// Before this instruction the block's predicate is read, if the block computes it itself.
+    pub(crate) reads_predicate: Option<Inst>,
     pub(crate) control: u128,
-    pub(crate) predicate: u128,
     pub(crate) active: u128,
     pub(crate) results: Vec<Vec<Option<u128>>>,
     pub(crate) mark: Vec<usize>,

@@ -75,6 +75,16 @@ impl Heap {
     }
 }
 
+/// The private memories of a brush.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Level {
+    lanes: Vec<Heap>,
+    /// The level of the sequential code that launched the brush, if it did.
+    host: Option<usize>,
+    /// How many launches lie around the brush; private addresses carry it.
+    nesting: u64,
+}
+
 /// Where an access goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Target {
@@ -96,7 +106,7 @@ pub struct Memory {
     global: Heap,
     local: Heap,
     constant: Heap,
-    private: Vec<Vec<Heap>>,
+    private: Vec<Level>,
     allocated: u64,
 }
 
@@ -149,7 +159,7 @@ impl Memory {
             HeapId::Shared(Space::Local) => &self.local,
             HeapId::Shared(Space::Constant) => &self.constant,
             HeapId::Shared(_) => &self.global,
-            HeapId::Private { level, lane } => &self.private[level][lane],
+            HeapId::Private { level, lane } => &self.private[level].lanes[lane],
         }
     }
 
@@ -160,7 +170,7 @@ impl Memory {
     pub(crate) fn target_mut(&mut self, target: Target) -> &mut Object {
         let heap = match target.heap {
             HeapId::Shared(space) => self.shared_mut(space),
-            HeapId::Private { level, lane } => &mut self.private[level][lane],
+            HeapId::Private { level, lane } => &mut self.private[level].lanes[lane],
         };
         &mut heap.objects[target.object]
     }
@@ -173,13 +183,14 @@ impl Memory {
     }
 
     /// Opens the private memories of a brush; they are closed in reverse order.
-    pub(crate) fn open_level(&mut self, lanes: usize) -> usize {
-        self.private.push(vec![Heap::default(); lanes]);
+    pub(crate) fn open_level(&mut self, lanes: usize, host: Option<usize>) -> usize {
+        let nesting = host.map_or(0, |host| self.private[host].nesting + 1);
+        self.private.push(Level { lanes: vec![Heap::default(); lanes], host, nesting });
         self.private.len() - 1
     }
 
     pub(crate) fn close_level(&mut self) {
-        for heap in self.private.pop().unwrap_or_default() {
+        for heap in self.private.pop().map(|level| level.lanes).unwrap_or_default() {
             self.allocated -= heap.objects.iter().map(|object| object.bytes.len() as u64).sum::<u64>();
         }
     }
@@ -198,27 +209,28 @@ impl Memory {
             return Err(FaultKind::MemoryLimit(MEMORY_LIMIT));
         }
         self.allocated = total;
-        let base = (Space::Private as u64) << SPACE_SHIFT | (level as u64) << LEVEL_SHIFT;
-        let next = self.private[level].iter().map(|heap| heap.next).max().unwrap_or(0);
+        let base = (Space::Private as u64) << SPACE_SHIFT | self.private[level].nesting << LEVEL_SHIFT;
+        let next = self.private[level].lanes.iter().map(|heap| heap.next).max().unwrap_or(0);
         let mut address = 0;
         for lane in lanes {
             let (bytes, poison) = (vec![0; size as usize], vec![true; size as usize]);
             let object = Object { name: None, space: Space::Private, address: 0, bytes, poison };
-            self.private[level][lane].next = next;
-            address = self.private[level][lane].add(base, object, align);
+            let heap = &mut self.private[level].lanes[lane];
+            heap.next = next;
+            address = heap.add(base, object, align);
         }
         Ok(address)
     }
 
     /// How many private objects each lane holds: what `release` goes back to.
     pub(crate) fn mark(&self, level: usize) -> Vec<usize> {
-        self.private[level].iter().map(|heap| heap.objects.len()).collect()
+        self.private[level].lanes.iter().map(|heap| heap.objects.len()).collect()
     }
 
     /// Frees the private objects allocated since the mark.
     pub(crate) fn release(&mut self, level: usize, mark: &[usize]) {
         let mut freed = 0;
-        for (heap, &count) in self.private[level].iter_mut().zip(mark) {
+        for (heap, &count) in self.private[level].lanes.iter_mut().zip(mark) {
             for object in heap.objects.drain(count..) {
                 freed += object.bytes.len() as u64;
             }
@@ -240,13 +252,18 @@ impl Memory {
         let out_of_bounds = |near: Option<String>| FaultKind::OutOfBounds { address, bytes: size, near };
         let heap = match Space::ALL.get((address >> SPACE_SHIFT) as usize) {
             Some(Space::Private) => {
-                let owner = (address >> LEVEL_SHIFT) as usize & 0xff;
-                match owner.cmp(&level) {
-                    std::cmp::Ordering::Equal => HeapId::Private { level, lane },
+                let nesting = address >> LEVEL_SHIFT & 0xff;
+                let mut owner = HeapId::Private { level, lane };
+                let mut here = level;
+                while self.private[here].nesting > nesting {
                     // The host of a region is sequential code: it has one lane.
-                    std::cmp::Ordering::Less => HeapId::Private { level: owner, lane: 0 },
-                    std::cmp::Ordering::Greater => return Err(out_of_bounds(None)),
+                    here = self.private[here].host.unwrap_or(here);
+                    owner = HeapId::Private { level: here, lane: 0 };
                 }
+                if self.private[here].nesting != nesting {
+                    return Err(out_of_bounds(None));
+                }
+                owner
             }
             Some(Space::Generic) | None => {
                 let near = (address < GAP).then(|| "close to the null pointer".into());

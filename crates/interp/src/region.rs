@@ -79,11 +79,21 @@ impl Brush<'_, '_> {
         }
         let position = self.region_position(launch);
         let dims = launch.brush.to_vec();
-        let nested =
-            Brush::with_mask(self.program, entry, &args, position, dims, self.number, taking_part, world);
+        let host = Some(self.level);
+        let nested = Brush::with_mask(
+            self.program,
+            entry,
+            &args,
+            position,
+            dims,
+            self.number,
+            taking_part,
+            host,
+            world,
+        );
         let results = nested
             .and_then(|mut region| region.run_region(world))
-            .map_err(|fault| (FaultKind::Misplaced(format!("in the launched region: {fault}")), None))?;
+            .map_err(|fault| (FaultKind::InRegion(fault.into()), None))?;
         for (&value, lanes_of_result) in code.func.results(inst).iter().zip(results) {
             for element in 0..self.elements(code, value) {
                 let bits = match self.elements_if_vector(code, value) {

@@ -334,7 +334,6 @@ fn run_group(
     positions: Vec<Position>,
     world: &mut World<'_>,
 ) -> Result<Vec<Vec<Datum>>, Fault> {
-    let name = program.codes[entry].func.name.clone();
     world.epoch = 0;
     let mut brushes = Vec::new();
     for (number, position) in positions.into_iter().enumerate() {
@@ -348,21 +347,20 @@ fn run_group(
         for index in order {
             paused[index] = Some(brushes[index].resume(world)?);
         }
-        let barriers: Vec<_> = paused.iter().flatten().collect();
-        let Some(Paused::AtBarrier(first)) = barriers.iter().find(|at| matches!(at, Paused::AtBarrier(_)))
-        else {
+        let is_waiting = |paused: &&Paused| matches!(paused, Paused::AtBarrier { .. });
+        let Some(&Paused::AtBarrier { code, depth, inst }) = paused.iter().flatten().find(is_waiting) else {
             for brush in &mut brushes {
                 results = brush.take_results();
             }
             brushes.iter().for_each(|_| world.memory.close_level());
             return Ok(results);
         };
-        if barriers.iter().any(|&at| *at != Paused::AtBarrier(*first)) {
+        let first = Paused::AtBarrier { code, depth, inst };
+        if paused.iter().flatten().any(|paused| *paused != first) {
             let reason =
                 "some brushes of the group wait at this barrier, others are elsewhere or have returned";
-            let mut fault = Fault::new(FaultKind::DivergentBarrier(reason.into()), &name);
-            fault.inst = Some(first.1);
-            return Err(fault);
+            let kind = FaultKind::DivergentBarrier(reason.into());
+            return Err(brushes[0].fault(&program.codes[code], inst, kind, None));
         }
         world.epoch += 1;
         world.counters.barriers += 1;

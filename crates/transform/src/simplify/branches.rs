@@ -1,8 +1,6 @@
 //! Branches that can go one way only become jumps.
 //!
-//! An edge that no lane takes still says who waits for whom. Without it a block may run earlier than it might have; it
-//! runs with the same lanes, because those that it no longer waits for would not have come. But an edge that keeps a
-//! cycle together, or a second entry of one, decides which lanes meet in one iteration:
+//! An edge that no lane takes still says who waits for whom, and which lanes meet in one iteration:
 //!
 //! ```text
 //!     block1 ◄─────┐    If block2 never goes back, it is outside of the loop when that edge is gone. Lanes that come
@@ -13,12 +11,12 @@
 //!       └╌╌╌╌╌╌╌╌╌╌┘
 //! ```
 //!
-//! So where a function has horizontals, barriers or calls that depend on who is active, edges go only if all blocks that
-//! remain reachable keep their cycles; and none goes as long as it has irreducible cycles.
+//! The result may only do what the source may do, so an edge goes only if the blocks that remain reachable keep their
+//! cycles and still lead to the same blocks. The arms of an `if` and exits of loops do; where a search for the other way
+//! takes too long, or a cycle is irreducible, the branch stays as it is.
 
-use heddle_analysis::{Cfg, CycleForest};
+use heddle_analysis::{Cfg, Cycle, CycleForest};
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::ops::{Effect, Op};
 use heddle_ir::{Block, Constant, Function};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -38,7 +36,7 @@ pub(crate) fn straighten(func: &mut Function) -> bool {
     if certain.is_empty() {
         return false;
     }
-    let certain = if is_convergent(func) { with_same_cycles(func, certain) } else { certain };
+    let certain = harmless(func, certain);
     let mut lost: FxHashMap<Block, FxHashMap<Block, SmallVec<[Block; 2]>>> = FxHashMap::default();
     let mut targets: Vec<Block> = Vec::new();
     for &(block, only) in &certain {
@@ -61,59 +59,119 @@ pub(crate) fn straighten(func: &mut Function) -> bool {
     !certain.is_empty()
 }
 
-/// Whether something in the function depends on which lanes are active with it.
-fn is_convergent(func: &Function) -> bool {
-    func.blocks().flat_map(|block| func.block_insts(block)).any(|inst| {
-        let data = func.inst(inst);
-        match data.op.info().effect {
-            Effect::Horizontal => true,
-            Effect::Synchronizes => data.op == Op::Barrier,
-            Effect::Callee => func.callee_of(data).is_none_or(|callee| callee.signature.effects.convergent),
-            _ => false,
+/// How far to look for another way to one block.
+const MAX_SEARCH: usize = 256;
+
+/// How often to try again with fewer branches.
+const MAX_TRIES: usize = 4;
+
+/// Those of the branches whose straightening, all together, changes no cycle and keeps what leads to what.
+fn harmless(func: &Function, mut certain: Vec<(Block, Block)>) -> Vec<(Block, Block)> {
+    let keeps_edges = |&(block, only): &(Block, Block)| func.successors(block).iter().all(|&to| to == only);
+    if certain.iter().all(keeps_edges) {
+        return certain;
+    }
+    let before = Cfg::new(func);
+    let cycles = CycleForest::new(&before);
+    for _ in 0..MAX_TRIES {
+        if !cycles.is_graph_reducible() {
+            break;
         }
+        let only: FxHashMap<Block, Block> = certain.iter().copied().collect();
+        let edges = before.edges().filter(|edge| only.get(&edge.from).is_none_or(|&only| edge.to == only));
+        let after = Cfg::from_edges(
+            before.num_blocks(),
+            before.entry(),
+            edges.map(|edge| (edge.from, edge.to)).collect::<Vec<_>>(),
+        );
+        let count = certain.len();
+        if has_same_cycles(&cycles, &after) {
+            certain.retain(|&(block, only)| still_leads(&before, &after, &cycles, block, only));
+            if certain.len() == count {
+                return certain;
+            }
+        } else {
+            // An edge that is in no cycle keeps none together.
+            certain.retain(|&(block, only)| {
+                before.succs(block).iter().all(|&to| to == only || common_cycle(&cycles, block, to).is_none())
+            });
+            if certain.len() == count {
+                break;
+            }
+        }
+    }
+    certain.retain(keeps_edges);
+    certain
+}
+
+/// Whether the blocks that are reachable in `after` are in the same cycles.
+fn has_same_cycles(cycles: &CycleForest, after: &Cfg) -> bool {
+    let cycles_after = CycleForest::new(after);
+    let header = |cycles: &CycleForest, block| cycles.innermost(block).map(|cycle| cycles.header(cycle));
+    let around = |cycles: &CycleForest, block| {
+        let outer = cycles.headed_by(block).and_then(|cycle| cycles.parent(cycle));
+        outer.map(|cycle| cycles.header(cycle))
+    };
+    after.blocks().filter(|&block| after.is_reachable(block)).all(|block| {
+        header(cycles, block) == header(&cycles_after, block)
+            && around(cycles, block) == around(&cycles_after, block)
     })
 }
 
-/// Those of the branches whose straightening leaves the cycles of all blocks that stay as they are.
-fn with_same_cycles(func: &Function, mut certain: Vec<(Block, Block)>) -> Vec<(Block, Block)> {
-    let cfg = Cfg::new(func);
-    let forest = CycleForest::new(&cfg);
-    let keeps_edges = |&(block, only): &(Block, Block)| func.successors(block).iter().all(|&to| to == only);
-    if !forest.is_graph_reducible() {
-        certain.retain(keeps_edges);
-        return certain;
+/// The innermost cycle that both blocks are in.
+fn common_cycle(cycles: &CycleForest, a: Block, b: Block) -> Option<Cycle> {
+    let mut cycle = cycles.innermost(a);
+    while let Some(inner) = cycle.filter(|&inner| !cycles.contains(inner, b)) {
+        cycle = cycles.parent(inner);
     }
-    let only: FxHashMap<Block, Block> = certain.iter().copied().collect();
-    let edges = cfg.edges().filter(|edge| only.get(&edge.from).is_none_or(|&only| edge.to == only));
-    let edges = edges.map(|edge| (edge.from, edge.to));
-    let after = Cfg::from_edges(cfg.num_blocks(), cfg.entry(), edges);
-    let forest_after = CycleForest::new(&after);
-    let header = |forest: &CycleForest, block| forest.innermost(block).map(|cycle| forest.header(cycle));
-    let around = |forest: &CycleForest, block| {
-        let outer = forest.headed_by(block).and_then(|cycle| forest.parent(cycle));
-        outer.map(|cycle| forest.header(cycle))
-    };
-    let is_same = after.blocks().filter(|&block| after.is_reachable(block)).all(|block| {
-        header(&forest, block) == header(&forest_after, block)
-            && around(&forest, block) == around(&forest_after, block)
-    });
-    if !is_same {
-        // An edge that is in no cycle keeps none together.
-        let is_in_cycle = |from: Block, to: Block| {
-            let mut cycle = forest.innermost(from);
-            while let Some(inner) = cycle {
-                if forest.contains(inner, to) {
-                    return true;
-                }
-                cycle = forest.parent(inner);
-            }
-            false
-        };
-        certain.retain(|&(block, only)| {
-            func.successors(block).iter().all(|&to| to == only || !is_in_cycle(block, to))
-        });
+    cycle
+}
+
+/// Whether a block that goes to `only` in `after` still leads to all blocks that it led to before, as far as they are
+/// reachable.
+fn still_leads(before: &Cfg, after: &Cfg, cycles: &CycleForest, block: Block, only: Block) -> bool {
+    let mut seen: FxHashSet<Block> = FxHashSet::default();
+    let mut worklist: Vec<Block> = before.succs(block).iter().copied().filter(|&to| to != only).collect();
+    while let Some(lost) = worklist.pop() {
+        if !seen.insert(lost) {
+            continue;
+        }
+        if seen.len() > MAX_SEARCH {
+            return false;
+        }
+        if !after.is_reachable(lost) {
+            worklist.extend(before.succs(lost));
+        } else if !leads(after, cycles, only, block, lost) {
+            return false;
+        }
     }
-    certain
+    true
+}
+
+/// Whether `block`, which goes to `start`, leads to `end` without going round a cycle that both are in.
+fn leads(after: &Cfg, cycles: &CycleForest, start: Block, block: Block, end: Block) -> bool {
+    let common = common_cycle(cycles, block, end);
+    let header = common.map(|cycle| cycles.header(cycle));
+    if header == Some(end) {
+        // All blocks of a cycle lead back to its header.
+        return true;
+    }
+    let mut seen: FxHashSet<Block> = FxHashSet::default();
+    let mut worklist = vec![start];
+    while let Some(here) = worklist.pop() {
+        if here == end {
+            return true;
+        }
+        let is_outside = common.is_some_and(|cycle| !cycles.contains(cycle, here));
+        if Some(here) == header || is_outside || !seen.insert(here) {
+            continue;
+        }
+        if seen.len() > MAX_SEARCH {
+            return false;
+        }
+        worklist.extend(after.succs(here));
+    }
+    false
 }
 
 /// Where a branch with several edges goes, if that is certain.

@@ -73,6 +73,10 @@ pub(crate) fn evaluate(data: &InstData, from: Scalar, to: Scalar, args: &[u128])
         Op::Smin => plain(s(0).min(s(1)) as u128),
         Op::Smax => plain(s(0).max(s(1)) as u128),
         Op::Abs => unless(has(Flag::Strict) && args[0] == 1 << (bits - 1), s(0).wrapping_abs() as u128),
+        Op::UaddSat => plain(args[0].checked_add(args[1]).map_or(mask, |sum| sum.min(mask))),
+        Op::UsubSat => plain(args[0].saturating_sub(args[1])),
+        Op::SaddSat => plain(clamp(s(0).saturating_add(s(1)), from)),
+        Op::SsubSat => plain(clamp(s(0).saturating_sub(s(1)), from)),
         Op::Ctpop => plain(args[0].count_ones().into()),
         Op::Ctlz => unless(has(Flag::Strict) && args[0] == 0, (args[0].leading_zeros() + bits - 128).into()),
         Op::Cttz => unless(has(Flag::Strict) && args[0] == 0, args[0].trailing_zeros().min(bits).into()),
@@ -98,6 +102,12 @@ pub(crate) fn evaluate(data: &InstData, from: Scalar, to: Scalar, args: &[u128])
 fn signed(bits: u128, scalar: Scalar) -> i128 {
     let shift = 128 - scalar.bits();
     (bits << shift) as i128 >> shift
+}
+
+/// The nearest number that the type has.
+fn clamp(number: i128, scalar: Scalar) -> u128 {
+    let greatest = (scalar.bit_mask() >> 1) as i128;
+    number.clamp(-greatest - 1, greatest) as u128
 }
 
 fn compare(predicate: IntPredicate, scalar: Scalar, a: u128, b: u128) -> bool {

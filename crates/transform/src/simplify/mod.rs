@@ -2,11 +2,13 @@
 //!
 //! Requires: Stage::Source or Stage::Canonical (values of passive lanes are frozen).  Ensures: the same stage.
 //! Invariant: horizontals, barriers and `mask` are never moved or merged, and run with the lanes that they ran with:
-//! blocks stay apart, and edges that no lane takes go only where that changes no meeting of lanes ([`branches`]).
+//! blocks stay apart, and an edge that no lane takes goes only where that changes neither which lanes meet nor which
+//! block waits for which ([`branches`]). So every schedule of the result is one of the source.
 //!
 //! The replacement of a value by one that dominates it is right lane by lane: a lane that reads it has run both
 //! definitions, the replaced one last, and nothing that they depend on has run since without running them again.
-//! Branches that go may leave loops without the form of Canonical; where it held, it is made again.
+//! Branches that go may leave loops without the form of Canonical; where it held, it is made again. For later stages
+//! this pass is too bold but for functions with `total` instructions or shadows, where it replaces by constants only.
 
 pub(crate) mod branches;
 pub(crate) mod dead;

@@ -4,7 +4,6 @@
 use heddle_analysis::{Cfg, Dominators};
 use heddle_ir::inst::{Detail, InstData, Switch};
 use heddle_ir::module::Signature;
-use heddle_ir::verify::{Fault, Violation};
 use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
 use heddle_ir::{
     At, Block, Builder, Constant, Function, Inst, Op, Scalar, Space, Stage, Type, Value, verify,
@@ -465,9 +464,7 @@ pub(crate) fn refines(before: &Function, after: &Function, seed: u64) -> Result<
     Ok(end)
 }
 
-/// What keeps a function from being of a stage; a function that never returns may be Canonical here.
+/// What keeps a function from being of a stage.
 pub(crate) fn faults(func: &Function, stage: Stage) -> Vec<String> {
-    let Err(violations) = verify(func, stage) else { return Vec::new() };
-    let counts = |violation: &&Violation| violation.fault != Fault::NoReturn;
-    violations.iter().filter(counts).map(Violation::to_string).collect()
+    verify(func, stage).err().map_or(Vec::new(), |faults| faults.iter().map(ToString::to_string).collect())
 }

@@ -1,0 +1,166 @@
+//! Sums, products, extrema.
+
+use super::lines::{Lanes, Line};
+use super::{Congruence, Fact, Geometry, Operation, Shape, Straight, compare, convert};
+use heddle_ir::Op;
+use heddle_ir::words::{Flag, Flags, IntPredicate};
+
+fn promised(flags: Flags) -> Straight {
+    Straight { unsigned: flags.has(Flag::Nuw), signed: flags.has(Flag::Nsw) }
+}
+
+/// Lines add up. A sum of straight lines that does not wrap in any lane is straight.
+pub(crate) fn add(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+    sum(operation.width(0), operands, promised(operation.flags), geometry)
+}
+
+fn sum(width: u32, operands: &[Fact], promised: Straight, geometry: &Geometry) -> Lanes {
+    let lines = (Line::of(operands[0], width, geometry), Line::of(operands[1], width, geometry));
+    if let (Some(x), Some(y)) = lines {
+        let steps = [0, 1, 2].map(|d| x.steps[d] + y.steps[d]);
+        let straight = promised.and(x.straight).and(y.straight);
+        return Line::new(width, steps, x.base.plus(y.base), straight).lanes();
+    }
+    Shape::varying(width, operands[0].shape.each().plus(operands[1].shape.each())).into()
+}
+
+/// Lines subtract.
+pub(crate) fn sub(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+    let width = operation.width(0);
+    difference(width, operands[0], operands[1], promised(operation.flags), geometry)
+}
+
+pub(crate) fn difference(width: u32, x: Fact, y: Fact, promised: Straight, geometry: &Geometry) -> Lanes {
+    if let (Some(x), Some(y)) = (Line::of(x, width, geometry), Line::of(y, width, geometry)) {
+        let steps = [0, 1, 2].map(|d| x.steps[d] - y.steps[d]);
+        let straight = promised.and(x.straight).and(y.straight);
+        return Line::new(width, steps, x.base.plus(y.base.negated()), straight).lanes();
+    }
+    Shape::varying(width, x.shape.each().plus(y.shape.each().negated())).into()
+}
+
+/// A line times a constant, which is `unsigned` or `signed` in ℤ as it is read. Read as unsigned with its top bit set,
+/// the factor is another number than its signed reading, which the steps follow.
+fn scaled(line: Line, unsigned: i128, signed: i128, promised: Straight) -> Lanes {
+    let base = line.base.times(Congruence::new(unsigned, line.width), line.width);
+    let steps = line.steps.map(|step| step.wrapping_mul(signed));
+    let is_exact = line.steps.iter().all(|step| step.checked_mul(signed).is_some());
+    let promised = Straight {
+        unsigned: promised.unsigned && is_exact && unsigned == signed,
+        signed: promised.signed && is_exact,
+    };
+    Line { steps, base, straight: promised.and(line.straight), ..line }.lanes()
+}
+
+/// Two lines: `(a + s·l)(b + t·l) = ab + (at + bs)·l + st·l²`. That is a line if the middle coefficient is known
+/// modulo 2^width and the last one is 0.
+pub(crate) fn mul(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+    let width = operation.width(0);
+    let promised = promised(operation.flags);
+    let each = operands[0].shape.each().times(operands[1].shape.each(), width);
+    let lines = (Line::of(operands[0], width, geometry), Line::of(operands[1], width, geometry));
+    let (Some(x), Some(y)) = lines else { return Shape::varying(width, each).into() };
+    for (line, factor) in [(x, operands[1]), (y, operands[0])] {
+        if let Some(factor) = factor.shape.constant(width) {
+            let signed = super::strides::signed(width, factor.into());
+            return scaled(line, factor.into(), signed, promised);
+        }
+    }
+    let base = x.base.times(y.base, width);
+    let zeros = |step: i128| step.trailing_zeros();
+    let is_known = |base: Congruence, step: i128| step == 0 || base.bits() + zeros(step) >= width;
+    let mut are_known = true;
+    for d in 0..3 {
+        are_known &= is_known(x.base, y.steps[d]) && is_known(y.base, x.steps[d]);
+        for e in 0..3 {
+            let vanishes =
+                x.steps[d] == 0 || y.steps[e] == 0 || zeros(x.steps[d]) + zeros(y.steps[e]) >= width;
+            are_known &= vanishes;
+        }
+    }
+    if !are_known {
+        return Lanes::number(x.is_uniform() && y.is_uniform(), width, each);
+    }
+    let residue = |line: Line| i128::from(line.base.residue());
+    let steps = [0, 1, 2]
+        .map(|d| residue(x).wrapping_mul(y.steps[d]).wrapping_add(residue(y).wrapping_mul(x.steps[d])));
+    Shape::strided(width, steps, base).into()
+}
+
+/// A product with 2^amount; the amount may be 0, so that an unknown one shifts by what it is at least.
+pub(crate) fn shl(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+    let width = operation.width(0);
+    let [x, amount] = [operands[0], operands[1]];
+    if let Some(amount) = amount.shape.constant(width) {
+        if amount >= width.into() {
+            return Lanes::POISON;
+        }
+        let factor = 1i128 << amount.min(126);
+        return match Line::of(x, width, geometry) {
+            Some(line) => scaled(line, factor, factor, promised(operation.flags)),
+            None => Shape::varying(width, x.shape.each().times(Congruence::new(factor, width), width)).into(),
+        };
+    }
+    let least = amount.shape.each().residue();
+    if least >= width.into() {
+        return Lanes::POISON;
+    }
+    let zeros = |congruence: Congruence| congruence.zeros() + least as u32;
+    let known = Congruence::new(0, zeros(x.shape.each()).min(width));
+    // Steps that are shifted out altogether leave what lane 0 holds.
+    let same =
+        x.shape.strides().is_some_and(|strides| strides.is_zero() || strides.zeros() + least as u32 >= width);
+    Lanes::number(same && amount.is_uniform(), width, known)
+}
+
+/// An address and a signed offset of any width.
+pub(crate) fn ptradd(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+    let (width, from) = (operation.width(0), operation.width(1));
+    if width == 0 || from == 0 {
+        return Lanes::VARYING;
+    }
+    let offset = match from.cmp(&width) {
+        std::cmp::Ordering::Less => convert::extend(operands[1], from, width, true, geometry),
+        std::cmp::Ordering::Equal => Lanes { shape: operands[1].shape, straight: operands[1].straight },
+        std::cmp::Ordering::Greater => convert::cut(operands[1], from, width, Straight::NEITHER, geometry),
+    };
+    let offset = Fact { shape: offset.shape, straight: offset.straight, ..operands[1] };
+    sum(width, &[operands[0], offset], Straight::NEITHER, geometry)
+}
+
+/// One of two, all lanes the same one if the comparison is uniform.
+pub(crate) fn extremum(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+    let width = operation.width(0);
+    let predicate = match operation.op {
+        Op::Umin => IntPredicate::Ult,
+        Op::Umax => IntPredicate::Ugt,
+        Op::Smin => IntPredicate::Slt,
+        _ => IntPredicate::Sgt,
+    };
+    let [x, y] = [operands[0], operands[1]];
+    let chosen = compare::compare(predicate, width, x, y, geometry).shape;
+    let joined = match (chosen.constant(1), chosen.is_uniform()) {
+        (Some(1), _) => x,
+        (Some(_), _) => y,
+        (None, true) => x.join(y),
+        (None, false) => x.mixed(y, operation.result()),
+    };
+    Lanes { shape: joined.shape, straight: joined.straight }
+}
+
+/// The number or its negation, all lanes the same one if they have one sign.
+pub(crate) fn abs(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+    let width = operation.width(0);
+    let x = operands[0];
+    let zero = Fact::of_shape(Shape::uniform(Congruence::new(0, width)));
+    let negated = difference(width, zero, x, Straight::NEITHER, geometry);
+    let negated = Fact { shape: negated.shape, straight: negated.straight, ..x };
+    let sign = compare::compare(IntPredicate::Slt, width, x, zero, geometry).shape;
+    let joined = match (sign.constant(1), sign.is_uniform()) {
+        (Some(1), _) => negated,
+        (Some(_), _) => x,
+        (None, true) => x.join(negated),
+        (None, false) => x.mixed(negated, operation.result()),
+    };
+    Lanes { shape: joined.shape, straight: joined.straight }
+}

@@ -1,0 +1,162 @@
+//! Bitwise operations and counts.
+//!
+//! Let `k` bits be known of both bases. Lane `l` of an operand is `2^k (q + c(l)) + p(l)` with `0 <= p(l) < 2^k`: the
+//! low part `p` and the carry `c` of each lane are known, `q` is the same for all. Low parts give the low part of the
+//! result, lane by lane. Upper parts are uniform if no carry differs between lanes; and if the upper part of one
+//! operand is known to be all zeros or all ones, those of the other pass, are wiped out, or are complemented, carries
+//! and all (`!h = -1 - h`). If what comes out of both lies on a line, so do the lanes.
+//!
+//! This is `or` as addition (thesis 10.4.5), `and` as rounding down or as remainder, and `xor` of all ones as negation.
+
+use super::lines::{Lanes, Line};
+use super::strides::signed;
+use super::{Congruence, Fact, Geometry, Operation, Shape, Straight, arithmetic};
+use heddle_ir::Op;
+use heddle_ir::words::Flag;
+
+fn combine(op: Op, x: u64, y: u64) -> u64 {
+    match op {
+        Op::And => x & y,
+        Op::Or => x | y,
+        _ => x ^ y,
+    }
+}
+
+/// What is known of the result, bit by bit: a bit is known if both are, or if one decides.
+fn known_bits(op: Op, x: Congruence, y: Congruence) -> Congruence {
+    let decides = |bit: u64| match op {
+        Op::And => bit == 0,
+        Op::Or => bit == 1,
+        _ => false,
+    };
+    let mut known = 0;
+    while known < 64 {
+        let bit =
+            |congruence: Congruence| (known < congruence.bits()).then(|| congruence.residue() >> known & 1);
+        match (bit(x), bit(y)) {
+            (Some(_), Some(_)) => {}
+            (Some(bit), None) | (None, Some(bit)) if decides(bit) => {}
+            _ => break,
+        }
+        known += 1;
+    }
+    Congruence::new(combine(op, x.residue(), y.residue()).into(), known)
+}
+
+/// What becomes of the other operand's upper part beside upper parts that are all zeros or all ones.
+enum Upper {
+    Passes,
+    Constant(i128),
+    Complemented,
+}
+
+fn beside(op: Op, ones: bool) -> Upper {
+    match (op, ones) {
+        (Op::And, false) => Upper::Constant(0),
+        (Op::Or, true) => Upper::Constant(-1),
+        (Op::Xor, true) => Upper::Complemented,
+        _ => Upper::Passes,
+    }
+}
+
+/// The upper part of an operand known in full: whether it is all ones or all zeros, in all lanes.
+fn upper_ones(line: &Line, parts: &[i128], known: u32) -> Option<bool> {
+    line.base.constant(line.width)?;
+    if known >= line.width {
+        return None;
+    }
+    let first = signed(line.width, *parts.first()?) >> known;
+    let all = parts.iter().all(|&part| signed(line.width, part) >> known == first);
+    match first {
+        0 if all => Some(false),
+        -1 if all => Some(true),
+        _ => None,
+    }
+}
+
+/// `and`, `or`, `xor`.
+pub(crate) fn bitwise(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+    let (op, width) = (operation.op, operation.width(0));
+    let each = known_bits(op, operands[0].shape.each(), operands[1].shape.each());
+    if operation.flags.has(Flag::Disjoint) {
+        // No carry: a sum that wraps in no way.
+        let flags = heddle_ir::words::Flags::WRAP;
+        let sum = Operation { op: Op::Add, flags, ..operation.clone() };
+        let lanes = arithmetic::add(&sum, operands, geometry);
+        if !lanes.shape.is_varying() {
+            return lanes;
+        }
+    }
+    let are_uniform = operands.iter().all(|operand| operand.is_uniform());
+    let fallback = Lanes::number(are_uniform, width, each);
+    let lines = (Line::of(operands[0], width, geometry), Line::of(operands[1], width, geometry));
+    let (Some(x), Some(y)) = lines else { return fallback };
+    if are_uniform {
+        return Shape::uniform(known_bits(op, x.base, y.base)).into();
+    }
+    let known = x.base.bits().min(y.base.bits());
+    match line_of_parts(op, &x, &y, known, geometry) {
+        // The bits known of the base's lane are those that are decided, which may be more than the common ones.
+        Some((steps, base)) => {
+            let more = known_bits(op, x.base, y.base);
+            let base = if more.bits() > base.bits() { more } else { base };
+            Shape::strided(width, steps, base).into()
+        }
+        None => fallback,
+    }
+}
+
+fn line_of_parts(
+    op: Op,
+    x: &Line,
+    y: &Line,
+    known: u32,
+    geometry: &Geometry,
+) -> Option<([i128; 3], Congruence)> {
+    let cut = |line: &Line| Line { base: line.base.known(known), ..*line };
+    let (mut xs, mut ys) = (cut(x).known_parts(geometry)?, cut(y).known_parts(geometry)?);
+    let (x_ones, y_ones) =
+        (upper_ones(x, &x.known_parts(geometry)?, known), upper_ones(y, &y.known_parts(geometry)?, known));
+    let lanes = xs.len().max(ys.len());
+    // One offset stands for all lanes of a uniform operand.
+    for parts in [&mut xs, &mut ys] {
+        if parts.len() == 1 {
+            *parts = vec![parts[0]; lanes];
+        }
+    }
+    let carry = |part: i128| part >> known;
+    let low = |part: i128| (part & ((1 << known) - 1)) as u64;
+    let is_same = |parts: &[i128]| parts.iter().all(|&part| carry(part) == carry(parts[0]));
+    let upper: Vec<i128> = match (is_same(&xs) && is_same(&ys), x_ones, y_ones) {
+        (true, ..) => vec![0; lanes],
+        (_, Some(ones), _) => passed(beside(op, ones), &ys, carry),
+        (_, _, Some(ones)) => passed(beside(op, ones), &xs, carry),
+        _ => return None,
+    };
+    let values: Vec<i128> = (0..lanes)
+        .map(|lane| (upper[lane] << known) + i128::from(combine(op, low(xs[lane]), low(ys[lane]))))
+        .collect();
+    let base = Congruence::new(*values.first()?, known);
+    Some((geometry.fit(&values)?, base))
+}
+
+fn passed(upper: Upper, parts: &[i128], carry: impl Fn(i128) -> i128) -> Vec<i128> {
+    let lane = |&part: &i128| match upper {
+        Upper::Passes => carry(part),
+        Upper::Complemented => -1 - carry(part),
+        Upper::Constant(constant) => constant,
+    };
+    parts.iter().map(lane).collect()
+}
+
+/// `ctpop`, `ctlz`, `cttz`: a known set bit ends the trailing zeros.
+pub(crate) fn count(operation: &Operation<'_>, operands: &[Fact]) -> Lanes {
+    let each = operands[0].shape.each();
+    match operation.op {
+        Op::Cttz if each.residue() != 0 => {
+            let zeros = i128::from(each.residue().trailing_zeros());
+            Shape::uniform(Congruence::new(zeros, operation.result().width())).into()
+        }
+        _ => Lanes { shape: Shape::VARYING, straight: Straight::NEITHER },
+    }
+}

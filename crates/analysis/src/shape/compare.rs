@@ -1,0 +1,122 @@
+//! Comparisons of numbers: uniform where no lane crosses.
+//!
+//! Let `x` and `y` lie straight in ℤ: `x = a + s·l`, `y = b + t·l`. With `d = a - b` and `o(l) = (s - t)·l`, lane `l`
+//! compares `d + o(l)` with 0. Only `d mod 2^k` is known, `k` bits being known of both bases. `x < y` differs between
+//! lanes if and only if some lane is below 0 and some is not: `d + min o < 0 <= d + max o`. The numbers `d` for which
+//! that is so are the `max o - min o` ones from `-max o` on; if none of them is in the class of `d`, all lanes agree.
+//! Without the promise that lines are straight this is unsound: a lane may wrap around between the two.
+//!
+//! After: Moll, thesis, Fig. 10.12; its `sge` is unsound where the strides rise from x to y, and under wrap-around.
+
+use super::lines::{Lanes, Line};
+use super::strides::unsigned;
+use super::{Fact, Geometry, Operation, Shape};
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{Detail, Op};
+
+/// `icmp`.
+pub(crate) fn icmp(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+    debug_assert_eq!(operation.op, Op::Icmp);
+    match operation.detail {
+        Detail::IntCompare(predicate) if operation.width(0) > 0 => {
+            compare(*predicate, operation.width(0), operands[0], operands[1], geometry)
+        }
+        _ => Lanes::VARYING,
+    }
+}
+
+/// What is known of a comparison of two numbers of this width.
+pub(crate) fn compare(predicate: IntPredicate, width: u32, x: Fact, y: Fact, geometry: &Geometry) -> Lanes {
+    use IntPredicate::*;
+    if x.shape.is_undefined() || y.shape.is_undefined() {
+        return Lanes::POISON;
+    }
+    if let Some(truth) = by_extremes(predicate, width, x, y) {
+        return Lanes::truth(truth);
+    }
+    let lanes = match predicate {
+        Eq => equal(width, x, y, geometry),
+        Ne => match equal(width, x, y, geometry) {
+            Answer::Always(truth) => Answer::Always(!truth),
+            answer => answer,
+        },
+        Ult | Slt => less(predicate == Slt, false, width, x, y, geometry),
+        Ule | Sle => less(predicate == Sle, true, width, x, y, geometry),
+        Ugt | Sgt => less(predicate == Sgt, false, width, y, x, geometry),
+        Uge | Sge => less(predicate == Sge, true, width, y, x, geometry),
+    };
+    match lanes {
+        Answer::Always(truth) => Lanes::truth(truth),
+        Answer::Uniform => Lanes::UNIFORM,
+        Answer::Varying if x.is_uniform() && y.is_uniform() => Lanes::UNIFORM,
+        Answer::Varying => Lanes::VARYING,
+    }
+}
+
+enum Answer {
+    Always(bool),
+    Uniform,
+    Varying,
+}
+
+/// Nothing is below the least number, nothing above the greatest.
+fn by_extremes(predicate: IntPredicate, width: u32, x: Fact, y: Fact) -> Option<bool> {
+    use IntPredicate::*;
+    let half = 1i128 << (width.min(64) - 1);
+    let is = |fact: Fact, number: i128| {
+        fact.shape.constant(width).is_some_and(|constant| i128::from(constant) == unsigned(width, number))
+    };
+    let (least, greatest) = match predicate {
+        Eq | Ne => return None,
+        Ult | Ule | Ugt | Uge => (0, -1),
+        Slt | Sle | Sgt | Sge => (half, half - 1),
+    };
+    match predicate {
+        Ult | Slt if is(y, least) || is(x, greatest) => Some(false),
+        Ugt | Sgt if is(x, least) || is(y, greatest) => Some(false),
+        Ule | Sle if is(x, least) || is(y, greatest) => Some(true),
+        Uge | Sge if is(y, least) || is(x, greatest) => Some(true),
+        _ => None,
+    }
+}
+
+/// `x == y`: uniform if their difference is, never if the difference is not 0 modulo what is known of it.
+fn equal(width: u32, x: Fact, y: Fact, geometry: &Geometry) -> Answer {
+    let each = x.shape.each().plus(y.shape.each().negated());
+    if each.residue() != 0 {
+        return Answer::Always(false);
+    }
+    let lines = (Line::of(x, width, geometry), Line::of(y, width, geometry));
+    let (Some(x), Some(y)) = lines else { return Answer::Varying };
+    let steps = [0, 1, 2].map(|d| x.steps[d] - y.steps[d]);
+    if Shape::strided(width, steps, x.base).is_uniform() {
+        return Answer::Uniform;
+    }
+    let base = x.base.plus(y.base.negated());
+    let Some(differences) = (Line { steps, base, ..x }).known_parts(geometry) else { return Answer::Varying };
+    match differences.into_iter().all(|difference| unsigned(base.bits(), difference) != 0) {
+        true => Answer::Always(false),
+        false => Answer::Varying,
+    }
+}
+
+/// `x < y`, or `x <= y`, that is, `x - 1 < y` in ℤ.
+fn less(is_signed: bool, or_equal: bool, width: u32, x: Fact, y: Fact, geometry: &Geometry) -> Answer {
+    let lines = (Line::of(x, width, geometry), Line::of(y, width, geometry));
+    let (Some(x), Some(y)) = lines else { return Answer::Varying };
+    let straight = x.straight.and(y.straight);
+    if !(if is_signed { straight.signed } else { straight.unsigned }) {
+        return Answer::Varying;
+    }
+    // Both in ℤ now: steps are compared as they are, and never wrap.
+    let steps = [0, 1, 2].map(|d| x.steps[d] - y.steps[d]);
+    let (least, greatest) = geometry.span(steps);
+    let difference = x.base.plus(y.base.negated());
+    let class = i128::from(difference.residue()) - i128::from(or_equal);
+    let period = 1i128 << difference.bits();
+    // The first number of the class at or behind `-greatest`, counted from there.
+    match (class + greatest).rem_euclid(period) >= greatest - least {
+        true => Answer::Uniform,
+        false => Answer::Varying,
+    }
+}

@@ -1,0 +1,229 @@
+//! Quotients, remainders and shifts to the right.
+//!
+//! Division wants numbers in ℤ: lanes must lie straight. With `b = r + 2^k q` and a divisor `c = 2^j`, `j <= k`,
+//! the quotient rounded down is `2^(k-j) q + floor((r + s·l) / c)`: what lanes do is known from the known bits alone.
+//! For any `c` that divides all steps it is `floor(b / c) + (s / c)·l`.
+
+use super::lines::{Lanes, Line};
+use super::strides::signed;
+use super::{Congruence, Fact, Geometry, Operation, Shape, Straight, arithmetic, compare};
+use heddle_ir::Op;
+use heddle_ir::words::{Flag, IntPredicate};
+
+/// The quotients of a straight line's lanes by a positive divisor, all rounded down, or all rounded up.
+fn divided(
+    line: Line,
+    divisor: i128,
+    round_up: bool,
+    geometry: &Geometry,
+) -> Option<([i128; 3], Congruence)> {
+    let quotient = |number: i128| match round_up {
+        true => -(-number).div_euclid(divisor),
+        false => number.div_euclid(divisor),
+    };
+    let residue = i128::from(line.base.residue());
+    let known = line.base.bits();
+    let is_power = divisor & (divisor - 1) == 0;
+    let shift = divisor.trailing_zeros();
+    let base = match is_power && shift <= known {
+        true => Congruence::new(quotient(residue), known - shift),
+        false => Congruence::ANY,
+    };
+    if line.steps.iter().all(|step| step % divisor == 0) {
+        return Some((line.steps.map(|step| step / divisor), base));
+    }
+    if !is_power {
+        return None;
+    }
+    let parts = line.known_parts(geometry)?;
+    let parts: Vec<i128> = match shift <= known {
+        true => parts.into_iter().map(quotient).collect(),
+        // The quotient drops all known bits, and with them what is in their place.
+        false => parts.into_iter().map(|part| part.div_euclid(1 << known)).collect(),
+    };
+    if shift > known {
+        // All lanes share their upper bits; rounding up, the lower ones still tell zero from the rest.
+        let same = parts.iter().all(|&part| part == parts[0]);
+        return (same && !round_up).then_some(([0; 3], Congruence::ANY));
+    }
+    Some((geometry.fit(&parts)?, base))
+}
+
+/// What is known of each lane's quotient by a power of two, rounded down.
+fn each_shifted(each: Congruence, shift: u32) -> Congruence {
+    match shift <= each.bits() {
+        true => Congruence::new(i128::from(each.residue() >> shift.min(63)), each.bits() - shift),
+        false => Congruence::ANY,
+    }
+}
+
+fn shifted(operand: Fact, width: u32, shift: u32, is_signed: bool, geometry: &Geometry) -> Lanes {
+    let each = match shift < 64 {
+        true => each_shifted(operand.shape.each(), shift),
+        false => Congruence::ANY,
+    };
+    if shift == 0 {
+        return Lanes { shape: operand.shape, straight: operand.straight };
+    }
+    let Some(line) = Line::of(operand, width, geometry) else { return Shape::varying(width, each).into() };
+    let is_straight = if is_signed { line.straight.signed } else { line.straight.unsigned };
+    let fit = is_straight.then(|| divided(line, 1 << shift.min(126), false, geometry)).flatten();
+    match fit {
+        Some((steps, base)) => {
+            let straight = Straight { unsigned: !is_signed, signed: true };
+            Line::new(width, steps, base, straight).lanes()
+        }
+        None => Lanes::number(line.is_uniform(), width, each),
+    }
+}
+
+/// `lshr`, `ashr`: by a constant, a quotient rounded down.
+pub(crate) fn shift_right(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+    let width = operation.width(0);
+    match operands[1].shape.constant(width) {
+        Some(amount) if amount >= width.into() => Lanes::POISON,
+        Some(amount) => shifted(operands[0], width, amount as u32, operation.op == Op::Ashr, geometry),
+        None if operands[1].shape.each().residue() >= width.into() => Lanes::POISON,
+        None => Lanes::VARYING,
+    }
+}
+
+/// The inverse of an odd number modulo 2^64, by Newton's iteration: each round doubles the number of right bits.
+fn inverse(odd: u64) -> u64 {
+    (0..6).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
+}
+
+/// An exact quotient by an odd number is a product with its inverse modulo 2^width, straight or not.
+fn exactly_divided(operand: Fact, width: u32, divisor: u64, geometry: &Geometry) -> Lanes {
+    let inverse = Congruence::new(inverse(divisor).into(), width);
+    let each = operand.shape.each().times(inverse, width);
+    match Line::of(operand, width, geometry) {
+        Some(line) if width <= 64 => {
+            let steps = line.steps.map(|step| step.wrapping_mul(inverse.residue().into()));
+            Shape::strided(width, steps, line.base.times(inverse, width)).into()
+        }
+        _ => Shape::varying(width, each).into(),
+    }
+}
+
+/// `udiv`, `sdiv` by a constant; by anything else a quotient is uniform if both operands are.
+pub(crate) fn quotient(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+    let width = operation.width(0);
+    let x = operands[0];
+    let Some(divisor) = operands[1].shape.constant(width) else { return Lanes::VARYING };
+    let is_signed = operation.op == Op::Sdiv;
+    let divisor = if is_signed { signed(width, divisor.into()) } else { divisor.into() };
+    if divisor == 0 {
+        return Lanes::VARYING;
+    }
+    let by_magnitude =
+        quotient_by(x, width, divisor.abs(), is_signed, operation.flags.has(Flag::Exact), geometry);
+    if divisor > 0 {
+        return by_magnitude;
+    }
+    // x / -c = -(x / c). The least number by -1 is undefined, so that no negation wraps around.
+    let zero = Fact::of_shape(Shape::uniform(Congruence::new(0, width)));
+    let positive = Fact { shape: by_magnitude.shape, straight: by_magnitude.straight, ..x };
+    let promised = Straight { unsigned: false, signed: true };
+    arithmetic::difference(width, zero, positive, promised, geometry)
+}
+
+fn quotient_by(
+    x: Fact,
+    width: u32,
+    divisor: i128,
+    is_signed: bool,
+    exact: bool,
+    geometry: &Geometry,
+) -> Lanes {
+    let is_power = divisor & (divisor - 1) == 0;
+    let shift = divisor.trailing_zeros();
+    let each = x.shape.each();
+    // Where nothing is left over there is nothing to round.
+    let is_exact = exact || is_power && each.zeros() >= shift;
+    if is_power && (!is_signed || is_exact) {
+        return shifted(x, width, shift, is_signed, geometry);
+    }
+    let Some(line) = Line::of(x, width, geometry) else {
+        return match exact {
+            true => {
+                let shifted = shifted(x, width, shift, is_signed, geometry);
+                let x = Fact { shape: shifted.shape, straight: shifted.straight, ..x };
+                exactly_divided(x, width, (divisor >> shift) as u64, geometry)
+            }
+            false => Lanes::VARYING,
+        };
+    };
+    let is_straight = if is_signed { line.straight.signed } else { line.straight.unsigned };
+    let down = is_straight.then(|| divided(line, divisor, false, geometry)).flatten();
+    let up = is_straight.then(|| divided(line, divisor, true, geometry)).flatten();
+    let zero = Fact::of_shape(Shape::uniform(Congruence::new(0, width)));
+    let sign = || compare::compare(IntPredicate::Slt, width, x, zero, geometry).shape;
+    let fit = match (down, up) {
+        (Some((steps, _)), _) if exact => Some((steps, Congruence::ANY)),
+        (down, _) if !is_signed => down,
+        // Rounded towards zero: down where lanes are positive, up where they are negative.
+        (Some((steps, base)), Some((others, other))) if steps == others && sign().is_uniform() => {
+            Some((steps, base.join(other)))
+        }
+        _ => None,
+    };
+    if exact {
+        // The product with the inverse knows more of the base than the quotient does, and no less of the steps.
+        let shifted = shifted(x, width, shift, is_signed, geometry);
+        let odd = Fact { shape: shifted.shape, straight: shifted.straight, ..x };
+        let lanes = exactly_divided(odd, width, (divisor >> shift) as u64, geometry);
+        let straight = match fit {
+            Some((steps, _)) if lanes.shape.strides().is_some_and(|s| s.wide() == steps) => {
+                Straight { unsigned: !is_signed, signed: is_signed || divisor > 1 }
+            }
+            _ => Straight::NEITHER,
+        };
+        return Lanes { shape: lanes.shape, straight };
+    }
+    match fit {
+        Some((steps, base)) => {
+            let straight = Straight { unsigned: !is_signed, signed: is_signed || divisor > 1 };
+            Line::new(width, steps, base, straight).lanes()
+        }
+        None => Lanes::number(line.is_uniform(), width, Congruence::ANY),
+    }
+}
+
+/// `urem`, `srem` by a constant: what the quotient leaves.
+pub(crate) fn remainder(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+    let width = operation.width(0);
+    let x = operands[0];
+    let is_signed = operation.op == Op::Srem;
+    // x - c·(x / c): the known bits of x that are low zeros of c stay.
+    let kept = x.shape.each().known(operands[1].shape.each().zeros());
+    let Some(divisor) = operands[1].shape.constant(width) else {
+        return Lanes::number(x.is_uniform() && operands[1].is_uniform(), width, kept);
+    };
+    let divisor = if is_signed { signed(width, divisor.into()).abs() } else { divisor.into() };
+    if divisor == 0 {
+        return Lanes::VARYING;
+    }
+    if divisor & (divisor - 1) == 0 && x.shape.each().zeros() >= divisor.trailing_zeros() {
+        return Shape::uniform(Congruence::new(0, width)).into();
+    }
+    let quotient = quotient_by(x, width, divisor, is_signed, false, geometry);
+    if quotient.shape.is_varying() {
+        return Lanes::number(x.is_uniform(), width, kept);
+    }
+    let quotient = Fact { shape: quotient.shape, straight: quotient.straight, ..x };
+    let factor = Congruence::new(divisor, width);
+    let Some(line) = Line::of(quotient, width, geometry) else { return Lanes::VARYING };
+    let steps = line.steps.map(|step| step.wrapping_mul(divisor));
+    let multiple = Shape::strided(width, steps, line.base.times(factor, width));
+    let multiple = Fact { shape: multiple, straight: Straight::NEITHER, ..x };
+    let rest = arithmetic::difference(width, x, multiple, Straight::NEITHER, geometry);
+    // The remainder is below the divisor: its steps are those in ℤ, which the quotient's are exact for.
+    match rest.shape {
+        Shape::Strided { strides, base } => {
+            let shape = Shape::Strided { strides, base: base.meet(kept).unwrap_or(base) };
+            shape.into()
+        }
+        shape => shape.into(),
+    }
+}

@@ -1,0 +1,136 @@
+//! Horizontals: what lanes learn of each other.
+
+use super::lines::Line;
+use super::{Activation, Congruence, Context, Fact, Level, Operation, Poison, Shape, Straight};
+use heddle_ir::words::Reduction;
+use heddle_ir::{Detail, Op};
+
+/// All but `mask`. Every operand holds a value in some lane.
+pub(crate) fn horizontal(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> Fact {
+    let operand = operands[0];
+    let width = operation.result().width();
+    // One poisoned lane makes ⊤ of what all lanes are told.
+    let told = match operand.poison {
+        Poison::Never => Poison::Never,
+        _ => Poison::Even,
+    };
+    let uniform = |known: Congruence| {
+        let fact = Fact::of_shape(Shape::uniform(known.known(width)));
+        Fact { poison: told, level: Level::Brush, ..fact }
+    };
+    match operation.op {
+        // Of lanes that agree, some and all are any one of them.
+        Op::Any | Op::All if operation.width(0) == 1 => match operand.is_uniform() {
+            true => Fact { poison: told, ..operand },
+            false => uniform(Congruence::ANY),
+        },
+        Op::Ballot | Op::Popcount if operation.width(0) == 1 => uniform(Congruence::ANY),
+        Op::First => match operand.is_uniform() {
+            true => Fact { poison: told, ..operand },
+            false => uniform(operand.shape.each()),
+        },
+        Op::Broadcast => {
+            let known = Fact { poison: Poison::Even, ..uniform(operand.shape.each()) };
+            let level = operand.level.join(operands[1].level);
+            if operand.is_uniform() { Fact { level, ..known } } else { known }
+        }
+        Op::Shuffle => shuffle(operation, operands, context),
+        Op::Reduce if width > 0 && operation.width(0) > 0 => {
+            let Detail::Reduce(by) = operation.detail else { return Fact::TOP };
+            match operand.is_uniform() && is_idempotent(*by) {
+                true => Fact { poison: told, ..operand },
+                false => uniform(combined(*by, operand.shape.each())),
+            }
+        }
+        Op::Reduce if !operation.reads_vector => uniform(Congruence::ANY),
+        Op::Scan if !operation.reads_vector => scan(operation, operand, context),
+        // Across the elements of a vector, in each lane for itself.
+        _ => {
+            let level = operand.level;
+            let shape = if operand.is_uniform() { Shape::UNIFORM } else { Shape::VARYING };
+            let poison = if operand.is_uniform() { told } else { operand.poison };
+            Fact { shape, straight: Straight::NEITHER, level, poison }.settled()
+        }
+    }
+}
+
+fn is_idempotent(by: Reduction) -> bool {
+    use Reduction::*;
+    matches!(by, And | Or | Umin | Umax | Smin | Smax)
+}
+
+/// What is known of a combination of at least one number of which this is known.
+fn combined(by: Reduction, each: Congruence) -> Congruence {
+    use Reduction::*;
+    match by {
+        And | Or | Umin | Umax | Smin | Smax => each,
+        Add | Xor | Mul => Congruence::new(0, each.zeros()),
+        Fadd | Fmul | Fmin | Fmax => Congruence::ANY,
+    }
+}
+
+/// Each lane reads another: of lanes that agree the same, at one index one value; along a line, a line. A lane that is
+/// not there gives ⊤, which fits.
+fn shuffle(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> Fact {
+    let [operand, index] = [operands[0], operands[1]];
+    let (width, index_width) = (operation.width(0), operation.width(1));
+    let varying =
+        Fact { shape: Shape::varying(width, operand.shape.each()), poison: Poison::Any, ..Fact::TOP };
+    if operand.is_uniform() {
+        return Fact { poison: Poison::Any, ..operand };
+    }
+    if index.is_uniform() {
+        let shape = Shape::uniform(operand.shape.each());
+        let level = Level::Brush;
+        return Fact { shape, level, poison: Poison::Even, ..operand }.settled();
+    }
+    let geometry = &context.geometry;
+    let lines = (Line::of(operand, width, geometry), Line::of(index, index_width, geometry));
+    let (Some(values), Some(at)) = lines else { return varying.settled() };
+    // Lane i of a one-dimensional brush holds b + s·i; at i = c + t·l that is b + s·c + s·t·l, if the index is that
+    // number, at least modulo 2^width.
+    let is_linear = geometry.is_linear() && (at.straight.unsigned || index_width >= width);
+    if !is_linear || width == 0 {
+        return varying.settled();
+    }
+    let step = values.steps[0];
+    let base = values.base.plus(at.base.known(width).times(Congruence::new(step, width), width));
+    let steps = at.steps.map(|stride| stride.wrapping_mul(step));
+    Fact { shape: Shape::strided(width, steps, base), ..varying }.settled()
+}
+
+/// Each lane combines those up to it. Of lanes that agree, the least is what they agree on; a sum grows by it, if all
+/// lanes take part and it is known.
+fn scan(operation: &Operation<'_>, operand: Fact, context: &Context<'_>) -> Fact {
+    let Detail::Scan { by, before } = operation.detail else { return Fact::TOP };
+    let width = operation.result().width();
+    let poison = match operand.poison {
+        Poison::Never => Poison::Never,
+        _ => Poison::Any,
+    };
+    let known = match before {
+        false => combined(*by, operand.shape.each()),
+        // The neutral element comes first.
+        true if matches!(by, Reduction::Add | Reduction::Or | Reduction::Xor | Reduction::Umax) => {
+            Congruence::new(0, operand.shape.each().zeros())
+        }
+        true => Congruence::ANY,
+    };
+    let varying = Fact { shape: Shape::varying(width, known), poison, ..Fact::TOP };
+    if operand.is_uniform() && is_idempotent(*by) && !before {
+        let poison = operand.poison;
+        return Fact { poison, ..operand };
+    }
+    let constant = operand.shape.constant(width);
+    let geometry = &context.geometry;
+    match (by, constant) {
+        (Reduction::Add, Some(addend)) if context.activation == Activation::Full && geometry.is_linear() => {
+            let addend = i128::from(addend);
+            let base = Congruence::new(if *before { 0 } else { addend }, width);
+            let several = i128::from(geometry.width() != Some(1));
+            let shape = Shape::strided(width, [addend * several, 0, 0], base);
+            Fact { shape, poison, ..Fact::of_shape(shape) }.settled()
+        }
+        _ => varying.settled(),
+    }
+}

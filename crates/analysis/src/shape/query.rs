@@ -1,0 +1,178 @@
+//! What lanes ask about themselves: their place, their activation, a private object of their own.
+
+use super::{
+    Activation, Congruence, Context, Fact, Geometry, Level, Operation, Poison, Shape, Size, Straight,
+};
+use heddle_ir::{Detail, Op};
+
+/// The address of a private object. All lanes see one address, and each has memory of its own behind it: uniform as a
+/// number; what lanes store there is for the analysis of objects to follow.
+pub(crate) fn alloca(operation: &Operation<'_>) -> Fact {
+    let Detail::Alloca { align, .. } = operation.detail else { return Fact::TOP };
+    let base = Congruence::aligned((*align).into(), operation.result().width());
+    Fact::of_shape(Shape::uniform(base))
+}
+
+/// Geometry queries and `mask`.
+pub(crate) fn query(operation: &Operation<'_>, context: &Context<'_>) -> Fact {
+    let width = operation.result().width();
+    let geometry = &context.geometry;
+    let dimension = match operation.detail {
+        Detail::Dimension(dimension) => dimension.map(usize::from),
+        _ => None,
+    };
+    let along = dimension.unwrap_or(0).min(2);
+    let known = |number: Option<u32>, level| {
+        let base = number.map_or(Congruence::ANY, |number| Congruence::new(number.into(), width));
+        Fact::of_shape(Shape::uniform(base)).at(level)
+    };
+    match operation.op {
+        Op::Lane => lane(width, dimension, geometry),
+        Op::Width => known(dimension.map_or(geometry.width(), |d| geometry.extent(d)), Level::Launch),
+        Op::LocalId => local_id(width, along, geometry),
+        Op::GlobalId => global_id(width, along, geometry),
+        Op::LocalSize => match geometry.local[along] {
+            Size::Known(size) => known(Some(size), Level::Launch),
+            size => Fact::of_shape(Shape::uniform(multiple(size, geometry).known(width))).at(Level::Launch),
+        },
+        Op::GlobalSize => {
+            let base = multiple(geometry.local[along], geometry).known(width);
+            Fact::of_shape(Shape::uniform(base)).at(Level::Launch)
+        }
+        Op::GroupId => known(None, Level::Group),
+        Op::GlobalOffset => {
+            Fact::of_shape(Shape::uniform(offset(geometry, along).known(width))).at(Level::Launch)
+        }
+        Op::Mask => match context.activation {
+            Activation::Full => Fact::of_shape(Shape::uniform(Congruence::new(1, 1))).at(Level::Launch),
+            Activation::Uniform => known(None, Level::Brush),
+            Activation::Varying => Fact::of_shape(Shape::VARYING),
+        },
+        _ => known(None, Level::Launch),
+    }
+    .with_poison(Poison::Never)
+}
+
+/// The lane's index: linear, or along a dimension.
+fn lane(width: u32, dimension: Option<usize>, geometry: &Geometry) -> Fact {
+    let mut steps = [0; 3];
+    match dimension {
+        Some(dimension) if dimension > 2 => {}
+        Some(dimension) => steps[dimension] = 1,
+        None => {
+            // Dimension 0 runs fastest. Along a dimension of one lane there are no steps to count.
+            let mut before = Some(1i128);
+            for (dimension, step) in steps.iter_mut().enumerate() {
+                match (before, geometry.extent(dimension)) {
+                    (_, Some(1)) => {}
+                    (Some(lanes), extent) => {
+                        *step = lanes;
+                        before = extent.map(|extent| lanes * i128::from(extent));
+                    }
+                    (None, _) => return Fact::of_shape(Shape::VARYING).at(Level::Launch),
+                }
+            }
+        }
+    }
+    for (dimension, step) in steps.iter_mut().enumerate() {
+        if geometry.extent(dimension) == Some(1) {
+            *step = 0;
+        }
+    }
+    Fact::of_shape(Shape::strided(width, steps, Congruence::new(0, width.max(1)))).at(Level::Launch)
+}
+
+/// The power of two known to divide a size.
+fn multiple(size: Size, geometry: &Geometry) -> Congruence {
+    match (size, geometry.width()) {
+        (Size::Known(size), _) => Congruence::aligned(size.into(), 64),
+        (Size::MultipleOfWidth, Some(width)) => Congruence::aligned(width.into(), 64),
+        _ => Congruence::ANY,
+    }
+}
+
+fn offset(geometry: &Geometry, dimension: usize) -> Congruence {
+    match geometry.offset_align[dimension] {
+        0 => Congruence::new(0, 64),
+        align => Congruence::aligned(align, 64),
+    }
+}
+
+/// Where a lane stands in its work-group along a dimension: the steps from lane to lane, and what is known of lane 0.
+fn place(dimension: usize, geometry: &Geometry) -> Option<([i128; 3], Congruence)> {
+    const NONE: [i128; 3] = [0; 3];
+    let zero = Congruence::new(0, 64);
+    if geometry.local[dimension] == Size::Known(1) {
+        return Some((NONE, zero));
+    }
+    if !geometry.is_linear() {
+        // A tile: lanes stand side by side, from a corner that is a multiple of the tile's extent.
+        let Some(extent) = geometry.extent(dimension) else {
+            let mut steps = NONE;
+            steps[dimension] = 1;
+            return Some((steps, Congruence::ANY));
+        };
+        let mut steps = NONE;
+        steps[dimension] = i128::from(extent > 1);
+        let fits = matches!(geometry.local[dimension], Size::Known(size) if size <= extent);
+        return Some((steps, if fits { zero } else { Congruence::aligned(extent.into(), 64) }));
+    }
+    // A piece of the group's linear order, from a multiple of the width on.
+    let sizes = geometry.local;
+    let width = geometry.width();
+    let is_one = |size: &Size| *size == Size::Known(1);
+    let start = width.map_or(Congruence::ANY, |width| Congruence::aligned(width.into(), 64));
+    // Whether a whole number of brushes makes a run of this many lanes along the order.
+    let holds_brushes = |sizes: &[Size]| {
+        let product = sizes.iter().try_fold(1u64, |product, size| match size {
+            Size::Known(size) => product.checked_mul((*size).into()),
+            _ => None,
+        });
+        let divides = product.zip(width).is_some_and(|(product, width)| product % u64::from(width) == 0);
+        divides || sizes.contains(&Size::MultipleOfWidth)
+    };
+    let (before, behind) = (&sizes[..dimension], &sizes[dimension + 1..]);
+    if holds_brushes(before) {
+        return Some((NONE, Congruence::ANY));
+    }
+    let group: Option<u64> = sizes.iter().try_fold(1u64, |product, size| match size {
+        Size::Known(size) => product.checked_mul((*size).into()),
+        _ => None,
+    });
+    let is_alone = group.zip(width).is_some_and(|(group, width)| group <= width.into());
+    if before.iter().all(is_one)
+        && (behind.iter().all(is_one) || holds_brushes(&sizes[dimension..=dimension]))
+    {
+        let steps = [i128::from(width != Some(1)), 0, 0];
+        return Some((steps, if is_alone { zero } else { start }));
+    }
+    None
+}
+
+fn local_id(width: u32, dimension: usize, geometry: &Geometry) -> Fact {
+    let fact = match place(dimension, geometry) {
+        Some((steps, base)) => Fact::of_shape(Shape::strided(width, steps, base)),
+        None => Fact::of_shape(Shape::VARYING),
+    };
+    // Fewer than 2^31 work-items: nothing wraps around, signed or not, in 32 bits.
+    let straight = if width >= 32 { Straight::BOTH } else { Straight::NEITHER };
+    let level = match fact.shape.constant(width) {
+        Some(_) => Level::Launch,
+        None => Level::Brush,
+    };
+    Fact { straight, level, ..fact }.settled()
+}
+
+fn global_id(width: u32, dimension: usize, geometry: &Geometry) -> Fact {
+    let fact = match place(dimension, geometry) {
+        Some((steps, base)) => {
+            let groups = multiple(geometry.local[dimension], geometry);
+            let base = base.plus(groups).plus(offset(geometry, dimension));
+            Fact::of_shape(Shape::strided(width, steps, base))
+        }
+        None => Fact::of_shape(Shape::VARYING),
+    };
+    let bound = geometry.global_bits;
+    let straight = Straight { unsigned: bound <= width && bound < 64, signed: bound < width };
+    Fact { straight, ..fact }.settled()
+}

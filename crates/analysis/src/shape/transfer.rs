@@ -1,0 +1,261 @@
+//! Transfer functions: from what is known of an instruction's operands to what is known of its results.
+//!
+//! One match over the ops table says which rule an op has. A rule sees operands that are reached and hold a value in
+//! some lane; the rest is common to all: ⊤ spreads, levels are those of the operands.
+
+use super::lines::Lanes;
+use super::{
+    Congruence, Contents, Context, Domain, Fact, Level, Operation, Poison, Shape, Straight, arithmetic, bits,
+    compare, concrete, convert, division, horizontal, query,
+};
+use heddle_ir::module::DeclaredShape;
+use heddle_ir::words::{Flag, Flags};
+use heddle_ir::{Detail, Function, Inst, Op, Type};
+use smallvec::SmallVec;
+
+/// One fact for each result.
+pub type Facts = SmallVec<[Fact; 2]>;
+
+/// What is known of the results of an instruction, given what is known of its operands (in the order of `args`).
+///
+/// φs are joined here as if all lanes came along one edge. Of a `total` instruction the operands' facts must hold in
+/// all lanes; and the paths that lanes take are not looked at: both is the divergence analysis' part.
+pub fn transfer(func: &Function, inst: Inst, operands: &[Fact], context: &Context<'_>) -> Facts {
+    let operation = Operation::of(func, inst);
+    match operation.op {
+        Op::Call | Op::Launch => {
+            let results = func.results(inst);
+            if let Some(facts) = context.results.filter(|facts| facts.len() == results.len()) {
+                return facts.iter().copied().collect();
+            }
+            let declared =
+                func.callee_of(func.inst(inst)).map_or(&[][..], |callee| &callee.signature.results);
+            (0..results.len())
+                .map(|index| match declared.get(index) {
+                    Some(result) => declared_fact(result.ty, result.shape.as_ref(), 1, context),
+                    None => finish(Fact::TOP, context),
+                })
+                .collect()
+        }
+        _ => apply(&operation, operands, context),
+    }
+}
+
+/// What a declaration says of a parameter or a result; nothing said is varying.
+pub fn declared_fact(ty: Type, shape: Option<&DeclaredShape>, align: u32, context: &Context<'_>) -> Fact {
+    let width = Domain::of(ty).width();
+    let base = match width {
+        0 => Congruence::ANY,
+        width => Congruence::aligned(align.into(), width),
+    };
+    let fact = match shape {
+        None | Some(DeclaredShape::Varying) => Fact::TOP,
+        Some(DeclaredShape::Uniform) => Fact { poison: Poison::Even, ..Fact::of_shape(Shape::uniform(base)) },
+        Some(DeclaredShape::Linear(strides)) if width > 0 => {
+            let mut steps = [0; 3];
+            for (step, &stride) in steps.iter_mut().zip(strides) {
+                *step = stride.into();
+            }
+            Fact { poison: Poison::Any, ..Fact::of_shape(Shape::strided(width, steps, base)) }
+        }
+        Some(DeclaredShape::Linear(_)) => Fact::TOP,
+    };
+    finish(fact, context)
+}
+
+/// The same for an instruction apart from its function. Calls have no declaration here.
+pub fn apply(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> Facts {
+    let results = operation.results.len();
+    if results == 0 {
+        return Facts::new();
+    }
+    let expected = match operation.op.info().operands.len() {
+        0 => operation.operands.len(),
+        count => count,
+    };
+    if operands.len() < expected || operation.operands.len() < expected {
+        return SmallVec::from_elem(finish(Fact::TOP, context), results);
+    }
+    let fact = match operation.op {
+        Op::Phi => operands.iter().copied().fold(Fact::BOTTOM, Fact::join),
+        Op::Select => select(operation, operands),
+        Op::Freeze => freeze(operands[0]),
+        Op::Alloca => query::alloca(operation),
+        Op::Load => load(operation, operands[0], context),
+        Op::Lane
+        | Op::Width
+        | Op::LocalId
+        | Op::LocalSize
+        | Op::GroupId
+        | Op::NumGroups
+        | Op::GlobalId
+        | Op::GlobalSize
+        | Op::GlobalOffset
+        | Op::WorkDim
+        | Op::Mask => query::query(operation, context),
+        Op::Any
+        | Op::All
+        | Op::Ballot
+        | Op::Popcount
+        | Op::Shuffle
+        | Op::Broadcast
+        | Op::First
+        | Op::Reduce
+        | Op::Scan => match operands.iter().find_map(|&operand| missing(operand)) {
+            Some(fact) => fact,
+            None => horizontal::horizontal(operation, operands, context),
+        },
+        Op::AtomicRmw | Op::CompareExchange | Op::Call | Op::Launch | Op::MaskedLoad | Op::Gather => {
+            Fact::TOP
+        }
+        _ => elementwise(operation, operands, context),
+    };
+    SmallVec::from_elem(finish(fact, context), results)
+}
+
+/// What follows from a brush of one lane: whatever it holds is uniform.
+fn finish(fact: Fact, context: &Context<'_>) -> Fact {
+    match (fact.shape, context.geometry.width()) {
+        (Shape::Varying { each }, Some(1)) => {
+            let poison = fact.poison.min(Poison::Even);
+            Fact { shape: Shape::uniform(each), poison, ..fact }.settled()
+        }
+        _ => fact.settled(),
+    }
+}
+
+/// The result of an operation that needs this operand, where no lane has it.
+fn missing(operand: Fact) -> Option<Fact> {
+    operand.shape.is_undefined().then(|| if operand.is_bottom() { Fact::BOTTOM } else { Fact::POISON })
+}
+
+/// An operation on each lane by itself, ⊤ if an operand is.
+fn elementwise(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> Fact {
+    if operands.iter().any(|operand| operand.is_bottom()) {
+        return Fact::BOTTOM;
+    }
+    if operands.iter().any(|operand| operand.shape.is_undefined()) {
+        return Fact::POISON;
+    }
+    let mut lanes = match concrete::fold(operation, operands, &context.geometry) {
+        Some(lanes) => lanes,
+        None => rule(operation, operands, context),
+    };
+    let are_uniform = operands.iter().all(|operand| operand.is_uniform());
+    if are_uniform && lanes.shape.is_varying() {
+        // One value in, one value out, whatever the op.
+        lanes.shape = Shape::uniform(lanes.shape.each());
+    }
+    let poison = operands
+        .iter()
+        .fold(made_poison(operation, operands, are_uniform), |poison, operand| poison.join(operand.poison));
+    let known = lanes.shape.constant(operation.result().width()).is_some();
+    let level = operands.iter().fold(Level::Launch, |level, operand| level.join(operand.level));
+    let level = if known { Level::Launch } else { level };
+    Fact { shape: lanes.shape, straight: lanes.straight, level, poison }.settled()
+}
+
+/// Where an operation makes ⊤ of operands that are none.
+fn made_poison(operation: &Operation<'_>, operands: &[Fact], are_uniform: bool) -> Poison {
+    let promises = !operation.flags.intersection(Flags::POISON).is_empty();
+    let may = promises
+        || match operation.op {
+            Op::Shl | Op::Lshr | Op::Ashr => {
+                let width = operation.width(0);
+                operands[1].shape.constant(width).is_none_or(|amount| amount >= width.into())
+            }
+            Op::Fptoui | Op::Fptosi | Op::Extract | Op::Insert | Op::Compress | Op::Expand => true,
+            _ => false,
+        };
+    match (may, are_uniform) {
+        (false, _) => Poison::Never,
+        (true, true) => Poison::Even,
+        (true, false) => Poison::Any,
+    }
+}
+
+/// The rule of an op, for operands that all hold a value in some lane.
+fn rule(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> Lanes {
+    let geometry = &context.geometry;
+    match operation.op {
+        Op::Add => arithmetic::add(operation, operands, geometry),
+        Op::Sub => arithmetic::sub(operation, operands, geometry),
+        Op::Mul => arithmetic::mul(operation, operands, geometry),
+        Op::Shl => arithmetic::shl(operation, operands, geometry),
+        Op::PtrAdd => arithmetic::ptradd(operation, operands, geometry),
+        Op::Umin | Op::Umax | Op::Smin | Op::Smax => arithmetic::extremum(operation, operands, geometry),
+        Op::Abs => arithmetic::abs(operation, operands, geometry),
+        Op::UaddSat | Op::SaddSat | Op::UsubSat | Op::SsubSat => Lanes::VARYING,
+        Op::Udiv | Op::Sdiv => division::quotient(operation, operands, geometry),
+        Op::Urem | Op::Srem => division::remainder(operation, operands, geometry),
+        Op::Lshr | Op::Ashr => division::shift_right(operation, operands, geometry),
+        Op::And | Op::Or | Op::Xor => bits::bitwise(operation, operands, geometry),
+        Op::Ctpop | Op::Ctlz | Op::Cttz => bits::count(operation, operands),
+        Op::Bswap | Op::Bitreverse | Op::Fshl | Op::Fshr => Lanes::VARYING,
+        Op::Icmp => compare::icmp(operation, operands, geometry),
+        Op::Trunc => convert::trunc(operation, operands, geometry),
+        Op::Zext => convert::zext(operation, operands, geometry),
+        Op::Sext => convert::sext(operation, operands, geometry),
+        Op::Ptrtoint | Op::Inttoptr => convert::resize(operation, operands, geometry),
+        Op::SpaceCast | Op::Bitcast => convert::same_bits(operation, operands),
+        // Floats and vectors: what is uniform stays so.
+        _ => Lanes::VARYING,
+    }
+}
+
+/// A choice. Uniform conditions take all lanes to one arm; varying ones mix arms.
+fn select(operation: &Operation<'_>, operands: &[Fact]) -> Fact {
+    let [condition, then, otherwise] = [operands[0], operands[1], operands[2]];
+    if let Some(fact) = missing(condition) {
+        return fact;
+    }
+    // A vector of conditions picks elements, which says nothing new of lanes.
+    let chosen = match condition.shape.constant(operation.width(0)) {
+        Some(1) => then,
+        Some(_) => otherwise,
+        None if condition.is_uniform() => {
+            let joined = then.join(otherwise);
+            Fact { level: joined.level.join(condition.level), ..joined }
+        }
+        None => then.mixed(otherwise, operation.result()),
+    };
+    let made = match operation.flags.intersection(Flags::POISON).is_empty() {
+        true => Poison::Never,
+        false if chosen.is_uniform() => Poison::Even,
+        false => Poison::Any,
+    };
+    Fact { poison: chosen.poison.join(condition.poison).join(made), ..chosen }
+}
+
+/// Where the operand is ⊤, one value for the execution, the same in all lanes. So lanes keep their shape only if none
+/// of them is ⊤, or if they are all alike anyway and then ⊤ together.
+fn freeze(operand: Fact) -> Fact {
+    if operand.is_bottom() {
+        return Fact::BOTTOM;
+    }
+    let shape = match (operand.poison, operand.shape) {
+        (Poison::Never, shape) => shape,
+        (_, Shape::Undefined) => Shape::UNIFORM,
+        (Poison::Even, shape) if shape.is_uniform() => Shape::UNIFORM,
+        _ => Shape::VARYING,
+    };
+    let straight = if shape == operand.shape { operand.straight } else { Straight::NEITHER };
+    Fact { shape, straight, poison: Poison::Never, ..operand }.settled()
+}
+
+/// A load: uniform where one address is read in memory that lanes see alike, and nobody writes in between.
+fn load(operation: &Operation<'_>, address: Fact, context: &Context<'_>) -> Fact {
+    if let Some(fact) = missing(address) {
+        return fact;
+    }
+    let atomic = match operation.detail {
+        Detail::Access(access) => access.atomic.is_some(),
+        _ => true,
+    };
+    let may_change = atomic || operation.flags.has(Flag::Volatile);
+    if !address.is_uniform() || context.contents != Contents::Alike || may_change {
+        return Fact::TOP;
+    }
+    let level = if operation.flags.has(Flag::Invariant) { address.level } else { Level::Brush };
+    Fact { shape: Shape::UNIFORM, level, poison: address.poison.join(Poison::Even), ..Fact::TOP }.settled()
+}

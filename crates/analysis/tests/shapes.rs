@@ -1,0 +1,69 @@
+//! Shapes of whole functions without control flow: the text of a function, and the shape of each of its values.
+#![allow(missing_docs)]
+
+use heddle_analysis::shape::{Context, Fact, Geometry, declared_fact, transfer};
+use heddle_ir::{Function, Value, parse_module};
+use rustc_hash::FxHashMap;
+
+fn shapes(text: &str, geometry: &Geometry) -> String {
+    let module = parse_module(text).expect("the text is well-formed");
+    let func: &Function = &module.functions[0];
+    let context = Context::new(geometry.clone());
+    let mut facts: FxHashMap<Value, Fact> = FxHashMap::default();
+    for (&value, param) in func.params().iter().zip(&func.signature.params) {
+        facts.insert(value, declared_fact(param.ty, param.shape.as_ref(), param.align, &context));
+    }
+    let mut out = String::new();
+    for block in func.blocks() {
+        for inst in func.block_insts(block) {
+            let fact = |value: &Value| match func.constant(*value) {
+                Some(constant) => Fact::of_constant(constant),
+                None => facts[value],
+            };
+            let operands: Vec<Fact> = func.inst(inst).args.iter().map(fact).collect();
+            let results = transfer(func, inst, &operands, &context);
+            for (&value, fact) in func.results(inst).iter().zip(results) {
+                out += &format!("{value}: {}\n", fact.shape);
+                facts.insert(value, fact);
+            }
+        }
+    }
+    out
+}
+
+/// Thesis Fig. 10.5 (c): addresses behind `shl` and `or`.
+#[test]
+fn or_is_an_addition_where_alignment_leaves_room() {
+    let text = "func @f(v0: ptr(global) uniform align 8, v1: i64 linear(1) align 8) {
+block0:
+  v2 = shl v1, 1
+  v3 = or v2, 1
+  v4 = shl v3, 3
+  v5 = ptradd v0, v4
+  ret
+}
+";
+    assert_eq!(
+        shapes(text, &Geometry::lanes(8)),
+        "v2: strided 2 align 16\nv3: strided 2\nv4: strided 16 align 8\nv5: strided 16 align 8\n"
+    );
+}
+
+/// Thesis Fig. 10.11, without wrap-around: `4l + lane >= 36k` is uniform for four lanes, and not for eight.
+#[test]
+fn a_comparison_that_no_lane_crosses_is_uniform() {
+    let text = "func @f(v0: i32 uniform, v1: i32 uniform) {
+block0:
+  v2 = lane i32
+  v3 = mul v0, 4
+  v4 = add v3, v2
+  v5 = mul v1, 36
+  v6 = icmp sge v4, v5
+  ret
+}
+";
+    let four = shapes(text, &Geometry::lanes(4));
+    assert!(four.contains("v4: strided 1 align 4\n") && four.ends_with("v6: uniform\n"), "{four}");
+    let eight = shapes(text, &Geometry::lanes(8));
+    assert!(eight.ends_with("v6: varying\n"), "{eight}");
+}
