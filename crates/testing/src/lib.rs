@@ -6,3 +6,6 @@ pub mod generate;
 pub mod execution;
 pub mod differential;
 pub mod properties;
+pub mod coverage;
+pub mod shrink;
+pub mod fuzz;
