@@ -34,7 +34,7 @@ pub(crate) struct World<'a> {
     pub(crate) trace: Trace,
     pub(crate) rng: Rng,
     pub(crate) replay: Option<Vec<VecDeque<Step>>>,
-    /// Barriers that the running group has passed.
+    /// What orders accesses of the running group so far: barriers, and the beginnings and ends of launches.
     pub(crate) epoch: u32,
     /// Blocks executed without active lanes since the last one with some.
     pub(crate) empty_run: u64,

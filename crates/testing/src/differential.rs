@@ -5,8 +5,8 @@
 //! program whose outcome no schedule decides must agree with its source under any.
 
 use crate::execution::{Observed, Part, difference, observe, options_with};
-use crate::generate::{Case, Input};
-use heddle_interp::{Options, Scheduler, Step};
+use crate::generate::{Case, Class, Input};
+use heddle_interp::{Options, Scheduler, Semantics, Step};
 use heddle_ir::Module;
 
 /// Whether no legal schedule may change what the program computes, going by how it was written.
@@ -25,27 +25,45 @@ pub fn differential(case: &Case, before: &Module, after: &Module) -> Result<(), 
 
 fn check_input(case: &Case, before: &Module, after: &Module, input: &Input) -> Result<(), String> {
     let roundings: &[bool] = if case.traits.fmuladd { &[false, true] } else { &[false] };
-    let schedulers = [Scheduler::Greedy, Scheduler::Random(case.seed)];
-    for scheduler in schedulers {
-        let mut differences = Vec::new();
-        for &fused in roundings {
-            let run_with = |module: &Module, scheduler: Scheduler| {
-                let options = Options { fused, ..options_with(input, scheduler) };
-                observe(case, module, input, &options)
-            };
-            let result = run_with(after, scheduler.clone())
-                .map_err(|fault| format!("the result fails under {scheduler:?}: {fault}"))?;
-            let steps = if is_deterministic(case) {
-                Scheduler::Greedy
-            } else {
-                Scheduler::Replay(project(before, &result))
-            };
-            let source = run_with(before, steps).map_err(|fault| format!("the source fails: {fault}"))?;
-            differences.extend(difference(case, &source, &result, Part::Whole));
-        }
-        // Each `fmuladd` may round either way; a pass keeps or fixes the choice, so one of the two must agree.
-        if differences.len() == roundings.len() {
-            return Err(format!("under {scheduler:?}: {}", differences.swap_remove(0)));
+    let both = [Semantics::Freezing, Semantics::Oblivious];
+    let semantics = if case.traits.class == Class::Predicated { &both[..] } else { &both[..1] };
+    let is_deterministic = is_deterministic(case);
+    let observe_source = |fused: bool, scheduler: Scheduler| {
+        let options = Options { fused, ..options_with(input, scheduler) };
+        observe(case, before, input, &options).map_err(|fault| format!("the source fails: {fault}"))
+    };
+    // What no schedule changes is computed once.
+    let mut sources = Vec::new();
+    for &fused in roundings.iter().filter(|_| is_deterministic) {
+        sources.push(observe_source(fused, Scheduler::Greedy)?);
+    }
+    for scheduler in [Scheduler::Greedy, Scheduler::Random(case.seed)] {
+        for &semantics in semantics {
+            let mut differences = Vec::new();
+            for (index, &fused) in roundings.iter().enumerate() {
+                let detect_races = is_deterministic && scheduler == Scheduler::Greedy;
+                let options =
+                    Options { fused, semantics, detect_races, ..options_with(input, scheduler.clone()) };
+                let result = observe(case, after, input, &options)
+                    .map_err(|fault| format!("the result fails under {scheduler:?}: {fault}"))?;
+                if let Some(race) = &result.race {
+                    return Err(format!("the result has a race: {race}"));
+                }
+                let replayed;
+                let source = match sources.get(index) {
+                    Some(source) => source,
+                    None => {
+                        let steps = project(before, &result);
+                        replayed = observe_source(fused, Scheduler::Replay(steps))?;
+                        &replayed
+                    }
+                };
+                differences.extend(difference(case, source, &result, Part::Whole));
+            }
+            // Each `fmuladd` may round either way; a pass keeps or fixes the choice, so one of the two must agree.
+            if differences.len() == roundings.len() {
+                return Err(format!("under {scheduler:?}, {semantics:?}: {}", differences.swap_remove(0)));
+            }
         }
     }
     Ok(())

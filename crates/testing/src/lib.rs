@@ -6,4 +6,7 @@ pub mod generate;
 pub mod execution;
 pub mod differential;
 pub mod properties;
+pub mod coverage;
+pub mod shrink;
+pub mod fuzz;
 pub mod bench;

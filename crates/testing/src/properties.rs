@@ -1,9 +1,12 @@
 //! The properties that the fuzzer checks, each a topic with a name.
 
+use crate::differential::differential;
 use crate::execution::{Part, difference, observe, options, options_with};
-use crate::generate::{Case, Class, Input};
+use crate::generate::{Case, Class, Input, Profile};
 use heddle_interp::{Options, Scheduler, Semantics};
+use heddle_ir::Function;
 use heddle_ir::verify::{Stage, verify_module};
+use heddle_transform::{canonicalize, simplify};
 
 /// A property of programs.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +15,10 @@ pub struct Topic {
     pub name: &'static str,
     /// What holds of every program, in a sentence.
     pub says: &'static str,
+    /// The programs that it is about.
+    pub profile: fn() -> Profile,
+    /// What the file test of a find does.
+    pub command: &'static str,
     /// Checks a program; says what is wrong.
     pub check: fn(&Case) -> Result<(), String>,
 }
@@ -21,15 +28,61 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "roundtrip",
         says: "a printed program parses to what prints the same bytes",
+        profile: Profile::default,
+        command: "verify",
         check: roundtrip,
     },
-    Topic { name: "verify", says: "the verifier accepts the program at its stage", check: verifies },
+    Topic {
+        name: "verify",
+        says: "the verifier accepts the program at its stage",
+        profile: Profile::default,
+        command: "verify",
+        check: verifies,
+    },
     Topic {
         name: "schedules",
         says: "race-free programs compute the same under every scheduler, and what each lane alone computes",
+        profile: Profile::default,
+        command: "verify",
         check: schedules,
     },
+    Topic {
+        name: "canonicalize",
+        says: "canonicalized programs are canonical and refine their sources",
+        profile: Profile::source,
+        command: "opt passes=canonicalize stage=canonical",
+        check: |case| refines(case, Some(Stage::Canonical), &[canonicalize]),
+    },
+    Topic {
+        name: "simplify",
+        says: "simplified programs stay at their stage and refine their sources",
+        profile: Profile::source,
+        command: "opt passes=simplify",
+        check: |case| refines(case, None, &[simplify_one]),
+    },
+    Topic {
+        name: "both",
+        says: "canonicalize, simplify, canonicalize again: the result is canonical and refines its source",
+        profile: Profile::source,
+        command: "opt passes=canonicalize,simplify,canonicalize stage=canonical",
+        check: |case| refines(case, Some(Stage::Canonical), &[canonicalize, simplify_one, canonicalize]),
+    },
 ];
+
+fn simplify_one(func: &mut Function) {
+    simplify(func);
+}
+
+/// Checks that passes, run on every function, give a module of this stage (the case's, if none) that refines the
+/// case's.
+pub fn refines(case: &Case, ensures: Option<Stage>, passes: &[fn(&mut Function)]) -> Result<(), String> {
+    let mut module = case.module.clone();
+    for pass in passes {
+        module.functions.iter_mut().for_each(pass);
+    }
+    verify_module(&module, ensures.unwrap_or(stage(case))).map_err(|violations| violations.to_string())?;
+    differential(case, &case.module, &module)
+}
 
 /// The topic of this name.
 pub fn topic(name: &str) -> Option<&'static Topic> {

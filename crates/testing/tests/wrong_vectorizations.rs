@@ -339,7 +339,7 @@ fn objections(text: &str, stage: Stage, run: &str) -> Vec<String> {
 #[test]
 fn every_wrong_vectorization_is_caught() {
     let mut missed = Vec::new();
-    println!("{:<50} {:<12} {}", "what is wrong", "verifier", "the oracle");
+    println!("{:<50} {:<12} the oracle", "what is wrong", "verifier");
     for wrong in ALL {
         let right = wrong.right.split("\n; output\n").next().unwrap_or_default();
         assert_eq!(objections(right, wrong.stage, wrong.run), Vec::<String>::new(), "{}", wrong.what);

@@ -33,6 +33,9 @@ fn what_nothing_orders_is_a_race() {
         "  store v5, v3 atomic relaxed device\n  v9 = load i32, v3\n".into(),
         "  v9 = load i32, v3\n  v10 = atomic_rmw add v3, i32 1 relaxed device\n".into(),
         "  memset v3, i8 1, i64 4\n".into(),
+        "  store v5, v3\n  v9 = atomic_rmw add v3, i32 1 relaxed device\n".into(),
+        "  v9 = load i32, v3\n  v10 = load i32, v3 atomic relaxed device\n  v11 = atomic_rmw add v3, i32 1 relaxed device\n"
+            .into(),
         "  v9 = trunc i8, v1\n  v10 = ptradd v0, v1\n  store i16 1, v10 align 1\n".into(),
     ] {
         assert!(race(&body, 4, 4, 1).is_some(), "in one brush:\n{body}");
@@ -73,4 +76,27 @@ fn a_race_names_its_place() {
         race("  store v5, v3\n", 2, 2, 1).as_deref(),
         Some("lane 1 writes byte 0 of a, which lane 0 accesses too")
     );
+}
+
+#[test]
+fn a_launch_is_ordered_with_what_is_around_it() {
+    let text = "func @host(v0: ptr(global)) {\nblock0:\n  store i32 1, v0\n  launch 4 @region(v0)\n  launch 4 @region(v0)\n  \
+                v1 = load i32, v0\n  store v1, v0\n  ret\n}\n\nfunc @region(v0: ptr(global) uniform) {\nblock0:\n  \
+                v1 = lane i64\n  v2 = add v1, 1\n  v3 = shl v2, 2\n  v4 = ptradd v0, v3\n  v5 = load i32, v0\n  \
+                store v5, v4\n  ret\n}\n";
+    let options = Options { detect_races: true, ..Options::lanes(1) };
+    let (outcome, _) = run_over_words(text, &options).unwrap();
+    assert_eq!(outcome.race, None);
+    let racy = text.replace("store v5, v4\n", "store v5, v0\n");
+    let (outcome, _) = run_over_words(&racy, &options).unwrap();
+    assert!(outcome.race.is_some(), "the lanes of one launch write one word");
+}
+
+#[test]
+fn the_two_lanes_of_a_race_differ() {
+    // The lane that writes is also the last one that read.
+    let body = "  v9 = load i32, v3\n  v10 = icmp eq v1, 1\n  br v10, block1, block2\nblock1:\n  store v5, v3\n  \
+                br block2\nblock2:\n";
+    let told = race(body, 2, 2, 1);
+    assert_eq!(told.as_deref(), Some("lane 1 writes byte 0 of a, which lane 0 accesses too"));
 }

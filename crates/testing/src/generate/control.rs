@@ -62,10 +62,10 @@ impl Writer<'_> {
             (Kind::If, on(deeper, 14)),
             (Kind::Loop, on(loops, 12)),
             (Kind::Switch, on(deeper, 3)),
-            (Kind::Break, on(in_loop, 12)),
+            (Kind::Break, on(in_loop, 20)),
             (Kind::Return, on(allowed.returns && self.divergence > 0, 3)),
             (Kind::Goto, on(allowed.gotos && self.labels.len() < 3, 4)),
-            (Kind::Web, on(loops && allowed.webs, 3)),
+            (Kind::Web, on(loops && allowed.webs, 6)),
             (Kind::GuardedDivision, on(deeper, 2)),
             (Kind::Call, on(allowed.calls, 5)),
             (Kind::Horizontal, on(allowed.horizontals, 12)),
@@ -83,7 +83,7 @@ impl Writer<'_> {
             Kind::Assign => self.assign(),
             Kind::Access => self.access(),
             Kind::If => self.conditional(),
-            Kind::Loop => self.repeat(),
+            Kind::Loop => self.repeat(0),
             Kind::Switch => self.choose(),
             Kind::Break => self.leave_or_go_on(),
             Kind::Return => self.return_early(),
@@ -91,7 +91,11 @@ impl Writer<'_> {
             Kind::Web => self.web(),
             Kind::GuardedDivision => self.guarded_division(),
             Kind::Call => self.call(),
-            Kind::Horizontal => self.horizontal(),
+            Kind::Horizontal => {
+                let since = self.scope();
+                self.horizontal();
+                self.consume(since);
+            }
             Kind::Assume => self.assume(),
             Kind::Fence => self.fence(),
             Kind::Count => {
@@ -117,6 +121,49 @@ impl Writer<'_> {
             self.pick_known(slot.scalar, Want { clean: slot.clean, uniform: slot.uniform })
         };
         self.write(slot, value);
+    }
+
+    /// Does something that is noticed behind the arm.
+    fn show_effect(&mut self) {
+        match self.random.below(5) {
+            0 if self.allowed.memory => self.store_something(),
+            1 => self.assign(),
+            _ => self.accumulate(),
+        }
+    }
+
+    /// Mixes some of the values computed since into a variable, so that they count.
+    pub(super) fn consume(&mut self, since: u32) {
+        for _ in 0..self.random.between(1, 2) {
+            let Some(value) = self.recent(since) else { return };
+            let count = self.slots.len();
+            let first = self.random.below(count);
+            let fits = |slot: &&Slot| {
+                slot.clean && !slot.uniform && slot.scalar.is_int() && slot.scalar != Scalar::I1
+            };
+            let (before, behind) = self.slots.split_at(first);
+            let Some(&slot) = behind.iter().chain(before).find(fits) else { return };
+            let old = self.read(slot);
+            let mixed = self.mix(old, value);
+            self.write(slot, mixed);
+        }
+    }
+
+    /// One of the last values computed since.
+    pub(super) fn recent(&mut self, since: u32) -> Option<Temp> {
+        let first = self.pool.partition_point(|temp| temp.time < since);
+        let last = &self.pool[first..];
+        let last = &last[last.len().saturating_sub(8)..];
+        let fits = |temp: &&Temp| temp.clean && !temp.scalar.is_ptr();
+        let start = self.random.below(last.len().max(1));
+        last[start..].iter().chain(&last[..start]).find(fits).copied()
+    }
+
+    /// An integer that depends on both.
+    pub(super) fn mix(&mut self, old: Temp, value: Temp) -> Temp {
+        let value = self.convert(value, old.scalar);
+        let op = self.random.pick(&[Op::Add, Op::Xor, Op::Sub]);
+        self.op(op, &[old, value])
     }
 
     /// Carries a variable on: what it becomes depends on what it was.
@@ -148,7 +195,13 @@ impl Writer<'_> {
         self.divergence += divergence;
         self.depth += 1;
         let scope = self.scope();
+        if self.random.chance(60) {
+            self.show_effect();
+        }
         self.sequence(most);
+        if self.random.chance(60) {
+            self.consume(scope);
+        }
         self.leave_scope(scope);
         self.depth -= 1;
         self.divergence -= divergence;
@@ -199,11 +252,32 @@ impl Writer<'_> {
         if least == 0 { few } else { self.op_int(Op::Add, few, least) }
     }
 
-    /// A loop that counts: tested before its body or behind it, left early or not.
-    fn repeat(&mut self) {
+    /// A number of trips from 0 or 1 to 4 that differs from lane to lane.
+    fn divergent_trips(&mut self, scalar: Scalar) -> Temp {
+        let any = self.pick_known(scalar, Want::CLEAN);
+        let data = InstData::new(Op::Lane, [], Detail::Dimension(None));
+        let lane = self.define(data, Some(scalar), true, false);
+        let mixed = if self.random.chance(30) {
+            any
+        } else {
+            let op = self.random.pick(&[Op::Add, Op::Xor, Op::Sub]);
+            self.op(op, &[any, lane])
+        };
+        let few = self.op_int(Op::And, mixed, 3);
+        if self.random.chance(60) { self.op_int(Op::Add, few, 1) } else { few }
+    }
+
+    /// Loops inside each other, each with its own number of trips in each lane.
+    pub(super) fn nest(&mut self) {
+        self.repeat(2);
+    }
+
+    /// A loop that counts: tested before its body or behind it, left early or not. With a `nest` it is divergent
+    /// and holds that many loops less one inside each other.
+    fn repeat(&mut self, nest: u32) {
         let scalar = self.random.pick(&[Scalar::I32, Scalar::I32, Scalar::I64, Scalar::I8]);
         let most = (MOST_TRIPS / self.weight).min(self.profile.most_trips);
-        let trips = self.trips(scalar, most);
+        let trips = if nest > 0 { self.divergent_trips(scalar) } else { self.trips(scalar, most) };
         let divergence = u32::from(!trips.uniform);
         let zero = self.int(scalar, 0);
         let counter = self.declare(zero, true, trips.uniform);
@@ -252,10 +326,17 @@ impl Writer<'_> {
             self.pool.push(Temp { time: self.clock, ..count });
             self.clock += 1;
         }
-        let length = self.length() + 1;
-        self.sequence(length);
-        if self.random.chance(65) {
+        if nest > 1 {
             self.accumulate();
+            self.repeat(nest - 1);
+        }
+        let length = if nest > 0 { 2 } else { self.length() + 1 };
+        self.sequence(length);
+        if nest > 0 || self.random.chance(65) {
+            self.accumulate();
+        }
+        if self.random.chance(60) {
+            self.consume(inside);
         }
         if self.random.chance(50) {
             while self.place_some_label(100) {}

@@ -62,6 +62,8 @@ pub struct Profile {
     pub privates: u32,
     /// How often a program may have jumps forward.
     pub gotos: u32,
+    /// How often a program has divergent loops inside each other for sure.
+    pub nests: u32,
     /// How often a program may have webs of blocks, irreducible ones among them.
     pub webs: u32,
     /// How often a program may call functions.
@@ -88,6 +90,19 @@ pub struct Profile {
     pub inputs: u32,
 }
 
+impl Profile {
+    /// Programs at stage Source.
+    pub fn source() -> Profile {
+        let mut profile = Profile::default();
+        for (class, weight) in &mut profile.classes {
+            if *class == Class::Predicated {
+                *weight = 0;
+            }
+        }
+        profile
+    }
+}
+
 impl Default for Profile {
     fn default() -> Profile {
         Profile {
@@ -96,21 +111,22 @@ impl Default for Profile {
                 (Class::Racy, 10),
                 (Class::Kernel, 11),
                 (Class::Launch, 5),
-                (Class::Predicated, 32),
+                (Class::Predicated, 22),
             ],
             horizontals: 15,
             atomics: 15,
-            privates: 45,
+            privates: 50,
             gotos: 35,
-            webs: 45,
+            nests: 80,
+            webs: 62,
             calls: 25,
-            fmuladd: 3,
-            jump_into_loop: 6,
+            fmuladd: 10,
+            jump_into_loop: 9,
             uniform_operation: 25,
             uniform_branch: 35,
             trivial_phis: 15,
-            sizes: [((6, 13), 60), ((13, 28), 30), ((28, 70), 10)],
-            longest_body: 5,
+            sizes: [((2, 5), 60), ((5, 14), 30), ((14, 45), 10)],
+            longest_body: 4,
             most_trips: 4,
             most_cost: 600,
             inputs: 2,

@@ -165,7 +165,8 @@ impl Writer<'_> {
             Kind::Select => {
                 let scalar = number_type(self.random);
                 let condition = self.condition(want.uniform);
-                let (a, b) = (self.pick(scalar, want), self.pick(scalar, want));
+                let a = self.pick(scalar, want);
+                let b = self.pick_beside(a, want);
                 self.op(Op::Select, &[condition, a, b])
             }
             Kind::Promise => self.promise(want),
@@ -195,7 +196,8 @@ impl Writer<'_> {
     fn int_binary(&mut self, want: Want) -> Temp {
         let op = self.random.pick(INT_BINARY);
         let scalar = self.int_or_bool();
-        let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+        let a = self.pick_known(scalar, want);
+        let b = self.pick_beside(a, want);
         if !want.clean && matches!(op, Op::Add | Op::Sub | Op::Mul) && self.random.chance(50) {
             let flags = Flags::NONE.with(self.random.pick(&[Flag::Nuw, Flag::Nsw]));
             let data = InstData { flags, ..InstData::plain(op, [a.value, b.value]) };
@@ -235,14 +237,16 @@ impl Writer<'_> {
             return self.icmp(predicate, left, right);
         }
         let scalar = self.int_or_bool();
-        let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+        let a = self.pick_known(scalar, want);
+        let b = self.pick_beside(a, want);
         let predicate = self.random.pick(IntPredicate::ALL);
         self.icmp(predicate, a, b)
     }
 
     fn float_compare(&mut self, want: Want) -> Temp {
         let scalar = float_type(self.random);
-        let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+        let a = self.pick_known(scalar, want);
+        let b = self.pick_beside(a, want);
         let predicate = self.random.pick(FloatPredicate::ALL);
         self.fcmp(predicate, a, b)
     }
@@ -250,7 +254,8 @@ impl Writer<'_> {
     fn float_binary(&mut self, want: Want) -> Temp {
         let op = self.random.pick(FLOAT_BINARY);
         let scalar = float_type(self.random);
-        let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+        let a = self.pick_known(scalar, want);
+        let b = self.pick_beside(a, want);
         if op == Op::Copysign {
             let b = self.known_nan(b);
             return self.op(op, &[a, b]);
@@ -388,10 +393,18 @@ impl Writer<'_> {
                 // Some one value, the same at each use: a difference with itself is 0.
                 let scalar = int_type(self.random);
                 let (a, b) = (self.pick_known(scalar, Want::ANY), self.pick(scalar, want));
-                let flags = Flags::NONE.with(Flag::Nsw);
-                let data = InstData { flags, ..InstData::plain(Op::Add, [a.value, b.value]) };
-                let sum = self.define(data, None, false, a.uniform && b.uniform);
-                let frozen = self.op(Op::Freeze, &[sum]);
+                let open = if self.random.chance(50) {
+                    let data = InstData::plain(Op::Shl, [a.value, b.value]);
+                    self.define(data, None, false, a.uniform && b.uniform)
+                } else {
+                    let flags = Flags::NONE.with(Flag::Nsw);
+                    let data = InstData { flags, ..InstData::plain(Op::Add, [a.value, b.value]) };
+                    let sum = self.define(data, None, false, a.uniform && b.uniform);
+                    let condition = self.condition(want.uniform);
+                    let poison = self.poison(scalar);
+                    self.op(Op::Select, &[condition, sum, poison])
+                };
+                let frozen = self.op(Op::Freeze, &[open]);
                 let nothing = match self.random.below(3) {
                     0 => self.op_int(Op::And, frozen, 0),
                     1 => self.op(Op::Sub, &[frozen, frozen]),
@@ -467,7 +480,8 @@ impl Writer<'_> {
         match self.random.below(12) {
             0..=5 => {
                 let scalar = int_type(self.random);
-                let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+                let a = self.pick_known(scalar, want);
+                let b = self.pick_beside(a, want);
                 let predicate = self.random.pick(IntPredicate::ALL);
                 self.icmp(predicate, a, b)
             }
@@ -482,7 +496,8 @@ impl Writer<'_> {
             }
             8 => {
                 let scalar = float_type(self.random);
-                let (a, b) = (self.pick_known(scalar, want), self.pick(scalar, want));
+                let a = self.pick_known(scalar, want);
+                let b = self.pick_beside(a, want);
                 let predicate = self.random.pick(FloatPredicate::ALL);
                 self.fcmp(predicate, a, b)
             }
@@ -521,6 +536,7 @@ impl Allowed {
         atomics: false,
         privates: false,
         gotos: true,
+        nests: false,
         webs: true,
         calls: false,
         returns: true,

@@ -8,7 +8,9 @@ use super::writer::{
 };
 use super::{Class, Profile};
 use heddle_ir::inst::{Access, Launch};
-use heddle_ir::module::{DeclaredShape, Effects, Global, Init, Kind, Param, Returned, Signature};
+use heddle_ir::module::{
+    Declaration, DeclaredShape, Effects, Global, Init, Kind, Param, Returned, Signature,
+};
 use heddle_ir::words::{IntPredicate, Scope};
 use heddle_ir::{Constant, Detail, Function, InstData, Module, Op, Scalar, Space, Type, Value};
 use smallvec::SmallVec;
@@ -133,13 +135,15 @@ impl Maker<'_> {
     }
 
     pub(super) fn allowed(&mut self) -> Allowed {
-        let Profile { horizontals, atomics, privates, gotos, webs, calls, fmuladd, .. } = *self.profile;
+        let Profile { nests, horizontals, atomics, privates, gotos, webs, calls, fmuladd, .. } =
+            *self.profile;
         Allowed {
             control: true,
             horizontals: self.random.chance(horizontals),
             atomics: self.random.chance(atomics),
             privates: self.random.chance(privates),
             gotos: self.random.chance(gotos),
+            nests: self.random.chance(nests),
             webs: self.random.chance(webs),
             calls: self.random.chance(calls),
             returns: self.random.chance(60),
@@ -274,7 +278,7 @@ impl Maker<'_> {
             let func = Function::new(format!("helper{index}"), signature);
             let mut allowed = if is_pure { Allowed::PURE } else { self.allowed() };
             allowed.calls &= !self.known.is_empty();
-            allowed.queries = false;
+            (allowed.queries, allowed.nests) = (false, false);
             let budget = self.random.between(3, 9) as i32;
             let globals = self.module.globals.clone();
             let mut writer = Writer::new(self.random, self.profile, func, &self.known, allowed, budget);
@@ -308,6 +312,29 @@ impl Maker<'_> {
         }
     }
 
+    /// Functions of the mathematical library, which are only declared.
+    fn add_math(&mut self) {
+        let unary = ["sin", "cos", "exp", "log", "tanh", "cbrt", "atan", "exp2", "log1p", "erf"];
+        let binary = ["pow", "atan2", "hypot", "fdim"];
+        for _ in 0..self.random.between(1, 2) {
+            let (name, arity) = if self.random.chance(70) {
+                (self.random.pick(&unary), 1)
+            } else {
+                (self.random.pick(&binary), 2)
+            };
+            let (scalar, suffix) = self.random.pick(&[(Scalar::F32, "f"), (Scalar::F64, "")]);
+            let name = format!("{name}{suffix}");
+            if self.module.declarations.iter().any(|known| known.name == name) {
+                continue;
+            }
+            let ty = Type::from(scalar);
+            let signature = Signature { effects: Effects::PURE, ..Signature::new(&vec![ty; arity], &[ty]) };
+            let declaration = Arc::new(Declaration { name, kind: Kind::Function, signature });
+            self.module.declarations.push(Arc::clone(&declaration));
+            self.known.push(Known { declaration, places: vec![None; arity], cost: 1 });
+        }
+    }
+
     /// A function or a kernel over lanes.
     fn lanes(&mut self, budget: i32) -> (String, Shape, Traits) {
         let mut shape = self.shape();
@@ -316,6 +343,9 @@ impl Maker<'_> {
         }
         let mut allowed = self.allowed();
         if allowed.calls {
+            if self.random.chance(40) {
+                self.add_math();
+            }
             self.add_callees(&shape);
         }
         let mut add_shared = |name: &str, space, scalar, len, owner| {
@@ -371,21 +401,18 @@ impl Maker<'_> {
     /// Sequential code that launches a region, once or several times.
     fn launch(&mut self, budget: i32) -> (String, Shape, Traits) {
         let mut shape = self.shape();
-        for param in &mut shape.params {
-            if param.kind == ShapeKind::Varying {
-                param.kind = ShapeKind::Uniform;
-            }
-        }
         let mut allowed = self.allowed();
         allowed.queries = false;
-        let signature = self.signature(&shape, &[]);
+        let results = self.results();
+        let signature = self.signature(&shape, &results);
         let traits = self.write_entry("region", signature.clone(), &shape, allowed, budget);
         let region = Arc::new(self.module.functions[self.module.functions.len() - 1].declaration());
 
-        let mut outside = signature;
+        let inside = shape.params.clone();
+        let mut outside = Signature { results: Vec::new(), ..signature };
         for (param, of) in outside.params.iter_mut().zip(&mut shape.params) {
             param.shape = Some(DeclaredShape::Uniform);
-            if let ShapeKind::Linear(_) = of.kind {
+            if let ShapeKind::Linear(_) | ShapeKind::Varying = of.kind {
                 of.kind = ShapeKind::Uniform;
             }
         }
@@ -408,18 +435,29 @@ impl Maker<'_> {
             let lanes: u32 = brush.iter().product();
             shape.widest = shape.widest.max(lanes);
             let mut args: Vec<Value> = Vec::new();
-            for (&value, param) in params.iter().zip(&shape.params) {
-                let arg =
-                    if param.scalar.is_ptr() { value } else { writer.pick(param.scalar, Want::CLEAN).value };
-                args.push(arg);
+            for (&value, param) in params.iter().zip(&inside) {
+                args.push(match param.kind {
+                    ShapeKind::Object(_) => value,
+                    ShapeKind::Uniform | ShapeKind::Linear(_) => writer.pick(param.scalar, Want::CLEAN).value,
+                    ShapeKind::Varying => writer.vector(param.scalar, lanes),
+                });
+            }
+            let masked = writer.random.chance(30);
+            if masked {
+                let mask = (0..lanes).map(|_| writer.random.below(2) as u128).collect();
+                args.push(writer.func.make_const(Constant::Vector(Scalar::I1, mask)));
             }
             let callee = writer.func.make_callee(&region);
-            let detail = Detail::Launch(Box::new(Launch {
-                callee,
-                brush: SmallVec::from_slice(brush),
-                masked: false,
-            }));
-            writer.put(InstData::new(Op::Launch, args, detail), None);
+            let brush = SmallVec::from_slice(brush);
+            let detail = Detail::Launch(Box::new(Launch { callee, brush, masked }));
+            let inst = writer.put(InstData::new(Op::Launch, args, detail), None);
+            for result in writer.func.results(inst).to_vec() {
+                // A lane that does not take part leaves ⊤.
+                let lane = writer.random.below(lanes as usize);
+                let lane = writer.int(Scalar::I32, lane as i128);
+                let data = InstData::plain(Op::Extract, [result, lane.value]);
+                writer.define(data, None, !masked, true);
+            }
         }
         writer.sequence(2);
         writer.place_all_labels();
@@ -429,6 +467,15 @@ impl Maker<'_> {
         shape.lanes = Some(1);
         ("main".into(), shape, traits)
     }
+}
+
+/// The group's array, and where the lane stands in it.
+#[derive(Clone, Copy)]
+struct Local {
+    array: Value,
+    scalar: Scalar,
+    index: Temp,
+    size: Temp,
 }
 
 /// A type that memory holds.
@@ -442,6 +489,18 @@ pub(super) fn memory_type(random: &mut Random) -> Scalar {
 }
 
 impl Writer<'_> {
+    /// A vector: any constant one, or one value in all lanes.
+    fn vector(&mut self, scalar: Scalar, lanes: u32) -> Value {
+        if self.random.chance(60) {
+            let bits = (0..lanes).map(|_| interesting_bits(self.random, scalar)).collect();
+            return self.func.make_const(Constant::Vector(scalar, bits));
+        }
+        let value = self.pick(scalar, Want::CLEAN).value;
+        let ty = Type::Vector(scalar, lanes as u16);
+        let inst = self.put(InstData::plain(Op::Splat, [value]), Some(ty));
+        self.func.results(inst)[0]
+    }
+
     /// The index of the lane among all lanes of the launch.
     pub(super) fn own_index(&mut self, is_kernel: bool) -> Temp {
         let scalar = self.random.pick(&[Scalar::I32, Scalar::I64]);
@@ -532,13 +591,28 @@ impl Writer<'_> {
         self.places.sort_by_key(|place| place.time);
     }
 
+    /// Variables, and private arrays where there may be some.
+    pub(super) fn prelude(&mut self) {
+        self.declare_slots();
+        if self.allowed.privates {
+            for _ in 0..self.random.between(0, 2) {
+                self.allocate();
+            }
+        }
+    }
+
     /// Everything behind the parameters.
     pub(super) fn body(&mut self) {
         if self.random.chance(70) {
             self.load_something();
         }
-        self.declare_slots();
+        self.prelude();
         let budget = self.budget as u32;
+        if self.allowed.nests {
+            let first = self.random.between(0, 2);
+            self.sequence(first);
+            self.nest();
+        }
         while self.budget > 0 {
             self.sequence(budget);
         }
@@ -548,6 +622,7 @@ impl Writer<'_> {
     /// What is left to do: labels, the last stores, the return.
     fn end(&mut self) {
         self.place_all_labels();
+        self.consume(0);
         self.show();
         self.finish();
     }
@@ -559,7 +634,7 @@ impl Writer<'_> {
         }
         for index in 0..self.slots.len() {
             let slot = self.slots[index];
-            if !slot.clean || !self.random.chance(60) {
+            if !slot.clean || (index > 0 && !self.random.chance(70)) {
                 continue;
             }
             let Some(place) = self.place(|place| place.reach == Reach::Own) else { return };
@@ -570,24 +645,29 @@ impl Writer<'_> {
     }
 
     /// Phases between barriers: each lane writes its part of the local array, all wait, each reads any part.
-    fn kernel_body(&mut self, local: Value, scalar: Scalar) {
-        self.declare_slots();
+    fn kernel_body(&mut self, array: Value, scalar: Scalar) {
+        let (index, size) = self.local_index();
+        let local = Local { array, scalar, index, size };
+        self.prelude();
         let phases = self.random.between(1, 3);
         let share = (self.budget as u32 / phases).max(1);
         for _ in 0..phases {
             self.sequence(share);
+            if std::mem::take(&mut self.allowed.nests) {
+                self.nest();
+            }
             self.place_all_labels();
             if self.random.chance(25) {
-                self.repeated_phase(local, scalar);
+                self.repeated_phase(local);
             } else {
-                self.phase(local, scalar);
+                self.phase(local);
             }
         }
         self.end();
     }
 
     /// A loop of phases, the same number of trips for all.
-    fn repeated_phase(&mut self, local: Value, scalar: Scalar) {
+    fn repeated_phase(&mut self, local: Local) {
         let trips = self.random.between(1, 3);
         let zero = self.int(Scalar::I32, 0);
         let counter = self.declare(zero, true, true);
@@ -599,7 +679,7 @@ impl Writer<'_> {
         self.weight *= trips.max(1);
         self.sequence(2);
         self.place_all_labels();
-        self.phase(local, scalar);
+        self.phase(local);
         self.weight = weight;
         let count = self.read(counter);
         let next = self.op_int(Op::Add, count, 1);
@@ -612,7 +692,8 @@ impl Writer<'_> {
         self.start_sealed(leave);
     }
 
-    fn phase(&mut self, local: Value, scalar: Scalar) {
+    /// The lane's linear index in its group, and the group's size.
+    fn local_index(&mut self) -> (Temp, Temp) {
         let query = |writer: &mut Self, op, dimension| {
             let data = InstData::new(op, [], Detail::Dimension(Some(dimension)));
             writer.define(data, Some(Scalar::I32), true, op == Op::LocalSize)
@@ -626,10 +707,15 @@ impl Writer<'_> {
             index = self.op(Op::Add, &[scaled, id]);
             size = self.op(Op::Mul, &[size, along]);
         }
+        (index, size)
+    }
+
+    fn phase(&mut self, local: Local) {
+        let Local { array, scalar, index, size } = local;
         let access = Detail::Access(Access::aligned(scalar.bytes()));
         let element = |writer: &mut Self, index: Temp| {
             let offset = writer.op_int(Op::Mul, index, scalar.bytes().into());
-            let data = InstData::plain(Op::PtrAdd, [local, offset.value]);
+            let data = InstData::plain(Op::PtrAdd, [array, offset.value]);
             writer.define(data, None, true, false).value
         };
         let value = self.pick_known(scalar, Want::CLEAN);
@@ -643,6 +729,10 @@ impl Writer<'_> {
         let read = self.define(data, Some(scalar), true, false);
         if let Some(&slot) = self.slots.iter().find(|slot| slot.scalar == scalar && !slot.uniform) {
             self.write(slot, read);
+        }
+        if let Some(place) = self.place(|place| place.reach == Reach::Own) {
+            let read = self.convert(read, place.scalar);
+            self.store(read, place);
         }
         self.put(InstData::new(Op::Barrier, [], Detail::Barrier(Scope::Group)), None);
     }

@@ -119,6 +119,7 @@ pub(super) struct Allowed {
     pub(super) atomics: bool,
     pub(super) privates: bool,
     pub(super) gotos: bool,
+    pub(super) nests: bool,
     pub(super) webs: bool,
     pub(super) calls: bool,
     pub(super) returns: bool,
@@ -393,6 +394,17 @@ impl<'a> Writer<'a> {
             return self.any_constant(scalar);
         }
         self.pick_known(scalar, want)
+    }
+
+    /// Another value beside one that was picked: the same one again only if nothing else comes up.
+    pub(super) fn pick_beside(&mut self, first: Temp, want: Want) -> Temp {
+        for _ in 0..3 {
+            let second = self.pick(first.scalar, want);
+            if second.value != first.value {
+                return second;
+            }
+        }
+        self.any_constant(first.scalar)
     }
 
     /// The same, but a constant only if there is nothing else.

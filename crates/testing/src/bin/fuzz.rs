@@ -1,0 +1,145 @@
+//! `fuzz [TOPIC] --minutes N --seed S [--count N] [--jobs N]`: checks properties on generated programs.
+#![forbid(unsafe_code)]
+
+use heddle_testing::coverage::Coverage;
+use heddle_testing::fuzz::{Find, Plan, Report, fuzz};
+use heddle_testing::properties::{TOPICS, Topic, topic};
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+const USAGE: &str = "usage: fuzz [TOPIC] [--minutes N] [--seed S] [--count N] [--jobs N]
+
+Generates programs from seed S on and checks properties of them. Without a TOPIC all topics share the minutes.
+
+  --minutes N   stop after N minutes (a fraction is fine); default 1
+  --seed S      the first seed; default 1
+  --count N     stop after N programs a topic
+  --jobs N      threads; default: one a core
+
+exit code: 0 nothing found, 1 something was found (each find is a file in target/fuzz), 2 usage
+
+topics:";
+
+fn usage() -> String {
+    TOPICS.iter().fold(USAGE.to_owned(), |mut text, topic| {
+        let _ = write!(text, "\n  {:<13} {}", topic.name, topic.says);
+        text
+    })
+}
+
+struct Arguments {
+    topics: Vec<&'static Topic>,
+    minutes: f64,
+    seed: u64,
+    count: Option<u64>,
+    jobs: usize,
+}
+
+fn arguments(words: impl Iterator<Item = String>) -> Result<Option<Arguments>, String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut found = Arguments { topics: Vec::new(), minutes: 1.0, seed: 1, count: None, jobs: cores };
+    let mut minutes = None;
+    let mut words = words;
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or(format!("{word} takes a number"));
+        let wrong = |_| format!("{word} takes a number");
+        match &*word {
+            "-h" | "--help" => return Ok(None),
+            "--minutes" => {
+                let number: f64 = value()?.parse().map_err(|_| format!("{word} takes a number"))?;
+                if !number.is_finite() || number <= 0.0 {
+                    return Err(format!("{word} takes a number above 0"));
+                }
+                minutes = Some(number);
+            }
+            "--seed" => found.seed = value()?.parse().map_err(wrong)?,
+            "--count" => found.count = Some(value()?.parse().map_err(wrong)?),
+            "--jobs" => found.jobs = value()?.parse::<usize>().map_err(wrong)?.max(1),
+            word if word.starts_with('-') => return Err(format!("there is no option {word}")),
+            word => found.topics.push(topic(word).ok_or(format!("there is no topic {word}"))?),
+        }
+    }
+    // A count is a limit of its own: time only bounds it where asked to.
+    found.minutes = minutes.unwrap_or(if found.count.is_some() { 1e6 } else { 1.0 });
+    if found.topics.is_empty() {
+        found.topics = TOPICS.iter().collect();
+    }
+    Ok(Some(found))
+}
+
+fn main() -> ExitCode {
+    let arguments = match arguments(std::env::args().skip(1)) {
+        Ok(Some(arguments)) => arguments,
+        Ok(None) => {
+            println!("{}", usage());
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            eprintln!("fuzz: {error}\n{}", usage());
+            return ExitCode::from(2);
+        }
+    };
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let folder = target.join("fuzz");
+    let share = Duration::from_secs_f64(arguments.minutes * 60.0 / arguments.topics.len() as f64);
+    let mut coverage = Coverage::default();
+    let mut finds = Vec::new();
+    for &topic in &arguments.topics {
+        let plan =
+            Plan { topic, seed: arguments.seed, time: share, count: arguments.count, jobs: arguments.jobs };
+        let terminal = std::io::stderr().is_terminal();
+        let report = fuzz(&plan, &|programs, finds| {
+            if terminal {
+                eprint!("\r{}: {programs} programs, {finds} finds ", topic.name);
+                let _ = std::io::stderr().flush();
+            }
+        });
+        if terminal {
+            eprint!("\r\x1b[K");
+        }
+        println!("{}", line(topic, &report));
+        for find in &report.finds {
+            print_find(topic, find, &folder);
+        }
+        coverage.merge(&report.coverage);
+        finds.extend(report.finds);
+    }
+    println!("{coverage}");
+    match finds.len() {
+        0 => {
+            println!("no finds");
+            ExitCode::SUCCESS
+        }
+        count => {
+            println!("{count} finds");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn line(topic: &Topic, report: &Report) -> String {
+    let seconds = report.time.as_secs_f64();
+    format!(
+        "{:<13} seeds {}..{}: {} programs in {seconds:.1} s, {:.0} a second, {} finds",
+        topic.name,
+        report.seeds.start,
+        report.seeds.end,
+        report.coverage.programs,
+        report.coverage.programs as f64 / seconds.max(1e-3),
+        report.finds.len() as u64 + report.more_finds,
+    )
+}
+
+fn print_find(topic: &Topic, find: &Find, folder: &std::path::Path) {
+    let path = folder.join(format!("{}-{}.hed", topic.name, find.seed));
+    println!("find: {}, seed {}: {}", topic.name, find.seed, find.reason.lines().next().unwrap_or_default());
+    println!("  again: ./x fuzz {} --seed {} --count 1", topic.name, find.seed);
+    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, &find.text));
+    match written {
+        Ok(()) => println!("  shrunk: {}", path.display()),
+        Err(error) => println!("  not written to {}: {error}\n{}", path.display(), find.text),
+    }
+}

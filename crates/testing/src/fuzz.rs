@@ -1,0 +1,150 @@
+//! Runs of the fuzzer: seeds dealt out to threads, finds collected and shrunk.
+
+use crate::coverage::Coverage;
+use crate::generate::{Case, generate};
+use crate::properties::Topic;
+use crate::shrink::{print, shrink};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Seeds that a thread takes at a time.
+const BATCH: u64 = 64;
+/// The most finds of a run that are shrunk and told.
+const MOST_FINDS: usize = 10;
+
+/// What to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// The property.
+    pub topic: &'static Topic,
+    /// The first seed.
+    pub seed: u64,
+    /// When to stop.
+    pub time: Duration,
+    /// After how many programs to stop.
+    pub count: Option<u64>,
+    /// On how many threads.
+    pub jobs: usize,
+}
+
+/// A program that does not have the property.
+#[derive(Clone, Debug)]
+pub struct Find {
+    /// The seed that it was generated from.
+    pub seed: u64,
+    /// What is wrong.
+    pub reason: String,
+    /// The shrunk program, with a header that tells seed, property and input.
+    pub text: String,
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The seeds that were tried, all of them.
+    pub seeds: Range<u64>,
+    /// What their programs covered.
+    pub coverage: Coverage,
+    /// The programs that do not have the property, by seed.
+    pub finds: Vec<Find>,
+    /// Finds beyond those.
+    pub more_finds: u64,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// Checks a case; a panic is a find too.
+pub fn check(topic: &Topic, case: &Case) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| (topic.check)(case))).unwrap_or_else(|panic| Err(message(&*panic)))
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    format!("panic: {text}")
+}
+
+/// Checks the property of programs from the plan's first seed on. `progress` hears of programs and finds so far.
+///
+/// Batches of seeds go to whichever thread is free, but every seed of the reported range is tried, and what a seed
+/// gives depends on nothing else: the finds of a range are always the same.
+pub fn fuzz(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Report {
+    let start = Instant::now();
+    let next = AtomicU64::new(plan.seed);
+    let end = plan.count.map_or(u64::MAX, |count| plan.seed.saturating_add(count));
+    let coverage = Mutex::new(Coverage::default());
+    let found: Mutex<Vec<(u64, String)>> = Mutex::new(Vec::new());
+    let profile = (plan.topic.profile)();
+    let quiet = Quiet::new();
+    std::thread::scope(|scope| {
+        for _ in 0..plan.jobs {
+            scope.spawn(|| {
+                let mut covered = Coverage::default();
+                while start.elapsed() < plan.time {
+                    let first = next.fetch_add(BATCH, Ordering::Relaxed);
+                    if first >= end {
+                        break;
+                    }
+                    for seed in first..(first + BATCH).min(end) {
+                        let tried = catch_unwind(|| generate(seed, &profile));
+                        let reason = match tried {
+                            Ok(case) => {
+                                covered.note(&case);
+                                check(plan.topic, &case).err()
+                            }
+                            Err(panic) => Some(format!("generator: {}", message(&*panic))),
+                        };
+                        if let Some(reason) = reason {
+                            found.lock().expect("no thread panics").push((seed, reason));
+                        }
+                    }
+                    let finds = found.lock().expect("no thread panics").len();
+                    progress(next.load(Ordering::Relaxed).min(end) - plan.seed, finds);
+                }
+                coverage.lock().expect("no thread panics").merge(&covered);
+            });
+        }
+    });
+    let time = start.elapsed();
+    let mut found = found.into_inner().expect("no thread panics");
+    found.sort();
+    let more_finds = found.len().saturating_sub(MOST_FINDS) as u64;
+    found.truncate(MOST_FINDS);
+    let finds = found.into_iter().map(|(seed, reason)| shrunk(plan.topic, seed, reason)).collect();
+    drop(quiet);
+    let coverage = coverage.into_inner().expect("no thread panics");
+    // A batch that was begun was finished.
+    let seeds = plan.seed..next.load(Ordering::Relaxed).min(end);
+    Report { seeds, coverage, finds, more_finds, time }
+}
+
+fn shrunk(topic: &'static Topic, seed: u64, reason: String) -> Find {
+    let Ok(case) = catch_unwind(|| generate(seed, &(topic.profile)())) else {
+        return Find { seed, reason, text: String::new() };
+    };
+    let small = shrink(&case, &|case| check(topic, case).is_err());
+    let text = print(&small, topic.command, &check(topic, &small).err().unwrap_or_default());
+    Find { seed, reason, text }
+}
+
+/// Keeps panics, which are finds here, from printing themselves; gives the old hook back when dropped.
+struct Quiet;
+
+impl Quiet {
+    fn new() -> Quiet {
+        std::panic::set_hook(Box::new(|_| {}));
+        Quiet
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        let _ = std::panic::take_hook();
+    }
+}
