@@ -165,19 +165,13 @@ pub(crate) fn saturating(operation: &Operation<'_>, operands: &[Fact]) -> Lanes 
     Lanes { shape: kept.shape, straight: kept.straight }
 }
 
-/// The number or its negation, all lanes the same one if they have one sign.
-pub(crate) fn abs(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+/// The number or its negation, in each lane as its sign says. Which sign all lanes have is known of constants only.
+pub(crate) fn abs(operation: &Operation<'_>, operands: &[Fact]) -> Lanes {
     let width = operation.width(0);
-    let x = operands[0];
-    let zero = Fact::of_shape(Shape::uniform(Congruence::new(0, width)));
-    let negated = difference(width, zero, x, Straight::NEITHER, geometry);
-    let negated = Fact { shape: negated.shape, straight: negated.straight, ..x };
-    let sign = compare::compare(IntPredicate::Slt, width, x, zero, geometry).shape;
-    let joined = match (sign.constant(1), sign.is_uniform()) {
-        (Some(1), _) => negated,
-        (Some(_), _) => x,
-        (None, true) => x.join(negated),
-        (None, false) => x.mixed(negated, operation.result()),
-    };
-    Lanes { shape: joined.shape, straight: joined.straight }
+    let x = operands[0].shape;
+    let known = |congruence: Congruence| congruence.join(congruence.negated());
+    match x.is_uniform() {
+        true => Lanes::number(true, width, known(x.base())),
+        false => Lanes::number(false, width, known(x.each())),
+    }
 }

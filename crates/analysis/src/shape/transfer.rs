@@ -184,7 +184,7 @@ fn rule(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> 
         Op::Shl => arithmetic::shl(operation, operands, geometry),
         Op::PtrAdd => arithmetic::ptradd(operation, operands, geometry),
         Op::Umin | Op::Umax | Op::Smin | Op::Smax => arithmetic::extremum(operation, operands, geometry),
-        Op::Abs => arithmetic::abs(operation, operands, geometry),
+        Op::Abs => arithmetic::abs(operation, operands),
         Op::UaddSat | Op::SaddSat | Op::UsubSat | Op::SsubSat => arithmetic::saturating(operation, operands),
         Op::Udiv | Op::Sdiv => division::quotient(operation, operands, geometry),
         Op::Urem | Op::Srem => division::remainder(operation, operands, geometry),

@@ -68,11 +68,16 @@ const INTEGERS: [Reduction; 9] = [
     Reduction::Smax,
 ];
 
-struct Horizontal {
-    op: Op,
-    detail: Detail,
-    from: Vec<u32>,
-    to: u32,
+/// A rule under test.
+pub type Rule<'a> = &'a dyn Fn(&Horizontal, &[Fact], &Context<'_>) -> Fact;
+
+/// An operation across lanes.
+#[derive(Clone)]
+pub struct Horizontal {
+    pub op: Op,
+    pub detail: Detail,
+    pub from: Vec<u32>,
+    pub to: u32,
 }
 
 impl Horizontal {
@@ -132,7 +137,17 @@ impl Horizontal {
         }
     }
 
-    fn check(&self, extents: &[u32], activation: Activation) {
+    /// The rule of the crate.
+    pub fn rule(&self, operands: &[Fact], context: &Context<'_>) -> Fact {
+        apply(&self.operation(), operands, context)[0]
+    }
+
+    fn is_sound(&self, extents: &[u32], activation: Activation) {
+        self.check(extents, activation, &Horizontal::rule).unwrap_or_else(|reason| panic!("{reason}"));
+    }
+
+    /// Checks a rule on all facts, vectors and activations. An `Err` tells where it is unsound.
+    pub fn check(&self, extents: &[u32], activation: Activation, rule: Rule<'_>) -> Result<(), String> {
         let lanes = Lanes::new(extents);
         let context = Context { activation, ..Context::new(lanes.geometry()) };
         let all = (1u32 << lanes.count()) - 1;
@@ -146,7 +161,7 @@ impl Horizontal {
         for first in &facts_of[0] {
             for second in &seconds {
                 let operands = &[*first, *second][..self.from.len()];
-                let result = apply(&self.operation(), operands, &context)[0];
+                let result = rule(self, operands, &context);
                 for mask in masks.clone() {
                     let count = mask.count_ones() as usize;
                     let mut vectors: Vec<Vector> = Vec::new();
@@ -178,20 +193,22 @@ impl Horizontal {
                             let defined = seen.iter().flatten().count();
                             let reason = contradiction(&result, self.to, &lanes, &seen)
                                 .or_else(|| poison_contradiction(&result, count, count - defined));
-                            assert_eq!(
-                                reason,
-                                None,
-                                "{} {:?} of {} gives {}, but of {vector:?} {other:?} in lanes {mask:b} comes {seen:?}",
-                                self.op,
-                                self.detail,
-                                operands.iter().map(describe).collect::<Vec<_>>().join(", "),
-                                describe(&result)
-                            );
+                            if let Some(reason) = reason {
+                                let told: Vec<String> = operands.iter().map(describe).collect();
+                                return Err(format!(
+                                    "{} {:?} of {} gives {}, but of {vector:?} {other:?} in lanes {mask:b} comes {seen:?}: {reason}",
+                                    self.op,
+                                    self.detail,
+                                    told.join(", "),
+                                    describe(&result)
+                                ));
+                            }
                         }
                     }
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -200,28 +217,28 @@ fn horizontals_are_sound() {
     let plain = |op, from: &[u32], to| Horizontal { op, detail: Detail::None, from: from.to_vec(), to };
     for activation in [Activation::Varying, Activation::Full] {
         for op in [Op::Any, Op::All] {
-            plain(op, &[1], 1).check(&[4], activation);
+            plain(op, &[1], 1).is_sound(&[4], activation);
         }
         for op in [Op::Ballot, Op::Popcount] {
-            plain(op, &[1], 4).check(&[4], activation);
-            plain(op, &[1], 2).check(&[4], activation);
+            plain(op, &[1], 4).is_sound(&[4], activation);
+            plain(op, &[1], 2).is_sound(&[4], activation);
         }
-        plain(Op::First, &[2], 2).check(&[4], activation);
-        plain(Op::First, &[1], 1).check(&[4], activation);
+        plain(Op::First, &[2], 2).is_sound(&[4], activation);
+        plain(Op::First, &[1], 1).is_sound(&[4], activation);
         for width in [2, 3] {
-            plain(Op::Broadcast, &[width, 2], width).check(&[2], activation);
-            plain(Op::Shuffle, &[width, 2], width).check(&[2], activation);
-            plain(Op::Shuffle, &[2, width], 2).check(&[2], activation);
+            plain(Op::Broadcast, &[width, 2], width).is_sound(&[2], activation);
+            plain(Op::Shuffle, &[width, 2], width).is_sound(&[2], activation);
+            plain(Op::Shuffle, &[2, width], 2).is_sound(&[2], activation);
         }
         for by in INTEGERS {
             let reduce = Horizontal { op: Op::Reduce, detail: Detail::Reduce(by), from: vec![2], to: 2 };
-            reduce.check(&[4], activation);
-            reduce.check(&[2, 2], activation);
+            reduce.is_sound(&[4], activation);
+            reduce.is_sound(&[2, 2], activation);
             for before in [false, true] {
                 let scan =
                     Horizontal { op: Op::Scan, detail: Detail::Scan { by, before }, from: vec![2], to: 2 };
-                scan.check(&[4], activation);
-                Horizontal { from: vec![3], to: 3, ..scan }.check(&[2], activation);
+                scan.is_sound(&[4], activation);
+                Horizontal { from: vec![3], to: 3, ..scan }.is_sound(&[2], activation);
             }
         }
     }

@@ -10,3 +10,5 @@ mod operations;
 mod checker;
 mod elementwise;
 mod horizontals;
+mod queries;
+mod faults;
