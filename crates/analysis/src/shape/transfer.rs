@@ -177,6 +177,11 @@ fn made_poison(operation: &Operation<'_>, operands: &[Fact], are_uniform: bool) 
 /// The rule of an op, for operands that all hold a value in some lane.
 fn rule(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> Lanes {
     let geometry = &context.geometry;
+    let are_numbers = operation.operands.iter().chain(&operation.results).all(|domain| domain.width() > 0);
+    if !are_numbers {
+        // Floats and vectors: what is uniform stays so, and no more is known.
+        return Lanes::VARYING;
+    }
     match operation.op {
         Op::Add => arithmetic::add(operation, operands, geometry),
         Op::Sub => arithmetic::sub(operation, operands, geometry),
@@ -199,7 +204,6 @@ fn rule(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> 
         Op::Sext => convert::sext(operation, operands, geometry),
         Op::Ptrtoint | Op::Inttoptr => convert::resize(operation, operands, geometry),
         Op::SpaceCast | Op::Bitcast => convert::same_bits(operation, operands),
-        // Floats and vectors: what is uniform stays so.
         _ => Lanes::VARYING,
     }
 }
