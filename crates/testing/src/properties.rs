@@ -67,6 +67,13 @@ pub const TOPICS: &[Topic] = &[
         command: "opt passes=canonicalize,simplify,canonicalize stage=canonical",
         check: |case| refines(case, Some(Stage::Canonical), &[canonicalize, simplify_one, canonicalize]),
     },
+    Topic {
+        name: "loops",
+        says: "without divergent loops programs refine their sources, and FREEZING and OBLIVIOUS agree",
+        profile: Profile::source,
+        command: "opt passes=canonicalize,loops stage=uniform",
+        check: crate::uniform_loops::loops,
+    },
 ];
 
 fn simplify_one(func: &mut Function) {
