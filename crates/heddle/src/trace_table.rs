@@ -6,7 +6,7 @@ use heddle_ir::{Block, Module, Value};
 use std::fmt::Write as _;
 
 /// The trace as a table: block, where lanes come from, control, predicate and activation masks, where lanes go, and
-/// the values asked for (each lane of each; `·` in lanes that are not active).
+/// the values asked for (each lane of each, `⊤` where it is poison).
 pub fn trace_table(trace: &Trace, module: &Module, watched: &[Value]) -> String {
     let mut head = vec!["block".to_string(), "from".into(), "control".into()];
     let has_predicates = trace.steps.iter().any(|step| step.control & !step.predicate != 0);

@@ -15,7 +15,8 @@ pub(crate) fn call(name: &str, params: &[Scalar], result: Scalar, args: &[u128])
             let number = |index: usize| args.get(index).map(|&bits| f64::from_bits(bits as u64));
             let value = match args.len() {
                 1 => unary64(name)?(number(0)?),
-                _ => binary64(name)?(number(0)?, number(1)?),
+                2 => binary64(name)?(number(0)?, number(1)?),
+                _ => return None,
             };
             u128::from(value.to_bits())
         }
@@ -23,7 +24,8 @@ pub(crate) fn call(name: &str, params: &[Scalar], result: Scalar, args: &[u128])
             let number = |index: usize| args.get(index).map(|&bits| f32::from_bits(bits as u32));
             let value = match args.len() {
                 1 => unary32(name)?(number(0)?),
-                _ => binary32(name)?(number(0)?, number(1)?),
+                2 => binary32(name)?(number(0)?, number(1)?),
+                _ => return None,
             };
             u128::from(value.to_bits())
         }

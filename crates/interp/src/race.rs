@@ -1,6 +1,6 @@
 //! Finds races: accesses of different lanes to one byte that nothing orders, one of them a write.
 //!
-//! Only barriers order lanes, and only those of one group. That lanes of a brush run in lock-step orders nothing
+//! Only barriers and launches order lanes, and only those of one group. That lanes of a brush run in lock-step orders nothing
 //! here: a program is race-free if it would be so with each lane on its own.
 
 use crate::memory::{HeapId, Target};
@@ -35,25 +35,53 @@ pub(crate) struct Item {
     pub(crate) number: u32,
     /// Linear number of the group.
     pub(crate) group: u32,
-    /// How many barriers the group has passed.
+    /// How many barriers, beginnings and ends of launches the group has passed.
     pub(crate) epoch: u32,
 }
 
+/// Stands for no item.
+const NOBODY: u32 = u32::MAX;
+
+/// Who made one kind of access to a byte, as far as it matters: two items of the running group since its last barrier,
+/// so that whoever comes finds one that is not itself, and one item of another group.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
-    item: Item,
-    atomic: bool,
+struct Accessors {
+    here: [u32; 2],
+    elsewhere: u32,
+    group: u32,
+    epoch: u32,
 }
 
-#[derive(Clone, Copy, Default, Debug)]
-struct Shadow {
-    write: Option<Seen>,
-    read: Option<Seen>,
-    /// Some read of this epoch came from another item than the last one.
-    other_reader: bool,
-    /// Some read came from another group than the last one.
-    other_group_reads: bool,
+impl Accessors {
+    const NONE: Accessors = Accessors { here: [NOBODY; 2], elsewhere: NOBODY, group: 0, epoch: 0 };
+
+    /// One whose access nothing orders with one of this item.
+    fn unordered_with(&self, item: Item) -> Option<u32> {
+        let is_here = self.group != item.group || self.epoch == item.epoch;
+        let here = self.here.into_iter().filter(|_| is_here);
+        here.chain([self.elsewhere]).find(|&other| other != NOBODY && other != item.number)
+    }
+
+    fn note(&mut self, item: Item) {
+        if self.group != item.group {
+            let was_here = self.here[0] != NOBODY;
+            self.elsewhere = if was_here { self.here[0] } else { self.elsewhere };
+        }
+        if (self.group, self.epoch) != (item.group, item.epoch) {
+            self.here = [NOBODY; 2];
+            (self.group, self.epoch) = (item.group, item.epoch);
+        }
+        if !self.here.contains(&item.number)
+            && let Some(free) = self.here.iter_mut().find(|other| **other == NOBODY)
+        {
+            *free = item.number;
+        }
+    }
 }
+
+/// The accesses to a byte: by whether they write, and by whether they are atomic.
+#[derive(Clone, Copy, Debug)]
+struct Shadow([[Accessors; 2]; 2]);
 
 /// What has been accessed so far.
 #[derive(Clone, Default, Debug)]
@@ -75,38 +103,16 @@ impl Detector {
         let shadows = self
             .shadows
             .entry((target.heap, target.object))
-            .or_insert_with(|| vec![Shadow::default(); object_size]);
+            .or_insert_with(|| vec![Shadow([[Accessors::NONE; 2]; 2]); object_size]);
         let mut race = None;
         let all = target.offset..target.offset + size;
-        for (offset, shadow) in all.clone().zip(&mut shadows[all]) {
-            let unordered = |seen: &Seen| {
-                seen.item.number != item.number
-                    && (seen.item.group != item.group || seen.item.epoch == item.epoch)
-                    && !(seen.atomic && atomic)
-            };
-            let mut other = shadow.write.filter(unordered);
-            if is_write && other.is_none() {
-                other = shadow.read.filter(|read| {
-                    let same_epoch = read.item.epoch == item.epoch && read.item.group == item.group;
-                    let others = shadow.other_group_reads || shadow.other_reader && same_epoch;
-                    unordered(read) || others && !(read.atomic && atomic)
-                });
+        for (offset, Shadow(shadow)) in all.clone().zip(&mut shadows[all]) {
+            // Two accesses race unless both read or both are atomic.
+            let rivals = &shadow[usize::from(!is_write)..];
+            for accessors in rivals.iter().flat_map(|kinds| &kinds[..if atomic { 1 } else { 2 }]) {
+                race = race.or_else(|| Some((offset, accessors.unordered_with(item)?)));
             }
-            if let Some(other) = other {
-                race = race.or(Some((offset, other.item.number)));
-            }
-            let seen = Seen { item, atomic };
-            if is_write {
-                shadow.write = Some(seen);
-            } else {
-                if let Some(last) = shadow.read {
-                    shadow.other_group_reads |= last.item.group != item.group;
-                    let same_epoch = last.item.epoch == item.epoch && last.item.group == item.group;
-                    shadow.other_reader =
-                        same_epoch && (shadow.other_reader || last.item.number != item.number);
-                }
-                shadow.read = Some(seen);
-            }
+            shadow[usize::from(is_write)][usize::from(atomic)].note(item);
         }
         race
     }

@@ -91,9 +91,12 @@ impl Brush<'_, '_> {
             host,
             world,
         );
+        // What comes before a launch is ordered before it, and what comes behind it behind.
+        world.epoch += 1;
         let results = nested
             .and_then(|mut region| region.run_region(world))
             .map_err(|fault| (FaultKind::InRegion(fault.into()), None))?;
+        world.epoch += 1;
         for (&value, lanes_of_result) in code.func.results(inst).iter().zip(results) {
             for element in 0..self.elements(code, value) {
                 let bits = match self.elements_if_vector(code, value) {

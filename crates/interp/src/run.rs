@@ -203,6 +203,11 @@ pub fn run(
     if !(1..=MAX_LANES).contains(&options.width()) {
         return Err(arguments(format!("a brush has 1 to {MAX_LANES} lanes")));
     }
+    if options.scheduler == Scheduler::Ipdom && options.semantics == Semantics::Oblivious {
+        let reason =
+            "a reconvergence stack may run a block twice for lanes that were there: it needs FREEZING";
+        return Err(arguments(reason.into()));
+    }
     let address_of = place_globals(module, memory).map_err(|kind| Fault::new(kind, func))?;
     let program = Program::new(module, &address_of);
     let Some(entry) = program.find(func) else {

@@ -27,12 +27,38 @@ fn check_input(case: &Case, before: &Module, after: &Module, input: &Input) -> R
     let roundings: &[bool] = if case.traits.fmuladd { &[false, true] } else { &[false] };
     let both = [Semantics::Freezing, Semantics::Oblivious];
     let semantics = if case.traits.class == Class::Predicated { &both[..] } else { &both[..1] };
+    let is_deterministic = is_deterministic(case);
+    let observe_source = |fused: bool, scheduler: Scheduler| {
+        let options = Options { fused, ..options_with(input, scheduler) };
+        observe(case, before, input, &options).map_err(|fault| format!("the source fails: {fault}"))
+    };
+    // What no schedule changes is computed once.
+    let mut sources = Vec::new();
+    for &fused in roundings.iter().filter(|_| is_deterministic) {
+        sources.push(observe_source(fused, Scheduler::Greedy)?);
+    }
     for scheduler in [Scheduler::Greedy, Scheduler::Random(case.seed)] {
         for &semantics in semantics {
             let mut differences = Vec::new();
-            for &fused in roundings {
-                let options = Options { fused, semantics, ..options_with(input, scheduler.clone()) };
-                differences.extend(difference_under(case, before, after, input, &options)?);
+            for (index, &fused) in roundings.iter().enumerate() {
+                let detect_races = is_deterministic && scheduler == Scheduler::Greedy;
+                let options =
+                    Options { fused, semantics, detect_races, ..options_with(input, scheduler.clone()) };
+                let result = observe(case, after, input, &options)
+                    .map_err(|fault| format!("the result fails under {scheduler:?}: {fault}"))?;
+                if let Some(race) = &result.race {
+                    return Err(format!("the result has a race: {race}"));
+                }
+                let replayed;
+                let source = match sources.get(index) {
+                    Some(source) => source,
+                    None => {
+                        let steps = project(before, &result);
+                        replayed = observe_source(fused, Scheduler::Replay(steps))?;
+                        &replayed
+                    }
+                };
+                differences.extend(difference(case, source, &result, Part::Whole));
             }
             // Each `fmuladd` may round either way; a pass keeps or fixes the choice, so one of the two must agree.
             if differences.len() == roundings.len() {
@@ -41,31 +67,6 @@ fn check_input(case: &Case, before: &Module, after: &Module, input: &Input) -> R
         }
     }
     Ok(())
-}
-
-/// How the result, run like this, differs from what the source does under the same schedule, if it does.
-fn difference_under(
-    case: &Case,
-    before: &Module,
-    after: &Module,
-    input: &Input,
-    options: &Options,
-) -> Result<Option<String>, String> {
-    let scheduler = &options.scheduler;
-    let is_deterministic = is_deterministic(case);
-    let options = Options { detect_races: is_deterministic, ..options.clone() };
-    let result = observe(case, after, input, &options)
-        .map_err(|fault| format!("the result fails under {scheduler:?}: {fault}"))?;
-    if let Some(race) = &result.race {
-        return Err(format!("the result has a race: {race}"));
-    }
-    let steps =
-        if is_deterministic { Scheduler::Greedy } else { Scheduler::Replay(project(before, &result)) };
-    let options =
-        Options { scheduler: steps, semantics: Semantics::Freezing, detect_races: false, ..options };
-    let source =
-        observe(case, before, input, &options).map_err(|fault| format!("the source fails: {fault}"))?;
-    Ok(difference(case, &source, &result, Part::Whole))
 }
 
 /// The steps of the result that the source has too: passes keep the numbers of blocks, and new blocks drop out.

@@ -12,7 +12,7 @@ use heddle_interp::{Options, Scheduler, Semantics};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Detail, Function, Module};
-use heddle_transform::canonicalize;
+use heddle_transform::{canonicalize, simplify};
 
 /// A property of programs.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +60,27 @@ pub const TOPICS: &[Topic] = &[
         check: |case| refines(case, Some(Stage::Canonical), &[canonicalize]),
     },
     Topic {
+        name: "simplify",
+        says: "simplified programs stay at their stage and refine their sources",
+        profile: Profile::source,
+        command: "opt passes=simplify",
+        check: |case| refines(case, None, &[simplify_one]),
+    },
+    Topic {
+        name: "both",
+        says: "canonicalize, simplify, canonicalize again: the result is canonical and refines its source",
+        profile: Profile::source,
+        command: "opt passes=canonicalize,simplify,canonicalize stage=canonical",
+        check: |case| refines(case, Some(Stage::Canonical), &[canonicalize, simplify_one, canonicalize]),
+    },
+    Topic {
+        name: "loops",
+        says: "without divergent loops programs refine their sources, and FREEZING and OBLIVIOUS agree",
+        profile: Profile::source,
+        command: "opt passes=canonicalize,loops stage=uniform",
+        check: crate::uniform_loops::loops,
+    },
+    Topic {
         name: "divergence",
         says: "no run contradicts a shape, a uniform branch or exit, an activation or a shared object",
         profile: Profile::default,
@@ -67,6 +88,10 @@ pub const TOPICS: &[Topic] = &[
         check: |case| divergence_holds(case, None).map(|_| ()),
     },
 ];
+
+fn simplify_one(func: &mut Function) {
+    simplify(func);
+}
 
 /// Checks that passes, run on every function, give a module of this stage (the case's, if none) that refines the
 /// case's.

@@ -62,7 +62,7 @@ impl Writer<'_> {
             (Kind::If, on(deeper, 14)),
             (Kind::Loop, on(loops, 12)),
             (Kind::Switch, on(deeper, 3)),
-            (Kind::Break, on(in_loop, 12)),
+            (Kind::Break, on(in_loop, 20)),
             (Kind::Return, on(allowed.returns && self.divergence > 0, 3)),
             (Kind::Goto, on(allowed.gotos && self.labels.len() < 3, 4)),
             (Kind::Web, on(loops && allowed.webs, 6)),
@@ -91,7 +91,11 @@ impl Writer<'_> {
             Kind::Web => self.web(),
             Kind::GuardedDivision => self.guarded_division(),
             Kind::Call => self.call(),
-            Kind::Horizontal => self.horizontal(),
+            Kind::Horizontal => {
+                let since = self.scope();
+                self.horizontal();
+                self.consume(since);
+            }
             Kind::Assume => self.assume(),
             Kind::Fence => self.fence(),
             Kind::Count => {
@@ -128,6 +132,40 @@ impl Writer<'_> {
         }
     }
 
+    /// Mixes some of the values computed since into a variable, so that they count.
+    pub(super) fn consume(&mut self, since: u32) {
+        for _ in 0..self.random.between(1, 2) {
+            let Some(value) = self.recent(since) else { return };
+            let count = self.slots.len();
+            let first = self.random.below(count);
+            let fits = |slot: &&Slot| {
+                slot.clean && !slot.uniform && slot.scalar.is_int() && slot.scalar != Scalar::I1
+            };
+            let (before, behind) = self.slots.split_at(first);
+            let Some(&slot) = behind.iter().chain(before).find(fits) else { return };
+            let old = self.read(slot);
+            let mixed = self.mix(old, value);
+            self.write(slot, mixed);
+        }
+    }
+
+    /// One of the last values computed since.
+    pub(super) fn recent(&mut self, since: u32) -> Option<Temp> {
+        let first = self.pool.partition_point(|temp| temp.time < since);
+        let last = &self.pool[first..];
+        let last = &last[last.len().saturating_sub(8)..];
+        let fits = |temp: &&Temp| temp.clean && !temp.scalar.is_ptr();
+        let start = self.random.below(last.len().max(1));
+        last[start..].iter().chain(&last[..start]).find(fits).copied()
+    }
+
+    /// An integer that depends on both.
+    pub(super) fn mix(&mut self, old: Temp, value: Temp) -> Temp {
+        let value = self.convert(value, old.scalar);
+        let op = self.random.pick(&[Op::Add, Op::Xor, Op::Sub]);
+        self.op(op, &[old, value])
+    }
+
     /// Carries a variable on: what it becomes depends on what it was.
     fn accumulate(&mut self) {
         let count = self.slots.len();
@@ -161,6 +199,9 @@ impl Writer<'_> {
             self.show_effect();
         }
         self.sequence(most);
+        if self.random.chance(60) {
+            self.consume(scope);
+        }
         self.leave_scope(scope);
         self.depth -= 1;
         self.divergence -= divergence;
@@ -293,6 +334,9 @@ impl Writer<'_> {
         self.sequence(length);
         if nest > 0 || self.random.chance(65) {
             self.accumulate();
+        }
+        if self.random.chance(60) {
+            self.consume(inside);
         }
         if self.random.chance(50) {
             while self.place_some_label(100) {}

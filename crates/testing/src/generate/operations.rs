@@ -393,10 +393,18 @@ impl Writer<'_> {
                 // Some one value, the same at each use: a difference with itself is 0.
                 let scalar = int_type(self.random);
                 let (a, b) = (self.pick_known(scalar, Want::ANY), self.pick(scalar, want));
-                let flags = Flags::NONE.with(Flag::Nsw);
-                let data = InstData { flags, ..InstData::plain(Op::Add, [a.value, b.value]) };
-                let sum = self.define(data, None, false, a.uniform && b.uniform);
-                let frozen = self.op(Op::Freeze, &[sum]);
+                let open = if self.random.chance(50) {
+                    let data = InstData::plain(Op::Shl, [a.value, b.value]);
+                    self.define(data, None, false, a.uniform && b.uniform)
+                } else {
+                    let flags = Flags::NONE.with(Flag::Nsw);
+                    let data = InstData { flags, ..InstData::plain(Op::Add, [a.value, b.value]) };
+                    let sum = self.define(data, None, false, a.uniform && b.uniform);
+                    let condition = self.condition(want.uniform);
+                    let poison = self.poison(scalar);
+                    self.op(Op::Select, &[condition, sum, poison])
+                };
+                let frozen = self.op(Op::Freeze, &[open]);
                 let nothing = match self.random.below(3) {
                     0 => self.op_int(Op::And, frozen, 0),
                     1 => self.op(Op::Sub, &[frozen, frozen]),

@@ -65,8 +65,8 @@ enum Kind {
 impl Writer<'_> {
     fn first_vars(&mut self) -> Vec<Temp> {
         (0..self.random.between(2, 5))
-            .map(|_| {
-                let scalar = number_type(self.random);
+            .map(|index| {
+                let scalar = if index == 0 { Scalar::I32 } else { number_type(self.random) };
                 self.pick_known(scalar, Want::CLEAN)
             })
             .collect()
@@ -126,7 +126,11 @@ impl Writer<'_> {
                     vars[index] = self.pick_known(vars[index].scalar, Want::CLEAN);
                 }
                 Kind::Access => self.access(),
-                Kind::Horizontal => self.horizontal(),
+                Kind::Horizontal => {
+                    let since = self.scope();
+                    self.horizontal();
+                    self.consume_folded(since, vars);
+                }
                 Kind::Total => self.total_operation(),
                 Kind::If => self.folded_if(mask, vars),
                 Kind::UniformIf => self.uniform_if(mask, vars),
@@ -140,8 +144,23 @@ impl Writer<'_> {
         self.depth += 1;
         self.offer(vars);
         let most = self.random.between(1, self.profile.longest_body);
+        let since = self.scope();
         self.folded(mask, vars, most);
+        if self.random.chance(60) {
+            self.consume_folded(since, vars);
+        }
+        if self.random.chance(40) {
+            self.store_something();
+        }
         self.depth -= 1;
+    }
+
+    /// Mixes a value computed since into a variable, so that it counts.
+    fn consume_folded(&mut self, since: u32, vars: &mut [Temp]) {
+        let Some(value) = self.recent(since) else { return };
+        let fits = |var: &&mut Temp| var.scalar.is_int() && var.scalar != Scalar::I1;
+        let Some(var) = vars.iter_mut().find(fits) else { return };
+        *var = self.mix(*var, value);
     }
 
     /// The lanes of the parent where the condition holds, told in every lane.

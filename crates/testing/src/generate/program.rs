@@ -401,21 +401,18 @@ impl Maker<'_> {
     /// Sequential code that launches a region, once or several times.
     fn launch(&mut self, budget: i32) -> (String, Shape, Traits) {
         let mut shape = self.shape();
-        for param in &mut shape.params {
-            if param.kind == ShapeKind::Varying {
-                param.kind = ShapeKind::Uniform;
-            }
-        }
         let mut allowed = self.allowed();
         allowed.queries = false;
-        let signature = self.signature(&shape, &[]);
+        let results = self.results();
+        let signature = self.signature(&shape, &results);
         let traits = self.write_entry("region", signature.clone(), &shape, allowed, budget);
         let region = Arc::new(self.module.functions[self.module.functions.len() - 1].declaration());
 
-        let mut outside = signature;
+        let inside = shape.params.clone();
+        let mut outside = Signature { results: Vec::new(), ..signature };
         for (param, of) in outside.params.iter_mut().zip(&mut shape.params) {
             param.shape = Some(DeclaredShape::Uniform);
-            if let ShapeKind::Linear(_) = of.kind {
+            if let ShapeKind::Linear(_) | ShapeKind::Varying = of.kind {
                 of.kind = ShapeKind::Uniform;
             }
         }
@@ -438,18 +435,29 @@ impl Maker<'_> {
             let lanes: u32 = brush.iter().product();
             shape.widest = shape.widest.max(lanes);
             let mut args: Vec<Value> = Vec::new();
-            for (&value, param) in params.iter().zip(&shape.params) {
-                let arg =
-                    if param.scalar.is_ptr() { value } else { writer.pick(param.scalar, Want::CLEAN).value };
-                args.push(arg);
+            for (&value, param) in params.iter().zip(&inside) {
+                args.push(match param.kind {
+                    ShapeKind::Object(_) => value,
+                    ShapeKind::Uniform | ShapeKind::Linear(_) => writer.pick(param.scalar, Want::CLEAN).value,
+                    ShapeKind::Varying => writer.vector(param.scalar, lanes),
+                });
+            }
+            let masked = writer.random.chance(30);
+            if masked {
+                let mask = (0..lanes).map(|_| writer.random.below(2) as u128).collect();
+                args.push(writer.func.make_const(Constant::Vector(Scalar::I1, mask)));
             }
             let callee = writer.func.make_callee(&region);
-            let detail = Detail::Launch(Box::new(Launch {
-                callee,
-                brush: SmallVec::from_slice(brush),
-                masked: false,
-            }));
-            writer.put(InstData::new(Op::Launch, args, detail), None);
+            let brush = SmallVec::from_slice(brush);
+            let detail = Detail::Launch(Box::new(Launch { callee, brush, masked }));
+            let inst = writer.put(InstData::new(Op::Launch, args, detail), None);
+            for result in writer.func.results(inst).to_vec() {
+                // A lane that does not take part leaves ⊤.
+                let lane = writer.random.below(lanes as usize);
+                let lane = writer.int(Scalar::I32, lane as i128);
+                let data = InstData::plain(Op::Extract, [result, lane.value]);
+                writer.define(data, None, !masked, true);
+            }
         }
         writer.sequence(2);
         writer.place_all_labels();
@@ -481,6 +489,18 @@ pub(super) fn memory_type(random: &mut Random) -> Scalar {
 }
 
 impl Writer<'_> {
+    /// A vector: any constant one, or one value in all lanes.
+    fn vector(&mut self, scalar: Scalar, lanes: u32) -> Value {
+        if self.random.chance(60) {
+            let bits = (0..lanes).map(|_| interesting_bits(self.random, scalar)).collect();
+            return self.func.make_const(Constant::Vector(scalar, bits));
+        }
+        let value = self.pick(scalar, Want::CLEAN).value;
+        let ty = Type::Vector(scalar, lanes as u16);
+        let inst = self.put(InstData::plain(Op::Splat, [value]), Some(ty));
+        self.func.results(inst)[0]
+    }
+
     /// The index of the lane among all lanes of the launch.
     pub(super) fn own_index(&mut self, is_kernel: bool) -> Temp {
         let scalar = self.random.pick(&[Scalar::I32, Scalar::I64]);
@@ -602,6 +622,7 @@ impl Writer<'_> {
     /// What is left to do: labels, the last stores, the return.
     fn end(&mut self) {
         self.place_all_labels();
+        self.consume(0);
         self.show();
         self.finish();
     }
@@ -613,7 +634,7 @@ impl Writer<'_> {
         }
         for index in 0..self.slots.len() {
             let slot = self.slots[index];
-            if !slot.clean || !self.random.chance(75) {
+            if !slot.clean || (index > 0 && !self.random.chance(70)) {
                 continue;
             }
             let Some(place) = self.place(|place| place.reach == Reach::Own) else { return };

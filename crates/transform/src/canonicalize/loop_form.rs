@@ -32,15 +32,6 @@ pub(crate) fn shape_loops(func: &mut Function) {
     isolate_headers(func);
 }
 
-/// Whether the form is there already.
-pub(crate) fn is_shaped(func: &Function) -> bool {
-    let cfg = Cfg::new(func);
-    let forest = CycleForest::new(&cfg);
-    forest.is_graph_reducible()
-        && cfg.blocks().all(|block| mixed_exits(&cfg, &forest, block).is_empty())
-        && forest.cycles().all(|cycle| mixed_entries(&cfg, &forest, cycle).is_empty())
-}
-
 /// Separates edges that leave different loops.
 fn dedicate_exits(func: &mut Function) {
     let cfg = Cfg::new(func);

@@ -7,8 +7,8 @@
 //!
 //! The replacement of a value by one that dominates it is right lane by lane: a lane that reads it has run both
 //! definitions, the replaced one last, and nothing that they depend on has run since without running them again.
-//! Branches that go may leave loops without the form of Canonical; where it held, it is made again. For later stages
-//! this pass is too bold but for functions with `total` instructions or shadows, where it replaces by constants only.
+//! The form of Canonical stays: cycles keep their blocks, and closed loops are kept closed. For later stages this pass is
+//! too bold but for functions with `total` instructions or shadows, where it replaces by constants only.
 
 pub(crate) mod branches;
 pub(crate) mod dead;
@@ -18,7 +18,7 @@ pub(crate) mod values;
 
 use heddle_ir::Function;
 
-use crate::canonicalize::{lcssa, loop_form, unreachable};
+use crate::canonicalize::{lcssa, unreachable};
 
 /// The most rounds; each costs linear time. A round is repeated for what the last one uncovered, mostly once.
 const MAX_ROUNDS: usize = 16;
@@ -26,16 +26,11 @@ const MAX_ROUNDS: usize = 16;
 /// Simplifies a function; tells whether anything changed.
 pub fn simplify(func: &mut Function) -> bool {
     let is_closed = lcssa::is_closed(func);
-    let is_canonical = is_closed && loop_form::is_shaped(func);
     let mut changed = false;
     for _ in 0..MAX_ROUNDS {
         let straightened = branches::straighten(func);
         if straightened {
             unreachable::remove_unreachable(func);
-            if is_canonical {
-                loop_form::shape_loops(func);
-                lcssa::close_loops(func);
-            }
         }
         let replaced = values::replace_values(func, is_closed);
         let removed = dead::remove_dead(func);

@@ -1,8 +1,6 @@
 //! What simplify makes of single operations, on corner cases of all widths, against the oracle.
 
-mod common;
-
-use common::Random;
+use crate::common::Random;
 use heddle_interp::{Argument, Datum, FaultKind, Memory, Options, run};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::Signature;

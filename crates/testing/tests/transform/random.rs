@@ -1,8 +1,6 @@
 //! Passes over random functions: the result has the form that it should have, and does what the source does.
 
-mod common;
-
-use common::{End, faults, random_function, refines};
+use crate::common::{End, faults, random_function, refines};
 use heddle_analysis::{Cfg, CycleForest};
 use heddle_ir::Stage;
 use heddle_transform::{canonicalize, simplify, split_critical_edges};

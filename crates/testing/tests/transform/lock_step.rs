@@ -1,9 +1,7 @@
 //! What a pass makes of a function that many lanes run does what the source does under the same schedule, without
 //! the new blocks: the refinement rule.
 
-mod common;
-
-use common::{Random, random_lock_step_function};
+use crate::common::{Random, random_lock_step_function};
 use heddle_interp::{Argument, Datum, FaultKind, Memory, Options, Outcome, Scheduler, run};
 use heddle_ir::{Function, Module, Space};
 use heddle_transform::{canonicalize, simplify};

@@ -1,0 +1,47 @@
+//! What a run counts.
+
+use crate::run_over_words;
+use heddle_interp::{Counters, Geometry, Options};
+
+#[test]
+fn steps_branches_and_operations_are_counted() {
+    let text = "func @f(v0: ptr(global)) {\nblock0:\n  v1 = lane i32\n  v2 = icmp ult v1, 2\n  br v2, block1, block2\n\
+                block1:\n  v3 = add v1, 1\n  br block2\nblock2:\n  v4 = icmp ult v1, 8\n  br v4, block3, block4\n\
+                block3 [false]:\n  v5 = add v1, 1\n  v6 = add v1, 1 total\n  br block4\nblock4:\n  ret\n}\n";
+    let (outcome, _) = run_over_words(text, &Options::lanes(4)).unwrap();
+    let expected = Counters {
+        steps: 5,
+        empty_steps: 1,
+        divergent_branches: 1,
+        uniform_branches: 1,
+        // Two for all, one for two lanes, one for all, none, and a total one.
+        lane_operations: 8 + 2 + 4 + 4,
+        barriers: 0,
+    };
+    assert_eq!(outcome.counters, expected);
+    assert_eq!(outcome.schedule.len(), 5);
+}
+
+#[test]
+fn barriers_are_counted_for_each_group() {
+    let text = "kernel @k(v0: ptr(global)) {\nblock0:\n  barrier group\n  barrier brush\n  barrier group\n  ret\n}\n";
+    let geometry = Geometry { dims: 1, local: [6, 1, 1], groups: [3, 1, 1], offset: [0; 3] };
+    let options = Options { geometry: Some(geometry), ..Options::lanes(4) };
+    let (outcome, _) = run_over_words(text, &options).unwrap();
+    assert_eq!(outcome.counters.barriers, 6);
+}
+
+#[test]
+fn the_trace_tells_each_step() {
+    let text = "func @f(v0: ptr(global)) {\nblock0:\n  v1 = lane i32\n  v2 = icmp eq v1, 0\n  br block1\n\
+                block1 [v2]:\n  v3 = add v1, 7\n  br block2\nblock2:\n  ret\n}\n";
+    let options = Options { trace: true, entry_mask: 0b011, ..Options::lanes(3) };
+    let (outcome, _) = run_over_words(text, &options).unwrap();
+    let steps: Vec<(u32, u128, u128, u128)> = outcome
+        .trace
+        .steps
+        .iter()
+        .map(|step| (step.block.as_u32(), step.control, step.predicate & 0b11, step.active))
+        .collect();
+    assert_eq!(steps, [(0, 0b11, 0b11, 0b11), (1, 0b11, 0b01, 0b01), (2, 0b11, 0b11, 0b11)]);
+}

@@ -1,0 +1,22 @@
+//! The oracle's own tests, where a text cannot say it: which schedules are legal, what races, what is counted.
+
+mod schedules;
+mod races;
+mod counters;
+
+use heddle_interp::{Argument, Datum, Fault, Memory, Options, Outcome, run};
+use heddle_ir::{Module, Space, parse_module};
+
+fn parse(text: &str) -> Module {
+    parse_module(text).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]))
+}
+
+/// Runs the module's first function with an object of 64 words as its first argument.
+fn run_over_words(text: &str, options: &Options) -> Result<(Outcome, Memory), Fault> {
+    let module = parse(text);
+    let mut memory = Memory::new();
+    let address = memory.add(Space::Global, Some("a"), 64, vec![0; 256]);
+    let args = [Argument::Uniform(Datum::Bits(address.into()))];
+    let outcome = run(&module, &module.functions[0].name, &args, &mut memory, options)?;
+    Ok((outcome, memory))
+}

@@ -1,0 +1,276 @@
+//! Greedy schedules, against their definition.
+//!
+//! The definition here knows nothing of latches: a lane stands before a block, in some round of each loop around it.
+//! Another lane must run first if it may still come to that block in that round: if there is a way for it that takes no
+//! back edge of a loop which both are in in the same round, or if it is in an earlier round of one.
+
+use crate::parse;
+use heddle_interp::{Argument, Datum, FaultKind, Memory, Options, Scheduler, Step, run};
+use heddle_ir::Block;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// A flow graph; the last block returns. Of two successors the second is a later block, so that a lane whose decisions
+/// are used up comes to the end.
+#[derive(Clone, Debug)]
+struct Graph {
+    successors: Vec<Vec<usize>>,
+}
+
+struct Loop {
+    header: usize,
+    body: BTreeSet<usize>,
+}
+
+/// Where a lane stands: before a block, in a round of each loop by its number in the list.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Place {
+    block: usize,
+    rounds: Vec<usize>,
+    taken: usize,
+}
+
+impl Graph {
+    fn reaches(&self, from: usize, to: usize, without: usize) -> bool {
+        self.reaches_along(from, to, |_, next| next != without) && from != without
+    }
+
+    fn reaches_along(&self, from: usize, to: usize, allows: impl Fn(usize, usize) -> bool) -> bool {
+        let (mut seen, mut work) = (vec![false; self.successors.len()], vec![from]);
+        while let Some(here) = work.pop() {
+            if here == to {
+                return true;
+            }
+            for &next in &self.successors[here] {
+                if allows(here, next) && !std::mem::replace(&mut seen[next], true) {
+                    work.push(next);
+                }
+            }
+        }
+        false
+    }
+
+    fn dominates(&self, above: usize, below: usize) -> bool {
+        above == below || !self.reaches(0, below, above)
+    }
+
+    /// The natural loops, or none if control flow is irreducible.
+    fn loops(&self) -> Option<Vec<Loop>> {
+        let blocks = self.successors.len();
+        let is_back = |from: usize, to: usize| self.dominates(to, from);
+        let mut loops: Vec<Loop> = Vec::new();
+        for header in 0..blocks {
+            let latches: Vec<usize> = (0..blocks)
+                .filter(|&from| self.successors[from].contains(&header) && is_back(from, header))
+                .collect();
+            if !latches.is_empty() {
+                let inside = |&block: &usize| {
+                    block == header || latches.iter().any(|&latch| self.reaches(block, latch, header))
+                };
+                loops.push(Loop { header, body: (0..blocks).filter(inside).collect() });
+            }
+        }
+        let forward = |from: usize, to: usize| !is_back(from, to);
+        let is_cyclic = (0..blocks).any(|block| {
+            self.successors[block]
+                .iter()
+                .any(|&next| forward(block, next) && self.reaches_along(next, block, forward))
+        });
+        (!is_cyclic).then_some(loops)
+    }
+
+    /// Whether a lane at `other` may still come to where a lane at `place` is.
+    fn leads_to(&self, loops: &[Loop], other: &Place, place: &Place) -> bool {
+        let common = |l: &&(usize, &Loop)| l.1.body.contains(&other.block) && l.1.body.contains(&place.block);
+        let mut shared: Vec<(usize, &Loop)> = loops.iter().enumerate().collect();
+        shared.retain(|l| common(&l));
+        // Outer loops first.
+        shared.sort_by_key(|(_, l)| std::cmp::Reverse(l.body.len()));
+        for (index, _) in &shared {
+            if other.rounds[*index] != place.rounds[*index] {
+                return other.rounds[*index] < place.rounds[*index];
+            }
+        }
+        let goes_round =
+            |from: usize, to: usize| shared.iter().any(|(_, l)| l.header == to && l.body.contains(&from));
+        other.block != place.block
+            && self.reaches_along(other.block, place.block, |from, to| !goes_round(from, to))
+    }
+
+    /// Every schedule that the definition allows for lanes that decide like this, up to a number.
+    fn legal(&self, loops: &[Loop], decisions: &[u32], most: usize) -> Option<BTreeSet<Vec<usize>>> {
+        let start = Place { block: 0, rounds: vec![0; loops.len()], taken: 0 };
+        let mut found = BTreeSet::new();
+        let mut work: Vec<(Vec<Option<Place>>, Vec<usize>)> =
+            vec![(vec![Some(start); decisions.len()], Vec::new())];
+        while let Some((lanes, schedule)) = work.pop() {
+            if found.len() > most {
+                return None;
+            }
+            let waiting: Vec<&Place> = lanes.iter().flatten().collect();
+            if waiting.is_empty() {
+                found.insert(schedule);
+                continue;
+            }
+            let legal: BTreeSet<&Place> = waiting
+                .iter()
+                .copied()
+                .filter(|place| !waiting.iter().any(|other| self.leads_to(loops, other, place)))
+                .collect();
+            let places: BTreeSet<(usize, &Vec<usize>)> =
+                legal.iter().map(|place| (place.block, &place.rounds)).collect();
+            for (block, rounds) in places {
+                let mut next = lanes.clone();
+                for (lane, place) in next.iter_mut().enumerate() {
+                    if place.as_ref().is_some_and(|place| place.block == block && place.rounds == *rounds) {
+                        *place = place.take().and_then(|place| self.step(loops, place, decisions[lane]));
+                    }
+                }
+                let mut longer = schedule.clone();
+                longer.push(block);
+                work.push((next, longer));
+            }
+        }
+        Some(found)
+    }
+
+    fn step(&self, loops: &[Loop], mut place: Place, decisions: u32) -> Option<Place> {
+        let to = match self.successors[place.block][..] {
+            [] => return None,
+            [only] => only,
+            ref two => {
+                place.taken += 1;
+                two[usize::from(decisions >> (place.taken - 1) & 1 == 0)]
+            }
+        };
+        for (index, l) in loops.iter().enumerate() {
+            if l.header == to && l.body.contains(&place.block) {
+                place.rounds[index] += 1;
+            } else if !l.body.contains(&to) || l.header == to {
+                place.rounds[index] = 0;
+            }
+        }
+        Some(Place { block: to, ..place })
+    }
+
+    /// The graph as a function; each lane finds its decisions in a private word.
+    fn text(&self) -> String {
+        let mut text = String::from(
+            "func @f(v0: i32) {\nblock100:\n  v1 = alloca 4 align 4\n  store v0, v1\n  br block0\n",
+        );
+        for (block, successors) in self.successors.iter().enumerate() {
+            let _ = writeln!(text, "block{block}:");
+            let v = 10 + block * 3;
+            let _ = match successors[..] {
+                [] => writeln!(text, "  ret"),
+                [only] => writeln!(text, "  br block{only}"),
+                ref two => writeln!(
+                    text,
+                    "  v{v} = load i32, v1\n  v{} = lshr v{v}, 1\n  store v{}, v1\n  v{} = trunc i1, v{v}\n  br v{}, block{}, block{}",
+                    v + 1,
+                    v + 1,
+                    v + 2,
+                    v + 2,
+                    two[0],
+                    two[1]
+                ),
+            };
+        }
+        text + "}\n"
+    }
+}
+
+/// A small stream of numbers.
+struct Stream(u64);
+
+impl Stream {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % count as u64) as usize
+    }
+}
+
+fn random_graph(stream: &mut Stream) -> Graph {
+    let blocks = 3 + stream.below(5);
+    let successors = (0..blocks).map(|block| match blocks - 1 - block {
+        0 => Vec::new(),
+        later => {
+            let second = block + 1 + stream.below(later.min(3));
+            // The entry stays without predecessors: block100 goes there.
+            let forward = stream.below(3) > 0;
+            let first = if forward { block + 1 + stream.below(later) } else { stream.below(blocks) };
+            if stream.below(4) == 0 || first == second { vec![second] } else { vec![first, second] }
+        }
+    });
+    Graph { successors: successors.collect() }
+}
+
+/// The blocks that a run executes after its first, which is not the graph's.
+fn schedule_of(text: &str, decisions: &[u32], scheduler: Scheduler) -> Result<Vec<usize>, FaultKind> {
+    let module = parse(text);
+    let args = [Argument::Varying(decisions.iter().map(|&bits| Datum::Bits(bits.into())).collect())];
+    let options = Options { scheduler, ..Options::lanes(decisions.len() as u32) };
+    let outcome = run(&module, "f", &args, &mut Memory::new(), &options).map_err(|fault| fault.kind)?;
+    Ok(outcome.schedule[1..].iter().map(|step| step.block.as_u32() as usize).collect())
+}
+
+fn replay(schedule: &[usize]) -> Scheduler {
+    let step = |block: usize| Step { brush: 0, func: 0, block: Block::from_u32(block as u32) };
+    Scheduler::Replay(std::iter::once(100).chain(schedule.iter().copied()).map(step).collect())
+}
+
+#[test]
+fn random_schedules_are_those_of_the_definition() {
+    let mut stream = Stream(1);
+    let (mut graphs, mut several, mut with_loops, mut with_choice_in_loops) = (0, 0, 0, 0);
+    while several < 150 || with_choice_in_loops < 50 {
+        let graph = random_graph(&mut stream);
+        let Some(loops) = graph.loops() else { continue };
+        let decisions: Vec<u32> = (0..2 + stream.below(3)).map(|_| stream.below(64) as u32).collect();
+        let Some(legal) = graph.legal(&loops, &decisions, 24) else { continue };
+        // Graphs without a choice are many: some will do.
+        if legal.len() == 1 && graphs > several + 150 {
+            continue;
+        }
+        graphs += 1;
+        with_loops += usize::from(!loops.is_empty());
+        several += usize::from(legal.len() > 1);
+        with_choice_in_loops += usize::from(legal.len() > 1 && !loops.is_empty());
+        let text = graph.text();
+        let mut seen = BTreeSet::from([schedule_of(&text, &decisions, Scheduler::Greedy).unwrap()]);
+        // Some schedules are rare: on and on until all have come, and no less than a few rounds.
+        for seed in 0..20_000 {
+            if seed >= 5 + 20 * (legal.len() as u64 - 1) && seen.len() >= legal.len() {
+                break;
+            }
+            seen.insert(schedule_of(&text, &decisions, Scheduler::Random(seed)).unwrap());
+        }
+        assert_eq!(seen, legal, "{decisions:?}\n{text}");
+        for schedule in &legal {
+            assert_eq!(schedule_of(&text, &decisions, replay(schedule)).as_ref(), Ok(schedule), "{text}");
+        }
+    }
+    println!(
+        "{several} of {graphs} graphs with a choice, {with_loops} with loops, {with_choice_in_loops} with both"
+    );
+    assert!(with_loops >= 100);
+}
+
+#[test]
+fn a_schedule_that_lets_no_lane_wait_is_illegal() {
+    // A goes to B and C, both to D.
+    let graph = Graph { successors: vec![vec![1, 2], vec![3], vec![3], vec![]] };
+    let text = graph.text();
+    let illegal = FaultKind::IllegalSchedule(Block::from_u32(3));
+    assert_eq!(schedule_of(&text, &[1, 0], replay(&[0, 1, 2, 3])), Ok(vec![0, 1, 2, 3]));
+    assert_eq!(schedule_of(&text, &[1, 0], replay(&[0, 2, 1, 3])), Ok(vec![0, 2, 1, 3]));
+    assert_eq!(schedule_of(&text, &[1, 0], replay(&[0, 1, 3, 2, 3])), Err(illegal));
+}
+
+#[test]
+fn blocks_where_no_lane_waits_are_passed_over() {
+    let graph = Graph { successors: vec![vec![1, 2], vec![3], vec![3], vec![]] };
+    let text = graph.text();
+    assert_eq!(schedule_of(&text, &[1, 1], replay(&[0, 2, 1, 2, 3])), Ok(vec![0, 1, 3]));
+    assert_eq!(schedule_of(&text, &[1, 0], replay(&[0])), Ok(vec![0, 1, 2, 3]), "what is left is greedy");
+}

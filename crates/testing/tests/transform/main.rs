@@ -1,0 +1,6 @@
+//! Canonicalize and simplify, pass by pass: the form that they promise, and the meaning that they keep.
+
+mod common;
+mod folding;
+mod lock_step;
+mod random;
