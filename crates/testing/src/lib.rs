@@ -5,6 +5,7 @@ pub mod file_test;
 pub mod generate;
 pub mod execution;
 pub mod differential;
+pub mod uniformity;
 pub mod uniform_loops;
 pub mod properties;
 pub mod coverage;

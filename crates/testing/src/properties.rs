@@ -1,12 +1,15 @@
 //! The properties that the fuzzer checks, each a topic with a name.
 
-use crate::differential::differential;
+use crate::differential::{BOTH, differential, differential_in};
 use crate::execution::{Part, difference, observe, options, options_with};
-use crate::generate::{Case, Class, Input, Profile};
+use crate::generate::{Case, Class, Input, Profile, Random};
+use crate::uniformity::Uniformity;
+use heddle_analysis::{Cfg, CycleForest};
 use heddle_interp::{Options, Scheduler, Semantics};
-use heddle_ir::Function;
-use heddle_ir::verify::{Stage, verify_module};
-use heddle_transform::{canonicalize, simplify};
+use heddle_ir::entity::EntitySet;
+use heddle_ir::verify::{Stage, verify, verify_module};
+use heddle_ir::{Block, Function, Module, Op};
+use heddle_transform::{LoopFacts, canonicalize, linearize, make_loops_uniform, simplify};
 
 /// A property of programs.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +77,13 @@ pub const TOPICS: &[Topic] = &[
         command: "opt passes=canonicalize,loops stage=uniform",
         check: crate::uniform_loops::loops,
     },
+    Topic {
+        name: "linearize",
+        says: "linearized functions are linear and refine their sources, in both semantics",
+        profile: Profile::source,
+        command: "opt passes=canonicalize,loops,linearize stage=linear",
+        check: |case| linearizes(case).map(|_| ()),
+    },
 ];
 
 fn simplify_one(func: &mut Function) {
@@ -89,6 +99,114 @@ pub fn refines(case: &Case, ensures: Option<Stage>, passes: &[fn(&mut Function)]
     }
     verify_module(&module, ensures.unwrap_or(stage(case))).map_err(|violations| violations.to_string())?;
     differential(case, &case.module, &module)
+}
+
+/// What linearization did to a program.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Linearized {
+    /// The functions that became linear, and those that may have a divergent loop and stayed.
+    pub functions: [usize; 2],
+    /// The branches folded, and those kept.
+    pub branches: [usize; 2],
+    /// The loops of linear functions.
+    pub loops: usize,
+    /// The instructions that choose, in linear functions, beyond those that were there.
+    pub selects: usize,
+    /// Questions whether anyone is in a loop.
+    pub guards: usize,
+    /// Blocks that a greedy run executes without active lanes.
+    pub empty_steps: u64,
+}
+
+impl Linearized {
+    /// Adds up.
+    pub fn add(&mut self, other: &Linearized) {
+        for at in 0..2 {
+            self.functions[at] += other.functions[at];
+            self.branches[at] += other.branches[at];
+        }
+        self.loops += other.loops;
+        self.selects += other.selects;
+        self.guards += other.guards;
+        self.empty_steps += other.empty_steps;
+    }
+}
+
+/// Checks that functions become linear, by way of uniform loops where some may diverge, and that the program refines
+/// its source. Some uniform branches are folded too.
+pub fn linearizes(case: &Case) -> Result<Linearized, String> {
+    linearizes_by(case, linearize)
+}
+
+/// The same, with any pass.
+pub fn linearizes_by(case: &Case, pass: fn(&mut Function, &EntitySet<Block>)) -> Result<Linearized, String> {
+    let (module, mut done) = linear_module(case, pass)?;
+    for input in &case.inputs {
+        let ran = observe(case, &module, input, &options(input)).map_err(|fault| fault.to_string())?;
+        done.empty_steps += ran.counters.empty_steps;
+        if done.functions[1] == 0 && case.traits.class != Class::Launch && ran.counters.divergent_branches > 0
+        {
+            return Err("a branch diverges".into());
+        }
+    }
+    // Functions that stayed as they were may have temporal divergence.
+    let semantics = if done.functions[1] == 0 { &BOTH[..] } else { &BOTH[..1] };
+    differential_in(case, &case.module, &module, semantics)?;
+    Ok(done)
+}
+
+fn linear_module(
+    case: &Case,
+    pass: fn(&mut Function, &EntitySet<Block>),
+) -> Result<(Module, Linearized), String> {
+    let mut random = Random::new(case.seed ^ 0x11ed);
+    let mut module = case.module.clone();
+    let mut done = Linearized::default();
+    for func in &mut module.functions {
+        canonicalize(func);
+        if func.blocks().any(|block| func.block_insts(block).any(|inst| func.inst(inst).op == Op::Launch)) {
+            continue;
+        }
+        let mut uniformity = Uniformity::new(func);
+        if uniformity.is_none() {
+            make_loops_uniform(func, &LoopFacts::obvious(func));
+            uniformity = Uniformity::new(func);
+        }
+        let Some(Uniformity { mut divergent, free }) = uniformity else {
+            done.functions[1] += 1;
+            continue;
+        };
+        // Barriers must be met by all lanes, which folding a branch around them does not grant.
+        if !case.traits.barriers {
+            let share = [0, 30, 100][random.below(3)];
+            free.iter().filter(|_| random.chance(share)).for_each(|block| _ = divergent.insert(block));
+        }
+        let branches =
+            |func: &Function| func.blocks().filter(|&block| func.successors(block).len() > 1).count();
+        let count = |func: &Function, op: Op| {
+            func.blocks()
+                .flat_map(|block| func.block_insts(block))
+                .filter(|&inst| func.inst(inst).op == op)
+                .count()
+        };
+        let blocks = func.blocks().count();
+        let before = branches(func);
+        let (selects, questions) = (count(func, Op::Select), count(func, Op::Any));
+        pass(func, &divergent);
+        done.selects += count(func, Op::Select).saturating_sub(selects);
+        done.guards += count(func, Op::Any).saturating_sub(questions);
+        done.loops += CycleForest::new(&Cfg::new(func)).num_cycles();
+        if func.blocks().count() > blocks || branches(func) > before {
+            return Err(format!("@{} has got blocks or branches", func.name));
+        }
+        if let Err(violations) = verify(func, Stage::Linear) {
+            return Err(violations.to_string());
+        }
+        done.functions[0] += 1;
+        done.branches[1] += branches(func);
+        done.branches[0] += before - branches(func);
+    }
+    Ok((module, done))
 }
 
 /// The topic of this name.
