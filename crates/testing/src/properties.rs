@@ -87,6 +87,13 @@ pub const TOPICS: &[Topic] = &[
         command: "verify",
         check: |case| divergence_holds(case, None).map(|_| ()),
     },
+    Topic {
+        name: "linearize",
+        says: "linearized functions are linear and refine their sources, in both semantics",
+        profile: Profile::source,
+        command: "opt passes=canonicalize,loops,linearize stage=linear",
+        check: |case| crate::linear::linearizes(case).map(|_| ()),
+    },
 ];
 
 fn simplify_one(func: &mut Function) {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod canonicalize;
+pub mod linearize;
 pub mod divergent_loops;
 pub mod simplify;
 
@@ -10,4 +11,5 @@ mod ssa_repair;
 
 pub use canonicalize::{canonicalize, split_critical_edges};
 pub use divergent_loops::{LoopFacts, make_loops_uniform};
+pub use linearize::linearize;
 pub use simplify::simplify;
