@@ -5,6 +5,8 @@ pub mod file_test;
 pub mod generate;
 pub mod execution;
 pub mod differential;
+pub mod shapes_oracle;
+pub mod annotations;
 pub mod properties;
 pub mod coverage;
 pub mod shrink;
