@@ -7,6 +7,8 @@ pub mod execution;
 pub mod differential;
 pub mod shapes_oracle;
 pub mod annotations;
+pub mod baselines_oracle;
+pub mod baseline_annotations;
 pub mod properties;
 pub mod coverage;
 pub mod shrink;
