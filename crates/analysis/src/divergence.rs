@@ -266,9 +266,77 @@ fn left_limit(
     limit
 }
 
+/// The rules by which something comes to vary.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// φs where parted lanes meet mix what they bring.
+    Sync,
+    /// A parting may go on as that at another branch.
+    Leads,
+    /// Exit φs mix what lanes bring from different rounds.
+    Temporal,
+    /// Lanes that leave a loop apart are parted behind it.
+    Leaving,
+    /// Blocks that lanes execute apart are not for all.
+    Apart,
+    /// In a loop that lanes leave apart, some are missing later.
+    Late,
+    /// A predicate that varies makes a block not for all.
+    Predicate,
+    /// A shadow φ varies where lanes are missing.
+    Shadow,
+    /// What was defined under a smaller mask may be ⊤.
+    SmallerMask,
+    /// φs that mix ⊤ with a value may be ⊤ in some lanes.
+    MixedPoison,
+    /// Private objects hold what is written to them.
+    Written,
+    /// Lanes that a predicate keeps from writing keep what was there.
+    PredicatedWrite,
+    /// Private objects differ where parted lanes meet that wrote differently.
+    MixedState,
+    /// Private objects differ behind a loop that lanes leave apart.
+    TemporalState,
+    /// Private memory of which nothing is known differs.
+    Unknown,
+}
+
+impl Rule {
+    /// All rules.
+    pub const ALL: [Rule; 15] = [
+        Rule::Sync,
+        Rule::Leads,
+        Rule::Temporal,
+        Rule::Leaving,
+        Rule::Apart,
+        Rule::Late,
+        Rule::Predicate,
+        Rule::Shadow,
+        Rule::SmallerMask,
+        Rule::MixedPoison,
+        Rule::Written,
+        Rule::PredicatedWrite,
+        Rule::MixedState,
+        Rule::TemporalState,
+        Rule::Unknown,
+    ];
+}
+
 /// Finds what diverges.
 pub fn divergence(func: &Function, control: &ControlTables, initial: &InitialShapes) -> Divergence {
+    divergence_without(func, control, initial, None)
+}
+
+/// The same without one of the rules: wrong, so that tests can see whether they notice.
+#[doc(hidden)]
+pub fn divergence_without(
+    func: &Function,
+    control: &ControlTables,
+    initial: &InitialShapes,
+    without: Option<Rule>,
+) -> Divergence {
     let mut solver = Solver::new(func, control, initial);
+    solver.without = without;
     solver.solve();
     solver.finish()
 }
@@ -315,6 +383,7 @@ struct Solver<'a> {
     /// Uses outside of the loop that defines the value.
     open: FxHashMap<Cycle, Vec<Inst>>,
     outcomes: Vec<(Source, Outcome)>,
+    without: Option<Rule>,
 }
 
 impl<'a> Solver<'a> {
@@ -351,6 +420,7 @@ impl<'a> Solver<'a> {
             always: always_executed(control),
             open: FxHashMap::default(),
             outcomes: Vec::new(),
+            without: None,
         };
         solver.start();
         solver
@@ -373,6 +443,10 @@ impl<'a> Solver<'a> {
             }
         }
         (0..self.ssa.states().len()).for_each(|state| self.push(Item::State(State::new(state))));
+    }
+
+    fn follows(&self, rule: Rule) -> bool {
+        self.without != Some(rule)
     }
 
     fn note_constant(&mut self, value: Value) {
@@ -500,7 +574,7 @@ impl<'a> Solver<'a> {
                     defined_in == block && data.op != Op::Phi || predicate == self.func.predicate(block);
                 predicate.is_some() && (data.op == Op::Phi || !has_same)
             };
-            if is_wider && !fact.is_bottom() {
+            if is_wider && !fact.is_bottom() && self.follows(Rule::SmallerMask) {
                 fact = fact.with_poison(Poison::Any);
             }
         }
@@ -576,6 +650,7 @@ impl<'a> Solver<'a> {
             fact = fact.with_poison(Poison::Any);
         }
         if let Some(shadow) = data.shadow()
+            && self.follows(Rule::Shadow)
             && (self.initial.entry == Activation::Varying || self.activation[block] == Activation::Varying)
         {
             fact = fact.mixed(self.seen(shadow, inst, block).with_poison(Poison::Any), domain);
@@ -628,7 +703,7 @@ impl<'a> Solver<'a> {
             let parting = self.sync.of_branch(at).clone();
             let source = Source::Branch(at);
             self.apply(source, &parting, self.control.cycles.innermost(at), limit);
-            let Some(then) = parting.then else { return };
+            let Some(then) = parting.then.filter(|_| self.follows(Rule::Leads)) else { return };
             if limit.is_none() {
                 self.outcomes.push((source, Outcome::Leads(then)));
             }
@@ -641,6 +716,9 @@ impl<'a> Solver<'a> {
 
     /// Lanes leave a loop apart.
     fn leave(&mut self, cycle: Cycle) {
+        if !self.follows(Rule::Leaving) {
+            return;
+        }
         let mut before: Option<Vec<bool>> = None;
         for limit in [None, Some(Level::Brush), Some(Level::Group)] {
             let exits = &self.exits[cycle.index()];
@@ -651,7 +729,7 @@ impl<'a> Solver<'a> {
             let parting = self.sync.of_loop(cycle, |number| apart[number as usize]);
             let source = Source::Loop(cycle);
             self.apply(source, &parting, self.control.cycles.parent(cycle), limit);
-            if let Some(then) = parting.then {
+            if let Some(then) = parting.then.filter(|_| self.follows(Rule::Leads)) {
                 if limit.is_none() {
                     self.outcomes.push((source, Outcome::Leads(then)));
                 }
@@ -664,7 +742,7 @@ impl<'a> Solver<'a> {
     }
 
     fn apply(&mut self, source: Source, parting: &Parting, around: Option<Cycle>, limit: Agreement) {
-        if limit.is_none() {
+        if limit.is_none() && self.follows(Rule::Apart) {
             for &block in &parting.apart {
                 if self.apart.insert(block) {
                     self.outcomes.push((source, Outcome::RunsApart(block)));
@@ -685,7 +763,10 @@ impl<'a> Solver<'a> {
                     |value: &Value| matches!(self.func.constant(*value), Some(Constant::Poison(_)));
                 // What the branch that this one leads to makes of the join counts only what it sees itself.
                 if values.len() == 2 && values.iter().any(is_poison) && parting.then.is_none() {
-                    if limit.is_none() && self.mixed_with_poison.insert(inst) {
+                    if limit.is_none()
+                        && self.follows(Rule::MixedPoison)
+                        && self.mixed_with_poison.insert(inst)
+                    {
                         self.push(Item::Inst(inst));
                     }
                     continue;
@@ -693,7 +774,7 @@ impl<'a> Solver<'a> {
                 if limit.is_none() {
                     self.outcomes.push((source, Outcome::Mixes(inst)));
                 }
-                if limit < self.mixed[inst] {
+                if limit < self.mixed[inst] && self.follows(Rule::Sync) {
                     self.mixed[inst] = limit;
                     self.push(Item::Inst(inst));
                 }
@@ -714,7 +795,7 @@ impl<'a> Solver<'a> {
                 if limit.is_none() {
                     self.outcomes.push((source, Outcome::MixesState(state)));
                 }
-                if limit < self.mixed_states[state.index()] {
+                if limit < self.mixed_states[state.index()] && self.follows(Rule::MixedState) {
                     self.mixed_states[state.index()] = limit;
                     self.push(Item::State(state));
                 }
@@ -761,7 +842,8 @@ impl<'a> Solver<'a> {
                 for &(from, incoming) in incoming {
                     agreement = agreement.min(self.agreement[incoming.index()]);
                     poison |= self.may_hold_poison[incoming.index()];
-                    if let Some(defined_in) = self.ssa.block_of(self.func, incoming) {
+                    let defined_in = self.ssa.block_of(self.func, incoming);
+                    if let Some(defined_in) = defined_in.filter(|_| self.follows(Rule::TemporalState)) {
                         let limit = self.edge_limit_from(Edge { from, to: *block }, defined_in);
                         agreement = agreement.min(limit);
                         poison |= limit.is_none();
@@ -790,7 +872,7 @@ impl<'a> Solver<'a> {
     fn written(&self, inst: Inst) -> (Agreement, bool) {
         let data = self.func.inst(inst);
         let block = self.func.layout.block_of(inst).expect("a writing instruction stands in a block");
-        if data.op == Op::Alloca {
+        if data.op == Op::Alloca || !self.follows(Rule::Written) {
             return (ALL_AGREE, false);
         }
         if alloca_ssa::is_volatile(data) || data.is_total() {
@@ -803,7 +885,7 @@ impl<'a> Solver<'a> {
             agreement = agreement.min(agreement_on(fact));
             poison |= fact.poison == Poison::Any;
         }
-        if let Some(predicate) = self.func.predicate(block) {
+        if let Some(predicate) = self.func.predicate(block).filter(|_| self.follows(Rule::PredicatedWrite)) {
             let fact = self.facts[predicate];
             agreement = agreement.min(agreement_on(fact));
             poison |= !fact.is_uniform();
@@ -825,7 +907,8 @@ impl<'a> Solver<'a> {
 
     /// Finds which lanes are active where; tells whether something that depends on it must be looked at again.
     fn update_activation(&mut self) -> bool {
-        let lacks = self.sync.spread(&self.apart, |cycle| self.loop_agreement(cycle).is_none());
+        let is_late = |cycle| self.loop_agreement(cycle).is_none() && self.follows(Rule::Late);
+        let lacks = self.sync.spread(&self.apart, is_late);
         let mut is_new = false;
         for at in 0..self.control.index.order().len() {
             let block = self.control.index.order()[at];
@@ -851,7 +934,7 @@ impl<'a> Solver<'a> {
     }
 
     fn block_activation(&self, block: Block, lacks: &EntitySet<Block>) -> Activation {
-        let by_predicate = match self.func.predicate(block) {
+        let by_predicate = match self.func.predicate(block).filter(|_| self.follows(Rule::Predicate)) {
             None => Activation::Full,
             Some(predicate) => {
                 let fact = self.facts[predicate];
@@ -920,7 +1003,8 @@ impl<'a> Solver<'a> {
                 StateDef::Join { block, incoming } => {
                     lower(info.slot, self.mixed_states[number]);
                     for &(from, incoming) in incoming.iter().filter(|_| info.is_read) {
-                        if let Some(defined_in) = self.ssa.block_of(self.func, incoming) {
+                        let defined_in = self.ssa.block_of(self.func, incoming);
+                        if let Some(defined_in) = defined_in.filter(|_| self.follows(Rule::TemporalState)) {
                             lower(info.slot, self.edge_limit_from(Edge { from, to: *block }, defined_in));
                         }
                     }

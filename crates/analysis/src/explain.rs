@@ -207,12 +207,12 @@ impl<'a> Search<'a> {
     fn drain(&mut self) {
         while let Some(node) = self.queue.pop_front() {
             match node {
-                Node::Value(value) => self.from_value(value),
+                Node::Value(value) => self.follow_value(value),
                 Node::Branch(block) => self.reach(Node::Parting(block), node, Reason::Data),
-                Node::Parting(block) => self.from_source(Source::Branch(block), node),
-                Node::Leaving(cycle) => self.from_loop(cycle, node),
-                Node::State(state) => self.from_state(state, node),
-                Node::Apart(block) => self.from_apart(block, node),
+                Node::Parting(block) => self.follow_source(Source::Branch(block), node),
+                Node::Leaving(cycle) => self.follow_loop(cycle, node),
+                Node::State(state) => self.follow_state(state, node),
+                Node::Apart(block) => self.follow_apart(block, node),
             }
         }
     }
@@ -229,7 +229,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn from_value(&mut self, value: Value) {
+    fn follow_value(&mut self, value: Value) {
         let node = Node::Value(value);
         for &user in self.uses.of(value) {
             let data = self.func.inst(user);
@@ -257,7 +257,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn from_source(&mut self, source: Source, node: Node) {
+    fn follow_source(&mut self, source: Source, node: Node) {
         for outcome in self.outcomes.get(&source).cloned().unwrap_or_default() {
             match outcome {
                 Outcome::Mixes(inst) => {
@@ -273,7 +273,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn from_loop(&mut self, cycle: Cycle, node: Node) {
+    fn follow_loop(&mut self, cycle: Cycle, node: Node) {
         let cycles = &self.control.cycles;
         let is_inside = |block: Option<Block>| block.is_some_and(|block| cycles.contains(cycle, block));
         let exits: Vec<_> = self
@@ -322,11 +322,11 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        self.from_source(Source::Loop(cycle), node);
+        self.follow_source(Source::Loop(cycle), node);
         self.reach(Node::Apart(cycles.header(cycle)), node, Reason::Activation);
     }
 
-    fn from_state(&mut self, state: State, node: Node) {
+    fn follow_state(&mut self, state: State, node: Node) {
         for &user in self.divergence.ssa.users(state) {
             match user {
                 StateUser::State(state) => self.reach(Node::State(state), node, Reason::Memory),
@@ -342,7 +342,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn from_apart(&mut self, block: Block, node: Node) {
+    fn follow_apart(&mut self, block: Block, node: Node) {
         for inst in self.func.block_insts(block) {
             let data = self.func.inst(inst);
             if data.op == Op::Mask || data.shadow().is_some() {

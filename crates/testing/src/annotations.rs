@@ -4,6 +4,7 @@
 //! ; test divergence lanes=4 params=uniform
 //! block0:                 ; all lanes                (or: all or none; some lanes) are active here
 //!   v3 = lane i32         ; strided 1                the shape; an alignment is compared where it is given
+//!   v6 = group_id i32, 0  ; uniform in the group     (or: brush; launch) its level, where it is given
 //!   v4 = alloca 4         ; uniform, shared          (or: per lane) whether one copy serves all lanes
 //!   br v5, block1, block2 ; divergent                (or: uniform; always all lanes)
 //! ; exit: block1 -> block2 apart                     (or: together) whether lanes take it in different rounds
@@ -130,6 +131,12 @@ fn on_line(claims: &Claims<'_>, code: &str, block: Option<Block>, comment: &str)
         {
             return Err(format!("{value} is {full}"));
         }
+        let level = claims.divergence.fact(value).level.name();
+        if let Some(said) = rest.strip_prefix(" in the ")
+            && !says(said, level)
+        {
+            return Err(format!("{value} is {full} in the {level}"));
+        }
         if op.trim_start().starts_with("alloca") {
             let shared =
                 claims.func.def_inst(value).and_then(|inst| claims.divergence.object(inst)).is_some();
@@ -140,4 +147,60 @@ fn on_line(claims: &Claims<'_>, code: &str, block: Option<Block>, comment: &str)
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heddle_analysis::InitialShapes;
+    use heddle_analysis::shape::Geometry;
+
+    const TEXT: &str = "\
+func @f(v0: i1, v1: i32 uniform) -> i32 {
+block0:                    ; all lanes
+  v2 = alloca 4 align 4    ; uniform, per lane
+  store i32 1, v2
+  v3 = lane i32            ; strided 1
+  v6 = shl v1, 3           ; uniform align 8
+  br v0, block1, block2    ; divergent, as lanes differ
+block1:                    ; some lanes
+  store v3, v2
+  br block2                ; uniform
+block2:
+  v4 = load i32, v2        ; varying
+  v5 = add v4, v1          ; varying
+  ret v5
+}
+; why v5: v5 depends on v4
+";
+
+    fn failures(text: &str) -> Vec<String> {
+        let module = heddle_ir::parse_module(text).expect("the text is well-formed");
+        let func = &module.functions[0];
+        let initial = InitialShapes::declared(func, Geometry::lanes(4)).entered_by(Activation::Full);
+        let claims = vec![Claims::new(func, initial, &[4])];
+        check(text, &module, &claims)
+    }
+
+    #[test]
+    fn what_is_said_is_compared() {
+        assert_eq!(failures(TEXT), Vec::<String>::new());
+        for (right, wrong) in [
+            ("; all lanes", "; some lanes"),
+            ("per lane", "shared"),
+            ("strided 1", "strided 2"),
+            ("strided 1", "strided 11"),
+            ("strided 1", "uniform"),
+            ("uniform align 8", "uniform align 4"),
+            ("divergent", "uniform"),
+            ("; uniform\n", "; divergent\n"),
+            ("; varying\n", "; varyingly\n"),
+            ("on v4", "on v1"),
+            ("why v5", "why v1"),
+        ] {
+            let text = TEXT.replace(right, wrong);
+            assert!(text != TEXT, "{right}");
+            assert!(!failures(&text).is_empty(), "{wrong} goes unnoticed");
+        }
+    }
 }

@@ -8,8 +8,9 @@
 //! Where lanes are kept from executing by predicates, values they do not define are ⊤ only under OBLIVIOUS; so that is
 //! how such programs must be run.
 
+use heddle_analysis::divergence::{Rule, divergence_without};
 use heddle_analysis::shape::{Geometry, Poison, Shape};
-use heddle_analysis::{Activation, ControlTables, Cycle, Divergence, Edge, InitialShapes, divergence};
+use heddle_analysis::{Activation, ControlTables, Cycle, Divergence, Edge, InitialShapes};
 use heddle_interp::{Datum, Next, Trace, TraceStep};
 use heddle_ir::ops::Op;
 use heddle_ir::{Block, Detail, Function, Inst, InstData, Module, Value};
@@ -33,11 +34,21 @@ pub struct Claims<'m> {
 impl<'m> Claims<'m> {
     /// Analyzes a function; none if it is irreducible.
     pub fn new(func: &'m Function, initial: InitialShapes, brush: &[u32]) -> Option<Claims<'m>> {
+        Self::without(func, initial, brush, None)
+    }
+
+    /// The same without one of the analysis' rules.
+    pub fn without(
+        func: &'m Function,
+        initial: InitialShapes,
+        brush: &[u32],
+        rule: Option<Rule>,
+    ) -> Option<Claims<'m>> {
         let control = ControlTables::new(func);
         if !control.cycles.is_graph_reducible() {
             return None;
         }
-        let divergence = divergence(func, &control, &initial);
+        let divergence = divergence_without(func, &control, &initial, rule);
         Some(Claims { func, control, initial, brush: Geometry::brush(brush), divergence })
     }
 }
