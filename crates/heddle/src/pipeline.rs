@@ -2,7 +2,7 @@
 
 use heddle_ir::Module;
 use heddle_ir::verify::{Stage, Violations, verify_module};
-use heddle_transform::{canonicalize, simplify};
+use heddle_transform::{LoopFacts, canonicalize, make_loops_uniform, simplify};
 use thiserror::Error;
 
 /// A pass by its name.
@@ -36,6 +36,18 @@ pub const PASSES: &[Pass] = &[
         run: |module| {
             for func in &mut module.functions {
                 simplify(func);
+            }
+        },
+    },
+    Pass {
+        name: "loops",
+        doc: "no divergent loop: lanes that have left wait inside, their live-outs and exits tracked",
+        requires: Stage::Canonical,
+        ensures: Some(Stage::Uniform),
+        run: |module| {
+            for func in &mut module.functions {
+                let facts = LoopFacts::obvious(func);
+                make_loops_uniform(func, &facts);
             }
         },
     },

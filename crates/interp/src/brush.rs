@@ -6,7 +6,8 @@
 use crate::fault::{Fault, FaultKind};
 use crate::frame::{Frame, Place, Registers};
 use crate::memory::Memory;
-use crate::program::{Code, Program};
+use crate::parties::Parties;
+use crate::program::{Code, Program, Slot};
 use crate::race::{Detector, Race};
 use crate::run::{Counters, Datum, Options, Position, Semantics};
 use crate::schedule::{Rng, Scheduler, Step};
@@ -75,6 +76,17 @@ pub(crate) struct Brush<'p, 'm> {
     pub(crate) number: u32,
     pub(crate) frames: Vec<Frame>,
     pub(crate) finished: Vec<Vec<Option<u128>>>,
+    /// What φs are about to copy, and the values on their way; empty between blocks.
+    copies: Vec<Copy>,
+    copied: Vec<Option<u128>>,
+}
+
+/// What a φ gives to some lanes: the elements that start here, or ⊤.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    from: Option<usize>,
+    to: Slot,
+    lanes: u128,
 }
 
 pub(crate) fn lanes_of(mask: u128) -> impl Iterator<Item = usize> + Clone {
@@ -126,8 +138,18 @@ impl<'p, 'm> Brush<'p, 'm> {
     ) -> Result<Brush<'p, 'm>, Fault> {
         let lanes = position.local.len();
         let level = world.memory.open_level(lanes, host);
-        let mut brush =
-            Brush { program, position, dims, lanes, level, number, frames: Vec::new(), finished: Vec::new() };
+        let mut brush = Brush {
+            program,
+            position,
+            dims,
+            lanes,
+            level,
+            number,
+            frames: Vec::new(),
+            finished: Vec::new(),
+            copies: Vec::new(),
+            copied: Vec::new(),
+        };
         let code = &program.codes[entry];
         let mut registers = brush.new_registers(code);
         for (&param, datums) in code.func.params().iter().zip(args) {
@@ -233,13 +255,13 @@ impl<'p, 'm> Brush<'p, 'm> {
             _ => self.pick(code.control(), world).map_err(|kind| Fault::new(kind, &code.func.name))?,
         };
         let Some(block) = block else { return Ok(false) };
-        let control = lanes_where(&self.frame().places, |place| match world.options.scheduler {
-            Scheduler::Ipdom => false,
-            _ => place == Place::At { node: code.control().block_node(block), target: block },
-        });
-        let control = match self.frame().stack.last() {
-            Some(top) if world.options.scheduler == Scheduler::Ipdom => top.lanes,
-            _ => control,
+        let control = match (&world.options.scheduler, self.frame().stack.last()) {
+            (Scheduler::Ipdom, Some(top)) => top.lanes,
+            (Scheduler::Ipdom, None) => 0,
+            _ => {
+                let node = code.control().block_node(block);
+                self.frame().places.lanes(Place::At { node, target: block })
+            }
         };
         self.enter(code, block, control, world)?;
         Ok(true)
@@ -276,7 +298,7 @@ impl<'p, 'm> Brush<'p, 'm> {
                 func: frame.code as u32,
                 depth: self.frames.len() as u32 - 1,
                 block,
-                from: self.frame().from.clone(),
+                from: (0..self.lanes).map(|lane| self.frame().from.of(lane)).collect(),
                 control,
                 predicate: 0,
                 active: 0,
@@ -335,52 +357,55 @@ impl<'p, 'm> Brush<'p, 'm> {
         }
     }
 
-    /// The lanes where a truth value holds, ⊤ counting as false.
-    fn true_lanes(&self, code: &Code<'_>, value: Value) -> u128 {
-        let first = code.slot(value, self.lanes).first;
-        let registers = &self.frame().registers;
-        (0..self.lanes)
-            .filter(|&lane| registers.get(first + lane) == Some(1))
-            .fold(0, |mask, lane| mask | 1 << lane)
-    }
-
-    /// The lanes where a truth value holds; ⊤ in one of `needed` is a fault.
+    /// The lanes where a truth value holds; ⊤ in one of `needed` is a fault, elsewhere it counts as false.
     pub(crate) fn read_mask(&self, code: &Code<'_>, value: Value, needed: u128) -> Result<u128, Error> {
         let first = code.slot(value, self.lanes).first;
-        let registers = &self.frame().registers;
-        match lanes_of(needed).find(|&lane| registers.poison[first + lane]) {
+        let (mut holds, mut poison) = (0u128, 0u128);
+        for bit in self.frame().registers.slice(first..first + self.lanes).iter().rev() {
+            holds = holds << 1 | u128::from(*bit == Some(1));
+            poison = poison << 1 | u128::from(bit.is_none());
+        }
+        match lanes_of(needed & poison).next() {
             Some(lane) => Err((FaultKind::ControlOnPoison(value), Some(lane))),
-            None => Ok(self.true_lanes(code, value)),
+            None => Ok(holds),
         }
     }
 
+    /// Gives the φs of the block their values: all of them read before one is written.
     fn run_phis(&mut self, code: &Code<'_>, block: Block, control: u128, oblivious: bool) {
         let lanes = self.lanes;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
-        let mut copies: Vec<(usize, Option<u128>)> = Vec::new();
         for phi in code.func.phis(block) {
             let data = code.func.inst(phi);
             let Some(result) = code.func.result(phi) else { continue };
             let to = code.slot(result, lanes);
-            for lane in 0..lanes {
-                let source = match control >> lane & 1 {
-                    1 => data
-                        .incoming()
-                        .find(|(from, _)| Some(*from) == frame.from[lane])
-                        .map(|(_, value)| value),
-                    _ => data.shadow(),
-                };
-                let is_frozen = control >> lane & 1 == 0 && source.is_none() && !oblivious;
-                for element in (0..to.elements).filter(|_| !is_frozen) {
-                    let offset = lane * to.elements + element;
-                    let value = source
-                        .and_then(|source| frame.registers.get(code.slot(source, lanes).first + offset));
-                    copies.push((to.first + offset, value));
-                }
+            let mut copy = |source: Option<Value>, lanes: u128| {
+                let from = source.map(|source| code.slot(source, self.lanes).first);
+                self.copies.push(Copy { from, to, lanes });
+            };
+            let mut rest = control;
+            for (from, party) in frame.from.iter().filter(|(_, party)| party & control != 0) {
+                let edge = data.incoming().find(|(block, _)| *block == from);
+                copy(edge.map(|(_, value)| value), party & control);
+                rest &= !party;
+            }
+            copy(None, rest);
+            let shadow = data.shadow();
+            if shadow.is_some() || oblivious {
+                copy(shadow, all_lanes(lanes) & !control);
             }
         }
-        for (index, value) in copies {
-            frame.registers.set(index, value);
+        for Copy { from, to, lanes } in &self.copies {
+            match from {
+                Some(from) => self.copied.extend(to.offsets(*lanes).map(|at| frame.registers.get(from + at))),
+                None => self.copied.extend(to.offsets(*lanes).map(|_| None)),
+            }
+        }
+        let mut copied = self.copied.drain(..);
+        for Copy { to, lanes, .. } in self.copies.drain(..) {
+            for (offset, value) in to.offsets(lanes).zip(&mut copied) {
+                frame.registers.set(to.first + offset, value);
+            }
         }
     }
 
@@ -391,7 +416,8 @@ impl<'p, 'm> Brush<'p, 'm> {
         let frame = self.frame();
         let (control, active) = (frame.control, frame.active);
         let block = frame.block.expect("a terminator runs in a block");
-        let mut goes: Vec<Option<Block>> = vec![None; lanes];
+        // Lanes that go nowhere return.
+        let mut goes: Parties<Block> = Parties::new();
         match (&data.detail, data.op) {
             (_, Op::Unreachable) if active != 0 => {
                 return Err((FaultKind::Unreachable, lanes_of(active).next()));
@@ -410,8 +436,9 @@ impl<'p, 'm> Brush<'p, 'm> {
                     None => u128::MAX,
                     Some(&condition) => self.read_mask(code, condition, active)?,
                 };
-                for lane in lanes_of(active) {
-                    goes[lane] = Some(targets[usize::from(taken >> lane & 1 == 0)]);
+                goes.put(targets[0], active & taken);
+                if let Some(&otherwise) = targets.get(1) {
+                    goes.put(otherwise, active & !taken);
                 }
             }
             (Detail::Switch(switch), _) => {
@@ -422,7 +449,7 @@ impl<'p, 'm> Brush<'p, 'm> {
                         return Err((FaultKind::ControlOnPoison(value), Some(lane)));
                     };
                     let case = switch.cases.iter().position(|&case| case == bits);
-                    goes[lane] = Some(switch.targets[case.map_or(0, |case| case + 1)]);
+                    goes.put(switch.targets[case.map_or(0, |case| case + 1)], 1 << lane);
                 }
             }
             _ => {}
@@ -433,24 +460,22 @@ impl<'p, 'm> Brush<'p, 'm> {
         }
         self.trace_values(code, block, world);
         let frame = self.frames.last_mut().expect("a running brush has a frame");
-        for lane in lanes_of(control) {
-            frame.from[lane] = Some(block);
-            frame.places[lane] = match goes[lane] {
-                None => Place::Returned,
-                Some(target) => {
-                    let node = match world.options.scheduler {
-                        Scheduler::Ipdom => NOWHERE,
-                        _ => code.control().along(block, target),
-                    };
-                    Place::At { node, target }
-                }
+        frame.from.put(block, control);
+        let mut returned = control;
+        for (target, party) in goes.iter() {
+            let node = match world.options.scheduler {
+                Scheduler::Ipdom => NOWHERE,
+                _ => code.control().along(block, target),
             };
+            frame.places.put(Place::At { node, target }, party);
+            returned &= !party;
         }
+        frame.places.put(Place::Returned, returned);
         if world.options.trace {
-            let next = frame.places.iter().map(|place| match *place {
-                Place::At { target, .. } => Next::Block(target),
-                Place::Returned => Next::Returned,
-                Place::Absent => Next::Absent,
+            let next = (0..lanes).map(|lane| match frame.places.of(lane) {
+                Some(Place::At { target, .. }) => Next::Block(target),
+                Some(Place::Returned) => Next::Returned,
+                None => Next::Absent,
             });
             world.trace.steps[frame.step].next = next.collect();
         }
@@ -461,13 +486,11 @@ impl<'p, 'm> Brush<'p, 'm> {
         Ok(())
     }
 
-    fn count_branch(&self, goes: &[Option<Block>], active: u128, data: &InstData, world: &mut World<'_>) {
+    fn count_branch(&self, goes: &Parties<Block>, active: u128, data: &InstData, world: &mut World<'_>) {
         if data.targets().len() > 1 && active != 0 {
-            let mut targets = lanes_of(active).map(|lane| goes[lane]);
-            let first = targets.next();
-            match targets.all(|target| Some(target) == first) {
-                true => world.counters.uniform_branches += 1,
-                false => world.counters.divergent_branches += 1,
+            match goes.iter().filter(|(_, party)| party & active != 0).count() {
+                1 => world.counters.uniform_branches += 1,
+                _ => world.counters.divergent_branches += 1,
             }
         }
     }
@@ -514,13 +537,12 @@ impl<'p, 'm> Brush<'p, 'm> {
         };
         let active = self.frame().active;
         // Lanes wait in every frame; all that ever started must be here, none may have returned.
-        let is_missing = |frame: &Frame, lane: usize| match frame.places[lane] {
-            Place::Absent => false,
-            Place::Returned => true,
-            Place::At { .. } => active >> lane & 1 == 0,
+        let is_missing = |lane: usize| match self.frames[0].places.of(lane) {
+            None => false,
+            Some(Place::Returned) => true,
+            Some(Place::At { .. }) => active >> lane & 1 == 0,
         };
-        let bottom = &self.frames[0];
-        if let Some(lane) = (0..self.lanes).find(|&lane| is_missing(bottom, lane)) {
+        if let Some(lane) = (0..self.lanes).find(|&lane| is_missing(lane)) {
             return Err(FaultKind::DivergentBarrier(format!(
                 "lane {lane} of the brush does not reach this barrier together with the others"
             )));
@@ -550,8 +572,4 @@ impl<'p, 'm> Brush<'p, 'm> {
         world.memory.close_level();
         Ok(self.take_results())
     }
-}
-
-pub(crate) fn lanes_where(places: &[Place], holds: impl Fn(Place) -> bool) -> u128 {
-    places.iter().enumerate().filter(|(_, place)| holds(**place)).fold(0, |mask, (lane, _)| mask | 1 << lane)
 }

@@ -1,8 +1,9 @@
 //! Calls: a frame for the active lanes, and what becomes of results in the others.
 
-use crate::brush::{Brush, Error, World, all_lanes, lanes_of, lanes_where};
+use crate::brush::{Brush, Error, World, all_lanes, lanes_of};
 use crate::fault::{Fault, FaultKind};
 use crate::frame::{Frame, Place, Registers};
+use crate::parties::Parties;
 use crate::program::Code;
 use crate::reconvergence::StackEntry;
 use crate::run::Semantics;
@@ -31,10 +32,8 @@ impl Brush<'_, '_> {
             Scheduler::Ipdom => NOWHERE,
             _ => self.program.codes[code].control().start(func),
         };
-        let place = |lane: usize| match mask >> lane & 1 {
-            1 => Place::At { node, target: entry },
-            _ => Place::Absent,
-        };
+        let mut places = Parties::new();
+        places.put(Place::At { node, target: entry }, mask);
         let results = func
             .signature
             .results
@@ -43,8 +42,8 @@ impl Brush<'_, '_> {
         self.frames.push(Frame {
             code,
             registers,
-            places: (0..self.lanes).map(place).collect(),
-            from: vec![None; self.lanes],
+            places,
+            from: Parties::new(),
             block: None,
             next: None,
             reads_predicate: None,
@@ -103,7 +102,7 @@ impl Brush<'_, '_> {
         };
         let program = self.program;
         let code = &program.codes[self.frame().code];
-        let returned = lanes_where(&frame.places, |place| place == Place::Returned);
+        let returned = frame.places.lanes(Place::Returned);
         self.write_nothing(call, code, returned, world);
         let lanes = self.lanes;
         let caller = self.frame_mut();

@@ -19,9 +19,9 @@
 //! barrier (Def. 18). A back edge is an edge inside a cycle to one of its entries, and the cycles of what is left
 //! without them nest; the forest is unique, so it does not depend on any search order.
 
-use heddle_ir::entity::Entity as _;
+use heddle_ir::entity::{Entity as _, SecondaryMap};
 use heddle_ir::{Block, Function};
-use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::cell::OnceCell;
 
 /// A place where lanes wait.
@@ -45,14 +45,14 @@ struct Cycle {
 pub(crate) struct Control {
     nodes: Vec<Node>,
     /// The place of each reachable block.
-    node_of: FxHashMap<Block, u32>,
-    successors: Vec<Vec<u32>>,
+    node_of: SecondaryMap<Block, u32>,
+    successors: Vec<SmallVec<[u32; 2]>>,
     /// Position of each place in a topological order.
     rank: Vec<u32>,
     cycles: Vec<Cycle>,
-    innermost: FxHashMap<Block, u32>,
+    innermost: SecondaryMap<Block, Option<u32>>,
     /// The cycle that a block is an entry of.
-    entered: FxHashMap<Block, u32>,
+    entered: SecondaryMap<Block, Option<u32>>,
     reachable: OnceCell<Vec<Vec<u64>>>,
 }
 
@@ -61,17 +61,17 @@ impl Control {
         let blocks = reachable_blocks(func);
         let mut control = Control {
             nodes: Vec::new(),
-            node_of: FxHashMap::default(),
+            node_of: SecondaryMap::filled(u32::MAX, func.block_count()),
             successors: Vec::new(),
             rank: Vec::new(),
             cycles: Vec::new(),
-            innermost: FxHashMap::default(),
-            entered: FxHashMap::default(),
+            innermost: SecondaryMap::with_len(func.block_count()),
+            entered: SecondaryMap::with_len(func.block_count()),
             reachable: OnceCell::new(),
         };
         for &block in &blocks {
             let node = control.add_node(Node::Block(block));
-            control.node_of.insert(block, node);
+            control.node_of[block] = node;
         }
         control.find_cycles(func, &blocks);
         control.connect(func, &blocks);
@@ -81,7 +81,7 @@ impl Control {
 
     fn add_node(&mut self, node: Node) -> u32 {
         self.nodes.push(node);
-        self.successors.push(Vec::new());
+        self.successors.push(SmallVec::new());
         self.nodes.len() as u32 - 1
     }
 
@@ -96,28 +96,28 @@ impl Control {
 
     /// Where a lane stands that has not started.
     pub(crate) fn start(&self, func: &Function) -> u32 {
-        self.node_of[&func.entry()]
+        self.node_of[func.entry()]
     }
 
     /// The place of a reachable block.
     pub(crate) fn block_node(&self, block: Block) -> u32 {
-        self.node_of[&block]
+        self.node_of[block]
     }
 
     /// The first place on the way along an edge.
     pub(crate) fn along(&self, from: Block, to: Block) -> u32 {
-        match self.entered.get(&to) {
-            Some(&cycle) if self.is_inside(from, cycle) => self.cycles[cycle as usize].latch,
-            Some(&cycle) => self.cycles[cycle as usize].entrance.unwrap_or(self.node_of[&to]),
-            None => self.node_of[&to],
+        match self.entered[to] {
+            Some(cycle) if self.is_inside(from, cycle) => self.cycles[cycle as usize].latch,
+            Some(cycle) => self.cycles[cycle as usize].entrance.unwrap_or(self.node_of[to]),
+            None => self.node_of[to],
         }
     }
 
     /// The place behind a latch or an entrance for a lane on its way to `to`.
     pub(crate) fn behind(&self, node: u32, to: Block) -> u32 {
         match self.node(node) {
-            Node::Latch(cycle) => self.cycles[cycle as usize].entrance.unwrap_or(self.node_of[&to]),
-            Node::Entrance(_) | Node::Block(_) => self.node_of[&to],
+            Node::Latch(cycle) => self.cycles[cycle as usize].entrance.unwrap_or(self.node_of[to]),
+            Node::Entrance(_) | Node::Block(_) => self.node_of[to],
         }
     }
 
@@ -149,7 +149,7 @@ impl Control {
     }
 
     fn is_inside(&self, block: Block, cycle: u32) -> bool {
-        let mut here = self.innermost.get(&block).copied();
+        let mut here = self.innermost[block];
         while let Some(inner) = here {
             if inner == cycle {
                 return true;
@@ -161,31 +161,30 @@ impl Control {
 
     /// Finds the cycles: strongly connected components, then those left without the edges to their entries.
     fn find_cycles(&mut self, func: &Function, blocks: &[Block]) {
-        let mut predecessors: FxHashMap<Block, Vec<Block>> = FxHashMap::default();
+        let mut predecessors: SecondaryMap<Block, Vec<Block>> = SecondaryMap::with_len(func.block_count());
         for &from in blocks {
-            func.successors(from).iter().for_each(|&to| predecessors.entry(to).or_default().push(from));
+            func.successors(from).iter().for_each(|&to| predecessors[to].push(from));
         }
+        let mut numbers = SecondaryMap::filled(0, func.block_count());
         let mut work: Vec<(Option<u32>, Vec<Block>)> = vec![(None, blocks.to_vec())];
         while let Some((parent, region)) = work.pop() {
             let inside = |block: Block| {
-                let is_entry = |cycle: u32| self.entered.get(&block) == Some(&cycle);
-                self.innermost.get(&block).copied() == parent && !parent.is_some_and(is_entry)
+                let is_entry = |cycle: u32| self.entered[block] == Some(cycle);
+                self.innermost[block] == parent && !parent.is_some_and(is_entry)
             };
             let inner =
                 |block: Block| func.successors(block).iter().copied().filter(|&next| inside(next)).collect();
-            for component in components(&region, inner) {
+            for component in components(&region, &mut numbers, inner) {
                 let cycle = self.cycles.len() as u32;
-                component.iter().for_each(|&block| _ = self.innermost.insert(block, cycle));
+                component.iter().for_each(|&block| self.innermost[block] = Some(cycle));
                 // An entry has an edge from outside of the component; the function's entry has one from its caller.
-                let is_outside = |from: &Block| self.innermost.get(from) != Some(&cycle);
-                let is_entry = |block: &Block| {
-                    *block == func.entry()
-                        || predecessors.get(block).is_some_and(|all| all.iter().any(is_outside))
-                };
+                let is_outside = |from: &Block| self.innermost[*from] != Some(cycle);
+                let is_entry =
+                    |block: &Block| *block == func.entry() || predecessors[*block].iter().any(is_outside);
                 let entries: Vec<Block> = component.iter().copied().filter(is_entry).collect();
                 let latch = self.add_node(Node::Latch(cycle));
                 let entrance = (entries.len() > 1).then(|| self.add_node(Node::Entrance(cycle)));
-                entries.iter().for_each(|&entry| _ = self.entered.insert(entry, cycle));
+                entries.iter().for_each(|&entry| self.entered[entry] = Some(cycle));
                 self.cycles.push(Cycle { parent, entries, latch, entrance });
                 work.push((Some(cycle), component));
             }
@@ -196,10 +195,10 @@ impl Control {
         for &from in blocks {
             for &to in func.successors(from) {
                 let first = self.along(from, to);
-                let from_node = self.node_of[&from];
+                let from_node = self.node_of[from];
                 self.successors[from_node as usize].push(first);
                 // Whoever may leave a cycle here may also go round before: its latch comes before the exit.
-                let mut left = self.innermost.get(&from).copied();
+                let mut left = self.innermost[from];
                 while let Some(cycle) = left.filter(|&cycle| !self.is_inside(to, cycle)) {
                     let latch = self.cycles[cycle as usize].latch;
                     self.successors[latch as usize].push(first);
@@ -210,7 +209,7 @@ impl Control {
         for cycle in &self.cycles {
             if let Some(entrance) = cycle.entrance {
                 for entry in &cycle.entries {
-                    self.successors[entrance as usize].push(self.node_of[entry]);
+                    self.successors[entrance as usize].push(self.node_of[*entry]);
                 }
             }
         }
@@ -253,64 +252,70 @@ fn reachable_blocks(func: &Function) -> Vec<Block> {
     order
 }
 
-/// The strongly connected components that hold an edge, each in the order of `region`.
-fn components(region: &[Block], successors: impl Fn(Block) -> Vec<Block>) -> Vec<Vec<Block>> {
-    let forward: FxHashMap<Block, Vec<Block>> =
-        region.iter().map(|&block| (block, successors(block))).collect();
-    let mut backward: FxHashMap<Block, Vec<Block>> = FxHashMap::default();
-    for &from in region {
-        for &to in &forward[&from] {
-            backward.entry(to).or_default().push(from);
-        }
+/// The strongly connected components that hold an edge, each in the order of `region`; `numbers` is lent to number
+/// its blocks. Successors outside of the region do not count.
+fn components(
+    region: &[Block],
+    numbers: &mut SecondaryMap<Block, u32>,
+    successors: impl Fn(Block) -> SmallVec<[Block; 2]>,
+) -> Vec<Vec<Block>> {
+    for (number, &block) in region.iter().enumerate() {
+        numbers[block] = number as u32;
+    }
+    let forward: Vec<SmallVec<[u32; 2]>> =
+        region.iter().map(|&block| successors(block).iter().map(|&next| numbers[next]).collect()).collect();
+    let mut backward: Vec<SmallVec<[u32; 2]>> = vec![SmallVec::new(); region.len()];
+    for (from, successors) in forward.iter().enumerate() {
+        successors.iter().for_each(|&to| backward[to as usize].push(from as u32));
     }
     // Kosaraju: finish times on the graph, then trees on its reverse.
-    let mut seen: FxHashMap<Block, bool> = FxHashMap::default();
-    let mut finished = Vec::new();
-    for &root in region {
-        if seen.insert(root, true).is_some() {
-            continue;
+    let mut seen = vec![false; region.len()];
+    let mut finished = Vec::with_capacity(region.len());
+    let mut path: Vec<(u32, usize)> = Vec::new();
+    for root in 0..region.len() {
+        if !std::mem::replace(&mut seen[root], true) {
+            path.push((root as u32, 0));
         }
-        let mut stack = vec![(root, 0)];
-        while let Some((block, next)) = stack.last_mut() {
-            match forward[block].get(*next) {
+        while let Some((block, next)) = path.last_mut() {
+            match forward[*block as usize].get(*next) {
                 Some(&to) => {
                     *next += 1;
-                    if seen.insert(to, true).is_none() {
-                        stack.push((to, 0));
+                    if !std::mem::replace(&mut seen[to as usize], true) {
+                        path.push((to, 0));
                     }
                 }
                 None => {
                     finished.push(*block);
-                    stack.pop();
+                    path.pop();
                 }
             }
         }
     }
-    let mut component_of: FxHashMap<Block, usize> = FxHashMap::default();
+    let mut component_of = vec![u32::MAX; region.len()];
     let mut count = 0;
     for &root in finished.iter().rev() {
-        if component_of.contains_key(&root) {
+        if component_of[root as usize] != u32::MAX {
             continue;
         }
+        component_of[root as usize] = count;
         let mut stack = vec![root];
-        component_of.insert(root, count);
         while let Some(block) = stack.pop() {
-            for &from in backward.get(&block).map_or(&[][..], Vec::as_slice) {
-                if let std::collections::hash_map::Entry::Vacant(entry) = component_of.entry(from) {
-                    entry.insert(count);
+            for &from in &backward[block as usize] {
+                if component_of[from as usize] == u32::MAX {
+                    component_of[from as usize] = count;
                     stack.push(from);
                 }
             }
         }
         count += 1;
     }
-    let mut components = vec![Vec::new(); count];
-    for &block in region {
-        components[component_of[&block]].push(block);
+    let mut components = vec![Vec::new(); count as usize];
+    for (&block, &component) in region.iter().zip(&component_of) {
+        components[component as usize].push(block);
     }
     components.retain(|component| {
-        let first = component[0];
-        component.len() > 1 || forward[&first].contains(&first)
+        let first = numbers[component[0]];
+        component.len() > 1 || forward[first as usize].contains(&first)
     });
     components
 }

@@ -1,5 +1,7 @@
 //! The operations that work on each lane by itself: from the ops table to the scalar meaning.
 
+use crate::brush::Error;
+use crate::program::Elementwise;
 use crate::scalar::{
     self, FastMath, FloatFormat, Trap, bitwise, convert, float, integer, integral, minmax, shift,
 };
@@ -94,133 +96,156 @@ pub(crate) fn is_elementwise(op: Op) -> bool {
     )
 }
 
-/// The result for one lane whose operands are `a`, none of them ⊤. `from` holds the operands' types.
-///
-/// `fused` chooses the rounding of `fmuladd`.
-pub(crate) fn evaluate(
-    inst: &InstData,
-    from: &[Scalar],
-    to: Scalar,
-    a: &[u128],
-    fused: bool,
-) -> Result<Option<u128>, Trap> {
-    let flags = inst.flags;
-    let has = |flag| flags.has(flag);
-    let bits = from[0].bits();
-    let x = a[0];
-    let y = a.get(1).copied().unwrap_or(0);
-    let z = a.get(2).copied().unwrap_or(0);
-    if from[0].is_float() || to.is_float() {
-        return Ok(evaluate_float(inst, from, to, [x, y, z], fused));
-    }
-    Ok(match inst.op {
-        Op::Add => integer::add(bits, x, y, has(Flag::Nuw), has(Flag::Nsw)),
-        Op::Sub => integer::sub(bits, x, y, has(Flag::Nuw), has(Flag::Nsw)),
-        Op::Mul => integer::mul(bits, x, y, has(Flag::Nuw), has(Flag::Nsw)),
-        Op::Udiv => integer::udiv(bits, x, y, has(Flag::Exact))?,
-        Op::Sdiv => integer::sdiv(bits, x, y, has(Flag::Exact))?,
-        Op::Urem => Some(integer::urem(bits, x, y)?),
-        Op::Srem => Some(integer::srem(bits, x, y)?),
-        Op::Shl => shift::shl(bits, x, y, has(Flag::Nuw), has(Flag::Nsw)),
-        Op::Lshr => shift::lshr(bits, x, y, has(Flag::Exact)),
-        Op::Ashr => shift::ashr(bits, x, y, has(Flag::Exact)),
-        Op::And => Some(bitwise::and(bits, x, y)),
-        Op::Or => bitwise::or(bits, x, y, has(Flag::Disjoint)),
-        Op::Xor => Some(bitwise::xor(bits, x, y)),
-        Op::Umin => Some(integer::umin(bits, x, y)),
-        Op::Umax => Some(integer::umax(bits, x, y)),
-        Op::Smin => Some(integer::smin(bits, x, y)),
-        Op::Smax => Some(integer::smax(bits, x, y)),
-        Op::Abs => integer::abs(bits, x, has(Flag::Strict)),
-        Op::UaddSat => Some(integer::uadd_sat(bits, x, y)),
-        Op::SaddSat => Some(integer::sadd_sat(bits, x, y)),
-        Op::UsubSat => Some(integer::usub_sat(bits, x, y)),
-        Op::SsubSat => Some(integer::ssub_sat(bits, x, y)),
-        Op::Ctpop => Some(bitwise::ctpop(bits, x)),
-        Op::Ctlz => bitwise::ctlz(bits, x, has(Flag::Strict)),
-        Op::Cttz => bitwise::cttz(bits, x, has(Flag::Strict)),
-        Op::Bswap => Some(bitwise::bswap(bits, x)),
-        Op::Bitreverse => Some(bitwise::bitreverse(bits, x)),
-        Op::Fshl => Some(shift::fshl(bits, x, y, z)),
-        Op::Fshr => Some(shift::fshr(bits, x, y, z)),
-        Op::Icmp => match inst.detail {
-            Detail::IntCompare(predicate) => Some(scalar::compare::icmp(predicate, bits, x, y).into()),
-            _ => None,
-        },
-        Op::Trunc => convert::trunc(bits, to.bits(), x, has(Flag::Nuw), has(Flag::Nsw)),
-        Op::Zext => convert::zext(bits, to.bits(), x, has(Flag::Nneg)),
-        Op::Sext => Some(convert::sext(bits, to.bits(), x)),
-        Op::Ptrtoint | Op::Inttoptr | Op::SpaceCast => Some(x & to.bit_mask()),
-        _ => None,
-    })
+/// Lanes that an operation is executed for. The operation is looked up once; its meaning then runs lane by lane.
+pub(crate) trait Lanes {
+    /// Executes the operation; `meaning` gives the result of a lane from its operands, none of them ⊤. An operation
+    /// of less than three operands ignores the others.
+    fn execute(self, meaning: impl Fn(u128, u128, u128) -> Result<Option<u128>, Trap>) -> Result<(), Error>;
 }
 
-fn evaluate_float(
+/// Executes an operation for these lanes. `fused` chooses the rounding of `fmuladd`.
+pub(crate) fn evaluate(
+    inst: &InstData,
+    operation: &Elementwise,
+    fused: bool,
+    lanes: impl Lanes,
+) -> Result<(), Error> {
+    let (from, to) = (&operation.from_scalars[..operation.operands], operation.to_scalar);
+    // The widths and formats are constants to the compiler, so that what is said for any of them costs nothing.
+    match (from[0], to) {
+        (Scalar::F16, _) => evaluate_float::<0>(inst, from, to, fused, lanes),
+        (Scalar::BF16, _) => evaluate_float::<1>(inst, from, to, fused, lanes),
+        (Scalar::F32, _) => evaluate_float::<2>(inst, from, to, fused, lanes),
+        (Scalar::F64, _) => evaluate_float::<3>(inst, from, to, fused, lanes),
+        (_, to) if to.is_float() => evaluate_to_float(inst, from[0], to, lanes),
+        (Scalar::I1, _) => evaluate_integer::<1>(inst, to, lanes),
+        (Scalar::I8, _) => evaluate_integer::<8>(inst, to, lanes),
+        (Scalar::I16, _) => evaluate_integer::<16>(inst, to, lanes),
+        (Scalar::I32, _) => evaluate_integer::<32>(inst, to, lanes),
+        (Scalar::I64 | Scalar::Ptr(_), _) => evaluate_integer::<64>(inst, to, lanes),
+        (Scalar::I128, _) => evaluate_integer::<128>(inst, to, lanes),
+    }
+}
+
+fn evaluate_integer<const BITS: u32>(inst: &InstData, to: Scalar, lanes: impl Lanes) -> Result<(), Error> {
+    let has = |flag| inst.flags.has(flag);
+    let (nuw, nsw, exact) = (has(Flag::Nuw), has(Flag::Nsw), has(Flag::Exact));
+    let (disjoint, nneg, strict) = (has(Flag::Disjoint), has(Flag::Nneg), has(Flag::Strict));
+    let bits = BITS;
+    let to_bits = to.bits();
+    match inst.op {
+        Op::Add => lanes.execute(|x, y, _| Ok(integer::add(bits, x, y, nuw, nsw))),
+        Op::Sub => lanes.execute(|x, y, _| Ok(integer::sub(bits, x, y, nuw, nsw))),
+        Op::Mul => lanes.execute(|x, y, _| Ok(integer::mul(bits, x, y, nuw, nsw))),
+        Op::Udiv => lanes.execute(|x, y, _| integer::udiv(bits, x, y, exact)),
+        Op::Sdiv => lanes.execute(|x, y, _| integer::sdiv(bits, x, y, exact)),
+        Op::Urem => lanes.execute(|x, y, _| integer::urem(bits, x, y).map(Some)),
+        Op::Srem => lanes.execute(|x, y, _| integer::srem(bits, x, y).map(Some)),
+        Op::Shl => lanes.execute(|x, y, _| Ok(shift::shl(bits, x, y, nuw, nsw))),
+        Op::Lshr => lanes.execute(|x, y, _| Ok(shift::lshr(bits, x, y, exact))),
+        Op::Ashr => lanes.execute(|x, y, _| Ok(shift::ashr(bits, x, y, exact))),
+        Op::And => lanes.execute(|x, y, _| Ok(Some(bitwise::and(bits, x, y)))),
+        Op::Or => lanes.execute(|x, y, _| Ok(bitwise::or(bits, x, y, disjoint))),
+        Op::Xor => lanes.execute(|x, y, _| Ok(Some(bitwise::xor(bits, x, y)))),
+        Op::Umin => lanes.execute(|x, y, _| Ok(Some(integer::umin(bits, x, y)))),
+        Op::Umax => lanes.execute(|x, y, _| Ok(Some(integer::umax(bits, x, y)))),
+        Op::Smin => lanes.execute(|x, y, _| Ok(Some(integer::smin(bits, x, y)))),
+        Op::Smax => lanes.execute(|x, y, _| Ok(Some(integer::smax(bits, x, y)))),
+        Op::Abs => lanes.execute(|x, _, _| Ok(integer::abs(bits, x, strict))),
+        Op::UaddSat => lanes.execute(|x, y, _| Ok(Some(integer::uadd_sat(bits, x, y)))),
+        Op::SaddSat => lanes.execute(|x, y, _| Ok(Some(integer::sadd_sat(bits, x, y)))),
+        Op::UsubSat => lanes.execute(|x, y, _| Ok(Some(integer::usub_sat(bits, x, y)))),
+        Op::SsubSat => lanes.execute(|x, y, _| Ok(Some(integer::ssub_sat(bits, x, y)))),
+        Op::Ctpop => lanes.execute(|x, _, _| Ok(Some(bitwise::ctpop(bits, x)))),
+        Op::Ctlz => lanes.execute(|x, _, _| Ok(bitwise::ctlz(bits, x, strict))),
+        Op::Cttz => lanes.execute(|x, _, _| Ok(bitwise::cttz(bits, x, strict))),
+        Op::Bswap => lanes.execute(|x, _, _| Ok(Some(bitwise::bswap(bits, x)))),
+        Op::Bitreverse => lanes.execute(|x, _, _| Ok(Some(bitwise::bitreverse(bits, x)))),
+        Op::Fshl => lanes.execute(|x, y, z| Ok(Some(shift::fshl(bits, x, y, z)))),
+        Op::Fshr => lanes.execute(|x, y, z| Ok(Some(shift::fshr(bits, x, y, z)))),
+        Op::Icmp => {
+            let Detail::IntCompare(predicate) = inst.detail else { return lanes.execute(|_, _, _| Ok(None)) };
+            lanes.execute(|x, y, _| Ok(Some(scalar::compare::icmp(predicate, bits, x, y).into())))
+        }
+        Op::Trunc => lanes.execute(|x, _, _| Ok(convert::trunc(bits, to_bits, x, nuw, nsw))),
+        Op::Zext => lanes.execute(|x, _, _| Ok(convert::zext(bits, to_bits, x, nneg))),
+        Op::Sext => lanes.execute(|x, _, _| Ok(Some(convert::sext(bits, to_bits, x)))),
+        Op::Ptrtoint | Op::Inttoptr | Op::SpaceCast => lanes.execute(|x, _, _| Ok(Some(x & to.bit_mask()))),
+        _ => lanes.execute(|_, _, _| Ok(None)),
+    }
+}
+
+fn evaluate_to_float(inst: &InstData, from: Scalar, to: Scalar, lanes: impl Lanes) -> Result<(), Error> {
+    let nneg = inst.flags.has(Flag::Nneg);
+    let (bits, to) = (from.bits(), format(to));
+    match inst.op {
+        Op::Uitofp => lanes.execute(|x, _, _| Ok(convert::uitofp(bits, to, x, nneg))),
+        Op::Sitofp => lanes.execute(|x, _, _| Ok(Some(convert::sitofp(bits, to, x)))),
+        _ => lanes.execute(|_, _, _| Ok(None)),
+    }
+}
+
+/// `FORMAT` is the operands', by its number in [`FloatFormat::ALL`].
+fn evaluate_float<const FORMAT: usize>(
     inst: &InstData,
     from: &[Scalar],
     to: Scalar,
-    [x, y, z]: [u128; 3],
     fused: bool,
-) -> Option<u128> {
-    let flags = inst.flags;
-    let promises = fast_math(flags);
-    let of = format(from[0]);
-    let bits = to.bits();
-    // Conversions and comparisons, whose arguments or results are not all floats of one format.
+    lanes: impl Lanes,
+) -> Result<(), Error> {
+    let promises = fast_math(inst.flags);
+    let of = FloatFormat::ALL[FORMAT];
+    let (to_format, bits) = (format(to), to.bits());
+    let exponent_bits = from.get(1).map_or(0, |scalar| scalar.bits());
+    let kept = |x, y| promises.admits(of, x) && promises.admits(of, y);
+    let converted =
+        |x, result| (promises.admits(of, x) && promises.admits(to_format, result)).then_some(result);
+    let unary = |x, result| promises.guard(of, &[x], result);
+    let binary = |x, y, result| promises.guard(of, &[x, y], result);
+    let ternary = |x, y, z, result| promises.guard(of, &[x, y, z], result);
     match inst.op {
-        Op::Fptoui => return convert::fptoui(of, bits, x),
-        Op::Fptosi => return convert::fptosi(of, bits, x),
-        Op::FptouiSat => return Some(convert::fptoui_sat(of, bits, x)),
-        Op::FptosiSat => return Some(convert::fptosi_sat(of, bits, x)),
-        Op::Uitofp => return convert::uitofp(from[0].bits(), format(to), x, flags.has(Flag::Nneg)),
-        Op::Sitofp => return Some(convert::sitofp(from[0].bits(), format(to), x)),
-        Op::Fptrunc | Op::Fpext => {
-            let result = match inst.op {
-                Op::Fptrunc => convert::fptrunc(of, format(to), x),
-                _ => convert::fpext(of, format(to), x),
-            };
-            return (promises.admits(of, x) && promises.admits(format(to), result)).then_some(result);
-        }
+        // Conversions and comparisons, whose arguments or results are not all floats of one format.
+        Op::Fptoui => lanes.execute(|x, _, _| Ok(convert::fptoui(of, bits, x))),
+        Op::Fptosi => lanes.execute(|x, _, _| Ok(convert::fptosi(of, bits, x))),
+        Op::FptouiSat => lanes.execute(|x, _, _| Ok(Some(convert::fptoui_sat(of, bits, x)))),
+        Op::FptosiSat => lanes.execute(|x, _, _| Ok(Some(convert::fptosi_sat(of, bits, x)))),
+        Op::Fptrunc => lanes.execute(|x, _, _| Ok(converted(x, convert::fptrunc(of, to_format, x)))),
+        Op::Fpext => lanes.execute(|x, _, _| Ok(converted(x, convert::fpext(of, to_format, x)))),
         Op::FloatClass => {
-            let Detail::FloatClass(mask) = inst.detail else { return None };
-            return Some(scalar::format::is_fpclass(of, x, mask.into()).into());
+            let Detail::FloatClass(mask) = inst.detail else { return lanes.execute(|_, _, _| Ok(None)) };
+            lanes.execute(|x, _, _| Ok(Some(scalar::format::is_fpclass(of, x, mask.into()).into())))
         }
         Op::Fcmp => {
-            let Detail::FloatCompare(predicate) = inst.detail else { return None };
-            let kept = promises.admits(of, x) && promises.admits(of, y);
-            return kept.then(|| scalar::compare::fcmp(predicate, of, x, y).into());
+            let Detail::FloatCompare(predicate) = inst.detail else {
+                return lanes.execute(|_, _, _| Ok(None));
+            };
+            lanes.execute(|x, y, _| Ok(kept(x, y).then(|| scalar::compare::fcmp(predicate, of, x, y).into())))
         }
-        Op::Ldexp => {
-            let result = float::ldexp(of, x, from[1].bits(), y);
-            return promises.guard(of, &[x], result);
-        }
-        _ => {}
+        Op::Ldexp => lanes.execute(|x, y, _| Ok(unary(x, float::ldexp(of, x, exponent_bits, y)))),
+        Op::Fadd => lanes.execute(|x, y, _| Ok(binary(x, y, float::add(of, x, y)))),
+        Op::Fsub => lanes.execute(|x, y, _| Ok(binary(x, y, float::sub(of, x, y)))),
+        Op::Fmul => lanes.execute(|x, y, _| Ok(binary(x, y, float::mul(of, x, y)))),
+        Op::Fdiv => lanes.execute(|x, y, _| Ok(binary(x, y, float::div(of, x, y)))),
+        Op::Frem => lanes.execute(|x, y, _| Ok(binary(x, y, float::rem(of, x, y)))),
+        Op::Fneg => lanes.execute(|x, _, _| Ok(unary(x, float::neg(of, x)))),
+        Op::Fabs => lanes.execute(|x, _, _| Ok(unary(x, float::abs(of, x)))),
+        Op::Copysign => lanes.execute(|x, y, _| Ok(binary(x, y, float::copysign(of, x, y)))),
+        Op::Sqrt => lanes.execute(|x, _, _| Ok(unary(x, float::sqrt(of, x)))),
+        Op::Fma => lanes.execute(|x, y, z| Ok(ternary(x, y, z, float::fma(of, x, y, z)))),
+        Op::Fmuladd => lanes.execute(|x, y, z| {
+            Ok(ternary(x, y, z, float::fmuladd_allowed(of, x, y, z)[usize::from(!fused)]))
+        }),
+        Op::Fmin => lanes.execute(|x, y, _| Ok(binary(x, y, minmax::minnum(of, x, y)))),
+        Op::Fmax => lanes.execute(|x, y, _| Ok(binary(x, y, minmax::maxnum(of, x, y)))),
+        Op::Fminimum => lanes.execute(|x, y, _| Ok(binary(x, y, minmax::minimum(of, x, y)))),
+        Op::Fmaximum => lanes.execute(|x, y, _| Ok(binary(x, y, minmax::maximum(of, x, y)))),
+        Op::Floor => lanes.execute(|x, _, _| Ok(unary(x, integral::floor(of, x)))),
+        Op::Ceil => lanes.execute(|x, _, _| Ok(unary(x, integral::ceil(of, x)))),
+        Op::Truncate => lanes.execute(|x, _, _| Ok(unary(x, integral::truncate(of, x)))),
+        Op::Round => lanes.execute(|x, _, _| Ok(unary(x, integral::round(of, x)))),
+        Op::RoundEven => lanes.execute(|x, _, _| Ok(unary(x, integral::round_even(of, x)))),
+        _ => lanes.execute(|_, _, _| Ok(None)),
     }
-    let result = match inst.op {
-        Op::Fadd => float::add(of, x, y),
-        Op::Fsub => float::sub(of, x, y),
-        Op::Fmul => float::mul(of, x, y),
-        Op::Fdiv => float::div(of, x, y),
-        Op::Frem => float::rem(of, x, y),
-        Op::Fneg => float::neg(of, x),
-        Op::Fabs => float::abs(of, x),
-        Op::Copysign => float::copysign(of, x, y),
-        Op::Sqrt => float::sqrt(of, x),
-        Op::Fma => float::fma(of, x, y, z),
-        Op::Fmuladd => float::fmuladd_allowed(of, x, y, z)[usize::from(!fused)],
-        Op::Fmin => minmax::minnum(of, x, y),
-        Op::Fmax => minmax::maxnum(of, x, y),
-        Op::Fminimum => minmax::minimum(of, x, y),
-        Op::Fmaximum => minmax::maximum(of, x, y),
-        Op::Floor => integral::floor(of, x),
-        Op::Ceil => integral::ceil(of, x),
-        Op::Truncate => integral::truncate(of, x),
-        Op::Round => integral::round(of, x),
-        Op::RoundEven => integral::round_even(of, x),
-        _ => return None,
-    };
-    let operands = [x, y, z];
-    promises.guard(of, &operands[..from.len().min(3)], result)
 }
 
 /// What a reduction makes of two values.

@@ -3,9 +3,56 @@
 use crate::brush::{Brush, Error, World, all_lanes, lanes_of};
 use crate::elementwise;
 use crate::fault::FaultKind;
-use crate::program::Code;
+use crate::frame::Registers;
+use crate::program::{Code, Elementwise, Slot};
+use crate::scalar::Trap;
+use heddle_ir::ops::Effect;
 use heddle_ir::words::Flag;
+
 use heddle_ir::{Detail, Inst, InstData, Op, Scalar, Value};
+
+/// The lanes of an element-wise operation, with the registers that it reads and writes.
+struct Running<'r> {
+    operation: &'r Elementwise,
+    mask: u128,
+    lanes: usize,
+    /// Where the operation is a division: ⊤ there is an error.
+    divisor: Option<Value>,
+    registers: &'r mut Registers,
+}
+
+impl elementwise::Lanes for Running<'_> {
+    #[inline]
+    fn execute(self, meaning: impl Fn(u128, u128, u128) -> Result<Option<u128>, Trap>) -> Result<(), Error> {
+        let Running { operation: &Elementwise { to, from, .. }, mask, lanes, divisor, registers } = self;
+        let elements = to.elements;
+        let registers = registers.cells();
+        let view = |slot: Slot| &registers[slot.first * lanes..][..elements * lanes];
+        let (to, [x, y, z]) = (view(to), from.map(view));
+        let one = |at: usize| match (x[at].get(), y[at].get(), z[at].get()) {
+            (Some(x), Some(y), Some(z)) => meaning(x, y, z).map_err(Some),
+            (_, None, _) if divisor.is_some() => Err(None),
+            _ => Ok(None),
+        };
+        let fault = |trap: Option<Trap>, lane| {
+            let poison = || FaultKind::PoisonDivisor(divisor.expect("only a divisor that is ⊤ is an error"));
+            (trap.map_or_else(poison, FaultKind::from), Some(lane))
+        };
+        let mut rest = mask;
+        for lane in 0..lanes {
+            if rest & 1 == 1 {
+                for at in lane * elements..(lane + 1) * elements {
+                    match one(at) {
+                        Ok(result) => to[at].set(result),
+                        Err(trap) => return Err(fault(trap, lane)),
+                    }
+                }
+            }
+            rest >>= 1;
+        }
+        Ok(())
+    }
+}
 
 impl Brush<'_, '_> {
     /// Executes an instruction that neither ends a block nor calls nor waits.
@@ -18,8 +65,12 @@ impl Brush<'_, '_> {
     ) -> Result<(), Error> {
         let mask = if data.is_total() { all_lanes(self.lanes) } else { self.frame().active };
         world.counters.lane_operations += u64::from(mask.count_ones());
-        if elementwise::is_elementwise(data.op) {
-            return self.elementwise(inst, data, code, mask, world);
+        if let Some(operation) = &code.elementwise[inst] {
+            self.write_nothing(inst, code, mask, world);
+            let divisor = (data.op.info().effect == Effect::Traps).then(|| data.args[1]);
+            let (lanes, registers) = (self.lanes, &mut self.frame_mut().registers);
+            let running = Running { operation, mask, lanes, divisor, registers };
+            return elementwise::evaluate(data, operation, world.options.fused, running);
         }
         // `mask` tells every lane.
         let executed = if data.op == Op::Mask { all_lanes(self.lanes) } else { mask };
@@ -77,10 +128,7 @@ impl Brush<'_, '_> {
 
     /// One element of a value in a lane.
     pub(crate) fn get(&self, code: &Code<'_>, value: Value, lane: usize, element: usize) -> Option<u128> {
-        let slot = code.slot(value, self.lanes);
-        // A scalar operand stands for each element of a vector.
-        let offset = if slot.elements == 1 { lane } else { lane * slot.elements + element };
-        self.frame().registers.get(slot.first + offset)
+        self.frame().registers.get(code.slot(value, self.lanes).at(lane, element))
     }
 
     pub(crate) fn set(
@@ -92,7 +140,7 @@ impl Brush<'_, '_> {
         bits: Option<u128>,
     ) {
         let slot = code.slot(value, self.lanes);
-        self.frame_mut().registers.set(slot.first + lane * slot.elements + element, bits);
+        self.frame_mut().registers.set(slot.at(lane, element), bits);
     }
 
     pub(crate) fn elements(&self, code: &Code<'_>, value: Value) -> usize {
@@ -108,63 +156,9 @@ impl Brush<'_, '_> {
         bits: impl Fn(usize) -> Option<u128>,
     ) {
         if let Some(result) = code.func.result(inst) {
-            lanes_of(mask).for_each(|lane| self.set(code, result, lane, 0, bits(lane)));
-        }
-    }
-
-    fn elementwise(
-        &mut self,
-        inst: Inst,
-        data: &InstData,
-        code: &Code<'_>,
-        mask: u128,
-        world: &World<'_>,
-    ) -> Result<(), Error> {
-        if mask != all_lanes(self.lanes) {
-            self.write_nothing(inst, code, mask, world);
-        }
-        let Some(result) = code.func.result(inst) else { return Ok(()) };
-        let lanes = self.lanes;
-        let to = code.slot(result, lanes);
-        let to_scalar = self.scalar_of(code, result);
-        let scalars = code.operand_scalars[inst];
-        let count = data.args.len().min(3);
-        let mut from = [Scalar::I1; 3];
-        let mut firsts = [0; 3];
-        for index in 0..count {
-            from[index] = scalars[index].unwrap_or(Scalar::I1);
-            firsts[index] = code.slot(data.args[index], lanes).first;
-        }
-        let fused = world.options.fused;
-        let registers = &mut self.frame_mut().registers;
-        let mut run = |lane: usize| {
-            for offset in lane * to.elements..(lane + 1) * to.elements {
-                let mut operands = [0; 3];
-                let mut is_poison = false;
-                for index in 0..count {
-                    operands[index] = registers.bits[firsts[index] + offset];
-                    is_poison |= registers.poison[firsts[index] + offset];
-                }
-                let bits = match is_poison {
-                    true if data.op.info().effect == heddle_ir::ops::Effect::Traps
-                        && registers.poison[firsts[1] + offset] =>
-                    {
-                        return Err((FaultKind::PoisonDivisor(data.args[1]), Some(lane)));
-                    }
-                    true => None,
-                    false => {
-                        elementwise::evaluate(data, &from[..count], to_scalar, &operands[..count], fused)
-                            .map_err(|trap| (trap.into(), Some(lane)))?
-                    }
-                };
-                registers.set(to.first + offset, bits);
-            }
-            Ok(())
-        };
-        if mask == all_lanes(lanes) {
-            (0..lanes).try_for_each(&mut run)
-        } else {
-            lanes_of(mask).try_for_each(run)
+            let slot = code.slot(result, self.lanes);
+            let registers = &mut self.frame_mut().registers;
+            lanes_of(mask).for_each(|lane| registers.set(slot.at(lane, 0), bits(lane)));
         }
     }
 
@@ -188,15 +182,18 @@ impl Brush<'_, '_> {
 
     fn select(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
         let Some(result) = code.func.result(inst) else { return };
+        let lanes = self.lanes;
+        let [condition, then, otherwise] = [0, 1, 2].map(|index| code.slot(data.args[index], lanes));
+        let to = code.slot(result, lanes);
+        let registers = &mut self.frame_mut().registers;
         for lane in lanes_of(mask) {
-            for element in 0..self.elements(code, result) {
-                let bits = match self.get(code, data.args[0], lane, element) {
-                    None => None,
-                    Some(condition) => {
-                        self.get(code, data.args[if condition & 1 == 1 { 1 } else { 2 }], lane, element)
-                    }
-                };
-                self.set(code, result, lane, element, bits);
+            for element in 0..to.elements {
+                let chosen = registers.get(condition.at(lane, element)).map(|bit| match bit & 1 {
+                    1 => then,
+                    _ => otherwise,
+                });
+                let bits = chosen.and_then(|chosen| registers.get(chosen.at(lane, element)));
+                registers.set(to.at(lane, element), bits);
             }
         }
     }
@@ -230,22 +227,23 @@ impl Brush<'_, '_> {
 
     fn ptradd(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128, world: &World<'_>) {
         let Some(result) = code.func.result(inst) else { return };
-        let offset_scalar = self.scalar_of(code, data.args[1]);
+        let lanes = self.lanes;
+        let offset_bits = self.scalar_of(code, data.args[1]).bits();
+        let [to, base, offset] = [result, data.args[0], data.args[1]].map(|value| code.slot(value, lanes));
+        let (nuw, inbounds) = (data.flags.has(Flag::Nuw), data.flags.has(Flag::Inbounds));
         for lane in lanes_of(mask) {
-            for element in 0..self.elements(code, result) {
-                let base = self.get(code, data.args[0], lane, element);
-                let offset = self.get(code, data.args[1], lane, element);
-                let bits = base.zip(offset).and_then(|(base, offset)| {
-                    let offset = crate::scalar::integer::signed(offset_scalar.bits(), offset);
+            for element in 0..to.elements {
+                let registers = &self.frame().registers;
+                let operands =
+                    registers.get(base.at(lane, element)).zip(registers.get(offset.at(lane, element)));
+                let bits = operands.and_then(|(base, offset)| {
+                    let offset = crate::scalar::integer::signed(offset_bits, offset);
                     let sum = (base as u64).wrapping_add(offset as u64);
-                    let wraps = data.flags.has(Flag::Nuw) && offset < 0
-                        || data.flags.has(Flag::Nuw) && sum < base as u64;
-                    let leaves = data.flags.has(Flag::Inbounds)
-                        && offset != 0
-                        && !self.is_inside(base as u64, sum, lane, world);
+                    let wraps = nuw && (offset < 0 || sum < base as u64);
+                    let leaves = inbounds && offset != 0 && !self.is_inside(base as u64, sum, lane, world);
                     (!wraps && !leaves).then_some(sum.into())
                 });
-                self.set(code, result, lane, element, bits);
+                self.frame_mut().registers.set(to.at(lane, element), bits);
             }
         }
     }

@@ -1,7 +1,10 @@
 //! What a running function holds: its registers, and where each lane stands.
 
+use crate::parties::Parties;
 use crate::reconvergence::StackEntry;
 use heddle_ir::{Block, Inst};
+use std::cell::Cell;
+use std::ops::Range;
 
 /// Where a lane stands in a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,30 +15,38 @@ pub(crate) enum Place {
         target: Block,
     },
     Returned,
-    Absent,
 }
 
-/// The values of a frame: bits and whether they are ⊤.
+/// The values of a frame, element by element; none is ⊤.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Registers {
-    pub(crate) bits: Vec<u128>,
-    pub(crate) poison: Vec<bool>,
+    elements: Vec<Option<u128>>,
 }
 
 impl Registers {
     pub(crate) fn poisoned(len: usize) -> Registers {
-        Registers { bits: vec![0; len], poison: vec![true; len] }
+        Registers { elements: vec![None; len] }
     }
 
     #[inline]
     pub(crate) fn get(&self, index: usize) -> Option<u128> {
-        (!self.poison[index]).then(|| self.bits[index])
+        self.elements[index]
     }
 
     #[inline]
     pub(crate) fn set(&mut self, index: usize, value: Option<u128>) {
-        self.bits[index] = value.unwrap_or(0);
-        self.poison[index] = value.is_none();
+        self.elements[index] = value;
+    }
+
+    /// These elements, to be read and written through several views at once.
+    #[inline]
+    pub(crate) fn cells(&mut self) -> &[Cell<Option<u128>>] {
+        Cell::from_mut(&mut self.elements[..]).as_slice_of_cells()
+    }
+
+    #[inline]
+    pub(crate) fn slice(&self, range: Range<usize>) -> &[Option<u128>] {
+        &self.elements[range]
     }
 }
 
@@ -44,8 +55,10 @@ impl Registers {
 pub(crate) struct Frame {
     pub(crate) code: usize,
     pub(crate) registers: Registers,
-    pub(crate) places: Vec<Place>,
-    pub(crate) from: Vec<Option<Block>>,
+    /// Where each lane stands; one that never started stands nowhere.
+    pub(crate) places: Parties<Place>,
+    /// The block that each lane comes from, once it comes from one.
+    pub(crate) from: Parties<Block>,
     /// The block that is running, if one is.
     pub(crate) block: Option<Block>,
     pub(crate) next: Option<Inst>,

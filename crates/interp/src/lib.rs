@@ -11,6 +11,7 @@ mod control;
 mod schedule;
 mod brush;
 mod frame;
+mod parties;
 mod next_block;
 mod reconvergence;
 mod calls;

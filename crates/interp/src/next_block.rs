@@ -4,6 +4,7 @@ use crate::brush::{Brush, World, lanes_of};
 use crate::control::{Control, Node};
 use crate::fault::FaultKind;
 use crate::frame::Place;
+use crate::parties::Parties;
 use crate::program::Code;
 use heddle_ir::{Block, InstData};
 
@@ -15,9 +16,17 @@ impl Brush<'_, '_> {
         world: &mut World<'_>,
     ) -> Result<Option<Block>, FaultKind> {
         loop {
+            if world.replay.is_none() && !world.rng.is_random() {
+                let Some(first) = self.first_in_order(control) else { return Ok(None) };
+                match control.node(first) {
+                    Node::Block(block) => return Ok(Some(block)),
+                    Node::Latch(_) | Node::Entrance(_) => self.move_on(control, first),
+                }
+                continue;
+            }
             let mut waiting: Vec<u32> = Vec::with_capacity(self.lanes);
-            for place in &self.frame().places {
-                if let Place::At { node, .. } = *place
+            for (place, _) in self.frame().places.iter() {
+                if let Place::At { node, .. } = place
                     && !waiting.contains(&node)
                 {
                     waiting.push(node);
@@ -31,7 +40,7 @@ impl Brush<'_, '_> {
                 let legal: Vec<u32> = waiting.iter().copied().filter(|&node| is_legal(node)).collect();
                 chosen = legal[world.rng.below(legal.len())];
             } else if let Some(block) = self.next_replayed(world) {
-                let is_aim = |place: &Place| matches!(*place, Place::At { target, .. } if target == block);
+                let is_aim = |(place, _)| matches!(place, Place::At { target, .. } if target == block);
                 if !self.frame().places.iter().any(is_aim) {
                     self.pass_over(world);
                     continue;
@@ -50,15 +59,28 @@ impl Brush<'_, '_> {
             }
             match control.node(chosen) {
                 Node::Block(block) => return Ok(Some(block)),
-                Node::Latch(_) | Node::Entrance(_) => {
-                    for place in &mut self.frame_mut().places {
-                        if let Place::At { node, target } = *place
-                            && node == chosen
-                        {
-                            *place = Place::At { node: control.behind(node, target), target };
-                        }
-                    }
-                }
+                Node::Latch(_) | Node::Entrance(_) => self.move_on(control, chosen),
+            }
+        }
+    }
+
+    /// Of the places where lanes wait, the first in the greedy order.
+    fn first_in_order(&self, control: &Control) -> Option<u32> {
+        let nodes = self.frame().places.iter().filter_map(|(place, _)| match place {
+            Place::At { node, .. } => Some(node),
+            Place::Returned => None,
+        });
+        nodes.min_by_key(|&node| control.rank(node))
+    }
+
+    /// Lets the lanes at a latch or an entrance go on to the place behind it.
+    fn move_on(&mut self, control: &Control, from: u32) {
+        let places = &mut self.frame_mut().places;
+        for (place, party) in places.clone().iter() {
+            if let Place::At { node, target } = place
+                && node == from
+            {
+                places.put(Place::At { node: control.behind(node, target), target }, party);
             }
         }
     }
@@ -80,7 +102,7 @@ impl Brush<'_, '_> {
     /// as the condition says if it is known and the same for all, else anywhere.
     pub(crate) fn guide(
         &self,
-        goes: &mut [Option<Block>],
+        goes: &mut Parties<Block>,
         data: &InstData,
         code: &Code<'_>,
         world: &mut World<'_>,
@@ -90,7 +112,7 @@ impl Brush<'_, '_> {
         if passive == 0 {
             return;
         }
-        let mut options: Vec<Block> = lanes_of(frame.active).filter_map(|lane| goes[lane]).collect();
+        let mut options: Vec<Block> = lanes_of(frame.active).filter_map(|lane| goes.of(lane)).collect();
         if options.is_empty() {
             options = data.targets().to_vec();
             if !world.rng.is_random()
@@ -107,7 +129,8 @@ impl Brush<'_, '_> {
                 }
             }
         }
-        let choice = options.get(world.rng.below(options.len())).copied();
-        lanes_of(passive).for_each(|lane| goes[lane] = choice);
+        if let Some(&choice) = options.get(world.rng.below(options.len())) {
+            goes.put(choice, passive);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! A module made ready to run: for each function where its values lie, and where its lanes may wait.
 
+use crate::brush::lanes_of;
 use crate::control::Control;
+use crate::elementwise::is_elementwise;
 use heddle_ir::entity::{Entity as _, SecondaryMap};
 use heddle_ir::module::Declaration;
 use heddle_ir::{Constant, Function, Inst, Module, Scalar, Type, Value, ValueDef};
@@ -15,7 +17,53 @@ pub(crate) struct Slot {
     pub(crate) elements: usize,
 }
 
-/// A function made ready to run by so many lanes.
+impl Slot {
+    /// Where an element of a lane lies, once `first` counts the lanes of the run. A scalar stands for each element
+    /// of a vector.
+    #[inline]
+    pub(crate) fn at(self, lane: usize, element: usize) -> usize {
+        match self.elements {
+            1 => self.first + lane,
+            elements => self.first + lane * elements + element,
+        }
+    }
+
+    /// Where the elements of these lanes lie, from the first one on.
+    #[inline]
+    pub(crate) fn offsets(self, lanes: u128) -> impl Iterator<Item = usize> {
+        let elements = self.elements;
+        lanes_of(lanes).flat_map(move |lane| lane * elements..(lane + 1) * elements)
+    }
+}
+
+/// An instruction that works on each element by itself: where its operands and its result lie, and of what types
+/// they are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Elementwise {
+    pub(crate) to: Slot,
+    /// An operand that is not there is the first one again.
+    pub(crate) from: [Slot; 3],
+    pub(crate) to_scalar: Scalar,
+    pub(crate) from_scalars: [Scalar; 3],
+    pub(crate) operands: usize,
+}
+
+impl Elementwise {
+    fn new(func: &Function, inst: Inst, slots: &SecondaryMap<Value, Slot>) -> Option<Elementwise> {
+        let data = func.inst(inst);
+        let result = func.result(inst).filter(|_| is_elementwise(data.op))?;
+        let operand = |index: usize| *data.args.get(index).unwrap_or(&data.args[0]);
+        Some(Elementwise {
+            to: slots[result],
+            from: [0, 1, 2].map(|index| slots[operand(index)]),
+            to_scalar: func.value_type(result).scalar(),
+            from_scalars: [0, 1, 2].map(|index| func.value_type(operand(index)).scalar()),
+            operands: data.args.len().min(3),
+        })
+    }
+}
+
+/// A function made ready to run.
 #[derive(Debug)]
 pub(crate) struct Code<'m> {
     pub(crate) func: &'m Function,
@@ -25,8 +73,8 @@ pub(crate) struct Code<'m> {
     pub(crate) elements: usize,
     /// The constants, with their bits; none is ⊤.
     pub(crate) constants: Vec<(Value, Vec<Option<u128>>)>,
-    /// The scalar types of the operands of each instruction.
-    pub(crate) operand_scalars: SecondaryMap<Inst, [Option<Scalar>; 3]>,
+    /// The instructions that work on each element by itself.
+    pub(crate) elementwise: SecondaryMap<Inst, Option<Elementwise>>,
 }
 
 impl<'m> Code<'m> {
@@ -44,13 +92,11 @@ impl<'m> Code<'m> {
                 constants.push((value, constant_elements(constant, address_of)));
             }
         }
-        let mut operand_scalars = SecondaryMap::filled([None; 3], func.inst_count());
+        let mut elementwise = SecondaryMap::filled(None, func.inst_count());
         for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
-            for (index, &arg) in func.inst(inst).args.iter().take(3).enumerate() {
-                operand_scalars[inst][index] = Some(func.value_type(arg).scalar());
-            }
+            elementwise[inst] = Elementwise::new(func, inst, &slots);
         }
-        Code { func, control: OnceCell::new(), slots, elements, constants, operand_scalars }
+        Code { func, control: OnceCell::new(), slots, elements, constants, elementwise }
     }
 
     pub(crate) fn control(&self) -> &Control {

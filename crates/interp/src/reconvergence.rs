@@ -3,6 +3,7 @@
 //! After: Coutinho et al., PACT'11, section II; as hardware does it, also for unstructured control flow.
 
 use crate::brush::{Brush, lanes_of};
+use crate::parties::Parties;
 use crate::program::Code;
 use heddle_ir::Block;
 use heddle_ir::entity::Entity as _;
@@ -30,15 +31,16 @@ impl Brush<'_, '_> {
     }
 
     /// Splits the lanes on top of the reconvergence stack by where they go.
-    pub(crate) fn split_stack(&mut self, code: &Code<'_>, block: Block, goes: &[Option<Block>]) {
+    pub(crate) fn split_stack(&mut self, code: &Code<'_>, block: Block, goes: &Parties<Block>) {
         let meets = immediate_post_dominator(code, block);
         let stack = &mut self.frame_mut().stack;
         let Some(top) = stack.last_mut() else { return };
         let mut parts: Vec<(Option<Block>, u128)> = Vec::new();
         for lane in lanes_of(top.lanes) {
-            match parts.iter_mut().find(|(target, _)| *target == goes[lane]) {
+            let goes = goes.of(lane);
+            match parts.iter_mut().find(|(target, _)| *target == goes) {
                 Some((_, lanes)) => *lanes |= 1 << lane,
-                None => parts.push((goes[lane], 1 << lane)),
+                None => parts.push((goes, 1 << lane)),
             }
         }
         match parts[..] {
@@ -51,10 +53,8 @@ impl Brush<'_, '_> {
             }
         }
         // Lanes that return are gone from every entry.
-        let returned = goes.iter().enumerate().filter(|(_, target)| target.is_none());
-        let gone = returned.fold(0u128, |mask, (lane, _)| mask | 1 << lane);
-        let here = lanes_of(self.frame().control).fold(0u128, |mask, lane| mask | 1 << lane) & gone;
-        self.frame_mut().stack.iter_mut().for_each(|entry| entry.lanes &= !here);
+        let gone = goes.iter().fold(self.frame().control, |gone, (_, party)| gone & !party);
+        self.frame_mut().stack.iter_mut().for_each(|entry| entry.lanes &= !gone);
     }
 }
 

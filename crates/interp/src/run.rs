@@ -204,7 +204,8 @@ pub fn run(
         return Err(arguments(format!("a brush has 1 to {MAX_LANES} lanes")));
     }
     if options.scheduler == Scheduler::Ipdom && options.semantics == Semantics::Oblivious {
-        let reason = "a reconvergence stack may run a block twice for lanes that were there: it needs FREEZING";
+        let reason =
+            "a reconvergence stack may run a block twice for lanes that were there: it needs FREEZING";
         return Err(arguments(reason.into()));
     }
     let address_of = place_globals(module, memory).map_err(|kind| Fault::new(kind, func))?;

@@ -79,6 +79,13 @@ pub const TOPICS: &[Topic] = &[
         command: "verify",
         check: |case| divergence_holds(case, None).map(|_| ()),
     },
+    Topic {
+        name: "loops",
+        says: "without divergent loops programs refine their sources, and FREEZING and OBLIVIOUS agree",
+        profile: Profile::source,
+        command: "opt passes=canonicalize,loops stage=uniform",
+        check: crate::uniform_loops::loops,
+    },
 ];
 
 fn simplify_one(func: &mut Function) {

@@ -3,16 +3,19 @@
 use super::integer::unsigned;
 
 /// Bitwise conjunction.
+#[inline]
 pub fn and(bits: u32, a: u128, b: u128) -> u128 {
     unsigned(bits, a & b)
 }
 
 /// Bitwise disjunction; poison where `disjoint` promised that no bit is set in both.
+#[inline]
 pub fn or(bits: u32, a: u128, b: u128, disjoint: bool) -> Option<u128> {
     (!disjoint || and(bits, a, b) == 0).then(|| unsigned(bits, a | b))
 }
 
 /// Bitwise exclusive disjunction.
+#[inline]
 pub fn xor(bits: u32, a: u128, b: u128) -> u128 {
     unsigned(bits, a ^ b)
 }

@@ -1,11 +1,13 @@
 //! Conversions between integer widths, between float formats, and between the two kinds.
 //! Invariant: whatever ends as a float is rounded once, from the exact number.
 
+use super::float::quieted;
 use super::format::FloatFormat;
 use super::integer::{all_ones, fits_signed, pattern, signed, signed_max, signed_min, unsigned};
 use super::rounding::{Dyadic, exact_value, round};
 
 /// The low `to` bits; poison where `nuw` or `nsw` promised that they stand for the same integer.
+#[inline]
 pub fn trunc(from: u32, to: u32, a: u128, nuw: bool, nsw: bool) -> Option<u128> {
     let unsigned_kept = unsigned(from, a) <= all_ones(to);
     let signed_kept = fits_signed(to, signed(from, a));
@@ -13,21 +15,25 @@ pub fn trunc(from: u32, to: u32, a: u128, nuw: bool, nsw: bool) -> Option<u128> 
 }
 
 /// The same unsigned integer in `to` bits; poison where `nneg` promised a clear sign bit.
+#[inline]
 pub fn zext(from: u32, to: u32, a: u128, nneg: bool) -> Option<u128> {
     (!nneg || signed(from, a) >= 0).then(|| unsigned(to, unsigned(from, a)))
 }
 
 /// The same signed integer in `to` bits.
+#[inline]
 pub fn sext(from: u32, to: u32, a: u128) -> u128 {
     pattern(to, signed(from, a))
 }
 
 /// The same number in a wider format; every number of the narrow one exists there.
+#[inline]
 pub fn fpext(from: FloatFormat, to: FloatFormat, a: u128) -> u128 {
     reformatted(from, to, a)
 }
 
 /// The nearest number of a narrower format, ties to even; too large ones become infinite.
+#[inline]
 pub fn fptrunc(from: FloatFormat, to: FloatFormat, a: u128) -> u128 {
     reformatted(from, to, a)
 }
@@ -81,7 +87,11 @@ pub fn sitofp(bits: u32, format: FloatFormat, a: u128) -> u128 {
     round(format, Dyadic { negative: value < 0, significand: value.unsigned_abs(), exponent: 0 })
 }
 
+#[inline]
 fn reformatted(from: FloatFormat, to: FloatFormat, a: u128) -> u128 {
+    if from == to {
+        return quieted(to, a);
+    }
     match exact_value(from, a) {
         Some(exact) => round(to, exact),
         None if from.is_nan(a) => to.canonical_nan(),

@@ -14,12 +14,14 @@ pub struct FastMath {
 
 impl FastMath {
     /// Does this argument or result keep the promises?
+    #[inline]
     pub fn admits(self, format: FloatFormat, a: u128) -> bool {
         !(self.nnan && format.is_nan(a) || self.ninf && format.is_infinite(a))
     }
 
     /// The result of an operation within one format: poison if an argument or the result breaks a promise. An
     /// operation between formats, or one whose result is no float, asks [`Self::admits`] for each of its floats.
+    #[inline]
     pub fn guard(self, format: FloatFormat, arguments: &[u128], result: u128) -> Option<u128> {
         let kept = arguments.iter().all(|&a| self.admits(format, a)) && self.admits(format, result);
         kept.then_some(result)

@@ -17,21 +17,25 @@ use super::integer::signed;
 use super::rounding::{Dyadic, exact_value, round};
 
 /// Sum.
+#[inline]
 pub fn add(format: FloatFormat, a: u128, b: u128) -> u128 {
     binary(format, a, b, |x, y| x + y, |x, y| x + y)
 }
 
 /// Difference.
+#[inline]
 pub fn sub(format: FloatFormat, a: u128, b: u128) -> u128 {
     binary(format, a, b, |x, y| x - y, |x, y| x - y)
 }
 
 /// Product.
+#[inline]
 pub fn mul(format: FloatFormat, a: u128, b: u128) -> u128 {
     binary(format, a, b, |x, y| x * y, |x, y| x * y)
 }
 
 /// Quotient; division by zero is an infinity or, of zero, a NaN.
+#[inline]
 pub fn div(format: FloatFormat, a: u128, b: u128) -> u128 {
     binary(format, a, b, |x, y| x / y, |x, y| x / y)
 }
@@ -97,16 +101,19 @@ pub fn ldexp(format: FloatFormat, a: u128, exponent_bits: u32, exponent: u128) -
 }
 
 /// The value as an `f64`, which holds every number of every format.
+#[inline]
 pub fn to_f64(format: FloatFormat, a: u128) -> f64 {
     f64::from_bits(fpext(format, FloatFormat::F64, a) as u64)
 }
 
 /// The float of the format that is nearest to an `f64`.
+#[inline]
 pub fn from_f64(format: FloatFormat, value: f64) -> u128 {
     fptrunc(FloatFormat::F64, format, u128::from(value.to_bits()))
 }
 
 /// Infinities and numbers as they are, NaNs as the canonical one.
+#[inline]
 pub(super) fn quieted(format: FloatFormat, a: u128) -> u128 {
     if format.is_nan(a) {
         format.canonical_nan()
@@ -115,18 +122,22 @@ pub(super) fn quieted(format: FloatFormat, a: u128) -> u128 {
     }
 }
 
+#[inline]
 fn to_f32(a: u128) -> f32 {
     f32::from_bits(a as u32)
 }
 
+#[inline]
 fn from_f32(value: f32) -> u128 {
     quieted(FloatFormat::F32, u128::from(value.to_bits()))
 }
 
+#[inline]
 fn copy(format: FloatFormat, magnitude: u128, negative: bool) -> u128 {
     format.zero(negative) | magnitude
 }
 
+#[inline]
 fn binary(
     format: FloatFormat,
     a: u128,

@@ -50,6 +50,7 @@ impl FloatFormat {
     pub const ALL: [Self; 4] = [Self::F16, Self::BF16, Self::F32, Self::F64];
 
     /// The width of a pattern.
+    #[inline]
     pub fn bits(self) -> u32 {
         match self {
             Self::F16 | Self::BF16 => 16,
@@ -59,6 +60,7 @@ impl FloatFormat {
     }
 
     /// The number of stored fraction bits; a significand has one more, the hidden bit.
+    #[inline]
     pub fn fraction_bits(self) -> u32 {
         match self {
             Self::F16 => 10,
@@ -80,27 +82,32 @@ impl FloatFormat {
     }
 
     /// The sign bit.
+    #[inline]
     pub fn sign_mask(self) -> u128 {
         1 << (self.bits() - 1)
     }
 
     /// The fraction field.
+    #[inline]
     pub fn fraction_mask(self) -> u128 {
         (1 << self.fraction_bits()) - 1
     }
 
     /// The pattern of an infinity of either sign. Patterns below the positive one are finite.
+    #[inline]
     pub fn infinity(self, negative: bool) -> u128 {
         let magnitude = self.sign_mask() - (1 << self.fraction_bits());
         if negative { self.sign_mask() | magnitude } else { magnitude }
     }
 
     /// The pattern of a zero of either sign.
+    #[inline]
     pub fn zero(self, negative: bool) -> u128 {
         if negative { self.sign_mask() } else { 0 }
     }
 
     /// The NaN that every computed NaN is: positive, quiet, without payload.
+    #[inline]
     pub fn canonical_nan(self) -> u128 {
         self.infinity(false) | self.quiet_bit()
     }
@@ -111,16 +118,19 @@ impl FloatFormat {
     }
 
     /// The pattern without its sign; patterns of non-negative numbers are ordered as the numbers are.
+    #[inline]
     pub fn magnitude(self, a: u128) -> u128 {
         a & (self.sign_mask() - 1)
     }
 
     /// Is the sign bit set? It may be on zeros and NaNs too.
+    #[inline]
     pub fn is_negative(self, a: u128) -> bool {
         a & self.sign_mask() != 0
     }
 
     /// Is it a NaN, quiet or signaling?
+    #[inline]
     pub fn is_nan(self, a: u128) -> bool {
         self.magnitude(a) > self.infinity(false)
     }
@@ -131,11 +141,13 @@ impl FloatFormat {
     }
 
     /// Is it an infinity?
+    #[inline]
     pub fn is_infinite(self, a: u128) -> bool {
         self.magnitude(a) == self.infinity(false)
     }
 
     /// Is it a number other than an infinity?
+    #[inline]
     pub fn is_finite(self, a: u128) -> bool {
         self.magnitude(a) < self.infinity(false)
     }

@@ -15,17 +15,20 @@ pub enum Trap {
 }
 
 /// The pattern with all `bits` bits set, which is also the largest unsigned integer.
+#[inline]
 pub fn all_ones(bits: u32) -> u128 {
     assert!((1..=128).contains(&bits), "no integer type has {bits} bits");
     u128::MAX >> (128 - bits)
 }
 
 /// The pattern read as an unsigned integer.
+#[inline]
 pub fn unsigned(bits: u32, a: u128) -> u128 {
     a & all_ones(bits)
 }
 
 /// The pattern read as a two's complement integer.
+#[inline]
 pub fn signed(bits: u32, a: u128) -> i128 {
     assert!((1..=128).contains(&bits), "no integer type has {bits} bits");
     let unused = 128 - bits;
@@ -33,39 +36,51 @@ pub fn signed(bits: u32, a: u128) -> i128 {
 }
 
 /// The least signed integer of a width.
+#[inline]
 pub fn signed_min(bits: u32) -> i128 {
     signed(bits, 1 << (bits - 1))
 }
 
 /// The greatest signed integer of a width.
+#[inline]
 pub fn signed_max(bits: u32) -> i128 {
     !signed_min(bits)
 }
 
 /// The low `bits` bits of a two's complement integer, as a pattern.
+#[inline]
 pub fn pattern(bits: u32, value: i128) -> u128 {
     unsigned(bits, value as u128)
 }
 
 /// Sum modulo 2^bits; poison where `nuw` or `nsw` promised an exact one.
+#[inline(always)]
 pub fn add(bits: u32, a: u128, b: u128, nuw: bool, nsw: bool) -> Option<u128> {
-    let exact_unsigned = unsigned(bits, a).checked_add(unsigned(bits, b));
-    let exact_signed = signed(bits, a).checked_add(signed(bits, b));
-    wrapped(bits, a.wrapping_add(b), nuw.then_some(exact_unsigned), nsw.then_some(exact_signed))
+    let exact_unsigned = || unsigned(bits, a).checked_add(unsigned(bits, b));
+    let exact_signed = || signed(bits, a).checked_add(signed(bits, b));
+    let unsigned_kept = !nuw || exact_unsigned().is_some_and(|exact| exact <= all_ones(bits));
+    let signed_kept = !nsw || exact_signed().is_some_and(|exact| fits_signed(bits, exact));
+    (unsigned_kept && signed_kept).then(|| unsigned(bits, a.wrapping_add(b)))
 }
 
 /// Difference modulo 2^bits; poison where `nuw` or `nsw` promised an exact one.
+#[inline(always)]
 pub fn sub(bits: u32, a: u128, b: u128, nuw: bool, nsw: bool) -> Option<u128> {
-    let exact_unsigned = unsigned(bits, a).checked_sub(unsigned(bits, b));
-    let exact_signed = signed(bits, a).checked_sub(signed(bits, b));
-    wrapped(bits, a.wrapping_sub(b), nuw.then_some(exact_unsigned), nsw.then_some(exact_signed))
+    let exact_unsigned = || unsigned(bits, a).checked_sub(unsigned(bits, b));
+    let exact_signed = || signed(bits, a).checked_sub(signed(bits, b));
+    let unsigned_kept = !nuw || exact_unsigned().is_some_and(|exact| exact <= all_ones(bits));
+    let signed_kept = !nsw || exact_signed().is_some_and(|exact| fits_signed(bits, exact));
+    (unsigned_kept && signed_kept).then(|| unsigned(bits, a.wrapping_sub(b)))
 }
 
 /// Product modulo 2^bits; poison where `nuw` or `nsw` promised an exact one.
+#[inline(always)]
 pub fn mul(bits: u32, a: u128, b: u128, nuw: bool, nsw: bool) -> Option<u128> {
-    let exact_unsigned = unsigned(bits, a).checked_mul(unsigned(bits, b));
-    let exact_signed = signed(bits, a).checked_mul(signed(bits, b));
-    wrapped(bits, a.wrapping_mul(b), nuw.then_some(exact_unsigned), nsw.then_some(exact_signed))
+    let exact_unsigned = || unsigned(bits, a).checked_mul(unsigned(bits, b));
+    let exact_signed = || signed(bits, a).checked_mul(signed(bits, b));
+    let unsigned_kept = !nuw || exact_unsigned().is_some_and(|exact| exact <= all_ones(bits));
+    let signed_kept = !nsw || exact_signed().is_some_and(|exact| fits_signed(bits, exact));
+    (unsigned_kept && signed_kept).then(|| unsigned(bits, a.wrapping_mul(b)))
 }
 
 /// Unsigned quotient; poison where `exact` promised no remainder.
@@ -96,21 +111,25 @@ pub fn srem(bits: u32, a: u128, b: u128) -> Result<u128, Trap> {
 }
 
 /// The lesser of two unsigned integers.
+#[inline]
 pub fn umin(bits: u32, a: u128, b: u128) -> u128 {
     unsigned(bits, a).min(unsigned(bits, b))
 }
 
 /// The greater of two unsigned integers.
+#[inline]
 pub fn umax(bits: u32, a: u128, b: u128) -> u128 {
     unsigned(bits, a).max(unsigned(bits, b))
 }
 
 /// The lesser of two signed integers.
+#[inline]
 pub fn smin(bits: u32, a: u128, b: u128) -> u128 {
     pattern(bits, signed(bits, a).min(signed(bits, b)))
 }
 
 /// The greater of two signed integers.
+#[inline]
 pub fn smax(bits: u32, a: u128, b: u128) -> u128 {
     pattern(bits, signed(bits, a).max(signed(bits, b)))
 }
@@ -143,24 +162,13 @@ pub fn ssub_sat(bits: u32, a: u128, b: u128) -> u128 {
 }
 
 /// Does the value exist as a signed integer of this width?
+#[inline]
 pub(super) fn fits_signed(bits: u32, value: i128) -> bool {
     (signed_min(bits)..=signed_max(bits)).contains(&value)
 }
 
 fn held_in_range(bits: u32, value: i128) -> u128 {
     pattern(bits, value.clamp(signed_min(bits), signed_max(bits)))
-}
-
-/// An exact result is looked at only where a flag promises it (outer `Some`); an inner `None` left 128 bits.
-fn wrapped(
-    bits: u32,
-    modulo: u128,
-    promised_unsigned: Option<Option<u128>>,
-    promised_signed: Option<Option<i128>>,
-) -> Option<u128> {
-    let unsigned_kept = promised_unsigned.is_none_or(|v| v.is_some_and(|v| v <= all_ones(bits)));
-    let signed_kept = promised_signed.is_none_or(|v| v.is_some_and(|v| fits_signed(bits, v)));
-    (unsigned_kept && signed_kept).then(|| unsigned(bits, modulo))
 }
 
 fn signed_operands(bits: u32, a: u128, b: u128) -> Result<(i128, i128), Trap> {

@@ -4,6 +4,7 @@ use super::integer::{pattern, signed, unsigned};
 
 /// Left shift. Poison for an amount of the width or more, where `nuw` and a one is lost, and where `nsw` and a
 /// bit is lost that differs from the sign of the result.
+#[inline]
 pub fn shl(bits: u32, a: u128, amount: u128, nuw: bool, nsw: bool) -> Option<u128> {
     let amount = shift_amount(bits, amount)?;
     let result = unsigned(bits, a << amount);
@@ -14,6 +15,7 @@ pub fn shl(bits: u32, a: u128, amount: u128, nuw: bool, nsw: bool) -> Option<u12
 
 /// Right shift that fills with zeros. Poison for an amount of the width or more, and where `exact` and a one is
 /// lost.
+#[inline]
 pub fn lshr(bits: u32, a: u128, amount: u128, exact: bool) -> Option<u128> {
     let amount = shift_amount(bits, amount)?;
     let value = unsigned(bits, a);
@@ -23,6 +25,7 @@ pub fn lshr(bits: u32, a: u128, amount: u128, exact: bool) -> Option<u128> {
 
 /// Right shift that fills with the sign. Poison for an amount of the width or more, and where `exact` and a one
 /// is lost.
+#[inline]
 pub fn ashr(bits: u32, a: u128, amount: u128, exact: bool) -> Option<u128> {
     let amount = shift_amount(bits, amount)?;
     let value = signed(bits, a);
@@ -48,6 +51,7 @@ pub fn fshr(bits: u32, high: u128, low: u128, amount: u128) -> u128 {
     }
 }
 
+#[inline]
 fn shift_amount(bits: u32, amount: u128) -> Option<u32> {
     let amount = unsigned(bits, amount);
     (amount < u128::from(bits)).then_some(amount as u32)

@@ -20,7 +20,7 @@ struct Lane {
 
 /// A kernel ready to run.
 pub(super) struct Prepared {
-    pub(super) kernel: &'static Kernel,
+    kernel: &'static Kernel,
     module: Module,
 }
 
@@ -35,6 +35,15 @@ impl Kernel {
 }
 
 impl Prepared {
+    pub(super) fn name(&self) -> &'static str {
+        self.kernel.name
+    }
+
+    /// The number of instructions of all its functions.
+    pub(super) fn instructions(&self) -> usize {
+        self.module.functions.iter().map(|func| func.inst_count()).sum()
+    }
+
     /// Runs the kernel; `None` where it faults.
     pub(super) fn run(&self, lanes: u32, rounds: u32, memory: &mut Memory) -> Option<Outcome> {
         let address = match memory.object("data") {
@@ -270,7 +279,7 @@ block2:
 ];
 
 /// A run as fuzzing does millions of: about 60 instructions in loops, branches and memory, executed a few times.
-pub(super) const SMALL: Kernel = Kernel {
+pub(super) static SMALL: Kernel = Kernel {
     name: "small",
     text: "
 func @main(v0: i32, v1: ptr(global)) -> i32 {
@@ -281,7 +290,7 @@ block0:
   v5 = load i32, v4
   v6 = alloca 16 align 4
   store v5, v6
-  v7 = ptradd v6, 4
+  v7 = ptradd v6, i32 4
   store v2, v7
   br block1
 block1:

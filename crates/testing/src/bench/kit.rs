@@ -1,8 +1,8 @@
 //! What benchmarks share: times taken in turn, growth, tables, aims.
 
+use rustix::time::{ClockId, clock_gettime};
 use std::fmt::{self, Display, Write as _};
 use std::io::IsTerminal as _;
-use std::time::Instant;
 
 /// The times that one thing took, in seconds, shortest first. There is at least one.
 #[derive(Clone, Debug)]
@@ -47,11 +47,17 @@ pub fn interleaved(rounds: usize, tasks: &mut [Box<dyn FnMut() -> f64 + '_>]) ->
     times.into_iter().map(Sample::new).collect()
 }
 
-/// What the work gives, and how many seconds it took.
+/// What the work gives, and how many seconds this thread spent on it: what else the machine does in between does
+/// not count.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
-    let start = Instant::now();
+    let start = thread_seconds();
     let result = work();
-    (result, start.elapsed().as_secs_f64())
+    (result, thread_seconds() - start)
+}
+
+fn thread_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 /// The exponent `e` of `time = c · size^e` that fits best: least squares on the logarithms.
@@ -224,9 +230,7 @@ mod tests {
     #[test]
     fn tasks_take_turns() {
         let order = std::cell::RefCell::new(Vec::new());
-        let task = |number: u32| -> Box<dyn FnMut() -> f64> {
-            Box::new(move || f64::from(number))
-        };
+        let task = |number: u32| -> Box<dyn FnMut() -> f64> { Box::new(move || f64::from(number)) };
         let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> = vec![
             Box::new(|| {
                 order.borrow_mut().push(1);

@@ -5,6 +5,7 @@
 
 pub mod kit;
 
+mod interp;
 mod ir;
 mod kernels;
 mod programs;
@@ -23,8 +24,15 @@ pub struct Bench {
 }
 
 /// All benchmarks.
-pub const BENCHES: &[Bench] = &[Bench {
-    name: "ir",
-    about: "text and verifier, growth of parser, verifier and analyses with the program, speed of the interpreter",
-    run: ir::run,
-}];
+pub const BENCHES: &[Bench] = &[
+    Bench {
+        name: "ir",
+        about: "text, verifier, analyses and passes, and how they grow with the program; speed of the interpreter",
+        run: ir::run,
+    },
+    Bench {
+        name: "interp",
+        about: "the last part of `ir` by itself: speed of the interpreter",
+        run: interp::run,
+    },
+];

@@ -1,0 +1,84 @@
+//! The interpreter: lane-operations a second, and what a small run costs from start to end.
+
+use super::kernels::{KERNELS, Kernel, Prepared, SMALL};
+use super::kit::{Report, Table, Target, geomean, interleaved, timed};
+use heddle_interp::Memory;
+
+const LEAST_SPEED: f64 = 50.0;
+const MOST_MICROSECONDS: f64 = 20.0;
+/// Rounds of a kernel's loop: few, so that a run is over before anything else gets in its way.
+const KERNEL_ROUNDS: u32 = 2000;
+const REPETITIONS: usize = 100;
+const SMALL_ROUNDS: u32 = 2;
+
+pub(super) fn run(report: &mut Report) {
+    let mut table =
+        Table::new(&["kernel", "W", "lane-operations", "M/s", "median M/s", "M steps/s", "spread"]);
+    let prepared: Vec<Prepared> = KERNELS.iter().map(Kernel::prepare).collect();
+    for lanes in [8, 32] {
+        report.progress(format_args!("interpreter, {lanes} lanes"));
+        for kernel in &prepared {
+            let is_right = [1, 2, 3, 500].iter().all(|&rounds| kernel.is_right(lanes, rounds));
+            report.check(is_right, || {
+                format!("{} at W = {lanes} does not compute what it should", kernel.name())
+            });
+        }
+        let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> = Vec::new();
+        for kernel in &prepared {
+            let mut memory = Memory::new();
+            tasks.push(Box::new(move || timed(|| kernel.run(lanes, KERNEL_ROUNDS, &mut memory)).1));
+        }
+        let samples = interleaved(REPETITIONS, &mut tasks);
+        drop(tasks);
+        let mut speeds = Vec::new();
+        for (kernel, sample) in prepared.iter().zip(&samples) {
+            let Some(outcome) = kernel.run(lanes, KERNEL_ROUNDS, &mut Memory::new()) else { continue };
+            let operations = outcome.counters.lane_operations as f64 / 1e6;
+            speeds.push(operations / sample.least());
+            table.row([
+                kernel.name().to_string(),
+                lanes.to_string(),
+                outcome.counters.lane_operations.to_string(),
+                format!("{:.1}", operations / sample.least()),
+                format!("{:.1}", operations / sample.median()),
+                format!("{:.2}", outcome.counters.steps as f64 / 1e6 / sample.least()),
+                format!("{:.0} %", 100.0 * sample.spread()),
+            ]);
+        }
+        let least = speeds.iter().copied().fold(f64::INFINITY, f64::min);
+        let target = Target::AtLeast(LEAST_SPEED);
+        report.aim(format!("interp.w{lanes}"), geomean(&speeds), target, "M/s");
+        report.aim(format!("interp.w{lanes}.least"), least, target, "M/s");
+    }
+    report.progress("");
+    report.say(format_args!("The interpreter (least of {REPETITIONS} times)\n\n{table}"));
+    small_run(report);
+}
+
+/// What a run costs beside what it executes.
+fn small_run(report: &mut Report) {
+    let small = SMALL.prepare();
+    let is_right = [1, 2, 3, 7].iter().all(|&rounds| small.is_right(4, rounds));
+    report.check(is_right, || "the small run does not compute what it should".into());
+    let mut memory = Memory::new();
+    let runs = 50;
+    let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> =
+        vec![Box::new(|| timed(|| (0..runs).for_each(|_| _ = small.run(4, SMALL_ROUNDS, &mut memory))).1)];
+    let samples = interleaved(REPETITIONS, &mut tasks);
+    drop(tasks);
+    let microseconds = samples[0].least() * 1e6 / f64::from(runs);
+    let Some(outcome) = small.run(4, SMALL_ROUNDS, &mut Memory::new()) else { return };
+    let mut table =
+        Table::new(&["small run", "W", "instructions", "lane-operations", "steps", "µs", "spread"]);
+    table.row([
+        "from start to end".to_string(),
+        "4".into(),
+        small.instructions().to_string(),
+        outcome.counters.lane_operations.to_string(),
+        outcome.counters.steps.to_string(),
+        format!("{microseconds:.1}"),
+        format!("{:.0} %", 100.0 * samples[0].spread()),
+    ]);
+    report.say(table);
+    report.aim("interp.small", microseconds, Target::AtMost(MOST_MICROSECONDS), "µs");
+}

@@ -1,0 +1,204 @@
+//! The ground that all else stands on: text, verifier, control-flow analyses, passes, and the interpreter.
+
+use super::interp;
+use super::kit::{Report, Sample, Table, Target, growth_exponent, interleaved, timed};
+use super::programs::{FAMILIES, Family};
+use heddle::pipeline::{PASSES, run_passes};
+use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, PostDominators};
+use heddle_ir::{Function, Module, Stage, parse_module, verify_module};
+use std::hint::black_box;
+
+/// Six sizes, each twice the last.
+const SIZES: [usize; 6] = [3125, 6250, 12_500, 25_000, 50_000, 100_000];
+const MOST_GROWTH: f64 = 1.15;
+const ROUNDS: usize = 7;
+
+pub(super) fn run(report: &mut Report) {
+    growth(report);
+    interp::run(report);
+}
+
+/// A program of some size.
+struct Subject {
+    module: Module,
+    text: String,
+    instructions: usize,
+}
+
+impl Subject {
+    fn new(family: &Family, size: usize) -> Subject {
+        let module = family.build(size * family.scale);
+        let text = module.to_string();
+        let instructions = instructions(&module);
+        Subject { module, text, instructions }
+    }
+
+    fn func(&self) -> &Function {
+        &self.module.functions[0]
+    }
+}
+
+fn instructions(module: &Module) -> usize {
+    module.functions.iter().flat_map(|func| func.blocks().map(|block| func.block_insts(block).count())).sum()
+}
+
+/// What is timed: a name, and a run that says how many seconds it took.
+struct Operation {
+    name: &'static str,
+    /// Whether it is about control flow: then a function of one block says nothing.
+    of_blocks: bool,
+    run: Box<dyn Fn(&Subject) -> f64>,
+}
+
+fn operations() -> Vec<Operation> {
+    let operation =
+        |name, of_blocks, run: fn(&Subject) -> f64| Operation { name, of_blocks, run: Box::new(run) };
+    let mut all = vec![
+        operation("parse", false, |subject| timed(|| parse_module(&subject.text)).1),
+        operation("print", false, |subject| timed(|| subject.module.to_string()).1),
+        operation("verify", false, |subject| timed(|| verify_module(&subject.module, Stage::Source)).1),
+        operation("cfg", true, |subject| timed(|| Cfg::new(subject.func())).1),
+        operation("dominators", true, |subject| {
+            let cfg = Cfg::new(subject.func());
+            timed(|| Dominators::new(&cfg)).1
+        }),
+        operation("post-dominators", true, |subject| {
+            let cfg = Cfg::new(subject.func());
+            timed(|| PostDominators::new(&cfg)).1
+        }),
+        operation("cycles", true, |subject| {
+            let cfg = Cfg::new(subject.func());
+            timed(|| CycleForest::new(&cfg)).1
+        }),
+        operation("block-index", true, |subject| {
+            let cfg = Cfg::new(subject.func());
+            let (dominators, cycles) = (Dominators::new(&cfg), CycleForest::new(&cfg));
+            timed(|| BlockIndex::new(&cfg, &dominators, &cycles)).1
+        }),
+    ];
+    all.extend(PASSES.iter().filter(|pass| pass.requires == Stage::Source).map(|pass| Operation {
+        name: pass.name,
+        of_blocks: false,
+        run: Box::new(|subject| {
+            let mut module = subject.module.clone();
+            timed(|| black_box(run_passes(&mut module, &[pass.name], false, |_, _| ()))).1
+        }),
+    }));
+    all
+}
+
+fn growth(report: &mut Report) {
+    let operations = operations();
+    let head: Vec<&str> =
+        ["family"].into_iter().chain(operations.iter().map(|operation| operation.name)).collect();
+    let mut exponents = Table::new(&head);
+    let mut throughput = Table::new(&[
+        "family",
+        "blocks",
+        "instructions",
+        "MB",
+        "parse MB/s",
+        "print MB/s",
+        "verify MB/s",
+        "all MB/s",
+        "all M inst/s",
+        "spread",
+    ]);
+    let mut worst = vec![(f64::NEG_INFINITY, ""); operations.len()];
+    for family in FAMILIES {
+        report.progress(format_args!("{}: building", family.name));
+        let subjects = SIZES.map(|size| Subject::new(family, size));
+        check(family, &subjects, report);
+        let mut cells = vec![family.name.to_string()];
+        let mut largest = Vec::new();
+        for (operation, worst) in operations.iter().zip(&mut worst) {
+            if operation.of_blocks && subjects[0].func().block_count() == 1 {
+                cells.push("-".into());
+                continue;
+            }
+            report.progress(format_args!("{}: {}", family.name, operation.name));
+            let samples = times(operation, &subjects);
+            let points: Vec<(f64, f64)> = subjects
+                .iter()
+                .zip(&samples)
+                .map(|(subject, sample)| (subject.instructions as f64, sample.least()))
+                .collect();
+            let exponent = growth_exponent(&points);
+            cells.push(format!("{exponent:.2}"));
+            if exponent > worst.0 {
+                *worst = (exponent, family.name);
+            }
+            largest.extend(samples.into_iter().last());
+        }
+        exponents.row(cells);
+        throughput.row(throughput_row(family, &subjects[SIZES.len() - 1], &largest));
+    }
+    report.progress("");
+    report
+        .say(format_args!("Throughput at the largest size (medians; spread of the slowest)\n\n{throughput}"));
+    report.say(format_args!(
+        "Exponents of growth, {} to {} blocks (least of {ROUNDS} times)\n\n{exponents}",
+        SIZES[0],
+        SIZES[SIZES.len() - 1]
+    ));
+    for (operation, (exponent, family)) in operations.iter().zip(worst) {
+        let name = format!("exponent.{} ({family})", operation.name);
+        report.aim(name, exponent, Target::AtMost(MOST_GROWTH), "");
+    }
+}
+
+/// The times for each size, taken in turn; those of small sizes are the least of several.
+fn times(operation: &Operation, subjects: &[Subject; SIZES.len()]) -> Vec<Sample> {
+    let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> = Vec::new();
+    for (subject, size) in subjects.iter().zip(SIZES) {
+        let repeats = (SIZES[SIZES.len() - 1] / size / 4).max(1);
+        tasks.push(Box::new(move || {
+            (0..repeats).map(|_| (operation.run)(subject)).fold(f64::INFINITY, f64::min)
+        }));
+    }
+    interleaved(ROUNDS, &mut tasks)
+}
+
+fn throughput_row(family: &Family, subject: &Subject, samples: &[Sample]) -> Vec<String> {
+    let megabytes = subject.text.len() as f64 / 1e6;
+    let text = &samples[..3];
+    let all: f64 = text.iter().map(Sample::median).sum();
+    let spread = text.iter().map(Sample::spread).fold(0.0, f64::max);
+    let mut row = vec![
+        family.name.to_string(),
+        subject.func().block_count().to_string(),
+        subject.instructions.to_string(),
+        format!("{megabytes:.1}"),
+    ];
+    row.extend(text.iter().map(|sample| format!("{:.1}", megabytes / sample.median())));
+    row.extend([
+        format!("{:.1}", megabytes / all),
+        format!("{:.2}", subject.instructions as f64 / 1e6 / all),
+        format!("{:.0} %", 100.0 * spread),
+    ]);
+    row
+}
+
+/// Whether text, verifier and analyses are right about the members of a family.
+fn check(family: &Family, subjects: &[Subject], report: &mut Report) {
+    for subject in subjects {
+        let wrong = |what: &str| format!("{} of {} instructions: {what}", family.name, subject.instructions);
+        let printed = parse_module(&subject.text).map(|module| module.to_string());
+        report.check(printed.as_ref() == Ok(&subject.text), || wrong("parsed and printed, it differs"));
+        report.check(verify_module(&subject.module, family.stage).is_ok(), || wrong("it does not verify"));
+        let cfg = Cfg::new(subject.func());
+        let (dominators, cycles) = (Dominators::new(&cfg), CycleForest::new(&cfg));
+        let index = BlockIndex::new(&cfg, &dominators, &cycles);
+        report.check(index.order().len() == subject.func().blocks().count(), || {
+            wrong("blocks without an index")
+        });
+        report.check(cycles.is_graph_reducible() == (family.name != "irreducible mesh"), || {
+            wrong("reducible or not, the cycles say otherwise")
+        });
+        for pass in PASSES.iter().filter(|pass| pass.requires == Stage::Source) {
+            let mut module = subject.module.clone();
+            let passed = run_passes(&mut module, &[pass.name], true, |_, _| ());
+            report.check(passed.is_ok(), || wrong(pass.name));
+        }
+    }
+}

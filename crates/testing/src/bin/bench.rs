@@ -1,0 +1,29 @@
+//! `bench NAME` runs a benchmark, `bench` lists them. Exit code 1 says that results were wrong, 2 that the name was.
+#![forbid(unsafe_code)]
+
+use heddle_testing::bench::BENCHES;
+use heddle_testing::bench::kit::Report;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    let list = || {
+        let width = BENCHES.iter().map(|bench| bench.name.len()).max().unwrap_or(0);
+        BENCHES.iter().map(|bench| format!("{:width$}  {}\n", bench.name, bench.about)).collect::<String>()
+    };
+    let [name] = &names[..] else {
+        if names.is_empty() {
+            print!("{}", list());
+            return ExitCode::SUCCESS;
+        }
+        eprint!("usage: bench [NAME]\n\n{}", list());
+        return ExitCode::from(2);
+    };
+    let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
+        eprint!("there is no benchmark `{name}`; there are:\n\n{}", list());
+        return ExitCode::from(2);
+    };
+    let mut report = Report::default();
+    (bench.run)(&mut report);
+    if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
