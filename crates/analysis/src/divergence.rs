@@ -380,6 +380,8 @@ struct Solver<'a> {
     activation: SecondaryMap<Block, Activation>,
     /// The blocks that every complete run executes.
     always: EntitySet<Block>,
+    /// Per predicate, the instructions under it that write to private objects.
+    predicated: FxHashMap<Value, Vec<Inst>>,
     /// Uses outside of the loop that defines the value.
     open: FxHashMap<Cycle, Vec<Inst>>,
     outcomes: Vec<(Source, Outcome)>,
@@ -418,6 +420,7 @@ impl<'a> Solver<'a> {
             apart: EntitySet::new(),
             activation: SecondaryMap::filled(Activation::Full, num_blocks),
             always: always_executed(control),
+            predicated: FxHashMap::default(),
             open: FxHashMap::default(),
             outcomes: Vec::new(),
             without: None,
@@ -440,6 +443,9 @@ impl<'a> Solver<'a> {
             }
             if let Some(predicate) = self.func.predicate(block) {
                 self.note_constant(predicate);
+                let writes = |inst: &Inst| !self.ssa.written_by(*inst).is_empty();
+                let writing = self.func.block_insts(block).filter(writes);
+                self.predicated.entry(predicate).or_default().extend(writing);
             }
         }
         (0..self.ssa.states().len()).for_each(|state| self.push(Item::State(State::new(state))));
@@ -541,6 +547,9 @@ impl<'a> Solver<'a> {
                     let user = self.uses.of(result)[at];
                     self.push(Item::Inst(user));
                 }
+                for inst in self.predicated.get(&result).cloned().unwrap_or_default() {
+                    self.push_written(inst);
+                }
             }
         }
         self.push_written(inst);
@@ -599,8 +608,8 @@ impl<'a> Solver<'a> {
         let is_private = !states.is_empty();
         let agreement = states.iter().map(|state| self.agreement[state.index()]).min().unwrap_or(ALL_AGREE);
         let reads = matches!(data.op, Op::Load | Op::AtomicRmw | Op::CompareExchange);
-        let is_alike =
-            reads && agreement.is_some() && !alloca_ssa::reads_unknown(self.func, &self.ssa.points_to, inst);
+        let is_unknown = reads && alloca_ssa::reads_unknown(self.func, &self.ssa.points_to, inst);
+        let is_alike = reads && agreement.is_some() && !(is_unknown && self.follows(Rule::Unknown));
         let context = Context {
             geometry: self.initial.geometry.clone(),
             activation,
@@ -660,11 +669,11 @@ impl<'a> Solver<'a> {
 
     /// How far lanes agree on the round in which a value was defined that they bring along an exit edge.
     fn edge_limit(&self, edge: Edge, value: Value) -> Agreement {
-        let Some(defined_in) = self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst))
-        else {
-            return ALL_AGREE;
-        };
-        self.edge_limit_from(edge, defined_in)
+        let defined_in = self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst));
+        match defined_in.filter(|_| self.follows(Rule::Temporal)) {
+            Some(defined_in) => self.edge_limit_from(edge, defined_in),
+            None => ALL_AGREE,
+        }
     }
 
     fn edge_limit_from(&self, edge: Edge, defined_in: Block) -> Agreement {

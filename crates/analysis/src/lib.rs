@@ -35,7 +35,6 @@ pub mod block_index;
 pub mod cycles;
 
 pub mod liveness;
-
 pub mod shape;
 
 pub mod control_tables;

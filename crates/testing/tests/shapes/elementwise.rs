@@ -106,7 +106,6 @@ fn wider_numbers_if_there_is_time() {
         tally(&case, &Setup { judges: false, ..Setup::new(&[2]) });
         let Tally { all, loose, by_constant, loose_by_constant, .. } = tally(&case, &Setup::new(&[4]));
         println!("{}: {loose} of {all}, {loose_by_constant} of {by_constant}", case.name());
-        tally(&case, &Setup { with_straight: true, ..Setup::unknown(&[2]) });
     }
     for case in [unary(3), binary(3)].concat() {
         tally(&case, &Setup::straight(&[2]));
