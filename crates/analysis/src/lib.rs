@@ -46,6 +46,8 @@ pub mod points_to;
 pub mod divergence;
 pub mod explain;
 
+pub mod baselines;
+
 mod lists;
 mod tree;
 mod uses;

@@ -14,10 +14,13 @@
 //! `; error: TEXT` is a part of one message of parser or verifier, on its own line for the parser, and there are no
 //! other messages), `opt passes=P,… [stage=S]` (runs passes, verifies the result at the stage), `trace [watch=v1,v2]`
 //! (the trace of the first run is the golden), `divergence [lanes=W] [params=uniform|declared] [entry=all|some]`
-//! (comments say what is uniform, see [`annotations`](crate::annotations)). Where a run names no scheduler, greedy and four random ones are tried;
+//! (comments say what is uniform, see [`annotations`](crate::annotations)), `baselines [lanes=W] [params=…]` (comments say
+//! what each published analysis takes for uniform, see [`baseline_annotations`](crate::baseline_annotations)). Where a run names no scheduler, greedy and four random ones are tried;
 //! from stage Uniform on, both semantics are.
 
 use crate::annotations;
+use crate::baseline_annotations;
+use crate::baselines_oracle::Observed;
 use crate::shapes_oracle::{Claims, check_trace};
 use heddle::run_line::{RunLine, parse_dims};
 use heddle::trace_table::trace_table;
@@ -27,7 +30,7 @@ use heddle_analysis::{Activation, InitialShapes};
 use heddle_interp::{Options, Scheduler, Semantics};
 use heddle_ir::ops::Op;
 use heddle_ir::verify::{Stage, verify_module};
-use heddle_ir::{Module, Value, parse_bytes};
+use heddle_ir::{Function, Module, Value, parse_bytes};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -165,7 +168,9 @@ impl FileTest<'_> {
                     let number = |name: &str| name.strip_prefix('v')?.parse().ok().map(Value::from_u32);
                     watch = list.split(',').filter_map(number).collect();
                 }
-                Some(("lanes", lanes)) if kind == "divergence" => assumed.brush = parse_dims(lanes),
+                Some(("lanes", lanes)) if matches!(kind, "divergence" | "baselines") => {
+                    assumed.brush = parse_dims(lanes)
+                }
                 Some(("params", "uniform")) => assumed.params_are_uniform = true,
                 Some(("params", "declared")) => assumed.params_are_uniform = false,
                 Some(("entry", "some")) => assumed.some_enter = true,
@@ -209,8 +214,13 @@ impl FileTest<'_> {
                 self.check_divergence(&module, &assumed);
                 None
             }
+            "baselines" => {
+                self.check_runs(&module, stage);
+                self.check_baselines(&module, &assumed);
+                None
+            }
             _ => {
-                self.fail(format!("`{kind}` is none of verify, errors, opt, trace, divergence"));
+                self.fail(format!("`{kind}` is none of verify, errors, opt, trace, divergence, baselines"));
                 None
             }
         };
@@ -336,6 +346,28 @@ impl FileTest<'_> {
                     self.fail(format!("line {line}, {:?}: {reason}", options.scheduler));
                 }
             }
+        }
+    }
+
+    fn check_baselines(&mut self, module: &Module, assumed: &Assumed) {
+        let mut observed = vec![Observed::default(); module.functions.len()];
+        for (_, run) in self.run_lines() {
+            for scheduler in std::iter::once(Scheduler::Greedy).chain((1..=6).map(Scheduler::Random)) {
+                let options = Options { trace: true, scheduler, ..run.options.clone() };
+                if let Ok(Ok(outcome)) = run.run(module, &options).map(|ran| ran.outcome) {
+                    for (number, (func, observed)) in module.functions.iter().zip(&mut observed).enumerate() {
+                        observed.add(func, number, &outcome.trace);
+                    }
+                }
+            }
+        }
+        let geometry = assumed.brush.as_deref().map_or_else(Geometry::unknown, Geometry::brush);
+        let initial = |func: &Function| match assumed.params_are_uniform {
+            true => InitialShapes::uniform(func, geometry.clone()),
+            false => InitialShapes::declared(func, geometry.clone()),
+        };
+        for failure in baseline_annotations::check(self.text, module, &observed, &initial) {
+            self.fail(failure);
         }
     }
 

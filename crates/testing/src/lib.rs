@@ -10,6 +10,8 @@ pub mod uniform_loops;
 pub mod linear;
 pub mod shapes_oracle;
 pub mod annotations;
+pub mod baselines_oracle;
+pub mod baseline_annotations;
 pub mod spill;
 pub mod properties;
 pub mod coverage;

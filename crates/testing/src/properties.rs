@@ -167,7 +167,7 @@ fn divergence_holds_of(case: &Case, module: &Module, without: Option<Rule>) -> R
 }
 
 /// The brush with which a function runs: the input's, or that of all launches that it is the region of.
-fn brush_of(module: &Module, func: &Function, input: &Input) -> Option<Vec<u32>> {
+pub(crate) fn brush_of(module: &Module, func: &Function, input: &Input) -> Option<Vec<u32>> {
     let mut brush = None;
     for host in &module.functions {
         for inst in host.blocks().flat_map(|block| host.block_insts(block)) {
