@@ -261,7 +261,7 @@ fn many_phis(draft: &mut Draft<'_>, size: usize) {
 }
 
 fn one_of(place: usize, one: Value, other: Value) -> Value {
-    if place % 2 == 0 { one } else { other }
+    if place.is_multiple_of(2) { one } else { other }
 }
 
 /// Nests of √n loops one behind the other.
