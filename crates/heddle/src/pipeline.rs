@@ -1,8 +1,10 @@
 //! The pipeline: the only place that knows the passes and their order.
 
+use heddle_analysis::shape::Geometry;
+use heddle_analysis::{Cfg, ControlTables, CycleForest, InitialShapes, divergence};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, Violations, verify_module};
-use heddle_ir::{Block, Module};
+use heddle_ir::{Block, Function, Module, Op};
 use heddle_transform::{LoopFacts, canonicalize, linearize, make_loops_uniform, simplify};
 use thiserror::Error;
 
@@ -60,16 +62,39 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "linearize",
-        doc: "folds divergent branches into predicated code; `linearize:block1+block2` says which diverge",
+        doc: "divergent branches folded into predicated code (`linearize:block1+block2`: these diverge, no others)",
         requires: Stage::Uniform,
         ensures: Some(Stage::Linear),
         run: |module, blocks| {
-            let divergent = parse_blocks(blocks)?;
-            module.functions.iter_mut().for_each(|func| linearize(func, &divergent));
+            let named = parse_blocks(blocks)?;
+            for func in &mut module.functions {
+                let divergent = if named.is_empty() { divergent_branches(func)? } else { named.clone() };
+                linearize(func, &divergent);
+            }
             Ok(())
         },
     },
 ];
+
+/// The blocks whose branches may diverge, whatever the brush. In sequential code none does.
+pub fn divergent_branches(func: &Function) -> Result<EntitySet<Block>, String> {
+    let launches = |block| func.block_insts(block).any(|inst| func.inst(inst).op == Op::Launch);
+    if func.blocks().any(launches) {
+        return Ok(EntitySet::new());
+    }
+    let control = ControlTables::new(func);
+    let geometry = Geometry { dimensions: 3, ..Geometry::unknown() };
+    let facts = divergence(func, &control, &InitialShapes::declared(func, geometry));
+    let cycles = CycleForest::new(&Cfg::new(func));
+    if let Some(cycle) = cycles.cycles().find(|&cycle| facts.is_divergent_loop(cycle)) {
+        return Err(format!(
+            "the loop at {} of @{} may diverge: run `loops` before",
+            cycles.header(cycle),
+            func.name
+        ));
+    }
+    Ok(func.blocks().filter(|&block| facts.is_divergent_branch(block)).collect())
+}
 
 /// Blocks by name, with `+` in between.
 fn parse_blocks(names: &str) -> Result<EntitySet<Block>, String> {

@@ -22,15 +22,15 @@ use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Function, Inst, Op, Type, Value};
 use rustc_hash::FxHashMap;
 
-use super::masks::{Masks, insert_at_end};
+use super::masks::insert_at_end;
 use super::{Graphs, condition};
 
 /// Guards the branches of loops that may run without lanes.
-pub(super) fn lead_out(func: &mut Function, graphs: &Graphs<'_>, masks: &Masks<'_>) {
+pub(super) fn lead_out(func: &mut Function, graphs: &Graphs<'_>) {
     if graphs.cycles.num_cycles() == 0 {
         return;
     }
-    let mut anyone = Anyone { masks, entered: None, cache: FxHashMap::default() };
+    let mut anyone = Anyone::default();
     let levels = levels(graphs);
     for &block in graphs.index.order() {
         let &[first, second] = graphs.folded.targets(block) else { continue };
@@ -46,7 +46,7 @@ pub(super) fn lead_out(func: &mut Function, graphs: &Graphs<'_>, masks: &Masks<'
             cycle = cycle.and_then(|cycle| graphs.cycles.parent(cycle));
         }
         let header = cycle.map(|cycle| graphs.cycles.header(cycle));
-        let Some(mask) = header.and_then(|header| masks.of_block(header)) else { continue };
+        let Some(mask) = header.and_then(|header| func.predicate(header)) else { continue };
         let any = anyone.has(func, mask);
         let condition = condition(func, block).expect("a branch has a condition");
         let out = func.make_bool(first < second);
@@ -79,14 +79,14 @@ fn level_of_edge(graphs: &Graphs<'_>, levels: &SecondaryMap<Block, usize>, from:
     shared.min(levels[to])
 }
 
-struct Anyone<'a, 'b> {
-    masks: &'a Masks<'b>,
+#[derive(Default)]
+struct Anyone {
     /// The lanes that entered the function.
     entered: Option<Value>,
     cache: FxHashMap<Value, Value>,
 }
 
-impl Anyone<'_, '_> {
+impl Anyone {
     /// Whether the mask has a lane, for all lanes.
     fn has(&mut self, func: &mut Function, mask: Value) -> Value {
         if let Some(&any) = self.cache.get(&mask) {
@@ -105,7 +105,7 @@ impl Anyone<'_, '_> {
                     _ => func.layout.next_inst(inst),
                 };
                 let next = next.expect("a complete block has a terminator");
-                match self.masks.of_block(block) {
+                match func.predicate(block) {
                     None => insert_before(func, next, any),
                     Some(_) => {
                         let entered = *self.entered.get_or_insert_with(|| {

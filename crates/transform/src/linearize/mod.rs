@@ -84,8 +84,8 @@ pub fn linearize(func: &mut Function, divergent: &EntitySet<Block>) {
         values::select_phis(func, &graphs, &mut masks, &join, &mut renamed);
     }
     set_targets(func, &graphs);
-    empty_loops::lead_out(func, &graphs, &masks);
     renamed.apply(func);
+    empty_loops::lead_out(func, &graphs);
     remove_unreachable(func);
     clean_masks::clean_masks(func, first_new);
     reach::reach_uses(func);
