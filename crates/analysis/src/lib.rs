@@ -37,14 +37,30 @@ pub mod cycles;
 pub mod liveness;
 pub mod shape;
 
+pub mod control_tables;
+pub mod sync_dependence;
+
+pub mod alloca_ssa;
+pub mod points_to;
+
+pub mod divergence;
+pub mod explain;
+
+pub mod baselines;
+
 mod lists;
 mod tree;
+mod uses;
 
 pub use block_index::BlockIndex;
 pub use cfg::{Cfg, Edge};
+pub use control_tables::ControlTables;
 pub use cycles::{Cycle, CycleForest};
+pub use divergence::{Agreement, Divergence, InitialShapes, SlotFact, divergence};
 pub use dominators::{Dominators, PostDominators};
+pub use explain::{Chain, Explanations};
 pub use frontier::{ControlDependence, DominanceFrontier};
 pub use liveness::{LiveRange, LiveSets, Liveness};
 pub use order::DepthFirstOrder;
-pub use shape::{Fact, Level, Shape};
+pub use shape::{Activation, Fact, Level, Shape};
+pub use sync_dependence::{ControlDivergence, Join, Parting, SyncDependence};

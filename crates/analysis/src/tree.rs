@@ -186,6 +186,22 @@ impl Climber {
         self.nodes[node as usize].depth
     }
 
+    /// The lowest node above or at both, which are in one tree.
+    pub(crate) fn nearest_common(&self, a: u32, b: u32) -> u32 {
+        let (mut a, mut b) = if self.depth(a) > self.depth(b) { (b, a) } else { (a, b) };
+        let depth = self.depth(a);
+        b = self.highest(b, |node| self.depth(node) >= depth).unwrap_or(b);
+        // Jumps from one depth all have one length.
+        while a != b {
+            let (left, right) = (self.nodes[a as usize], self.nodes[b as usize]);
+            (a, b) = match left.jump == right.jump {
+                true => (left.parent, right.parent),
+                false => (left.jump, right.jump),
+            };
+        }
+        a
+    }
+
     /// The highest ancestor of `below`, itself included, with a property that no node has below one without it.
     pub(crate) fn highest(&self, below: u32, mut has: impl FnMut(u32) -> bool) -> Option<u32> {
         if !has(below) {

@@ -67,3 +67,84 @@ block0:
     let eight = shapes(text, &Geometry::lanes(8));
     assert!(eight.ends_with("v6: varying\n"), "{eight}");
 }
+
+/// Any op with any operands, typed as it should be or not, has some result.
+#[test]
+fn nothing_panics() {
+    use heddle_analysis::shape::{
+        Activation, Congruence, Contents, Domain, Operation, Shape, Straight, apply,
+    };
+    use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
+    use heddle_ir::{Detail, Op};
+    let domains = [0, 1, 3, 8, 32, 64, 128]
+        .map(|width| if width == 0 { Domain::Opaque } else { Domain::Number(width) });
+    let facts = |domain: Domain| {
+        let width = domain.width();
+        let extreme = i128::from(i64::MIN);
+        let mut facts = vec![Fact::BOTTOM, Fact::POISON, Fact::TOP, Fact::of_shape(Shape::UNIFORM)];
+        for base in
+            [Congruence::ANY, Congruence::new(0, width), Congruence::new(-1, width), Congruence::new(3, 2)]
+        {
+            facts.push(Fact::of_shape(Shape::uniform(base.known(width))));
+            facts.push(Fact::of_shape(Shape::varying(width, base)));
+            for step in [1, -3, extreme, extreme + 1] {
+                if width > 0 {
+                    let fact = Fact::of_shape(Shape::strided(width, [step, 0, 0], base));
+                    facts.push(fact);
+                    facts.push(Fact { straight: Straight::BOTH, ..fact });
+                }
+            }
+        }
+        facts
+    };
+    let details = [
+        Detail::None,
+        Detail::IntCompare(IntPredicate::Sle),
+        Detail::Dimension(None),
+        Detail::Dimension(Some(7)),
+        Detail::Reduce(Reduction::Mul),
+        Detail::Scan { by: Reduction::Add, before: true },
+        Detail::Alloca { bytes: 1, align: 3 },
+    ];
+    let all_flags = Flags::of(Flag::ALL);
+    let mut count = 0usize;
+    for geometry in
+        [Geometry::unknown(), Geometry::lanes(1), Geometry::lanes(128), Geometry::brush(&[2, 3, 4])]
+    {
+        let context =
+            Context { activation: Activation::Full, contents: Contents::Alike, ..Context::new(geometry) };
+        for &op in Op::ALL {
+            for (index, domain) in domains.into_iter().enumerate() {
+                let detail = match op {
+                    Op::Icmp => &details[1],
+                    Op::Reduce => &details[4],
+                    Op::Scan => &details[5],
+                    Op::Alloca => &details[6],
+                    op if op.info().format == heddle_ir::ops::Format::Dimension => &details[2 + index % 2],
+                    _ => &details[0],
+                };
+                for flags in [Flags::NONE, all_flags] {
+                    for other in [domain, domains[(index + 3) % domains.len()]] {
+                        let operands = [domain, other, other];
+                        let results = [other, domain];
+                        let operation = Operation {
+                            op,
+                            detail,
+                            flags,
+                            operands: operands.into_iter().collect(),
+                            results: results.into_iter().collect(),
+                            reads_vector: false,
+                        };
+                        for &x in &facts(domain) {
+                            for &y in facts(other).iter().step_by(1 + count % 3) {
+                                count += apply(&operation, &[x, y, x], &context).len();
+                            }
+                        }
+                        apply(&operation, &[], &context);
+                    }
+                }
+            }
+        }
+    }
+    assert!(count > 1_000_000, "{count}");
+}

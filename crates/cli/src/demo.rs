@@ -1,6 +1,7 @@
 //! `heddle demo`: what works today, on one small loop.
 
 use crate::Failure;
+use crate::analyze::show_example;
 use crate::report::title;
 use heddle::interp::{Options, Semantics};
 use heddle::ir::{Module, Value, parse_module};
@@ -12,6 +13,8 @@ const NAIVE: &str = include_str!("../../../tests/thesis/logstar-naive.hed");
 const TRACKED: &str = include_str!("../../../tests/thesis/logstar-tracked.hed");
 const NAIVE_WIDE: &str = include_str!("../../../tests/thesis/logstar-naive-wide.hed");
 const WIDE: &str = include_str!("../../../tests/thesis/logstar-wide.hed");
+
+const STEPS: &str = include_str!("../../../tests/ir/steps-source.hed");
 
 const LANES: &str = "([88.38, 1.5]) lanes=2";
 const VECTOR: &str = "(<88.38, 1.5>) lanes=1";
@@ -71,10 +74,16 @@ pub(crate) fn run() -> Result<(), Failure> {
     for scene in SCENES {
         scene.show()?;
     }
+    let broken = |what: String| Failure::Usage(format!("the demo is broken: {what}"));
+    show_example(STEPS, &[4], "6. What diverges, and why").map_err(broken)?;
+    anstream::println!(
+        "  The counter v10 is one number for all lanes in the loop, and four behind it. The branch on v2 stays whole\n  \
+         inside a divergent `if`. A compiler that knows this keeps the one scalar and jumps over the other.\n"
+    );
     title("What next");
     anstream::println!(
         "  heddle exec tests/ir/steps-source.hed --lanes 4 --mem 'a: i32 [9, 1, 6, 2]' \\\n      \
-         --arg '&a' --arg 1 --arg true --trace text\n  heddle opt tests/ir/steps-source.hed -p canonicalize --verify\n  \
+         --arg '&a' --arg 1 --arg true --trace text\n  heddle analyze tests/ir/steps-source.hed --lanes 4 --why v15\n  heddle opt tests/ir/steps-source.hed -p canonicalize --verify\n  \
          heddle --help"
     );
     Ok(())

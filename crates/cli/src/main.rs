@@ -1,4 +1,5 @@
-//! The `heddle` command: `opt` runs passes, `exec` runs a function on the oracle, `test` runs file tests.
+//! The `heddle` command: `opt` runs passes, `exec` runs a function on the oracle, `analyze` says what diverges, `test`
+//! runs file tests.
 //!
 //! Exit codes: 0 done, 1 the program is wrong (with diagnostics), 2 usage.
 #![forbid(unsafe_code)]
@@ -6,6 +7,7 @@
 mod report;
 mod opt;
 mod exec;
+mod analyze;
 mod file_tests;
 mod demo;
 
@@ -26,6 +28,8 @@ enum Verb {
     Opt(opt::Opt),
     /// Run a function on the interpreter, all lanes in lock-step
     Exec(exec::Exec),
+    /// Say what is uniform, what diverges, and why
+    Analyze(analyze::Analyze),
     /// Run the file tests below a directory
     Test(file_tests::FileTests),
     /// Show what works today, on one example
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
     let done = match Command::parse().verb {
         Verb::Opt(opt) => opt.run(),
         Verb::Exec(exec) => exec.run(),
+        Verb::Analyze(analyze) => analyze.run(),
         Verb::Test(tests) => tests.run(),
         Verb::Demo => demo::run(),
     };

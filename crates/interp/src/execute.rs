@@ -41,9 +41,10 @@ impl elementwise::Lanes for Running<'_> {
         let mut rest = mask;
         for lane in 0..lanes {
             if rest & 1 == 1 {
-                for at in lane * elements..(lane + 1) * elements {
+                let first = lane * elements;
+                for (at, cell) in (first..).zip(&to[first..][..elements]) {
                     match one(at) {
-                        Ok(result) => to[at].set(result),
+                        Ok(result) => cell.set(result),
                         Err(trap) => return Err(fault(trap, lane)),
                     }
                 }

@@ -17,16 +17,35 @@ pub fn is_deterministic(case: &Case) -> bool {
 /// Checks that `after` refines `before` on every input of the case; `before` and `after` are modules whose entry is
 /// the case's. Says what is wrong.
 pub fn differential(case: &Case, before: &Module, after: &Module) -> Result<(), String> {
+    let semantics = if case.traits.class == Class::Predicated { &BOTH[..] } else { &BOTH[..1] };
+    differential_in(case, before, after, semantics)
+}
+
+/// Both semantics, in which programs from stage Uniform on do the same.
+pub const BOTH: [Semantics; 2] = [Semantics::Freezing, Semantics::Oblivious];
+
+/// The same, where the result is run in each of these semantics.
+pub fn differential_in(
+    case: &Case,
+    before: &Module,
+    after: &Module,
+    semantics: &[Semantics],
+) -> Result<(), String> {
     for (index, input) in case.inputs.iter().enumerate() {
-        check_input(case, before, after, input).map_err(|reason| format!("input {index}: {reason}"))?;
+        check_input(case, before, after, input, semantics)
+            .map_err(|reason| format!("input {index}: {reason}"))?;
     }
     Ok(())
 }
 
-fn check_input(case: &Case, before: &Module, after: &Module, input: &Input) -> Result<(), String> {
+fn check_input(
+    case: &Case,
+    before: &Module,
+    after: &Module,
+    input: &Input,
+    semantics: &[Semantics],
+) -> Result<(), String> {
     let roundings: &[bool] = if case.traits.fmuladd { &[false, true] } else { &[false] };
-    let both = [Semantics::Freezing, Semantics::Oblivious];
-    let semantics = if case.traits.class == Class::Predicated { &both[..] } else { &both[..1] };
     let is_deterministic = is_deterministic(case);
     let observe_source = |fused: bool, scheduler: Scheduler| {
         let options = Options { fused, ..options_with(input, scheduler) };
@@ -42,8 +61,15 @@ fn check_input(case: &Case, before: &Module, after: &Module, input: &Input) -> R
             let mut differences = Vec::new();
             for (index, &fused) in roundings.iter().enumerate() {
                 let detect_races = is_deterministic && scheduler == Scheduler::Greedy;
-                let options =
-                    Options { fused, semantics, detect_races, ..options_with(input, scheduler.clone()) };
+                // A block that runs without lanes is no step of the source's schedule: the trace tells.
+                let trace = !is_deterministic;
+                let options = Options {
+                    fused,
+                    semantics,
+                    detect_races,
+                    trace,
+                    ..options_with(input, scheduler.clone())
+                };
                 let result = observe(case, after, input, &options)
                     .map_err(|fault| format!("the result fails under {scheduler:?}: {fault}"))?;
                 if let Some(race) = &result.race {

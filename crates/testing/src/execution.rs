@@ -1,7 +1,9 @@
 //! Runs of generated programs: memory and arguments laid out, outcomes taken down.
 
 use crate::generate::{Argument, Case, Input, Owner};
-use heddle_interp::{Counters, Datum, Fault, Geometry, Memory, Options, Outcome, Race, Scheduler, Step, run};
+use heddle_interp::{
+    Counters, Datum, Fault, Geometry, Memory, Options, Outcome, Race, Scheduler, Step, TraceStep, run,
+};
 use heddle_ir::{Module, Scalar};
 
 /// The most blocks that a generated program executes: all of them end long before.
@@ -16,7 +18,7 @@ pub struct Observed {
     pub memory: Memory,
     /// The first race, if it was looked for.
     pub race: Option<Race>,
-    /// The blocks that were executed.
+    /// The blocks that were executed; in a traced run only those that had active lanes.
     pub schedule: Vec<Step>,
     /// What was counted.
     pub counters: Counters,
@@ -67,8 +69,12 @@ pub fn prepare(case: &Case, input: &Input) -> (Memory, Vec<heddle_interp::Argume
 /// Runs a module with the case's entry on one of its inputs.
 pub fn observe(case: &Case, module: &Module, input: &Input, options: &Options) -> Result<Observed, Fault> {
     let (mut memory, args) = prepare(case, input);
-    let Outcome { results, race, schedule, counters, .. } =
+    let Outcome { results, race, mut schedule, counters, trace } =
         run(module, &case.entry, &args, &mut memory, options)?;
+    if options.trace {
+        let active = trace.steps.iter().filter(|step| step.active != 0);
+        schedule = active.map(|&TraceStep { brush, func, block, .. }| Step { brush, func, block }).collect();
+    }
     Ok(Observed { results, memory, race, schedule, counters })
 }
 

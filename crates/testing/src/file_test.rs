@@ -13,15 +13,24 @@
 //! What may be done: `verify [stage=S]` (verifies, prints and parses back; the default), `errors [stage=S]` (each
 //! `; error: TEXT` is a part of one message of parser or verifier, on its own line for the parser, and there are no
 //! other messages), `opt passes=P,… [stage=S]` (runs passes, verifies the result at the stage), `trace [watch=v1,v2]`
-//! (the trace of the first run is the golden). Where a run names no scheduler, greedy and four random ones are tried;
+//! (the trace of the first run is the golden), `divergence [lanes=W] [params=uniform|declared] [entry=all|some]`
+//! (comments say what is uniform, see [`annotations`](crate::annotations)), `baselines [lanes=W] [params=…]` (comments say
+//! what each published analysis takes for uniform, see [`baseline_annotations`](crate::baseline_annotations)). Where a run names no scheduler, greedy and four random ones are tried;
 //! from stage Uniform on, both semantics are.
 
-use heddle::run_line::RunLine;
+use crate::annotations;
+use crate::baseline_annotations;
+use crate::baselines_oracle::Observed;
+use crate::shapes_oracle::{Claims, check_trace};
+use heddle::run_line::{RunLine, parse_dims};
 use heddle::trace_table::trace_table;
+use heddle_analysis::explain::unexplained;
+use heddle_analysis::shape::Geometry;
+use heddle_analysis::{Activation, InitialShapes};
 use heddle_interp::{Options, Scheduler, Semantics};
 use heddle_ir::ops::Op;
 use heddle_ir::verify::{Stage, verify_module};
-use heddle_ir::{Module, Value, parse_bytes};
+use heddle_ir::{Function, Module, Value, parse_bytes};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -113,6 +122,13 @@ fn difference(expected: &str, found: &str) -> String {
     format!("the golden differs, {at}\n{found}(HEDDLE_BLESS=1 rewrites it)")
 }
 
+/// What a divergence test assumes.
+struct Assumed {
+    brush: Option<Vec<u32>>,
+    params_are_uniform: bool,
+    some_enter: bool,
+}
+
 struct FileTest<'t> {
     text: &'t str,
     failures: Vec<String>,
@@ -140,6 +156,7 @@ impl FileTest<'_> {
         let mut words = command.split_whitespace();
         let kind = words.next().unwrap_or("verify");
         let (mut stage, mut names, mut watch) = (Stage::Source, Vec::new(), Vec::new());
+        let mut assumed = Assumed { brush: None, params_are_uniform: false, some_enter: false };
         for word in words {
             match word.split_once('=') {
                 Some(("stage", name)) => match Stage::from_name(name) {
@@ -151,6 +168,13 @@ impl FileTest<'_> {
                     let number = |name: &str| name.strip_prefix('v')?.parse().ok().map(Value::from_u32);
                     watch = list.split(',').filter_map(number).collect();
                 }
+                Some(("lanes", lanes)) if matches!(kind, "divergence" | "baselines") => {
+                    assumed.brush = parse_dims(lanes)
+                }
+                Some(("params", "uniform")) => assumed.params_are_uniform = true,
+                Some(("params", "declared")) => assumed.params_are_uniform = false,
+                Some(("entry", "some")) => assumed.some_enter = true,
+                Some(("entry", "all")) => assumed.some_enter = false,
                 _ => self.fail(format!("`{word}` is no option of `{kind}`")),
             }
         }
@@ -185,8 +209,18 @@ impl FileTest<'_> {
                 self.check_runs(&module, stage);
                 self.trace(&module, &watch)
             }
+            "divergence" => {
+                self.check_runs(&module, stage);
+                self.check_divergence(&module, &assumed);
+                None
+            }
+            "baselines" => {
+                self.check_runs(&module, stage);
+                self.check_baselines(&module, &assumed);
+                None
+            }
             _ => {
-                self.fail(format!("`{kind}` is none of verify, errors, opt, trace"));
+                self.fail(format!("`{kind}` is none of verify, errors, opt, trace, divergence, baselines"));
                 None
             }
         };
@@ -271,6 +305,69 @@ impl FileTest<'_> {
                     Err(error) => self.fail(format!("line {line}: {error}")),
                 }
             }
+        }
+    }
+
+    fn check_divergence(&mut self, module: &Module, assumed: &Assumed) {
+        let claims = |brush: Option<&[u32]>| -> Vec<Option<Claims<'_>>> {
+            let geometry = brush.map_or_else(Geometry::unknown, Geometry::brush);
+            let of = |func| {
+                let initial = match assumed.params_are_uniform {
+                    true => InitialShapes::uniform(func, geometry.clone()),
+                    false => InitialShapes::declared(func, geometry.clone()),
+                };
+                let entry = if assumed.some_enter { Activation::Varying } else { Activation::Full };
+                Claims::new(func, initial.entered_by(entry), brush.unwrap_or(&[1]))
+            };
+            module.functions.iter().map(of).collect()
+        };
+        let all = claims(assumed.brush.as_deref());
+        for (func, claims) in module.functions.iter().zip(&all) {
+            match claims {
+                None => self.fail(format!("@{} is irreducible", func.name)),
+                Some(claims) => {
+                    for node in unexplained(func, &claims.control, &claims.divergence) {
+                        self.fail(format!("@{}: nothing explains {node:?}", func.name));
+                    }
+                }
+            }
+        }
+        for failure in annotations::check(self.text, module, &all) {
+            self.fail(failure);
+        }
+        for (line, run) in self.run_lines() {
+            let claims = claims(Some(&run.options.brush));
+            for scheduler in std::iter::once(Scheduler::Greedy).chain((1..=6).map(Scheduler::Random)) {
+                let options = Options { trace: true, scheduler, ..run.options.clone() };
+                let ran = run.run(module, &options).map(|ran| ran.outcome);
+                if let Ok(Ok(outcome)) = ran
+                    && let Err(reason) = check_trace(module, &claims, &outcome.trace)
+                {
+                    self.fail(format!("line {line}, {:?}: {reason}", options.scheduler));
+                }
+            }
+        }
+    }
+
+    fn check_baselines(&mut self, module: &Module, assumed: &Assumed) {
+        let mut observed = vec![Observed::default(); module.functions.len()];
+        for (_, run) in self.run_lines() {
+            for scheduler in std::iter::once(Scheduler::Greedy).chain((1..=6).map(Scheduler::Random)) {
+                let options = Options { trace: true, scheduler, ..run.options.clone() };
+                if let Ok(Ok(outcome)) = run.run(module, &options).map(|ran| ran.outcome) {
+                    for (number, (func, observed)) in module.functions.iter().zip(&mut observed).enumerate() {
+                        observed.add(func, number, &outcome.trace);
+                    }
+                }
+            }
+        }
+        let geometry = assumed.brush.as_deref().map_or_else(Geometry::unknown, Geometry::brush);
+        let initial = |func: &Function| match assumed.params_are_uniform {
+            true => InitialShapes::uniform(func, geometry.clone()),
+            false => InitialShapes::declared(func, geometry.clone()),
+        };
+        for failure in baseline_annotations::check(self.text, module, &observed, &initial) {
+            self.fail(failure);
         }
     }
 

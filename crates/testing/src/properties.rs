@@ -1,11 +1,17 @@
 //! The properties that the fuzzer checks, each a topic with a name.
 
 use crate::differential::differential;
-use crate::execution::{Part, difference, observe, options, options_with};
-use crate::generate::{Case, Class, Input, Profile};
+use crate::execution::{Part, difference, observe, options, options_with, prepare};
+use crate::generate::{Argument, Case, Class, Input, Profile};
+use crate::shapes_oracle::{Checked, Claims, check_trace};
+use crate::spill::spill_phis;
+use heddle_analysis::divergence::Rule;
+use heddle_analysis::shape::{Context, Geometry, Size, declared_fact};
+use heddle_analysis::{Activation, InitialShapes};
 use heddle_interp::{Options, Scheduler, Semantics};
-use heddle_ir::Function;
+use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
+use heddle_ir::{Detail, Function, Module};
 use heddle_transform::{canonicalize, simplify};
 
 /// A property of programs.
@@ -67,6 +73,27 @@ pub const TOPICS: &[Topic] = &[
         command: "opt passes=canonicalize,simplify,canonicalize stage=canonical",
         check: |case| refines(case, Some(Stage::Canonical), &[canonicalize, simplify_one, canonicalize]),
     },
+    Topic {
+        name: "loops",
+        says: "without divergent loops programs refine their sources, and FREEZING and OBLIVIOUS agree",
+        profile: Profile::source,
+        command: "opt passes=canonicalize,loops stage=uniform",
+        check: crate::uniform_loops::loops,
+    },
+    Topic {
+        name: "divergence",
+        says: "no run contradicts a shape, a uniform branch or exit, an activation or a shared object",
+        profile: Profile::default,
+        command: "verify",
+        check: |case| divergence_holds(case, None).map(|_| ()),
+    },
+    Topic {
+        name: "linearize",
+        says: "linearized functions are linear and refine their sources, in both semantics",
+        profile: Profile::source,
+        command: "opt passes=canonicalize,loops,linearize stage=linear",
+        check: |case| crate::linear::linearizes(case).map(|_| ()),
+    },
 ];
 
 fn simplify_one(func: &mut Function) {
@@ -82,6 +109,116 @@ pub fn refines(case: &Case, ensures: Option<Stage>, passes: &[fn(&mut Function)]
     }
     verify_module(&module, ensures.unwrap_or(stage(case))).map_err(|violations| violations.to_string())?;
     differential(case, &case.module, &module)
+}
+
+/// Checks what the divergence analysis claims of the canonicalized program on each of its inputs, under several
+/// schedules, with the number of lanes known and not known, and parameters as the input has them or as declared.
+/// Without one of its rules some claims should not hold.
+pub fn divergence_holds(case: &Case, without: Option<Rule>) -> Result<Checked, String> {
+    let is_predicated = case.traits.class == Class::Predicated;
+    let mut module = case.module.clone();
+    if !is_predicated {
+        module.functions.iter_mut().for_each(canonicalize);
+    }
+    let mut checked = divergence_holds_of(case, &module, without)?;
+    // The same with some or all joins in private memory.
+    if !case.seed.is_multiple_of(3) {
+        let all = case.seed.is_multiple_of(2);
+        module.functions.iter_mut().for_each(|func| spill_phis(func, |number| all || number % 3 != 0));
+        let spilled = divergence_holds_of(case, &module, without);
+        checked.add(&spilled.map_err(|reason| format!("φs spilled: {reason}"))?);
+    }
+    Ok(checked)
+}
+
+fn divergence_holds_of(case: &Case, module: &Module, without: Option<Rule>) -> Result<Checked, String> {
+    let is_predicated = case.traits.class == Class::Predicated;
+    let semantics = if is_predicated { Semantics::Oblivious } else { Semantics::Freezing };
+    let mut checked = Checked::default();
+    for (index, input) in case.inputs.iter().enumerate() {
+        let choice = index as u64 + case.seed;
+        let claims: Vec<Option<Claims<'_>>> = module
+            .functions
+            .iter()
+            .map(|func| {
+                let brush = brush_of(module, func, input)?;
+                let initial = initial_shapes(case, func, input, &brush, choice);
+                Claims::without(func, initial, &brush, without)
+            })
+            .collect();
+        let seeds = (0..3).map(|seed| Scheduler::Random(case.seed.wrapping_mul(7).wrapping_add(seed)));
+        for scheduler in std::iter::once(Scheduler::Greedy).chain(seeds) {
+            let options = Options { semantics, trace: true, ..options_with(input, scheduler.clone()) };
+            let (mut memory, args) = prepare(case, input);
+            // What the program does wrong is for other properties to tell.
+            let Ok(outcome) = heddle_interp::run(module, &case.entry, &args, &mut memory, &options) else {
+                continue;
+            };
+            // Folded code has no divergent branch; shrunk or spilled it may, and then means nothing under OBLIVIOUS.
+            if is_predicated && outcome.counters.divergent_branches > 0 {
+                continue;
+            }
+            let found = check_trace(module, &claims, &outcome.trace)
+                .map_err(|reason| format!("input {index}, {scheduler:?}: {reason}"))?;
+            checked.add(&found);
+        }
+    }
+    Ok(checked)
+}
+
+/// The brush with which a function runs: the input's, or that of all launches that it is the region of.
+pub(crate) fn brush_of(module: &Module, func: &Function, input: &Input) -> Option<Vec<u32>> {
+    let mut brush = None;
+    for host in &module.functions {
+        for inst in host.blocks().flat_map(|block| host.block_insts(block)) {
+            let Detail::Launch(launch) = &host.inst(inst).detail else { continue };
+            if host.callees[launch.callee].name == func.name {
+                let found = launch.brush.to_vec();
+                if brush.as_ref().is_some_and(|brush| *brush != found) {
+                    return None;
+                }
+                brush = Some(found);
+            }
+        }
+    }
+    Some(brush.unwrap_or_else(|| input.brush.clone()))
+}
+
+fn initial_shapes(case: &Case, func: &Function, input: &Input, brush: &[u32], choice: u64) -> InitialShapes {
+    let known = Geometry::brush(brush);
+    let mut geometry = match choice % 3 {
+        0 => Geometry { brush: None, ..known },
+        _ => known,
+    };
+    if let Some(group) = input.group.filter(|_| choice.is_multiple_of(2)) {
+        geometry.local = group.map(Size::Known);
+    }
+    let mut initial = InitialShapes::declared(func, geometry.clone());
+    if func.name != case.entry {
+        return initial;
+    }
+    let is_whole = input.group.is_none_or(|group| {
+        let lanes = input.lanes();
+        let size: u32 = group.iter().product();
+        let tiles = input.brush.iter().zip(group).all(|(&extent, size)| size % extent == 0);
+        if input.brush.len() == 1 { size.is_multiple_of(lanes) } else { tiles }
+    });
+    if is_whole && !matches!(case.traits.class, Class::Launch) {
+        initial = initial.entered_by(Activation::Full);
+    }
+    let context = Context::new(geometry);
+    for (index, argument) in input.args.iter().enumerate() {
+        let param = &func.signature.params[index];
+        let shape = match argument {
+            Argument::Object(_) | Argument::Uniform(_) => DeclaredShape::Uniform,
+            Argument::Linear(_, strides) => DeclaredShape::Linear(strides.iter().copied().collect()),
+            Argument::Varying(_) => DeclaredShape::Varying,
+        };
+        if param.shape.is_none() && (!choice.is_multiple_of(5) || shape == DeclaredShape::Varying) {
+            initial.params[index] = declared_fact(param.ty, Some(&shape), 1, &context);
+        }
+    }
+    initial
 }
 
 /// The topic of this name.

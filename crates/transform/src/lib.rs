@@ -2,10 +2,14 @@
 #![forbid(unsafe_code)]
 
 pub mod canonicalize;
+pub mod linearize;
+pub mod divergent_loops;
 pub mod simplify;
 
 mod edges;
 mod ssa_repair;
 
 pub use canonicalize::{canonicalize, split_critical_edges};
+pub use divergent_loops::{LoopFacts, make_loops_uniform};
+pub use linearize::linearize;
 pub use simplify::simplify;

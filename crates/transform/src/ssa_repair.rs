@@ -68,10 +68,23 @@ impl<'a> SsaRepair<'a> {
     pub(crate) fn variable(
         &'a self,
         func: &Function,
-        (block, value): (Block, Value),
+        definition: (Block, Value),
         joins: impl IntoIterator<Item = Block>,
     ) -> Variable<'a> {
-        let mut sites = vec![Site { block, value: Some(value), above: None }];
+        self.variable_from(func, &[definition], joins)
+    }
+
+    /// The variable that has these values in these blocks, of which the first dominates all others, and is joined in
+    /// those.
+    pub(crate) fn variable_from(
+        &'a self,
+        func: &Function,
+        definitions: &[(Block, Value)],
+        joins: impl IntoIterator<Item = Block>,
+    ) -> Variable<'a> {
+        let (block, value) = definitions[0];
+        let site = |&(block, value): &(Block, Value)| Site { block, value: Some(value), above: None };
+        let mut sites: Vec<Site> = definitions.iter().map(site).collect();
         let joins = joins.into_iter().filter(|&join| self.dominators.strictly_dominates(block, join));
         sites.extend(joins.map(|block| Site { block, value: None, above: None }));
         sites.sort_by_key(|site| self.number[site.block]);

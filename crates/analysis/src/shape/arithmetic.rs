@@ -14,7 +14,7 @@ pub(crate) fn add(operation: &Operation<'_>, operands: &[Fact], geometry: &Geome
     sum(operation.width(0), operands, promised(operation.flags), geometry)
 }
 
-fn sum(width: u32, operands: &[Fact], promised: Straight, geometry: &Geometry) -> Lanes {
+pub(crate) fn sum(width: u32, operands: &[Fact], promised: Straight, geometry: &Geometry) -> Lanes {
     let lines = (Line::of(operands[0], width, geometry), Line::of(operands[1], width, geometry));
     if let (Some(x), Some(y)) = lines {
         let steps = [0, 1, 2].map(|d| x.steps[d] + y.steps[d]);
@@ -55,12 +55,14 @@ fn scaled(line: Line, unsigned: i128, signed: i128, promised: Straight) -> Lanes
 /// Two lines: `(a + s·l)(b + t·l) = ab + (at + bs)·l + st·l²`. That is a line if the middle coefficient is known
 /// modulo 2^width and the last one is 0.
 pub(crate) fn mul(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
-    let width = operation.width(0);
-    let promised = promised(operation.flags);
-    let each = operands[0].shape.each().times(operands[1].shape.each(), width);
-    let lines = (Line::of(operands[0], width, geometry), Line::of(operands[1], width, geometry));
+    product(operation.width(0), operands[0], operands[1], promised(operation.flags), geometry)
+}
+
+pub(crate) fn product(width: u32, left: Fact, right: Fact, promised: Straight, geometry: &Geometry) -> Lanes {
+    let each = left.shape.each().times(right.shape.each(), width);
+    let lines = (Line::of(left, width, geometry), Line::of(right, width, geometry));
     let (Some(x), Some(y)) = lines else { return Shape::varying(width, each).into() };
-    for (line, factor) in [(x, operands[1]), (y, operands[0])] {
+    for (line, factor) in [(x, right), (y, left)] {
         if let Some(factor) = factor.shape.constant(width) {
             let signed = super::strides::signed(width, factor.into());
             return scaled(line, factor.into(), signed, promised);
@@ -131,36 +133,45 @@ pub(crate) fn ptradd(operation: &Operation<'_>, operands: &[Fact], geometry: &Ge
 /// One of two, all lanes the same one if the comparison is uniform.
 pub(crate) fn extremum(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
     let width = operation.width(0);
-    let predicate = match operation.op {
-        Op::Umin => IntPredicate::Ult,
-        Op::Umax => IntPredicate::Ugt,
-        Op::Smin => IntPredicate::Slt,
-        _ => IntPredicate::Sgt,
+    // Of equal numbers either is the result: whichever question has one answer in all lanes decides.
+    let (strict, or_equal) = match operation.op {
+        Op::Umin => (IntPredicate::Ult, IntPredicate::Ule),
+        Op::Umax => (IntPredicate::Ugt, IntPredicate::Uge),
+        Op::Smin => (IntPredicate::Slt, IntPredicate::Sle),
+        _ => (IntPredicate::Sgt, IntPredicate::Sge),
     };
     let [x, y] = [operands[0], operands[1]];
-    let chosen = compare::compare(predicate, width, x, y, geometry).shape;
-    let joined = match (chosen.constant(1), chosen.is_uniform()) {
-        (Some(1), _) => x,
-        (Some(_), _) => y,
-        (None, true) => x.join(y),
-        (None, false) => x.mixed(y, operation.result()),
+    let answers =
+        [strict, or_equal].map(|predicate| compare::compare(predicate, width, x, y, geometry).shape);
+    let constant = answers.iter().find_map(|answer| answer.constant(1));
+    let joined = match constant {
+        Some(1) => x,
+        Some(_) => y,
+        None if answers.iter().any(|answer| answer.is_uniform()) => x.join(y),
+        None => x.mixed(y, operation.result()),
     };
     Lanes { shape: joined.shape, straight: joined.straight }
 }
 
-/// The number or its negation, all lanes the same one if they have one sign.
-pub(crate) fn abs(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
-    let width = operation.width(0);
-    let x = operands[0];
-    let zero = Fact::of_shape(Shape::uniform(Congruence::new(0, width)));
-    let negated = difference(width, zero, x, Straight::NEITHER, geometry);
-    let negated = Fact { shape: negated.shape, straight: negated.straight, ..x };
-    let sign = compare::compare(IntPredicate::Slt, width, x, zero, geometry).shape;
-    let joined = match (sign.constant(1), sign.is_uniform()) {
-        (Some(1), _) => negated,
-        (Some(_), _) => x,
-        (None, true) => x.join(negated),
-        (None, false) => x.mixed(negated, operation.result()),
+/// Saturating sums and differences: nothing added is nothing changed. Otherwise too little is known of bounds to say
+/// that no lane, or every lane, is clamped.
+pub(crate) fn saturating(operation: &Operation<'_>, operands: &[Fact]) -> Lanes {
+    let is_zero = |fact: Fact| fact.shape.constant(operation.width(0)) == Some(0);
+    let kept = match operation.op {
+        _ if is_zero(operands[1]) => operands[0],
+        Op::UaddSat | Op::SaddSat if is_zero(operands[0]) => operands[1],
+        _ => return Lanes::VARYING,
     };
-    Lanes { shape: joined.shape, straight: joined.straight }
+    Lanes { shape: kept.shape, straight: kept.straight }
+}
+
+/// The number or its negation, in each lane as its sign says. Which sign all lanes have is known of constants only.
+pub(crate) fn abs(operation: &Operation<'_>, operands: &[Fact]) -> Lanes {
+    let width = operation.width(0);
+    let x = operands[0].shape;
+    let known = |congruence: Congruence| congruence.join(congruence.negated());
+    match x.is_uniform() {
+        true => Lanes::number(true, width, known(x.base())),
+        false => Lanes::number(false, width, known(x.each())),
+    }
 }

@@ -6,6 +6,9 @@
 //! operand is known to be all zeros or all ones, those of the other pass, are wiped out, or are complemented, carries
 //! and all (`!h = -1 - h`). If what comes out of both lies on a line, so do the lanes.
 //!
+//! Low bits that no step touches are the same in all lanes, known or not: they are split off first, and what is above
+//! them is a line of its own, of fewer bits. And the highest bit has no carry: to flip it is to add it.
+//!
 //! This is `or` as addition (thesis 10.4.5), `and` as rounding down or as remainder, and `xor` of all ones as negation.
 
 use super::lines::{Lanes, Line};
@@ -77,7 +80,6 @@ fn upper_ones(line: &Line, parts: &[i128], known: u32) -> Option<bool> {
 /// `and`, `or`, `xor`.
 pub(crate) fn bitwise(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
     let (op, width) = (operation.op, operation.width(0));
-    let each = known_bits(op, operands[0].shape.each(), operands[1].shape.each());
     if operation.flags.has(Flag::Disjoint) {
         // No carry: a sum that wraps in no way.
         let flags = heddle_ir::words::Flags::WRAP;
@@ -87,6 +89,16 @@ pub(crate) fn bitwise(operation: &Operation<'_>, operands: &[Fact], geometry: &G
             return lanes;
         }
     }
+    combined(op, width, operands, geometry)
+}
+
+/// `x & mask`.
+pub(crate) fn masked(width: u32, x: Fact, mask: Fact, geometry: &Geometry) -> Lanes {
+    combined(Op::And, width, &[x, mask], geometry)
+}
+
+fn combined(op: Op, width: u32, operands: &[Fact], geometry: &Geometry) -> Lanes {
+    let each = known_bits(op, operands[0].shape.each(), operands[1].shape.each());
     let are_uniform = operands.iter().all(|operand| operand.is_uniform());
     let fallback = Lanes::number(are_uniform, width, each);
     let lines = (Line::of(operands[0], width, geometry), Line::of(operands[1], width, geometry));
@@ -94,25 +106,35 @@ pub(crate) fn bitwise(operation: &Operation<'_>, operands: &[Fact], geometry: &G
     if are_uniform {
         return Shape::uniform(known_bits(op, x.base, y.base)).into();
     }
-    let known = x.base.bits().min(y.base.bits());
-    match line_of_parts(op, &x, &y, known, geometry) {
-        // The bits known of the base's lane are those that are decided, which may be more than the common ones.
-        Some((steps, base)) => {
-            let more = known_bits(op, x.base, y.base);
-            let base = if more.bits() > base.bits() { more } else { base };
-            Shape::strided(width, steps, base).into()
-        }
+    let top = Congruence::new(1 << (width.min(64) - 1), width);
+    let flipped = |line: &Line| Line { base: line.base.plus(top), ..*line };
+    let steps = upper_steps(op, &x, &y, geometry)
+        // Both ways to say that the highest bit is flipped.
+        .or_else(|| if op == Op::Xor { upper_steps(op, &x, &flipped(&y), geometry) } else { None })
+        .or_else(|| if op == Op::Xor { upper_steps(op, &flipped(&x), &y, geometry) } else { None });
+    match steps {
+        Some(steps) => Shape::strided(width, steps, known_bits(op, x.base, y.base)).into(),
         None => fallback,
     }
 }
 
-fn line_of_parts(
-    op: Op,
-    x: &Line,
-    y: &Line,
-    known: u32,
-    geometry: &Geometry,
-) -> Option<([i128; 3], Congruence)> {
+/// The steps of the result, if it is a line.
+fn upper_steps(op: Op, x: &Line, y: &Line, geometry: &Geometry) -> Option<[i128; 3]> {
+    let zeros = |line: &Line| line.steps.iter().map(|step| step.trailing_zeros()).min().unwrap_or(0);
+    let split = zeros(x).min(zeros(y)).min(x.width - 1);
+    let above = |line: &Line| {
+        let base = Congruence::new(
+            (line.base.residue() >> split.min(63)).into(),
+            line.base.bits().saturating_sub(split),
+        );
+        Line::new(line.width - split, line.steps.map(|step| step >> split), base, Straight::NEITHER)
+    };
+    let steps = line_of_parts(op, &above(x), &above(y), geometry)?;
+    Some(steps.map(|step| step << split))
+}
+
+fn line_of_parts(op: Op, x: &Line, y: &Line, geometry: &Geometry) -> Option<[i128; 3]> {
+    let known = x.base.bits().min(y.base.bits());
     let cut = |line: &Line| Line { base: line.base.known(known), ..*line };
     let (mut xs, mut ys) = (cut(x).known_parts(geometry)?, cut(y).known_parts(geometry)?);
     let (x_ones, y_ones) =
@@ -136,8 +158,7 @@ fn line_of_parts(
     let values: Vec<i128> = (0..lanes)
         .map(|lane| (upper[lane] << known) + i128::from(combine(op, low(xs[lane]), low(ys[lane]))))
         .collect();
-    let base = Congruence::new(*values.first()?, known);
-    Some((geometry.fit(&values)?, base))
+    geometry.fit_modulo(&values, x.width)
 }
 
 fn passed(upper: Upper, parts: &[i128], carry: impl Fn(i128) -> i128) -> Vec<i128> {

@@ -45,28 +45,11 @@ fn shape_of(values: &[Option<i128>], width: u32, geometry: &Geometry) -> Lanes {
     if each.bits() == width {
         return Shape::uniform(Congruence::new(first, width)).into();
     }
-    if known.len() == values.len() && width > 1 {
-        // Lanes are on a line modulo 2^width if their distances from lane 0, least in magnitude, are; or, of long
-        // steps, if the line through the first lanes meets all others.
-        if let Some(steps) = fit_modulo(&known, width, geometry) {
-            return Shape::strided(width, steps, Congruence::new(first, width)).into();
-        }
+    let all_hold = known.len() == values.len() && width > 1;
+    if let Some(steps) = all_hold.then(|| geometry.fit_modulo(&known, width)).flatten() {
+        return Shape::strided(width, steps, Congruence::new(first, width)).into();
     }
     Shape::varying(width, each).into()
-}
-
-fn fit_modulo(values: &[i128], width: u32, geometry: &Geometry) -> Option<[i128; 3]> {
-    let first = *values.first()?;
-    let (x, y) = (geometry.extent(0)?, geometry.extent(1)?);
-    let step = |dimension: usize, index: u32| match geometry.extent(dimension) {
-        Some(1) | None => 0,
-        Some(_) => values.get(index as usize).map_or(0, |value| signed(width, value - first)),
-    };
-    let steps = [step(0, 1), step(1, x), step(2, x * y)];
-    let offsets = geometry.offsets(steps)?;
-    let fits = offsets.len() == values.len()
-        && offsets.iter().zip(values).all(|(offset, value)| unsigned(width, first + offset - value) == 0);
-    fits.then_some(steps)
 }
 
 /// One lane. The outer none: not an operation for this. The inner: ⊤, or undefined behaviour, which is no lane's value.

@@ -6,7 +6,7 @@
 
 use super::lines::{Lanes, Line};
 use super::strides::signed;
-use super::{Congruence, Fact, Geometry, Operation, Shape, Straight, arithmetic, compare};
+use super::{Congruence, Fact, Geometry, Operation, Shape, Straight, arithmetic, bits, compare};
 use heddle_ir::Op;
 use heddle_ir::words::{Flag, IntPredicate};
 
@@ -88,6 +88,26 @@ pub(crate) fn shift_right(operation: &Operation<'_>, operands: &[Fact], geometry
     }
 }
 
+/// `fshl`, `fshr` by a constant: what is left of the upper number above what is left of the lower one. By a multiple of
+/// the width the one or the other as it is.
+pub(crate) fn funnel(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+    let width = operation.width(0);
+    let Some(amount) = operands[2].shape.constant(width) else { return Lanes::VARYING };
+    let amount = (amount % u64::from(width)) as u32;
+    let [upper, lower] = [operands[0], operands[1]];
+    let left = match (operation.op, amount) {
+        (Op::Fshl, 0) => return Lanes { shape: upper.shape, straight: upper.straight },
+        (_, 0) => return Lanes { shape: lower.shape, straight: lower.straight },
+        (Op::Fshl, amount) => amount,
+        (_, amount) => width - amount,
+    };
+    let factor = Fact::of_shape(Shape::uniform(Congruence::new(1 << left, width)));
+    let as_fact = |lanes: Lanes, of: Fact| Fact { shape: lanes.shape, straight: lanes.straight, ..of };
+    let upper = as_fact(arithmetic::product(width, upper, factor, Straight::NEITHER, geometry), upper);
+    let lower = as_fact(shifted(lower, width, width - left, false, geometry), lower);
+    arithmetic::sum(width, &[upper, lower], Straight::NEITHER, geometry)
+}
+
 /// The inverse of an odd number modulo 2^64, by Newton's iteration: each round doubles the number of right bits.
 fn inverse(odd: u64) -> u64 {
     (0..6).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
@@ -113,8 +133,9 @@ pub(crate) fn quotient(operation: &Operation<'_>, operands: &[Fact], geometry: &
     let Some(divisor) = operands[1].shape.constant(width) else { return Lanes::VARYING };
     let is_signed = operation.op == Op::Sdiv;
     let divisor = if is_signed { signed(width, divisor.into()) } else { divisor.into() };
+    // Undefined behaviour in every lane: no value comes out.
     if divisor == 0 {
-        return Lanes::VARYING;
+        return Lanes::POISON;
     }
     let by_magnitude =
         quotient_by(x, width, divisor.abs(), is_signed, operation.flags.has(Flag::Exact), geometry);
@@ -201,11 +222,16 @@ pub(crate) fn remainder(operation: &Operation<'_>, operands: &[Fact], geometry: 
         return Lanes::number(x.is_uniform() && operands[1].is_uniform(), width, kept);
     };
     let divisor = if is_signed { signed(width, divisor.into()).abs() } else { divisor.into() };
+    // Undefined behaviour in every lane: no value comes out.
     if divisor == 0 {
-        return Lanes::VARYING;
+        return Lanes::POISON;
     }
     if divisor & (divisor - 1) == 0 && x.shape.each().zeros() >= divisor.trailing_zeros() {
         return Shape::uniform(Congruence::new(0, width)).into();
+    }
+    if divisor & (divisor - 1) == 0 && !is_signed {
+        let mask = Fact::of_shape(Shape::uniform(Congruence::new(divisor - 1, width)));
+        return bits::masked(width, x, mask, geometry);
     }
     let quotient = quotient_by(x, width, divisor, is_signed, false, geometry);
     if quotient.shape.is_varying() {
@@ -218,7 +244,6 @@ pub(crate) fn remainder(operation: &Operation<'_>, operands: &[Fact], geometry: 
     let multiple = Shape::strided(width, steps, line.base.times(factor, width));
     let multiple = Fact { shape: multiple, straight: Straight::NEITHER, ..x };
     let rest = arithmetic::difference(width, x, multiple, Straight::NEITHER, geometry);
-    // The remainder is below the divisor: its steps are those in ℤ, which the quotient's are exact for.
     match rest.shape {
         Shape::Strided { strides, base } => {
             let shape = Shape::Strided { strides, base: base.meet(kept).unwrap_or(base) };

@@ -1,6 +1,7 @@
 //! What is known of the brush, the work-group and the launch around a function.
 
 use super::Fact;
+use super::strides::signed;
 use heddle_ir::types::MAX_LANES;
 use smallvec::SmallVec;
 
@@ -106,22 +107,32 @@ impl Geometry {
         Some(offsets)
     }
 
-    /// The steps that all these lane values are on, if they are on any: exactly in ℤ. In the order of `offsets`.
+    /// The steps of the line in ℤ on which all these values are, lane by lane in the order of `offsets`.
     pub(crate) fn fit(&self, values: &[i128]) -> Option<[i128; 3]> {
+        self.fit_modulo(values, 128)
+    }
+
+    /// The same for numbers of this width: all lanes are on the line through the first ones, if on any.
+    pub(crate) fn fit_modulo(&self, values: &[i128], width: u32) -> Option<[i128; 3]> {
         let first = *values.first()?;
-        if values.iter().all(|&value| value == first) {
+        let distance = |value: i128| signed(width, value.wrapping_sub(first));
+        if values.iter().all(|&value| distance(value) == 0) {
             return Some([0; 3]);
         }
         let [Some(x), Some(y), Some(_)] = [0, 1, 2].map(|dimension| self.extent(dimension)) else {
             return None;
         };
-        let at = |index: u32| values.get(index as usize).map_or(0, |value| value.wrapping_sub(first));
-        let extent_is_one = |dimension| self.extent(dimension) == Some(1);
-        let step = |dimension, index| if extent_is_one(dimension) { 0 } else { at(index) };
+        let step = |dimension, index: u32| match (self.extent(dimension), values.get(index as usize)) {
+            (Some(1), _) | (_, None) => 0,
+            (_, Some(&value)) => distance(value),
+        };
         let steps = [step(0, 1), step(1, x), step(2, x * y)];
         let offsets = self.offsets(steps)?;
         let fits = offsets.len() == values.len()
-            && offsets.iter().zip(values).all(|(&offset, &value)| first.wrapping_add(offset) == value);
+            && offsets
+                .iter()
+                .zip(values)
+                .all(|(&offset, &value)| signed(width, offset.wrapping_sub(distance(value))) == 0);
         fits.then_some(steps)
     }
 

@@ -177,6 +177,11 @@ fn made_poison(operation: &Operation<'_>, operands: &[Fact], are_uniform: bool) 
 /// The rule of an op, for operands that all hold a value in some lane.
 fn rule(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> Lanes {
     let geometry = &context.geometry;
+    let are_numbers = operation.operands.iter().chain(&operation.results).all(|domain| domain.width() > 0);
+    if !are_numbers {
+        // Floats and vectors: what is uniform stays so, and no more is known.
+        return Lanes::VARYING;
+    }
     match operation.op {
         Op::Add => arithmetic::add(operation, operands, geometry),
         Op::Sub => arithmetic::sub(operation, operands, geometry),
@@ -184,21 +189,21 @@ fn rule(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> 
         Op::Shl => arithmetic::shl(operation, operands, geometry),
         Op::PtrAdd => arithmetic::ptradd(operation, operands, geometry),
         Op::Umin | Op::Umax | Op::Smin | Op::Smax => arithmetic::extremum(operation, operands, geometry),
-        Op::Abs => arithmetic::abs(operation, operands, geometry),
-        Op::UaddSat | Op::SaddSat | Op::UsubSat | Op::SsubSat => Lanes::VARYING,
+        Op::Abs => arithmetic::abs(operation, operands),
+        Op::UaddSat | Op::SaddSat | Op::UsubSat | Op::SsubSat => arithmetic::saturating(operation, operands),
         Op::Udiv | Op::Sdiv => division::quotient(operation, operands, geometry),
         Op::Urem | Op::Srem => division::remainder(operation, operands, geometry),
         Op::Lshr | Op::Ashr => division::shift_right(operation, operands, geometry),
         Op::And | Op::Or | Op::Xor => bits::bitwise(operation, operands, geometry),
         Op::Ctpop | Op::Ctlz | Op::Cttz => bits::count(operation, operands),
-        Op::Bswap | Op::Bitreverse | Op::Fshl | Op::Fshr => Lanes::VARYING,
+        Op::Bswap | Op::Bitreverse => Lanes::VARYING,
+        Op::Fshl | Op::Fshr => division::funnel(operation, operands, geometry),
         Op::Icmp => compare::icmp(operation, operands, geometry),
         Op::Trunc => convert::trunc(operation, operands, geometry),
         Op::Zext => convert::zext(operation, operands, geometry),
         Op::Sext => convert::sext(operation, operands, geometry),
         Op::Ptrtoint | Op::Inttoptr => convert::resize(operation, operands, geometry),
         Op::SpaceCast | Op::Bitcast => convert::same_bits(operation, operands),
-        // Floats and vectors: what is uniform stays so.
         _ => Lanes::VARYING,
     }
 }

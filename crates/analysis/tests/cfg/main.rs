@@ -8,3 +8,4 @@ mod graphs;
 mod growth;
 mod liveness;
 mod order;
+mod sync_dependence;

@@ -5,6 +5,7 @@
 
 pub mod kit;
 
+mod analysis;
 mod interp;
 mod ir;
 mod kernels;
@@ -34,5 +35,10 @@ pub const BENCHES: &[Bench] = &[
         name: "interp",
         about: "the last part of `ir` by itself: speed of the interpreter",
         run: interp::run,
+    },
+    Bench {
+        name: "analysis",
+        about: "divergence: growth, speed and memory; what it and the published analyses prove, and where those are wrong",
+        run: analysis::run,
     },
 ];

@@ -28,6 +28,21 @@ pub(super) const FAMILIES: &[Family] = &[
     Family { name: "one block", build: one_block, stage: Stage::Canonical, scale: 10 },
 ];
 
+/// Families for analyses of divergence, ten instructions to a block, with branches that diverge by the first parameter.
+/// Stages are those before canonicalization.
+pub(super) const DIVERGING: &[Family] = &[
+    Family { name: "if cascade", build: heavy_cascade, stage: Stage::Canonical, scale: 1 },
+    Family { name: "nested ifs", build: nested_ifs, stage: Stage::Canonical, scale: 1 },
+    Family { name: "early outs", build: early_outs, stage: Stage::Canonical, scale: 1 },
+    Family { name: "nested loops", build: nested_loops, stage: Stage::Canonical, scale: 1 },
+    Family { name: "loops 100 deep", build: loops_100_deep, stage: Stage::Canonical, scale: 1 },
+    Family { name: "exits of one loop", build: exits_of_one_loop, stage: Stage::Source, scale: 1 },
+    Family { name: "exits of all loops", build: exits_of_all_loops, stage: Stage::Source, scale: 1 },
+    Family { name: "dense φ", build: dense_phi, stage: Stage::Source, scale: 1 },
+    Family { name: "many φs", build: many_phis, stage: Stage::Canonical, scale: 1 },
+    Family { name: "one block", build: one_block, stage: Stage::Canonical, scale: 10 },
+];
+
 impl Family {
     /// The member of about so many blocks (or instructions, where there is one block).
     pub(super) fn build(&self, size: usize) -> Module {
@@ -109,6 +124,144 @@ fn if_cascade(draft: &mut Draft<'_>, size: usize) {
         value = draft.phi(&[(then, one), (otherwise, other)]);
     }
     draft.builder.ret(&[value]);
+}
+
+/// Eight instructions that depend on the value.
+fn heavy_work(draft: &mut Draft<'_>, value: Value, number: usize) -> Value {
+    (0..4).fold(value, |value, part| draft.work(value, number + part))
+}
+
+/// The cascade with more work. The condition is of the parameter in every second one, so that lanes part; it is of the
+/// uniform one in the others.
+fn heavy_cascade(draft: &mut Draft<'_>, size: usize) {
+    let mut values = [draft.a, draft.b];
+    for number in 0..size / 3 {
+        let (then, otherwise, join) = (draft.block(), draft.block(), draft.block());
+        let which = number % 2;
+        let condition = draft.condition(values[which]);
+        draft.builder.branch(condition, then, otherwise);
+        draft.go(then);
+        let one = heavy_work(draft, values[which], number);
+        draft.builder.jump(join);
+        draft.go(otherwise);
+        let other = heavy_work(draft, values[which], number + 1);
+        draft.builder.jump(join);
+        draft.go(join);
+        values[which] = draft.phi(&[(then, one), (otherwise, other)]);
+    }
+    draft.builder.ret(&[values[0]]);
+}
+
+/// `if (..) if (..) if (..) …`, joined from the inside out.
+fn nested_ifs(draft: &mut Draft<'_>, size: usize) {
+    let depth = size / 2;
+    let mut above = Vec::new();
+    let mut value = draft.a;
+    for number in 0..depth {
+        let (then, join) = (draft.block(), draft.block());
+        value = heavy_work(draft, value, number);
+        let condition = draft.condition(value);
+        draft.builder.branch(condition, then, join);
+        above.push((draft.here, value, join));
+        draft.go(then);
+    }
+    for (from, before, join) in above.into_iter().rev() {
+        let here = draft.here;
+        draft.builder.jump(join);
+        draft.go(join);
+        value = draft.phi(&[(from, before), (here, value)]);
+        value = heavy_work(draft, value, 0);
+    }
+    draft.builder.ret(&[value]);
+}
+
+/// `if (..) goto out;` again and again.
+fn early_outs(draft: &mut Draft<'_>, size: usize) {
+    let out = draft.block();
+    let mut value = draft.a;
+    let mut incoming = Vec::new();
+    for number in 0..size {
+        let next = draft.block();
+        value = heavy_work(draft, value, number);
+        let condition = draft.condition(value);
+        draft.builder.branch(condition, out, next);
+        incoming.push((draft.here, value));
+        draft.go(next);
+    }
+    draft.builder.jump(out);
+    incoming.push((draft.here, value));
+    draft.go(out);
+    let result = draft.phi(&incoming);
+    draft.builder.ret(&[result]);
+}
+
+/// One loop with a `break` in every block of its body.
+fn exits_of_one_loop(draft: &mut Draft<'_>, size: usize) {
+    let value = loop_with_exits(draft, size / 2);
+    draft.builder.ret(&[value]);
+}
+
+/// Loops of ten blocks, each with a `break`, one behind the other.
+fn exits_of_all_loops(draft: &mut Draft<'_>, size: usize) {
+    for _ in 0..size / 20 {
+        let first = draft.a;
+        draft.a = loop_with_exits(draft, 10);
+        let value = heavy_work(draft, first, 1);
+        draft.a = draft.builder.op(Op::Xor, &[draft.a, value]);
+    }
+    draft.builder.ret(&[draft.a]);
+}
+
+fn loop_with_exits(draft: &mut Draft<'_>, breaks: usize) -> Value {
+    let (header, out) = (draft.block(), draft.block());
+    let before = draft.here;
+    draft.builder.jump(header);
+    draft.go(header);
+    let counter = draft.phi(&[(before, draft.b)]);
+    let mut value = draft.builder.op(Op::Add, &[counter, draft.a]);
+    let mut incoming = Vec::new();
+    for number in 0..breaks {
+        value = heavy_work(draft, value, number);
+        let condition = draft.condition(value);
+        let next = draft.block();
+        draft.builder.branch(condition, out, next);
+        incoming.push((draft.here, value));
+        draft.go(next);
+    }
+    let again = draft.work(counter, 1);
+    complete(draft, counter, draft.here, again);
+    draft.builder.jump(header);
+    draft.go(out);
+    draft.phi(&incoming)
+}
+
+/// The cascade with eight φs at each join.
+fn many_phis(draft: &mut Draft<'_>, size: usize) {
+    let mut values = [draft.a; 8];
+    for number in 0..size / 3 {
+        let (then, otherwise, join) = (draft.block(), draft.block(), draft.block());
+        let condition = draft.condition(values[number % 8]);
+        draft.builder.branch(condition, then, otherwise);
+        draft.go(then);
+        let one = heavy_work(draft, values[0], number);
+        draft.builder.jump(join);
+        draft.go(otherwise);
+        let other = heavy_work(draft, values[7], number + 1);
+        draft.builder.jump(join);
+        draft.go(join);
+        values.rotate_left(1);
+        for (place, value) in values.iter_mut().enumerate() {
+            *value = match place {
+                0 => draft.phi(&[(then, one), (otherwise, other)]),
+                _ => draft.phi(&[(then, *value), (otherwise, one_of(place, other, *value))]),
+            };
+        }
+    }
+    draft.builder.ret(&[values[0]]);
+}
+
+fn one_of(place: usize, one: Value, other: Value) -> Value {
+    if place.is_multiple_of(2) { one } else { other }
 }
 
 /// Nests of √n loops one behind the other.

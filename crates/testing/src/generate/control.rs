@@ -55,6 +55,8 @@ impl Writer<'_> {
         let loops = deeper && self.weight * 2 <= MOST_TRIPS;
         let on = |yes: bool, weight: u32| if yes { weight } else { 0 };
         let in_loop = !self.loops.is_empty();
+        // What may take single lanes out of a loop.
+        let may_part = !in_loop || !self.profile.uniform_loops;
         let kind = self.random.weighted(&[
             (Kind::Operation, 34),
             (Kind::Assign, 20),
@@ -63,8 +65,8 @@ impl Writer<'_> {
             (Kind::Loop, on(loops, 12)),
             (Kind::Switch, on(deeper, 3)),
             (Kind::Break, on(in_loop, 20)),
-            (Kind::Return, on(allowed.returns && self.divergence > 0, 3)),
-            (Kind::Goto, on(allowed.gotos && self.labels.len() < 3, 4)),
+            (Kind::Return, on(allowed.returns && self.divergence > 0 && may_part, 3)),
+            (Kind::Goto, on(allowed.gotos && self.labels.len() < 3 && may_part, 4)),
             (Kind::Web, on(loops && allowed.webs, 6)),
             (Kind::GuardedDivision, on(deeper, 2)),
             (Kind::Call, on(allowed.calls, 5)),
@@ -243,7 +245,7 @@ impl Writer<'_> {
             let trips = self.random.between(1, most);
             return self.int(scalar, trips.into());
         }
-        let uniform = self.random.chance(self.profile.uniform_branch);
+        let uniform = self.profile.uniform_loops || self.random.chance(self.profile.uniform_branch);
         let any = self.pick_known(scalar, Want { clean: true, uniform });
         let mask = (most + 1).next_power_of_two() / 2;
         let mask = if mask > most { mask / 2 } else { mask };
@@ -371,7 +373,15 @@ impl Writer<'_> {
         let target = if depth > 1 && self.random.chance(25) { self.random.below(depth) } else { depth - 1 };
         let target = self.loops[target];
         let target = if self.random.chance(70) { target.leave } else { target.again };
-        let (condition, _) = self.decide();
+        let (mut condition, _) = self.decide();
+        let mut target = target;
+        if self.profile.uniform_loops {
+            // Lanes go on one by one, and leave together.
+            target = self.loops[depth - 1].again;
+            if self.divergence == 0 && self.random.chance(50) {
+                (target, condition) = (self.loops[depth - 1].leave, self.condition(true));
+            }
+        }
         let next = self.func.new_block();
         if self.random.chance(25) {
             // Some work on the way out: the exit has a block of its own.

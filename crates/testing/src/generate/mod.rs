@@ -76,6 +76,8 @@ pub struct Profile {
     pub uniform_operation: u32,
     /// How often branches are meant to be uniform.
     pub uniform_branch: u32,
+    /// Whether all lanes leave a loop together.
+    pub uniform_loops: bool,
     /// How often the trivial φs are left in.
     pub trivial_phis: u32,
     /// Sizes: a range of statements, and how often it is drawn, as weights.
@@ -101,6 +103,11 @@ impl Profile {
         }
         profile
     }
+
+    /// Programs at stage Source all of whose loops are uniform.
+    pub fn uniform() -> Profile {
+        Profile { uniform_loops: true, nests: 0, webs: 0, jump_into_loop: 0, ..Profile::source() }
+    }
 }
 
 impl Default for Profile {
@@ -124,6 +131,7 @@ impl Default for Profile {
             jump_into_loop: 9,
             uniform_operation: 25,
             uniform_branch: 35,
+            uniform_loops: false,
             trivial_phis: 15,
             sizes: [((2, 5), 60), ((5, 14), 30), ((14, 45), 10)],
             longest_body: 4,

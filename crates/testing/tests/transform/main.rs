@@ -2,5 +2,6 @@
 
 mod common;
 mod folding;
+mod linearize_graphs;
 mod lock_step;
 mod random;

@@ -1,0 +1,151 @@
+//! Divergent blocks by disjoint paths: a φ varies where it stands in a block that lanes may enter from different sides.
+//!
+//! Definition 1: a block is divergent if, from a block `v` with a varying branch,
+//!
+//! 1. it is a direct successor of `v`, or
+//! 2. two disjoint paths lead to it, or
+//! 3. it is an exit of a loop around `v`, and disjoint paths lead from `v` to it and to the loop's latch.
+//!
+//! After: Karrenberg and Hack, *Improving Performance of OpenCL on CPUs*, CC 2012, sections 3.1 and 3.2. The definition is
+//! evaluated as it stands: two paths that are disjoint but for their ends lead from `v` to a block exactly if nothing but
+//! `v` strictly dominates it in the graph that starts at `v`. The paper computes it by marks that name the edges of
+//! varying branches and flow with control; sets of marks only tell paths apart until they have gone round a loop, so
+//! they find less.
+//!
+//! Where it is wrong: lanes that part and leave a loop by different exits in different rounds may have taken the same
+//! path through it, only not at the same time, and such paths are not disjoint (Moll, thesis, sections 7.3 and 7.5). Where
+//! it is coarse: every φ of a divergent block varies, also one whose values are the same on all these paths, or come
+//! from outside of the loop; and direct successors are divergent although nothing meets there.
+
+use heddle_ir::entity::EntitySet;
+use heddle_ir::{Block, Function};
+
+use super::{Baseline, propagate};
+use crate::cfg::Cfg;
+use crate::control_tables::ControlTables;
+use crate::divergence::InitialShapes;
+use crate::dominators::Dominators;
+
+/// What varies by data dependence and in divergent blocks.
+pub fn karrenberg(func: &Function, control: &ControlTables, initial: &InitialShapes) -> Baseline {
+    propagate(func, control, initial, |marks, branch| {
+        for block in divergent_blocks(control, branch).iter() {
+            for phi in marks.func.phis(block) {
+                marks.vary_results(phi);
+            }
+        }
+    })
+}
+
+/// The blocks that are divergent if this branch varies.
+pub fn divergent_blocks(control: &ControlTables, branch: Block) -> EntitySet<Block> {
+    let cfg = &control.cfg;
+    let edges = cfg.edges().filter(|edge| edge.to != branch).map(|edge| (edge.from, edge.to));
+    let paths = Dominators::new(&Cfg::from_edges(cfg.num_blocks(), branch, edges));
+    // 1 and 2: a direct successor that is not dominated by the branch alone is still one.
+    let mut divergent: EntitySet<Block> = EntitySet::new();
+    let direct = cfg.succs(branch).iter().chain(paths.children(branch));
+    for &block in direct {
+        divergent.insert(block);
+    }
+    // 3.
+    let cycles = &control.cycles;
+    let mut around = cycles.innermost(branch);
+    while let Some(cycle) = around {
+        for latch in cycles.latches(cfg, cycle).into_iter().filter(|&latch| latch != branch) {
+            for exit in cycles.exits(cfg, cycle) {
+                if paths.nearest_common(exit, latch) == Some(branch) {
+                    divergent.insert(exit);
+                }
+            }
+        }
+        around = cycles.parent(cycle);
+    }
+    divergent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block_index::BlockIndex;
+    use crate::cycles::CycleForest;
+
+    fn tables(num_blocks: usize, edges: &[(u32, u32)]) -> ControlTables {
+        let edges = edges.iter().map(|&(from, to)| (Block::from_u32(from), Block::from_u32(to)));
+        let cfg = Cfg::from_edges(num_blocks, Block::from_u32(0), edges);
+        let dominators = Dominators::new(&cfg);
+        let cycles = CycleForest::new(&cfg);
+        let index = BlockIndex::new(&cfg, &dominators, &cycles);
+        ControlTables { cfg, dominators, cycles, index }
+    }
+
+    /// All paths from the last block of `path` to a block that visit no block twice.
+    fn paths(cfg: &Cfg, path: &mut Vec<Block>, to: Block, found: &mut Vec<Vec<Block>>) {
+        let last = path[path.len() - 1];
+        for &succ in cfg.succs(last) {
+            if succ == to {
+                found.push([&path[1..], &[to]].concat());
+            } else if !path.contains(&succ) {
+                path.push(succ);
+                paths(cfg, path, to, found);
+                path.pop();
+            }
+        }
+    }
+
+    fn are_there_disjoint(cfg: &Cfg, from: Block, to: [Block; 2]) -> bool {
+        let [one, other] = to.map(|to| {
+            let mut found = Vec::new();
+            paths(cfg, &mut vec![from], to, &mut found);
+            found
+        });
+        let inner =
+            |path: &[Block]| if to[0] == to[1] { path[..path.len() - 1].to_vec() } else { path.to_vec() };
+        one.iter().enumerate().any(|(a, path)| {
+            other.iter().enumerate().any(|(b, with)| {
+                (to[0] != to[1] || a != b) && inner(path).iter().all(|block| !inner(with).contains(block))
+            })
+        })
+    }
+
+    #[test]
+    fn the_definition_is_evaluated_as_it_stands() {
+        let mut state = 1u64;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as u32 % below
+        };
+        let mut count = 0;
+        for _ in 0..3000 {
+            let num_blocks = 3 + random(5);
+            let edges: Vec<(u32, u32)> = (0..num_blocks)
+                .flat_map(|from| {
+                    let mut targets: Vec<u32> = (0..random(3)).map(|_| 1 + random(num_blocks - 1)).collect();
+                    targets.dedup();
+                    targets.into_iter().map(move |to| (from, to))
+                })
+                .collect();
+            let control = tables(num_blocks as usize, &edges);
+            let (cfg, cycles) = (&control.cfg, &control.cycles);
+            for branch in cfg.blocks().filter(|&block| cfg.is_reachable(block) && cfg.succs(block).len() == 2)
+            {
+                let found = divergent_blocks(&control, branch);
+                for block in cfg.blocks().filter(|&block| block != branch && cfg.is_reachable(block)) {
+                    let is_left_apart = cycles.cycles().any(|cycle| {
+                        cycles.contains(cycle, branch)
+                            && cycles.exits(cfg, cycle).contains(&block)
+                            && cycles.latches(cfg, cycle).into_iter().any(|latch| {
+                                latch != branch && are_there_disjoint(cfg, branch, [block, latch])
+                            })
+                    });
+                    let expected = cfg.succs(branch).contains(&block)
+                        || are_there_disjoint(cfg, branch, [block, block])
+                        || is_left_apart;
+                    assert_eq!(found.contains(block), expected, "{edges:?}: {branch}, {block}");
+                    count += usize::from(expected);
+                }
+            }
+        }
+        assert!(count > 1000, "{count}");
+    }
+}

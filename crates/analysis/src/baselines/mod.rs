@@ -1,0 +1,222 @@
+//! Published divergence analyses, to be compared with: small, separate, each as its paper has it.
+//!
+//! They know two shapes, uniform and varying, and values that flow through memory of the lane's own always vary. What
+//! an op makes of its operands they all take from [`transfer`]: they differ in what control flow does. None of them
+//! looks at predicates; functions up to stage Canonical are what they are for. The head of each file says where it is
+//! wrong, and tests/baselines shows it on the smallest program.
+
+use heddle_ir::entity::{EntitySet, SecondaryMap};
+use heddle_ir::ops::Effect;
+use heddle_ir::{Block, Function, Inst, Op, Scalar, Space, Type, Value};
+use rustc_hash::FxHashSet;
+
+use crate::control_tables::ControlTables;
+use crate::divergence::{Divergence, InitialShapes, divergence};
+use crate::shape::{Congruence, Contents, Context, Fact, Shape, transfer};
+use crate::uses::Uses;
+
+mod stratton;
+
+mod coutinho;
+mod karrenberg;
+
+pub use coutinho::coutinho;
+pub use karrenberg::{divergent_blocks, karrenberg};
+pub use stratton::stratton;
+
+/// What a published analysis claims.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Baseline {
+    /// The values whose lanes may differ where they are defined.
+    pub varying: EntitySet<Value>,
+    /// The blocks at whose branch lanes may part.
+    pub divergent: EntitySet<Block>,
+}
+
+/// An analysis that says what is uniform.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Analysis {
+    /// Ours, by its uniform shapes alone.
+    Heddle,
+    /// Coutinho et al., PACT 2011.
+    Coutinho,
+    /// Karrenberg and Hack, CC 2012.
+    Karrenberg,
+    /// Stratton et al., CGO 2010.
+    Stratton,
+}
+
+impl Analysis {
+    /// All of them, ours first.
+    pub const ALL: [Analysis; 4] =
+        [Analysis::Heddle, Analysis::Coutinho, Analysis::Karrenberg, Analysis::Stratton];
+
+    /// Its name on command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Analysis::Heddle => "heddle",
+            Analysis::Coutinho => "coutinho",
+            Analysis::Karrenberg => "karrenberg",
+            Analysis::Stratton => "stratton",
+        }
+    }
+
+    /// The analysis of this name.
+    pub fn from_name(name: &str) -> Option<Analysis> {
+        Analysis::ALL.into_iter().find(|analysis| analysis.name() == name)
+    }
+
+    /// What it says of a function. Of a value that no lane holds everybody says that it is uniform.
+    pub fn run(self, func: &Function, control: &ControlTables, initial: &InitialShapes) -> Baseline {
+        match self {
+            Analysis::Heddle => in_two_shapes(func, control, &divergence(func, control, initial)),
+            Analysis::Coutinho => coutinho(func, control, initial),
+            Analysis::Karrenberg => karrenberg(func, control, initial),
+            Analysis::Stratton => stratton(func, control, initial),
+        }
+    }
+}
+
+/// What is left of our claims in the words of the others.
+pub fn in_two_shapes(func: &Function, control: &ControlTables, divergence: &Divergence) -> Baseline {
+    let mut baseline = Baseline { varying: EntitySet::new(), divergent: EntitySet::new() };
+    for &block in control.index.order() {
+        if divergence.is_divergent_branch(block) {
+            baseline.divergent.insert(block);
+        }
+        for inst in func.block_insts(block) {
+            for &value in func.results(inst) {
+                let shape = divergence.shape(value);
+                if !shape.is_uniform() && !shape.is_undefined() {
+                    baseline.varying.insert(value);
+                }
+            }
+        }
+    }
+    baseline
+}
+
+/// Follows data dependence from the values that vary by themselves, and tells of each branch that turns out to diverge.
+fn propagate(
+    func: &Function,
+    control: &ControlTables,
+    initial: &InitialShapes,
+    at_branch: impl FnMut(&mut Marks<'_>, Block),
+) -> Baseline {
+    let mut marks = Marks {
+        func,
+        initial,
+        uses: Uses::new(func, control),
+        varying: EntitySet::new(),
+        renamed: FxHashSet::default(),
+        divergent: EntitySet::new(),
+        queue: Vec::new(),
+        is_queued: SecondaryMap::with_len(func.inst_count()),
+    };
+    for (&param, fact) in func.params().iter().zip(&initial.params) {
+        if !fact.is_uniform() {
+            marks.varying.insert(param);
+        }
+    }
+    for &block in control.index.order().iter().rev() {
+        let insts: Vec<Inst> = func.block_insts(block).collect();
+        insts.into_iter().rev().for_each(|inst| marks.push(inst));
+    }
+    marks.run(at_branch);
+    Baseline { varying: marks.varying, divergent: marks.divergent }
+}
+
+/// What has been found to vary, and what is still to be looked at.
+struct Marks<'a> {
+    func: &'a Function,
+    initial: &'a InitialShapes,
+    uses: Uses,
+    varying: EntitySet<Value>,
+    /// Uses that see a value vary which is uniform where it is defined.
+    renamed: FxHashSet<(Inst, Value)>,
+    divergent: EntitySet<Block>,
+    queue: Vec<Inst>,
+    is_queued: SecondaryMap<Inst, bool>,
+}
+
+impl Marks<'_> {
+    fn push(&mut self, inst: Inst) {
+        if !std::mem::replace(&mut self.is_queued[inst], true) {
+            self.queue.push(inst);
+        }
+    }
+
+    /// The value varies.
+    fn vary(&mut self, value: Value) {
+        if self.varying.insert(value) {
+            for at in 0..self.uses.of(value).len() {
+                self.push(self.uses.of(value)[at]);
+            }
+        }
+    }
+
+    /// The results of the instruction vary.
+    fn vary_results(&mut self, inst: Inst) {
+        for &result in self.func.results(inst) {
+            self.vary(result);
+        }
+    }
+
+    /// The value varies where this instruction uses it.
+    fn vary_use(&mut self, inst: Inst, value: Value) {
+        if self.renamed.insert((inst, value)) {
+            self.push(inst);
+        }
+    }
+
+    fn run(&mut self, mut at_branch: impl FnMut(&mut Self, Block)) {
+        while let Some(inst) = self.queue.pop() {
+            self.is_queued[inst] = false;
+            let data = self.func.inst(inst);
+            let sees =
+                |value: &Value| self.varying.contains(*value) || self.renamed.contains(&(inst, *value));
+            match data.op {
+                Op::Br | Op::Switch => {
+                    let block = self.func.layout.block_of(inst).expect("a queued instruction is in a block");
+                    let parts = data.targets().iter().any(|target| *target != data.targets()[0]);
+                    if parts && data.args.iter().any(sees) && self.divergent.insert(block) {
+                        at_branch(self, block);
+                    }
+                }
+                Op::Phi if data.shadow().is_some() || data.args.iter().any(sees) => self.vary_results(inst),
+                Op::Phi => {}
+                _ if self.computes_varying(inst, sees) => self.vary_results(inst),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether lanes may get different results of an instruction other than a φ.
+    fn computes_varying(&self, inst: Inst, sees: impl Fn(&Value) -> bool) -> bool {
+        let data = self.func.inst(inst);
+        if self.func.results(inst).is_empty() {
+            return false;
+        }
+        if data.op.info().effect != Effect::Horizontal && data.args.iter().any(&sees) {
+            return true;
+        }
+        let operands: Vec<Fact> = data
+            .args
+            .iter()
+            .map(|value| match self.func.constant(*value) {
+                Some(constant) => Fact::of_constant(constant),
+                None if sees(value) => Fact::TOP,
+                None => Fact::of_shape(Shape::uniform(Congruence::ANY)),
+            })
+            .collect();
+        let is_shared = |pointer: &Value| {
+            let ty = self.func.value_type(*pointer);
+            matches!(ty, Type::Scalar(Scalar::Ptr(Space::Global | Space::Local | Space::Constant)))
+        };
+        let contents =
+            if data.args.first().is_some_and(is_shared) { Contents::Alike } else { Contents::PerLane };
+        let context = Context { contents, ..Context::new(self.initial.geometry.clone()) };
+        let facts = transfer(self.func, inst, &operands, &context);
+        facts.iter().any(|fact| !fact.is_uniform() && !fact.shape.is_undefined())
+    }
+}

@@ -1,0 +1,255 @@
+//! Which private objects a pointer may point to, and at which offset.
+//!
+//! Every lane has private objects of its own, made by `alloca`. Pointers to them are followed through `ptradd`, casts,
+//! `select`, `freeze` and φ. An object *escapes* where its address goes somewhere else: into memory, a call, a number,
+//! another lane, a result. Whoever does not escape is touched by exactly those instructions whose pointer is known to
+//! point to it. Memory that lanes share (global, local, constant) does not concern us here.
+
+use heddle_ir::entity::{Entity, SecondaryMap};
+use heddle_ir::{Constant, Function, Inst, Op, Scalar, Space, Value};
+use smallvec::SmallVec;
+
+use crate::control_tables::ControlTables;
+use crate::uses::Uses;
+
+heddle_ir::entity! {
+    /// A private object: what an `alloca` makes.
+    Object, "object"
+}
+
+/// An object with an offset into it; none if any is possible.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Target {
+    /// The object.
+    pub object: Object,
+    /// The byte, from the start of the object.
+    pub offset: Option<i64>,
+}
+
+/// Where a pointer may point to, beside memory that lanes share.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Targets {
+    /// Objects of this function that do not escape, sorted.
+    pub known: SmallVec<[Target; 2]>,
+    /// Whether it may point to other private memory, of which nothing is known.
+    pub unknown: bool,
+}
+
+/// An `alloca`.
+#[derive(Clone, Debug)]
+pub struct ObjectInfo {
+    /// The instruction.
+    pub alloca: Inst,
+    /// Its size.
+    pub bytes: u64,
+    /// Whether its address goes where it is not followed.
+    pub escapes: bool,
+    /// Whether all pointers to it point to what the last execution of the `alloca` made.
+    pub is_single: bool,
+}
+
+/// Objects, and where pointers point to.
+#[derive(Clone, Debug)]
+pub struct PointsTo {
+    objects: Vec<ObjectInfo>,
+    targets: SecondaryMap<Value, Targets>,
+}
+
+/// Different offsets into an object, and objects, that are told apart.
+const MOST_OFFSETS: usize = 4;
+const MOST_TARGETS: usize = 16;
+
+impl PointsTo {
+    /// Follows all pointers of a function.
+    pub(crate) fn new(func: &Function, control: &ControlTables, uses: &Uses) -> Self {
+        let mut this = Self { objects: Vec::new(), targets: SecondaryMap::new() };
+        let mut follows: SecondaryMap<Value, bool> = SecondaryMap::new();
+        let mut work = Vec::new();
+        for &block in control.index.order() {
+            for inst in func.block_insts(block) {
+                let data = func.inst(inst);
+                for &result in func.results(inst) {
+                    if !may_be_private(func, result) {
+                        continue;
+                    }
+                    match data.op {
+                        Op::Alloca => {
+                            let heddle_ir::Detail::Alloca { bytes, .. } = data.detail else { continue };
+                            let target = Target { object: Object::new(this.objects.len()), offset: Some(0) };
+                            this.objects.push(ObjectInfo {
+                                alloca: inst,
+                                bytes,
+                                escapes: false,
+                                is_single: true,
+                            });
+                            this.targets[result].known.push(target);
+                            work.push(result);
+                        }
+                        Op::PtrAdd | Op::SpaceCast | Op::Select | Op::Freeze | Op::Phi => {
+                            follows[result] = true
+                        }
+                        Op::Bitcast if may_be_private(func, data.args[0]) => follows[result] = true,
+                        _ => this.targets[result].unknown = true,
+                    }
+                    if this.targets[result].unknown {
+                        work.push(result);
+                    }
+                }
+            }
+        }
+        for &param in func.params() {
+            if may_be_private(func, param) {
+                this.targets[param].unknown = true;
+                work.push(param);
+            }
+        }
+        // A constant that is no address of a global is a number.
+        for &block in control.index.order() {
+            for inst in func.block_insts(block) {
+                for &arg in &func.inst(inst).args {
+                    let is_unknown = match func.constant(arg) {
+                        Some(Constant::Scalar(_, bits)) => *bits != 0,
+                        Some(Constant::Address(space, _)) => *space == Space::Private,
+                        _ => false,
+                    };
+                    if is_unknown && may_be_private(func, arg) && !this.targets[arg].unknown {
+                        this.targets[arg].unknown = true;
+                        work.push(arg);
+                    }
+                }
+            }
+        }
+        while let Some(value) = work.pop() {
+            for &user in uses.of(value) {
+                let Some(result) = func.result(user).filter(|&result| follows[result]) else { continue };
+                if this.flow(func, value, user, result) {
+                    work.push(result);
+                }
+            }
+        }
+        this.find_escapes(func, control, uses);
+        this
+    }
+
+    /// All objects, by number.
+    pub fn objects(&self) -> &[ObjectInfo] {
+        &self.objects
+    }
+
+    /// Where a pointer may point to.
+    pub fn targets(&self, pointer: Value) -> &Targets {
+        &self.targets[pointer]
+    }
+
+    /// Adds what `value` points to to what the result of its user does.
+    fn flow(&mut self, func: &Function, value: Value, user: Inst, result: Value) -> bool {
+        let data = func.inst(user);
+        let shift = match data.op {
+            Op::PtrAdd if data.args[0] == value => match func.constant(data.args[1]) {
+                Some(Constant::Scalar(scalar, bits)) => Some(signed(*scalar, *bits)),
+                _ => None,
+            },
+            Op::PtrAdd => return false,
+            _ => Some(0),
+        };
+        let from = self.targets[value].clone();
+        let mut to = self.targets[result].clone();
+        to.unknown |= from.unknown;
+        for target in from.known {
+            let offset = target.offset.zip(shift).and_then(|(offset, shift)| offset.checked_add(shift));
+            add(&mut to.known, Target { offset, ..target });
+        }
+        if to.known.len() > MOST_TARGETS {
+            to.known.drain(..).for_each(|target| self.objects[target.object.index()].escapes = true);
+            to.unknown = true;
+        }
+        let is_new = to != self.targets[result];
+        self.targets[result] = to;
+        is_new
+    }
+
+    fn find_escapes(&mut self, func: &Function, control: &ControlTables, uses: &Uses) {
+        for &block in control.index.order() {
+            for inst in func.block_insts(block) {
+                let data = func.inst(inst);
+                for (index, &arg) in data.args.iter().enumerate() {
+                    if !is_followed(data.op, index) {
+                        let known = &self.targets[arg].known;
+                        known.iter().for_each(|target| self.objects[target.object.index()].escapes = true);
+                    }
+                }
+            }
+        }
+        // An alloca in a loop makes a new object in each round: one at a time where no φ carries an address on.
+        for number in 0..self.objects.len() {
+            let alloca = self.objects[number].alloca;
+            let block = func.layout.block_of(alloca).expect("the alloca was found in a block");
+            if control.cycles.innermost(block).is_some() {
+                let is_carried = self.is_carried(func, uses, Object::new(number), func.results(alloca));
+                self.objects[number].is_single = !is_carried;
+            }
+        }
+        let objects = &self.objects;
+        let values: Vec<Value> = self.targets.iter().map(|(value, _)| value).collect();
+        for value in values {
+            if self.targets[value].known.iter().any(|target| objects[target.object.index()].escapes) {
+                let targets = &mut self.targets[value];
+                targets.known.retain(|target| !objects[target.object.index()].escapes);
+                targets.unknown = true;
+            }
+        }
+    }
+
+    /// Whether a φ has an address in this object.
+    fn is_carried(&self, func: &Function, uses: &Uses, object: Object, first: &[Value]) -> bool {
+        let mut work = first.to_vec();
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some(value) = work.pop() {
+            for &user in uses.of(value) {
+                if func.inst(user).op == Op::Phi {
+                    return true;
+                }
+                let Some(result) = func.result(user) else { continue };
+                let points_there = self.targets[result].known.iter().any(|target| target.object == object);
+                if points_there && seen.insert(result) {
+                    work.push(result);
+                }
+            }
+        }
+        false
+    }
+}
+
+/// Whether a value of this type may be the address of private memory.
+fn may_be_private(func: &Function, value: Value) -> bool {
+    matches!(func.value_type(value).scalar(), Scalar::Ptr(Space::Private | Space::Generic))
+}
+
+/// Whether an address stays known, or is only looked at, as this operand.
+fn is_followed(op: Op, index: usize) -> bool {
+    match op {
+        Op::PtrAdd | Op::Load | Op::AtomicRmw | Op::CompareExchange | Op::Memset => index == 0,
+        Op::Store => index == 1,
+        Op::Memcpy | Op::Memmove => index < 2,
+        Op::SpaceCast | Op::Freeze | Op::Bitcast | Op::Phi | Op::Icmp | Op::Select => true,
+        _ => false,
+    }
+}
+
+fn add(known: &mut SmallVec<[Target; 2]>, target: Target) {
+    if known.contains(&target) || known.contains(&Target { offset: None, ..target }) {
+        return;
+    }
+    let same = known.iter().filter(|other| other.object == target.object).count();
+    let target = if same >= MOST_OFFSETS { Target { offset: None, ..target } } else { target };
+    if target.offset.is_none() {
+        known.retain(|other| other.object != target.object);
+    }
+    known.push(target);
+    known.sort_unstable();
+}
+
+fn signed(scalar: Scalar, bits: u128) -> i64 {
+    let unused = 128 - scalar.bits();
+    ((bits << unused) as i128 >> unused) as i64
+}

@@ -1,0 +1,499 @@
+//! Control divergence: where lanes that part at a branch meet again, and which loops they leave apart.
+//!
+//! Every block is a barrier (Def. 18), so a block runs once for each *instance*: once in each round of the loops
+//! around it, with all lanes that come there in that round. Lanes part at a branch and are *apart* until they have an
+//! instance in common again; in between no branch binds them to each other. So all that a divergent branch `b` does
+//! shows in pairs of paths from `b` that have no instance in common but their ends:
+//!
+//! * `z` is a *join* of `b` if two such paths end in `z` by different edges: its φs may mix what came along them;
+//! * a loop around `b` is *left apart* by an exit edge if one path takes that edge while the other one goes round.
+//!
+//! ```text
+//!       b          Labels are pushed along the edges in block-index order. A block with one label passes it on; one
+//!      ╱ ╲         where different labels meet is a join and passes on a label of its own. Two places have different
+//!     x   y        labels if and only if disjoint paths lead to them from `b` (thesis, Theorem 2). So the joins of
+//!     │╲  │        `b` are the blocks where labels meet, and an exit edge is left apart if its label is not the
+//!     │ z◄┤        latch's.
+//!     │   │
+//!     └─►w◄        x and y have labels x and y; z is a join, with its own; w sees x, y and z's, and is one too.
+//! ```
+//!
+//! Who leaves a loop apart waits behind it until all lanes have left. So for the code around it the loop is one node
+//! that is *partially divergent* (Def. 21): lanes go on from different edges, of which at least one is left apart.
+//! Seen from there, the edges not left apart share one label: all lanes that are still together take them together.
+//!
+//! What makes this near-linear over many branches:
+//!
+//! * A walk ends when a single label is alive: from there on lanes are together, or it no longer matters.
+//! * Inner loops are single nodes, and so are regions between a block and its closest post-dominator (of the same
+//!   loop, on forward paths) if it dominates that one: whoever goes in comes out there, with the label unchanged.
+//! * If a walk is at a branch `c`, and all other labels alive are at targets of `c`, what is left is what lanes that
+//!   part at `c` do: the result refers to that of `c` instead of repeating it ([`Parting::then`]).
+//! * What happens behind a loop depends on the edges left apart alone, not on the branches.
+//!
+//! Partings are not shared where many joins lie side by side and later branches lead to each of them, as from a chain of
+//! checks to a chain of clean-ups (two rails with rungs): there the time is quadratic.
+//!
+//! Requires a reducible graph.
+//!
+//! After: Moll, thesis, chapter 7 (Listings 4-7, Appendix A). Differs in: edges, not blocks, are exits, so that an
+//! exit block with several edges joins exactly those that lanes leave apart by; a join knows the edges that it was
+//! reached by (a φ with one value on all of these is not touched); the recursion over loops is turned inside out,
+//! for a loop's edges left apart are the union over the branches inside.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use heddle_ir::Block;
+use heddle_ir::entity::{Entity, EntitySet, SecondaryMap};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::block_index::BlockIndex;
+use crate::cfg::{Cfg, Edge};
+use crate::cycles::{Cycle, CycleForest};
+use crate::dominators::Dominators;
+use crate::tree::{Climber, NONE};
+
+/// A block where lanes that are apart may meet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Join {
+    /// The block.
+    pub block: Block,
+    /// The predecessors that they may come from, in order: two at least.
+    pub from: SmallVec<[Block; 4]>,
+}
+
+/// What lanes do that part at a branch, or that leave a loop apart, up to the end of the loop around.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parting {
+    /// Where they may meet, in block-index order.
+    pub joins: Vec<Join>,
+    /// The edges by which they may leave the loop around apart, as numbers of [`SyncDependence::exits`], in order.
+    pub exits: Vec<u32>,
+    /// Blocks that some lanes execute while others, apart from them, do not. With each block, all that it dominates
+    /// in the loop around is meant, and loops whose header it is.
+    pub apart: Vec<Block>,
+    /// The branch whose parting is a part of this one as well. A join that both name has its edges in both, and one
+    /// of them in common.
+    pub then: Option<Block>,
+}
+
+/// Answers queries for partings; remembers those of branches.
+#[derive(Debug)]
+pub struct SyncDependence<'a> {
+    cfg: &'a Cfg,
+    dominators: &'a Dominators,
+    cycles: &'a CycleForest,
+    index: &'a BlockIndex,
+    exits: Vec<Vec<Edge>>,
+    /// Where a walk may go on after a block.
+    bypass: SecondaryMap<Block, Option<Block>>,
+    /// Where a walk may go on after a loop.
+    loop_bypass: Vec<Option<Block>>,
+    known: SecondaryMap<Block, Option<Box<Parting>>>,
+    labels: SecondaryMap<Block, u32>,
+    steps: u64,
+}
+
+/// The label of a block that none has reached. Joins have the numbers of their blocks, seeds those behind.
+const UNREACHED: u32 = u32::MAX;
+/// The greatest size of a parting that is remembered.
+const MOST_KEPT: usize = 64;
+
+impl<'a> SyncDependence<'a> {
+    /// Prepares for queries.
+    ///
+    /// # Panics
+    /// If the graph is irreducible.
+    pub fn new(
+        cfg: &'a Cfg,
+        dominators: &'a Dominators,
+        cycles: &'a CycleForest,
+        index: &'a BlockIndex,
+    ) -> Self {
+        assert!(cycles.is_graph_reducible(), "control divergence is known on reducible graphs only");
+        let mut exits: Vec<Vec<Edge>> = vec![Vec::new(); cycles.num_cycles()];
+        for edge in cfg.edges() {
+            let mut around = cycles.innermost(edge.from);
+            while let Some(cycle) = around.filter(|&cycle| !cycles.contains(cycle, edge.to)) {
+                exits[cycle.index()].push(edge);
+                around = cycles.parent(cycle);
+            }
+        }
+        exits.iter_mut().for_each(|edges| {
+            edges.sort_unstable();
+            edges.dedup();
+        });
+        let mut this = Self {
+            cfg,
+            dominators,
+            cycles,
+            index,
+            exits,
+            bypass: SecondaryMap::with_len(cfg.num_blocks()),
+            loop_bypass: vec![None; cycles.num_cycles()],
+            known: SecondaryMap::with_len(cfg.num_blocks()),
+            labels: SecondaryMap::filled(UNREACHED, cfg.num_blocks()),
+            steps: 0,
+        };
+        this.find_bypasses();
+        this
+    }
+
+    /// The distinct edges that leave a loop, in order.
+    pub fn exits(&self, cycle: Cycle) -> &[Edge] {
+        &self.exits[cycle.index()]
+    }
+
+    /// How many blocks all walks so far have visited.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// What lanes do that part at this block.
+    pub fn of_branch(&mut self, branch: Block) -> Parting {
+        if let Some(parting) = &self.known[branch] {
+            return Parting::clone(parting);
+        }
+        let mut seeds: Vec<Edge> =
+            self.cfg.succs(branch).iter().map(|&to| Edge { from: branch, to }).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        let first = self.cfg.num_blocks() as u32;
+        let seeds: Vec<(Edge, u32)> = seeds.into_iter().zip(first..).collect();
+        let parting = self.walk(self.cycles.innermost(branch), &seeds);
+        // Where partings are not shared, to keep them all would take quadratic space.
+        if parting.joins.len() + parting.apart.len() <= MOST_KEPT {
+            self.known[branch] = Some(Box::new(parting.clone()));
+        }
+        parting
+    }
+
+    /// What lanes do behind a loop that leave it apart by these of its exits.
+    pub fn of_loop(&mut self, cycle: Cycle, is_left_apart: impl Fn(u32) -> bool) -> Parting {
+        let together = self.cfg.num_blocks() as u32;
+        let seeds: Vec<(Edge, u32)> = (0..)
+            .zip(&self.exits[cycle.index()])
+            .map(|(number, &edge)| {
+                (edge, if is_left_apart(number) { together + 1 + number } else { together })
+            })
+            .collect();
+        self.walk(self.cycles.parent(cycle), &seeds)
+    }
+
+    /// The blocks that some lanes execute without others, given what [`Parting::apart`] names and the loops that some
+    /// lanes leave apart: in later rounds of these, those that have left are missing everywhere.
+    pub fn spread(
+        &self,
+        apart: &EntitySet<Block>,
+        is_left_apart: impl Fn(Cycle) -> bool,
+    ) -> EntitySet<Block> {
+        let mut entered = EntitySet::new();
+        let mut lacks = vec![false; self.cycles.num_cycles()];
+        for cycle in self.cycles.cycles() {
+            let is_inside = self.cycles.parent(cycle).is_some_and(|parent| lacks[parent.index()]);
+            lacks[cycle.index()] = is_inside || is_left_apart(cycle);
+        }
+        for &block in self.dominators.pre_order() {
+            // A dominator in a loop that the block is not in stands for the loop: all lanes that entered it come out.
+            let above = self.dominators.idom(block).map(|above| {
+                self.cycles.outermost_without(above, block).map_or(above, |cycle| self.cycles.header(cycle))
+            });
+            if apart.contains(block) || above.is_some_and(|above| entered.contains(above)) {
+                entered.insert(block);
+            }
+        }
+        let is_late = |block| self.cycles.innermost(block).is_some_and(|cycle: Cycle| lacks[cycle.index()]);
+        let reachable = self.dominators.pre_order().iter().copied();
+        reachable.filter(|&block| entered.contains(block) || is_late(block)).collect()
+    }
+
+    /// Pushes labels from these edges through the loop around, or through the function.
+    fn walk(&mut self, around: Option<Cycle>, seeds: &[(Edge, u32)]) -> Parting {
+        let mut walk = Walk::default();
+        for &(edge, label) in seeds {
+            self.push(&mut walk, around, edge, label);
+        }
+        let mut then = None;
+        while walk.alive.len() > 1 || walk.some_are_lost {
+            let Some(Reverse((_, block))) = walk.pending.pop() else { break };
+            self.steps += 1;
+            walk.apart.push(block);
+            let label = self.labels[block];
+            let inner = self.cycles.headed_by(block).filter(|_| self.cycles.innermost(block) != around);
+            if inner.is_none() && self.is_like_parting_at(&walk, around, block) {
+                then = Some(block);
+                for &to in self.cfg.succs(block) {
+                    self.push(&mut walk, around, Edge { from: block, to }, label);
+                }
+                // The label alive at a target of the branch is another than that of any exit, or of all but one.
+                break;
+            }
+            walk.release(label);
+            let bypass = match inner {
+                Some(cycle) => self.loop_bypass[cycle.index()],
+                None => self.bypass[block],
+            };
+            if let Some(behind) = bypass {
+                self.push(&mut walk, around, Edge { from: block, to: behind }, label);
+            } else if let Some(cycle) = inner {
+                walk.some_are_lost |= self.exits[cycle.index()].is_empty();
+                for at in 0..self.exits[cycle.index()].len() {
+                    let edge = self.exits[cycle.index()][at];
+                    self.push(&mut walk, around, edge, label);
+                }
+            } else {
+                walk.some_are_lost |= self.cfg.succs(block).is_empty();
+                for &to in self.cfg.succs(block) {
+                    self.push(&mut walk, around, Edge { from: block, to }, label);
+                }
+            }
+        }
+        self.finish(walk, around, then)
+    }
+
+    fn finish(&mut self, walk: Walk, around: Option<Cycle>, then: Option<Block>) -> Parting {
+        let mut joins: Vec<Join> = Vec::new();
+        for (&block, from) in &walk.reached {
+            if self.labels[block] == block.as_u32() {
+                let mut from = from.clone();
+                from.sort_unstable();
+                from.dedup();
+                joins.push(Join { block, from });
+            }
+            self.labels[block] = UNREACHED;
+        }
+        joins.sort_unstable_by_key(|join| self.index.number(join.block));
+        let mut exits: Vec<u32> = Vec::new();
+        if let Some(cycle) = around {
+            // Lanes that go round have one of the labels alive. If there are none they never do; then exits differ
+            // from each other.
+            let first = walk.left.first().map(|&(_, label)| label);
+            let goes_round_apart = |label: u32| match walk.alive.len() {
+                0 => walk.left.iter().any(|&(_, other)| Some(other) != first),
+                1 => !walk.alive.contains_key(&label),
+                _ => true,
+            };
+            let number =
+                |edge: Edge| self.exits[cycle.index()].binary_search(&edge).expect("an exit is listed");
+            exits = walk
+                .left
+                .iter()
+                .filter(|&&(_, label)| goes_round_apart(label))
+                .map(|&(edge, _)| number(edge) as u32)
+                .collect();
+            exits.sort_unstable();
+            exits.dedup();
+        }
+        Parting { joins, exits, apart: walk.apart, then }
+    }
+
+    fn push(&mut self, walk: &mut Walk, around: Option<Cycle>, edge: Edge, label: u32) {
+        if let Some(cycle) = around {
+            if !self.cycles.contains(cycle, edge.to) {
+                walk.left.push((edge, label));
+                return;
+            }
+            if self.cycles.header(cycle) == edge.to {
+                // The latch: lanes that come there meet, by different edges if there are several.
+                let old = walk.round;
+                let new = match old {
+                    None => label,
+                    Some(old) if old == label => old,
+                    Some(_) => edge.to.as_u32(),
+                };
+                if let Some(old) = old {
+                    walk.release(old);
+                }
+                walk.hold(new);
+                walk.round = Some(new);
+                self.labels[edge.to] = new;
+                walk.reached.entry(edge.to).or_default().push(edge.from);
+                return;
+            }
+        }
+        let old = self.labels[edge.to];
+        let new = match old {
+            UNREACHED => {
+                let number = self.index.number(edge.to).expect("a reachable block has a number");
+                walk.pending.push(Reverse((number, edge.to)));
+                label
+            }
+            old if old == label => old,
+            _ => edge.to.as_u32(),
+        };
+        if old != UNREACHED {
+            walk.release(old);
+        }
+        walk.hold(new);
+        self.labels[edge.to] = new;
+        walk.reached.entry(edge.to).or_default().push(edge.from);
+    }
+
+    /// Whether what is still to come is what lanes do that part at this branch, the last block taken.
+    fn is_like_parting_at(&self, walk: &Walk, around: Option<Cycle>, branch: Block) -> bool {
+        let targets = self.cfg.succs(branch);
+        let label = self.labels[branch];
+        if targets.len() < 2 || targets.len() > 8 || walk.round.is_some() || walk.some_are_lost {
+            return false;
+        }
+        if self.cycles.innermost(branch) != around || walk.pending.len() > targets.len() {
+            return false;
+        }
+        if !walk.pending.iter().all(|Reverse((_, block))| targets.contains(block)) {
+            return false;
+        }
+        let mut distinct: SmallVec<[Block; 8]> = SmallVec::from_slice(targets);
+        distinct.sort_unstable();
+        distinct.dedup();
+        // One target at most is reached from here alone; the others become joins, with labels of their own.
+        let is_new = |&&to: &&Block| self.labels[to] == UNREACHED;
+        distinct.len() > 1
+            && distinct.iter().all(|&to| self.labels[to] != label)
+            && distinct.iter().filter(is_new).count() <= 1
+    }
+
+    /// Local post-dominators, level by level: the nodes of a level are the blocks directly in a loop and the loops
+    /// directly in it. What leaves the level or goes round leads to the root.
+    fn find_bypasses(&mut self) {
+        let num_blocks = self.cfg.num_blocks();
+        let root = (num_blocks + self.cycles.num_cycles()) as u32;
+        let mut tree = Climber::new(root as usize + 1);
+        for &block in self.index.order().iter().rev() {
+            let targets = self.cfg.succs(block).iter().copied();
+            let own = self.place(&mut tree, block.as_u32(), self.cycles.innermost(block), root, targets);
+            if let Some(cycle) = self.cycles.headed_by(block) {
+                let targets = self.exits[cycle.index()].iter().map(|edge| edge.to);
+                let node = num_blocks as u32 + cycle.as_u32();
+                let behind = self.place(&mut tree, node, self.cycles.parent(cycle), root, targets);
+                self.loop_bypass[cycle.index()] =
+                    behind.filter(|&behind| self.dominators.dominates(block, behind));
+            }
+            self.bypass[block] = own.filter(|&behind| self.dominators.dominates(block, behind));
+        }
+    }
+
+    /// Hangs a node under the closest node that all its targets lead to, and gives the block where that starts.
+    fn place(
+        &self,
+        tree: &mut Climber,
+        node: u32,
+        around: Option<Cycle>,
+        root: u32,
+        targets: impl Iterator<Item = Block>,
+    ) -> Option<Block> {
+        let mut behind = NONE;
+        for to in targets {
+            let goes_on =
+                around.is_none_or(|cycle| self.cycles.contains(cycle, to) && self.cycles.header(cycle) != to);
+            let target = match self.cycles.headed_by(to) {
+                _ if !goes_on => root,
+                Some(cycle) if Some(cycle) != around => self.cfg.num_blocks() as u32 + cycle.as_u32(),
+                _ => to.as_u32(),
+            };
+            behind = if behind == NONE { target } else { tree.nearest_common(behind, target) };
+        }
+        let behind = if behind == NONE { root } else { behind };
+        tree.attach(node, behind);
+        match behind {
+            behind if behind == root => None,
+            behind if behind < self.cfg.num_blocks() as u32 => Some(Block::from_u32(behind)),
+            cycle => Some(self.cycles.header(Cycle::from_u32(cycle - self.cfg.num_blocks() as u32))),
+        }
+    }
+}
+
+/// The state of one walk.
+#[derive(Default)]
+struct Walk {
+    /// Blocks reached and not taken, by block index.
+    pending: BinaryHeap<Reverse<(usize, Block)>>,
+    /// Labels of these and of the latch, with how many have each.
+    alive: FxHashMap<u32, u32>,
+    /// The label of the latch, once it is reached.
+    round: Option<u32>,
+    /// Exit edges reached, with their labels.
+    left: Vec<(Edge, u32)>,
+    /// Where each reached block was reached from.
+    reached: FxHashMap<Block, SmallVec<[Block; 4]>>,
+    apart: Vec<Block>,
+    /// Whether lanes may have returned, or stay in a loop for ever: then those behind are never all.
+    some_are_lost: bool,
+}
+
+impl Walk {
+    fn hold(&mut self, label: u32) {
+        *self.alive.entry(label).or_default() += 1;
+    }
+
+    fn release(&mut self, label: u32) {
+        if let Some(count) = self.alive.get_mut(&label) {
+            *count -= 1;
+            if *count == 0 {
+                self.alive.remove(&label);
+            }
+        }
+    }
+}
+
+/// All that a single divergent branch does, in all loops around it (thesis, Listing 7).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlDivergence {
+    /// Where lanes meet by different edges, with these edges' sources, in block order.
+    pub joins: Vec<Join>,
+    /// The edges by which lanes leave a loop apart: outside of the loop, its values may be those of different rounds.
+    pub exits: Vec<(Cycle, Edge)>,
+    /// The blocks that some lanes execute without others.
+    pub apart: EntitySet<Block>,
+}
+
+impl SyncDependence<'_> {
+    /// All that lanes do that part at this block.
+    pub fn everywhere(&mut self, branch: Block) -> ControlDivergence {
+        let mut joins: FxHashMap<Block, SmallVec<[Block; 4]>> = FxHashMap::default();
+        let mut exits = Vec::new();
+        let mut marks = EntitySet::new();
+        let mut merge = |found: &Parting| {
+            for join in &found.joins {
+                joins.entry(join.block).or_default().extend_from_slice(&join.from);
+            }
+            for &block in &found.apart {
+                marks.insert(block);
+            }
+        };
+        let mut left: Vec<u32> = Vec::new();
+        let mut next = Some(branch);
+        while let Some(at) = next {
+            let parting = self.of_branch(at);
+            merge(&parting);
+            left.extend_from_slice(&parting.exits);
+            next = parting.then;
+        }
+        let mut around = self.cycles.innermost(branch);
+        while let Some(cycle) = around.filter(|_| !left.is_empty()) {
+            exits.extend(left.iter().map(|&number| (cycle, self.exits(cycle)[number as usize])));
+            let parting = self.of_loop(cycle, |number| left.contains(&number));
+            merge(&parting);
+            left.clone_from(&parting.exits);
+            let mut next = parting.then;
+            while let Some(at) = next {
+                let parting = self.of_branch(at);
+                merge(&parting);
+                left.extend_from_slice(&parting.exits);
+                next = parting.then;
+            }
+            around = self.cycles.parent(cycle);
+        }
+        let mut joins: Vec<Join> = joins.into_iter().map(|(block, from)| Join { block, from }).collect();
+        joins.iter_mut().for_each(|join| {
+            join.from.sort_unstable();
+            join.from.dedup();
+        });
+        joins.sort_unstable_by_key(|join| join.block);
+        exits.sort_unstable();
+        exits.dedup();
+        let apart = self.spread(&marks, |cycle| exits.iter().any(|&(left, _)| left == cycle));
+        ControlDivergence { joins, exits, apart }
+    }
+}

@@ -1,0 +1,31 @@
+//! Who uses a value.
+
+use heddle_ir::entity::Entity;
+use heddle_ir::{Function, Inst, Value};
+
+use crate::control_tables::ControlTables;
+use crate::lists::Lists;
+
+/// For each value the instructions of reachable blocks that have it as an operand, once for each time.
+#[derive(Clone, Debug)]
+pub(crate) struct Uses {
+    users: Lists<Inst>,
+}
+
+impl Uses {
+    pub(crate) fn new(func: &Function, control: &ControlTables) -> Self {
+        let uses: Vec<(usize, Inst)> = control
+            .index
+            .order()
+            .iter()
+            .flat_map(|&block| func.block_insts(block))
+            .flat_map(|inst| func.inst(inst).args.iter().map(move |arg| (arg.index(), inst)))
+            .collect();
+        Self { users: Lists::new(func.value_count(), uses.iter().copied()) }
+    }
+
+    /// In block-index order.
+    pub(crate) fn of(&self, value: Value) -> &[Inst] {
+        self.users.get(value.index())
+    }
+}

@@ -1,0 +1,547 @@
+//! `heddle analyze`: what is uniform, what diverges, and why.
+
+use crate::Failure;
+use crate::report::{error, note, read_module, title};
+use clap::{Args, ValueEnum};
+use heddle::analysis::baselines::{Analysis, Baseline};
+use heddle::analysis::shape::{Context, Geometry, Shape, declared_fact};
+use heddle::analysis::{
+    Activation, ControlTables, Cycle, Divergence, Explanations, InitialShapes, Level, divergence,
+};
+use heddle::ir::module::DeclaredShape;
+use heddle::ir::text::{Where, print_function_with};
+use heddle::ir::verify::{Stage, verify_module};
+use heddle::ir::{Block, Function, Inst, Module, Op, Value};
+use heddle::run_line::parse_dims;
+use heddle::transform::canonicalize;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+const SHAPES: &str = "\
+Shapes of parameters (--param NAME=SHAPE, NAME as in the text: v0, v1, …):
+  uniform          all lanes hold the same
+  varying          anything
+  linear:4         lane 0's value plus 4 for each lane
+  linear:4:16      the same, and lane 0's value is a multiple of 16
+Parameters that are neither named here nor declared in the text are uniform.
+
+Analyses:
+  heddle           shapes, divergence, loops and private objects, as docs/analysis.md explains them
+  coutinho         Coutinho et al., PACT 2011: gated SSA. The published ones say uniform or varying,
+  karrenberg       Karrenberg and Hack, CC 2012: disjoint paths.    and docs/analysis.md says where
+  stratton         Stratton et al., CGO 2010: data dependence.      they are wrong
+
+Example:
+  heddle analyze tests/ir/steps-source.hed --lanes 4 --why v12";
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The function with comments
+    Text,
+    /// JSON, as docs/analysis.md describes it
+    Json,
+}
+
+fn analysis(word: &str) -> Result<Analysis, String> {
+    Analysis::from_name(word).ok_or_else(|| {
+        let names: Vec<&str> = Analysis::ALL.iter().map(|analysis| analysis.name()).collect();
+        format!("the analyses are {}", names.join(", "))
+    })
+}
+
+fn brush(word: &str) -> Result<Vec<u32>, String> {
+    parse_dims(word).ok_or_else(|| "write `8` or `4x2`".into()).and_then(|dims| {
+        match dims.iter().fold(1u32, |lanes, &dim| lanes.saturating_mul(dim)) {
+            1..=128 => Ok(dims),
+            _ => Err("a brush has 1 to 128 lanes".into()),
+        }
+    })
+}
+
+/// A shape given on the command line, and an alignment.
+#[derive(Clone, Debug)]
+struct Given {
+    param: Value,
+    shape: DeclaredShape,
+    align: u32,
+}
+
+fn given(word: &str) -> Result<Given, String> {
+    let usage =
+        || "write NAME=uniform, NAME=varying, NAME=linear:STRIDE or NAME=linear:STRIDE:ALIGN".to_string();
+    let (name, shape) = word.split_once('=').ok_or_else(usage)?;
+    let param = name.trim_start_matches('%').strip_prefix('v').and_then(|number| number.parse().ok());
+    let param =
+        Value::from_u32(param.ok_or_else(|| format!("`{name}` is no parameter; they are called v0, v1, …"))?);
+    let mut words = shape.split(':');
+    let kind = words.next().unwrap_or("");
+    let numbers: Vec<&str> = words.collect();
+    let (shape, align) = match (kind, &numbers[..]) {
+        ("uniform", []) => (DeclaredShape::Uniform, 1),
+        ("varying", []) => (DeclaredShape::Varying, 1),
+        ("linear", [stride, align @ ..]) if align.len() <= 1 => {
+            let stride: i64 = stride.parse().map_err(|_| format!("`{stride}` is no stride"))?;
+            let align = match align {
+                [align] => align.parse::<u32>().ok().filter(|align| align.is_power_of_two()),
+                _ => Some(1),
+            };
+            let align = align.ok_or("an alignment is a power of two")?;
+            (DeclaredShape::Linear([stride].into_iter().collect()), align)
+        }
+        _ => return Err(usage()),
+    };
+    Ok(Given { param, shape, align })
+}
+
+/// Say what is uniform, what diverges, and why
+#[derive(Args)]
+#[command(after_help = SHAPES)]
+pub(crate) struct Analyze {
+    /// The `.hed` file; `-` reads standard input
+    file: PathBuf,
+    /// The function; all of them if it is left out
+    #[arg(long)]
+    func: Option<String>,
+    /// Lanes of the brush, if they are known: `8`, `4x2`
+    #[arg(long, value_parser = brush, value_name = "W")]
+    lanes: Option<std::vec::Vec<u32>>,
+    /// The shape of a parameter
+    #[arg(long = "param", value_parser = given, value_name = "NAME=SHAPE")]
+    params: Vec<Given>,
+    /// Whose analysis
+    #[arg(long, default_value = "heddle", value_parser = analysis, value_name = "NAME")]
+    analysis: Analysis,
+    /// Why a value varies (`v12`) or a branch diverges (`block2`); may be given several times
+    #[arg(long, value_name = "VALUE")]
+    why: Vec<String>,
+    /// How to print it
+    #[arg(long, default_value = "text", value_name = "FORMAT")]
+    format: Format,
+    /// The stage that the file is at
+    #[arg(long, default_value = "source", value_parser = crate::report::parse_stage)]
+    stage: Stage,
+}
+
+/// What was found out about a function.
+struct Found<'m> {
+    module: &'m Module,
+    func: &'m Function,
+    control: ControlTables,
+    verdict: Verdict,
+}
+
+enum Verdict {
+    Ours(Box<Divergence>),
+    Published(Baseline),
+}
+
+impl Analyze {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let mut module = read_module(&self.file, self.stage)?;
+        if self.stage == Stage::Source && verify_module(&module, Stage::Canonical).is_err() {
+            module.functions.iter_mut().for_each(canonicalize);
+            note(
+                "the file is not at stage Canonical; this is about its canonical form (`heddle opt -p canonicalize`)",
+            );
+        }
+        let funcs: Vec<&Function> = match &self.func {
+            None => module.functions.iter().collect(),
+            Some(name) => {
+                let name = name.trim_start_matches('@');
+                let names =
+                    || module.functions.iter().map(|func| format!("@{}", func.name)).collect::<Vec<_>>();
+                let missing = || {
+                    Failure::Usage(format!("there is no function @{name}; there are {}", names().join(", ")))
+                };
+                vec![module.function(name).ok_or_else(missing)?]
+            }
+        };
+        let mut founds = Vec::new();
+        for func in funcs {
+            match self.analyze(&module, func)? {
+                Some(found) => founds.push(found),
+                None => {
+                    error(&format!("@{} has a cycle with several entries", func.name));
+                    return Err(Failure::Program);
+                }
+            }
+        }
+        if self.analysis != Analysis::Heddle && !self.why.is_empty() {
+            return Err(Failure::Usage(format!(
+                "`{}` does not explain itself; leave out --why",
+                self.analysis.name()
+            )));
+        }
+        let chains = self.explain(&founds)?;
+        match self.format {
+            Format::Json => {
+                let module = ModuleJson { functions: founds.iter().map(Found::json).collect() };
+                let text = serde_json::to_string_pretty(&module);
+                anstream::println!("{}", text.map_err(|reason| Failure::Usage(reason.to_string()))?);
+            }
+            Format::Text => {
+                for (index, found) in founds.iter().enumerate() {
+                    anstream::print!("{}{}", if index > 0 { "\n" } else { "" }, found.text());
+                }
+            }
+        }
+        for chain in chains {
+            match self.format {
+                Format::Text => anstream::println!("\n{chain}"),
+                Format::Json => note(&chain),
+            }
+        }
+        Ok(())
+    }
+
+    fn analyze<'m>(&self, module: &'m Module, func: &'m Function) -> Result<Option<Found<'m>>, Failure> {
+        let geometry = self.lanes.as_deref().map_or_else(Geometry::unknown, Geometry::brush);
+        let mut initial = InitialShapes::uniform(func, geometry.clone());
+        let context = Context::new(geometry);
+        for given in &self.params {
+            let Some(index) = func.params().iter().position(|&param| param == given.param) else {
+                if self.func.is_none() && module.functions.len() > 1 {
+                    continue;
+                }
+                let params: Vec<String> = func.params().iter().map(ToString::to_string).collect();
+                let names = if params.is_empty() { "none".into() } else { params.join(", ") };
+                return Err(Failure::Usage(format!(
+                    "@{} has no parameter {}; its are {names}",
+                    func.name, given.param
+                )));
+            };
+            let param = &func.signature.params[index];
+            initial.params[index] =
+                declared_fact(param.ty, Some(&given.shape), given.align.max(param.align), &context);
+        }
+        let control = ControlTables::new(func);
+        if !control.cycles.is_graph_reducible() {
+            return Ok(None);
+        }
+        let verdict = match self.analysis {
+            Analysis::Heddle => Verdict::Ours(Box::new(divergence(func, &control, &initial))),
+            published => Verdict::Published(published.run(func, &control, &initial)),
+        };
+        Ok(Some(Found { module, func, control, verdict }))
+    }
+
+    /// The chains that were asked for.
+    fn explain(&self, founds: &[Found<'_>]) -> Result<Vec<String>, Failure> {
+        let mut chains = Vec::new();
+        for name in &self.why {
+            let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<u32>().ok();
+            let (value, block) = (number("v").map(Value::from_u32), number("block").map(Block::from_u32));
+            if value.is_none() && block.is_none() {
+                return Err(Failure::Usage(format!(
+                    "--why takes a value (v12) or a block (block2), not `{name}`"
+                )));
+            }
+            let mut is_anywhere = false;
+            for found in founds {
+                let exists = value.is_some_and(|value| found.defines(value))
+                    || block.is_some_and(|block| found.func.blocks().any(|other| other == block));
+                is_anywhere |= exists;
+                let Verdict::Ours(divergence) = &found.verdict else { continue };
+                if !exists {
+                    continue;
+                }
+                let all = Explanations::new(found.func, &found.control, divergence);
+                let chain = value
+                    .and_then(|value| all.of_value(value))
+                    .or(block.and_then(|block| all.of_branch(block)));
+                chains.push(match chain {
+                    Some(chain) => all.in_words(&chain, Some(found.module)).to_string(),
+                    None => {
+                        format!("{name} is {}", value.map_or("uniform".into(), |value| found.shape(value)))
+                    }
+                });
+            }
+            if !is_anywhere {
+                return Err(Failure::Usage(format!("there is no {name} here")));
+            }
+        }
+        Ok(chains)
+    }
+}
+
+/// A function with a shape beside each definition and a verdict beside each branch, and the chain of each branch that
+/// diverges.
+pub(crate) fn annotated(module: &Module, func: &Function, brush: &[u32]) -> (String, Vec<String>) {
+    let initial = InitialShapes::uniform(func, Geometry::brush(brush));
+    let control = ControlTables::new(func);
+    let divergence = divergence(func, &control, &initial);
+    let all = Explanations::new(func, &control, &divergence);
+    let chains = func.blocks().filter_map(|block| all.of_branch(block));
+    let chains = chains.map(|chain| all.in_words(&chain, Some(module)).to_string()).collect();
+    drop(all);
+    let found = Found { module, func, control, verdict: Verdict::Ours(Box::new(divergence)) };
+    (found.text(), chains)
+}
+
+impl Found<'_> {
+    /// Whether a value is a parameter or a result of the function.
+    fn defines(&self, value: Value) -> bool {
+        self.func.params().contains(&value)
+            || self.func.blocks().any(|block| {
+                self.func.block_insts(block).any(|inst| self.func.results(inst).contains(&value))
+            })
+    }
+
+    fn is_divergent(&self, block: Block) -> bool {
+        match &self.verdict {
+            Verdict::Ours(divergence) => divergence.is_divergent_branch(block),
+            Verdict::Published(baseline) => baseline.divergent.contains(block),
+        }
+    }
+
+    fn shape(&self, value: Value) -> String {
+        match &self.verdict {
+            Verdict::Ours(divergence) => divergence.shape(value).to_string(),
+            Verdict::Published(baseline) => {
+                (if baseline.varying.contains(value) { "varying" } else { "uniform" }).into()
+            }
+        }
+    }
+
+    /// Whether a terminator may part lanes at all.
+    fn has_choice(&self, block: Block) -> bool {
+        matches!(self.func.successors(block), [first, others @ ..] if others.iter().any(|other| other != first))
+    }
+
+    fn text(&self) -> String {
+        print_function_with(self.func, &mut |place, out| match place {
+            Where::Head => {
+                let params = self.func.params().iter();
+                let shapes: Vec<String> =
+                    params.map(|&param| format!("{param} {}", self.shape(param))).collect();
+                out.push_str(&shapes.join(", "));
+            }
+            Where::Block(block) => self.note_block(block, out),
+            Where::Inst(inst) => self.note_inst(inst, out),
+        })
+    }
+
+    fn note_block(&self, block: Block, out: &mut String) {
+        let Verdict::Ours(divergence) = &self.verdict else { return };
+        if !self.control.cfg.is_reachable(block) {
+            out.push_str("unreachable");
+            return;
+        }
+        out.push_str(lanes_here(divergence.activation(block)));
+        if let Some(cycle) = self.control.cycles.headed_by(block) {
+            let verdict = verdict_on(divergence.is_divergent_loop(cycle));
+            let _ = write!(out, "; a {verdict} loop");
+        }
+    }
+
+    fn note_inst(&self, inst: Inst, out: &mut String) {
+        let data = self.func.inst(inst);
+        let block = self.func.layout.block_of(inst);
+        if let Some(block) = block.filter(|&block| data.op.is_terminator() && self.has_choice(block)) {
+            out.push_str(verdict_on(self.is_divergent(block)));
+            return;
+        }
+        let shapes: Vec<String> = self.func.results(inst).iter().map(|&result| self.shape(result)).collect();
+        out.push_str(&shapes.join(", "));
+        if let (Op::Alloca, Verdict::Ours(divergence)) = (data.op, &self.verdict) {
+            out.push_str(if divergence.object(inst).is_some() {
+                ", one for all lanes"
+            } else {
+                ", one per lane"
+            });
+        }
+    }
+
+    fn loc(&self, inst: Option<Inst>) -> Option<LocJson> {
+        let loc = self.func.loc(inst?)?;
+        let file = self.module.files.get(loc.file).cloned().unwrap_or_default();
+        Some(LocJson { file, line: loc.line, column: loc.column })
+    }
+
+    fn json(&self) -> FunctionJson {
+        let reachable = |block: &Block| self.control.cfg.is_reachable(*block);
+        let results = self.func.blocks().flat_map(|block| {
+            self.func.block_insts(block).flat_map(|inst| self.func.results(inst).iter().copied())
+        });
+        let values = self.func.params().iter().copied().chain(results);
+        let all = match &self.verdict {
+            Verdict::Ours(divergence) => Some(Explanations::new(self.func, &self.control, divergence)),
+            Verdict::Published(_) => None,
+        };
+        let blocks = self.func.blocks().filter(reachable).filter(|&block| self.has_choice(block));
+        FunctionJson {
+            name: self.func.name.clone(),
+            values: values.map(|value| self.value_json(value)).collect(),
+            branches: blocks.map(|block| self.branch_json(block, all.as_ref())).collect(),
+            loops: self.loops_json(),
+            slots: self.slots_json(),
+        }
+    }
+
+    fn value_json(&self, value: Value) -> ValueJson {
+        let shape = match &self.verdict {
+            Verdict::Ours(divergence) => shape_json(divergence.shape(value)),
+            Verdict::Published(baseline) if baseline.varying.contains(value) => shape_json(Shape::VARYING),
+            Verdict::Published(_) => shape_json(Shape::UNIFORM),
+        };
+        ValueJson {
+            name: value.to_string(),
+            ty: self.func.value_type(value).to_string(),
+            shape,
+            loc: self.loc(self.func.def_inst(value)),
+        }
+    }
+
+    fn branch_json(&self, block: Block, all: Option<&Explanations<'_>>) -> BranchJson {
+        let chain = all.and_then(|all| Some((all, all.of_branch(block)?)));
+        let words = chain.map(|(all, chain)| all.in_words(&chain, Some(self.module)).to_string());
+        BranchJson {
+            block: block.to_string(),
+            verdict: verdict_on(self.is_divergent(block)),
+            why: words.unwrap_or_default().lines().map(|line| line.trim().to_string()).collect(),
+            loc: self.loc(self.func.terminator(block)),
+        }
+    }
+
+    fn loops_json(&self) -> Vec<LoopJson> {
+        let Verdict::Ours(divergence) = &self.verdict else { return Vec::new() };
+        let one = |cycle: Cycle| {
+            let exits = divergence.exits(cycle).iter().map(|(edge, agreement)| ExitJson {
+                from: edge.from.to_string(),
+                to: edge.to.to_string(),
+                verdict: verdict_on(agreement.is_none()),
+                level: agreement.map(Level::name),
+            });
+            LoopJson {
+                header: self.control.cycles.header(cycle).to_string(),
+                verdict: verdict_on(divergence.is_divergent_loop(cycle)),
+                exits: exits.collect(),
+            }
+        };
+        self.control.cycles.cycles().map(one).collect()
+    }
+
+    fn slots_json(&self) -> Vec<SlotJson> {
+        let Verdict::Ours(divergence) = &self.verdict else { return Vec::new() };
+        let slots = divergence.slots().iter().map(|slot| SlotJson {
+            object: self.func.result(slot.alloca).map(|value| value.to_string()),
+            from: slot.bytes.start,
+            to: slot.bytes.end,
+            verdict: if slot.shared.is_some() { "shared" } else { "per lane" },
+            level: slot.shared.map(Level::name),
+            loc: self.loc(Some(slot.alloca)),
+        });
+        slots.collect()
+    }
+}
+
+const fn verdict_on(is_divergent: bool) -> &'static str {
+    if is_divergent { "divergent" } else { "uniform" }
+}
+
+const fn lanes_here(activation: Activation) -> &'static str {
+    match activation {
+        Activation::Full => "all lanes",
+        Activation::Uniform => "all lanes or none",
+        Activation::Varying => "some lanes",
+    }
+}
+
+fn shape_json(shape: Shape) -> ShapeJson {
+    let kind = match shape.kind() {
+        // No lane ever holds a value: all that do hold the same.
+        "undefined" => "uniform",
+        kind => kind,
+    };
+    ShapeJson { kind, strides: shape.strides().map(|strides| strides.shown().to_vec()), align: shape.align() }
+}
+
+// The JSON: docs/analysis.md tells users what each field means.
+
+#[derive(Serialize)]
+struct ModuleJson {
+    functions: Vec<FunctionJson>,
+}
+
+#[derive(Serialize)]
+struct FunctionJson {
+    name: String,
+    values: Vec<ValueJson>,
+    branches: Vec<BranchJson>,
+    loops: Vec<LoopJson>,
+    slots: Vec<SlotJson>,
+}
+
+#[derive(Serialize)]
+struct ValueJson {
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
+    shape: ShapeJson,
+    loc: Option<LocJson>,
+}
+
+#[derive(Serialize)]
+struct ShapeJson {
+    kind: &'static str,
+    strides: Option<Vec<i64>>,
+    align: u64,
+}
+
+#[derive(Serialize)]
+struct LocJson {
+    file: String,
+    line: u32,
+    column: u32,
+}
+
+#[derive(Serialize)]
+struct BranchJson {
+    block: String,
+    verdict: &'static str,
+    why: Vec<String>,
+    loc: Option<LocJson>,
+}
+
+#[derive(Serialize)]
+struct LoopJson {
+    header: String,
+    verdict: &'static str,
+    exits: Vec<ExitJson>,
+}
+
+#[derive(Serialize)]
+struct ExitJson {
+    from: String,
+    to: String,
+    verdict: &'static str,
+    level: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct SlotJson {
+    object: Option<String>,
+    from: u64,
+    to: u64,
+    verdict: &'static str,
+    level: Option<&'static str>,
+    loc: Option<LocJson>,
+}
+
+/// Shows the example of the documentation: annotated, with the chains of its divergent branches.
+pub(crate) fn show_example(text: &str, brush: &[u32], heading: &str) -> Result<(), String> {
+    let module = heddle::ir::parse_module(text).map_err(|errors| errors[0].to_string())?;
+    let mut module = module;
+    module.functions.iter_mut().for_each(canonicalize);
+    title(heading);
+    for func in &module.functions {
+        let (text, chains) = annotated(&module, func, brush);
+        let indented: Vec<String> = text.trim_end().lines().map(|line| format!("    {line}")).collect();
+        anstream::println!("\n{}\n", indented.join("\n"));
+        for chain in chains {
+            anstream::println!("  {}", chain.replace('\n', "\n  "));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! Annotations of divergence tests: what a comment says of the line that it stands on.
+//!
+//! ```text
+//! ; test divergence lanes=4 params=uniform
+//! block0:                 ; all lanes                (or: all or none; some lanes) are active here
+//!   v3 = lane i32         ; strided 1                the shape; an alignment is compared where it is given
+//!   v6 = group_id i32, 0  ; uniform in the group     (or: brush; launch) its level, where it is given
+//!   v4 = alloca 4         ; uniform, shared          (or: per lane) whether one copy serves all lanes
+//!   br v5, block1, block2 ; divergent                (or: uniform; always all lanes)
+//! ; exit: block1 -> block2 apart                     (or: together) whether lanes take it in different rounds
+//! ; why v9: because v9 depends on v8                 a part of the explanation, line breaks as spaces
+//! ```
+//!
+//! More may follow, after anything but a letter.
+
+use crate::shapes_oracle::Claims;
+use heddle_analysis::{Activation, Edge, Explanations};
+use heddle_ir::{Block, Module, Value};
+
+/// What the annotations of a text say and the claims do not.
+pub fn check(text: &str, module: &Module, claims: &[Option<Claims<'_>>]) -> Vec<String> {
+    let mut failures = Vec::new();
+    let mut current: Option<&Claims<'_>> = None;
+    let mut block = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        let (code, comment) = line.split_once(';').unwrap_or((line, ""));
+        let (code, comment) = (code.trim(), comment.trim());
+        if let Some(name) =
+            code.split_once('@').filter(|(before, _)| *before == "func " || *before == "kernel ")
+        {
+            let name = name.1.split('(').next().unwrap_or("");
+            let index = module.functions.iter().position(|func| func.name == name);
+            current = index.and_then(|index| claims[index].as_ref());
+        }
+        let Some(claims) = current else { continue };
+        if let Some(name) = code.strip_prefix("block").filter(|_| code.ends_with(':')) {
+            let digits: String = name.chars().take_while(char::is_ascii_digit).collect();
+            block = digits.parse().ok().map(Block::from_u32);
+        }
+        if comment.is_empty() {
+            continue;
+        }
+        let said = match code {
+            "" => directive(claims, module, comment),
+            _ => on_line(claims, code, block, comment),
+        };
+        if let Err(reason) = said {
+            failures.push(format!("line {number}: {reason}"));
+        }
+    }
+    failures
+}
+
+fn entity(word: &str, prefix: &str) -> Option<u32> {
+    word.trim().strip_prefix(prefix)?.parse().ok()
+}
+
+/// Whether the comment starts with these words.
+fn says(comment: &str, words: &str) -> bool {
+    let rest = comment.strip_prefix(words);
+    rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
+}
+
+fn directive(claims: &Claims<'_>, module: &Module, comment: &str) -> Result<(), String> {
+    if let Some(exit) = comment.strip_prefix("exit:") {
+        let wrong = || format!("`{exit}` is no exit");
+        let (from, rest) = exit.split_once("->").ok_or_else(wrong)?;
+        let (to, word) = rest.trim().split_once(' ').ok_or_else(wrong)?;
+        let block = |word| entity(word, "block").map(Block::from_u32).ok_or_else(wrong);
+        let edge = Edge { from: block(from)?, to: block(to)? };
+        let cycles = &claims.control.cycles;
+        let mut agreement = None;
+        let mut around = cycles.innermost(edge.from);
+        while let Some(cycle) = around.filter(|&cycle| !cycles.contains(cycle, edge.to)) {
+            let exits = claims.divergence.exits(cycle);
+            let found = exits.iter().find(|(exit, _)| *exit == edge).map(|(_, agreement)| *agreement);
+            agreement = agreement.into_iter().chain(found).min();
+            around = cycles.parent(cycle);
+        }
+        let agreement = agreement.ok_or_else(wrong)?;
+        let found = if agreement.is_some() { "together" } else { "apart" };
+        return if word.trim() == found { Ok(()) } else { Err(format!("{exit}: {found}")) };
+    }
+    if let Some((name, expected)) = comment.strip_prefix("why ").and_then(|rest| rest.split_once(':')) {
+        let all = Explanations::new(claims.func, &claims.control, &claims.divergence);
+        let chain = match (entity(name, "v"), entity(name, "block")) {
+            (Some(value), _) => all.of_value(Value::from_u32(value)),
+            (_, Some(block)) => all.of_branch(Block::from_u32(block)),
+            _ => None,
+        };
+        let chain = chain.ok_or_else(|| format!("{name} is uniform"))?;
+        let words = all.in_words(&chain, Some(module)).to_string().replace("\n  ", " ");
+        return if words.contains(expected.trim()) { Ok(()) } else { Err(words) };
+    }
+    Ok(())
+}
+
+fn on_line(claims: &Claims<'_>, code: &str, block: Option<Block>, comment: &str) -> Result<(), String> {
+    let Some(block) = block else { return Ok(()) };
+    if code.ends_with(':') {
+        let found = match claims.divergence.activation(block) {
+            Activation::Full => "all lanes",
+            Activation::Uniform => "all or none",
+            Activation::Varying => "some lanes",
+        };
+        return if says(comment, found) { Ok(()) } else { Err(format!("{found} are active in {block}")) };
+    }
+    if code.starts_with("br ") || code.starts_with("switch ") {
+        let mut targets = claims.func.successors(block).iter();
+        let goes = |&to: &Block| {
+            claims.divergence.edge_activation(claims.func, Edge { from: block, to }) == Activation::Full
+        };
+        let found = if claims.divergence.is_divergent_branch(block) { "divergent" } else { "uniform" };
+        if says(comment, found) || says(comment, "always all lanes") && targets.all(goes) {
+            return Ok(());
+        }
+        return Err(format!("the branch is {found}"));
+    }
+    let Some((names, op)) = code.split_once('=') else { return Ok(()) };
+    for name in names.split(',') {
+        let value = entity(name, "v").map(Value::from_u32).ok_or_else(|| format!("{name} is no value"))?;
+        let shape = claims.divergence.shape(value);
+        let full = shape.to_string();
+        let (plain, align) =
+            full.split_once(" align ").map_or((&*full, None), |(plain, align)| (plain, Some(align)));
+        let rest = comment.strip_prefix(plain).filter(|_| says(comment, plain));
+        let rest = rest.ok_or_else(|| format!("{value} is {full}"))?;
+        let said = rest.trim_start_matches([',', ' ']).strip_prefix("align ");
+        if let Some(said) = said.map(|said| said.split([' ', ',', ':', ';']).next().unwrap_or(""))
+            && said != align.unwrap_or("1")
+        {
+            return Err(format!("{value} is {full}"));
+        }
+        let level = claims.divergence.fact(value).level.name();
+        if let Some(said) = rest.strip_prefix(" in the ")
+            && !says(said, level)
+        {
+            return Err(format!("{value} is {full} in the {level}"));
+        }
+        if op.trim_start().starts_with("alloca") {
+            let shared =
+                claims.func.def_inst(value).and_then(|inst| claims.divergence.object(inst)).is_some();
+            let found = if shared { "shared" } else { "per lane" };
+            if !says(rest.trim_start_matches([',', ' ']), found) {
+                return Err(format!("{value} is {full}, {found}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heddle_analysis::InitialShapes;
+    use heddle_analysis::shape::Geometry;
+
+    const TEXT: &str = "\
+func @f(v0: i1, v1: i32 uniform) -> i32 {
+block0:                    ; all lanes
+  v2 = alloca 4 align 4    ; uniform, per lane
+  store i32 1, v2
+  v3 = lane i32            ; strided 1
+  v6 = shl v1, 3           ; uniform align 8
+  br v0, block1, block2    ; divergent, as lanes differ
+block1:                    ; some lanes
+  store v3, v2
+  br block2                ; uniform
+block2:
+  v4 = load i32, v2        ; varying
+  v5 = add v4, v1          ; varying
+  ret v5
+}
+; why v5: v5 depends on v4
+";
+
+    fn failures(text: &str) -> Vec<String> {
+        let module = heddle_ir::parse_module(text).expect("the text is well-formed");
+        let func = &module.functions[0];
+        let initial = InitialShapes::declared(func, Geometry::lanes(4)).entered_by(Activation::Full);
+        let claims = vec![Claims::new(func, initial, &[4])];
+        check(text, &module, &claims)
+    }
+
+    #[test]
+    fn what_is_said_is_compared() {
+        assert_eq!(failures(TEXT), Vec::<String>::new());
+        for (right, wrong) in [
+            ("; all lanes", "; some lanes"),
+            ("per lane", "shared"),
+            ("strided 1", "strided 2"),
+            ("strided 1", "strided 11"),
+            ("strided 1", "uniform"),
+            ("uniform align 8", "uniform align 4"),
+            ("divergent", "uniform"),
+            ("; uniform\n", "; divergent\n"),
+            ("; varying\n", "; varyingly\n"),
+            ("on v4", "on v1"),
+            ("why v5", "why v1"),
+        ] {
+            let text = TEXT.replace(right, wrong);
+            assert!(text != TEXT, "{right}");
+            assert!(!failures(&text).is_empty(), "{wrong} goes unnoticed");
+        }
+    }
+}

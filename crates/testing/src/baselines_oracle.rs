@@ -1,0 +1,174 @@
+//! Whether runs contradict what the published analyses claim, and how much of what was uniform they proved.
+//!
+//! The published analyses know uniform and varying only, so this looks at less than
+//! [`shapes_oracle`](crate::shapes_oracle): do the lanes that execute an instruction together hold one value, and do they
+//! stay together at its branch? What a run does not contradict is not therefore true.
+
+use crate::execution::{options_with, prepare};
+use crate::generate::{Argument, Case, Class};
+use crate::properties::brush_of;
+use heddle_analysis::baselines::Baseline;
+use heddle_analysis::shape::{Context, Geometry, declared_fact};
+use heddle_analysis::{ControlTables, InitialShapes};
+use heddle_interp::{Options, Scheduler, Trace};
+use heddle_ir::entity::EntitySet;
+use heddle_ir::module::DeclaredShape;
+use heddle_ir::ops::Op;
+use heddle_ir::{Block, Function, Module, Value};
+use heddle_transform::canonicalize;
+
+/// A claim that a run contradicts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Contradicted {
+    /// Lanes hold different values.
+    Value(Value),
+    /// Lanes part.
+    Branch(Block),
+}
+
+/// What runs of one function showed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Observed {
+    /// Values that two lanes at least held together.
+    pub seen: EntitySet<Value>,
+    /// Those of them that lanes once disagreed on.
+    pub differing: EntitySet<Value>,
+    /// Branches that two lanes at least came to together.
+    pub reached: EntitySet<Block>,
+    /// Those of them where lanes once parted.
+    pub parting: EntitySet<Block>,
+}
+
+impl Default for Observed {
+    fn default() -> Observed {
+        Observed {
+            seen: EntitySet::new(),
+            differing: EntitySet::new(),
+            reached: EntitySet::new(),
+            parting: EntitySet::new(),
+        }
+    }
+}
+
+impl Observed {
+    /// Adds what a run shows of the function of this number. Active lanes count, at φs those that come.
+    pub fn add(&mut self, func: &Function, number: usize, trace: &Trace) {
+        for step in trace.steps.iter().filter(|step| step.func as usize == number && !step.next.is_empty()) {
+            for (value, data) in &step.values {
+                let Some(inst) = func.def_inst(*value) else { continue };
+                let instruction = func.inst(inst);
+                if func.value_type(*value).is_vector() {
+                    continue;
+                }
+                let mask = if instruction.op == Op::Phi { step.control } else { step.active };
+                let mut held =
+                    (0..data.len()).filter(|lane| mask >> lane & 1 == 1).filter_map(|lane| data[lane].bits());
+                let Some(first) = held.next() else { continue };
+                let others: Vec<u128> = held.collect();
+                if !others.is_empty() {
+                    self.seen.insert(*value);
+                }
+                if others.iter().any(|&other| other != first) {
+                    self.differing.insert(*value);
+                }
+            }
+            let mut going =
+                (0..step.next.len()).filter(|lane| step.active >> lane & 1 == 1).map(|lane| step.next[lane]);
+            let Some(first) = going.next() else { continue };
+            if func.successors(step.block).len() > 1 && going.clone().next().is_some() {
+                self.reached.insert(step.block);
+                if going.any(|next| next != first) {
+                    self.parting.insert(step.block);
+                }
+            }
+        }
+    }
+
+    /// The claims of an analysis that are contradicted.
+    pub fn contradicts(&self, claims: &Baseline) -> Vec<Contradicted> {
+        let values = self.differing.iter().filter(|&value| !claims.varying.contains(value));
+        let blocks = self.parting.iter().filter(|&block| !claims.divergent.contains(block));
+        values.map(Contradicted::Value).chain(blocks.map(Contradicted::Branch)).collect()
+    }
+
+    /// The values on which lanes always agreed.
+    pub fn uniform(&self) -> impl Iterator<Item = Value> + '_ {
+        self.seen.iter().filter(|&value| !self.differing.contains(value))
+    }
+
+    /// The branches at which lanes always stayed together.
+    pub fn staying(&self) -> impl Iterator<Item = Block> + '_ {
+        self.reached.iter().filter(|&block| !self.parting.contains(block))
+    }
+}
+
+/// A function of a generated program, canonical, and what all of the program's inputs showed of it.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The function.
+    pub func: Function,
+    /// Its control flow.
+    pub control: ControlTables,
+    /// What every input gives it.
+    pub initial: InitialShapes,
+    /// What happened.
+    pub observed: Observed,
+}
+
+/// The functions of a case, canonicalized and run on each input under several schedules. None of a case with
+/// predicates, which the published analyses do not know.
+pub fn subjects(case: &Case) -> Vec<Subject> {
+    if case.traits.class == Class::Predicated {
+        return Vec::new();
+    }
+    let mut module = case.module.clone();
+    module.functions.iter_mut().for_each(canonicalize);
+    let mut observed = vec![Observed::default(); module.functions.len()];
+    for input in &case.inputs {
+        let seeds = (0..3).map(|seed| Scheduler::Random(case.seed.wrapping_mul(7).wrapping_add(seed)));
+        for scheduler in std::iter::once(Scheduler::Greedy).chain(seeds) {
+            let options = Options { trace: true, ..options_with(input, scheduler) };
+            let (mut memory, args) = prepare(case, input);
+            if let Ok(outcome) = heddle_interp::run(&module, &case.entry, &args, &mut memory, &options) {
+                for (number, (func, observed)) in module.functions.iter().zip(&mut observed).enumerate() {
+                    observed.add(func, number, &outcome.trace);
+                }
+            }
+        }
+    }
+    let initial: Vec<Option<InitialShapes>> =
+        module.functions.iter().map(|func| initial_shapes(case, &module, func)).collect();
+    let functions = module.functions.into_iter().zip(observed).zip(initial);
+    functions
+        .filter_map(|((func, observed), initial)| {
+            let control = ControlTables::new(&func);
+            Some(Subject { initial: initial?, func, control, observed })
+        })
+        .collect()
+}
+
+/// What all inputs of a case have in common; none of a function that runs with different brushes.
+fn initial_shapes(case: &Case, module: &Module, func: &Function) -> Option<InitialShapes> {
+    let mut brushes = case.inputs.iter().map(|input| brush_of(module, func, input));
+    let brush = brushes.next()??;
+    if brushes.any(|other| other.as_ref() != Some(&brush)) {
+        return None;
+    }
+    let geometry = Geometry::brush(&brush);
+    let mut initial = InitialShapes::declared(func, geometry.clone());
+    if func.name != case.entry {
+        return Some(initial);
+    }
+    let context = Context::new(geometry);
+    for (index, param) in func.signature.params.iter().enumerate().filter(|(_, param)| param.shape.is_none())
+    {
+        let mut shapes = case.inputs.iter().map(|input| match &input.args[index] {
+            Argument::Object(_) | Argument::Uniform(_) => DeclaredShape::Uniform,
+            Argument::Linear(_, strides) => DeclaredShape::Linear(strides.iter().copied().collect()),
+            Argument::Varying(_) => DeclaredShape::Varying,
+        });
+        let shape = shapes.next().filter(|first| shapes.all(|shape| shape == *first));
+        initial.params[index] = declared_fact(param.ty, shape.as_ref(), 1, &context);
+    }
+    Some(initial)
+}

@@ -1,0 +1,529 @@
+//! Whether a run contradicts what the divergence analysis claims.
+//!
+//! Looks at the trace of a run, step by step: are the lanes that execute an instruction together as its shape says, do
+//! they stay together at branches that are called uniform, leave loops in the same round by edges that are said to be
+//! left together, and come to a block all or none where that is claimed? Objects that one copy is said to serve are
+//! given one: what lanes store goes there, and what they load must be there.
+//!
+//! Where lanes are kept from executing by predicates, values they do not define are ⊤ only under OBLIVIOUS; so that is
+//! how such programs must be run.
+
+use heddle_analysis::divergence::{Rule, divergence_without};
+use heddle_analysis::shape::{Geometry, Poison, Shape};
+use heddle_analysis::{Activation, ControlTables, Cycle, Divergence, Edge, InitialShapes};
+use heddle_interp::{Datum, Next, Trace, TraceStep};
+use heddle_ir::ops::Op;
+use heddle_ir::{Block, Detail, Function, Inst, InstData, Module, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The claims about one function.
+#[derive(Debug)]
+pub struct Claims<'m> {
+    /// The function.
+    pub func: &'m Function,
+    /// Its control flow.
+    pub control: ControlTables,
+    /// What was given.
+    pub initial: InitialShapes,
+    /// Where lanes are in truth.
+    pub brush: Geometry,
+    /// What is claimed.
+    pub divergence: Divergence,
+}
+
+impl<'m> Claims<'m> {
+    /// Analyzes a function; none if it is irreducible.
+    pub fn new(func: &'m Function, initial: InitialShapes, brush: &[u32]) -> Option<Claims<'m>> {
+        Self::without(func, initial, brush, None)
+    }
+
+    /// The same without one of the analysis' rules.
+    pub fn without(
+        func: &'m Function,
+        initial: InitialShapes,
+        brush: &[u32],
+        rule: Option<Rule>,
+    ) -> Option<Claims<'m>> {
+        let control = ControlTables::new(func);
+        if !control.cycles.is_graph_reducible() {
+            return None;
+        }
+        let divergence = divergence_without(func, &control, &initial, rule);
+        Some(Claims { func, control, initial, brush: Geometry::brush(brush), divergence })
+    }
+}
+
+/// What was looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Checked {
+    /// Executions of instructions with a result.
+    pub executions: u64,
+    /// Of those, the ones whose active lanes agreed, two at least.
+    pub uniform: u64,
+    /// Of those, the ones claimed to be.
+    pub proved: u64,
+    /// Branches executed together by lanes that did not part, two at least.
+    pub branches: u64,
+    /// Of those, the ones claimed to be uniform.
+    pub proved_branches: u64,
+    /// Loads that found what they should in the one copy for all lanes.
+    pub shared_loads: u64,
+}
+
+impl Checked {
+    /// Adds what another run looked at.
+    pub fn add(&mut self, other: &Checked) {
+        self.executions += other.executions;
+        self.uniform += other.uniform;
+        self.proved += other.proved;
+        self.branches += other.branches;
+        self.proved_branches += other.proved_branches;
+        self.shared_loads += other.shared_loads;
+    }
+}
+
+/// Checks all claims on a trace. `claims` has an entry for each function of the module.
+pub fn check_trace(module: &Module, claims: &[Option<Claims<'_>>], trace: &Trace) -> Result<Checked, String> {
+    let mut frames: FxHashMap<(u32, u32, u32), Frame> = FxHashMap::default();
+    let mut checked = Checked::default();
+    for (number, step) in trace.steps.iter().enumerate() {
+        let Some(Some(claims)) = claims.get(step.func as usize) else { continue };
+        let key = (step.brush, step.depth, step.func);
+        let is_fresh = lanes(step.control).all(|lane| step.from[lane].is_none());
+        if step.control != 0 && is_fresh && step.block == claims.func.entry() {
+            if let Some(frame) = frames.remove(&key) {
+                frame.finish(claims).map_err(|reason| at(module, step, &reason))?;
+            }
+            frames.insert(key, Frame::new(step));
+        }
+        let Some(frame) = frames.get_mut(&key) else { continue };
+        frame.step(claims, step, number as u64, &mut checked).map_err(|reason| at(module, step, &reason))?;
+    }
+    for ((_, _, func), frame) in frames {
+        if let Some(Some(claims)) = claims.get(func as usize) {
+            frame.finish(claims)?;
+        }
+    }
+    Ok(checked)
+}
+
+fn at(module: &Module, step: &TraceStep, reason: &str) -> String {
+    let name = module.functions.get(step.func as usize).map_or("?", |func| &func.name);
+    format!("@{name}, {}: {reason}", step.block)
+}
+
+fn lanes(mask: u128) -> impl Iterator<Item = usize> + Clone {
+    (0..128).filter(move |lane| mask >> lane & 1 == 1)
+}
+
+/// A lane's stay in a loop: when it came in, and how often it went round.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Stay {
+    since: u64,
+    round: u64,
+}
+
+/// One run of a function.
+struct Frame {
+    entered: u128,
+    returned: u128,
+    executed: FxHashSet<Block>,
+    values: FxHashMap<Value, Vec<Datum>>,
+    stays: FxHashMap<(usize, Cycle), Stay>,
+    /// Per exit edge of a loop and arrival in it, the round in which a lane took the edge.
+    left: FxHashMap<(Cycle, Edge, u64), u64>,
+    /// The one copy of each shared object: byte and whether ⊤; none if not known.
+    memory: FxHashMap<u64, Option<(u8, bool)>>,
+}
+
+impl Frame {
+    fn new(step: &TraceStep) -> Frame {
+        Frame {
+            entered: step.control,
+            returned: 0,
+            executed: FxHashSet::default(),
+            values: FxHashMap::default(),
+            stays: FxHashMap::default(),
+            left: FxHashMap::default(),
+            memory: FxHashMap::default(),
+        }
+    }
+
+    fn step(
+        &mut self,
+        claims: &Claims<'_>,
+        step: &TraceStep,
+        number: u64,
+        checked: &mut Checked,
+    ) -> Result<(), String> {
+        self.executed.insert(step.block);
+        for (value, lanes) in &step.values {
+            self.values.insert(*value, lanes.clone());
+        }
+        if step.next.is_empty() {
+            return Ok(());
+        }
+        self.check_activation(claims, step)?;
+        self.check_values(claims, step, checked)?;
+        self.check_branch(claims, step, checked)?;
+        self.check_loops(claims, step, number)?;
+        self.check_shared(claims, step, checked)?;
+        for lane in lanes(step.control) {
+            if step.next.get(lane) == Some(&Next::Returned) {
+                self.returned |= 1 << lane;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&self, claims: &Claims<'_>) -> Result<(), String> {
+        if self.returned != self.entered {
+            return Ok(());
+        }
+        for block in claims.func.blocks() {
+            if claims.control.cfg.is_reachable(block)
+                && claims.divergence.activation(block) == Activation::Full
+                && !self.executed.contains(&block)
+            {
+                return Err(format!(
+                    "{block} is always executed by all lanes, it is said, but was not executed"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_activation(&self, claims: &Claims<'_>, step: &TraceStep) -> Result<(), String> {
+        let activation = claims.divergence.activation(step.block);
+        let holds = match activation {
+            Activation::Full => step.active == self.entered,
+            Activation::Uniform => step.active == self.entered || step.active == 0,
+            Activation::Varying => true,
+        };
+        if !holds {
+            return Err(format!(
+                "active lanes {:b} of {:b}, said to be {activation:?}",
+                step.active, self.entered
+            ));
+        }
+        for &to in claims.func.successors(step.block) {
+            let goes = |&lane: &usize| step.next.get(lane) == Some(&Next::Block(to));
+            let going = lanes(step.active).filter(goes).fold(0u128, |set, lane| set | 1 << lane);
+            let edge = Edge { from: step.block, to };
+            let activation = claims.divergence.edge_activation(claims.func, edge);
+            let all = going == self.entered;
+            if match activation {
+                Activation::Full => !all,
+                Activation::Uniform => !all && going != 0,
+                Activation::Varying => false,
+            } {
+                return Err(format!(
+                    "lanes {going:b} of {:b} go to {to}, said to be {activation:?}",
+                    self.entered
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_values(
+        &self,
+        claims: &Claims<'_>,
+        step: &TraceStep,
+        checked: &mut Checked,
+    ) -> Result<(), String> {
+        for (value, data) in &step.values {
+            let Some(inst) = claims.func.def_inst(*value) else { continue };
+            let instruction = claims.func.inst(inst);
+            if claims.func.value_type(*value).is_vector() {
+                continue;
+            }
+            let mask =
+                if instruction.is_total() || instruction.op == Op::Mask || instruction.shadow().is_some() {
+                    self.entered
+                } else if instruction.op == Op::Phi {
+                    step.control
+                } else {
+                    step.active
+                };
+            let fact = claims.divergence.fact(*value);
+            let held: Vec<(usize, u128)> =
+                lanes(mask).filter_map(|lane| Some((lane, data.get(lane)?.bits()?))).collect();
+            let show = || {
+                let shown: Vec<String> = lanes(mask)
+                    .map(|lane| data.get(lane).map_or("?".into(), |datum| show_datum(*datum)))
+                    .collect();
+                format!("{value} is {}, it is said, but lanes hold {}", fact.shape, shown.join(" "))
+            };
+            let count = lanes(mask).count();
+            let poisoned = count - held.len();
+            let fits = match fact.poison {
+                Poison::Never => poisoned == 0,
+                Poison::Even => poisoned == 0 || poisoned == count,
+                Poison::Any => true,
+            };
+            if !fits {
+                return Err(format!("{}: ⊤ {:?}", show(), fact.poison));
+            }
+            let width = claims.func.value_type(*value).scalar().bits();
+            let is_number = !claims.func.value_type(*value).scalar().is_float();
+            if !fits_shape(fact.shape, &held, width, &claims.brush, is_number) {
+                return Err(show());
+            }
+            if is_number && !fits_line(claims, *value, &held, width) {
+                return Err(format!("{}: not {:?}", show(), fact.straight));
+            }
+            checked.executions += 1;
+            if held.len() > 1 && held.iter().all(|&(_, bits)| bits == held[0].1) {
+                checked.uniform += 1;
+                checked.proved += u64::from(fact.shape.is_uniform());
+            }
+        }
+        Ok(())
+    }
+
+    fn check_branch(
+        &self,
+        claims: &Claims<'_>,
+        step: &TraceStep,
+        checked: &mut Checked,
+    ) -> Result<(), String> {
+        let succs = claims.func.successors(step.block);
+        if succs.len() < 2 {
+            return Ok(());
+        }
+        let mut targets = lanes(step.active).filter_map(|lane| step.next.get(lane).copied());
+        let Some(first) = targets.next() else { return Ok(()) };
+        let is_uniform = !claims.divergence.is_divergent_branch(step.block);
+        let mut count = 1;
+        for target in targets {
+            count += 1;
+            if target != first {
+                return match is_uniform {
+                    true => {
+                        Err(format!("lanes part at a branch that is said to be uniform: {:?}", step.next))
+                    }
+                    false => Ok(()),
+                };
+            }
+        }
+        if count > 1 {
+            checked.branches += 1;
+            checked.proved_branches += u64::from(is_uniform);
+        }
+        Ok(())
+    }
+
+    fn check_loops(&mut self, claims: &Claims<'_>, step: &TraceStep, number: u64) -> Result<(), String> {
+        let cycles = &claims.control.cycles;
+        if let Some(cycle) = cycles.headed_by(step.block) {
+            for lane in lanes(step.control) {
+                let goes_round = step.from[lane].is_some_and(|from| cycles.contains(cycle, from));
+                match self.stays.get_mut(&(lane, cycle)) {
+                    Some(stay) if goes_round => stay.round += 1,
+                    _ => _ = self.stays.insert((lane, cycle), Stay { since: number, round: 0 }),
+                }
+            }
+        }
+        for lane in lanes(step.control) {
+            let Some(&Next::Block(to)) = step.next.get(lane) else { continue };
+            let edge = Edge { from: step.block, to };
+            let mut around = cycles.innermost(step.block);
+            while let Some(cycle) = around.filter(|&cycle| !cycles.contains(cycle, to)) {
+                around = cycles.parent(cycle);
+                let exit = claims.divergence.exits(cycle).iter().find(|(exit, _)| *exit == edge);
+                let Some((_, agreement)) = exit else { return Err(format!("{edge:?} is no exit")) };
+                let Some(&stay) = self.stays.get(&(lane, cycle)) else { continue };
+                let round = *self.left.entry((cycle, edge, stay.since)).or_insert(stay.round);
+                if agreement.is_some() && round != stay.round {
+                    return Err(format!(
+                        "lanes leave the loop of {} in rounds {round} and {} by {} -> {to}, said to be left together",
+                        cycles.header(cycle),
+                        stay.round,
+                        step.block,
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the block's accesses to objects that lanes are said to share on one copy for all lanes.
+    fn check_shared(
+        &mut self,
+        claims: &Claims<'_>,
+        step: &TraceStep,
+        checked: &mut Checked,
+    ) -> Result<(), String> {
+        if claims.divergence.slots().is_empty() {
+            return Ok(());
+        }
+        for inst in claims.func.block_insts(step.block) {
+            let data = claims.func.inst(inst);
+            let mask = if data.is_total() { self.entered } else { step.active };
+            for lane in lanes(mask) {
+                self.access(claims, inst, data, lane, checked)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn get(&self, func: &Function, value: Value, lane: usize) -> Option<u128> {
+        match func.constant(value) {
+            Some(heddle_ir::Constant::Scalar(_, bits)) => Some(*bits),
+            Some(_) => None,
+            None => self.values.get(&value)?.get(lane)?.bits(),
+        }
+    }
+
+    fn access(
+        &mut self,
+        claims: &Claims<'_>,
+        inst: Inst,
+        data: &InstData,
+        lane: usize,
+        checked: &mut Checked,
+    ) -> Result<(), String> {
+        let func = claims.func;
+        // One copy serves a pointer if it does for all objects that the pointer may point to.
+        let is_shared = |pointer: Value| claims.divergence.shared_memory(pointer).is_some();
+        match data.op {
+            Op::Alloca => {
+                let Detail::Alloca { bytes, .. } = data.detail else { return Ok(()) };
+                let Some(address) = func.result(inst).and_then(|result| self.get(func, result, lane)) else {
+                    return Ok(());
+                };
+                for byte in 0..bytes.min(1 << 16) {
+                    self.memory.insert(address as u64 + byte, Some((0, true)));
+                }
+            }
+            Op::Store if is_shared(data.args[1]) => {
+                let Some(address) = self.get(func, data.args[1], lane) else { return Ok(()) };
+                let bits = self.get(func, data.args[0], lane);
+                // What is not traced (an argument, the address of a global) is not known.
+                let is_known = func.constant(data.args[0]).is_some_and(|constant| {
+                    matches!(constant, heddle_ir::Constant::Scalar(..) | heddle_ir::Constant::Poison(_))
+                }) || self.values.contains_key(&data.args[0]);
+                let bytes = bits.unwrap_or(0).to_le_bytes();
+                for index in 0..func.value_type(data.args[0]).bytes() as usize {
+                    let byte = is_known.then_some((bytes.get(index).copied().unwrap_or(0), bits.is_none()));
+                    self.memory.insert(address as u64 + index as u64, byte);
+                }
+            }
+            Op::Memset | Op::Memcpy | Op::Memmove if is_shared(data.args[0]) => {
+                let Some(address) = self.get(func, data.args[0], lane) else { return Ok(()) };
+                let Some(size) = self.get(func, data.args[2], lane) else { return Ok(()) };
+                let from = self.get(func, data.args[1], lane);
+                let bytes: Vec<Option<(u8, bool)>> = (0..(size as u64).min(1 << 16))
+                    .map(|index| match data.op {
+                        Op::Memset => from.map(|byte| (byte as u8, false)),
+                        _ if is_shared(data.args[1]) => {
+                            self.memory.get(&(from? as u64 + index)).copied().flatten()
+                        }
+                        _ => None,
+                    })
+                    .collect();
+                for (index, byte) in (0..).zip(bytes) {
+                    self.memory.insert(address as u64 + index, byte);
+                }
+            }
+            Op::AtomicRmw | Op::CompareExchange if is_shared(data.args[0]) => {
+                let Some(address) = self.get(func, data.args[0], lane) else { return Ok(()) };
+                for index in 0..func.value_type(data.args[1]).bytes() {
+                    self.memory.insert(address as u64 + u64::from(index), None);
+                }
+            }
+            Op::Load if is_shared(data.args[0]) => {
+                let Some(result) = func.result(inst) else { return Ok(()) };
+                let (Some(address), Some(bits)) =
+                    (self.get(func, data.args[0], lane), self.get(func, result, lane))
+                else {
+                    return Ok(());
+                };
+                for index in 0..func.value_type(result).bytes() as usize {
+                    let found = self.memory.get(&(address as u64 + index as u64)).copied().flatten();
+                    let own = bits.to_le_bytes()[index];
+                    match found {
+                        Some((_, true)) => {
+                            return Err(format!(
+                                "{result}: the one copy for all lanes holds ⊤, lane {lane}'s {own}"
+                            ));
+                        }
+                        Some((byte, false)) if byte != own => {
+                            return Err(format!(
+                                "{result}: the one copy for all lanes holds {byte}, lane {lane}'s own {own}"
+                            ));
+                        }
+                        Some(_) => checked.shared_loads += 1,
+                        None => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn show_datum(datum: Datum) -> String {
+    match datum {
+        Datum::Poison => "⊤".into(),
+        Datum::Bits(bits) => bits.to_string(),
+    }
+}
+
+fn signed(bits: u128, width: u32) -> i128 {
+    (bits << (128 - width)) as i128 >> (128 - width)
+}
+
+/// The steps of a strided shape up to this lane.
+fn distance(shape: Shape, lane: usize, geometry: &Geometry) -> i128 {
+    let Some(strides) = shape.strides() else { return 0 };
+    let mut rest = lane as i128;
+    let mut sum = 0i128;
+    for dimension in 0..3 {
+        let extent = geometry.extent(dimension).map_or(i128::MAX, i128::from);
+        sum += i128::from(strides.along(dimension)) * (rest % extent);
+        rest /= extent;
+    }
+    sum
+}
+
+fn fits_shape(
+    shape: Shape,
+    held: &[(usize, u128)],
+    width: u32,
+    geometry: &Geometry,
+    is_number: bool,
+) -> bool {
+    let mask = u128::MAX >> (128 - width);
+    let fits = |known: heddle_analysis::shape::Congruence, bits: u128| {
+        let low = u128::MAX.checked_shr(128 - known.bits()).filter(|_| known.bits() > 0).unwrap_or(0);
+        !is_number || bits & low == u128::from(known.residue()) & low
+    };
+    match shape {
+        Shape::Undefined => held.is_empty(),
+        Shape::Varying { each } => held.iter().all(|&(_, bits)| fits(each, bits)),
+        Shape::Strided { base, .. } => {
+            let first = |&(lane, bits): &(usize, u128)| {
+                bits.wrapping_sub(distance(shape, lane, geometry) as u128) & mask
+            };
+            let Some(expected) = held.first().map(first) else { return true };
+            held.iter().all(|lane| first(lane) == expected) && fits(base, expected)
+        }
+    }
+}
+
+fn fits_line(claims: &Claims<'_>, value: Value, held: &[(usize, u128)], width: u32) -> bool {
+    let fact = claims.divergence.fact(value);
+    if fact.shape.strides().is_none() {
+        return true;
+    }
+    let step = |lane: usize| distance(fact.shape, lane, &claims.brush);
+    let is_line = |number: &dyn Fn(u128) -> i128| {
+        let Some(&(lane, bits)) = held.first() else { return true };
+        held.iter().all(|&(other, its)| number(its) - number(bits) == step(other) - step(lane))
+    };
+    (!fact.straight.unsigned || width > 64 || is_line(&|bits| bits as i128))
+        && (!fact.straight.signed || width > 64 || is_line(&|bits| signed(bits, width)))
+}

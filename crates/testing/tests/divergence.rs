@@ -1,0 +1,88 @@
+//! Some thousand generated programs against what the divergence analysis claims of them.
+
+use heddle::run_line::RunLine;
+use heddle_analysis::divergence::Rule;
+use heddle_analysis::shape::Geometry;
+use heddle_analysis::{Activation, InitialShapes};
+use heddle_interp::{Options, Scheduler};
+use heddle_testing::file_test::find_files;
+use heddle_testing::generate::{Class, Profile, generate};
+use heddle_testing::properties::divergence_holds;
+use heddle_testing::shapes_oracle::{Checked, Claims, check_trace};
+use std::path::Path;
+
+#[test]
+fn no_run_contradicts_a_claim() {
+    let mut lanes = Checked::default();
+    let mut predicated = Checked::default();
+    for seed in 0..2500 {
+        let case = generate(seed, &Profile::default());
+        let checked = divergence_holds(&case, None).unwrap_or_else(|reason| panic!("seed {seed}: {reason}"));
+        match case.traits.class {
+            Class::Predicated => predicated.add(&checked),
+            _ => lanes.add(&checked),
+        }
+    }
+    for (name, checked) in [("canonical", &lanes), ("predicated", &predicated)] {
+        println!(
+            "{name}: {} executions, {:.1} % uniform, of these {:.1} % proved; {:.1} % of uniform branches proved; {} \
+             loads from a shared copy",
+            checked.executions,
+            100.0 * checked.uniform as f64 / checked.executions as f64,
+            100.0 * checked.proved as f64 / checked.uniform as f64,
+            100.0 * checked.proved_branches as f64 / checked.branches.max(1) as f64,
+            checked.shared_loads,
+        );
+    }
+    // The tests of the tests: enough was looked at, and enough was claimed.
+    assert!(lanes.executions > 500_000, "{lanes:?}");
+    assert!(lanes.proved * 10 > lanes.uniform * 3, "{lanes:?}");
+    assert!(lanes.shared_loads > 1000, "{lanes:?}");
+}
+
+/// The same without one of the rules, on the runs of the divergence tests.
+fn a_file_contradicts(rule: Rule) -> Option<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/divergence");
+    for path in find_files(&root).expect("there are tests") {
+        let text = std::fs::read_to_string(&path).expect("a test can be read");
+        let Ok(module) = heddle_ir::parse_module(&text) else { continue };
+        let runs = text.lines().filter_map(|line| line.strip_prefix("; run:"));
+        for run in runs.filter_map(|line| RunLine::parse(line.trim()).ok()) {
+            let claims: Vec<_> = module
+                .functions
+                .iter()
+                .map(|func| {
+                    let initial = InitialShapes::declared(func, Geometry::brush(&run.options.brush));
+                    let initial = initial.entered_by(Activation::Full);
+                    Claims::without(func, initial, &run.options.brush, Some(rule))
+                })
+                .collect();
+            for scheduler in std::iter::once(Scheduler::Greedy).chain((1..=6).map(Scheduler::Random)) {
+                let options = Options { trace: true, scheduler, ..run.options.clone() };
+                let Ok(Ok(outcome)) = run.run(&module, &options).map(|ran| ran.outcome) else { continue };
+                if let Err(reason) = check_trace(&module, &claims, &outcome.trace) {
+                    return Some(format!("{}: {reason}", path.file_name()?.display()));
+                }
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn runs_contradict_the_analysis_without_any_of_its_rules() {
+    let mut unnoticed = Vec::new();
+    for rule in Rule::ALL {
+        let seed = || {
+            (0..1000).find(|&seed| {
+                let case = generate(seed, &Profile::default());
+                divergence_holds(&case, Some(rule)).is_err()
+            })
+        };
+        match a_file_contradicts(rule).or_else(|| seed().map(|seed| format!("seed {seed}"))) {
+            Some(found) => println!("without {rule:?}: {found}"),
+            None => unnoticed.push(rule),
+        }
+    }
+    assert!(unnoticed.is_empty(), "nothing contradicts the analysis without {unnoticed:?}");
+}

@@ -1,0 +1,92 @@
+//! Restores dominance where lanes that wait in a loop join those that are live.
+//!
+//! A value that is defined before such a join and read behind it gets a φ there; lanes that wait bring ⊤. A block is
+//! before at most one join that it does not dominate: the next one of its own loop, on the way on which its
+//! iteration goes. So a value needs one φ, and one walk from each join up to its dominator finds the blocks before it.
+//!
+//! What an access says of its base is dropped where the base's definition no longer dominates it.
+
+use heddle_analysis::{Cfg, Dominators};
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::inst::{Access, Detail, InstData};
+use heddle_ir::{Block, Function, Inst, Value};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::edges::prepend_phi;
+
+/// A join of lanes that wait and lanes that are live.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rejoin {
+    pub(super) join: Block,
+    /// Where live lanes come from.
+    pub(super) from: Block,
+    /// Where lanes that wait come from.
+    pub(super) waiting: Block,
+}
+
+/// Leads values through the joins, and drops hints of bases out of sight.
+pub(super) fn restore_dominance(func: &mut Function, rejoins: &[Rejoin]) {
+    let cfg = Cfg::new(func);
+    let dominators = Dominators::new(&cfg);
+    let mut join_behind: SecondaryMap<Block, Option<Rejoin>> = SecondaryMap::with_len(cfg.num_blocks());
+    for rejoin in rejoins {
+        let above = dominators.idom(rejoin.join);
+        let mut here = Some(rejoin.from);
+        while let Some(block) = here.filter(|_| here != above) {
+            join_behind[block] = Some(*rejoin);
+            here = dominators.idom(block);
+        }
+    }
+    let home = |func: &Function, value| func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
+    let mut made: FxHashMap<Value, Value> = FxHashMap::default();
+    let uses: Vec<(Inst, Block)> =
+        func.blocks().flat_map(|block| func.block_insts(block).map(move |inst| (inst, block))).collect();
+    for (inst, block) in uses {
+        let sources: SmallVec<[Block; 2]> = func.inst(inst).incoming().map(|(source, _)| source).collect();
+        for index in 0..func.inst(inst).args.len() {
+            let value = func.inst(inst).args[index];
+            let read_in = sources.get(index).copied().unwrap_or(block);
+            let Some(defined_in) = home(func, value) else { continue };
+            if dominators.dominates(defined_in, read_in) {
+                continue;
+            }
+            let Some(rejoin) = join_behind[defined_in] else { continue };
+            let through = *made.entry(value).or_insert_with(|| {
+                let ty = func.value_type(value);
+                let nothing = func.make_poison(ty);
+                let incoming = [(rejoin.from, value), (rejoin.waiting, nothing)];
+                prepend_phi(func, rejoin.join, InstData::phi(incoming, None), ty)
+            });
+            func.inst_mut(inst).args[index] = through;
+        }
+        let is_lost = |base: &Value| {
+            home(func, *base).is_some_and(|defined_in| !dominators.dominates(defined_in, block))
+        };
+        let lost: SmallVec<[Value; 2]> = bases(func.inst(inst)).filter(is_lost).collect();
+        if !lost.is_empty() {
+            drop_bases(func.inst_mut(inst), &lost);
+        }
+    }
+}
+
+/// The objects that an instruction says it accesses.
+fn bases(data: &InstData) -> impl Iterator<Item = Value> {
+    let second = match &data.detail {
+        Detail::Transfer(both) => both.1.base,
+        _ => None,
+    };
+    data.access().and_then(|access| access.base).into_iter().chain(second)
+}
+
+fn drop_bases(data: &mut InstData, lost: &[Value]) {
+    let drop = |access: &mut Access| access.base = access.base.filter(|base| !lost.contains(base));
+    match &mut data.detail {
+        Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => drop(access),
+        Detail::Transfer(both) => {
+            drop(&mut both.0);
+            drop(&mut both.1);
+        }
+        _ => {}
+    }
+}

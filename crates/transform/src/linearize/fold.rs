@@ -1,0 +1,197 @@
+//! The new edges: partial linearization proper (Listing 8), on the graph without back edges.
+//!
+//! Blocks are visited in the order of the block index. A block with a divergent branch gets one successor, the first
+//! of its targets and of what is deferred to it; what is left is deferred to that successor. A uniform branch gets a
+//! new target for each old one, in the same way.
+//!
+//! *Deferral in near-linear time.* Listing 8 copies the set of what is deferred to `b` along each edge. Here it lies in
+//! one place. All that is deferred to `b` will post-dominate `b`, one behind the other in the order of the index; so
+//! once the least of it, `t`, is known, the rest can be left to `t`, whatever way leads there. A block then only hands
+//! on one name along each edge, and moves the rest, a mergeable heap, to `t` as a whole. (Other paths to `t` may bring
+//! more, which everyone on the way to `t` has to pass as well; it changes no minimum before `t`.)
+//!
+//! *Loops* (8.3). What is deferred to a header is deferred to all blocks of the loop, none of which is it; it goes on
+//! with the exits, and the latch, which is the last block of the loop, ignores it on its way back.
+
+use heddle_analysis::{BlockIndex, Cfg, CycleForest, Edge};
+use heddle_ir::Block;
+use heddle_ir::entity::{EntitySet, SecondaryMap};
+use smallvec::SmallVec;
+
+/// The edges of a linearized graph.
+#[derive(Clone, Debug)]
+pub struct Folded {
+    targets: SecondaryMap<Block, SmallVec<[Block; 2]>>,
+    /// Dead ends whose last edge was dropped.
+    dropped: EntitySet<Block>,
+    /// Steps taken: blocks, edges, and comparisons of deferred blocks.
+    pub steps: usize,
+    /// The uniform branches whose targets have become one.
+    pub coincided: usize,
+}
+
+impl Folded {
+    /// Where a block goes now: one target for each old one, in order, if its branch was kept, else a single one.
+    pub fn targets(&self, block: Block) -> &[Block] {
+        &self.targets[block]
+    }
+
+    /// Whether the block still branches.
+    pub fn is_kept(&self, block: Block) -> bool {
+        self.targets[block].len() > 1
+    }
+
+    /// Where control goes now when it once took this edge, the last one or not of its block; none for an edge out of a
+    /// dead end that was dropped.
+    pub fn carrier(&self, block: Block, slot: usize, is_last: bool) -> Option<Block> {
+        let targets = self.targets(block);
+        if is_last && self.dropped.contains(block) {
+            return None;
+        }
+        if self.is_kept(block) { targets.get(slot).copied() } else { targets.first().copied() }
+    }
+}
+
+/// Folds the branches of the blocks in `divergent`. The last edge of a block in `dead_ends` stands for nothing that
+/// happens: it is dropped if nothing is deferred there.
+///
+/// # Panics
+/// If a divergent branch goes back (debug builds).
+pub fn fold(
+    cfg: &Cfg,
+    cycles: &CycleForest,
+    index: &BlockIndex,
+    divergent: &EntitySet<Block>,
+    dead_ends: &EntitySet<Block>,
+) -> Folded {
+    let mut folded = Folded {
+        targets: SecondaryMap::filled(SmallVec::new(), cfg.num_blocks()),
+        dropped: EntitySet::new(),
+        steps: 0,
+        coincided: 0,
+    };
+    let mut deferred = Deferred {
+        index,
+        nodes: Vec::new(),
+        root: SecondaryMap::filled(NONE, cfg.num_blocks()),
+        spare: Vec::new(),
+        steps: 0,
+    };
+    for &block in index.order() {
+        let first = deferred.take_first(block);
+        let mut succs = cfg.succs(block);
+        if dead_ends.contains(block) && first.is_none() {
+            succs = &succs[..succs.len() - 1];
+            folded.dropped.insert(block);
+        }
+        let is_back = |to: Block| cycles.is_retreating(Edge { from: block, to });
+        let mut targets: SmallVec<[Block; 2]> = SmallVec::new();
+        if divergent.contains(block) || succs.is_empty() {
+            let mut all: SmallVec<[Block; 4]> = succs.iter().copied().chain(first).collect();
+            debug_assert!(!all.iter().any(|&to| is_back(to)), "the divergent branch of {block} goes back");
+            all.sort_unstable_by_key(|&to| index.number(to));
+            all.dedup();
+            all.windows(2).for_each(|pair| deferred.defer(pair[0], pair[1]));
+            targets.extend(all.first().copied());
+        } else {
+            for &succ in succs {
+                targets.push(match first {
+                    _ if is_back(succ) => succ,
+                    None => succ,
+                    Some(first) => deferred.choose(first, succ),
+                });
+            }
+            let goes_on = |&to: &Block| targets[0] == to;
+            if targets.len() > 1 && targets.iter().all(goes_on) {
+                folded.coincided += usize::from(succs.iter().any(|&succ| succ != succs[0]));
+                targets.truncate(1);
+            }
+        }
+        folded.steps += 1 + succs.len();
+        folded.targets[block] = targets;
+    }
+    folded.steps += deferred.steps;
+    folded
+}
+
+const NONE: u32 = u32::MAX;
+
+/// What is deferred to each block: pairing heaps over one pool of nodes.
+struct Deferred<'a> {
+    index: &'a BlockIndex,
+    nodes: Vec<Node>,
+    root: SecondaryMap<Block, u32>,
+    spare: Vec<u32>,
+    steps: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Node {
+    number: u32,
+    child: u32,
+    sibling: u32,
+}
+
+impl Deferred<'_> {
+    /// Goes to the first of the two and defers the other to it.
+    fn choose(&mut self, a: Block, b: Block) -> Block {
+        let (first, second) = if self.index.number(a) <= self.index.number(b) { (a, b) } else { (b, a) };
+        if first != second {
+            self.defer(first, second);
+        }
+        first
+    }
+
+    fn defer(&mut self, at: Block, block: Block) {
+        let number = self.index.number(block).expect("a target is reachable") as u32;
+        let node = self.nodes.len() as u32;
+        self.nodes.push(Node { number, child: NONE, sibling: NONE });
+        self.root[at] = self.meld(self.root[at], node);
+    }
+
+    /// The first of what is deferred to a block. The others are now deferred to that one.
+    fn take_first(&mut self, at: Block) -> Option<Block> {
+        let mut heap = std::mem::replace(&mut self.root[at], NONE);
+        if heap == NONE {
+            return None;
+        }
+        let number = self.nodes[heap as usize].number;
+        while heap != NONE && self.nodes[heap as usize].number == number {
+            heap = self.without_first(heap);
+        }
+        let first = self.index.order()[number as usize];
+        self.root[first] = self.meld(self.root[first], heap);
+        Some(first)
+    }
+
+    fn meld(&mut self, a: u32, b: u32) -> u32 {
+        if a == NONE || b == NONE {
+            return if a == NONE { b } else { a };
+        }
+        self.steps += 1;
+        let is_less = self.nodes[a as usize].number <= self.nodes[b as usize].number;
+        let (above, below) = if is_less { (a, b) } else { (b, a) };
+        self.nodes[below as usize].sibling = self.nodes[above as usize].child;
+        self.nodes[above as usize].child = below;
+        above
+    }
+
+    fn without_first(&mut self, heap: u32) -> u32 {
+        let mut children = std::mem::take(&mut self.spare);
+        let mut child = self.nodes[heap as usize].child;
+        while child != NONE {
+            let sibling = std::mem::replace(&mut self.nodes[child as usize].sibling, NONE);
+            children.push(child);
+            child = sibling;
+        }
+        let mut pairs = 0;
+        for at in (0..children.len()).step_by(2) {
+            children[pairs] = self.meld(children[at], children.get(at + 1).copied().unwrap_or(NONE));
+            pairs += 1;
+        }
+        let merged = children[..pairs].iter().rev().fold(NONE, |heap, &pair| self.meld(heap, pair));
+        children.clear();
+        self.spare = children;
+        merged
+    }
+}

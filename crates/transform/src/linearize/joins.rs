@@ -1,0 +1,321 @@
+//! Where the edges into a block come past now, and where something that they bring is put together.
+//!
+//! ```text
+//!     block2                  The edges into block5 were block2 ─► block5, block3 ─► block5, block4 ─► block5. If all
+//!        │                    of them come past on every way to block5, the block can sort them out itself. Here
+//!        ▼                    block3 kept its branch, and block4 is not always executed. So what block5 wants is a
+//!     block3 ─────┐           variable, updated on the way: set behind block2, not changed on block3's edge,
+//!        │        │           overwritten behind block4 in the lanes that are there, joined in block5.
+//!        ▼        ▼
+//!     block4 ─► block5
+//! ```
+//!
+//! The variable has one update for each block from which an edge led to the join, on the edge of the new graph that
+//! carries the old one. All is about the graph without back edges, so it starts anew in each iteration. Updates of
+//! different edges are for different lanes: a lane takes one edge into the join.
+
+use heddle_analysis::{Cfg, DominanceFrontier, Dominators};
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::{Block, Constant, Function, Inst, InstData, Type, Value};
+use std::cell::OnceCell;
+
+use super::Graphs;
+use crate::edges::{phis, prepend_phi, set_incoming};
+
+/// What variables of all joins share.
+pub(super) struct Joins<'a> {
+    dag: &'a Cfg,
+    dominators: &'a Dominators,
+    frontier: DominanceFrontier<'a>,
+    /// Position in the pre-order of the dominator tree.
+    position: SecondaryMap<Block, u32>,
+}
+
+impl<'a> Joins<'a> {
+    pub(super) fn new(dag: &'a Cfg, dominators: &'a Dominators) -> Self {
+        let mut position = SecondaryMap::with_len(dag.num_blocks());
+        for (number, &block) in dominators.pre_order().iter().enumerate() {
+            position[block] = number as u32;
+        }
+        Self { dag, dominators, frontier: DominanceFrontier::new(dag, dominators), position }
+    }
+
+    pub(super) fn preds(&self, block: Block) -> &[Block] {
+        self.dag.preds(block)
+    }
+
+    pub(super) fn dominates(&self, above: Block, below: Block) -> bool {
+        self.dominators.dominates(above, below)
+    }
+}
+
+/// A block and the edges that lead there forward.
+pub(super) struct Join<'a> {
+    graphs: &'a Graphs<'a>,
+    pub(super) block: Block,
+    /// The blocks that led here, each once, in the order of the block index.
+    pub(super) sources: Vec<Block>,
+    /// Whether control comes here as it did before.
+    pub(super) is_unchanged: bool,
+    /// Whether all edges come past on every way here.
+    pub(super) sees_all: bool,
+    /// The φs that it had.
+    pub(super) phis: Vec<Inst>,
+    /// The first instruction behind them.
+    head: Inst,
+    plan: OnceCell<Plan>,
+}
+
+impl<'a> Join<'a> {
+    pub(super) fn new(func: &Function, graphs: &'a Graphs<'a>, block: Block) -> Self {
+        let mut sources: Vec<Block> = graphs
+            .cfg
+            .preds(block)
+            .iter()
+            .copied()
+            .filter(|&from| !graphs.is_back_edge(from, block) && carrier(graphs, from, block).is_some())
+            .collect();
+        sources.sort_unstable_by_key(|&from| graphs.number(from));
+        sources.dedup();
+        let preds = graphs.joins.preds(block);
+        let is_direct = |&from: &Block| carrier(graphs, from, block) == Some(block);
+        let is_unchanged = sources.iter().all(is_direct)
+            && sources.len() == preds.len()
+            && preds.iter().all(|pred| sources.contains(pred));
+        let comes_past = |&from: &Block| match carrier(graphs, from, block) {
+            Some(to) if graphs.folded.is_kept(from) => {
+                graphs.joins.preds(to).len() == 1 && graphs.joins.dominates(to, block)
+            }
+            _ => graphs.joins.dominates(from, block),
+        };
+        let sees_all = sources.iter().all(comes_past);
+        Self {
+            graphs,
+            block,
+            sources,
+            is_unchanged,
+            sees_all,
+            phis: phis(func, block),
+            head: func.first_non_phi(block).expect("a complete block has a terminator"),
+            plan: OnceCell::new(),
+        }
+    }
+
+    /// Puts an instruction behind the φs of the join, and behind what was put there before.
+    pub(super) fn insert(&self, func: &mut Function, data: InstData, ty: Type) -> Value {
+        let inst = func.make_inst(data, &[ty]);
+        func.layout.insert_inst_before(inst, self.head);
+        func.results(inst)[0]
+    }
+
+    /// Evaluates a variable. `update` says what it is behind an edge, given the source's number and what it was before,
+    /// if it was anything. Where it is something on some ways only, it is `default` on the others. `reuse` makes the φ
+    /// at the join itself.
+    pub(super) fn evaluate(
+        &self,
+        func: &mut Function,
+        default: Value,
+        mut update: impl FnMut(&mut Function, usize, Option<Value>) -> Option<Value>,
+        mut make_phi: impl FnMut(&mut Function, Block, InstData) -> Value,
+    ) -> Incoming {
+        let plan = self.plan.get_or_init(|| Plan::new(self));
+        let mut values: Vec<Option<Value>> = vec![None; plan.sites.len()];
+        let mut at_join = Incoming::default();
+        for &number in &plan.needed {
+            let site = &plan.sites[number];
+            let read = |values: &[Option<Value>], at: Option<usize>| at.and_then(|at| values[at]);
+            values[number] = match &site.kind {
+                SiteKind::Update { source, before } => update(func, *source, read(&values, *before)),
+                SiteKind::Join(incoming) => {
+                    let incoming: Vec<(Block, Option<Value>)> = incoming
+                        .iter()
+                        .map(|edge| {
+                            let before = read(&values, edge.before);
+                            let value = match edge.update {
+                                Some(source) => update(func, source, before),
+                                None => before,
+                            };
+                            (edge.pred, value)
+                        })
+                        .collect();
+                    if site.block == self.block {
+                        at_join.edges =
+                            incoming.iter().map(|&(pred, value)| (pred, value.unwrap_or(default))).collect();
+                    }
+                    self.join(func, site.block, &incoming, default, &mut make_phi)
+                }
+            };
+        }
+        at_join.value = plan.root.and_then(|root| values[root]);
+        at_join
+    }
+
+    fn join(
+        &self,
+        func: &mut Function,
+        block: Block,
+        incoming: &[(Block, Option<Value>)],
+        default: Value,
+        make_phi: &mut impl FnMut(&mut Function, Block, InstData) -> Value,
+    ) -> Option<Value> {
+        let first = incoming.iter().find_map(|&(_, value)| value)?;
+        // ⊤ may become anything, so also something that is defined everywhere.
+        let is_free =
+            func.def_inst(first).is_none() && matches!(func.constant(default), Some(Constant::Poison(_)));
+        let fallback = if is_free { first } else { default };
+        if incoming.iter().all(|&(_, value)| value.unwrap_or(fallback) == first) {
+            return Some(first);
+        }
+        let filled = incoming.iter().map(|&(pred, value)| (pred, value.unwrap_or(default)));
+        let value = make_phi(func, block, InstData::phi(filled, None));
+        if block != self.block
+            && let Some(latch) = latch_of(self.graphs, block)
+        {
+            let phi = func.def_inst(value).expect("a φ defines its result");
+            let all: Vec<_> = func.inst(phi).incoming().chain([(latch, value)]).collect();
+            set_incoming(func, phi, all);
+        }
+        Some(value)
+    }
+
+    /// Makes a new φ.
+    pub(super) fn new_phi(ty: Type) -> impl FnMut(&mut Function, Block, InstData) -> Value {
+        move |func, block, data| prepend_phi(func, block, data, ty)
+    }
+}
+
+/// What came of a variable.
+#[derive(Default)]
+pub(super) struct Incoming {
+    /// What it is at the join, if it is anything.
+    pub(super) value: Option<Value>,
+    /// What each predecessor brings, if they were looked at.
+    pub(super) edges: Vec<(Block, Value)>,
+}
+
+/// The block that goes back to this one, if it is a header.
+pub(super) fn latch_of(graphs: &Graphs<'_>, header: Block) -> Option<Block> {
+    graphs.cycles.unique_latch(graphs.cfg, graphs.cycles.headed_by(header)?)
+}
+
+/// The block to which control goes now where it went from one block to another.
+pub(super) fn carrier(graphs: &Graphs<'_>, from: Block, to: Block) -> Option<Block> {
+    let succs = graphs.cfg.succs(from);
+    let slot = succs.iter().position(|&succ| succ == to)?;
+    graphs.folded.carrier(from, slot, slot + 1 == succs.len())
+}
+
+/// In what order a variable is to be evaluated.
+struct Plan {
+    /// In the pre-order of the dominator tree. A site holds from the start of its block.
+    sites: Vec<Site>,
+    /// The sites that are read, each behind what it reads.
+    needed: Vec<usize>,
+    /// What is read at the join.
+    root: Option<usize>,
+}
+
+struct Site {
+    block: Block,
+    /// The nearest site above in the dominator tree.
+    above: Option<usize>,
+    kind: SiteKind,
+}
+
+enum SiteKind {
+    /// The edge to this block, its only one, updates the variable.
+    Update { source: usize, before: Option<usize> },
+    /// Edges meet.
+    Join(Vec<JoinEdge>),
+}
+
+struct JoinEdge {
+    pred: Block,
+    before: Option<usize>,
+    update: Option<usize>,
+}
+
+impl Plan {
+    fn new(join: &Join<'_>) -> Plan {
+        let Join { graphs, block: target, sources, .. } = join;
+        let joins = &graphs.joins;
+        let carriers: Vec<Block> =
+            sources.iter().map(|&from| carrier(graphs, from, *target).expect("a source goes on")).collect();
+        let mut sites: Vec<Site> = Vec::new();
+        let mut add = |block: Block, kind: SiteKind| sites.push(Site { block, above: None, kind });
+        for (source, &to) in carriers.iter().enumerate() {
+            match joins.preds(to).len() {
+                1 => add(to, SiteKind::Update { source, before: None }),
+                _ => add(to, SiteKind::Join(Vec::new())),
+            }
+        }
+        let last = graphs.number(*target);
+        for block in joins.frontier.iterated(carriers.iter().copied()) {
+            if graphs.number(block) <= last {
+                add(block, SiteKind::Join(Vec::new()));
+            }
+        }
+        sites.sort_by_key(|site| joins.position[site.block]);
+        sites.dedup_by_key(|site| site.block);
+        let mut open: Vec<usize> = Vec::new();
+        for index in 0..sites.len() {
+            let block = sites[index].block;
+            while open.last().is_some_and(|&top| !joins.dominates(sites[top].block, block)) {
+                open.pop();
+            }
+            sites[index].above = open.last().copied();
+            open.push(index);
+        }
+        let mut plan = Plan { sites, needed: Vec::new(), root: None };
+        plan.root = plan.nearest(joins, *target);
+        plan.connect(join, &carriers);
+        plan
+    }
+
+    /// Finds what is read, from the join backwards.
+    fn connect(&mut self, join: &Join<'_>, carriers: &[Block]) {
+        let joins = &join.graphs.joins;
+        let mut is_needed = vec![false; self.sites.len()];
+        let mut worklist: Vec<usize> = self.root.into_iter().collect();
+        while let Some(number) = worklist.pop() {
+            if std::mem::replace(&mut is_needed[number], true) {
+                continue;
+            }
+            self.needed.push(number);
+            let block = self.sites[number].block;
+            if let SiteKind::Update { source, .. } = self.sites[number].kind {
+                let before = self.nearest(joins, join.sources[source]);
+                self.sites[number].kind = SiteKind::Update { source, before };
+                worklist.extend(before);
+                continue;
+            }
+            let mut edges = Vec::with_capacity(joins.preds(block).len());
+            for &pred in joins.preds(block) {
+                let before = self.nearest(joins, pred);
+                let update = join
+                    .sources
+                    .binary_search_by_key(&join.graphs.number(pred), |&from| join.graphs.number(from))
+                    .ok()
+                    .filter(|&source| carriers[source] == block);
+                worklist.extend(before);
+                edges.push(JoinEdge { pred, before, update });
+            }
+            self.sites[number].kind = SiteKind::Join(edges);
+        }
+        self.needed.sort_by_key(|&number| join.graphs.number(self.sites[number].block));
+    }
+
+    /// The site that holds in a block.
+    fn nearest(&self, joins: &Joins<'_>, block: Block) -> Option<usize> {
+        let position = joins.position[block];
+        let mut site =
+            self.sites.partition_point(|site| joins.position[site.block] <= position).checked_sub(1);
+        while let Some(index) = site {
+            if joins.dominates(self.sites[index].block, block) {
+                return site;
+            }
+            site = self.sites[index].above;
+        }
+        None
+    }
+}

@@ -1,0 +1,166 @@
+//! Which lanes are meant: predicates of blocks, masks of edges.
+//!
+//! A block has the predicate of its immediate dominator if it post-dominates it: whoever came there comes here. (A loop
+//! in between does not part lanes: it is uniform.) If not, it has the lanes of its incoming edges. So a block behind a
+//! kept branch has the predicate of the block that branches, and a block with a uniform predicate has none (Theorem 4).
+//!
+//! The mask of an edge out of a folded branch is `select predicate, condition, false`, or with `xor condition, true`,
+//! which is not total: where nobody came, the condition is ⊤, and a total use of it would be one of an undefined value.
+//! The `select` ignores it there, which `and` would not (design §4.1). What makes up a predicate is total, because it
+//! decides about passive lanes; it is defined in all lanes of the function.
+
+use heddle_ir::function::Origin;
+use heddle_ir::{Block, Function, InstData, Op, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::joins::Join;
+use super::{Graphs, condition};
+
+/// The masks made so far. `None` is all lanes.
+pub(super) struct Masks<'a> {
+    graphs: &'a Graphs<'a>,
+    predicates: FxHashMap<Block, Value>,
+    edges: FxHashMap<(Block, Block), Value>,
+    negations: FxHashMap<Block, Value>,
+}
+
+impl<'a> Masks<'a> {
+    pub(super) fn new(graphs: &'a Graphs<'a>) -> Self {
+        Self {
+            graphs,
+            predicates: FxHashMap::default(),
+            edges: FxHashMap::default(),
+            negations: FxHashMap::default(),
+        }
+    }
+
+    /// The predicate that a block was given.
+    pub(super) fn of_block(&self, block: Block) -> Option<Value> {
+        self.predicates.get(&block).copied()
+    }
+
+    /// Gives a block its predicate. Those of the blocks before are known.
+    pub(super) fn predicate(&mut self, func: &mut Function, join: &Join<'_>) {
+        let block = join.block;
+        let predicate = match self.graphs.dominators.idom(block) {
+            None => None,
+            Some(above) if self.shares_lanes(above, block) => self.of_block(above),
+            Some(_) if join.sees_all => self.any_edge(func, join),
+            Some(_) => self.any_edge_on_the_way(func, join),
+        };
+        if let Some(value) = predicate {
+            self.predicates.insert(block, value);
+            func.set_predicate(block, Some(value));
+        }
+    }
+
+    /// Whether all lanes that come to the one block come to the other, and control with them.
+    fn shares_lanes(&self, above: Block, below: Block) -> bool {
+        self.graphs.post_dominators.post_dominates(below, above) && self.graphs.joins.dominates(above, below)
+    }
+
+    /// All edges come past: the lanes of all of them.
+    fn any_edge(&mut self, func: &mut Function, join: &Join<'_>) -> Option<Value> {
+        let mut masks = Vec::with_capacity(join.sources.len());
+        for &from in &join.sources {
+            masks.push(self.of_edge(func, join, from, true)?);
+        }
+        let mut seen = FxHashSet::default();
+        let distinct = masks.into_iter().filter(|&mask| seen.insert(mask));
+        distinct.reduce(|all, mask| join.insert(func, InstData::plain(Op::Or, [all, mask]).total(), Type::I1))
+    }
+
+    /// Some edges do not come past: lanes are collected under way.
+    fn any_edge_on_the_way(&mut self, func: &mut Function, join: &Join<'_>) -> Option<Value> {
+        let (always, never) = (func.make_bool(true), func.make_bool(false));
+        let collected = join.evaluate(
+            func,
+            never,
+            |func, source, before| {
+                let from = join.sources[source];
+                let mask = self.of_edge(func, join, from, true);
+                Some(match (before.filter(|&before| before != never), mask) {
+                    (_, None) => always,
+                    (None, Some(mask)) => mask,
+                    (Some(before), Some(mask)) if before == always || before == mask => before,
+                    (Some(before), Some(mask)) => {
+                        let both = InstData::plain(Op::Or, [before, mask]).total();
+                        insert_at_end(func, from, both, Type::I1)
+                    }
+                })
+            },
+            Join::new_phi(Type::I1),
+        );
+        collected.value.filter(|&value| value != always)
+    }
+
+    /// The lanes that take the edge from a source of the join: computed at the join if all edges come past, else behind
+    /// the source. In blocks that are predicated anew, it has to be total.
+    pub(super) fn of_edge(
+        &mut self,
+        func: &mut Function,
+        join: &Join<'_>,
+        from: Block,
+        is_total: bool,
+    ) -> Option<Value> {
+        let parent = self.of_block(from);
+        let succs = self.graphs.cfg.succs(from);
+        let is_folded = !self.graphs.folded.is_kept(from) && succs.iter().any(|&succ| succ != succs[0]);
+        let condition = condition(func, from).filter(|_| is_folded);
+        let Some(condition) = condition else { return parent };
+        if let Some(&mask) = self.edges.get(&(from, join.block)) {
+            return Some(mask);
+        }
+        let origin = origin_of_branch(func, from);
+        let taken = match succs[0] == join.block {
+            true => condition,
+            false => self.negated(func, from, condition),
+        };
+        let mask = match parent {
+            None => taken,
+            Some(parent) => {
+                let never = func.make_bool(false);
+                let data = InstData { origin, ..InstData::plain(Op::Select, [parent, taken, never]) };
+                match join.sees_all {
+                    true if is_total => join.insert(func, data.total(), Type::I1),
+                    true => join.insert(func, data, Type::I1),
+                    false => insert_at_end(func, from, data.total(), Type::I1),
+                }
+            }
+        };
+        self.edges.insert((from, join.block), mask);
+        Some(mask)
+    }
+
+    fn negated(&mut self, func: &mut Function, block: Block, condition: Value) -> Value {
+        *self.negations.entry(block).or_insert_with(|| {
+            let always = func.make_bool(true);
+            let origin = origin_of_branch(func, block);
+            let data = InstData { origin, ..InstData::plain(Op::Xor, [condition, always]) };
+            insert_at_end(func, block, data, Type::I1)
+        })
+    }
+
+    /// How many instructions the mask of an edge would cost.
+    pub(super) fn cost(&self, func: &Function, join: &Join<'_>, from: Block) -> usize {
+        let succs = self.graphs.cfg.succs(from);
+        let is_folded = !self.graphs.folded.is_kept(from) && succs.iter().any(|&succ| succ != succs[0]);
+        if !is_folded || condition(func, from).is_none() || self.edges.contains_key(&(from, join.block)) {
+            return 0;
+        }
+        let is_negated = succs[0] != join.block && !self.negations.contains_key(&from);
+        usize::from(self.of_block(from).is_some()) + usize::from(is_negated)
+    }
+}
+
+fn origin_of_branch(func: &Function, block: Block) -> Origin {
+    func.terminator(block).map_or(Origin::NONE, |inst| func.inst(inst).origin)
+}
+
+/// Puts an instruction before the terminator.
+pub(super) fn insert_at_end(func: &mut Function, block: Block, data: InstData, ty: Type) -> Value {
+    let terminator = func.terminator(block).expect("a complete block has a terminator");
+    let inst = func.make_inst(data, &[ty]);
+    func.layout.insert_inst_before(inst, terminator);
+    func.results(inst)[0]
+}

@@ -1,0 +1,63 @@
+//! Values where their definitions no longer dominate.
+//!
+//! Linearization preserves dominance on graphs with one exit. Behind a dead end, which now leads on, a definition may
+//! be passed by: no lane that counts comes that way, so the value is ⊤ there.
+
+use heddle_analysis::{Cfg, Dominators};
+use heddle_ir::inst::Detail;
+use heddle_ir::{Block, Function, Inst, Value};
+use std::collections::BTreeMap;
+
+use crate::ssa_repair::SsaRepair;
+
+/// A place where a value is read.
+#[derive(Clone, Copy)]
+enum Place {
+    Operand(Inst, usize),
+    Predicate(Block),
+}
+
+/// Gives φs to values that are read where their definitions do not dominate.
+pub(super) fn reach_uses(func: &mut Function) {
+    let cfg = Cfg::new(func);
+    let dominators = Dominators::new(&cfg);
+    let mut cut_off: BTreeMap<Value, (Block, Vec<(Block, Place)>)> = BTreeMap::new();
+    let mut look = |value: Value, block: Block, place: Place| {
+        let definition = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
+        if let Some(definition) = definition.filter(|&above| !dominators.dominates(above, block)) {
+            cut_off.entry(value).or_insert_with(|| (definition, Vec::new())).1.push((block, place));
+        }
+    };
+    for block in func.blocks() {
+        if let Some(predicate) = func.predicate(block) {
+            look(predicate, block, Place::Predicate(block));
+        }
+        for inst in func.block_insts(block) {
+            let data = func.inst(inst);
+            let joined: &[Block] = match &data.detail {
+                Detail::Phi(blocks) => blocks,
+                _ => &[],
+            };
+            for (index, &value) in data.args.iter().enumerate() {
+                look(value, joined.get(index).copied().unwrap_or(block), Place::Operand(inst, index));
+            }
+        }
+    }
+    if cut_off.is_empty() {
+        return;
+    }
+    let repair = SsaRepair::new(&cfg, &dominators);
+    for (value, (definition, reads)) in cut_off {
+        let poison = func.make_poison(func.value_type(value));
+        let joins = repair.iterated_frontier(&[definition]);
+        let mut variable = repair.variable_from(func, &[(func.entry(), poison), (definition, value)], joins);
+        for (block, place) in reads {
+            let here = variable.read(func, block);
+            match place {
+                Place::Operand(inst, index) => func.inst_mut(inst).args[index] = here,
+                Place::Predicate(block) => func.set_predicate(block, Some(here)),
+            }
+        }
+        variable.finish(func);
+    }
+}

@@ -1,0 +1,230 @@
+//! φs behind linearization: some stay, some become selects, and some of both (thesis 8.4).
+//!
+//! A φ stays where control comes as it did. Where all edges come past on every way to the join, each of the values but
+//! one is selected by the mask of its edges; values that agree share one arm, ⊤ needs none, and the arm whose masks
+//! would cost most is the one that needs none. Where branches were kept in between, the value is collected on the way:
+//! selects stand behind the sources, in blocks where lanes that the join serves are passive, so they are total; where
+//! the ways meet, there are φs.
+//!
+//! A shadow goes to the lanes that the join's predicate leaves out, now that all lanes come by.
+
+use heddle_ir::inst::InstData;
+use heddle_ir::{Block, Constant, Function, Inst, Op, Type, Value};
+use rustc_hash::FxHashMap;
+
+use super::Graphs;
+use super::joins::{Incoming, Join, latch_of};
+use super::masks::{Masks, insert_at_end};
+use crate::edges::{prepend_phi, set_incoming};
+
+/// The φs that are gone, and what stands for them.
+#[derive(Debug, Default)]
+pub(super) struct Renamed {
+    values: FxHashMap<Value, Value>,
+    phis: Vec<Inst>,
+}
+
+impl Renamed {
+    fn resolve(&self, mut value: Value) -> Value {
+        while let Some(&other) = self.values.get(&value) {
+            value = other;
+        }
+        value
+    }
+
+    /// Replaces the φs everywhere and removes them.
+    pub(super) fn apply(self, func: &mut Function) {
+        func.map_values(|value| self.resolve(value));
+        self.phis.into_iter().for_each(|phi| func.remove_inst(phi));
+    }
+}
+
+/// Gives a join's φs their new form.
+pub(super) fn select_phis(
+    func: &mut Function,
+    graphs: &Graphs<'_>,
+    masks: &mut Masks<'_>,
+    join: &Join<'_>,
+    renamed: &mut Renamed,
+) {
+    let mut activation = None;
+    for &phi in &join.phis {
+        let result = func.results(phi)[0];
+        let ty = func.value_type(result);
+        // Lanes with a false predicate come along now, so the φ's own shadow does not reach them.
+        let shadow = func.inst(phi).shadow().filter(|_| masks.of_block(join.block).is_some());
+        let mut select = SelectPhi { graphs, masks, join, renamed, phi, result, ty };
+        let value = select.new_value(func, shadow.is_some());
+        let shadow = shadow.or_else(|| func.inst(phi).shadow().filter(|_| value != Some(result)));
+        let value = match (value, shadow) {
+            (None, None) => func.make_poison(ty),
+            (Some(value), None) if value == result => continue,
+            (Some(value), None) => value,
+            (value, Some(shadow)) => {
+                let value = value.unwrap_or_else(|| func.make_poison(ty));
+                let active = *activation
+                    .get_or_insert_with(|| join.insert(func, InstData::plain(Op::Mask, []), Type::I1));
+                let origin = func.inst(phi).origin;
+                let data =
+                    InstData { origin, ..InstData::plain(Op::Select, [active, value, shadow]).total() };
+                join.insert(func, data, ty)
+            }
+        };
+        renamed.values.insert(result, value);
+        renamed.phis.push(phi);
+    }
+}
+
+struct SelectPhi<'a, 'b> {
+    graphs: &'a Graphs<'a>,
+    masks: &'a mut Masks<'b>,
+    join: &'a Join<'a>,
+    renamed: &'a Renamed,
+    phi: Inst,
+    result: Value,
+    ty: Type,
+}
+
+impl SelectPhi<'_, '_> {
+    /// What the φ gives to the lanes that come to the join, if anything: its own result if it stays. If it must not, a
+    /// φ that is still needed is a new one.
+    fn new_value(&mut self, func: &mut Function, is_renamed: bool) -> Option<Value> {
+        let Self { join, phi, result, ty, .. } = *self;
+        let phi_or_new = |func: &mut Function, data: InstData| match is_renamed {
+            true => prepend_phi(func, join.block, data, ty),
+            false => {
+                let incoming: Vec<_> = data.incoming().collect();
+                set_incoming(func, phi, incoming);
+                result
+            }
+        };
+        let latch = latch_of(self.graphs, join.block);
+        if join.is_unchanged {
+            if !is_renamed {
+                return Some(result);
+            }
+            let incoming: Vec<_> = func.inst(phi).incoming().collect();
+            return Some(phi_or_new(func, InstData::phi(incoming, None)));
+        }
+        let sources = self.sources(func);
+        if let Some(latch) = latch {
+            let back = func.inst(phi).incoming().find(|&(from, _)| from == latch).map(|(_, value)| value);
+            // What the φ itself is does not matter to what its edges bring.
+            let Incoming { value, edges } = self.collect(func, &sources, |_, _| result);
+            let edges = match edges.is_empty() {
+                false => edges,
+                true => {
+                    let value = value.unwrap_or_else(|| func.make_poison(ty));
+                    self.graphs.joins.preds(join.block).iter().map(|&pred| (pred, value)).collect()
+                }
+            };
+            let back = back.map(|value| (latch, value));
+            return Some(phi_or_new(func, InstData::phi(edges.into_iter().chain(back), None)));
+        }
+        if join.sees_all {
+            return self.cascade(func, &sources);
+        }
+        self.collect(func, &sources, phi_or_new).value
+    }
+
+    /// What each source brings; none for ⊤, and for dead ends.
+    fn sources(&self, func: &Function) -> Vec<Option<Value>> {
+        let incoming: FxHashMap<Block, Value> = func.inst(self.phi).incoming().collect();
+        let is_poison = |value: &Value| matches!(func.constant(*value), Some(Constant::Poison(_)));
+        let value = |from| incoming.get(from).map(|&value| self.renamed.resolve(value));
+        self.join.sources.iter().map(|from| value(from).filter(|value| !is_poison(value))).collect()
+    }
+
+    /// All edges come past: each lane selects here.
+    fn cascade(&mut self, func: &mut Function, sources: &[Option<Value>]) -> Option<Value> {
+        let mut arms: Vec<Arm> = Vec::new();
+        let mut arm_of: FxHashMap<Value, usize> = FxHashMap::default();
+        for (&from, value) in self.join.sources.iter().zip(sources) {
+            let &Some(value) = value else { continue };
+            let arm = *arm_of.entry(value).or_insert_with(|| {
+                arms.push(Arm { value, sources: Vec::new(), cost: 0 });
+                arms.len() - 1
+            });
+            arms[arm].sources.push(from);
+            arms[arm].cost +=
+                self.masks.cost(func, self.join, from) + usize::from(arms[arm].sources.len() > 1);
+        }
+        let is_constant = |arm: &Arm, bit| func.constant(arm.value) == Some(&Constant::bool(bit));
+        // Where `true` is chosen against `false`, the mask itself is the value.
+        if let [a, b] = &arms[..] {
+            let falses = [a, b].map(|arm| is_constant(arm, false));
+            let trues = [a, b].map(|arm| is_constant(arm, true));
+            let extra = |at: usize| usize::from(falses[at] && trues[1 - at]);
+            let extra = [extra(0), extra(1)];
+            arms.iter_mut().zip(extra).for_each(|(arm, extra)| arm.cost += extra);
+        }
+        let last = |arm: &Arm| arm.sources.last().map(|&from| self.graphs.number(from));
+        let default = (0..arms.len()).max_by_key(|&at| (arms[at].cost, last(&arms[at])))?;
+        let mut value = arms[default].value;
+        for (at, arm) in arms.iter().enumerate() {
+            if at != default {
+                value = self.choose(func, arm, value);
+            }
+        }
+        Some(value)
+    }
+
+    fn choose(&mut self, func: &mut Function, arm: &Arm, otherwise: Value) -> Value {
+        let mut chosen: Option<Value> = None;
+        for &from in &arm.sources {
+            let Some(mask) = self.masks.of_edge(func, self.join, from, false) else { return arm.value };
+            chosen = Some(match chosen {
+                None => mask,
+                Some(other) if other == mask => mask,
+                Some(other) => self.join.insert(func, InstData::plain(Op::Or, [other, mask]), Type::I1),
+            });
+        }
+        let Some(mask) = chosen else { return otherwise };
+        match select(func, self.phi, mask, arm.value, otherwise) {
+            Ok(value) => value,
+            Err(data) => self.join.insert(func, data, self.ty),
+        }
+    }
+
+    /// Some edges do not come past: the value is collected on the way.
+    fn collect(
+        &mut self,
+        func: &mut Function,
+        sources: &[Option<Value>],
+        mut phi_at_join: impl FnMut(&mut Function, InstData) -> Value,
+    ) -> Incoming {
+        let Self { join, phi, ty, .. } = *self;
+        let poison = func.make_poison(ty);
+        let update = |func: &mut Function, source: usize, before: Option<Value>| {
+            let Some(value) = sources[source] else { return before };
+            let before = before.filter(|&before| before != value && before != poison);
+            let Some(before) = before else { return Some(value) };
+            let from = join.sources[source];
+            let Some(mask) = self.masks.of_edge(func, join, from, true) else { return Some(value) };
+            Some(match select(func, phi, mask, value, before) {
+                Ok(value) => value,
+                Err(data) => insert_at_end(func, from, data.total(), ty),
+            })
+        };
+        join.evaluate(func, poison, update, |func, block, data| match block == join.block {
+            true => phi_at_join(func, data),
+            false => prepend_phi(func, block, data, ty),
+        })
+    }
+}
+
+struct Arm {
+    value: Value,
+    sources: Vec<Block>,
+    cost: usize,
+}
+
+/// The choice as a value that is there already, or as an instruction.
+fn select(func: &Function, phi: Inst, mask: Value, then: Value, otherwise: Value) -> Result<Value, InstData> {
+    let is_bool = |value, bit| func.constant(value) == Some(&Constant::bool(bit));
+    if is_bool(then, true) && is_bool(otherwise, false) {
+        return Ok(mask);
+    }
+    let origin = func.inst(phi).origin;
+    Err(InstData { origin, ..InstData::plain(Op::Select, [mask, then, otherwise]) })
+}
