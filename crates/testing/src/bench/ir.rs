@@ -3,7 +3,7 @@
 use super::interp;
 use super::kit::{Report, Sample, Table, Target, growth_exponent, interleaved, timed};
 use super::programs::{FAMILIES, Family};
-use heddle::pipeline::{PASSES, run_passes};
+use heddle::pipeline::{PASSES, Pass, run_passes};
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, PostDominators};
 use heddle_ir::{Function, Module, Stage, parse_module, verify_module};
 use std::hint::black_box;
@@ -11,7 +11,7 @@ use std::hint::black_box;
 /// Six sizes, each twice the last.
 const SIZES: [usize; 6] = [3125, 6250, 12_500, 25_000, 50_000, 100_000];
 const MOST_GROWTH: f64 = 1.15;
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 5;
 
 pub(super) fn run(report: &mut Report) {
     growth(report);
@@ -47,12 +47,28 @@ struct Operation {
     name: &'static str,
     /// Whether it is about control flow: then a function of one block says nothing.
     of_blocks: bool,
+    /// The pass that it is, whose work is measured against what it gets and gives.
+    pass: Option<&'static Pass>,
     run: Box<dyn Fn(&Subject) -> f64>,
 }
 
+impl Operation {
+    /// What the time ought to be proportional to.
+    fn size(&self, subject: &Subject) -> f64 {
+        let Some(pass) = self.pass else { return subject.instructions as f64 };
+        let mut module = subject.module.clone();
+        let _ = run_passes(&mut module, &[pass.name], false, |_, _| ());
+        (subject.instructions + instructions(&module)) as f64
+    }
+}
+
 fn operations() -> Vec<Operation> {
-    let operation =
-        |name, of_blocks, run: fn(&Subject) -> f64| Operation { name, of_blocks, run: Box::new(run) };
+    let operation = |name, of_blocks, run: fn(&Subject) -> f64| Operation {
+        name,
+        of_blocks,
+        pass: None,
+        run: Box::new(run),
+    };
     let mut all = vec![
         operation("parse", false, |subject| timed(|| parse_module(&subject.text)).1),
         operation("print", false, |subject| timed(|| subject.module.to_string()).1),
@@ -79,6 +95,7 @@ fn operations() -> Vec<Operation> {
     all.extend(PASSES.iter().filter(|pass| pass.requires == Stage::Source).map(|pass| Operation {
         name: pass.name,
         of_blocks: false,
+        pass: Some(pass),
         run: Box::new(|subject| {
             let mut module = subject.module.clone();
             timed(|| black_box(run_passes(&mut module, &[pass.name], false, |_, _| ()))).1
@@ -121,7 +138,7 @@ fn growth(report: &mut Report) {
             let points: Vec<(f64, f64)> = subjects
                 .iter()
                 .zip(&samples)
-                .map(|(subject, sample)| (subject.instructions as f64, sample.least()))
+                .map(|(subject, sample)| (operation.size(subject), sample.least()))
                 .collect();
             let exponent = growth_exponent(&points);
             cells.push(format!("{exponent:.2}"));
