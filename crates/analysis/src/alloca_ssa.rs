@@ -20,7 +20,11 @@
 //! other may still read. So a slot may be shared only if no join of lanes that ran apart has different states, read or
 //! not.
 //!
-//! After: Moll, thesis, section 6.6. Differs in: exit joins; slots for fields; states that replace others as a whole.
+//! Where some lanes have written and others hold ⊤ yet, copies do not differ: ⊤ may be anything. So an object that is used
+//! by those lanes alone that take a divergent branch may be shared.
+//!
+//! After: Moll, thesis, section 6.6. Differs in: exit joins; slots for fields; states that
+//! replace others as a whole, or hold nothing.
 
 use std::ops::Range;
 
@@ -85,6 +89,8 @@ pub struct StateInfo {
     pub def: StateDef,
     /// Whether an instruction may read it, or something of it.
     pub is_read: bool,
+    /// Whether nothing has been written: all of it is ⊤.
+    pub is_undefined: bool,
 }
 
 /// The private objects of a function that can be followed.
@@ -170,6 +176,7 @@ impl AllocaSsa {
             let touches = this.find_slots(func, control);
             this.build(func, control, &touches);
             this.find_users(func, control);
+            this.find_undefined(func);
         }
         this
     }
@@ -313,7 +320,7 @@ impl AllocaSsa {
     }
 
     fn add_state(&mut self, slot: Slot, def: StateDef) -> State {
-        self.states.push(StateInfo { slot, def, is_read: false });
+        self.states.push(StateInfo { slot, def, is_read: false, is_undefined: false });
         State::new(self.states.len() - 1)
     }
 
@@ -419,6 +426,29 @@ impl AllocaSsa {
                 let def = StateDef::Join { block, incoming: Vec::new() };
                 let state = self.add_state(Slot::new(number), def);
                 self.joins[block].push(state);
+            }
+        }
+    }
+
+    /// What is made by an `alloca` holds nothing, and neither does a join of such.
+    fn find_undefined(&mut self, func: &Function) {
+        let mut work = Vec::new();
+        for (number, info) in self.states.iter_mut().enumerate() {
+            info.is_undefined = match info.def {
+                StateDef::Write { inst, .. } => func.inst(inst).op == Op::Alloca,
+                StateDef::Undefined | StateDef::Join { .. } => true,
+            };
+            if !info.is_undefined {
+                work.push(State::new(number));
+            }
+        }
+        while let Some(state) = work.pop() {
+            for user in &self.users[state.index()] {
+                let StateUser::State(user) = *user else { continue };
+                let info = &mut self.states[user.index()];
+                if matches!(info.def, StateDef::Join { .. }) && std::mem::take(&mut info.is_undefined) {
+                    work.push(user);
+                }
             }
         }
     }

@@ -46,7 +46,7 @@ use crate::dominators::PostDominators;
 use crate::shape::{
     Activation, Contents, Context, Domain, Fact, Geometry, Level, Poison, Shape, declared_fact, transfer,
 };
-use crate::sync_dependence::{Parting, SyncDependence};
+use crate::sync_dependence::{Join, Parting, SyncDependence};
 use crate::uses::Uses;
 
 /// The widest level at which lanes agree; none if those of a brush may not.
@@ -341,6 +341,9 @@ pub fn divergence_without(
     solver.finish()
 }
 
+/// How many branches that lead to each other are followed where ⊤ meets a value.
+const MOST_LED: usize = 16;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Item {
     Inst(Inst),
@@ -374,6 +377,8 @@ struct Solver<'a> {
     /// φs where lanes meet of which some bring ⊤.
     mixed_with_poison: EntitySet<Inst>,
     mixed_states: Vec<Agreement>,
+    /// States where lanes meet of which some hold ⊤.
+    mixed_states_with_poison: EntitySet<State>,
     agreement: Vec<Agreement>,
     may_hold_poison: Vec<bool>,
     apart: EntitySet<Block>,
@@ -414,6 +419,7 @@ impl<'a> Solver<'a> {
             mixed: SecondaryMap::with_default(ALL_AGREE),
             mixed_with_poison: EntitySet::new(),
             mixed_states: vec![ALL_AGREE; num_states],
+            mixed_states_with_poison: EntitySet::new(),
             agreement: vec![ALL_AGREE; num_states],
             may_hold_poison: vec![false; num_states],
             ssa,
@@ -768,10 +774,18 @@ impl<'a> Solver<'a> {
                 if values.len() < 2 {
                     continue;
                 }
-                let is_poison =
-                    |value: &Value| matches!(self.func.constant(*value), Some(Constant::Poison(_)));
-                // What the branch that this one leads to makes of the join counts only what it sees itself.
-                if values.len() == 2 && values.iter().any(is_poison) && parting.then.is_none() {
+                let func = self.func;
+                let is_poison = |value: &Value| matches!(func.constant(*value), Some(Constant::Poison(_)));
+                // The branch that this one leads to looks at some of the edges only.
+                let is_alone = values.iter().any(is_poison) && {
+                    let from = self.all_from(parting, join);
+                    let incoming = data.incoming().filter(|(pred, _)| from.contains(pred));
+                    values.extend(incoming.map(|(_, value)| value));
+                    values.sort_unstable();
+                    values.dedup();
+                    values.iter().filter(|value| !is_poison(value)).count() < 2
+                };
+                if is_alone {
                     if limit.is_none()
                         && self.follows(Rule::MixedPoison)
                         && self.mixed_with_poison.insert(inst)
@@ -799,6 +813,25 @@ impl<'a> Solver<'a> {
                 states.sort_unstable();
                 states.dedup();
                 if states.len() < 2 {
+                    continue;
+                }
+                // As with φs: ⊤ beside one state is no difference.
+                let is_undefined = |state: &State| self.ssa.state(*state).is_undefined;
+                let is_alone = states.iter().any(is_undefined) && {
+                    let incoming = incoming.clone();
+                    let from = self.all_from(parting, join);
+                    let incoming = incoming.iter().filter(|(pred, _)| from.contains(pred));
+                    states.extend(incoming.map(|&(_, state)| state));
+                    states.sort_unstable();
+                    states.dedup();
+                    let is_undefined = |state: &State| self.ssa.state(*state).is_undefined;
+                    states.iter().filter(|state| !is_undefined(state)).count() < 2
+                };
+                if is_alone {
+                    if limit.is_none() && self.follows(Rule::MixedPoison) {
+                        self.mixed_states_with_poison.insert(state);
+                        self.push(Item::State(state));
+                    }
                     continue;
                 }
                 if limit.is_none() {
@@ -835,6 +868,21 @@ impl<'a> Solver<'a> {
         }
     }
 
+    /// The predecessors of a join that lanes come from which part like this, those after a branch that it leads to
+    /// included; after a few such branches all of them.
+    fn all_from(&mut self, parting: &Parting, join: &Join) -> SmallVec<[Block; 4]> {
+        let mut from = join.from.clone();
+        let mut next = parting.then;
+        for _ in 0..MOST_LED {
+            let Some(at) = next else { return from };
+            let parting = self.sync.of_branch(at);
+            let same = parting.joins.iter().filter(|other| other.block == join.block);
+            same.for_each(|other| from.extend_from_slice(&other.from));
+            next = parting.then;
+        }
+        SmallVec::from_slice(self.control.cfg.preds(join.block))
+    }
+
     fn visit_state(&mut self, state: State) {
         let (new, may_hold_poison) = match &self.ssa.state(state).def {
             StateDef::Undefined => (ALL_AGREE, false),
@@ -846,12 +894,13 @@ impl<'a> Solver<'a> {
             }
             StateDef::Join { block, incoming } => {
                 let limit = self.mixed_states[state.index()];
-                let mut poison = limit.is_none();
+                let mut poison = limit.is_none() || self.mixed_states_with_poison.contains(state);
                 let mut agreement = limit;
                 for &(from, incoming) in incoming {
                     agreement = agreement.min(self.agreement[incoming.index()]);
                     poison |= self.may_hold_poison[incoming.index()];
-                    let defined_in = self.ssa.block_of(self.func, incoming);
+                    let is_defined = !self.ssa.state(incoming).is_undefined;
+                    let defined_in = self.ssa.block_of(self.func, incoming).filter(|_| is_defined);
                     if let Some(defined_in) = defined_in.filter(|_| self.follows(Rule::TemporalState)) {
                         let limit = self.edge_limit_from(Edge { from, to: *block }, defined_in);
                         agreement = agreement.min(limit);
@@ -1012,7 +1061,8 @@ impl<'a> Solver<'a> {
                 StateDef::Join { block, incoming } => {
                     lower(info.slot, self.mixed_states[number]);
                     for &(from, incoming) in incoming.iter().filter(|_| info.is_read) {
-                        let defined_in = self.ssa.block_of(self.func, incoming);
+                        let is_defined = !self.ssa.state(incoming).is_undefined;
+                        let defined_in = self.ssa.block_of(self.func, incoming).filter(|_| is_defined);
                         if let Some(defined_in) = defined_in.filter(|_| self.follows(Rule::TemporalState)) {
                             lower(info.slot, self.edge_limit_from(Edge { from, to: *block }, defined_in));
                         }

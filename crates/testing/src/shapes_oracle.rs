@@ -361,7 +361,16 @@ impl Frame {
         for inst in claims.func.block_insts(step.block) {
             let data = claims.func.inst(inst);
             let mask = if data.is_total() { self.entered } else { step.active };
-            for lane in lanes(mask) {
+            // One store serves all lanes: ⊤ in some of them turns into what the others store.
+            let stored = match data.op {
+                Op::Store => data.args.first(),
+                Op::Memset => data.args.get(1),
+                _ => None,
+            };
+            let is_poison =
+                |lane: &usize| stored.is_some_and(|&value| self.get(claims.func, value, *lane).is_none());
+            let (first, then): (Vec<usize>, Vec<usize>) = lanes(mask).partition(is_poison);
+            for lane in first.into_iter().chain(then) {
                 self.access(claims, inst, data, lane, checked)?;
             }
         }
