@@ -3,7 +3,7 @@
 //! An optimistic fixpoint: nothing is reached and all lanes agree, until an instruction says otherwise (thesis 6.4).
 //! What makes a value vary:
 //!
-//! * *data*: its operands ([`transfer`](crate::shape::transfer));
+//! * *data*: its operands ([`transfer`]);
 //! * *sync dependence*: it is a φ where lanes meet that have parted, and different values come along their edges;
 //! * *temporal dependence*: it was defined in a loop that lanes leave in different rounds, and is used outside;
 //! * *activation*: it tells which lanes are active (`mask`, a shadow), and some lanes come here without others;

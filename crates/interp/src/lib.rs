@@ -2,7 +2,7 @@
 //!
 //! docs/ir.md is that definition. [`run`] runs a function of a module over a [`Memory`]; [`Options`] choose the
 //! lanes, what passive execution does to variables, and the scheduler. The oracle shares no code with analyses and
-//! passes, so it shares none of their mistakes: its view of control flow ([`control`]) is its own.
+//! passes, so it shares none of their mistakes: its view of control flow (`control.rs`) is its own.
 #![forbid(unsafe_code)]
 
 mod run;

@@ -269,9 +269,7 @@ fn a_phi_of_many_operands() {
     };
     let mut all = incoming.clone();
     all.push("[block0: 0]".into());
-    read(with(&all).as_bytes())
-        .and_then(|module| Ok(verify_module(&module, Stage::Source).unwrap()))
-        .unwrap();
+    read(with(&all).as_bytes()).map(|module| verify_module(&module, Stage::Source).unwrap()).unwrap();
     complains(with(&incoming), "block0");
     all.extend(incoming.iter().cloned());
     complains(with(&all), "");

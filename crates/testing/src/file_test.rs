@@ -14,8 +14,8 @@
 //! `; error: TEXT` is a part of one message of parser or verifier, on its own line for the parser, and there are no
 //! other messages), `opt passes=P,… [stage=S]` (runs passes, verifies the result at the stage), `trace [watch=v1,v2]`
 //! (the trace of the first run is the golden), `divergence [lanes=W] [params=uniform|declared] [entry=all|some]`
-//! (comments say what is uniform, see [`annotations`](crate::annotations)), `baselines [lanes=W] [params=…]` (comments say
-//! what each published analysis takes for uniform, see [`baseline_annotations`](crate::baseline_annotations)). Where a run names no scheduler, greedy and four random ones are tried;
+//! (comments say what is uniform, see `annotations.rs`), `baselines [lanes=W] [params=…]` (comments say
+//! what each published analysis takes for uniform, see `baseline_annotations.rs`). Where a run names no scheduler, greedy and four random ones are tried;
 //! from stage Uniform on, both semantics are.
 
 use crate::annotations;

@@ -13,8 +13,8 @@
 //! other goes first may come out differently, which a greedy schedule is free to choose.
 //!
 //! Two conventions of the oracle make this exact. Lanes on an edge back to a loop's header wait until the rest of
-//! their iteration is over, as if all such edges went through one latch: [`loop_form`] then adds that latch and changes
-//! nothing. And an irreducible cycle stands for its dispatch-header form: [`dispatch`] writes it down. Under a block
+//! their iteration is over, as if all such edges went through one latch: `loop_form` then adds that latch and changes
+//! nothing. And an irreducible cycle stands for its dispatch-header form: `dispatch` writes it down. Under a block
 //! predicate, lanes that pass a branch passively follow one of the active lanes, here as there.
 //!
 //! Predicates are kept where they are, although stage Canonical has none: who predicates source blocks gets the form

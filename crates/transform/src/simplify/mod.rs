@@ -3,7 +3,7 @@
 //! Requires: Stage::Source or Stage::Canonical (values of passive lanes are frozen).  Ensures: the same stage.
 //! Invariant: horizontals, barriers and `mask` are never moved or merged, and run with the lanes that they ran with:
 //! blocks stay apart, and an edge that no lane takes goes only where that changes neither which lanes meet nor which
-//! block waits for which ([`branches`]). So every schedule of the result is one of the source.
+//! block waits for which (`branches`). So every schedule of the result is one of the source.
 //!
 //! The replacement of a value by one that dominates it is right lane by lane: a lane that reads it has run both
 //! definitions, the replaced one last, and nothing that they depend on has run since without running them again.
