@@ -1,0 +1,164 @@
+//! Whether programs become vector code that still means what they did: the property behind the topic `widen`.
+
+use crate::execution::{Observed, Part, difference, observe, options, prepare};
+use crate::generate::{Argument, Case, Class, Input, Random};
+use heddle::pipeline::{divergent_branches, widen_module};
+use heddle::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
+use heddle_analysis::shape::{Geometry, Size};
+use heddle_interp::run;
+use heddle_ir::module::{DeclaredShape, Kind};
+use heddle_ir::verify::{Stage, verify_module};
+use heddle_ir::{Module, Op};
+use heddle_transform::{
+    LockStep, LoopFacts, canonicalize, linearize, lock_step_functions, make_loops_uniform, simplify,
+    specialize,
+};
+
+/// What widening did to a program.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Widened {
+    /// The functions that have got wide forms.
+    pub functions: usize,
+    /// Inputs that were run.
+    pub runs: usize,
+    /// Inputs for which there is no wide form.
+    pub refused: usize,
+    /// Instructions of wide functions on scalars, and on vectors.
+    pub instructions: [usize; 2],
+    /// Memory operations: one scalar, side by side, scattered.
+    pub accesses: [usize; 3],
+}
+
+impl Widened {
+    /// Adds up.
+    pub fn add(&mut self, other: &Widened) {
+        self.functions += other.functions;
+        self.runs += other.runs;
+        self.refused += other.refused;
+        (0..2).for_each(|at| self.instructions[at] += other.instructions[at]);
+        (0..3).for_each(|at| self.accesses[at] += other.accesses[at]);
+    }
+}
+
+/// Checks that a program's wide form computes, for each of its inputs, what its linear form does.
+pub fn widens(case: &Case) -> Result<Widened, String> {
+    let mut done = Widened::default();
+    for (index, input) in case.inputs.iter().enumerate() {
+        widens_on(case, input, &mut done).map_err(|reason| format!("input {index}: {reason}"))?;
+    }
+    Ok(done)
+}
+
+fn widens_on(case: &Case, input: &Input, done: &mut Widened) -> Result<(), String> {
+    let mut random = Random::new(case.seed ^ 0x51de);
+    let mut module = case.module.clone();
+    declare(&mut module, case, input, &mut random);
+    if case.traits.class != Class::Predicated {
+        linear_forms(&mut module, &input.brush)?;
+    } else if module.functions.len() > 1 {
+        // What is linear already cannot be specialized any more.
+        return Ok(());
+    }
+    let lock_step = lock_step_functions(&module, &input.brush)?;
+    verify_module(&module, Stage::Linear).map_err(|violations| format!("not linear:\n{violations}"))?;
+    let group = input.group.filter(|_| case.seed.is_multiple_of(2)).map(|group| group.map(Size::Known));
+    let know = |form: &LockStep, geometry: Geometry| match group.filter(|_| !form.is_region) {
+        Some(local) => Geometry { local, ..geometry },
+        None => geometry,
+    };
+    let mut wide = module.clone();
+    if widen_module(&mut wide, &input.brush, know).is_err() {
+        done.refused += 1;
+        return Ok(());
+    }
+    // Wide code is one thread's: what holds of one lane holds of it.
+    if case.seed.is_multiple_of(3) {
+        wide.functions.iter_mut().for_each(|func| _ = simplify(func));
+    }
+    verify_module(&wide, Stage::Wide).map_err(|violations| format!("not wide:\n{violations}"))?;
+    let linear = Case { module: module.clone(), ..case.clone() };
+    let expected =
+        observe(&linear, &module, input, &options(input)).map_err(|fault| format!("linear: {fault}"))?;
+    let found = observe_wide(case, &wide, &lock_step, input)?;
+    if let Some(difference) = difference(case, &expected, &found, Part::Whole) {
+        return Err(difference);
+    }
+    done.runs += 1;
+    count(&wide, &lock_step, done);
+    Ok(())
+}
+
+/// Says of some parameters of the entry what the input tells of them.
+fn declare(module: &mut Module, case: &Case, input: &Input, random: &mut Random) {
+    let share = [0, 60, 100][random.below(3)];
+    let Some(func) = module.function_mut(&case.entry) else { return };
+    // Nothing said of a kernel's parameter means that the launch shares it.
+    let is_kernel = matches!(func.kind, Kind::Kernel(_));
+    for (param, argument) in func.signature.params.iter_mut().zip(&input.args) {
+        if param.shape.is_some() || !(random.chance(share) || is_kernel) {
+            continue;
+        }
+        param.shape = match argument {
+            Argument::Object(_) | Argument::Uniform(_) => Some(DeclaredShape::Uniform),
+            Argument::Linear(_, strides) => Some(DeclaredShape::Linear(strides.iter().copied().collect())),
+            Argument::Varying(_) => Some(DeclaredShape::Varying),
+        };
+    }
+}
+
+/// Brings a module from stage Source to Linear for this brush.
+fn linear_forms(module: &mut Module, brush: &[u32]) -> Result<(), String> {
+    module.functions.iter_mut().for_each(canonicalize);
+    specialize(module, brush);
+    verify_module(module, Stage::Canonical).map_err(|violations| format!("specialized:\n{violations}"))?;
+    for form in lock_step_functions(module, brush)? {
+        let func = module.function_mut(&form.name).ok_or("a form is lost")?;
+        make_loops_uniform(func, &LoopFacts::obvious(func));
+        let divergent = divergent_branches(func)?;
+        linearize(func, &divergent);
+    }
+    Ok(())
+}
+
+fn observe_wide(
+    case: &Case,
+    wide: &Module,
+    lock_step: &[LockStep],
+    input: &Input,
+) -> Result<Observed, String> {
+    let Some(form) = lock_step.iter().find(|form| form.name == case.entry) else {
+        return observe(case, wide, input, &options(input)).map_err(|fault| format!("wide: {fault}"));
+    };
+    let (mut memory, args) = prepare(case, input);
+    let name = form.wide_name();
+    let func = wide.function(&name).ok_or("the entry has no wide form")?;
+    let args = wide_arguments(args, func, &input.brush);
+    let outcome = run(wide, &name, &args, &mut memory, &wide_options(&options(input)))
+        .map_err(|fault| format!("wide: {fault}\n{func}"))?;
+    let outcome = lanes_of_outcome(outcome, &input.brush);
+    Ok(Observed {
+        results: outcome.results,
+        memory,
+        race: None,
+        schedule: outcome.schedule,
+        counters: outcome.counters,
+    })
+}
+
+fn count(wide: &Module, lock_step: &[LockStep], done: &mut Widened) {
+    for func in lock_step.iter().filter_map(|form| wide.function(&form.wide_name())) {
+        done.functions += 1;
+        for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
+            let data = func.inst(inst);
+            let is_vector = |&value: &heddle_ir::Value| func.value_type(value).is_vector();
+            let works_on_vectors = data.args.iter().chain(func.results(inst)).any(is_vector);
+            done.instructions[usize::from(works_on_vectors)] += 1;
+            match data.op {
+                Op::Load | Op::Store if !works_on_vectors => done.accesses[0] += 1,
+                Op::Load | Op::Store | Op::MaskedLoad | Op::MaskedStore => done.accesses[1] += 1,
+                Op::Gather | Op::Scatter => done.accesses[2] += 1,
+                _ => {}
+            }
+        }
+    }
+}
