@@ -1,18 +1,16 @@
 //! Whether programs become vector code that still means what they did: the property behind the topic `widen`.
 
+use crate::differential::is_deterministic;
 use crate::execution::{Observed, Part, difference, observe, options, prepare};
 use crate::generate::{Argument, Case, Class, Input, Random};
-use heddle::pipeline::{divergent_branches, widen_module};
+use heddle::pipeline::{run_passes, widen_module};
 use heddle::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
 use heddle_analysis::shape::{Geometry, Size};
 use heddle_interp::run;
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::verify::{Stage, verify_module};
-use heddle_ir::{Module, Op};
-use heddle_transform::{
-    LockStep, LoopFacts, canonicalize, linearize, lock_step_functions, make_loops_uniform, simplify,
-    specialize,
-};
+use heddle_ir::{Function, Module, Op};
+use heddle_transform::{LockStep, lock_step_functions, simplify};
 
 /// What widening did to a program.
 #[derive(Clone, Copy, Default, Debug)]
@@ -40,45 +38,61 @@ impl Widened {
     }
 }
 
-/// Checks that a program's wide form computes, for each of its inputs, what its linear form does.
+/// Checks that a program's wide form computes, for each of its inputs, what its linear form does, and that this does
+/// what the source does.
 pub fn widens(case: &Case) -> Result<Widened, String> {
+    widens_by(case, |_| {})
+}
+
+/// The same, where something is done to each wide function.
+pub fn widens_by(case: &Case, spoil: fn(&mut Function)) -> Result<Widened, String> {
     let mut done = Widened::default();
     for (index, input) in case.inputs.iter().enumerate() {
-        widens_on(case, input, &mut done).map_err(|reason| format!("input {index}: {reason}"))?;
+        widens_on(case, input, spoil, &mut done).map_err(|reason| format!("input {index}: {reason}"))?;
     }
     Ok(done)
 }
 
-fn widens_on(case: &Case, input: &Input, done: &mut Widened) -> Result<(), String> {
+fn widens_on(case: &Case, input: &Input, spoil: fn(&mut Function), done: &mut Widened) -> Result<(), String> {
     let mut random = Random::new(case.seed ^ 0x51de);
     let mut module = case.module.clone();
     declare(&mut module, case, input, &mut random);
     if case.traits.class != Class::Predicated {
-        linear_forms(&mut module, &input.brush)?;
+        bring_to_linear(&mut module, &input.brush, &mut random)?;
     } else if module.functions.len() > 1 {
         // What is linear already cannot be specialized any more.
         return Ok(());
     }
-    let lock_step = lock_step_functions(&module, &input.brush)?;
     verify_module(&module, Stage::Linear).map_err(|violations| format!("not linear:\n{violations}"))?;
+    let linear = Case { module: module.clone(), ..case.clone() };
+    let expected =
+        observe(&linear, &module, input, &options(input)).map_err(|fault| format!("linear: {fault}"))?;
+    if is_deterministic(case) && !case.traits.fmuladd {
+        let source = observe(case, &case.module, input, &options(input))
+            .map_err(|fault| format!("source: {fault}"))?;
+        if let Some(difference) = difference(case, &source, &expected, Part::Whole) {
+            return Err(format!("linear: {difference}"));
+        }
+    }
+    let lock_step = lock_step_functions(&module, &input.brush)?;
     let group = input.group.filter(|_| case.seed.is_multiple_of(2)).map(|group| group.map(Size::Known));
     let know = |form: &LockStep, geometry: Geometry| match group.filter(|_| !form.is_region) {
         Some(local) => Geometry { local, ..geometry },
         None => geometry,
     };
-    let mut wide = module.clone();
+    let mut wide = module;
     if widen_module(&mut wide, &input.brush, know).is_err() {
         done.refused += 1;
         return Ok(());
     }
-    // Wide code is one thread's: what holds of one lane holds of it.
-    if case.seed.is_multiple_of(3) {
-        wide.functions.iter_mut().for_each(|func| _ = simplify(func));
+    for func in &mut wide.functions {
+        spoil(func);
+        // Wide code is one thread's: what holds of one lane holds of it.
+        if case.seed.is_multiple_of(3) {
+            simplify(func);
+        }
     }
     verify_module(&wide, Stage::Wide).map_err(|violations| format!("not wide:\n{violations}"))?;
-    let linear = Case { module: module.clone(), ..case.clone() };
-    let expected =
-        observe(&linear, &module, input, &options(input)).map_err(|fault| format!("linear: {fault}"))?;
     let found = observe_wide(case, &wide, &lock_step, input)?;
     if let Some(difference) = difference(case, &expected, &found, Part::Whole) {
         return Err(difference);
@@ -106,18 +120,15 @@ fn declare(module: &mut Module, case: &Case, input: &Input, random: &mut Random)
     }
 }
 
-/// Brings a module from stage Source to Linear for this brush.
-fn linear_forms(module: &mut Module, brush: &[u32]) -> Result<(), String> {
-    module.functions.iter_mut().for_each(canonicalize);
-    specialize(module, brush);
-    verify_module(module, Stage::Canonical).map_err(|violations| format!("specialized:\n{violations}"))?;
-    for form in lock_step_functions(module, brush)? {
-        let func = module.function_mut(&form.name).ok_or("a form is lost")?;
-        make_loops_uniform(func, &LoopFacts::obvious(func));
-        let divergent = divergent_branches(func)?;
-        linearize(func, &divergent);
+/// Runs the passes that make a module linear for this brush.
+fn bring_to_linear(module: &mut Module, brush: &[u32], random: &mut Random) -> Result<(), String> {
+    let brush: Vec<String> = brush.iter().map(u32::to_string).collect();
+    let specialize = format!("specialize:{}", brush.join("x"));
+    let mut passes = vec!["canonicalize", &specialize, "loops", "linearize"];
+    if random.chance(50) {
+        passes.insert(0, "simplify");
     }
-    Ok(())
+    run_passes(module, &passes, true, |_, _| {}).map_err(|error| error.to_string())
 }
 
 fn observe_wide(

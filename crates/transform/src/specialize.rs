@@ -168,6 +168,11 @@ pub fn lock_step_functions(module: &Module, brush: &[u32]) -> Result<Vec<LockSte
     Ok(module.functions.iter().filter_map(|func| found.remove(&func.name)).collect())
 }
 
+/// The lock-step functions that are entered from outside of the module.
+pub fn entered_functions(module: &Module) -> Vec<String> {
+    roots(module, &sequential_functions(module))
+}
+
 /// What is known of the places of lanes of a function that this brush enters.
 pub fn geometry_of(func: &Function, brush: &[u32], is_region: bool) -> Geometry {
     let mut geometry = Geometry::brush(brush);
