@@ -80,13 +80,11 @@ impl Brush<'_, '_> {
             self.write_nothing(inst, code, mask, world);
             return Ok(());
         }
-        let lanes = self.lanes;
         let callee_code = &self.program.codes[callee];
         let mut registers = self.new_registers(callee_code);
         for (&param, &arg) in callee_code.func.params().iter().zip(&data.args) {
-            let (to, from) = (callee_code.slot(param, lanes), code.slot(arg, lanes));
-            for index in 0..lanes * to.elements {
-                registers.set(to.first + index, self.frame().registers.get(from.first + index));
+            for (to, from) in callee_code.slot(param).rows().zip(code.slot(arg).rows()) {
+                registers.copy_from(&self.frame().registers, from, to);
             }
         }
         self.push_frame(callee, registers, mask, Some(inst), world).map_err(|fault| (fault.kind, None))
@@ -104,14 +102,12 @@ impl Brush<'_, '_> {
         let code = &program.codes[self.frame().code];
         let returned = frame.places.lanes(Place::Returned);
         self.write_nothing(call, code, returned, world);
-        let lanes = self.lanes;
         let caller = self.frame_mut();
         for (&value, result) in code.func.results(call).iter().zip(&frame.results) {
-            let slot = code.slot(value, lanes);
+            let slot = code.slot(value);
             for lane in lanes_of(returned) {
-                let all = lane * slot.elements..(lane + 1) * slot.elements;
-                for (offset, &bits) in all.clone().zip(&result[all]) {
-                    caller.registers.set(slot.first + offset, bits);
+                for (row, &bits) in slot.rows().zip(&result[lane * slot.elements..]) {
+                    caller.registers.set(row, lane, bits);
                 }
             }
         }
@@ -123,15 +119,10 @@ impl Brush<'_, '_> {
         if world.options.semantics == Semantics::Freezing {
             return;
         }
-        let lanes = self.lanes;
+        let others = all_lanes(self.lanes) & !executed;
         let frame = self.frame_mut();
         for &value in code.func.results(inst) {
-            let slot = code.slot(value, lanes);
-            for lane in lanes_of(all_lanes(lanes) & !executed) {
-                for offset in lane * slot.elements..(lane + 1) * slot.elements {
-                    frame.registers.set(slot.first + offset, None);
-                }
-            }
+            code.slot(value).rows().for_each(|row| frame.registers.fill(row, others, None));
         }
     }
 }

@@ -118,8 +118,8 @@ impl Brush<'_, '_> {
             if !world.rng.is_random()
                 && let ([target, _], Some(&condition)) = (data.targets(), data.args.first())
             {
-                let first = code.slot(condition, self.lanes).first;
-                let bits = lanes_of(frame.control).map(|lane| frame.registers.get(first + lane));
+                let row = code.slot(condition).first;
+                let bits = lanes_of(frame.control).map(|lane| frame.registers.get(row, lane));
                 let known =
                     bits.clone().next().flatten().filter(|&bit| bits.clone().all(|other| other == Some(bit)));
                 match known {
