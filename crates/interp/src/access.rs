@@ -3,6 +3,7 @@
 use crate::brush::{Brush, Error, World, lanes_of};
 use crate::elementwise;
 use crate::fault::FaultKind;
+use crate::limits::BYTES_PER_WORK;
 use crate::memory::Target;
 use crate::program::Code;
 use crate::race::{Item, Race};
@@ -31,8 +32,7 @@ impl Brush<'_, '_> {
         if is_write && object.space == Space::Constant {
             return Err(fault(FaultKind::WriteToConstant));
         }
-        let object_size = object.bytes.len();
-        if target.offset as u64 + u64::from(access.dereferenceable) > object_size as u64 {
+        if target.offset as u64 + u64::from(access.dereferenceable) > object.bytes.len() as u64 {
             return Err(fault(FaultKind::BrokenPromise("`dereferenceable`")));
         }
         if let Some(base) = access.base.and_then(|base| self.get(code, base, lane, 0)) {
@@ -46,8 +46,8 @@ impl Brush<'_, '_> {
         {
             let item = self.position.item(lane);
             let seen = Item { number: item, group: self.position.group_number, epoch: world.epoch };
-            let is_atomic = access.atomic.is_some();
-            let race = detector.note(target, size as usize, object_size, seen, is_write, is_atomic);
+            let how = (is_write, access.atomic.is_some());
+            let race = detector.note(target, size as usize, seen, how, &mut world.budget).map_err(fault)?;
             if let (Some((offset, other)), None) = (race, &world.race) {
                 let object = object.name.as_deref().map(String::from);
                 world.race = Some(Race { object, offset, items: [other, item], is_write });
@@ -179,6 +179,7 @@ impl Brush<'_, '_> {
             match &data.detail {
                 Detail::Access(access) => {
                     let target = self.touch(to, size, access, true, (code, lane), world)?;
+                    world.budget.work(size / BYTES_PER_WORK).map_err(|kind| (kind, Some(lane)))?;
                     let byte = self.get(code, data.args[1], lane, 0);
                     let object = world.memory.target_mut(target);
                     let all = target.offset..target.offset + size as usize;
@@ -194,6 +195,8 @@ impl Brush<'_, '_> {
                     if data.op == Op::Memcpy && overlap {
                         return Err((FaultKind::OverlappingCopy, Some(lane)));
                     }
+                    world.budget.work(size / BYTES_PER_WORK).map_err(|kind| (kind, Some(lane)))?;
+                    world.budget.hold(2 * size).map_err(|kind| (kind, Some(lane)))?;
                     let object = world.memory.target(source);
                     let all = source.offset..source.offset + size as usize;
                     let (bytes, poison) = (object.bytes[all.clone()].to_vec(), object.poison[all].to_vec());
@@ -201,6 +204,7 @@ impl Brush<'_, '_> {
                     let all = target.offset..target.offset + size as usize;
                     object.bytes[all.clone()].copy_from_slice(&bytes);
                     object.poison[all].copy_from_slice(&poison);
+                    world.budget.give_back(2 * size);
                 }
                 _ => {}
             }

@@ -5,6 +5,7 @@
 
 use crate::fault::{Fault, FaultKind};
 use crate::frame::{Frame, Place, Registers};
+use crate::limits::{Budget, Limit};
 use crate::memory::Memory;
 use crate::parties::Parties;
 use crate::program::{Code, Program, Slot};
@@ -20,6 +21,7 @@ use std::collections::VecDeque;
 pub(crate) type Error = (FaultKind, Option<usize>);
 
 const MAX_NESTING: u32 = 8;
+const TRACE_STEP_COST: u64 = 256;
 const NOWHERE: u32 = u32::MAX;
 
 /// What all brushes of a run share.
@@ -29,6 +31,7 @@ pub(crate) struct World<'a> {
     pub(crate) detector: Option<Detector>,
     pub(crate) race: Option<Race>,
     pub(crate) options: &'a Options,
+    pub(crate) budget: Budget,
     pub(crate) counters: Counters,
     pub(crate) schedule: Vec<Step>,
     pub(crate) trace: Trace,
@@ -162,7 +165,8 @@ impl<'p, 'm> Brush<'p, 'm> {
             copied: Vec::new(),
         };
         let code = &program.codes[entry];
-        let mut registers = brush.new_registers(code);
+        let registers = brush.new_registers(code, world);
+        let mut registers = registers.map_err(|kind| Fault::new(kind, &code.func.name))?;
         for (&param, datums) in code.func.params().iter().zip(args) {
             let slot = code.slot(param);
             for (index, datum) in datums.iter().enumerate() {
@@ -173,14 +177,20 @@ impl<'p, 'm> Brush<'p, 'm> {
         Ok(brush)
     }
 
-    pub(crate) fn new_registers(&self, code: &Code<'_>) -> Registers {
+    pub(crate) fn new_registers(
+        &self,
+        code: &Code<'_>,
+        world: &mut World<'_>,
+    ) -> Result<Registers, FaultKind> {
+        world.budget.hold(Registers::cost_of(code.rows, self.lanes))?;
+        world.budget.work((code.rows * self.lanes) as u64 / 4)?;
         let mut registers = Registers::poisoned(code.rows, self.lanes);
         for (value, elements) in &code.constants {
             for (row, &element) in code.slot(*value).rows().zip(elements) {
                 registers.fill(row, all_lanes(self.lanes), element);
             }
         }
-        registers
+        Ok(registers)
     }
 
     /// The results of the entry function, once it has finished.
@@ -282,23 +292,24 @@ impl<'p, 'm> Brush<'p, 'm> {
         control: u128,
         world: &mut World<'_>,
     ) -> Result<(), Fault> {
-        let limit = world.options.step_limit;
-        if world.counters.steps >= limit {
-            let empty = world.empty_run > limit / 2;
-            let mut fault = Fault::new(FaultKind::StepLimit { limit, empty }, &code.func.name);
-            fault.block = Some(block);
-            return Err(fault);
+        let fault = |kind| Fault { block: Some(block), ..Fault::new(kind, &code.func.name) };
+        let value = world.budget.limits.steps;
+        if world.counters.steps >= value {
+            let empty = world.empty_run > value / 2;
+            return Err(fault(FaultKind::Limit { limit: Limit::Steps, value, empty }));
         }
         world.counters.steps += 1;
+        world.budget.hold(size_of::<Step>() as u64).map_err(fault)?;
         let step = Step { brush: self.number, func: self.frame().code as u32, block };
         world.schedule.push(step);
         let oblivious = world.options.semantics == Semantics::Oblivious;
-        let next = self.run_phis(code, block, control, oblivious);
+        let next = self.run_phis(code, block, control, oblivious, &mut world.budget).map_err(fault)?;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         frame.block = Some(block);
         frame.control = control;
         frame.next = next;
         if world.options.trace {
+            world.budget.hold(TRACE_STEP_COST + 32 * self.lanes as u64).map_err(fault)?;
             frame.step = world.trace.steps.len();
             world.trace.lanes = self.lanes as u32;
             world.trace.steps.push(TraceStep {
@@ -377,7 +388,14 @@ impl<'p, 'm> Brush<'p, 'm> {
     }
 
     /// Gives the φs of the block their values, all of them read before one is written. Gives the instruction behind.
-    fn run_phis(&mut self, code: &Code<'_>, block: Block, control: u128, oblivious: bool) -> Option<Inst> {
+    fn run_phis(
+        &mut self,
+        code: &Code<'_>,
+        block: Block,
+        control: u128,
+        oblivious: bool,
+        budget: &mut Budget,
+    ) -> Result<Option<Inst>, FaultKind> {
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         let registers = &mut frame.registers;
         let is_tangled = code.tangled_phis.contains(block);
@@ -390,6 +408,7 @@ impl<'p, 'm> Brush<'p, 'm> {
             next = code.func.layout.next_inst(phi);
             let Some(result) = code.func.result(phi) else { continue };
             let to = code.slot(result);
+            budget.work((data.args.len() + to.elements) as u64)?;
             let mut give = |source: Option<Value>, lanes: u128| {
                 let copy = Copy { from: source.map(|source| code.slot(source)), to, lanes };
                 match is_tangled {
@@ -426,7 +445,7 @@ impl<'p, 'm> Brush<'p, 'm> {
                 lanes_of(copy.lanes).for_each(|lane| registers.set(row, lane, copied.next().flatten()));
             }
         }
-        next
+        Ok(next)
     }
 
     // Terminators.
@@ -464,6 +483,8 @@ impl<'p, 'm> Brush<'p, 'm> {
             (Detail::Switch(switch), _) => {
                 let value = data.args[0];
                 let row = code.slot(value).first;
+                let compared = u64::from(active.count_ones()).saturating_mul(switch.cases.len() as u64);
+                world.budget.work(compared).map_err(|kind| (kind, None))?;
                 for lane in lanes_of(active) {
                     let Some(bits) = self.frame().registers.get(row, lane) else {
                         return Err((FaultKind::ControlOnPoison(value), Some(lane)));
@@ -478,7 +499,7 @@ impl<'p, 'm> Brush<'p, 'm> {
             self.guide(&mut goes, data, code, world);
             self.count_branch(&goes, active, data, world);
         }
-        self.trace_values(code, block, world);
+        self.trace_values(code, block, world).map_err(|kind| (kind, None))?;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         frame.from.put(block, control);
         let mut returned = control;
@@ -533,11 +554,15 @@ impl<'p, 'm> Brush<'p, 'm> {
         Ok(())
     }
 
-    fn trace_values(&self, code: &Code<'_>, block: Block, world: &mut World<'_>) {
+    fn trace_values(&self, code: &Code<'_>, block: Block, world: &mut World<'_>) -> Result<(), FaultKind> {
         if !world.options.trace {
-            return;
+            return Ok(());
         }
         let frame = self.frame();
+        for inst in code.func.block_insts(block) {
+            let rows: usize = code.func.results(inst).iter().map(|&value| code.slot(value).elements).sum();
+            world.budget.hold((rows * self.lanes * size_of::<Datum>()) as u64 + 32)?;
+        }
         let results = code.func.block_insts(block).flat_map(|inst| code.func.results(inst).iter().copied());
         let values = results.map(|value| {
             let rows = code.slot(value).rows();
@@ -545,6 +570,7 @@ impl<'p, 'm> Brush<'p, 'm> {
             (value, lanes.map(|(row, lane)| frame.registers.get(row, lane).into()).collect())
         });
         world.trace.steps[frame.step].values = values.collect();
+        Ok(())
     }
 
     // Barriers.
@@ -577,7 +603,7 @@ impl<'p, 'm> Brush<'p, 'm> {
     pub(crate) fn run_region(&mut self, world: &mut World<'_>) -> Result<Vec<Vec<Datum>>, Fault> {
         if world.nesting >= MAX_NESTING {
             let name = &self.program.codes[self.frame().code].func.name;
-            return Err(Fault::new(FaultKind::CallDepth(MAX_NESTING as usize), name));
+            return Err(Fault::new(FaultKind::Nesting(MAX_NESTING), name));
         }
         world.nesting += 1;
         let paused = self.resume(world)?;
@@ -587,7 +613,7 @@ impl<'p, 'm> Brush<'p, 'm> {
             let kind = FaultKind::Misplaced(reason.into());
             return Err(self.fault(&self.program.codes[code], inst, kind, None));
         }
-        world.memory.close_level();
+        world.memory.close_level(&mut world.budget);
         Ok(self.take_results())
     }
 }

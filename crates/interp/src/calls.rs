@@ -3,6 +3,7 @@
 use crate::brush::{Brush, Error, World, all_lanes, lanes_of};
 use crate::fault::{Fault, FaultKind};
 use crate::frame::{Frame, Place, Registers};
+use crate::limits::Limit;
 use crate::parties::Parties;
 use crate::program::Code;
 use crate::reconvergence::StackEntry;
@@ -10,7 +11,6 @@ use crate::run::Semantics;
 use crate::schedule::Scheduler;
 use heddle_ir::{Inst, InstData};
 
-const MAX_DEPTH: usize = 256;
 const NOWHERE: u32 = u32::MAX;
 
 impl Brush<'_, '_> {
@@ -24,9 +24,11 @@ impl Brush<'_, '_> {
         world: &mut World<'_>,
     ) -> Result<(), Fault> {
         let func = self.program.codes[code].func;
-        if self.frames.len() >= MAX_DEPTH {
-            return Err(Fault::new(FaultKind::CallDepth(MAX_DEPTH), &func.name));
+        let fault = |kind| Fault::new(kind, &func.name);
+        if self.frames.len() as u64 >= world.budget.limits.calls {
+            return Err(fault(world.budget.exceeded(Limit::Calls)));
         }
+        self.program.codes[code].prepare(&world.options.scheduler, &mut world.budget).map_err(fault)?;
         let entry = func.entry();
         let node = match world.options.scheduler {
             Scheduler::Ipdom => NOWHERE,
@@ -81,7 +83,7 @@ impl Brush<'_, '_> {
             return Ok(());
         }
         let callee_code = &self.program.codes[callee];
-        let mut registers = self.new_registers(callee_code);
+        let mut registers = self.new_registers(callee_code, world).map_err(|kind| (kind, None))?;
         for (&param, &arg) in callee_code.func.params().iter().zip(&data.args) {
             for (to, from) in callee_code.slot(param).rows().zip(code.slot(arg).rows()) {
                 registers.copy_from(&self.frame().registers, from, to);
@@ -93,7 +95,8 @@ impl Brush<'_, '_> {
     /// Gives the results of the finished function on top to its caller.
     pub(crate) fn finish_frame(&mut self, world: &mut World<'_>) -> Result<(), Fault> {
         let frame = self.frames.pop().expect("a running brush has a frame");
-        world.memory.release(self.level, &frame.mark);
+        world.memory.release(self.level, &frame.mark, &mut world.budget);
+        world.budget.give_back(frame.registers.cost());
         let Some(call) = frame.call else {
             self.finished = frame.results;
             return Ok(());

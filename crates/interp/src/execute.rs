@@ -58,7 +58,16 @@ impl Brush<'_, '_> {
         world: &mut World<'_>,
     ) -> Result<(), Error> {
         let mask = if data.is_total() { all_lanes(self.lanes) } else { self.frame().active };
-        world.counters.lane_operations += u64::from(mask.count_ones());
+        let active = u64::from(mask.count_ones());
+        world.counters.lane_operations += active;
+        let elements = match &code.elementwise[inst] {
+            Some(operation) => operation.to.elements,
+            None => {
+                let values = code.func.results(inst).iter().chain(&data.args);
+                values.map(|&value| code.slot(value).elements).max().unwrap_or(1)
+            }
+        };
+        world.budget.work(1 + active * elements as u64).map_err(|kind| (kind, None))?;
         if let Some(operation) = &code.elementwise[inst] {
             self.write_nothing(inst, code, mask, world);
             let divisor = (data.op.info().effect == Effect::Traps).then(|| data.args[1]);
@@ -80,8 +89,10 @@ impl Brush<'_, '_> {
             Op::Alloca => {
                 let Detail::Alloca { bytes, align } = data.detail else { return Ok(()) };
                 let lanes = lanes_of(mask);
-                let address =
-                    world.memory.allocate(self.level, lanes, bytes, align).map_err(|kind| (kind, None))?;
+                let address = world
+                    .memory
+                    .allocate(self.level, lanes, bytes, align, &mut world.budget)
+                    .map_err(|kind| (kind, None))?;
                 self.write_lanes(inst, code, mask, |_| Some(address.into()));
             }
             Op::Load | Op::MaskedLoad | Op::Gather => self.load(inst, data, code, mask, world)?,

@@ -6,6 +6,8 @@ use crate::reconvergence::StackEntry;
 use heddle_ir::{Block, Inst};
 use std::cell::Cell;
 
+const FRAME_COST: u64 = 1024;
+
 /// Where a lane stands in a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
@@ -29,6 +31,15 @@ pub(crate) struct Registers {
 impl Registers {
     pub(crate) fn poisoned(rows: usize, lanes: usize) -> Registers {
         Registers { lanes, bits: vec![0; rows * lanes], poison: vec![all_lanes(lanes); rows] }
+    }
+
+    /// What the registers of a frame take in memory, with what else there is in a frame.
+    pub(crate) fn cost_of(rows: usize, lanes: usize) -> u64 {
+        (rows as u64).saturating_mul(16 * (lanes as u64 + 1)).saturating_add(FRAME_COST + 32 * lanes as u64)
+    }
+
+    pub(crate) fn cost(&self) -> u64 {
+        Registers::cost_of(self.poison.len(), self.lanes)
     }
 
     #[inline]

@@ -2,6 +2,10 @@
 
 use crate::control::Control;
 use crate::elementwise::is_elementwise;
+use crate::fault::FaultKind;
+use crate::limits::Budget;
+use crate::post_dominators::PostDominators;
+use crate::schedule::Scheduler;
 use heddle_ir::entity::{Entity as _, EntitySet, SecondaryMap};
 use heddle_ir::module::Declaration;
 use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Type, Value, ValueDef};
@@ -66,7 +70,8 @@ impl Elementwise {
 #[derive(Debug)]
 pub(crate) struct Code<'m> {
     pub(crate) func: &'m Function,
-    pub(crate) control: OnceCell<Control>,
+    control: OnceCell<Control>,
+    post_dominators: OnceCell<PostDominators>,
     slots: SecondaryMap<Value, Slot>,
     /// The rows of all values.
     pub(crate) rows: usize,
@@ -112,11 +117,34 @@ impl<'m> Code<'m> {
                 tangled_phis.insert(block);
             }
         }
-        Code { func, control: OnceCell::new(), slots, rows, constants, elementwise, tangled_phis }
+        let (control, post_dominators) = (OnceCell::new(), OnceCell::new());
+        Code { func, control, post_dominators, slots, rows, constants, elementwise, tangled_phis }
+    }
+
+    /// Makes ready what the scheduler asks for.
+    pub(crate) fn prepare(&self, scheduler: &Scheduler, budget: &mut Budget) -> Result<(), FaultKind> {
+        match scheduler {
+            Scheduler::Ipdom => {
+                if self.post_dominators.get().is_none() {
+                    budget.work(self.func.block_count() as u64)?;
+                    let _ = self.post_dominators.set(PostDominators::new(self.func));
+                }
+            }
+            _ => {
+                if self.control.get().is_none() {
+                    let _ = self.control.set(Control::new(self.func, budget)?);
+                }
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn control(&self) -> &Control {
-        self.control.get_or_init(|| Control::new(self.func))
+        self.control.get().expect("the function of a frame is prepared")
+    }
+
+    pub(crate) fn post_dominators(&self) -> &PostDominators {
+        self.post_dominators.get().expect("the function of a frame is prepared")
     }
 
     /// Where a value lies.
