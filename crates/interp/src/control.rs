@@ -23,7 +23,6 @@ use crate::fault::FaultKind;
 use crate::limits::Budget;
 use heddle_ir::entity::{Entity as _, SecondaryMap};
 use heddle_ir::{Block, Function};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 
@@ -63,8 +62,8 @@ pub(crate) struct Control {
     innermost: SecondaryMap<Block, Option<u32>>,
     /// The cycle that a block is an entry of.
     entered: SecondaryMap<Block, Option<u32>>,
-    /// For places that were asked for, a bit for each place that they lead to.
-    reachable: RefCell<FxHashMap<u32, Vec<u64>>>,
+    /// For each place the number of the search that came to it last, and how many there were.
+    seen: RefCell<(Vec<u32>, u32)>,
 }
 
 impl Control {
@@ -79,7 +78,7 @@ impl Control {
             cycles: Vec::new(),
             innermost: SecondaryMap::with_len(func.block_count()),
             entered: SecondaryMap::with_len(func.block_count()),
-            reachable: RefCell::default(),
+            seen: RefCell::default(),
         };
         for &block in &blocks {
             let node = control.add_node(Node::Block(block));
@@ -89,6 +88,7 @@ impl Control {
         control.number_cycles();
         control.connect(func, &blocks, budget)?;
         control.sort();
+        control.seen = RefCell::new((vec![0; control.nodes.len()], 0));
         Ok(control)
     }
 
@@ -136,31 +136,24 @@ impl Control {
 
     /// Whether a lane at `from` may still come to `to` without going round a cycle that it could have left.
     pub(crate) fn leads_to(&self, from: u32, to: u32, budget: &mut Budget) -> Result<bool, FaultKind> {
-        if self.rank(from) >= self.rank(to) {
-            return Ok(false);
-        }
-        let mut reachable = self.reachable.borrow_mut();
-        if !reachable.contains_key(&from) {
-            budget.hold(self.nodes.len() as u64 / 8)?;
-            budget.work(self.nodes.len() as u64)?;
-            reachable.insert(from, self.reachable_from(from));
-        }
-        Ok(reachable[&from][to as usize / 64] >> (to % 64) & 1 == 1)
-    }
-
-    fn reachable_from(&self, from: u32) -> Vec<u64> {
-        let mut row = vec![0u64; self.nodes.len().div_ceil(64)];
-        let mut work = vec![from];
+        let end = self.rank(to);
+        let (seen, search) = &mut *self.seen.borrow_mut();
+        *search += 1;
+        let mut work = if self.rank(from) < end { vec![from] } else { vec![] };
         while let Some(node) = work.pop() {
+            budget.work(1)?;
             for &next in &self.successors[node as usize] {
-                let word = &mut row[next as usize / 64];
-                if *word >> (next % 64) & 1 == 0 {
-                    *word |= 1 << (next % 64);
+                if next == to {
+                    return Ok(true);
+                }
+                let seen = &mut seen[next as usize];
+                if self.rank(next) < end && *seen != *search {
+                    *seen = *search;
                     work.push(next);
                 }
             }
         }
-        row
+        Ok(false)
     }
 
     fn is_inside(&self, block: Block, cycle: u32) -> bool {

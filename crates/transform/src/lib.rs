@@ -10,6 +10,6 @@ mod edges;
 mod ssa_repair;
 
 pub use canonicalize::{canonicalize, split_critical_edges};
-pub use divergent_loops::{LoopFacts, make_loops_uniform};
+pub use divergent_loops::{LoopFacts, LoopsError, make_loops_uniform};
 pub use linearize::linearize;
 pub use simplify::simplify;

@@ -1,7 +1,7 @@
 //! The divergence analysis: how it grows with the function, what it costs, and how much it proves beside the published
 //! ones.
 
-use super::kit::{Report, Sample, Table, Target, copies, growth_exponent, interleaved, timed, timed_each};
+use super::kit::{Report, Table, Target, copies, growth_exponent, interleaved, timed, timed_each};
 use super::programs::{DIVERGING, Family};
 use crate::baselines_oracle::subjects;
 use crate::generate::{Profile, generate};
@@ -97,7 +97,7 @@ fn growth(report: &mut Report) {
         report.progress(format_args!("{}: analyzing", family.name));
         let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> = Vec::new();
         for copies in &copies {
-            tasks.push(Box::new(|| timed_each(copies, Subject::analyze)));
+            tasks.push(Box::new(move || timed_each(copies, Subject::analyze)));
         }
         let samples = interleaved(ROUNDS, &mut tasks);
         let points: Vec<(f64, f64)> = subjects
