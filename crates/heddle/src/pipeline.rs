@@ -37,7 +37,15 @@ pub const PASSES: &[Pass] = &[
         requires: Stage::Source,
         ensures: Some(Stage::Canonical),
         run: |module, _| {
-            module.functions.iter_mut().for_each(canonicalize);
+            for func in &mut module.functions {
+                if let Some(block) = func.blocks().find(|&block| func.predicate(block).is_some()) {
+                    return Err(format!(
+                        "{block} of @{} has a predicate, which no code has before `linearize`: write a branch around it",
+                        func.name
+                    ));
+                }
+                canonicalize(func);
+            }
             Ok(())
         },
     },
@@ -61,7 +69,7 @@ pub const PASSES: &[Pass] = &[
         run: |module, _| {
             for func in &mut module.functions {
                 let facts = LoopFacts::obvious(func);
-                make_loops_uniform(func, &facts);
+                make_loops_uniform(func, &facts).map_err(|reason| format!("@{}: {reason}", func.name))?;
             }
             Ok(())
         },
@@ -252,8 +260,8 @@ pub enum PassError {
     },
 }
 
-/// Runs passes by name, each after the other; `watch` sees the module behind each of them. With `verify`, what a pass
-/// needs and ensures is checked.
+/// Runs passes by name, each after the other; `watch` sees the module behind each of them. What a pass needs is checked
+/// unless a pass before has ensured it; with `verify`, everything that a pass needs and ensures.
 pub fn run_passes(
     module: &mut Module,
     names: &[&str],
@@ -267,14 +275,16 @@ pub fn run_passes(
             .iter()
             .find(|pass| pass.name == name)
             .ok_or_else(|| PassError::Unknown { name: name.into() })?;
-        let check = |module: &Module, stage: Stage, when| match verify_module(module, stage) {
-            Err(violations) if verify => Err(PassError::Stage { when, name: pass.name, stage, violations }),
-            _ => Ok(()),
-        };
-        check(module, pass.requires.max(stage), "before")?;
+        let wrong = |when, stage, violations| PassError::Stage { when, name: pass.name, stage, violations };
+        if verify || pass.requires > stage {
+            let needed = pass.requires.max(stage);
+            verify_module(module, needed).map_err(|violations| wrong("before", needed, violations))?;
+        }
         (pass.run)(module, argument).map_err(|reason| PassError::Argument { name: full.clone(), reason })?;
         stage = pass.ensures.unwrap_or(stage);
-        check(module, stage, "behind")?;
+        if verify {
+            verify_module(module, stage).map_err(|violations| wrong("behind", stage, violations))?;
+        }
         watch(pass, module);
     }
     Ok(())

@@ -12,7 +12,7 @@ mod edges;
 mod ssa_repair;
 
 pub use canonicalize::{canonicalize, split_critical_edges};
-pub use divergent_loops::{LoopFacts, make_loops_uniform};
+pub use divergent_loops::{LoopFacts, LoopsError, make_loops_uniform};
 pub use linearize::linearize;
 pub use simplify::simplify;
 pub use specialize::{LockStep, geometry_of, lock_step_functions, specialize};
