@@ -1,7 +1,8 @@
 //! The pipeline: the only place that knows the passes and their order.
 
+use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::Geometry;
-use heddle_analysis::{Cfg, ControlTables, CycleForest, InitialShapes, divergence};
+use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, Violations, verify_module};
 use heddle_ir::{Block, Function, Module, Op};
@@ -53,10 +54,7 @@ pub const PASSES: &[Pass] = &[
         requires: Stage::Canonical,
         ensures: Some(Stage::Uniform),
         run: |module, _| {
-            for func in &mut module.functions {
-                let facts = LoopFacts::obvious(func);
-                make_loops_uniform(func, &facts);
-            }
+            module.functions.iter_mut().for_each(uniform_loops);
             Ok(())
         },
     },
@@ -69,27 +67,55 @@ pub const PASSES: &[Pass] = &[
             let named = parse_blocks(blocks)?;
             for func in &mut module.functions {
                 let divergent = if named.is_empty() { divergent_branches(func)? } else { named.clone() };
-                linearize(func, &divergent);
+                linearize(func, &divergent).map_err(|refusal| refusal.to_string())?;
             }
             Ok(())
         },
     },
 ];
 
-/// The blocks whose branches may diverge, whatever the brush. In sequential code none does.
-pub fn divergent_branches(func: &Function) -> Result<EntitySet<Block>, String> {
+/// What diverges, whatever the brush; none in sequential code, which one thread executes.
+pub fn verdicts(func: &Function) -> Option<(ControlTables, Divergence)> {
     let launches = |block| func.block_insts(block).any(|inst| func.inst(inst).op == Op::Launch);
     if func.blocks().any(launches) {
-        return Ok(EntitySet::new());
+        return None;
     }
     let control = ControlTables::new(func);
     let geometry = Geometry { dimensions: 3, ..Geometry::unknown() };
     let facts = divergence(func, &control, &InitialShapes::declared(func, geometry));
-    let cycles = CycleForest::new(&Cfg::new(func));
-    if let Some(cycle) = cycles.cycles().find(|&cycle| facts.is_divergent_loop(cycle)) {
+    Some((control, facts))
+}
+
+/// Which loops lanes leave apart, by the divergence analysis.
+pub fn loop_facts(func: &Function) -> LoopFacts {
+    match verdicts(func) {
+        Some((control, facts)) => LoopFacts::by_divergence(&control, &facts),
+        None => LoopFacts::none(),
+    }
+}
+
+/// Makes divergent loops uniform, by the divergence analysis. Behind a loop that has several exits lanes tell by masks
+/// which one they took; where all took the same, that is lost, and loops may turn out divergent that were not.
+pub fn uniform_loops(func: &mut Function) {
+    loop {
+        let facts = loop_facts(func);
+        let blocks = func.block_count();
+        if !facts.divergent_loops.is_empty() {
+            make_loops_uniform(func, &facts);
+        }
+        if func.block_count() == blocks {
+            return;
+        }
+    }
+}
+
+/// The blocks whose branches may diverge, by the divergence analysis.
+pub fn divergent_branches(func: &Function) -> Result<EntitySet<Block>, String> {
+    let Some((control, facts)) = verdicts(func) else { return Ok(EntitySet::new()) };
+    if let Some(cycle) = control.cycles.cycles().find(|&cycle| facts.is_divergent_loop(cycle)) {
         return Err(format!(
             "the loop at {} of @{} may diverge: run `loops` before",
-            cycles.header(cycle),
+            control.cycles.header(cycle),
             func.name
         ));
     }

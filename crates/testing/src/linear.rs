@@ -3,17 +3,18 @@
 use crate::differential::{BOTH, differential_in};
 use crate::execution::{observe, options};
 use crate::generate::{Case, Class, Random};
-use crate::uniformity::Uniformity;
+use crate::uniformity::free_branches;
+use heddle::pipeline::{divergent_branches, uniform_loops};
 use heddle_analysis::{Cfg, CycleForest};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify};
 use heddle_ir::{Block, Function, Module, Op};
-use heddle_transform::{LoopFacts, canonicalize, linearize, make_loops_uniform};
+use heddle_transform::{Refusal, canonicalize, linearize};
 
 /// What linearization did to a program.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Linearized {
-    /// The functions that became linear, and those that may have a divergent loop and stayed.
+    /// The functions that became linear, and those that were refused and stayed.
     pub functions: [usize; 2],
     /// The branches folded, and those kept.
     pub branches: [usize; 2],
@@ -41,14 +42,17 @@ impl Linearized {
     }
 }
 
-/// Checks that functions become linear, by way of uniform loops where some may diverge, and that the program refines
-/// its source. Some uniform branches are folded too.
+/// A pass that folds these branches.
+pub type Fold = fn(&mut Function, &EntitySet<Block>) -> Result<(), Refusal>;
+
+/// Checks that functions become linear, by way of uniform loops, by the pipeline's verdicts, and that the program
+/// refines its source. Some uniform branches are folded too.
 pub fn linearizes(case: &Case) -> Result<Linearized, String> {
     linearizes_by(case, linearize)
 }
 
 /// The same, with any pass.
-pub fn linearizes_by(case: &Case, pass: fn(&mut Function, &EntitySet<Block>)) -> Result<Linearized, String> {
+pub fn linearizes_by(case: &Case, pass: Fold) -> Result<Linearized, String> {
     let (module, mut done) = linear_module(case, pass)?;
     for input in &case.inputs {
         let ran = observe(case, &module, input, &options(input)).map_err(|fault| fault.to_string())?;
@@ -64,10 +68,7 @@ pub fn linearizes_by(case: &Case, pass: fn(&mut Function, &EntitySet<Block>)) ->
     Ok(done)
 }
 
-fn linear_module(
-    case: &Case,
-    pass: fn(&mut Function, &EntitySet<Block>),
-) -> Result<(Module, Linearized), String> {
+fn linear_module(case: &Case, pass: Fold) -> Result<(Module, Linearized), String> {
     let mut random = Random::new(case.seed ^ 0x11ed);
     let mut module = case.module.clone();
     let mut done = Linearized::default();
@@ -76,19 +77,14 @@ fn linear_module(
         if func.blocks().any(|block| func.block_insts(block).any(|inst| func.inst(inst).op == Op::Launch)) {
             continue;
         }
-        let mut uniformity = Uniformity::new(func);
-        if uniformity.is_none() {
-            make_loops_uniform(func, &LoopFacts::obvious(func));
-            uniformity = Uniformity::new(func);
-        }
-        let Some(Uniformity { mut divergent, free }) = uniformity else {
-            done.functions[1] += 1;
-            continue;
-        };
+        uniform_loops(func);
+        let divergent = divergent_branches(func)?;
         // Barriers must be met by all lanes, which folding a branch around them does not grant.
+        let mut folded = divergent.clone();
         if !case.traits.barriers {
             let share = [0, 30, 100][random.below(3)];
-            free.iter().filter(|_| random.chance(share)).for_each(|block| _ = divergent.insert(block));
+            let free = free_branches(&Cfg::new(func));
+            free.iter().filter(|_| random.chance(share)).for_each(|block| _ = folded.insert(block));
         }
         let branches =
             |func: &Function| func.blocks().filter(|&block| func.successors(block).len() > 1).count();
@@ -101,7 +97,10 @@ fn linear_module(
         let blocks = func.blocks().count();
         let before = branches(func);
         let (selects, questions) = (count(func, Op::Select), count(func, Op::Any));
-        pass(func, &divergent);
+        if pass(func, &folded).is_err() && pass(func, &divergent).is_err() {
+            done.functions[1] += 1;
+            continue;
+        }
         done.selects += count(func, Op::Select).saturating_sub(selects);
         done.guards += count(func, Op::Any).saturating_sub(questions);
         done.loops += CycleForest::new(&Cfg::new(func)).num_cycles();

@@ -11,5 +11,5 @@ mod ssa_repair;
 
 pub use canonicalize::{canonicalize, split_critical_edges};
 pub use divergent_loops::{LoopFacts, make_loops_uniform};
-pub use linearize::linearize;
+pub use linearize::{Refusal, linearize};
 pub use simplify::simplify;
