@@ -6,7 +6,9 @@ use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, Violations, verify_module};
 use heddle_ir::{Block, Function, Module, Op};
-use heddle_transform::{LoopFacts, canonicalize, linearize, make_loops_uniform, simplify};
+use heddle_transform::{
+    LoopFacts, boscc, canonicalize, guard_regions, linearize, make_loops_uniform, simplify,
+};
 use thiserror::Error;
 
 /// A pass by its name.
@@ -55,6 +57,21 @@ pub const PASSES: &[Pass] = &[
         ensures: Some(Stage::Uniform),
         run: |module, _| {
             module.functions.iter_mut().for_each(uniform_loops);
+            Ok(())
+        },
+    },
+    Pass {
+        name: "boscc",
+        doc: "regions skipped where no lane is, if that pays (`boscc:force`, `boscc:needed`, `boscc:block3=none`; also \
+              `block3`, `block3=all-true`, and several with + in between)",
+        requires: Stage::Uniform,
+        ensures: Some(Stage::Uniform),
+        run: |module, words| {
+            let options = parse_guards(words)?;
+            for func in &mut module.functions {
+                let divergent = divergent_branches(func)?;
+                guard_regions(func, &divergent, &options).map_err(|impossible| impossible.to_string())?;
+            }
             Ok(())
         },
     },
@@ -124,11 +141,32 @@ pub fn divergent_branches(func: &Function) -> Result<EntitySet<Block>, String> {
 
 /// Blocks by name, with `+` in between.
 fn parse_blocks(names: &str) -> Result<EntitySet<Block>, String> {
-    let block = |name: &str| {
-        let number = name.strip_prefix("block").and_then(|number| number.parse().ok());
-        number.map(Block::from_u32).ok_or_else(|| format!("`{name}` is no block"))
-    };
-    names.split('+').filter(|name| !name.is_empty()).map(block).collect()
+    names.split('+').filter(|name| !name.is_empty()).map(parse_block).collect()
+}
+
+fn parse_block(name: &str) -> Result<Block, String> {
+    let number = name.strip_prefix("block").and_then(|number| number.parse().ok());
+    number.map(Block::from_u32).ok_or_else(|| format!("`{name}` is no block"))
+}
+
+/// Where guards are placed.
+fn parse_guards(words: &str) -> Result<boscc::Options, String> {
+    let mut options = boscc::Options::default();
+    for word in words.split('+').filter(|word| !word.is_empty()) {
+        let (name, asked) = word.split_once('=').unwrap_or((word, "all-false"));
+        let asked = match asked {
+            "all-false" => boscc::Asked::AllFalse,
+            "all-true" => boscc::Asked::AllTrue,
+            "none" => boscc::Asked::None,
+            _ => return Err(format!("`{asked}` is none of all-false, all-true, none")),
+        };
+        match word {
+            "force" => options.policy = boscc::Policy::Force,
+            "needed" => options.policy = boscc::Policy::Needed,
+            _ => _ = options.asked.insert(parse_block(name)?, asked),
+        }
+    }
+    Ok(options)
 }
 
 /// Why passes did not run to their end.

@@ -1,15 +1,18 @@
 //! Whether programs become linear and still mean what they did: the property behind the topic `linearize`.
 
 use crate::differential::{BOTH, differential_in};
-use crate::execution::{observe, options};
+use crate::execution::{observe, options, prepare};
 use crate::generate::{Case, Class, Random};
 use crate::uniformity::free_branches;
 use heddle::pipeline::{divergent_branches, uniform_loops};
 use heddle_analysis::{Cfg, CycleForest};
+use heddle_interp::{Options, run};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify};
 use heddle_ir::{Block, Function, Module, Op};
+use heddle_transform::boscc::{self, Policy};
 use heddle_transform::{Refusal, canonicalize, linearize};
+use rustc_hash::FxHashSet;
 
 /// What linearization did to a program.
 #[derive(Clone, Copy, Default, Debug)]
@@ -22,6 +25,8 @@ pub struct Linearized {
     pub loops: usize,
     /// The instructions that choose, in linear functions, beyond those that were there.
     pub selects: usize,
+    /// The blocks guarded.
+    pub guarded: usize,
     /// Questions whether anyone is in a loop.
     pub guards: usize,
     /// Blocks that a greedy run executes without active lanes.
@@ -38,12 +43,16 @@ impl Linearized {
         self.loops += other.loops;
         self.selects += other.selects;
         self.guards += other.guards;
+        self.guarded += other.guarded;
         self.empty_steps += other.empty_steps;
     }
 }
 
 /// A pass that folds these branches.
 pub type Fold = fn(&mut Function, &EntitySet<Block>) -> Result<(), Refusal>;
+
+/// A pass that guards what may run without lanes, and says which blocks.
+pub type Guard = fn(&mut Function, &EntitySet<Block>) -> Vec<Block>;
 
 /// Checks that functions become linear, by way of uniform loops, by the pipeline's verdicts, and that the program
 /// refines its source. Some uniform branches are folded too.
@@ -53,9 +62,43 @@ pub fn linearizes(case: &Case) -> Result<Linearized, String> {
 
 /// The same, with any pass.
 pub fn linearizes_by(case: &Case, pass: Fold) -> Result<Linearized, String> {
-    let (module, mut done) = linear_module(case, pass)?;
+    let needed: Guard = |func, divergent| guarded(func, divergent, Policy::Needed);
+    let (module, done) = linear_module(case, needed, pass, true)?;
+    check(case, &module, done.linearized)
+}
+
+/// Checks that guarded regions do not run without lanes, and that the program refines its source.
+pub fn guards(case: &Case) -> Result<Linearized, String> {
+    guards_by(case, |func, divergent| guarded(func, divergent, Policy::Force))
+}
+
+/// The same, with any pass.
+pub fn guards_by(case: &Case, guard: Guard) -> Result<Linearized, String> {
+    let (module, done) = linear_module(case, guard, linearize, false)?;
     for input in &case.inputs {
-        let ran = observe(case, &module, input, &options(input)).map_err(|fault| fault.to_string())?;
+        for semantics in BOTH.into_iter().filter(|_| done.linearized.functions[1] == 0) {
+            let (mut memory, args) = prepare(case, input);
+            let options = Options { trace: true, semantics, ..options(input) };
+            let outcome =
+                run(&module, &case.entry, &args, &mut memory, &options).map_err(|fault| fault.to_string())?;
+            let is_guarded = |func: u32, block| done.guarded.contains(&(func, block));
+            let mut steps = outcome.trace.steps.iter();
+            if let Some(step) = steps.find(|step| step.active == 0 && is_guarded(step.func, step.block)) {
+                return Err(format!("{} is guarded and runs without lanes", step.block));
+            }
+        }
+    }
+    check(case, &module, done.linearized)
+}
+
+fn guarded(func: &mut Function, divergent: &EntitySet<Block>, policy: Policy) -> Vec<Block> {
+    let options = boscc::Options { policy, ..boscc::Options::default() };
+    boscc::guard_regions(func, divergent, &options).expect("nothing impossible is asked for")
+}
+
+fn check(case: &Case, module: &Module, mut done: Linearized) -> Result<Linearized, String> {
+    for input in &case.inputs {
+        let ran = observe(case, module, input, &options(input)).map_err(|fault| fault.to_string())?;
         done.empty_steps += ran.counters.empty_steps;
         if done.functions[1] == 0 && case.traits.class != Class::Launch && ran.counters.divergent_branches > 0
         {
@@ -64,24 +107,38 @@ pub fn linearizes_by(case: &Case, pass: Fold) -> Result<Linearized, String> {
     }
     // Functions that stayed as they were may have temporal divergence.
     let semantics = if done.functions[1] == 0 { &BOTH[..] } else { &BOTH[..1] };
-    differential_in(case, &case.module, &module, semantics)?;
+    differential_in(case, &case.module, module, semantics)?;
     Ok(done)
 }
 
-fn linear_module(case: &Case, pass: Fold) -> Result<(Module, Linearized), String> {
+#[derive(Default)]
+struct Done {
+    linearized: Linearized,
+    /// Blocks that are guarded, with the number of their function.
+    guarded: FxHashSet<(u32, Block)>,
+}
+
+fn linear_module(case: &Case, guard: Guard, pass: Fold, folds_more: bool) -> Result<(Module, Done), String> {
     let mut random = Random::new(case.seed ^ 0x11ed);
     let mut module = case.module.clone();
-    let mut done = Linearized::default();
-    for func in &mut module.functions {
+    let mut all = Done::default();
+    for (number, func) in (0..).zip(&mut module.functions) {
+        let done = &mut all.linearized;
         canonicalize(func);
         if func.blocks().any(|block| func.block_insts(block).any(|inst| func.inst(inst).op == Op::Launch)) {
             continue;
         }
         uniform_loops(func);
+        let guarded = guard(func, &divergent_branches(func)?);
+        done.guarded += guarded.len();
+        all.guarded.extend(guarded.into_iter().map(|block| (number, block)));
+        if let Err(violations) = verify(func, Stage::Uniform) {
+            return Err(violations.to_string());
+        }
         let divergent = divergent_branches(func)?;
         // Barriers must be met by all lanes, which folding a branch around them does not grant.
         let mut folded = divergent.clone();
-        if !case.traits.barriers {
+        if folds_more && !case.traits.barriers {
             let share = [0, 30, 100][random.below(3)];
             let free = free_branches(&Cfg::new(func));
             free.iter().filter(|_| random.chance(share)).for_each(|block| _ = folded.insert(block));
@@ -114,5 +171,5 @@ fn linear_module(case: &Case, pass: Fold) -> Result<(Module, Linearized), String
         done.branches[1] += branches(func);
         done.branches[0] += before - branches(func);
     }
-    Ok((module, done))
+    Ok((module, all))
 }

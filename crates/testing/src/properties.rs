@@ -91,8 +91,15 @@ pub const TOPICS: &[Topic] = &[
         name: "linearize",
         says: "linearized functions are linear and refine their sources, in both semantics",
         profile: Profile::source,
-        command: "opt passes=canonicalize,loops,linearize stage=linear",
+        command: "opt passes=canonicalize,loops,boscc:needed,linearize stage=linear",
         check: |case| crate::linear::linearizes(case).map(|_| ()),
+    },
+    Topic {
+        name: "boscc",
+        says: "guarded regions do not run without lanes, and linearized functions refine their sources",
+        profile: Profile::source,
+        command: "opt passes=canonicalize,loops,boscc:force,linearize stage=linear",
+        check: |case| crate::linear::guards(case).map(|_| ()),
     },
 ];
 

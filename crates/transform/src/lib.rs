@@ -1,6 +1,7 @@
 //! Passes: `&mut Function` in, the next stage out.
 #![forbid(unsafe_code)]
 
+pub mod boscc;
 pub mod canonicalize;
 pub mod linearize;
 pub mod divergent_loops;
@@ -9,6 +10,7 @@ pub mod simplify;
 mod edges;
 mod ssa_repair;
 
+pub use boscc::guard_regions;
 pub use canonicalize::{canonicalize, split_critical_edges};
 pub use divergent_loops::{LoopFacts, make_loops_uniform};
 pub use linearize::{Refusal, linearize};

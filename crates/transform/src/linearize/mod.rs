@@ -80,7 +80,7 @@ pub fn linearize(func: &mut Function, divergent: &EntitySet<Block>) -> Result<()
         dead_ends: &dead_ends,
         joins: joins::Joins::new(&dag, &dag_dominators),
     };
-    refusal::check_lanes(func, &graphs)?;
+    refusal::check_lanes(func, &graphs, divergent)?;
     let mut masks = masks::Masks::new(&graphs);
     let mut renamed = values::Renamed::default();
     for &block in index.order() {
@@ -156,7 +156,7 @@ fn closed_graph(func: &Function) -> (Cfg, EntitySet<Block>) {
 
 /// The graph as it was, where what goes back leaves the loop instead: a uniform loop is a unit, and what comes only in
 /// the next iteration does not come now.
-fn iteration_graph(cfg: &Cfg, cycles: &CycleForest) -> Cfg {
+pub(crate) fn iteration_graph(cfg: &Cfg, cycles: &CycleForest) -> Cfg {
     let mut edges = Vec::with_capacity(cfg.num_edges());
     for edge in cfg.edges() {
         match cycles.headed_by(edge.to).filter(|_| cycles.is_retreating(edge)) {

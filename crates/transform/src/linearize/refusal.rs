@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!     block1: v5 = any v4                  block1: v5 = mask
-//!             br v5, block2, block4                v6 = any v5
+//!             br v5, block2, block4                v6 = any v5 total
 //!     block2: br v4, block3, block4                br v6, block3, block4
 //!     block3: barrier group                block3: barrier group
 //! ```
@@ -98,15 +98,33 @@ pub(crate) fn needs_lanes(data: &InstData) -> bool {
 }
 
 /// Refuses what must not run without lanes, where it may.
-pub(super) fn check_lanes(func: &Function, graphs: &Graphs<'_>) -> Result<(), Refusal> {
+pub(super) fn check_lanes(
+    func: &Function,
+    graphs: &Graphs<'_>,
+    divergent: &EntitySet<Block>,
+) -> Result<(), Refusal> {
     let needing = |block: Block| func.block_insts(block).find(|&inst| needs_lanes(func.inst(inst)));
     if !func.blocks().any(|block| needing(block).is_some()) {
         return Ok(());
     }
     let mut occupied: EntitySet<Block> = EntitySet::new();
+    // Blocks that only uniform branches decide about, which run if and only if they did (Theorem 4).
+    let mut uniform: EntitySet<Block> = EntitySet::new();
     for &block in graphs.index.order() {
         let join = Join::new(func, graphs, block);
+        let is_uniform = match graphs.dominators.idom(block) {
+            None => true,
+            Some(above) if graphs.shares_lanes(above, block) => uniform.contains(above),
+            Some(_) => join
+                .sources
+                .iter()
+                .all(|&from| uniform.contains(from) && !is_divergent(graphs, divergent, from)),
+        };
+        if is_uniform {
+            uniform.insert(block);
+        }
         let is_occupied = match graphs.dominators.idom(block) {
+            _ if is_uniform => true,
             None => true,
             Some(above) if graphs.shares_lanes(above, block) => occupied.contains(above),
             Some(_) => {
@@ -127,6 +145,11 @@ pub(super) fn check_lanes(func: &Function, graphs: &Graphs<'_>) -> Result<(), Re
     Ok(())
 }
 
+fn is_divergent(graphs: &Graphs<'_>, divergent: &EntitySet<Block>, block: Block) -> bool {
+    let succs = graphs.cfg.succs(block);
+    divergent.contains(block) && succs.iter().any(|&succ| succ != succs[0])
+}
+
 fn is_folded(graphs: &Graphs<'_>, block: Block) -> bool {
     let succs = graphs.cfg.succs(block);
     !graphs.folded.is_kept(block) && succs.iter().any(|&succ| succ != succs[0])
@@ -139,7 +162,7 @@ fn is_guarded(func: &Function, graphs: &Graphs<'_>, sources: &[Block], block: Bl
     let (Some(asked), &[guard]) = (condition(func, from), graphs.cfg.preds(from)) else { return false };
     let Some((op, operand, slot)) = question(func, graphs, guard, from) else { return false };
     let is_answer = |slot: usize| graphs.cfg.succs(from).get(slot) == Some(&block);
-    let is_asked = operand == asked
+    let is_asked = asked_of(func, operand) == asked
         && match op {
             Op::Any => slot == 0 && is_answer(0),
             Op::All => slot == 1 && is_answer(1),
@@ -158,6 +181,17 @@ fn is_guard(func: &Function, graphs: &Graphs<'_>, guard: Block, block: Block) ->
         .is_some_and(|(op, operand, slot)| op == Op::Any && slot == 0 && mask(operand).is_some())
 }
 
+/// What a question is about: where it is `total`, what is not of passive lanes.
+fn asked_of(func: &Function, operand: Value) -> Value {
+    match func.def_inst(operand).map(|inst| func.inst(inst)) {
+        Some(data) if data.op == Op::Select && data.is_total() => {
+            let is_mask = func.def_inst(data.args[0]).is_some_and(|inst| func.inst(inst).op == Op::Mask);
+            if is_mask { data.args[1] } else { operand }
+        }
+        _ => operand,
+    }
+}
+
 /// What a kept branch asks all lanes of its block, and which of its targets this is.
 fn question(func: &Function, graphs: &Graphs<'_>, guard: Block, to: Block) -> Option<(Op, Value, usize)> {
     if !graphs.folded.is_kept(guard)
@@ -166,7 +200,7 @@ fn question(func: &Function, graphs: &Graphs<'_>, guard: Block, to: Block) -> Op
         return None;
     }
     let inst: Inst = func.def_inst(condition(func, guard)?)?;
-    let is_here = func.layout.block_of(inst) == Some(guard) && !func.inst(inst).is_total();
+    let is_here = func.layout.block_of(inst) == Some(guard);
     let slot = graphs.folded.targets(guard).iter().position(|&it| it == to)?;
     is_here.then(|| (func.inst(inst).op, func.inst(inst).args[0], slot))
 }
