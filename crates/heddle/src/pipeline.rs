@@ -7,7 +7,7 @@ use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, Violations, verify_module};
 use heddle_ir::{Block, Function, Module, Op};
 use heddle_transform::{
-    LoopFacts, boscc, canonicalize, guard_regions, linearize, make_loops_uniform, simplify,
+    LoopFacts, boscc, canonicalize, guard_regions, linearize, make_loops_uniform, simplify, tidy,
 };
 use thiserror::Error;
 
@@ -85,6 +85,18 @@ pub const PASSES: &[Pass] = &[
             for func in &mut module.functions {
                 let divergent = if named.is_empty() { divergent_branches(func)? } else { named.clone() };
                 linearize(func, &divergent).map_err(|refusal| refusal.to_string())?;
+            }
+            Ok(())
+        },
+    },
+    Pass {
+        name: "tidy",
+        doc: "simpler masks and blends, masks hoisted, dead φs, empty regions",
+        requires: Stage::Linear,
+        ensures: None,
+        run: |module, _| {
+            for func in &mut module.functions {
+                tidy(func);
             }
             Ok(())
         },

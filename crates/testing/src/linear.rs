@@ -1,17 +1,17 @@
 //! Whether programs become linear and still mean what they did: the property behind the topic `linearize`.
 
-use crate::differential::{BOTH, differential_in};
-use crate::execution::{observe, options, prepare};
+use crate::differential::{BOTH, differential_in, is_deterministic};
+use crate::execution::{Part, difference, observe, options, options_with, prepare};
 use crate::generate::{Case, Class, Random};
 use crate::uniformity::free_branches;
 use heddle::pipeline::{divergent_branches, uniform_loops};
 use heddle_analysis::{Cfg, CycleForest};
-use heddle_interp::{Options, run};
+use heddle_interp::{Options, Scheduler, run};
 use heddle_ir::entity::EntitySet;
-use heddle_ir::verify::{Stage, verify};
+use heddle_ir::verify::{Stage, verify, verify_module};
 use heddle_ir::{Block, Function, Module, Op};
 use heddle_transform::boscc::{self, Policy};
-use heddle_transform::{Refusal, canonicalize, linearize};
+use heddle_transform::{Refusal, canonicalize, linearize, tidy};
 use rustc_hash::FxHashSet;
 
 /// What linearization did to a program.
@@ -89,6 +89,57 @@ pub fn guards_by(case: &Case, guard: Guard) -> Result<Linearized, String> {
         }
     }
     check(case, &module, done.linearized)
+}
+
+/// A pass that clears up.
+pub type Tidy = fn(&mut Function);
+
+/// Checks that what is cleared up behind linearization is linear and does what it did; tells how many instructions
+/// went.
+pub fn tidies(case: &Case) -> Result<usize, String> {
+    tidies_by(case, |func| _ = tidy(func))
+}
+
+/// The same, with any pass.
+pub fn tidies_by(case: &Case, pass: Tidy) -> Result<usize, String> {
+    let forces = case.seed.is_multiple_of(2);
+    let guard: Guard = match forces {
+        true => |func, divergent| guarded(func, divergent, Policy::Force),
+        false => |func, divergent| guarded(func, divergent, Policy::Needed),
+    };
+    let (mut module, done) = match case.traits.class {
+        Class::Predicated => (case.module.clone(), Done::default()),
+        _ => linear_module(case, guard, linearize, true)?,
+    };
+    let count = |module: &Module| -> usize {
+        let blocks = module.functions.iter().flat_map(|func| func.blocks().map(move |block| (func, block)));
+        blocks.map(|(func, block)| func.block_insts(block).count()).sum()
+    };
+    if done.linearized.functions[1] > 0 {
+        return Ok(0);
+    }
+    let linear = module.clone();
+    module.functions.iter_mut().for_each(pass);
+    verify_module(&module, Stage::Linear).map_err(|violations| violations.to_string())?;
+    // No lane waits anywhere in linear code, so both go the same way, but that one passes by what the other skips.
+    let schedulers = [Scheduler::Greedy, Scheduler::Random(case.seed)];
+    let schedulers = if is_deterministic(case) { &schedulers[..] } else { &schedulers[..1] };
+    for (index, input) in case.inputs.iter().enumerate() {
+        for (semantics, scheduler) in
+            BOTH.into_iter().flat_map(|it| schedulers.iter().map(move |by| (it, by)))
+        {
+            let options = Options { semantics, ..options_with(input, scheduler.clone()) };
+            let ran = |what: &str, module: &Module| {
+                observe(case, module, input, &options)
+                    .map_err(|fault| format!("input {index}, {what}: {fault}"))
+            };
+            let (before, after) = (ran("linear", &linear)?, ran("cleared up", &module)?);
+            if let Some(difference) = difference(case, &before, &after, Part::Whole) {
+                return Err(format!("input {index}, {semantics:?}, {scheduler:?}: {difference}"));
+            }
+        }
+    }
+    Ok(count(&linear).saturating_sub(count(&module)))
 }
 
 fn guarded(func: &mut Function, divergent: &EntitySet<Block>, policy: Policy) -> Vec<Block> {

@@ -95,6 +95,13 @@ pub const TOPICS: &[Topic] = &[
         check: |case| crate::linear::linearizes(case).map(|_| ()),
     },
     Topic {
+        name: "tidy",
+        says: "linear functions that are cleared up stay linear and do what they did",
+        profile: Profile::default,
+        command: "opt passes=canonicalize,loops,boscc:needed,linearize,tidy stage=linear",
+        check: |case| crate::linear::tidies(case).map(|_| ()),
+    },
+    Topic {
         name: "boscc",
         says: "guarded regions do not run without lanes, and linearized functions refine their sources",
         profile: Profile::source,

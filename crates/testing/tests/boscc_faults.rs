@@ -88,9 +88,8 @@ fn guard(func: &mut Function, divergent: &EntitySet<Block>) -> Vec<Block> {
 
 /// Guards, and changes what is new.
 fn change(func: &mut Function, divergent: &EntitySet<Block>, change: fn(&mut Function, Inst)) -> Vec<Block> {
-    let insts = |func: &Function| -> Vec<Inst> {
-        func.blocks().flat_map(|block| func.block_insts(block)).collect()
-    };
+    let insts =
+        |func: &Function| -> Vec<Inst> { func.blocks().flat_map(|block| func.block_insts(block)).collect() };
     let before: EntitySet<Inst> = insts(func).into_iter().collect();
     let guarded = guard(func, divergent);
     for inst in insts(func) {

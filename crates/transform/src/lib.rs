@@ -6,6 +6,7 @@ pub mod canonicalize;
 pub mod linearize;
 pub mod divergent_loops;
 pub mod simplify;
+pub mod tidy;
 
 mod edges;
 mod ssa_repair;
@@ -15,3 +16,4 @@ pub use canonicalize::{canonicalize, split_critical_edges};
 pub use divergent_loops::{LoopFacts, make_loops_uniform};
 pub use linearize::{Refusal, linearize};
 pub use simplify::simplify;
+pub use tidy::tidy;
