@@ -105,7 +105,7 @@ pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), 
 }
 
 /// Whether one thread executes the function: it launches.
-fn is_sequential(func: &Function) -> bool {
+pub(crate) fn is_sequential(func: &Function) -> bool {
     func.blocks().flat_map(|block| func.block_insts(block)).any(|inst| func.inst(inst).op == Op::Launch)
 }
 
