@@ -1,15 +1,15 @@
 //! The JIT: modules compiled in memory by ORC's LLJIT, for the machine that runs.
 
+use crate::builtins::builtins;
 use crate::emit::entry_name;
 use crate::view::{LlvmModule, c_text};
 use llvm_sys::core::{LLVMSetDataLayout, LLVMSetTarget};
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use llvm_sys::orc2::lljit::*;
 use llvm_sys::orc2::*;
-use llvm_sys::target::{LLVM_InitializeNativeAsmPrinter, LLVM_InitializeNativeTarget};
 use llvm_sys::target_machine::*;
 use std::ffi::CStr;
-use std::sync::OnceLock;
+use std::sync::Once;
 use thiserror::Error;
 
 /// How much the code generator does.
@@ -84,17 +84,28 @@ fn check(error: LLVMErrorRef) -> Result<(), String> {
     }
 }
 
-fn initialize() -> Result<(), String> {
-    static DONE: OnceLock<bool> = OnceLock::new();
+/// Makes the targets known for which code is generated here.
+fn initialize() {
+    static DONE: Once = Once::new();
     // SAFETY: done once, before any target is asked for.
-    let is_done = *DONE.get_or_init(|| unsafe {
-        LLVM_InitializeNativeTarget() == 0 && LLVM_InitializeNativeAsmPrinter() == 0
+    DONE.call_once(|| unsafe {
+        use llvm_sys::target::*;
+        LLVMInitializeX86TargetInfo();
+        LLVMInitializeX86Target();
+        LLVMInitializeX86TargetMC();
+        LLVMInitializeX86AsmPrinter();
+        LLVMInitializeAArch64TargetInfo();
+        LLVMInitializeAArch64Target();
+        LLVMInitializeAArch64TargetMC();
+        LLVMInitializeAArch64AsmPrinter();
     });
-    if is_done { Ok(()) } else { Err("there is no native target".into()) }
 }
 
+/// x86's instructions that convert to bf16 take subnormal numbers for zeros, which LLVM does not mind.
+const WITHOUT: &str = ",-avx512bf16,-avxneconvert";
+
 fn machine(level: CodeLevel) -> Result<LLVMTargetMachineRef, String> {
-    initialize()?;
+    initialize();
     // SAFETY: texts are taken over and freed, the target is LLVM's own.
     unsafe {
         let triple = LLVMGetDefaultTargetTriple();
@@ -109,11 +120,14 @@ fn machine(level: CodeLevel) -> Result<LLVMTargetMachineRef, String> {
         let machine = if failed {
             std::ptr::null_mut()
         } else {
+            let known = CStr::from_ptr(features).to_string_lossy();
+            let features =
+                c_text(&format!("{known}{}", if known.contains("avx512bf16") { WITHOUT } else { "" }));
             LLVMCreateTargetMachine(
                 target,
                 triple,
                 cpu,
-                features,
+                features.as_ptr(),
                 level,
                 LLVMRelocMode::LLVMRelocPIC,
                 LLVMCodeModel::LLVMCodeModelJITDefault,
@@ -143,7 +157,9 @@ impl Jit {
             raw
         };
         let jit = Jit { raw };
-        jit.define(symbols)?;
+        let is_given = |name| symbols.iter().any(|(given, _)| *given == name);
+        let own = builtins().into_iter().filter(|(name, _)| !is_given(*name));
+        jit.define(&own.chain(symbols.iter().copied()).collect::<Vec<_>>())?;
         jit.search_process()?;
         jit.add(module)?;
         Ok(jit)

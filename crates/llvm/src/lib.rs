@@ -10,6 +10,7 @@ mod read;
 mod front_end;
 mod import;
 mod emit;
+mod builtins;
 mod jit;
 mod coverage;
 

@@ -113,6 +113,8 @@ impl Body<'_, '_> {
         let open = [asm.ty(ty)];
         let node = match row(op) {
             Row::Binary(code) => asm.binary(code, args[0], args[1]),
+            // One byte has no order.
+            Row::Intrinsic(_) if op == Op::Bswap && ty.scalar() == Scalar::I8 => args[0],
             Row::Intrinsic(name) => asm.intrinsic(name, &open, args),
             Row::Strict(name) => {
                 let strict = asm.int(1, flags.has(Flag::Strict).into());
