@@ -78,9 +78,9 @@ pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Com
                 std::fs::read(path).map_err(|reason| CompileError::File { file: file.clone(), reason })?;
             return Ok(read_ir(&file, &bytes)?);
         }
-        // What is vectorized looks at no `errno`.
+        // What is vectorized looks at no `errno`. Position-independent code has tables of differences of addresses.
         Some(Language::C | Language::Cpp) => {
-            arguments.extend(["-fno-math-errno", "-fno-exceptions"].map(Into::into));
+            arguments.extend(["-fno-math-errno", "-fno-exceptions", "-fno-pic"].map(Into::into));
         }
         Some(Language::OpenCl) => {
             arguments.extend(

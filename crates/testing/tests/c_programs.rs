@@ -96,7 +96,10 @@ fn interpreted(module: &Module, name: &str, lanes: &[Lane]) -> Vec<(u64, [i32; N
         let object = memory.object(&format!("mem{lane}")).expect("the object is there");
         let mut mem = [0; NUMBERS];
         for (index, number) in mem.iter_mut().enumerate() {
-            *number = object.read(index * 4, 4).unwrap_or_else(|| panic!("{name} leaves poison in mem[{index}], {lanes:?}")) as u32 as i32;
+            *number = object
+                .read(index * 4, 4)
+                .unwrap_or_else(|| panic!("{name} leaves poison in mem[{index}], {lanes:?}"))
+                as u32 as i32;
         }
         (result as u64, mem)
     };
