@@ -4,6 +4,7 @@
 //! what a handle points to while the module is borrowed. That is what the SAFETY lines below call "live".
 
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
+use llvm_sys::bit_writer::LLVMWriteBitcodeToMemoryBuffer;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::target::{
@@ -111,6 +112,18 @@ impl LlvmModule {
         // SAFETY: the verifier allocated it, or left it null.
         let message = unsafe { take_message(message) };
         if broken == 0 { Ok(()) } else { Err(message.trim().to_string()) }
+    }
+
+    /// The module as bitcode.
+    pub fn bitcode(&self) -> Vec<u8> {
+        // SAFETY: the module is live; the buffer is copied and freed here.
+        unsafe {
+            let buffer = LLVMWriteBitcodeToMemoryBuffer(self.raw);
+            let (start, size) = (LLVMGetBufferStart(buffer).cast::<u8>(), LLVMGetBufferSize(buffer));
+            let bytes = std::slice::from_raw_parts(start, size).to_vec();
+            LLVMDisposeMemoryBuffer(buffer);
+            bytes
+        }
     }
 
     /// The target triple.

@@ -17,6 +17,15 @@ impl Body<'_, '_> {
         asm.insert(vector, value, asm.int(64, lane.into()))
     }
 
+    /// A vector made of what each lane of another gives.
+    pub(super) fn lane_by_lane(&self, vector: Node, to: Type, of_lane: impl Fn(Node) -> Node) -> Node {
+        let mut result = self.module.asm.poison(self.module.asm.ty(to));
+        for lane in 0..to.lanes().unwrap_or(1) {
+            result = self.set_lane(result, of_lane(self.lane(vector, lane)), lane);
+        }
+        result
+    }
+
     /// Whether the condition holds in some lane (`Op::Any`) or in all.
     pub(super) fn vote(&self, op: Op, condition: Node, ty: Type) -> Node {
         let asm = &self.module.asm;
@@ -142,7 +151,10 @@ impl Body<'_, '_> {
     /// The lanes that the mask picks moved to the front (`Op::Compress`), or the front ones to where it picks.
     pub(super) fn squeeze(&self, op: Op, vector: Node, mask: Node, ty: Type) -> Node {
         let asm = &self.module.asm;
-        if op == Op::Compress {
+        // LLVM 22.1 goes wrong where it has to split the vector, and with bits; what fits the least register is never
+        // split.
+        let bits = ty.scalar().bits() * u32::from(ty.lanes().unwrap_or(1));
+        if op == Op::Compress && bits <= 128 && ty.scalar() != Scalar::I1 {
             let poison = asm.poison(asm.ty(ty));
             return asm.intrinsic(
                 "llvm.experimental.vector.compress",
@@ -155,8 +167,13 @@ impl Body<'_, '_> {
         let missing = asm.poison(asm.scalar_ty(ty.scalar()));
         for lane in 0..ty.lanes().unwrap_or(1) {
             let is_picked = self.lane(mask, lane);
-            let value = self.element(vector, count);
-            result = self.set_lane(result, asm.select(is_picked, value, missing), lane);
+            result = if op == Op::Compress {
+                let moved = asm.insert(result, self.lane(vector, lane), count);
+                asm.select(is_picked, moved, result)
+            } else {
+                let value = self.element(vector, count);
+                self.set_lane(result, asm.select(is_picked, value, missing), lane)
+            };
             let step = asm.cast(LLVMOpcode::LLVMZExt, is_picked, asm.int_ty(32));
             count = asm.binary(LLVMOpcode::LLVMAdd, count, step);
         }

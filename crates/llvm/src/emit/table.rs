@@ -106,6 +106,18 @@ fn computes_floats(op: Op) -> bool {
     )
 }
 
+fn is_mask(ty: Type) -> bool {
+    ty.is_vector() && ty.scalar() == Scalar::I1
+}
+
+/// Whether this converts between floats and numbers of 128 bits, which functions of the runtime do one by one; LLVM
+/// 22.1 cannot split all vectors of them.
+fn is_far(op: Op, from: Type, to: Type) -> bool {
+    let converts =
+        matches!(op, Op::Uitofp | Op::Sitofp | Op::Fptoui | Op::Fptosi | Op::FptouiSat | Op::FptosiSat);
+    converts && from.is_vector() && [from, to].iter().any(|ty| ty.scalar() == Scalar::I128)
+}
+
 impl Body<'_, '_> {
     /// An op whose result has the type of its operands.
     pub(super) fn by_table(&self, op: Op, args: &[Node], ty: Type, flags: Flags) -> Node {
@@ -183,9 +195,26 @@ impl Body<'_, '_> {
         let flags = data.flags;
         let from = types.first().copied().unwrap_or(to);
         Ok(vec![match (row(data.op), data.op) {
+            (Row::Cast(_) | Row::Convert(_), op) if is_far(op, from, to) => {
+                self.lane_by_lane(args[0], to, |lane| {
+                    let (from, to) = (Type::Scalar(from.scalar()), Type::Scalar(to.scalar()));
+                    let node = match row(op) {
+                        Row::Convert(name) => asm.intrinsic(name, &[asm.ty(to), asm.ty(from)], &[lane]),
+                        Row::Cast(code) => asm.cast(code, lane, asm.ty(to)),
+                        _ => lane,
+                    };
+                    self.computed(node, to, flags)
+                })
+            }
             (Row::Cast(code), _) => {
                 let cast = asm.cast(code, args[0], asm.ty(to));
                 self.computed(cast, to, flags)
+            }
+            // LLVM 22.1 forgets that NaN gives 0 where x86 converts vectors of f16 itself; f32 holds all of them.
+            (Row::Convert(name), _) if from.is_vector() && from.scalar() == Scalar::F16 => {
+                let wide = from.with_scalar(Scalar::F32);
+                let value = asm.cast(Code::LLVMFPExt, args[0], asm.ty(wide));
+                asm.intrinsic(name, &[asm.ty(to), asm.ty(wide)], &[value])
             }
             (Row::Convert(name), _) => asm.intrinsic(name, &[asm.ty(to), asm.ty(from)], &args),
             (Row::Special, Op::Icmp) => match data.detail {
@@ -210,6 +239,12 @@ impl Body<'_, '_> {
             }
             (Row::Special, Op::SpaceCast) => args[0],
             (Row::Special, Op::Bitcast) if to.scalar().is_ptr() => args[0],
+            (Row::Special, Op::Bitcast) if is_mask(from) && to.scalar() == Scalar::F16 => {
+                return Err(self.refuse(
+                    data.op,
+                    "makes an f16 of a mask, which LLVM 22.1 cannot select: keep it an integer",
+                ));
+            }
             (Row::Special, Op::Bitcast) => asm.cast(Code::LLVMBitCast, args[0], asm.ty(to)),
             (Row::Special, Op::Assume) => {
                 let condition = self.vote(Op::All, args[0], from);
