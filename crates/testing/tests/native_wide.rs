@@ -145,12 +145,11 @@ fn value(random: &mut Random, scalar: Scalar) -> u128 {
             [0x3f80, 0xbf80, 0x7f80, 0x7fc0, 0x4049, 0x0001, 0xc0a0, 0x3f00][any as usize & 7]
         }
         (Scalar::F32, 6..) => {
-            [1.0f32, -1.0, f32::INFINITY, f32::NAN, 3.14, 1e-45, -5.5, 2.5][any as usize & 7].to_bits().into()
+            [1.0f32, -1.0, f32::INFINITY, f32::NAN, 3.1, 1e-45, -5.5, 2.5][any as usize & 7].to_bits().into()
         }
-        (Scalar::F64, 6..) => [1.0f64, -1.0, f64::INFINITY, f64::NAN, 3.14, 5e-324, -5.5, 2.5]
-            [any as usize & 7]
-            .to_bits()
-            .into(),
+        (Scalar::F64, 6..) => {
+            [1.0f64, -1.0, f64::INFINITY, f64::NAN, 3.1, 5e-324, -5.5, 2.5][any as usize & 7].to_bits().into()
+        }
         _ => any % 9,
     };
     bits & mask

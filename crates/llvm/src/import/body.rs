@@ -40,7 +40,7 @@ pub(super) fn import_body<'m>(
     module: &Importing<'m>,
     source: Val<'m>,
     declaration: &Declaration,
-) -> Result<Function, Refusal> {
+) -> Result<Function, Box<Refusal>> {
     let mut func = Function::new(declaration.name.clone(), declaration.signature.clone());
     func.kind = declaration.kind;
     let order = reverse_postorder(source);
@@ -108,9 +108,9 @@ fn reverse_postorder(func: Val<'_>) -> Vec<Bb<'_>> {
 }
 
 impl<'m> Body<'_, 'm> {
-    fn refusal(&self, func: Val<'m>, inst: Val<'m>, why: Why) -> Refusal {
+    fn refusal(&self, func: Val<'m>, inst: Val<'m>, why: Why) -> Box<Refusal> {
         let place = inst.debug_loc().map(|loc| (loc.file, loc.line, loc.column));
-        Refusal { instruction: Some(inst.text()), place, ..refuse(func.name(), why) }
+        Box::new(Refusal { instruction: Some(inst.text()), place, ..refuse(func.name(), why) })
     }
 
     /// An instruction that is no φ.
@@ -235,7 +235,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// An integer as an i64: with its sign, or cut.
-    pub(super) fn to_i64(&mut self, value: Value) -> Take<Value> {
+    pub(super) fn i64_of(&mut self, value: Value) -> Take<Value> {
         let scalar = self.scalar(value);
         if let Some(bits) = self.constant_int(value) {
             return Ok(self.int(Scalar::I64, bits.into()));
@@ -259,7 +259,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// The same address as this type.
-    pub(super) fn to_space(&mut self, address: Value, to: Scalar) -> Take<Value> {
+    pub(super) fn in_space(&mut self, address: Value, to: Scalar) -> Take<Value> {
         if self.scalar(address) == to {
             return Ok(address);
         }

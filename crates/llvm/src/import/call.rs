@@ -87,7 +87,7 @@ impl<'m> Body<'_, 'm> {
         let detail = Detail::Transfer(Box::new((Access::aligned(align), Access::aligned(align))));
         self.put_inst(InstData::new(Op::Memcpy, [copy, address, size], detail), None)?;
         let scalar = self.scalar(address);
-        self.to_space(copy, scalar)
+        self.in_space(copy, scalar)
     }
 
     /// A call of a function that is known.

@@ -66,7 +66,7 @@ impl<'m> Body<'_, 'm> {
             (Kind::LLVMGlobalVariableValueKind, Some(scalar)) => match self.module.globals.get(&value) {
                 Some(Ok((space, name))) => {
                     let address = self.func.make_const(Constant::Address(*space, name.clone()));
-                    Ok(Leaves::from_slice(&[self.to_space(address, scalar)?]))
+                    Ok(Leaves::from_slice(&[self.in_space(address, scalar)?]))
                 }
                 Some(Err(why)) => Err(Why::new(
                     format!("the global @{} is not taken: {}", value.name(), why.reason),

@@ -343,7 +343,7 @@ impl<'m> Body<'_, 'm> {
             ints.push(self.same_bits(part, from_int)?);
         }
         let mut result = Leaves::new();
-        if from.bits() > wanted.bits() && from.bits() % wanted.bits() == 0 {
+        if from.bits() > wanted.bits() && from.bits().is_multiple_of(wanted.bits()) {
             for int in ints {
                 for piece in 0..from.bits() / wanted.bits() {
                     let amount = self.int(from_int, (piece * wanted.bits()).into());
@@ -352,7 +352,7 @@ impl<'m> Body<'_, 'm> {
                     result.push(self.same_bits(cut, wanted)?);
                 }
             }
-        } else if wanted.bits() % from.bits() == 0 {
+        } else if wanted.bits().is_multiple_of(from.bits()) {
             for group in ints.chunks((wanted.bits() / from.bits()) as usize) {
                 let mut whole = None;
                 for (piece, &int) in group.iter().enumerate() {

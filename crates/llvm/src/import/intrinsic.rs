@@ -738,16 +738,16 @@ impl<'m> Body<'_, 'm> {
                 let int = self.op_to(Op::Ptrtoint, scalar, &[address])?;
                 let masked = self.op(Op::And, &[int, mask])?;
                 let offset = self.op(Op::Sub, &[masked, int])?;
-                let offset = self.to_i64(offset)?;
+                let offset = self.i64_of(offset)?;
                 Ok(one(self.op(Op::PtrAdd, &[address, offset])?))
             }
             Special::LoadRelative => {
                 let (address, offset) = (self.leaf(args[0])?, self.leaf(args[1])?);
-                let offset = self.to_i64(offset)?;
+                let offset = self.i64_of(offset)?;
                 let at = self.op(Op::PtrAdd, &[address, offset])?;
                 let detail = Detail::Access(Access::aligned(4));
                 let relative = self.put(InstData::new(Op::Load, [at], detail), Some(Type::I32))?;
-                let relative = self.to_i64(relative)?;
+                let relative = self.i64_of(relative)?;
                 Ok(one(self.op(Op::PtrAdd, &[address, relative])?))
             }
             Special::Barrier => {

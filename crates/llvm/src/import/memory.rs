@@ -52,7 +52,7 @@ impl<'m> Body<'_, 'm> {
             _ => {}
         }
         let scalar = self.module.types.scalar(inst.ty())?;
-        Ok(Leaves::from_slice(&[self.to_space(object, scalar)?]))
+        Ok(Leaves::from_slice(&[self.in_space(object, scalar)?]))
     }
 
     // Addresses.
@@ -106,7 +106,7 @@ impl<'m> Body<'_, 'm> {
                 known = known.wrapping_add(index.wrapping_mul(stride as i64));
                 continue;
             }
-            let index = self.to_i64(index)?;
+            let index = self.i64_of(index)?;
             terms.push(match stride {
                 1 => index,
                 0 => continue,
@@ -270,7 +270,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     fn check_atomic(&self, scalar: Scalar, align: u32) -> Take<()> {
-        if scalar.bits() % 8 != 0 {
+        if !scalar.bits().is_multiple_of(8) {
             return Err(Why::new("an atomic access of a bit", "use a byte"));
         }
         if align < scalar.bytes() {

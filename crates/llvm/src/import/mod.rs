@@ -106,7 +106,7 @@ pub fn import(llvm: &LlvmModule) -> Imported {
     for func in llvm.functions().filter(|func| !func.is_declaration()) {
         let taken = match importing.declarations.get(&func) {
             Some(Ok(declaration)) => import_body(&importing, func, declaration),
-            Some(Err(why)) => Err(refuse(func.name(), why.clone())),
+            Some(Err(why)) => Err(Box::new(refuse(func.name(), why.clone()))),
             None => continue,
         };
         match taken.and_then(|taken| match verify(&taken, Stage::Source) {
@@ -114,11 +114,11 @@ pub fn import(llvm: &LlvmModule) -> Imported {
             Err(violations) => {
                 let reason =
                     format!("what came out is not well-formed, which is a mistake in Heddle:\n{violations}");
-                Err(refuse(func.name(), Why::new(reason, "report it, with this file")))
+                Err(Box::new(refuse(func.name(), Why::new(reason, "report it, with this file"))))
             }
         }) {
             Ok(taken) => module.functions.push(taken),
-            Err(refusal) => refused.push(refusal),
+            Err(refusal) => refused.push(*refusal),
         }
     }
     declare_callees(&mut module);
