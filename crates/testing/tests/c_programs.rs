@@ -1,9 +1,11 @@
 //! C programs through clang at three levels, imported, run by the oracle lane by lane and together, and natively.
 
+use heddle::pipeline::run_passes;
+use heddle::wide_call::wide_form;
 use heddle_interp::{Argument, Datum, Memory, Options, run};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Module, Scalar, Space, Type};
-use heddle_llvm::{CodeLevel, Jit, compile, import};
+use heddle_llvm::{CodeLevel, EmitOptions, Jit, compile, emit, import, slot_bytes};
 use heddle_testing::generate::Random;
 use std::path::{Path, PathBuf};
 
@@ -139,6 +141,95 @@ fn c_programs_compute_what_clang_makes_of_them() {
         }
     }
     assert!(functions >= 70, "{functions} functions");
+}
+
+/// The function and what it calls, as vector code for so many lanes, all parameters varying.
+fn widened(module: &Module, name: &str, lanes: usize) -> Result<Module, String> {
+    let mut wanted = vec![name.to_string()];
+    let mut at = 0;
+    while at < wanted.len() {
+        let callees = module.function(&wanted[at]).into_iter().flat_map(|func| func.callees.values());
+        for callee in callees {
+            if !wanted.contains(&callee.name) {
+                wanted.push(callee.name.clone());
+            }
+        }
+        at += 1;
+    }
+    let mut part = module.clone();
+    part.functions.retain(|func| wanted.contains(&func.name));
+    run_passes(&mut part, &["vectorize", &format!("W={lanes}"), "params=varying"], true, |_, _| {})
+        .map_err(|error| error.to_string())?;
+    Ok(part)
+}
+
+/// Runs the wide form natively on these lanes.
+fn native_wide(wide: &Module, name: &str, lanes: &[Lane]) -> Vec<(u64, [i32; NUMBERS])> {
+    let brush = [lanes.len() as u32];
+    let func = wide_form(wide, name, &brush).unwrap_or_else(|| panic!("@{name} has no wide form"));
+    let options = EmitOptions { entries: true, ..EmitOptions::default() };
+    let llvm = emit(wide, options).unwrap_or_else(|error| panic!("{error}\n{func}"));
+    let jit = Jit::new(llvm, CodeLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}\n{func}"));
+    let entry = jit.entry(&func.name).unwrap_or_else(|error| panic!("{error}\n{func}"));
+    let mut mems: Vec<[i32; NUMBERS]> = lanes.iter().map(|lane| lane.mem).collect();
+    let mut arguments = Vec::new();
+    let columns: [Vec<u64>; 3] = [
+        lanes.iter().map(|lane| lane.a).collect(),
+        lanes.iter().map(|lane| lane.b).collect(),
+        mems.iter_mut().map(|mem| mem.as_mut_ptr() as u64).collect(),
+    ];
+    for (column, param) in columns.iter().zip(&func.signature.params) {
+        assert_eq!(param.ty.lanes(), Some(lanes.len() as u16), "@{name}: parameters are varying");
+        column.iter().for_each(|value| arguments.extend(value.to_le_bytes()));
+        arguments.resize(arguments.len().next_multiple_of(16), 0);
+    }
+    let ty = func.signature.results[0].ty;
+    let mut results = vec![0; slot_bytes(ty)];
+    // SAFETY: each lane of the C function has no undefined behaviour for any number, and touches its own numbers only.
+    unsafe { entry.call(&arguments, &mut results) };
+    let result = |lane: usize| {
+        let at = if ty.is_vector() { lane * 8 } else { 0 };
+        u64::from_le_bytes(results[at..at + 8].try_into().expect("eight bytes"))
+    };
+    mems.into_iter().enumerate().map(|(lane, mem)| (result(lane), mem)).collect()
+}
+
+#[test]
+fn vector_code_of_c_programs_is_right_in_every_lane() {
+    let (mut right, mut refused) = (0, Vec::new());
+    for path in sources() {
+        for level in 1..=2 {
+            let llvm =
+                compile(&path, level, &["-ffp-contract=off"]).unwrap_or_else(|error| panic!("{error}"));
+            let module = import(&llvm).module;
+            let jit = Jit::new(llvm, CodeLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
+            for name in under_test(&module) {
+                let address = jit.address(&name).unwrap_or_else(|error| panic!("{error}"));
+                for lanes in [4, 8, 16] {
+                    let wide = match widened(&module, &name, lanes) {
+                        Ok(wide) => wide,
+                        Err(reason) => {
+                            refused.push(format!("@{name} at -O{level}, {lanes} lanes: {reason}"));
+                            continue;
+                        }
+                    };
+                    let mut random = Random::new(lanes as u64);
+                    for _ in 0..4 {
+                        let lanes: Vec<Lane> = (0..lanes).map(|_| Lane::new(&mut random)).collect();
+                        let expected: Vec<_> = lanes.iter().map(|lane| lane.native(address)).collect();
+                        assert_eq!(
+                            expected,
+                            native_wide(&wide, &name, &lanes),
+                            "@{name} at -O{level}, {lanes:?}"
+                        );
+                    }
+                    right += 1;
+                }
+            }
+        }
+    }
+    println!("{right} right; refused:\n{}", refused.join("\n"));
+    assert!(right > 100, "{right} right; refused:\n{}", refused.join("\n"));
 }
 
 #[test]
