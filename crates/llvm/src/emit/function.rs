@@ -71,9 +71,6 @@ fn reverse_postorder(func: &Function) -> Vec<Block> {
 impl Body<'_, '_> {
     fn emit(&mut self, block: Block, inst: Inst) -> Result<(), EmitError> {
         let data = self.func.inst(inst);
-        if data.is_total() && self.func.blocks().any(|block| self.func.predicate(block).is_some()) {
-            return Err(self.refuse(data.op, "is total: widen the function before"));
-        }
         let nodes = match data.op {
             Op::Phi if data.shadow().is_some() => {
                 return Err(self.refuse(data.op, "has a shadow: widen the function before"));
