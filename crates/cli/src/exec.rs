@@ -61,7 +61,7 @@ fn brush(word: &str) -> Result<Vec<u32>, String> {
 #[derive(Args)]
 #[command(after_help = LITERALS)]
 pub(crate) struct Exec {
-    /// The `.hed` file; `-` reads standard input
+    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp` or `.cl`
     file: PathBuf,
     /// The function; may be left out where there is only one
     #[arg(long)]

@@ -25,9 +25,12 @@ pub(crate) fn title(message: &str) {
     anstream::println!("{TITLE}{message}{TITLE:#}");
 }
 
-/// Reads a module from a file and checks it against a stage.
+/// Reads a module from a file and checks it against a stage: a `.hed` file, or what LLVM or clang reads.
 pub(crate) fn read_module(path: &Path, stage: Stage) -> Result<Module, Failure> {
     let shown = path.display();
+    if heddle_llvm::language_of(path).is_some() {
+        return import_module(path);
+    }
     let source = if path == Path::new("-") {
         let mut source = Vec::new();
         std::io::Read::read_to_end(&mut std::io::stdin(), &mut source).map(|_| source)
@@ -46,6 +49,26 @@ pub(crate) fn read_module(path: &Path, stage: Stage) -> Result<Module, Failure> 
             Err(Failure::Program)
         }
     }
+}
+
+/// Imports what LLVM or clang reads. What is not taken is said; it is an error only if nothing is left.
+fn import_module(path: &Path) -> Result<Module, Failure> {
+    let fail = |message: String| {
+        error(&message);
+        Failure::Program
+    };
+    let llvm = heddle_llvm::compile(path, 1, &[]).map_err(|reason| fail(reason.to_string()))?;
+    let imported = heddle_llvm::import(&llvm);
+    let is_empty = imported.module.functions.is_empty();
+    for refusal in &imported.refused {
+        if is_empty { error(&refusal.to_string()) } else { note(&refusal.to_string()) }
+    }
+    if is_empty {
+        return Err(fail(format!("{}: there is no function that can be taken", path.display())));
+    }
+    verify_module(&imported.module, Stage::Source)
+        .map_err(|violations| fail(format!("{}: {violations}", path.display())))?;
+    Ok(imported.module)
 }
 
 /// A stage by its name, for clap.

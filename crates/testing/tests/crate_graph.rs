@@ -1,5 +1,5 @@
-//! The crates lean on each other along the arrows of ARCHITECTURE.md and no others, and none of them contains
-//! unsafe code. Read from the Cargo.toml files, so that an arrow counts even before any code uses it.
+//! The crates lean on each other along the arrows of ARCHITECTURE.md and no others, and only the one
+//! that calls LLVM contains unsafe code, each piece with its reason. Read from the Cargo.toml files, so that an arrow counts even before any code uses it.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
@@ -23,17 +23,26 @@ const RULES: &[Rule] = &[
     rule("ir", "heddle-ir", &[]),
     rule("analysis", "heddle-analysis", &["heddle-ir"]),
     rule("interp", "heddle-interp", &["heddle-ir"]),
+    rule("llvm", "heddle-llvm", &["heddle-ir"]),
     rule("transform", "heddle-transform", &["heddle-analysis", "heddle-ir"]),
     rule("heddle", "heddlec", &["heddle-ir", "heddle-analysis", "heddle-interp", "heddle-transform"]),
     rule(
         "testing",
         "heddle-testing",
-        &["heddle-ir", "heddle-interp", "heddle-analysis", "heddle-transform", "heddlec"],
+        &["heddle-ir", "heddle-interp", "heddle-analysis", "heddle-transform", "heddle-llvm", "heddlec"],
     ),
     rule(
         "cli",
         "heddle-cli",
-        &["heddle-ir", "heddle-analysis", "heddle-interp", "heddle-transform", "heddlec", "heddle-testing"],
+        &[
+            "heddle-ir",
+            "heddle-analysis",
+            "heddle-interp",
+            "heddle-transform",
+            "heddle-llvm",
+            "heddlec",
+            "heddle-testing",
+        ],
     ),
 ];
 
@@ -143,15 +152,70 @@ fn every_crate_has_a_rule() {
     assert_eq!(folders, ruled, "crates/ (left) and the rules in this file (right)");
 }
 
+/// The one crate that calls what is not Rust.
+const UNSAFE: &str = "llvm";
+
 #[test]
 fn unsafe_code_is_forbidden_at_every_crate_root() {
-    for rule in RULES {
+    for rule in RULES.iter().filter(|rule| rule.folder != UNSAFE) {
         let roots = crate_roots(&crates_folder().join(rule.folder));
         assert!(!roots.is_empty(), "crates/{}: no crate root found", rule.folder);
         for root in roots {
             assert!(forbids_unsafe(&read(&root)), "{}: `#![forbid(unsafe_code)]` is missing", root.display());
         }
     }
+}
+
+#[test]
+fn each_unsafe_block_says_why_it_is_safe() {
+    let mut found = Vec::new();
+    for file in rust_files(&crates_folder().join(UNSAFE)) {
+        let text = read(&file);
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        for (number, line) in lines.iter().enumerate() {
+            if is_unsafe(line) && !is_explained(&lines[..number]) {
+                found.push(format!("{}:{}: no SAFETY line above", file.display(), number + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Whether unsafe code stands in this line.
+fn is_unsafe(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    code.contains("unsafe {") || code.contains("unsafe fn") && !code.contains("type ")
+}
+
+/// Whether the lines before say why, with nothing between but the statement that the unsafe code is part of.
+fn is_explained(before: &[&str]) -> bool {
+    let near = before.iter().rev().take(8);
+    near.take_while(|line| !line.is_empty()).any(|line| line.contains("SAFETY:") || line.contains("# Safety"))
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a crate's folders can be listed") {
+            let path = entry.expect("a crate's folders can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn unsafe_code_without_a_reason_is_seen() {
+    assert!(is_unsafe("let x = unsafe { f() };") && is_unsafe("pub unsafe fn f() {"));
+    assert!(!is_unsafe("// unsafe { }") && !is_unsafe("#![deny(unsafe_op_in_unsafe_fn)]"));
+    assert!(is_explained(&["// SAFETY: it is.", "let y ="]) && is_explained(&["/// # Safety", "/// Ask."]));
+    assert!(!is_explained(&["// SAFETY: it is.", ""]) && !is_explained(&["let y ="]));
 }
 
 #[test]

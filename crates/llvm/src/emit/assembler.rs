@@ -1,0 +1,576 @@
+//! Building LLVM IR through its C interface.
+//!
+//! Types and nodes are handles into the module under construction, which lives as long as the assembler and frees
+//! nothing before. That is what the SAFETY lines below call "live". That operands are of the right types is for the
+//! callers, and for LLVM's verifier, which has the last word on each module.
+
+use crate::view::{LlvmModule, attribute_kind, c_text, intrinsic_id};
+use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate};
+use heddle_ir::{Scalar, Type};
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use llvm_sys::{
+    LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMAttributeFunctionIndex, LLVMIntPredicate, LLVMLinkage,
+    LLVMOpcode, LLVMRealPredicate,
+};
+
+/// A type of LLVM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Ty(LLVMTypeRef);
+
+/// A value of LLVM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Node(LLVMValueRef);
+
+/// A block of LLVM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Label(LLVMBasicBlockRef);
+
+/// A module under construction, and the place where the next instruction goes.
+#[derive(Debug)]
+pub(super) struct Assembler {
+    module: LlvmModule,
+    builder: LLVMBuilderRef,
+}
+
+const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
+
+impl Drop for Assembler {
+    fn drop(&mut self) {
+        // SAFETY: the builder is ours alone.
+        unsafe { LLVMDisposeBuilder(self.builder) };
+    }
+}
+
+fn raw(nodes: &[Node]) -> Vec<LLVMValueRef> {
+    nodes.iter().map(|node| node.0).collect()
+}
+
+impl Assembler {
+    pub(super) fn new(name: &str) -> Assembler {
+        let name = c_text(name);
+        // SAFETY: everything is made here; the module and the builder live in the context, which the module owns.
+        unsafe {
+            let context = LLVMContextCreate();
+            let module = LLVMModuleCreateWithNameInContext(name.as_ptr(), context);
+            let builder = LLVMCreateBuilderInContext(context);
+            Assembler { module: LlvmModule::from_raw(context, module), builder }
+        }
+    }
+
+    /// The module, finished.
+    pub(super) fn finish(self) -> LlvmModule {
+        let this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: the builder is freed here instead of by `drop`, and the module is moved out of what is not dropped.
+        unsafe {
+            LLVMDisposeBuilder(this.builder);
+            std::ptr::read(&this.module)
+        }
+    }
+
+    fn context(&self) -> LLVMContextRef {
+        self.module.context()
+    }
+
+    // Types.
+
+    pub(super) fn int_ty(&self, bits: u32) -> Ty {
+        // SAFETY: the context is live.
+        Ty(unsafe { LLVMIntTypeInContext(self.context(), bits) })
+    }
+
+    pub(super) fn scalar_ty(&self, scalar: Scalar) -> Ty {
+        let context = self.context();
+        // SAFETY: the context is live.
+        Ty(unsafe {
+            match scalar {
+                Scalar::F16 => LLVMHalfTypeInContext(context),
+                Scalar::BF16 => LLVMBFloatTypeInContext(context),
+                Scalar::F32 => LLVMFloatTypeInContext(context),
+                Scalar::F64 => LLVMDoubleTypeInContext(context),
+                Scalar::Ptr(_) => LLVMPointerTypeInContext(context, 0),
+                int => LLVMIntTypeInContext(context, int.bits()),
+            }
+        })
+    }
+
+    pub(super) fn ty(&self, ty: Type) -> Ty {
+        let scalar = self.scalar_ty(ty.scalar());
+        match ty.lanes() {
+            // SAFETY: live; there is at least one lane.
+            Some(lanes) => Ty(unsafe { LLVMVectorType(scalar.0, lanes.into()) }),
+            None => scalar,
+        }
+    }
+
+    pub(super) fn array_ty(&self, element: Ty, count: u64) -> Ty {
+        // SAFETY: live.
+        Ty(unsafe { LLVMArrayType2(element.0, count) })
+    }
+
+    pub(super) fn void_ty(&self) -> Ty {
+        // SAFETY: the context is live.
+        Ty(unsafe { LLVMVoidTypeInContext(self.context()) })
+    }
+
+    pub(super) fn struct_ty(&self, fields: &[Ty]) -> Ty {
+        let mut fields: Vec<LLVMTypeRef> = fields.iter().map(|field| field.0).collect();
+        // SAFETY: live; as many fields as said.
+        Ty(unsafe { LLVMStructTypeInContext(self.context(), fields.as_mut_ptr(), fields.len() as u32, 0) })
+    }
+
+    pub(super) fn function_ty(&self, result: Ty, params: &[Ty]) -> Ty {
+        let mut params: Vec<LLVMTypeRef> = params.iter().map(|param| param.0).collect();
+        // SAFETY: live; as many parameters as said.
+        Ty(unsafe { LLVMFunctionType(result.0, params.as_mut_ptr(), params.len() as u32, 0) })
+    }
+
+    pub(super) fn type_of(&self, node: Node) -> Ty {
+        // SAFETY: live.
+        Ty(unsafe { LLVMTypeOf(node.0) })
+    }
+
+    // Constants.
+
+    pub(super) fn int(&self, bits: u32, value: u128) -> Node {
+        let words = [value as u64, (value >> 64) as u64];
+        let ty = self.int_ty(bits);
+        // SAFETY: live; two words.
+        Node(unsafe { LLVMConstIntOfArbitraryPrecision(ty.0, 2, words.as_ptr()) })
+    }
+
+    pub(super) fn scalar(&self, scalar: Scalar, bits: u128) -> Node {
+        let int = self.int(scalar.bits(), bits);
+        let ty = self.scalar_ty(scalar);
+        // SAFETY: live; of as many bits.
+        Node(unsafe {
+            match scalar {
+                Scalar::Ptr(_) if bits == 0 => LLVMConstNull(ty.0),
+                Scalar::Ptr(_) => LLVMConstIntToPtr(int.0, ty.0),
+                scalar if scalar.is_float() => LLVMConstBitCast(int.0, ty.0),
+                _ => int.0,
+            }
+        })
+    }
+
+    pub(super) fn vector(&self, lanes: &[Node]) -> Node {
+        let mut lanes = raw(lanes);
+        // SAFETY: live; as many constants as said.
+        Node(unsafe { LLVMConstVector(lanes.as_mut_ptr(), lanes.len() as u32) })
+    }
+
+    pub(super) fn poison(&self, ty: Ty) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMGetPoison(ty.0) })
+    }
+
+    pub(super) fn undef(&self, ty: Ty) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMGetUndef(ty.0) })
+    }
+
+    pub(super) fn zero(&self, ty: Ty) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMConstNull(ty.0) })
+    }
+
+    pub(super) fn packed_struct(&self, fields: &[Node]) -> Node {
+        let mut fields = raw(fields);
+        // SAFETY: live; as many constants as said.
+        Node(unsafe { LLVMConstStructInContext(self.context(), fields.as_mut_ptr(), fields.len() as u32, 1) })
+    }
+
+    pub(super) fn array(&self, element: Ty, values: &[Node]) -> Node {
+        let mut values = raw(values);
+        // SAFETY: live; as many constants of the type as said.
+        Node(unsafe { LLVMConstArray2(element.0, values.as_mut_ptr(), values.len() as u64) })
+    }
+
+    /// The constant address so many bytes behind another.
+    pub(super) fn address_behind(&self, address: Node, bytes: i64) -> Node {
+        let (i8, mut index) = (self.int_ty(8), self.int(64, bytes as u64 as u128).0);
+        // SAFETY: live; one index.
+        Node(unsafe { LLVMConstGEP2(i8.0, address.0, &mut index, 1) })
+    }
+
+    // Globals and functions.
+
+    pub(super) fn add_global(&self, name: &str, ty: Ty, align: u32, is_constant: bool) -> Node {
+        let name = c_text(name);
+        // SAFETY: the module is live.
+        unsafe {
+            let global = LLVMAddGlobal(self.module.raw(), ty.0, name.as_ptr());
+            LLVMSetAlignment(global, align);
+            LLVMSetGlobalConstant(global, is_constant.into());
+            Node(global)
+        }
+    }
+
+    pub(super) fn set_initializer(&self, global: Node, value: Node) {
+        // SAFETY: live; the value is of the global's type.
+        unsafe { LLVMSetInitializer(global.0, value.0) }
+    }
+
+    pub(super) fn add_function(&self, name: &str, ty: Ty) -> Node {
+        let name = c_text(name);
+        // SAFETY: the module is live.
+        unsafe {
+            let func = LLVMAddFunction(self.module.raw(), name.as_ptr(), ty.0);
+            LLVMSetLinkage(func, LLVMLinkage::LLVMExternalLinkage);
+            Node(func)
+        }
+    }
+
+    pub(super) fn param(&self, func: Node, index: u32) -> Node {
+        // SAFETY: live; the function has this parameter.
+        Node(unsafe { LLVMGetParam(func.0, index) })
+    }
+
+    /// An attribute of a parameter (from 1), the result (0) or the function (`!0`).
+    pub(super) fn add_attribute(&self, func: Node, index: u32, name: &str, value: u64) {
+        // SAFETY: live; the attribute is one that LLVM knows by name.
+        unsafe {
+            let attribute = LLVMCreateEnumAttribute(self.context(), attribute_kind(name), value);
+            LLVMAddAttributeAtIndex(func.0, index, attribute);
+        }
+    }
+
+    pub(super) fn add_function_attribute(&self, func: Node, name: &str, value: u64) {
+        self.add_attribute(func, LLVMAttributeFunctionIndex, name, value);
+    }
+
+    pub(super) fn add_label(&self, func: Node) -> Label {
+        // SAFETY: live.
+        Label(unsafe { LLVMAppendBasicBlockInContext(self.context(), func.0, NO_NAME) })
+    }
+
+    pub(super) fn go(&self, label: Label) {
+        // SAFETY: live.
+        unsafe { LLVMPositionBuilderAtEnd(self.builder, label.0) }
+    }
+
+    // Instructions.
+
+    /// Sets the flags that an instruction may carry; constants carry none.
+    pub(super) fn with_flags(&self, node: Node, flags: Flags) -> Node {
+        const FAST: [(Flag, u32); 7] = [
+            (Flag::Reassoc, 1),
+            (Flag::Nnan, 2),
+            (Flag::Ninf, 4),
+            (Flag::Nsz, 8),
+            (Flag::Arcp, 16),
+            (Flag::Contract, 32),
+            (Flag::Afn, 64),
+        ];
+        // SAFETY: live; each flag is set only on an instruction that may carry it.
+        unsafe {
+            if flags.is_empty() || LLVMIsAInstruction(node.0).is_null() {
+                return node;
+            }
+            use LLVMOpcode::*;
+            match LLVMGetInstructionOpcode(node.0) {
+                LLVMAdd | LLVMSub | LLVMMul | LLVMShl | LLVMTrunc => {
+                    LLVMSetNUW(node.0, flags.has(Flag::Nuw).into());
+                    LLVMSetNSW(node.0, flags.has(Flag::Nsw).into());
+                }
+                LLVMUDiv | LLVMSDiv | LLVMLShr | LLVMAShr => {
+                    LLVMSetExact(node.0, flags.has(Flag::Exact).into())
+                }
+                LLVMOr => LLVMSetIsDisjoint(node.0, flags.has(Flag::Disjoint).into()),
+                LLVMZExt | LLVMUIToFP => LLVMSetNNeg(node.0, flags.has(Flag::Nneg).into()),
+                _ => {}
+            }
+            if LLVMCanValueUseFastMathFlags(node.0) != 0 {
+                let set = FAST.iter().filter(|(flag, _)| flags.has(*flag));
+                LLVMSetFastMathFlags(node.0, set.fold(0, |bits, (_, bit)| bits | bit));
+            }
+        }
+        node
+    }
+
+    pub(super) fn binary(&self, code: LLVMOpcode, a: Node, b: Node) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMBuildBinOp(self.builder, code, a.0, b.0, NO_NAME) })
+    }
+
+    pub(super) fn negate(&self, a: Node) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMBuildFNeg(self.builder, a.0, NO_NAME) })
+    }
+
+    pub(super) fn cast(&self, code: LLVMOpcode, a: Node, to: Ty) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMBuildCast(self.builder, code, a.0, to.0, NO_NAME) })
+    }
+
+    pub(super) fn icmp(&self, predicate: IntPredicate, a: Node, b: Node) -> Node {
+        use LLVMIntPredicate::*;
+        let predicate = match predicate {
+            IntPredicate::Eq => LLVMIntEQ,
+            IntPredicate::Ne => LLVMIntNE,
+            IntPredicate::Ugt => LLVMIntUGT,
+            IntPredicate::Uge => LLVMIntUGE,
+            IntPredicate::Ult => LLVMIntULT,
+            IntPredicate::Ule => LLVMIntULE,
+            IntPredicate::Sgt => LLVMIntSGT,
+            IntPredicate::Sge => LLVMIntSGE,
+            IntPredicate::Slt => LLVMIntSLT,
+            IntPredicate::Sle => LLVMIntSLE,
+        };
+        // SAFETY: live.
+        Node(unsafe { LLVMBuildICmp(self.builder, predicate, a.0, b.0, NO_NAME) })
+    }
+
+    pub(super) fn fcmp(&self, predicate: FloatPredicate, a: Node, b: Node) -> Node {
+        use LLVMRealPredicate::*;
+        const PREDICATES: [LLVMRealPredicate; 16] = [
+            LLVMRealPredicateFalse,
+            LLVMRealOEQ,
+            LLVMRealOGT,
+            LLVMRealOGE,
+            LLVMRealOLT,
+            LLVMRealOLE,
+            LLVMRealONE,
+            LLVMRealORD,
+            LLVMRealUNO,
+            LLVMRealUEQ,
+            LLVMRealUGT,
+            LLVMRealUGE,
+            LLVMRealULT,
+            LLVMRealULE,
+            LLVMRealUNE,
+            LLVMRealPredicateTrue,
+        ];
+        // SAFETY: live.
+        Node(unsafe { LLVMBuildFCmp(self.builder, PREDICATES[predicate as usize], a.0, b.0, NO_NAME) })
+    }
+
+    pub(super) fn select(&self, condition: Node, then: Node, otherwise: Node) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMBuildSelect(self.builder, condition.0, then.0, otherwise.0, NO_NAME) })
+    }
+
+    pub(super) fn freeze(&self, a: Node) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMBuildFreeze(self.builder, a.0, NO_NAME) })
+    }
+
+    pub(super) fn phi(&self, ty: Ty) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMBuildPhi(self.builder, ty.0, NO_NAME) })
+    }
+
+    pub(super) fn add_incoming(&self, phi: Node, value: Node, from: Label) {
+        let (mut value, mut from) = (value.0, from.0);
+        // SAFETY: live; one of each.
+        unsafe { LLVMAddIncoming(phi.0, &mut value, &mut from, 1) }
+    }
+
+    pub(super) fn extract(&self, vector: Node, index: Node) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMBuildExtractElement(self.builder, vector.0, index.0, NO_NAME) })
+    }
+
+    pub(super) fn insert(&self, vector: Node, value: Node, index: Node) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMBuildInsertElement(self.builder, vector.0, value.0, index.0, NO_NAME) })
+    }
+
+    pub(super) fn shuffle(&self, a: Node, b: Node, lanes: &[u32]) -> Node {
+        let lanes: Vec<Node> = lanes.iter().map(|&lane| self.int(32, lane.into())).collect();
+        let mask = self.vector(&lanes);
+        // SAFETY: live; the mask is a constant vector of i32.
+        Node(unsafe { LLVMBuildShuffleVector(self.builder, a.0, b.0, mask.0, NO_NAME) })
+    }
+
+    pub(super) fn field(&self, whole: Node, index: u32) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMBuildExtractValue(self.builder, whole.0, index, NO_NAME) })
+    }
+
+    pub(super) fn with_field(&self, whole: Node, value: Node, index: u32) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMBuildInsertValue(self.builder, whole.0, value.0, index, NO_NAME) })
+    }
+
+    pub(super) fn alloca(&self, bytes: u64, align: u32) -> Node {
+        let ty = self.array_ty(self.int_ty(8), bytes);
+        // SAFETY: live.
+        unsafe {
+            let object = LLVMBuildAlloca(self.builder, ty.0, NO_NAME);
+            LLVMSetAlignment(object, align);
+            Node(object)
+        }
+    }
+
+    /// The address so many bytes further; 1: inbounds, 4: nuw.
+    pub(super) fn further(&self, address: Node, offset: Node, promises: u32) -> Node {
+        let mut index = offset.0;
+        let i8 = self.int_ty(8);
+        // SAFETY: live; one index.
+        Node(unsafe {
+            LLVMBuildGEPWithNoWrapFlags(self.builder, i8.0, address.0, &mut index, 1, NO_NAME, promises as _)
+        })
+    }
+
+    pub(super) fn load(&self, ty: Ty, address: Node, align: u32) -> Node {
+        // SAFETY: live.
+        unsafe {
+            let load = LLVMBuildLoad2(self.builder, ty.0, address.0, NO_NAME);
+            LLVMSetAlignment(load, align);
+            Node(load)
+        }
+    }
+
+    pub(super) fn store(&self, value: Node, address: Node, align: u32) -> Node {
+        // SAFETY: live.
+        unsafe {
+            let store = LLVMBuildStore(self.builder, value.0, address.0);
+            LLVMSetAlignment(store, align);
+            Node(store)
+        }
+    }
+
+    pub(super) fn make_atomic(&self, access: Node, ordering: LLVMAtomicOrdering, is_single: bool) {
+        // SAFETY: live; a load or a store.
+        unsafe {
+            LLVMSetOrdering(access.0, ordering);
+            LLVMSetAtomicSyncScopeID(access.0, u32::from(!is_single));
+        }
+    }
+
+    pub(super) fn make_volatile(&self, access: Node) {
+        // SAFETY: live; a load, a store or an atomic.
+        unsafe { LLVMSetVolatile(access.0, 1) }
+    }
+
+    pub(super) fn rmw(
+        &self,
+        op: LLVMAtomicRMWBinOp,
+        address: Node,
+        value: Node,
+        ordering: LLVMAtomicOrdering,
+        is_single: bool,
+        align: u32,
+    ) -> Node {
+        // SAFETY: live.
+        unsafe {
+            let rmw = LLVMBuildAtomicRMW(self.builder, op, address.0, value.0, ordering, is_single.into());
+            LLVMSetAlignment(rmw, align);
+            Node(rmw)
+        }
+    }
+
+    pub(super) fn exchange(
+        &self,
+        [address, old, new]: [Node; 3],
+        [success, failure]: [LLVMAtomicOrdering; 2],
+        is_single: bool,
+        align: u32,
+    ) -> Node {
+        // SAFETY: live.
+        unsafe {
+            let exchange = LLVMBuildAtomicCmpXchg(
+                self.builder,
+                address.0,
+                old.0,
+                new.0,
+                success,
+                failure,
+                is_single.into(),
+            );
+            LLVMSetAlignment(exchange, align);
+            Node(exchange)
+        }
+    }
+
+    pub(super) fn fence(&self, ordering: LLVMAtomicOrdering, is_single: bool) {
+        // SAFETY: live.
+        unsafe { LLVMBuildFence(self.builder, ordering, is_single.into(), NO_NAME) };
+    }
+
+    /// Attaches an empty node of metadata, or one with numbers.
+    pub(super) fn attach(&self, inst: Node, kind: &str, name: Option<&str>, numbers: &[u32]) {
+        // SAFETY: live; metadata lives in the context.
+        unsafe {
+            if LLVMIsAInstruction(inst.0).is_null() {
+                return;
+            }
+            let mut operands = Vec::new();
+            if let Some(name) = name {
+                operands.push(LLVMMDStringInContext2(self.context(), name.as_ptr().cast(), name.len()));
+            }
+            operands.extend(numbers.iter().map(|&number| LLVMValueAsMetadata(self.int(32, number.into()).0)));
+            let node = LLVMMDNodeInContext2(self.context(), operands.as_mut_ptr(), operands.len());
+            let node = LLVMMetadataAsValue(self.context(), node);
+            LLVMSetMetadata(inst.0, self.module.metadata_kind(kind), node);
+        }
+    }
+
+    pub(super) fn call(&self, ty: Ty, callee: Node, args: &[Node]) -> Node {
+        let mut args = raw(args);
+        // SAFETY: live; as many arguments as said.
+        Node(unsafe {
+            LLVMBuildCall2(self.builder, ty.0, callee.0, args.as_mut_ptr(), args.len() as u32, NO_NAME)
+        })
+    }
+
+    /// A call of an intrinsic, with the types that its name leaves open.
+    pub(super) fn intrinsic(&self, name: &str, open: &[Ty], args: &[Node]) -> Node {
+        let id = intrinsic_id(name);
+        assert!(id != 0, "LLVM knows {name}");
+        let mut open: Vec<LLVMTypeRef> = open.iter().map(|ty| ty.0).collect();
+        // SAFETY: live; the number is that of an intrinsic, as many types as said, and those are the open ones.
+        let (ty, callee) = unsafe {
+            let callee = LLVMGetIntrinsicDeclaration(self.module.raw(), id, open.as_mut_ptr(), open.len());
+            (Ty(LLVMGlobalGetValueType(callee)), Node(callee))
+        };
+        self.call(ty, callee, args)
+    }
+
+    /// Says how an argument of a call (from 1) is aligned.
+    pub(super) fn align_argument(&self, call: Node, index: u32, align: u32) {
+        // SAFETY: live; a call.
+        unsafe {
+            let attribute = LLVMCreateEnumAttribute(self.context(), attribute_kind("align"), align.into());
+            LLVMAddCallSiteAttribute(call.0, index, attribute);
+        }
+    }
+
+    // Terminators.
+
+    pub(super) fn jump(&self, target: Label) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMBuildBr(self.builder, target.0) })
+    }
+
+    pub(super) fn branch(&self, condition: Node, then: Label, otherwise: Label) -> Node {
+        // SAFETY: live.
+        Node(unsafe { LLVMBuildCondBr(self.builder, condition.0, then.0, otherwise.0) })
+    }
+
+    pub(super) fn switch(&self, value: Node, default: Label, cases: &[(Node, Label)]) {
+        // SAFETY: live; cases are constants of the value's type.
+        unsafe {
+            let switch = LLVMBuildSwitch(self.builder, value.0, default.0, cases.len() as u32);
+            for (case, target) in cases {
+                LLVMAddCase(switch, case.0, target.0);
+            }
+        }
+    }
+
+    pub(super) fn ret(&self, value: Option<Node>) {
+        // SAFETY: live.
+        unsafe {
+            match value {
+                Some(value) => LLVMBuildRet(self.builder, value.0),
+                None => LLVMBuildRetVoid(self.builder),
+            };
+        }
+    }
+
+    pub(super) fn unreachable(&self) {
+        // SAFETY: live.
+        unsafe { LLVMBuildUnreachable(self.builder) };
+    }
+}

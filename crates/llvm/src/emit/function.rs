@@ -1,0 +1,200 @@
+//! A function's body: blocks in an order in which definitions come before uses, φs filled at the end.
+
+use super::assembler::{Label, Node};
+use super::{EmitError, Emitting};
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::words::Flags;
+use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value};
+use rustc_hash::FxHashMap;
+
+/// A function being emitted.
+pub(super) struct Body<'e, 'a> {
+    pub(super) module: &'e Emitting<'a>,
+    pub(super) func: &'e Function,
+    values: FxHashMap<Value, Node>,
+    labels: FxHashMap<Block, Label>,
+}
+
+pub(super) fn emit_body(module: &Emitting<'_>, func: &Function) -> Result<(), EmitError> {
+    let refuse = |reason: &str| EmitError::Function { function: func.name.clone(), reason: reason.into() };
+    if func.layout.entry().is_none() {
+        return Err(refuse("has no blocks"));
+    }
+    let asm = &module.asm;
+    let (_, node) = module.functions[&*func.name];
+    let order = reverse_postorder(func);
+    let reachable: rustc_hash::FxHashSet<Block> = order.iter().copied().collect();
+    let mut labels = FxHashMap::default();
+    for block in func.blocks().filter(|block| reachable.contains(block)) {
+        if func.predicate(block).is_some() {
+            return Err(refuse("has predicates on its blocks: widen it before"));
+        }
+        labels.insert(block, asm.add_label(node));
+    }
+    let mut values = FxHashMap::default();
+    for (index, &param) in (0..).zip(func.params()) {
+        values.insert(param, asm.param(node, index));
+    }
+    let mut body = Body { module, func, values, labels };
+    for &block in &order {
+        asm.go(body.labels[&block]);
+        for inst in func.block_insts(block) {
+            body.emit(block, inst)?;
+        }
+    }
+    for &block in &order {
+        body.fill_phis(block);
+    }
+    Ok(())
+}
+
+/// The blocks that the entry leads to, each before those that it dominates.
+fn reverse_postorder(func: &Function) -> Vec<Block> {
+    let mut order = Vec::new();
+    let entry = func.entry();
+    let mut seen = rustc_hash::FxHashSet::from_iter([entry]);
+    let mut stack = vec![(entry, func.successors(entry).iter())];
+    while let Some((block, rest)) = stack.last_mut() {
+        match rest.next() {
+            Some(&next) if seen.insert(next) => stack.push((next, func.successors(next).iter())),
+            Some(_) => {}
+            None => {
+                order.push(*block);
+                stack.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+impl Body<'_, '_> {
+    fn emit(&mut self, block: Block, inst: Inst) -> Result<(), EmitError> {
+        let data = self.func.inst(inst);
+        let nodes = match data.op {
+            Op::Phi if data.shadow().is_some() => {
+                return Err(self.refuse(data.op, "has a shadow: widen the function before"));
+            }
+            Op::Phi => {
+                let ty = self.func.result(inst).map_or(Type::I1, |result| self.func.value_type(result));
+                vec![self.module.asm.phi(self.module.asm.ty(ty))]
+            }
+            Op::Br | Op::Switch | Op::Ret | Op::Unreachable => {
+                self.terminate(data);
+                Vec::new()
+            }
+            Op::Call => self.call(data),
+            _ => self.operation(block, inst, data)?,
+        };
+        for (&result, node) in self.func.results(inst).iter().zip(nodes) {
+            self.values.insert(result, node);
+        }
+        Ok(())
+    }
+
+    pub(super) fn refuse(&self, op: Op, reason: &str) -> EmitError {
+        EmitError::Instruction { function: self.func.name.clone(), op, reason: reason.into() }
+    }
+
+    /// What a value became.
+    pub(super) fn node(&mut self, value: Value) -> Node {
+        if let Some(&known) = self.values.get(&value) {
+            return known;
+        }
+        let asm = &self.module.asm;
+        let node = match self.func.constant(value) {
+            Some(Constant::Scalar(scalar, bits)) => asm.scalar(*scalar, *bits),
+            Some(Constant::Vector(scalar, lanes)) => {
+                let lanes: Vec<Node> = lanes.iter().map(|&bits| asm.scalar(*scalar, bits)).collect();
+                asm.vector(&lanes)
+            }
+            Some(Constant::Address(_, name)) => {
+                let unknown = || asm.scalar(Scalar::Ptr(Space::Generic), 0);
+                self.module.globals.get(&**name).copied().unwrap_or_else(unknown)
+            }
+            // What is defined in blocks that nothing leads to has no value.
+            Some(Constant::Poison(_)) | None => asm.poison(asm.ty(self.func.value_type(value))),
+        };
+        self.values.insert(value, node);
+        node
+    }
+
+    pub(super) fn nodes(&mut self, values: &[Value]) -> Vec<Node> {
+        values.iter().map(|&value| self.node(value)).collect()
+    }
+
+    fn call(&mut self, data: &InstData) -> Vec<Node> {
+        let args = self.nodes(&data.args);
+        let asm = &self.module.asm;
+        let Some(callee) = self.func.callee_of(data) else { return Vec::new() };
+        let (ty, func) = self.module.functions[&*callee.name];
+        let call = asm.call(ty, func, &args);
+        match callee.signature.results.len() {
+            0 => Vec::new(),
+            1 => vec![call],
+            count => (0..count as u32).map(|index| asm.field(call, index)).collect(),
+        }
+    }
+
+    fn terminate(&mut self, data: &InstData) {
+        let args = self.nodes(&data.args);
+        let asm = &self.module.asm;
+        match &data.detail {
+            Detail::Branch(targets, weights) => match (&targets[..], &args[..]) {
+                (&[then, otherwise], &[condition]) => {
+                    let branch = asm.branch(condition, self.labels[&then], self.labels[&otherwise]);
+                    if let Some(weights) = weights {
+                        asm.attach(branch, "prof", Some("branch_weights"), weights);
+                    }
+                }
+                (targets, _) => {
+                    asm.jump(self.labels[&targets[0]]);
+                }
+            },
+            Detail::Switch(switch) => {
+                let scalar = self.func.value_type(data.args[0]).scalar();
+                let cases: Vec<(Node, Label)> = switch
+                    .cases
+                    .iter()
+                    .zip(&switch.targets[1..])
+                    .map(|(&case, target)| (asm.scalar(scalar, case), self.labels[target]))
+                    .collect();
+                asm.switch(args[0], self.labels[&switch.targets[0]], &cases);
+            }
+            _ if data.op == Op::Ret => match &args[..] {
+                [] => asm.ret(None),
+                [one] => asm.ret(Some(*one)),
+                all => {
+                    let mut whole = asm.poison(self.module.result_ty(&self.func.signature));
+                    for (index, &value) in (0..).zip(all) {
+                        whole = asm.with_field(whole, value, index);
+                    }
+                    asm.ret(Some(whole));
+                }
+            },
+            _ => asm.unreachable(),
+        }
+    }
+
+    /// LLVM wants a φ to have one value for each edge, ours have one for each block that leads here.
+    fn fill_phis(&mut self, block: Block) {
+        let phis: Vec<Inst> = self.func.phis(block).collect();
+        for phi in phis {
+            let Some(node) = self.func.result(phi).map(|result| self.node(result)) else { continue };
+            let incoming: Vec<(Block, Value)> = self.func.inst(phi).incoming().collect();
+            for (from, value) in incoming {
+                let Some(&label) = self.labels.get(&from) else { continue };
+                let value = self.node(value);
+                let edges = self.func.successors(from).iter().filter(|&&to| to == block).count();
+                for _ in 0..edges {
+                    self.module.asm.add_incoming(node, value, label);
+                }
+            }
+        }
+    }
+
+    /// The flags that LLVM knows.
+    pub(super) fn flagged(&self, node: Node, flags: Flags) -> Node {
+        self.module.asm.with_flags(node, flags)
+    }
+}

@@ -1,0 +1,229 @@
+//! What ranges over lanes: over the elements of a vector, or over the one lane that a scalar function has.
+
+use super::assembler::Node;
+use super::function::Body;
+use heddle_ir::words::{Flags, FloatPredicate, IntPredicate, Reduction};
+use heddle_ir::{Op, Scalar, Type};
+use llvm_sys::LLVMOpcode;
+
+impl Body<'_, '_> {
+    fn lane(&self, vector: Node, lane: u16) -> Node {
+        let asm = &self.module.asm;
+        asm.extract(vector, asm.int(64, lane.into()))
+    }
+
+    fn set_lane(&self, vector: Node, value: Node, lane: u16) -> Node {
+        let asm = &self.module.asm;
+        asm.insert(vector, value, asm.int(64, lane.into()))
+    }
+
+    /// A vector made of what each lane of another gives.
+    pub(super) fn lane_by_lane(&self, vector: Node, to: Type, of_lane: impl Fn(Node) -> Node) -> Node {
+        let mut result = self.module.asm.poison(self.module.asm.ty(to));
+        for lane in 0..to.lanes().unwrap_or(1) {
+            result = self.set_lane(result, of_lane(self.lane(vector, lane)), lane);
+        }
+        result
+    }
+
+    /// Whether the condition holds in some lane (`Op::Any`) or in all.
+    pub(super) fn vote(&self, op: Op, condition: Node, ty: Type) -> Node {
+        let asm = &self.module.asm;
+        match ty.lanes() {
+            None => condition,
+            Some(_) => {
+                let name = if op == Op::Any { "llvm.vector.reduce.or" } else { "llvm.vector.reduce.and" };
+                asm.intrinsic(name, &[asm.ty(ty)], &[condition])
+            }
+        }
+    }
+
+    /// A bit for each lane, or their number.
+    pub(super) fn count(&self, op: Op, condition: Node, ty: Type, to: Type) -> Node {
+        let asm = &self.module.asm;
+        let lanes = u32::from(ty.lanes().unwrap_or(1));
+        let mut bits = match ty.lanes() {
+            None => condition,
+            Some(_) => asm.cast(LLVMOpcode::LLVMBitCast, condition, asm.int_ty(lanes)),
+        };
+        let width = lanes.max(8);
+        if op == Op::Popcount {
+            if lanes < width {
+                bits = asm.cast(LLVMOpcode::LLVMZExt, bits, asm.int_ty(width));
+            }
+            bits = asm.intrinsic("llvm.ctpop", &[asm.int_ty(width)], &[bits]);
+        }
+        let from = if op == Op::Popcount { width } else { lanes };
+        match to.scalar().bits() {
+            bits_to if bits_to > from => asm.cast(LLVMOpcode::LLVMZExt, bits, asm.ty(to)),
+            bits_to if bits_to < from => asm.cast(LLVMOpcode::LLVMTrunc, bits, asm.ty(to)),
+            _ => bits,
+        }
+    }
+
+    /// Two lanes combined.
+    fn combine(&self, by: Reduction, a: Node, b: Node, scalar: Scalar, flags: Flags) -> Node {
+        let op = match by {
+            Reduction::Add => Op::Add,
+            Reduction::Mul => Op::Mul,
+            Reduction::And => Op::And,
+            Reduction::Or => Op::Or,
+            Reduction::Xor => Op::Xor,
+            Reduction::Umin => Op::Umin,
+            Reduction::Umax => Op::Umax,
+            Reduction::Smin => Op::Smin,
+            Reduction::Smax => Op::Smax,
+            Reduction::Fadd => Op::Fadd,
+            Reduction::Fmul => Op::Fmul,
+            Reduction::Fmin => Op::Fmin,
+            Reduction::Fmax => Op::Fmax,
+        };
+        self.by_table(op, &[a, b], scalar.into(), flags)
+    }
+
+    /// All lanes combined in ascending order.
+    pub(super) fn reduce(&self, by: Reduction, vector: Node, ty: Type, flags: Flags) -> Node {
+        let asm = &self.module.asm;
+        let Some(lanes) = ty.lanes() else { return vector };
+        let name = match by {
+            Reduction::Add => "llvm.vector.reduce.add",
+            Reduction::Mul => "llvm.vector.reduce.mul",
+            Reduction::And => "llvm.vector.reduce.and",
+            Reduction::Or => "llvm.vector.reduce.or",
+            Reduction::Xor => "llvm.vector.reduce.xor",
+            Reduction::Umin => "llvm.vector.reduce.umin",
+            Reduction::Umax => "llvm.vector.reduce.umax",
+            Reduction::Smin => "llvm.vector.reduce.smin",
+            Reduction::Smax => "llvm.vector.reduce.smax",
+            // Strictly in order, and each step as the op has it.
+            Reduction::Fadd | Reduction::Fmul | Reduction::Fmin | Reduction::Fmax => {
+                let mut all = self.lane(vector, 0);
+                for lane in 1..lanes {
+                    all = self.combine(by, all, self.lane(vector, lane), ty.scalar(), flags);
+                }
+                return all;
+            }
+        };
+        asm.intrinsic(name, &[asm.ty(ty)], &[vector])
+    }
+
+    /// The lanes up to each one combined, with it or without.
+    pub(super) fn scan(&self, by: Reduction, before: bool, vector: Node, ty: Type, flags: Flags) -> Node {
+        let asm = &self.module.asm;
+        let scalar = ty.scalar();
+        let neutral = asm.scalar(scalar, neutral(by, scalar));
+        let Some(lanes) = ty.lanes() else { return if before { neutral } else { vector } };
+        let mut all = None;
+        let mut result = asm.poison(asm.ty(ty));
+        for lane in 0..lanes {
+            let value = self.lane(vector, lane);
+            let next = match all {
+                None => value,
+                Some(all) => self.combine(by, all, value, scalar, flags),
+            };
+            result = self.set_lane(result, if before { all.unwrap_or(neutral) } else { next }, lane);
+            all = Some(next);
+        }
+        result
+    }
+
+    /// Each lane's choice among the lanes; poison where there is none.
+    pub(super) fn pick(&self, vector: Node, index: Node, ty: Type) -> Node {
+        let asm = &self.module.asm;
+        let Some(lanes) = ty.lanes() else {
+            let zero = asm.zero(asm.type_of(index));
+            let is_first = asm.icmp(IntPredicate::Eq, index, zero);
+            return asm.select(is_first, vector, asm.poison(asm.ty(ty)));
+        };
+        let mut result = asm.poison(asm.ty(ty));
+        for lane in 0..lanes {
+            let value = self.element(vector, self.lane(index, lane));
+            result = self.set_lane(result, value, lane);
+        }
+        result
+    }
+
+    /// One element; the index is unsigned.
+    pub(super) fn element(&self, vector: Node, index: Node) -> Node {
+        self.module.asm.extract(vector, index)
+    }
+
+    /// The lanes that the mask picks moved to the front (`Op::Compress`), or the front ones to where it picks.
+    pub(super) fn squeeze(&self, op: Op, vector: Node, mask: Node, ty: Type) -> Node {
+        let asm = &self.module.asm;
+        // LLVM 22.1 goes wrong where it has to split the vector, and with bits; what fits the least register is never
+        // split.
+        let bits = ty.scalar().bits() * u32::from(ty.lanes().unwrap_or(1));
+        if op == Op::Compress && bits <= 128 && ty.scalar() != Scalar::I1 {
+            let poison = asm.poison(asm.ty(ty));
+            return asm.intrinsic(
+                "llvm.experimental.vector.compress",
+                &[asm.ty(ty)],
+                &[vector, mask, poison],
+            );
+        }
+        let mut count = asm.int(32, 0);
+        let mut result = asm.poison(asm.ty(ty));
+        let missing = asm.poison(asm.scalar_ty(ty.scalar()));
+        for lane in 0..ty.lanes().unwrap_or(1) {
+            let is_picked = self.lane(mask, lane);
+            result = if op == Op::Compress {
+                let moved = asm.insert(result, self.lane(vector, lane), count);
+                asm.select(is_picked, moved, result)
+            } else {
+                let value = self.element(vector, count);
+                self.set_lane(result, asm.select(is_picked, value, missing), lane)
+            };
+            let step = asm.cast(LLVMOpcode::LLVMZExt, is_picked, asm.int_ty(32));
+            count = asm.binary(LLVMOpcode::LLVMAdd, count, step);
+        }
+        result
+    }
+
+    /// One value in every lane.
+    pub(super) fn splat(&self, value: Node, ty: Type) -> Node {
+        let asm = &self.module.asm;
+        let first = asm.insert(asm.poison(asm.ty(ty)), value, asm.int(64, 0));
+        let lanes = vec![0; ty.lanes().unwrap_or(1).into()];
+        asm.shuffle(first, asm.poison(asm.ty(ty)), &lanes)
+    }
+
+    /// The canonical NaN instead of any other.
+    pub(super) fn canonical(&self, node: Node, ty: Type) -> Node {
+        let asm = &self.module.asm;
+        let bits: u128 = match ty.scalar() {
+            Scalar::F16 => 0x7e00,
+            Scalar::BF16 => 0x7fc0,
+            Scalar::F32 => 0x7fc0_0000,
+            _ => 0x7ff8_0000_0000_0000,
+        };
+        let nan = asm.scalar(ty.scalar(), bits);
+        let nan = match ty.lanes() {
+            Some(lanes) => asm.vector(&vec![nan; lanes.into()]),
+            None => nan,
+        };
+        asm.select(asm.fcmp(FloatPredicate::Uno, node, node), nan, node)
+    }
+}
+
+/// What changes nothing when combined.
+fn neutral(by: Reduction, scalar: Scalar) -> u128 {
+    let all = scalar.bit_mask();
+    let (one, infinity, sign) = match scalar {
+        Scalar::F16 => (0x3c00, 0x7c00, 1 << 15),
+        Scalar::BF16 => (0x3f80, 0x7f80, 1 << 15),
+        Scalar::F32 => (0x3f80_0000, 0x7f80_0000, 1 << 31),
+        Scalar::F64 => (0x3ff0_0000_0000_0000, 0x7ff0_0000_0000_0000, 1 << 63),
+        _ => (1, 0, 0),
+    };
+    match by {
+        Reduction::Add | Reduction::Or | Reduction::Xor | Reduction::Umax => 0,
+        Reduction::Mul | Reduction::Fmul => one,
+        Reduction::And | Reduction::Umin => all,
+        Reduction::Smin => all >> 1,
+        Reduction::Smax => (all >> 1) + 1,
+        Reduction::Fadd => sign,
+        Reduction::Fmin => infinity,
+        Reduction::Fmax => infinity | sign,
+    }
+}

@@ -1,0 +1,170 @@
+//! LLVM IR out: a module of ours, of scalar functions or at stage Wide, becomes a module of LLVM.
+//!
+//! Mechanical: each op is what `table.rs` says, masks are vectors of `i1`, results of several values are structs,
+//! all spaces are one memory. Nothing is decided here. docs/llvm.md is the mapping.
+
+mod assembler;
+mod function;
+mod table;
+mod memory;
+mod lanes;
+mod entry;
+
+pub(crate) use entry::entry_name;
+pub use entry::slot_bytes;
+
+use crate::view::LlvmModule;
+use assembler::{Assembler, Node, Ty};
+use function::emit_body;
+use heddle_ir::module::{Declaration, Effects, Init, Signature};
+use heddle_ir::{Module, Op, Scalar, Space};
+use rustc_hash::FxHashMap;
+use thiserror::Error;
+
+/// What emission may choose.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct EmitOptions {
+    /// Makes every NaN that is computed the canonical one, as the oracle does.
+    pub canonical_nans: bool,
+    /// Rounds `fmuladd` once (`true`) or twice (`false`); none leaves it to the target.
+    pub fused: Option<bool>,
+    /// Adds for each function one that reads its arguments from memory and writes its results there: what the JIT
+    /// calls.
+    pub entries: bool,
+}
+
+/// Why a module cannot be emitted.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum EmitError {
+    /// An instruction means nothing to one thread.
+    #[error("in @{function}: `{op}` {reason}")]
+    Instruction {
+        /// The function.
+        function: String,
+        /// The op.
+        op: Op,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// A function is not what can be emitted.
+    #[error("@{function} {reason}")]
+    Function {
+        /// The function.
+        function: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// LLVM's verifier refuses what came out.
+    #[error("LLVM's verifier refuses what came out, which is a mistake in Heddle: {0}")]
+    Invalid(String),
+}
+
+/// A module being emitted.
+struct Emitting<'a> {
+    asm: Assembler,
+    options: EmitOptions,
+    globals: FxHashMap<&'a str, Node>,
+    functions: FxHashMap<&'a str, (Ty, Node)>,
+}
+
+/// Emits a module. It must verify at its stage.
+pub fn emit(module: &Module, options: EmitOptions) -> Result<LlvmModule, EmitError> {
+    let mut emitting = Emitting {
+        asm: Assembler::new("heddle"),
+        options,
+        globals: FxHashMap::default(),
+        functions: FxHashMap::default(),
+    };
+    emitting.emit_globals(module);
+    for declaration in &module.declarations {
+        let func = emitting.declare(&declaration.name, &declaration.signature);
+        emitting.functions.insert(&declaration.name, func);
+        if declaration.signature.effects == Effects::PURE && !is_intrinsic(declaration) {
+            // No kind of memory is touched.
+            emitting.asm.add_function_attribute(func.1, "memory", 0);
+            emitting.asm.add_function_attribute(func.1, "willreturn", 0);
+        }
+    }
+    for func in &module.functions {
+        let declared = emitting.declare(&func.name, &func.signature);
+        emitting.functions.insert(&func.name, declared);
+    }
+    for func in &module.functions {
+        emit_body(&emitting, func)?;
+        if options.entries {
+            emitting.emit_entry(func);
+        }
+    }
+    let llvm = emitting.asm.finish();
+    llvm.verify().map_err(EmitError::Invalid)?;
+    Ok(llvm)
+}
+
+fn is_intrinsic(declaration: &Declaration) -> bool {
+    declaration.name.starts_with("llvm.")
+}
+
+impl<'a> Emitting<'a> {
+    fn declare(&self, name: &str, signature: &Signature) -> (Ty, Node) {
+        let params: Vec<Ty> = signature.params.iter().map(|param| self.asm.ty(param.ty)).collect();
+        let ty = self.asm.function_ty(self.result_ty(signature), &params);
+        let func = self.asm.add_function(name, ty);
+        for (index, param) in (1..).zip(&signature.params) {
+            if param.noalias {
+                self.asm.add_attribute(func, index, "noalias", 0);
+            }
+            if param.readonly {
+                self.asm.add_attribute(func, index, "readonly", 0);
+            }
+            if param.ty.scalar().is_ptr() && !param.ty.is_vector() {
+                if param.align > 1 {
+                    self.asm.add_attribute(func, index, "align", param.align.into());
+                }
+                if param.dereferenceable > 0 {
+                    self.asm.add_attribute(func, index, "dereferenceable", param.dereferenceable);
+                }
+            }
+        }
+        if !name.starts_with("llvm.") {
+            self.asm.add_function_attribute(func, "nounwind", 0);
+        }
+        (ty, func)
+    }
+
+    fn result_ty(&self, signature: &Signature) -> Ty {
+        match &signature.results[..] {
+            [] => self.asm.void_ty(),
+            [one] => self.asm.ty(one.ty),
+            all => self.asm.struct_ty(&all.iter().map(|result| self.asm.ty(result.ty)).collect::<Vec<_>>()),
+        }
+    }
+
+    fn emit_globals(&mut self, module: &'a Module) {
+        let asm = &self.asm;
+        // The type of a global follows from its contents, which may name others: addresses come in behind.
+        let piece = |init: &Init, address: &dyn Fn(&str, i64) -> Node| match init {
+            Init::Values(scalar, values) => {
+                let bits = if *scalar == Scalar::I1 { 8 } else { scalar.bits() };
+                let values: Vec<Node> = values.iter().map(|&value| asm.int(bits, value)).collect();
+                asm.array(asm.int_ty(bits), &values)
+            }
+            Init::Zero(bytes) => asm.zero(asm.array_ty(asm.int_ty(8), *bytes)),
+            Init::Poison(bytes) => asm.undef(asm.array_ty(asm.int_ty(8), *bytes)),
+            Init::Address(name, offset) => address(name, *offset),
+        };
+        let null = asm.scalar(Scalar::Ptr(Space::Generic), 0);
+        for global in &module.globals {
+            let pieces: Vec<Node> = global.init.iter().map(|init| piece(init, &|_, _| null)).collect();
+            let ty = asm.type_of(asm.packed_struct(&pieces));
+            let node = asm.add_global(&global.name, ty, global.align, global.space == Space::Constant);
+            self.globals.insert(&global.name, node);
+        }
+        for global in &module.globals {
+            let address = |name: &str, offset| {
+                self.globals.get(name).map_or(null, |&global| asm.address_behind(global, offset))
+            };
+            let pieces: Vec<Node> = global.init.iter().map(|init| piece(init, &address)).collect();
+            asm.set_initializer(self.globals[&*global.name], asm.packed_struct(&pieces));
+        }
+    }
+}

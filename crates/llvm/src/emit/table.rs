@@ -1,0 +1,323 @@
+//! The table: what each op is in LLVM.
+
+use super::EmitError;
+use super::assembler::{Node, Ty};
+use super::function::Body;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::ops::Effect;
+use heddle_ir::words::{Flag, Flags};
+use heddle_ir::{Block, Inst, Op, Scalar, Type};
+use llvm_sys::LLVMOpcode as Code;
+
+/// What an op of one or more operands of one type is.
+enum Row {
+    /// An instruction of two operands.
+    Binary(Code),
+    /// An intrinsic that its operands' type names.
+    Intrinsic(&'static str),
+    /// The same, with the flag `strict` as one more operand.
+    Strict(&'static str),
+    /// A cast.
+    Cast(Code),
+    /// An intrinsic that the types of result and operand name.
+    Convert(&'static str),
+    /// Something of its own.
+    Special,
+}
+
+fn row(op: Op) -> Row {
+    use Row::{Binary, Cast, Convert, Intrinsic, Special, Strict};
+    match op {
+        Op::Add => Binary(Code::LLVMAdd),
+        Op::Sub => Binary(Code::LLVMSub),
+        Op::Mul => Binary(Code::LLVMMul),
+        Op::Udiv => Binary(Code::LLVMUDiv),
+        Op::Sdiv => Binary(Code::LLVMSDiv),
+        Op::Urem => Binary(Code::LLVMURem),
+        Op::Srem => Binary(Code::LLVMSRem),
+        Op::Shl => Binary(Code::LLVMShl),
+        Op::Lshr => Binary(Code::LLVMLShr),
+        Op::Ashr => Binary(Code::LLVMAShr),
+        Op::And => Binary(Code::LLVMAnd),
+        Op::Or => Binary(Code::LLVMOr),
+        Op::Xor => Binary(Code::LLVMXor),
+        Op::Fadd => Binary(Code::LLVMFAdd),
+        Op::Fsub => Binary(Code::LLVMFSub),
+        Op::Fmul => Binary(Code::LLVMFMul),
+        Op::Fdiv => Binary(Code::LLVMFDiv),
+        Op::Frem => Binary(Code::LLVMFRem),
+        Op::Umin => Intrinsic("llvm.umin"),
+        Op::Umax => Intrinsic("llvm.umax"),
+        Op::Smin => Intrinsic("llvm.smin"),
+        Op::Smax => Intrinsic("llvm.smax"),
+        Op::UaddSat => Intrinsic("llvm.uadd.sat"),
+        Op::SaddSat => Intrinsic("llvm.sadd.sat"),
+        Op::UsubSat => Intrinsic("llvm.usub.sat"),
+        Op::SsubSat => Intrinsic("llvm.ssub.sat"),
+        Op::Ctpop => Intrinsic("llvm.ctpop"),
+        Op::Bswap => Intrinsic("llvm.bswap"),
+        Op::Bitreverse => Intrinsic("llvm.bitreverse"),
+        Op::Fshl => Intrinsic("llvm.fshl"),
+        Op::Fshr => Intrinsic("llvm.fshr"),
+        Op::Fabs => Intrinsic("llvm.fabs"),
+        Op::Copysign => Intrinsic("llvm.copysign"),
+        Op::Sqrt => Intrinsic("llvm.sqrt"),
+        Op::Fma => Intrinsic("llvm.fma"),
+        Op::Fminimum => Intrinsic("llvm.minimum"),
+        Op::Fmaximum => Intrinsic("llvm.maximum"),
+        Op::Floor => Intrinsic("llvm.floor"),
+        Op::Ceil => Intrinsic("llvm.ceil"),
+        Op::Truncate => Intrinsic("llvm.trunc"),
+        Op::Round => Intrinsic("llvm.round"),
+        Op::RoundEven => Intrinsic("llvm.roundeven"),
+        Op::Abs => Strict("llvm.abs"),
+        Op::Ctlz => Strict("llvm.ctlz"),
+        Op::Cttz => Strict("llvm.cttz"),
+        Op::Trunc => Cast(Code::LLVMTrunc),
+        Op::Zext => Cast(Code::LLVMZExt),
+        Op::Sext => Cast(Code::LLVMSExt),
+        Op::Fptrunc => Cast(Code::LLVMFPTrunc),
+        Op::Fpext => Cast(Code::LLVMFPExt),
+        Op::Fptoui => Cast(Code::LLVMFPToUI),
+        Op::Fptosi => Cast(Code::LLVMFPToSI),
+        Op::Uitofp => Cast(Code::LLVMUIToFP),
+        Op::Sitofp => Cast(Code::LLVMSIToFP),
+        Op::Ptrtoint => Cast(Code::LLVMPtrToInt),
+        Op::Inttoptr => Cast(Code::LLVMIntToPtr),
+        Op::FptouiSat => Convert("llvm.fptoui.sat"),
+        Op::FptosiSat => Convert("llvm.fptosi.sat"),
+        _ => Special,
+    }
+}
+
+/// Whether a NaN that comes out was computed: not only moved, or its sign changed.
+fn computes_floats(op: Op) -> bool {
+    !matches!(
+        op,
+        Op::Fneg
+            | Op::Fabs
+            | Op::Copysign
+            | Op::Select
+            | Op::Freeze
+            | Op::Bitcast
+            | Op::Phi
+            | Op::Splat
+            | Op::Insert
+    )
+}
+
+fn is_mask(ty: Type) -> bool {
+    ty.is_vector() && ty.scalar() == Scalar::I1
+}
+
+/// Whether this converts between floats and numbers of 128 bits, which functions of the runtime do one by one; LLVM
+/// 22.1 cannot split all vectors of them.
+fn is_far(op: Op, from: Type, to: Type) -> bool {
+    let converts =
+        matches!(op, Op::Uitofp | Op::Sitofp | Op::Fptoui | Op::Fptosi | Op::FptouiSat | Op::FptosiSat);
+    converts && from.is_vector() && [from, to].iter().any(|ty| ty.scalar() == Scalar::I128)
+}
+
+impl Body<'_, '_> {
+    /// An op whose result has the type of its operands.
+    pub(super) fn by_table(&self, op: Op, args: &[Node], ty: Type, flags: Flags) -> Node {
+        let asm = &self.module.asm;
+        let open = [asm.ty(ty)];
+        let node = match row(op) {
+            Row::Binary(code) => asm.binary(code, args[0], args[1]),
+            // One byte has no order.
+            Row::Intrinsic(_) if op == Op::Bswap && ty.scalar() == Scalar::I8 => args[0],
+            Row::Intrinsic(name) => asm.intrinsic(name, &open, args),
+            Row::Strict(name) => {
+                let strict = asm.int(1, flags.has(Flag::Strict).into());
+                asm.intrinsic(name, &open, &[args[0], strict])
+            }
+            _ => match op {
+                Op::Fneg => asm.negate(args[0]),
+                // Zeros are ordered, unless nobody looks: LLVM's `minnum` does not order them in all its back ends.
+                Op::Fmin | Op::Fmax => {
+                    let name = match (op, flags.has(Flag::Nsz)) {
+                        (Op::Fmin, true) => "llvm.minnum",
+                        (Op::Fmin, false) => "llvm.minimumnum",
+                        (_, true) => "llvm.maxnum",
+                        (_, false) => "llvm.maximumnum",
+                    };
+                    asm.intrinsic(name, &open, args)
+                }
+                Op::Fmuladd => match self.module.options.fused {
+                    None => asm.intrinsic("llvm.fmuladd", &open, args),
+                    Some(true) => asm.intrinsic("llvm.fma", &open, args),
+                    Some(false) => {
+                        let product = self.computed(asm.binary(Code::LLVMFMul, args[0], args[1]), ty, flags);
+                        asm.binary(Code::LLVMFAdd, product, args[2])
+                    }
+                },
+                Op::Freeze => asm.freeze(args[0]),
+                Op::Select => asm.select(args[0], args[1], args[2]),
+                _ => args[0],
+            },
+        };
+        match computes_floats(op) {
+            true => self.computed(node, ty, flags),
+            false => self.flagged(node, flags),
+        }
+    }
+
+    /// A float that was computed.
+    fn computed(&self, node: Node, ty: Type, flags: Flags) -> Node {
+        let node = self.flagged(node, flags);
+        match self.module.options.canonical_nans && ty.scalar().is_float() {
+            true => self.canonical(node, ty),
+            false => node,
+        }
+    }
+
+    /// An instruction that neither ends its block nor joins values nor calls.
+    pub(super) fn operation(
+        &mut self,
+        _block: Block,
+        inst: Inst,
+        data: &InstData,
+    ) -> Result<Vec<Node>, EmitError> {
+        let results: Vec<Type> =
+            self.func.results(inst).iter().map(|&result| self.func.value_type(result)).collect();
+        let to = results.first().copied().unwrap_or(Type::I1);
+        let types: Vec<Type> = data.args.iter().map(|&arg| self.func.value_type(arg)).collect();
+        let is_memory = matches!(
+            data.op.info().effect,
+            Effect::Reads | Effect::Writes | Effect::ReadsWrites | Effect::Allocates
+        );
+        if is_memory || matches!(data.op, Op::PtrAdd | Op::Fence) {
+            return self.memory(data, &results);
+        }
+        let args = self.nodes(&data.args);
+        let asm = &self.module.asm;
+        let flags = data.flags;
+        let from = types.first().copied().unwrap_or(to);
+        Ok(vec![match (row(data.op), data.op) {
+            (Row::Cast(_) | Row::Convert(_), op) if is_far(op, from, to) => {
+                self.lane_by_lane(args[0], to, |lane| {
+                    let (from, to) = (Type::Scalar(from.scalar()), Type::Scalar(to.scalar()));
+                    let node = match row(op) {
+                        Row::Convert(name) => asm.intrinsic(name, &[asm.ty(to), asm.ty(from)], &[lane]),
+                        Row::Cast(code) => asm.cast(code, lane, asm.ty(to)),
+                        _ => lane,
+                    };
+                    self.computed(node, to, flags)
+                })
+            }
+            (Row::Cast(code), _) => {
+                let cast = asm.cast(code, args[0], asm.ty(to));
+                self.computed(cast, to, flags)
+            }
+            // LLVM 22.1 forgets that NaN gives 0 where x86 converts vectors of f16 itself; f32 holds all of them.
+            (Row::Convert(name), _) if from.is_vector() && from.scalar() == Scalar::F16 => {
+                let wide = from.with_scalar(Scalar::F32);
+                let value = asm.cast(Code::LLVMFPExt, args[0], asm.ty(wide));
+                asm.intrinsic(name, &[asm.ty(to), asm.ty(wide)], &[value])
+            }
+            (Row::Convert(name), _) => asm.intrinsic(name, &[asm.ty(to), asm.ty(from)], &args),
+            (Row::Special, Op::Icmp) => match data.detail {
+                Detail::IntCompare(predicate) => asm.icmp(predicate, args[0], args[1]),
+                _ => return Err(self.refuse(data.op, "has no predicate")),
+            },
+            (Row::Special, Op::Fcmp) => match data.detail {
+                Detail::FloatCompare(predicate) => self.flagged(asm.fcmp(predicate, args[0], args[1]), flags),
+                _ => return Err(self.refuse(data.op, "has no predicate")),
+            },
+            (Row::Special, Op::FloatClass) => match data.detail {
+                Detail::FloatClass(classes) => {
+                    asm.intrinsic("llvm.is.fpclass", &[asm.ty(from)], &[args[0], asm.int(32, classes.into())])
+                }
+                _ => return Err(self.refuse(data.op, "has no classes")),
+            },
+            (Row::Special, Op::Ldexp) => {
+                let exponent = self.exponent(args[1], types[1]);
+                let open = [asm.ty(from), asm.type_of(exponent)];
+                let node = asm.intrinsic("llvm.ldexp", &open, &[args[0], exponent]);
+                self.computed(node, to, flags)
+            }
+            (Row::Special, Op::SpaceCast) => args[0],
+            (Row::Special, Op::Bitcast) if to.scalar().is_ptr() => args[0],
+            (Row::Special, Op::Bitcast) if is_mask(from) && to.scalar() == Scalar::F16 => {
+                return Err(self.refuse(
+                    data.op,
+                    "makes an f16 of a mask, which LLVM 22.1 cannot select: keep it an integer",
+                ));
+            }
+            (Row::Special, Op::Bitcast) => asm.cast(Code::LLVMBitCast, args[0], asm.ty(to)),
+            (Row::Special, Op::Assume) => {
+                let condition = self.vote(Op::All, args[0], from);
+                asm.intrinsic("llvm.assume", &[], &[condition]);
+                return Ok(Vec::new());
+            }
+            (Row::Special, Op::Any | Op::All) => self.vote(data.op, args[0], from),
+            (Row::Special, Op::Ballot | Op::Popcount) => self.count(data.op, args[0], from, to),
+            (Row::Special, Op::Reduce) => match data.detail {
+                Detail::Reduce(by) => self.reduce(by, args[0], from, flags),
+                _ => return Err(self.refuse(data.op, "does not say how")),
+            },
+            (Row::Special, Op::Scan) => match data.detail {
+                Detail::Scan { by, before } => self.scan(by, before, args[0], from, flags),
+                _ => return Err(self.refuse(data.op, "does not say how")),
+            },
+            (Row::Special, Op::Shuffle | Op::Broadcast) => self.pick(args[0], args[1], from),
+            (Row::Special, Op::First) => args[0],
+            (Row::Special, Op::Mask) => asm.int(1, 1),
+            (Row::Special, Op::Lane) => asm.scalar(to.scalar(), 0),
+            (Row::Special, Op::Width) => asm.scalar(to.scalar(), 1),
+            (Row::Special, Op::Splat) => self.splat(args[0], to),
+            (Row::Special, Op::Extract) => self.element(args[0], args[1]),
+            (Row::Special, Op::Insert) => asm.insert(args[0], args[1], args[2]),
+            (Row::Special, Op::Permute) => match &data.detail {
+                Detail::Permute(lanes) => {
+                    let lanes: Vec<u32> = lanes.iter().map(|&lane| lane.into()).collect();
+                    asm.shuffle(args[0], args[1], &lanes)
+                }
+                _ => return Err(self.refuse(data.op, "does not say which")),
+            },
+            (Row::Special, Op::Compress | Op::Expand) => self.squeeze(data.op, args[0], args[1], from),
+            (
+                Row::Special,
+                Op::LocalId
+                | Op::LocalSize
+                | Op::GroupId
+                | Op::NumGroups
+                | Op::GlobalId
+                | Op::GlobalSize
+                | Op::GlobalOffset
+                | Op::WorkDim,
+            ) => return Err(self.refuse(data.op, "asks for a launch: pass it as a parameter")),
+            (Row::Special, Op::Barrier) => {
+                return Err(
+                    self.refuse(data.op, "waits for other lanes: split the kernel at its barriers before")
+                );
+            }
+            (Row::Special, Op::Launch) => {
+                return Err(self.refuse(data.op, "runs a region: widen it and call it before"));
+            }
+            _ => self.by_table(data.op, &args, to, flags),
+        }])
+    }
+
+    /// The exponent of `ldexp` as an i32, which is what code generators know; beyond its range nothing changes.
+    fn exponent(&self, exponent: Node, ty: Type) -> Node {
+        const MOST: i128 = 1 << 20;
+        let asm = &self.module.asm;
+        let to = ty.with_scalar(Scalar::I32);
+        match ty.scalar().bits() {
+            32 => exponent,
+            ..32 => asm.cast(Code::LLVMSExt, exponent, asm.ty(to)),
+            bits => {
+                let all = |value: i128| {
+                    let one = asm.int(bits, value as u128);
+                    ty.lanes().map_or(one, |lanes| asm.vector(&vec![one; lanes.into()]))
+                };
+                let open: [Ty; 1] = [asm.ty(ty)];
+                let low = asm.intrinsic("llvm.smax", &open, &[exponent, all(-MOST)]);
+                let both = asm.intrinsic("llvm.smin", &open, &[low, all(MOST)]);
+                asm.cast(Code::LLVMTrunc, both, asm.ty(to))
+            }
+        }
+    }
+}

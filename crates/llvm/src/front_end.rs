@@ -1,0 +1,110 @@
+//! clang as a front end: C, C++ and OpenCL C to LLVM IR.
+
+use crate::read::{ReadError, read_ir};
+use crate::view::LlvmModule;
+use std::path::Path;
+use std::process::Command;
+use thiserror::Error;
+
+/// What a file is written in, by the end of its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    /// LLVM IR as text or bitcode.
+    Ir,
+    /// C.
+    C,
+    /// C++.
+    Cpp,
+    /// OpenCL C.
+    OpenCl,
+}
+
+/// The language of a file; none if the end of its name says nothing.
+pub fn language_of(path: &Path) -> Option<Language> {
+    Some(match path.extension()?.to_str()? {
+        "ll" | "bc" => Language::Ir,
+        "c" => Language::C,
+        "cc" | "cpp" | "cxx" => Language::Cpp,
+        "cl" => Language::OpenCl,
+        _ => return None,
+    })
+}
+
+/// Why a source file gives no module.
+#[derive(Debug, Error)]
+pub enum CompileError {
+    /// There is no clang.
+    #[error(
+        "{file}: it takes `clang-22` (or a `clang` of that version) to read it: {reason}; `./x setup` installs it"
+    )]
+    NoClang {
+        /// The file.
+        file: String,
+        /// What starting it said.
+        reason: String,
+    },
+    /// clang refuses the file.
+    #[error("{file}: clang refuses it:\n{messages}")]
+    Refused {
+        /// The file.
+        file: String,
+        /// What clang says.
+        messages: String,
+    },
+    /// What clang wrote cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The file cannot be read.
+    #[error("{file}: {reason}")]
+    File {
+        /// The file.
+        file: String,
+        /// Why.
+        reason: std::io::Error,
+    },
+}
+
+const CLANGS: [&str; 2] = ["clang-22", "clang"];
+
+/// Reads LLVM IR, or has clang compile a source at this level of optimization with nothing vectorized; `extra` goes to clang.
+pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, CompileError> {
+    let file = path.display().to_string();
+    let mut arguments: Vec<String> =
+        ["-S", "-emit-llvm", "-g", "-fno-vectorize", "-fno-slp-vectorize"].map(Into::into).into();
+    arguments.push(format!("-O{level}"));
+    match language_of(path) {
+        None | Some(Language::Ir) => {
+            let bytes =
+                std::fs::read(path).map_err(|reason| CompileError::File { file: file.clone(), reason })?;
+            return Ok(read_ir(&file, &bytes)?);
+        }
+        // What is vectorized looks at no `errno`. Position-independent code has tables of differences of addresses.
+        Some(Language::C | Language::Cpp) => {
+            arguments.extend(["-fno-math-errno", "-fno-exceptions", "-fno-pic"].map(Into::into));
+        }
+        Some(Language::OpenCl) => {
+            arguments.extend(
+                ["--target=spir64-unknown-unknown", "-cl-std=CL3.0", "-Xclang", "-finclude-default-header"]
+                    .map(Into::into),
+            );
+        }
+    }
+    arguments.extend(extra.iter().map(ToString::to_string));
+    arguments.extend(["-o".into(), "-".into(), "--".into(), file.clone()]);
+    let mut missing = None;
+    for clang in CLANGS {
+        let output = match Command::new(clang).args(&arguments).output() {
+            Ok(output) => output,
+            Err(reason) => {
+                missing.get_or_insert(reason.to_string());
+                continue;
+            }
+        };
+        if !output.status.success() {
+            let messages = String::from_utf8_lossy(&output.stderr).trim().to_string();
+            return Err(CompileError::Refused { file, messages });
+        }
+        return Ok(read_ir(&file, &output.stdout)?);
+    }
+    Err(CompileError::NoClang { file, reason: missing.unwrap_or_default() })
+}

@@ -1,0 +1,325 @@
+//! A function's body: its blocks in an order in which definitions come before uses, its values taken apart.
+
+use super::refusal::{Refusal, Take, Why};
+use super::{Importing, refuse};
+use crate::view::{Bb, Val};
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::entity::Entity;
+use heddle_ir::function::{Loc, Origin, OriginData};
+use heddle_ir::inst::InstData;
+use heddle_ir::module::Declaration;
+use heddle_ir::words::Flags;
+use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Type, Value};
+use llvm_sys::{LLVMOpcode, LLVMValueKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+/// The scalars that an LLVM value is taken apart into.
+pub(super) type Leaves = SmallVec<[Value; 2]>;
+
+/// A function being imported.
+pub(super) struct Body<'i, 'm> {
+    pub(super) module: &'i Importing<'m>,
+    pub(super) func: Function,
+    /// What became of each LLVM value that was met.
+    pub(super) values: FxHashMap<Val<'m>, Leaves>,
+    pub(super) blocks: FxHashMap<Bb<'m>, Block>,
+    /// Whether what is put goes to the start of the function, where what constants need is computed once.
+    pub(super) in_prologue: bool,
+    /// For each type the value that undefined values of it are.
+    pub(super) undefined: FxHashMap<Scalar, Value>,
+    /// Casts of globals' addresses, by address and space.
+    casts: FxHashMap<(Value, Scalar), Value>,
+    prologue_end: Option<Inst>,
+    block: Block,
+    origin: Origin,
+}
+
+/// Imports the body of a function that is defined.
+pub(super) fn import_body<'m>(
+    module: &Importing<'m>,
+    source: Val<'m>,
+    declaration: &Declaration,
+) -> Result<Function, Box<Refusal>> {
+    let mut func = Function::new(declaration.name.clone(), declaration.signature.clone());
+    func.kind = declaration.kind;
+    let order = reverse_postorder(source);
+    let reachable: FxHashSet<Bb<'m>> = order.iter().copied().collect();
+    let mut blocks = FxHashMap::default();
+    for block in source.blocks().into_iter().filter(|block| reachable.contains(block)) {
+        blocks.insert(block, func.append_block());
+    }
+    let mut body = Body {
+        module,
+        func,
+        values: FxHashMap::default(),
+        blocks,
+        in_prologue: false,
+        undefined: FxHashMap::default(),
+        casts: FxHashMap::default(),
+        prologue_end: None,
+        block: Block::new(0),
+        origin: Origin::NONE,
+    };
+    let mut params = body.func.params().to_vec().into_iter();
+    for param in source.params() {
+        let count = module.types.leaves(param.ty()).map_or(0, |leaves| leaves.len());
+        body.values.insert(param, params.by_ref().take(count).collect());
+    }
+    let mut phis = Vec::new();
+    for block in order {
+        body.block = body.blocks[&block];
+        for inst in block.insts() {
+            let taken = match inst.opcode() {
+                LLVMOpcode::LLVMPHI => body.open_phi(inst).map(|opened| phis.push((inst, opened))),
+                _ => body.take(inst),
+            };
+            taken.map_err(|why| body.refusal(source, inst, why))?;
+        }
+    }
+    for (inst, opened) in phis {
+        body.close_phi(inst, &opened).map_err(|why| body.refusal(source, inst, why))?;
+    }
+    Ok(body.func)
+}
+
+fn successors(block: Bb<'_>) -> std::vec::IntoIter<Bb<'_>> {
+    block.terminator().map_or(Vec::new(), |inst| inst.successors()).into_iter()
+}
+
+/// The blocks that the entry leads to, each before those that it dominates.
+fn reverse_postorder(func: Val<'_>) -> Vec<Bb<'_>> {
+    let mut order = Vec::new();
+    let Some(&entry) = func.blocks().first() else { return order };
+    let mut seen = FxHashSet::from_iter([entry]);
+    let mut stack = vec![(entry, successors(entry))];
+    while let Some((block, rest)) = stack.last_mut() {
+        match rest.next() {
+            Some(next) if seen.insert(next) => stack.push((next, successors(next))),
+            Some(_) => {}
+            None => {
+                order.push(*block);
+                stack.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+impl<'m> Body<'_, 'm> {
+    fn refusal(&self, func: Val<'m>, inst: Val<'m>, why: Why) -> Box<Refusal> {
+        let place = inst.debug_loc().map(|loc| (loc.file, loc.line, loc.column));
+        Box::new(Refusal { instruction: Some(inst.text()), place, ..refuse(func.name(), why) })
+    }
+
+    /// An instruction that is no φ.
+    fn take(&mut self, inst: Val<'m>) -> Take<()> {
+        self.origin = match inst.debug_loc() {
+            Some(loc) => {
+                let file = self.module.file(loc.file);
+                let loc = Some(Loc { file, line: loc.line, column: loc.column });
+                self.func.make_origin(OriginData { loc, ..OriginData::default() })
+            }
+            None => Origin::NONE,
+        };
+        let leaves = self.instruction(inst)?;
+        let expected = self.module.types.leaves(inst.ty())?.len();
+        if leaves.len() != expected {
+            let reason = format!(
+                "{} parts came out instead of {expected}, which is a mistake in Heddle",
+                leaves.len()
+            );
+            return Err(Why::new(reason, "report it, with this file"));
+        }
+        self.values.insert(inst, leaves);
+        Ok(())
+    }
+
+    /// What an LLVM value became.
+    pub(super) fn leaves(&mut self, value: Val<'m>) -> Take<Leaves> {
+        if let Some(known) = self.values.get(&value) {
+            return Ok(known.clone());
+        }
+        if value.kind() == LLVMValueKind::LLVMInlineAsmValueKind {
+            return Err(Why::new("inline assembly does what only one machine knows", "write it in C"));
+        }
+        if value.is_constant() {
+            return self.constant(value, 0);
+        }
+        Err(Why::new(
+            format!("`{}` is used as a value", value.text()),
+            "compile without the feature that needs it",
+        ))
+    }
+
+    /// What an LLVM value that is one scalar became.
+    pub(super) fn leaf(&mut self, value: Val<'m>) -> Take<Value> {
+        match self.leaves(value)?[..] {
+            [one] => Ok(one),
+            _ => Err(Why::new(format!("`{}` is no scalar", value.text()), "take it apart in the source")),
+        }
+    }
+
+    /// An operand that is one scalar.
+    pub(super) fn operand(&mut self, inst: Val<'m>, index: u32) -> Take<Value> {
+        self.leaf(inst.operand(index))
+    }
+
+    /// All operands.
+    pub(super) fn operands(&mut self, inst: Val<'m>) -> Take<Vec<Leaves>> {
+        let mut all = Vec::new();
+        for operand in inst.operands() {
+            all.push(self.leaves(operand)?);
+        }
+        Ok(all)
+    }
+
+    // Instructions of the IR.
+
+    /// Puts an instruction at the end of the block, or of the prologue.
+    pub(super) fn put_inst(&mut self, mut data: InstData, written: Option<Type>) -> Take<Inst> {
+        let at = match (self.in_prologue, self.prologue_end) {
+            (false, _) => At::End(self.block),
+            (true, Some(last)) => At::After(last),
+            (true, None) => At::Start(self.func.entry()),
+        };
+        if !self.in_prologue {
+            data.origin = self.origin;
+        }
+        let put = Builder::new(&mut self.func, at).try_inst(data, written);
+        let inst = put.map_err(|error| {
+            Why::new(
+                format!("the types do not fit ({error}), which is a mistake in Heddle"),
+                "report it, with this file",
+            )
+        })?;
+        if self.in_prologue {
+            self.prologue_end = Some(inst);
+        }
+        Ok(inst)
+    }
+
+    /// Puts an instruction with one result.
+    pub(super) fn put(&mut self, data: InstData, written: Option<Type>) -> Take<Value> {
+        let inst = self.put_inst(data, written)?;
+        self.func
+            .result(inst)
+            .ok_or_else(|| Why::new("it gives nothing, which is a mistake in Heddle", "report it"))
+    }
+
+    pub(super) fn op(&mut self, op: Op, args: &[Value]) -> Take<Value> {
+        self.put(InstData::plain(op, args.iter().copied()), None)
+    }
+
+    pub(super) fn op_with(&mut self, op: Op, args: &[Value], flags: Flags) -> Take<Value> {
+        self.put(InstData { flags, ..InstData::plain(op, args.iter().copied()) }, None)
+    }
+
+    pub(super) fn op_to(&mut self, op: Op, to: Scalar, args: &[Value]) -> Take<Value> {
+        self.put(InstData::plain(op, args.iter().copied()), Some(Type::Scalar(to)))
+    }
+
+    pub(super) fn int(&mut self, scalar: Scalar, value: i128) -> Value {
+        self.func.make_int(scalar, value)
+    }
+
+    /// The constant of this type with these bits.
+    pub(super) fn bits(&mut self, scalar: Scalar, bits: u128) -> Value {
+        self.func.make_const(Constant::Scalar(scalar, bits & scalar.bit_mask()))
+    }
+
+    /// The type of a value, which is a scalar at this stage.
+    pub(super) fn scalar(&self, value: Value) -> Scalar {
+        self.func.value_type(value).scalar()
+    }
+
+    /// An integer as an i64: with its sign, or cut.
+    pub(super) fn i64_of(&mut self, value: Value) -> Take<Value> {
+        let scalar = self.scalar(value);
+        if let Some(bits) = self.constant_int(value) {
+            return Ok(self.int(Scalar::I64, bits.into()));
+        }
+        match scalar.bits() {
+            64 => Ok(value),
+            65.. => self.op_to(Op::Trunc, Scalar::I64, &[value]),
+            _ => self.op_to(Op::Sext, Scalar::I64, &[value]),
+        }
+    }
+
+    /// A constant integer, with its sign and cut to 64 bits.
+    pub(super) fn constant_int(&self, value: Value) -> Option<i64> {
+        match self.func.constant(value) {
+            Some(Constant::Scalar(scalar, bits)) if scalar.is_int() => {
+                let gap = 64u32.saturating_sub(scalar.bits());
+                Some(((*bits as u64) << gap) as i64 >> gap)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same address as this type.
+    pub(super) fn in_space(&mut self, address: Value, to: Scalar) -> Take<Value> {
+        if self.scalar(address) == to {
+            return Ok(address);
+        }
+        if self.func.constant(address).is_none() {
+            return self.op_to(Op::SpaceCast, to, &[address]);
+        }
+        if let Some(&known) = self.casts.get(&(address, to)) {
+            return Ok(known);
+        }
+        let before = std::mem::replace(&mut self.in_prologue, true);
+        let cast = self.op_to(Op::SpaceCast, to, &[address]);
+        self.in_prologue = before;
+        let cast = cast?;
+        self.casts.insert((address, to), cast);
+        Ok(cast)
+    }
+
+    /// The block that an LLVM block became.
+    pub(super) fn target(&self, block: Bb<'m>) -> Take<Block> {
+        self.blocks
+            .get(&block)
+            .copied()
+            .ok_or_else(|| Why::new("a block is not known, a mistake in Heddle", "report it"))
+    }
+
+    // φs.
+
+    fn open_phi(&mut self, inst: Val<'m>) -> Take<Vec<Inst>> {
+        self.origin = Origin::NONE;
+        let leaves = self.module.types.leaves(inst.ty())?;
+        let mut opened = Vec::new();
+        let mut values = Leaves::new();
+        for leaf in leaves.iter() {
+            let phi = self.func.make_inst(InstData::phi([], None), &[Type::Scalar(leaf.scalar)]);
+            self.func.layout.append_inst(phi, self.block);
+            values.extend(self.func.result(phi));
+            opened.push(phi);
+        }
+        self.values.insert(inst, values);
+        Ok(opened)
+    }
+
+    /// Gives a φ its incoming values: one for each predecessor that is reachable, however many edges lead from it.
+    fn close_phi(&mut self, inst: Val<'m>, opened: &[Inst]) -> Take<()> {
+        let mut seen = FxHashSet::default();
+        let mut incoming: Vec<(Block, Leaves)> = Vec::new();
+        for (value, from) in inst.incoming() {
+            if let Some(&block) = self.blocks.get(&from)
+                && seen.insert(block)
+            {
+                incoming.push((block, self.leaves(value)?));
+            }
+        }
+        for (index, &phi) in opened.iter().enumerate() {
+            let edges = incoming.iter().map(|(block, leaves)| (*block, leaves[index]));
+            let data = InstData::phi(edges, None);
+            let phi = self.func.inst_mut(phi);
+            phi.args = data.args;
+            phi.detail = data.detail;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,130 @@
+//! Constants: interned where they are known, computed at the start of the function where the loader knows them.
+
+use super::body::{Body, Leaves};
+use super::refusal::{Take, Why};
+use crate::view::Val;
+use heddle_ir::inst::InstData;
+use heddle_ir::{Constant, Op, Scalar, Type};
+use llvm_sys::{LLVMOpcode as Code, LLVMValueKind as Kind};
+
+const DEEPEST: u32 = 64;
+
+impl<'m> Body<'_, 'm> {
+    /// A constant, taken apart.
+    pub(super) fn constant(&mut self, value: Val<'m>, depth: u32) -> Take<Leaves> {
+        if depth > DEEPEST {
+            return Err(Why::new("a constant nests too deeply", "compute it step by step"));
+        }
+        if let Some(known) = self.values.get(&value) {
+            return Ok(known.clone());
+        }
+        let before = std::mem::replace(&mut self.in_prologue, true);
+        let taken = self.make_constant(value, depth);
+        self.in_prologue = before;
+        let taken = taken?;
+        self.values.insert(value, taken.clone());
+        Ok(taken)
+    }
+
+    fn make_constant(&mut self, value: Val<'m>, depth: u32) -> Take<Leaves> {
+        let ty = value.ty();
+        let leaves = self.module.types.leaves(ty)?;
+        let scalar = leaves.first().map(|leaf| leaf.scalar);
+        match (value.kind(), scalar) {
+            (Kind::LLVMConstantIntValueKind | Kind::LLVMConstantFPValueKind, Some(scalar))
+                if !ty.is_vector() =>
+            {
+                let bits = value.bits().ok_or_else(|| unknown(value))?;
+                Ok(Leaves::from_slice(&[self.func.make_const(Constant::Scalar(scalar, bits))]))
+            }
+            (Kind::LLVMPoisonValueKind, _) => {
+                Ok(leaves.iter().map(|leaf| self.func.make_poison(leaf.scalar.into())).collect())
+            }
+            (Kind::LLVMUndefValueValueKind, _) => {
+                leaves.iter().map(|leaf| self.undefined(leaf.scalar)).collect()
+            }
+            (Kind::LLVMConstantAggregateZeroValueKind | Kind::LLVMConstantPointerNullValueKind, _) => {
+                Ok(leaves.iter().map(|leaf| self.func.make_const(Constant::Scalar(leaf.scalar, 0))).collect())
+            }
+            (
+                Kind::LLVMConstantArrayValueKind
+                | Kind::LLVMConstantStructValueKind
+                | Kind::LLVMConstantVectorValueKind
+                | Kind::LLVMConstantDataArrayValueKind
+                | Kind::LLVMConstantDataVectorValueKind
+                | Kind::LLVMConstantIntValueKind
+                | Kind::LLVMConstantFPValueKind,
+                _,
+            ) => {
+                let mut all = Leaves::new();
+                for index in 0..ty.count() as u32 {
+                    let part = value.aggregate_element(index).ok_or_else(|| unknown(value))?;
+                    all.extend(self.constant(part, depth + 1)?);
+                }
+                Ok(all)
+            }
+            (Kind::LLVMGlobalVariableValueKind, Some(scalar)) => match self.module.globals.get(&value) {
+                Some(Ok((space, name))) => {
+                    let address = self.func.make_const(Constant::Address(*space, name.clone()));
+                    Ok(Leaves::from_slice(&[self.in_space(address, scalar)?]))
+                }
+                Some(Err(why)) => Err(Why::new(
+                    format!("the global @{} is not taken: {}", value.name(), why.reason),
+                    &why.way_out,
+                )),
+                None => Err(unknown(value)),
+            },
+            (Kind::LLVMGlobalAliasValueKind, _) => self.constant(value.aliasee(), depth + 1),
+            (Kind::LLVMFunctionValueKind, _) => {
+                let reason = format!("the address of the function @{} is used", value.name());
+                Err(Why::new(reason, "call it by its name"))
+            }
+            (Kind::LLVMBlockAddressValueKind, _) => {
+                Err(Why::new("the address of a label is used", "use a switch instead of a computed goto"))
+            }
+            (Kind::LLVMConstantExprValueKind, _) => self.constant_expression(value, depth),
+            _ => Err(unknown(value)),
+        }
+    }
+
+    fn constant_expression(&mut self, value: Val<'m>, depth: u32) -> Take<Leaves> {
+        let mut operands = Vec::new();
+        for operand in value.operands() {
+            operands.push(self.constant(operand, depth + 1)?);
+        }
+        match value.const_opcode() {
+            Code::LLVMGetElementPtr => self.gep(value, &operands),
+            Code::LLVMAdd => self.lanewise(Op::Add, &operands),
+            Code::LLVMSub => self.lanewise(Op::Sub, &operands),
+            Code::LLVMXor => self.lanewise(Op::Xor, &operands),
+            code @ (Code::LLVMTrunc
+            | Code::LLVMPtrToInt
+            | Code::LLVMPtrToAddr
+            | Code::LLVMIntToPtr
+            | Code::LLVMBitCast
+            | Code::LLVMAddrSpaceCast) => self.cast(code, value, &operands[0]),
+            _ => Err(unknown(value)),
+        }
+    }
+
+    /// Some value that stays the same: what undefined values become.
+    pub(super) fn undefined(&mut self, scalar: Scalar) -> Take<heddle_ir::Value> {
+        if let Some(&known) = self.undefined.get(&scalar) {
+            return Ok(known);
+        }
+        let poison = self.func.make_poison(Type::Scalar(scalar));
+        let before = std::mem::replace(&mut self.in_prologue, true);
+        let frozen = self.put(InstData::plain(Op::Freeze, [poison]), None);
+        self.in_prologue = before;
+        let frozen = frozen?;
+        self.undefined.insert(scalar, frozen);
+        Ok(frozen)
+    }
+}
+
+fn unknown(value: Val<'_>) -> Why {
+    Why::new(
+        format!("the constant `{}` is not known before the program is loaded", value.text()),
+        "compute it",
+    )
+}

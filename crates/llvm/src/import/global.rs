@@ -1,0 +1,265 @@
+//! Globals: their contents taken apart into runs of values.
+
+use super::refusal::{Refusal, Take, Why};
+use super::types::Types;
+use crate::view::{LlvmModule, Ty, Val};
+use heddle_ir::module::{Global, Init};
+use heddle_ir::{Scalar, Space};
+use llvm_sys::{LLVMOpcode, LLVMTypeKind, LLVMValueKind as Kind};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// The most bytes of an initializer that is no run of zeros.
+const MOST_BYTES: u64 = 1 << 24;
+const DEEPEST: u32 = 64;
+
+/// Of each global its name and space, or why it is not taken.
+pub(super) type GlobalNames<'m> = FxHashMap<Val<'m>, Take<(Space, Arc<str>)>>;
+
+/// Imports all globals. One that holds the address of a refused one is refused too.
+pub(super) fn import_globals<'m>(
+    llvm: &'m LlvmModule,
+    types: &Types<'m>,
+    refused: &mut Vec<Refusal>,
+) -> (Vec<Global>, GlobalNames<'m>) {
+    let mut names = GlobalNames::default();
+    let mut taken_names = FxHashSet::default();
+    let all: Vec<Val<'m>> = llvm.globals().filter(|global| !global.name().starts_with("llvm.")).collect();
+    let mut unnamed = 0;
+    for &global in &all {
+        let mut name = global.name();
+        while name.is_empty() || !taken_names.insert(name.clone()) {
+            name = format!("global.{unnamed}");
+            unnamed += 1;
+        }
+        names.insert(global, space_of(global, types).map(|space| (space, Arc::from(name))));
+    }
+    let mut contents = Vec::new();
+    let mut users: FxHashMap<Val<'m>, Vec<Val<'m>>> = FxHashMap::default();
+    for &global in &all {
+        let mut writer = Writer { types, names: &names, runs: Vec::new(), at: 0, mentions: Vec::new() };
+        let written = match &names[&global] {
+            Ok(_) => writer.global(global),
+            Err(why) => Err(why.clone()),
+        };
+        for mentioned in std::mem::take(&mut writer.mentions) {
+            users.entry(mentioned).or_default().push(global);
+        }
+        contents.push(written.map(|()| writer.runs));
+    }
+    let mut worklist = Vec::new();
+    for (&global, written) in all.iter().zip(&contents) {
+        if let Err(why) = written {
+            names.insert(global, Err(why.clone()));
+            worklist.push(global);
+        }
+    }
+    while let Some(global) = worklist.pop() {
+        for &user in users.get(&global).map_or(&[][..], |users| users) {
+            if names[&user].is_ok() {
+                let reason = format!("it holds the address of @{}, which is not taken", global.name());
+                names.insert(user, Err(Why::new(reason, "")));
+                worklist.push(user);
+            }
+        }
+    }
+    let mut globals = Vec::new();
+    for (&global, written) in all.iter().zip(contents) {
+        match (names[&global].clone(), written) {
+            (Ok((space, name)), Ok(init)) => {
+                let align = match global.alignment() {
+                    0 => types.layout.align(global.value_type()),
+                    align => align,
+                };
+                globals.push(Global { name, space, align: align.max(1), init });
+            }
+            (Err(why), _) | (_, Err(why)) => {
+                let Why { reason, way_out } = why;
+                refused.push(Refusal {
+                    name: global.name(),
+                    instruction: None,
+                    place: None,
+                    reason,
+                    way_out,
+                });
+            }
+        }
+    }
+    (globals, names)
+}
+
+fn space_of<'m>(global: Val<'m>, types: &Types<'m>) -> Take<Space> {
+    if global.is_thread_local() {
+        return Err(Why::new("each thread has its own", "pass its address"));
+    }
+    let declared = types.spaces.space(global.ty().address_space())?;
+    if global.initializer().is_none() && declared != Space::Local {
+        return Err(Why::new(
+            "it is defined elsewhere",
+            "link the modules before (llvm-link), or pass its address",
+        ));
+    }
+    Ok(match declared {
+        Space::Generic | Space::Private if global.is_global_constant() => Space::Constant,
+        Space::Generic | Space::Private => Space::Global,
+        other => other,
+    })
+}
+
+/// Writes an initializer as runs of values.
+struct Writer<'t, 'm> {
+    types: &'t Types<'m>,
+    names: &'t GlobalNames<'m>,
+    runs: Vec<Init>,
+    at: u64,
+    mentions: Vec<Val<'m>>,
+}
+
+impl<'m> Writer<'_, 'm> {
+    fn global(&mut self, global: Val<'m>) -> Take<()> {
+        let size = self.types.size(global.value_type())?;
+        match global.initializer() {
+            Some(initial) if initial.kind() == Kind::LLVMConstantAggregateZeroValueKind => {}
+            Some(_) if size > MOST_BYTES => {
+                return Err(Why::new(
+                    format!("its contents of {size} bytes are too many"),
+                    "fill it when it runs",
+                ));
+            }
+            Some(initial) => self.value(initial, 0, 0)?,
+            None => {}
+        }
+        self.pad(size);
+        Ok(())
+    }
+
+    /// Zeros up to this place.
+    fn pad(&mut self, to: u64) {
+        if to > self.at {
+            match self.runs.last_mut() {
+                Some(Init::Zero(bytes)) => *bytes += to - self.at,
+                _ => self.runs.push(Init::Zero(to - self.at)),
+            }
+            self.at = to;
+        }
+    }
+
+    fn scalar(&mut self, scalar: Scalar, bits: u128, offset: u64) {
+        self.pad(offset);
+        match self.runs.last_mut() {
+            Some(Init::Values(known, values)) if *known == scalar => values.push(bits),
+            _ => self.runs.push(Init::Values(scalar, vec![bits])),
+        }
+        self.at = offset + u64::from(scalar.bytes());
+    }
+
+    fn value(&mut self, value: Val<'m>, offset: u64, depth: u32) -> Take<()> {
+        if depth > DEEPEST {
+            return Err(Why::new("its contents nest too deeply", "flatten it"));
+        }
+        let ty = value.ty();
+        match value.kind() {
+            // Undefined bytes may be any.
+            Kind::LLVMConstantAggregateZeroValueKind
+            | Kind::LLVMUndefValueValueKind
+            | Kind::LLVMPoisonValueKind
+            | Kind::LLVMConstantPointerNullValueKind => Ok(()),
+            Kind::LLVMConstantIntValueKind | Kind::LLVMConstantFPValueKind if !ty.is_vector() => {
+                let scalar = self.types.scalar(ty)?;
+                let unknown = || Why::new("a constant in it is not known", "");
+                self.scalar(scalar, value.bits().ok_or_else(unknown)?, offset);
+                Ok(())
+            }
+            Kind::LLVMConstantArrayValueKind
+            | Kind::LLVMConstantStructValueKind
+            | Kind::LLVMConstantVectorValueKind
+            | Kind::LLVMConstantDataArrayValueKind
+            | Kind::LLVMConstantDataVectorValueKind => self.parts(value, ty, offset, depth),
+            _ => {
+                let (global, addend) = self.address(value, 0, 0)?;
+                self.mentions.push(global);
+                let Some(Ok((_, name))) = self.names.get(&global) else {
+                    return Err(Why::new(
+                        format!("it holds the address of @{}, which is not taken", global.name()),
+                        "",
+                    ));
+                };
+                self.pad(offset);
+                self.runs.push(Init::Address(name.clone(), addend));
+                self.at = offset + 8;
+                Ok(())
+            }
+        }
+    }
+
+    fn parts(&mut self, value: Val<'m>, ty: Ty<'m>, offset: u64, depth: u32) -> Take<()> {
+        if ty.is_vector()
+            && ty.element().kind() == LLVMTypeKind::LLVMIntegerTypeKind
+            && ty.element().int_bits() == 1
+        {
+            return Err(Why::new("it holds a vector of bits", "hold an integer instead"));
+        }
+        for index in 0..ty.count() as u32 {
+            let at = match ty.is_struct() {
+                true => self.types.layout.field_offset(ty, index),
+                false if ty.is_vector() => self.types.layout.store_size(ty.element()) * u64::from(index),
+                false => self.types.layout.size(ty.element()) * u64::from(index),
+            };
+            if let Some(part) = value.aggregate_element(index) {
+                self.value(part, offset + at, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The global that a constant address lies in, and how far.
+    fn address(&self, value: Val<'m>, addend: i64, depth: u32) -> Take<(Val<'m>, i64)> {
+        if depth > DEEPEST {
+            return Err(Why::new("an address in it nests too deeply", ""));
+        }
+        match value.kind() {
+            Kind::LLVMGlobalVariableValueKind => Ok((value, addend)),
+            Kind::LLVMGlobalAliasValueKind => self.address(value.aliasee(), addend, depth + 1),
+            Kind::LLVMFunctionValueKind => Err(Why::new(
+                format!("it holds the address of the function @{}", value.name()),
+                "call it by its name",
+            )),
+            Kind::LLVMConstantExprValueKind => match value.const_opcode() {
+                LLVMOpcode::LLVMGetElementPtr => {
+                    let offset = constant_offset(value, self.types)?;
+                    self.address(value.operand(0), addend.wrapping_add(offset), depth + 1)
+                }
+                LLVMOpcode::LLVMAddrSpaceCast | LLVMOpcode::LLVMPtrToInt | LLVMOpcode::LLVMIntToPtr
+                    if self.types.leaves(value.ty())?.iter().all(|leaf| leaf.scalar.bytes() == 8) =>
+                {
+                    self.address(value.operand(0), addend, depth + 1)
+                }
+                _ => Err(Why::new(format!("it holds `{}`", value.text()), "compute it when it runs")),
+            },
+            _ => Err(Why::new(format!("it holds `{}`", value.text()), "compute it when it runs")),
+        }
+    }
+}
+
+/// The bytes that a `getelementptr` with constant indices adds.
+fn constant_offset<'m>(gep: Val<'m>, types: &Types<'m>) -> Take<i64> {
+    let mut ty = gep.gep_type();
+    let mut offset = 0i64;
+    for number in 1..gep.operand_count() {
+        let index = gep.operand(number);
+        let unknown = || Why::new(format!("an index of `{}` is not known", gep.text()), "");
+        let bits =
+            index.bits().or_else(|| (index.kind() == Kind::LLVMConstantAggregateZeroValueKind).then_some(0));
+        let width = index.ty().int_bits().min(64);
+        let value = ((bits.ok_or_else(unknown)? as i64) << (64 - width)) >> (64 - width);
+        if number > 1 && ty.is_struct() {
+            offset = offset.wrapping_add(types.layout.field_offset(ty, value as u32) as i64);
+            ty = ty.field(value as u32);
+        } else {
+            let element = if number == 1 { ty } else { ty.element() };
+            offset = offset.wrapping_add(value.wrapping_mul(types.size(element)? as i64));
+            ty = element;
+        }
+    }
+    Ok(offset)
+}

@@ -1,0 +1,409 @@
+//! Memory: objects, addresses, accesses piece by piece, atomics.
+
+use super::body::{Body, Leaves};
+use super::refusal::{Take, Why};
+use super::types::Leaf;
+use crate::view::{Ty, Val};
+use heddle_ir::inst::{Access, Detail, InstData};
+use heddle_ir::verify::MAX_ALLOCA_BYTES;
+use heddle_ir::words::{Flag, Flags, Ordering, Rmw, Scope};
+use heddle_ir::{Op, Scalar, Type, Value};
+use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
+
+/// How far apart in memory, and how aligned, the pieces of a value are.
+fn align_at(align: u32, offset: u64) -> u32 {
+    match offset.trailing_zeros() {
+        zeros if zeros < 31 => align.min(1 << zeros),
+        _ => align,
+    }
+}
+
+fn volatile() -> Why {
+    Why::new("the access is volatile: it must happen as often as it is written", "drop `volatile`")
+}
+
+impl<'m> Body<'_, 'm> {
+    pub(super) fn alloca(&mut self, inst: Val<'m>) -> Take<Leaves> {
+        let ty = inst.allocated_type();
+        let count = self.operand(inst, 0)?;
+        let Some(count) = self.constant_int(count) else {
+            let way_out = "give the array a constant size, or let the caller pass it";
+            return Err(Why::new("the size of this object is not known before the program runs", way_out));
+        };
+        let size = self.module.types.size(ty)?.checked_mul(u64::try_from(count).unwrap_or(u64::MAX));
+        let Some(bytes) = size.filter(|&bytes| bytes <= MAX_ALLOCA_BYTES) else {
+            return Err(Why::new("the object has more than 2^32 bytes", "let the caller pass it"));
+        };
+        let align = inst.alignment().max(1);
+        let object = self.put(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None)?;
+        // What was never written is undefined, bit by bit, and not poison: some value that stays the same.
+        match self.module.types.leaves(ty).as_deref() {
+            Ok(&[Leaf { scalar, .. }]) if u64::from(scalar.bytes()) == bytes && scalar != Scalar::I1 => {
+                let any = self.undefined(scalar)?;
+                let detail = Detail::Access(Access::aligned(align));
+                self.put_inst(InstData::new(Op::Store, [any, object], detail), None)?;
+            }
+            _ if bytes > 0 => {
+                let any = self.undefined(Scalar::I8)?;
+                let bytes = self.int(Scalar::I64, bytes.into());
+                let detail = Detail::Access(Access::aligned(align));
+                self.put_inst(InstData::new(Op::Memset, [object, any, bytes], detail), None)?;
+            }
+            _ => {}
+        }
+        let scalar = self.module.types.scalar(inst.ty())?;
+        Ok(Leaves::from_slice(&[self.in_space(object, scalar)?]))
+    }
+
+    // Addresses.
+
+    /// A `getelementptr`, instruction or constant, lane by lane where it is one of vectors.
+    pub(super) fn gep(&mut self, gep: Val<'m>, operands: &[Leaves]) -> Take<Leaves> {
+        let lanes = self.module.types.leaves(gep.ty())?.len();
+        let lane_of = |operand: &Leaves, lane: usize| operand[if operand.len() == 1 { 0 } else { lane }];
+        (0..lanes)
+            .map(|lane| {
+                let args: Vec<Value> = operands.iter().map(|operand| lane_of(operand, lane)).collect();
+                self.one_address(gep, &args)
+            })
+            .collect()
+    }
+
+    fn one_address(&mut self, gep: Val<'m>, args: &[Value]) -> Take<Value> {
+        let mut ty = gep.gep_type();
+        let promises = gep.gep_flags();
+        let (inbounds, nusw, nuw) = (promises & 1 != 0, promises & 3 != 0, promises & 4 != 0);
+        let mut wrap = Flags::NONE;
+        if nusw {
+            wrap = wrap.with(Flag::Nsw);
+        }
+        if nuw {
+            wrap = wrap.with(Flag::Nuw);
+        }
+        let mut known = 0i64;
+        let mut terms = Vec::new();
+        for (number, &index) in args.iter().enumerate().skip(1) {
+            let stride;
+            if number > 1 && ty.is_struct() {
+                let field = self.constant_int(index).unwrap_or(0) as u32;
+                known = known.wrapping_add(self.module.types.layout.field_offset(ty, field) as i64);
+                ty = ty.field(field);
+                continue;
+            }
+            if number == 1 {
+                stride = self.module.types.size(ty)?;
+            } else {
+                // A vector lies without gaps.
+                let element = ty.element();
+                self.module.types.size(element)?;
+                stride = match ty.is_vector() {
+                    true => self.module.types.layout.store_size(element),
+                    false => self.module.types.size(element)?,
+                };
+                ty = element;
+            }
+            if let Some(index) = self.constant_int(index) {
+                known = known.wrapping_add(index.wrapping_mul(stride as i64));
+                continue;
+            }
+            let index = self.i64_of(index)?;
+            terms.push(match stride {
+                1 => index,
+                0 => continue,
+                _ if stride.is_power_of_two() => {
+                    let amount = self.int(Scalar::I64, stride.trailing_zeros().into());
+                    self.op_with(Op::Shl, &[index, amount], wrap)?
+                }
+                _ => {
+                    let stride = self.int(Scalar::I64, stride.into());
+                    self.op_with(Op::Mul, &[index, stride], wrap)?
+                }
+            });
+        }
+        // Sums in another order than the indices' may wrap on the way, but not where there is only one and the end is
+        // known not to.
+        let sum_flags = if terms.len() == 1 { wrap } else { Flags::NONE };
+        let mut offset = None;
+        for term in terms {
+            offset = Some(match offset {
+                None => term,
+                Some(before) => self.op(Op::Add, &[before, term])?,
+            });
+        }
+        let offset = match (offset, known) {
+            (None, 0) => return Ok(args[0]),
+            (None, known) => self.int(Scalar::I64, known.into()),
+            (Some(offset), 0) => offset,
+            (Some(offset), known) => {
+                let known = self.int(Scalar::I64, known.into());
+                self.op_with(Op::Add, &[offset, known], sum_flags.without(Flags::of(&[Flag::Nuw])))?
+            }
+        };
+        let mut flags = Flags::NONE;
+        if inbounds {
+            flags = flags.with(Flag::Inbounds);
+        }
+        if nuw {
+            flags = flags.with(Flag::Nuw);
+        }
+        self.op_with(Op::PtrAdd, &[args[0], offset], flags)
+    }
+
+    /// The address so many bytes further, inside the same object.
+    pub(super) fn further(&mut self, address: Value, bytes: u64) -> Take<Value> {
+        if bytes == 0 {
+            return Ok(address);
+        }
+        let offset = self.int(Scalar::I64, bytes.into());
+        self.op_with(Op::PtrAdd, &[address, offset], Flags::of(&[Flag::Inbounds]))
+    }
+
+    // Loads and stores.
+
+    fn access(&self, inst: Val<'m>) -> Take<(Access, Flags)> {
+        let mut flags = Flags::NONE;
+        if inst.metadata_numbers(self.module.kinds.nontemporal).is_some() {
+            flags = flags.with(Flag::Nontemporal);
+        }
+        let mut access = Access::aligned(inst.alignment().max(1));
+        if let Some(ordering) = ordering(inst.ordering()) {
+            access.atomic = Some((ordering, self.scope(inst)?));
+        }
+        Ok((access, flags))
+    }
+
+    pub(super) fn load(&mut self, inst: Val<'m>) -> Take<Leaves> {
+        if inst.is_volatile() {
+            return Err(volatile());
+        }
+        let address = self.operand(inst, 0)?;
+        let (access, mut flags) = self.access(inst)?;
+        if inst.metadata_numbers(self.module.kinds.invariant).is_some() {
+            flags = flags.with(Flag::Invariant);
+        }
+        self.load_value(inst.ty(), address, access, flags)
+    }
+
+    /// A value of any type from memory, piece by piece.
+    pub(super) fn load_value(
+        &mut self,
+        ty: Ty<'m>,
+        address: Value,
+        access: Access,
+        flags: Flags,
+    ) -> Take<Leaves> {
+        let leaves = self.pieces(ty, &access)?;
+        if let Some(whole) = bit_vector(&leaves, ty)? {
+            let data = InstData { flags, ..InstData::new(Op::Load, [address], Detail::Access(access)) };
+            let bits = self.put(data, Some(Type::Scalar(whole)))?;
+            return (0..leaves.len())
+                .map(|lane| {
+                    let amount = self.int(whole, lane as i128);
+                    let shifted = self.op(Op::Lshr, &[bits, amount])?;
+                    self.op_to(Op::Trunc, Scalar::I1, &[shifted])
+                })
+                .collect();
+        }
+        leaves
+            .iter()
+            .map(|leaf| {
+                let at = self.further(address, leaf.offset)?;
+                let access = Access { align: align_at(access.align, leaf.offset), ..access };
+                let data = InstData { flags, ..InstData::new(Op::Load, [at], Detail::Access(access)) };
+                self.put(data, Some(Type::Scalar(leaf.scalar)))
+            })
+            .collect()
+    }
+
+    pub(super) fn store(&mut self, inst: Val<'m>) -> Take<Leaves> {
+        if inst.is_volatile() {
+            return Err(volatile());
+        }
+        let (values, address) = (self.leaves(inst.operand(0))?, self.operand(inst, 1)?);
+        let (access, flags) = self.access(inst)?;
+        self.store_value(inst.operand(0).ty(), &values, address, access, flags)?;
+        Ok(Leaves::new())
+    }
+
+    /// A value of any type into memory, piece by piece.
+    pub(super) fn store_value(
+        &mut self,
+        ty: Ty<'m>,
+        values: &Leaves,
+        address: Value,
+        access: Access,
+        flags: Flags,
+    ) -> Take<()> {
+        let leaves = self.pieces(ty, &access)?;
+        if let Some(whole) = bit_vector(&leaves, ty)? {
+            let mut bits = self.int(whole, 0);
+            for (lane, &value) in values.iter().enumerate() {
+                let wide = self.op_to(Op::Zext, whole, &[value])?;
+                let amount = self.int(whole, lane as i128);
+                let shifted = self.op(Op::Shl, &[wide, amount])?;
+                bits = self.op_with(Op::Or, &[bits, shifted], Flags::of(&[Flag::Disjoint]))?;
+            }
+            let data =
+                InstData { flags, ..InstData::new(Op::Store, [bits, address], Detail::Access(access)) };
+            self.put_inst(data, None)?;
+            return Ok(());
+        }
+        for (leaf, &value) in leaves.iter().zip(values) {
+            let at = self.further(address, leaf.offset)?;
+            let access = Access { align: align_at(access.align, leaf.offset), ..access };
+            let data = InstData { flags, ..InstData::new(Op::Store, [value, at], Detail::Access(access)) };
+            self.put_inst(data, None)?;
+        }
+        Ok(())
+    }
+
+    /// The scalars of a type that is accessed.
+    fn pieces(&self, ty: Ty<'m>, access: &Access) -> Take<std::rc::Rc<[Leaf]>> {
+        let leaves = self.module.types.leaves(ty)?;
+        if access.atomic.is_some() {
+            let [leaf] = leaves[..] else {
+                return Err(Why::new("an atomic access of several values", "access them one by one"));
+            };
+            self.check_atomic(leaf.scalar, access.align)?;
+        }
+        Ok(leaves)
+    }
+
+    fn check_atomic(&self, scalar: Scalar, align: u32) -> Take<()> {
+        if !scalar.bits().is_multiple_of(8) {
+            return Err(Why::new("an atomic access of a bit", "use a byte"));
+        }
+        if align < scalar.bytes() {
+            return Err(Why::new("an atomic access that is not aligned", "align it to its size"));
+        }
+        Ok(())
+    }
+
+    // Atomics.
+
+    fn scope(&self, inst: Val<'m>) -> Take<Scope> {
+        let id = inst.scope_id();
+        const NAMES: [(&str, Scope); 14] = [
+            ("singlethread", Scope::Lane),
+            ("", Scope::System),
+            ("subgroup", Scope::Brush),
+            ("wavefront", Scope::Brush),
+            ("workgroup", Scope::Group),
+            ("block", Scope::Group),
+            ("agent", Scope::Device),
+            ("device", Scope::Device),
+            ("singlethread-one-as", Scope::Lane),
+            ("one-as", Scope::System),
+            ("wavefront-one-as", Scope::Brush),
+            ("workgroup-one-as", Scope::Group),
+            ("agent-one-as", Scope::Device),
+            ("all_svm_devices", Scope::System),
+        ];
+        match id {
+            0 => return Ok(Scope::Lane),
+            1 => return Ok(Scope::System),
+            _ => {}
+        }
+        let known = NAMES.iter().find(|(name, _)| self.module.llvm.sync_scope(name) == id);
+        let unknown =
+            || Why::new("its synchronization scope is not known", "use no scope, or one of OpenCL's");
+        known.map(|&(_, scope)| scope).ok_or_else(unknown)
+    }
+
+    pub(super) fn fence(&mut self, inst: Val<'m>) -> Take<Leaves> {
+        let ordering = ordering(inst.ordering()).unwrap_or(Ordering::SeqCst);
+        let detail = Detail::Fence(ordering, self.scope(inst)?);
+        self.put_inst(InstData::new(Op::Fence, [], detail), None)?;
+        Ok(Leaves::new())
+    }
+
+    pub(super) fn atomic_rmw(&mut self, inst: Val<'m>) -> Take<Leaves> {
+        use LLVMAtomicRMWBinOp::*;
+        if inst.is_volatile() {
+            return Err(volatile());
+        }
+        let (address, value) = (self.operand(inst, 0)?, self.operand(inst, 1)?);
+        let rmw = match inst.rmw_op() {
+            LLVMAtomicRMWBinOpXchg => Rmw::Exchange,
+            LLVMAtomicRMWBinOpAdd => Rmw::Add,
+            LLVMAtomicRMWBinOpSub => Rmw::Sub,
+            LLVMAtomicRMWBinOpAnd => Rmw::And,
+            LLVMAtomicRMWBinOpNand => Rmw::Nand,
+            LLVMAtomicRMWBinOpOr => Rmw::Or,
+            LLVMAtomicRMWBinOpXor => Rmw::Xor,
+            LLVMAtomicRMWBinOpMax => Rmw::Smax,
+            LLVMAtomicRMWBinOpMin => Rmw::Smin,
+            LLVMAtomicRMWBinOpUMax => Rmw::Umax,
+            LLVMAtomicRMWBinOpUMin => Rmw::Umin,
+            LLVMAtomicRMWBinOpFAdd => Rmw::Fadd,
+            LLVMAtomicRMWBinOpFSub => Rmw::Fsub,
+            LLVMAtomicRMWBinOpFMax => Rmw::Fmax,
+            LLVMAtomicRMWBinOpFMin => Rmw::Fmin,
+            LLVMAtomicRMWBinOpUIncWrap => Rmw::IncWrap,
+            LLVMAtomicRMWBinOpUDecWrap => Rmw::DecWrap,
+            LLVMAtomicRMWBinOpUSubCond
+            | LLVMAtomicRMWBinOpUSubSat
+            | LLVMAtomicRMWBinOpFMaximum
+            | LLVMAtomicRMWBinOpFMinimum => {
+                return Err(Why::new(
+                    "the IR has no such atomic operation",
+                    "write it as a loop around cmpxchg",
+                ));
+            }
+        };
+        let order = ordering(inst.ordering()).unwrap_or(Ordering::SeqCst);
+        let access = self.atomic_access(inst, self.scalar(value), order)?;
+        let data = InstData::new(Op::AtomicRmw, [address, value], Detail::Rmw(rmw, access));
+        Ok(Leaves::from_slice(&[self.put(data, None)?]))
+    }
+
+    pub(super) fn compare_exchange(&mut self, inst: Val<'m>) -> Take<Leaves> {
+        if inst.is_volatile() {
+            return Err(volatile());
+        }
+        let args = [self.operand(inst, 0)?, self.operand(inst, 1)?, self.operand(inst, 2)?];
+        let (success, failure) = inst.exchange_orderings();
+        let success = ordering(success).unwrap_or(Ordering::SeqCst);
+        let failure = ordering(failure).unwrap_or(Ordering::SeqCst);
+        let access = self.atomic_access(inst, self.scalar(args[1]), success)?;
+        let data = InstData::new(Op::CompareExchange, args, Detail::CompareExchange(access, failure));
+        let exchange = self.put_inst(data, None)?;
+        Ok(self.func.results(exchange).iter().copied().collect())
+    }
+
+    fn atomic_access(&self, inst: Val<'m>, scalar: Scalar, order: Ordering) -> Take<Access> {
+        let access =
+            Access { atomic: Some((order, self.scope(inst)?)), ..Access::aligned(inst.alignment().max(1)) };
+        self.check_atomic(scalar, access.align)?;
+        Ok(access)
+    }
+}
+
+/// The integer that a vector of bits lies in, if the type is one; bits inside of something larger are refused.
+fn bit_vector(leaves: &[Leaf], ty: Ty<'_>) -> Take<Option<Scalar>> {
+    let bits = leaves.iter().filter(|leaf| leaf.scalar == Scalar::I1).count();
+    let is_vector = ty.is_vector();
+    if bits == 0 || !is_vector && leaves.windows(2).all(|pair| pair[0].offset < pair[1].offset) {
+        return Ok(None);
+    }
+    match Scalar::int(leaves.len() as u32) {
+        Some(whole) if is_vector && bits == leaves.len() => Ok(Some(whole)),
+        _ => Err(Why::new(
+            format!("a vector of {} bits in memory has no integer type", leaves.len()),
+            "use bytes",
+        )),
+    }
+}
+
+fn ordering(ordering: LLVMAtomicOrdering) -> Option<Ordering> {
+    use LLVMAtomicOrdering::*;
+    match ordering {
+        LLVMAtomicOrderingNotAtomic => None,
+        LLVMAtomicOrderingUnordered => Some(Ordering::Unordered),
+        LLVMAtomicOrderingMonotonic => Some(Ordering::Relaxed),
+        LLVMAtomicOrderingAcquire => Some(Ordering::Acquire),
+        LLVMAtomicOrderingRelease => Some(Ordering::Release),
+        LLVMAtomicOrderingAcquireRelease => Some(Ordering::AcqRel),
+        LLVMAtomicOrderingSequentiallyConsistent => Some(Ordering::SeqCst),
+    }
+}

@@ -1,0 +1,160 @@
+//! LLVM IR in: a module of LLVM becomes a module at stage Source.
+//!
+//! Types are taken apart into scalars (`types.rs`), constants into values (`constant.rs`), functions block by block
+//! (`body.rs`), instructions by kind (`instruction.rs`, `memory.rs`, `lanes.rs`, `call.rs`, `intrinsic.rs`). What is
+//! not taken becomes a [`Refusal`]; the function is then only declared, so that those who call it still are what they
+//! were. docs/llvm.md is the mapping.
+
+mod refusal;
+mod types;
+mod global;
+mod signature;
+mod constant;
+mod body;
+mod instruction;
+mod memory;
+mod lanes;
+mod call;
+pub(crate) mod intrinsic;
+mod work_items;
+
+pub use refusal::Refusal;
+
+use crate::coverage::Verdict;
+use crate::view::{LlvmModule, Val};
+use body::import_body;
+use global::{GlobalNames, import_globals};
+use heddle_ir::Module;
+use heddle_ir::module::{Declaration, File};
+use heddle_ir::verify::{Stage, verify};
+use refusal::{Take, Why};
+use rustc_hash::FxHashMap;
+use signature::declaration;
+use std::cell::RefCell;
+use std::sync::Arc;
+use types::Types;
+
+/// What an import gives.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The module, at stage Source.
+    pub module: Module,
+    /// What was not taken, in the order of the module.
+    pub refused: Vec<Refusal>,
+}
+
+/// What holds for all functions of a module.
+struct Importing<'m> {
+    llvm: &'m LlvmModule,
+    types: Types<'m>,
+    globals: GlobalNames<'m>,
+    /// Of each function, what callers know, or why they know nothing.
+    declarations: FxHashMap<Val<'m>, Take<Arc<Declaration>>>,
+    files: RefCell<(Vec<String>, FxHashMap<String, File>)>,
+    kinds: Kinds,
+}
+
+/// Numbers of attributes and metadata by name.
+struct Kinds {
+    byval: u32,
+    returns_twice: u32,
+    prof: u32,
+    nontemporal: u32,
+    invariant: u32,
+    align: u32,
+}
+
+impl<'m> Importing<'m> {
+    fn file(&self, name: String) -> File {
+        let (list, known) = &mut *self.files.borrow_mut();
+        if let Some(&file) = known.get(&name) {
+            return file;
+        }
+        let file = File::from_u32(list.len() as u32);
+        list.push(name.clone());
+        known.insert(name, file);
+        file
+    }
+}
+
+/// Imports a module. Functions and globals that cannot be taken are named, and left out.
+pub fn import(llvm: &LlvmModule) -> Imported {
+    use crate::view::attribute_kind;
+    let types = Types::new(llvm);
+    let mut refused = Vec::new();
+    let (globals, names) = import_globals(llvm, &types, &mut refused);
+    let mut declarations = FxHashMap::default();
+    for func in llvm.functions().filter(|func| func.intrinsic_id() == 0) {
+        declarations.insert(func, declaration(func, &types).map(Arc::new));
+    }
+    let importing = Importing {
+        llvm,
+        types,
+        globals: names,
+        declarations,
+        files: RefCell::default(),
+        kinds: Kinds {
+            byval: attribute_kind("byval"),
+            returns_twice: attribute_kind("returns_twice"),
+            prof: llvm.metadata_kind("prof"),
+            nontemporal: llvm.metadata_kind("nontemporal"),
+            invariant: llvm.metadata_kind("invariant.load"),
+            align: attribute_kind("align"),
+        },
+    };
+    let mut module = Module { globals, ..Module::default() };
+    for func in llvm.functions().filter(|func| !func.is_declaration()) {
+        let taken = match importing.declarations.get(&func) {
+            Some(Ok(declaration)) => import_body(&importing, func, declaration),
+            Some(Err(why)) => Err(Box::new(refuse(func.name(), why.clone()))),
+            None => continue,
+        };
+        match taken.and_then(|taken| match verify(&taken, Stage::Source) {
+            Ok(()) => Ok(taken),
+            Err(violations) => {
+                let reason =
+                    format!("what came out is not well-formed, which is a mistake in Heddle:\n{violations}");
+                Err(Box::new(refuse(func.name(), Why::new(reason, "report it, with this file"))))
+            }
+        }) {
+            Ok(taken) => module.functions.push(taken),
+            Err(refusal) => refused.push(*refusal),
+        }
+    }
+    declare_callees(&mut module);
+    for name in importing.files.into_inner().0 {
+        module.files.push(name);
+    }
+    Imported { module, refused }
+}
+
+/// The verdict on each opcode that LLVM 22 has: their numbers are dense.
+pub(crate) fn instruction_table() -> Vec<(String, Verdict)> {
+    let row = |number: u32| {
+        let known = instruction::OPCODES.iter().find(|(code, ..)| *code as u32 == number);
+        match known {
+            None => (format!("opcode {number}"), Verdict::Missing),
+            Some((_, word, None)) => ((*word).into(), Verdict::Done),
+            Some((_, word, Some(reason))) => ((*word).into(), Verdict::Refused((*reason).into())),
+        }
+    };
+    // 6 was `unwind`, which is gone; 69 is the last.
+    (1..=69).filter(|&number| number != 6).map(row).collect()
+}
+
+fn refuse(name: String, why: Why) -> Refusal {
+    Refusal { name, instruction: None, place: None, reason: why.reason, way_out: why.way_out }
+}
+
+/// Declares what functions call and the module does not define.
+fn declare_callees(module: &mut Module) {
+    let mut known: FxHashMap<String, ()> =
+        module.functions.iter().map(|func| (func.name.clone(), ())).collect();
+    let mut missing = Vec::new();
+    for callee in module.functions.iter().flat_map(|func| func.callees.values()) {
+        if known.insert(callee.name.clone(), ()).is_none() {
+            missing.push(Arc::clone(callee));
+        }
+    }
+    module.declarations.extend(missing);
+}

@@ -1,0 +1,118 @@
+//! What callers know of a function: its parameters and results taken apart, its attributes.
+
+use super::refusal::{Take, Why};
+use super::types::{Spaces, Types};
+use crate::view::{Val, attribute_kind};
+use heddle_ir::Type;
+use heddle_ir::module::{Declaration, Effects, Kind, Param, Returned, Signature};
+
+const FUNCTION: u32 = u32::MAX;
+/// The calling conventions of kernels: PTX, SPIR, AMDGPU.
+const KERNELS: [u32; 3] = [71, 76, 91];
+
+/// The C library's mathematical functions: they may set `errno`, which no taken program looks at.
+const PURE: &[&str] = &[
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "exp10",
+    "exp2",
+    "expm1",
+    "fdim",
+    "hypot",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "nextafter",
+    "pow",
+    "remainder",
+    "sin",
+    "sinh",
+    "tan",
+    "tanh",
+];
+
+/// Whether this is the name of a mathematical function that does nothing but give its value.
+pub(super) fn is_pure_math(name: &str) -> bool {
+    PURE.contains(&name) || name.strip_suffix('f').is_some_and(|name| PURE.contains(&name))
+}
+
+/// The declaration of a function.
+pub(super) fn declaration<'m>(func: Val<'m>, types: &Types<'m>) -> Take<Declaration> {
+    let ty = func.value_type();
+    let name = func.name();
+    if name.is_empty() {
+        return Err(Why::new("it has no name", "name it"));
+    }
+    if ty.is_var_arg() {
+        return Err(Why::new("it takes any number of arguments", "give it a fixed number of them"));
+    }
+    for attribute in ["swifterror", "swiftself", "inalloca", "preallocated", "nest"] {
+        let kind = attribute_kind(attribute);
+        if (0..func.params().len() as u32).any(|index| func.attribute(index + 1, kind).is_some()) {
+            return Err(Why::new(format!("a parameter is `{attribute}`"), "use the calling convention of C"));
+        }
+    }
+    let kind = match func.call_conv() {
+        conv if KERNELS.contains(&conv) => Kind::Kernel(None),
+        _ => Kind::Function,
+    };
+    let mut params = Vec::new();
+    for (index, param) in func.params().into_iter().enumerate() {
+        let leaves = types.leaves(param.ty())?;
+        if func.is_declaration() && param.ty().is_vector() {
+            let reason = "it is defined elsewhere and takes a vector, which would be taken apart";
+            return Err(Why::new(reason, "define it in the same module"));
+        }
+        let of = |name| func.attribute(index as u32 + 1, attribute_kind(name));
+        for leaf in leaves.iter() {
+            let mut taken = Param::new(Type::Scalar(leaf.scalar));
+            if leaf.scalar.is_ptr() && leaves.len() == 1 {
+                taken.noalias = of("noalias").is_some();
+                taken.readonly = of("readonly").is_some() || of("readnone").is_some();
+                taken.dereferenceable = of("dereferenceable").unwrap_or(0);
+                let align = of("align").or_else(|| of("alignstack")).unwrap_or(1);
+                taken.align = u32::try_from(align).ok().filter(|align| align.is_power_of_two()).unwrap_or(1);
+            }
+            params.push(taken);
+        }
+    }
+    let results = types.leaves(ty.result())?;
+    if func.is_declaration() && ty.result().is_vector() {
+        let reason = "it is defined elsewhere and gives a vector, which would be taken apart";
+        return Err(Why::new(reason, "define it in the same module"));
+    }
+    let results: Vec<Returned> =
+        results.iter().map(|leaf| Returned { ty: Type::Scalar(leaf.scalar), shape: None }).collect();
+    let effects = if func.is_declaration() { effects(func, &name, types.spaces) } else { Effects::ANY };
+    Ok(Declaration { name, kind, signature: Signature { params, results, effects } })
+}
+
+/// What a call of a function defined elsewhere may do.
+fn effects(func: Val<'_>, name: &str, spaces: Spaces) -> Effects {
+    let has = |name| func.attribute(FUNCTION, attribute_kind(name)).is_some();
+    if is_pure_math(name) && spaces == Spaces::Host {
+        return Effects::PURE;
+    }
+    // Two bits for each kind of memory: 1 reads, 2 writes.
+    let memory = func.attribute(FUNCTION, attribute_kind("memory")).unwrap_or(u64::MAX);
+    let any = |bits: u64| (0..32).any(|kind| memory >> (2 * kind) & bits != 0);
+    Effects {
+        reads: any(1),
+        writes: any(2),
+        traps: !has("speculatable"),
+        convergent: has("convergent"),
+        endless: !has("willreturn"),
+    }
+}

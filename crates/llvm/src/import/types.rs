@@ -1,0 +1,213 @@
+//! Types of LLVM, taken apart into scalars.
+
+use super::refusal::{Take, Why};
+use crate::view::{Layout, LlvmModule, Ty};
+use heddle_ir::{Scalar, Space};
+use llvm_sys::LLVMTypeKind as Kind;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The most scalars that one value may be taken apart into.
+const MOST_LEAVES: u64 = 4096;
+/// The deepest that types may nest.
+const DEEPEST: u32 = 64;
+
+/// One scalar of a type that is taken apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Leaf {
+    pub(crate) scalar: Scalar,
+    /// Where it lies in memory, from the start of the whole.
+    pub(crate) offset: u64,
+}
+
+/// What the numbers of address spaces mean to a target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Spaces {
+    /// One memory.
+    Host,
+    /// As nvptx and amdgcn number them.
+    Gpu,
+    /// As SPIR-V numbers them.
+    Spir,
+}
+
+impl Spaces {
+    pub(crate) fn of_triple(triple: &str) -> Spaces {
+        match triple.split('-').next().unwrap_or_default() {
+            "nvptx64" | "amdgcn" => Spaces::Gpu,
+            "spir64" | "spirv64" => Spaces::Spir,
+            _ => Spaces::Host,
+        }
+    }
+
+    pub(crate) fn space(self, number: u32) -> Take<Space> {
+        Ok(match (self, number) {
+            (Spaces::Host | Spaces::Gpu, 0) | (Spaces::Spir, 4) => Space::Generic,
+            (Spaces::Gpu | Spaces::Spir, 1) => Space::Global,
+            (Spaces::Gpu, 3) | (Spaces::Spir, 3) => Space::Local,
+            (Spaces::Gpu, 4) | (Spaces::Spir, 2) => Space::Constant,
+            (Spaces::Gpu, 5) | (Spaces::Spir, 0) => Space::Private,
+            _ => {
+                let reason = format!("address space {number} means nothing that is known of this target");
+                return Err(Why::new(
+                    reason,
+                    "keep to the spaces of generic, global, local and private memory",
+                ));
+            }
+        })
+    }
+}
+
+/// The types of a module, each taken apart once.
+pub(crate) struct Types<'m> {
+    pub(crate) layout: Layout<'m>,
+    pub(crate) spaces: Spaces,
+    known: RefCell<FxHashMap<Ty<'m>, Take<Rc<[Leaf]>>>>,
+}
+
+impl<'m> Types<'m> {
+    pub(crate) fn new(module: &'m LlvmModule) -> Types<'m> {
+        Types {
+            layout: module.layout(),
+            spaces: Spaces::of_triple(&module.triple()),
+            known: RefCell::default(),
+        }
+    }
+
+    /// The scalars of a type, in order; none of `void`.
+    pub(crate) fn leaves(&self, ty: Ty<'m>) -> Take<Rc<[Leaf]>> {
+        if let Some(known) = self.known.borrow().get(&ty) {
+            return known.clone();
+        }
+        let mut leaves = Vec::new();
+        let taken = self.collect(ty, 0, 0, &mut leaves).map(|()| Rc::from(leaves));
+        self.known.borrow_mut().insert(ty, taken.clone());
+        taken
+    }
+
+    /// The scalar that a type is.
+    pub(crate) fn scalar(&self, ty: Ty<'m>) -> Take<Scalar> {
+        let text = || ty.text();
+        Ok(match ty.kind() {
+            Kind::LLVMIntegerTypeKind => match Scalar::int(ty.int_bits()) {
+                Some(scalar) => scalar,
+                None => {
+                    let reason =
+                        format!("integers of {} bits are none of 1, 8, 16, 32, 64 or 128", ty.int_bits());
+                    return Err(Why::new(reason, "use the next wider type in the source"));
+                }
+            },
+            Kind::LLVMHalfTypeKind => Scalar::F16,
+            Kind::LLVMBFloatTypeKind => Scalar::BF16,
+            Kind::LLVMFloatTypeKind => Scalar::F32,
+            Kind::LLVMDoubleTypeKind => Scalar::F64,
+            Kind::LLVMPointerTypeKind => {
+                let number = ty.address_space();
+                let space = self.spaces.space(number)?;
+                if self.layout.pointer_bytes(number) != 8 && !matches!(space, Space::Local | Space::Private) {
+                    return Err(Why::new("pointers are not of 64 bits", "compile for a 64-bit target"));
+                }
+                Scalar::Ptr(space)
+            }
+            Kind::LLVMX86_FP80TypeKind | Kind::LLVMFP128TypeKind | Kind::LLVMPPC_FP128TypeKind => {
+                let reason = format!("floats of type {} are wider than 64 bits", text());
+                return Err(Why::new(reason, "use `double` instead of `long double`"));
+            }
+            Kind::LLVMScalableVectorTypeKind => {
+                let reason = format!("the vector type {} has no fixed size", text());
+                return Err(Why::new(reason, "compile without SVE and RVV intrinsics"));
+            }
+            Kind::LLVMX86_AMXTypeKind | Kind::LLVMTargetExtTypeKind => {
+                return Err(Why::new(
+                    format!("the type {} belongs to one machine", text()),
+                    "write it in plain C",
+                ));
+            }
+            Kind::LLVMTokenTypeKind | Kind::LLVMMetadataTypeKind | Kind::LLVMLabelTypeKind => {
+                return Err(Why::new(
+                    format!("a {} is no value", text()),
+                    "compile without the feature that needs it",
+                ));
+            }
+            _ => {
+                return Err(Why::new(
+                    format!("the type {} is no scalar", text()),
+                    "take it apart in the source",
+                ));
+            }
+        })
+    }
+
+    fn collect(&self, ty: Ty<'m>, offset: u64, depth: u32, leaves: &mut Vec<Leaf>) -> Take<()> {
+        if depth > DEEPEST {
+            return Err(Why::new(format!("types nest deeper than {DEEPEST}"), "pass a pointer to it"));
+        }
+        let many = || Why::new(format!("a value has more than {MOST_LEAVES} parts"), "pass a pointer to it");
+        match ty.kind() {
+            Kind::LLVMVoidTypeKind => {}
+            Kind::LLVMStructTypeKind => {
+                if !ty.is_sized() {
+                    return Err(Why::new(
+                        format!("the type {} has no size", ty.text()),
+                        "define it in the source",
+                    ));
+                }
+                for index in 0..ty.count() as u32 {
+                    let at = offset.saturating_add(self.layout.field_offset(ty, index));
+                    self.collect(ty.field(index), at, depth + 1, leaves)?;
+                }
+            }
+            Kind::LLVMArrayTypeKind | Kind::LLVMVectorTypeKind => {
+                let (count, element) = (ty.count(), ty.element());
+                if count > MOST_LEAVES {
+                    return Err(many());
+                }
+                let mut one = Vec::new();
+                self.collect(element, 0, depth + 1, &mut one)?;
+                if count.saturating_mul(one.len() as u64) + leaves.len() as u64 > MOST_LEAVES {
+                    return Err(many());
+                }
+                // Vectors lie without gaps, arrays with those that alignment asks for.
+                let step =
+                    if ty.is_vector() { self.layout.store_size(element) } else { self.layout.size(element) };
+                for index in 0..count {
+                    let at = offset.saturating_add(index.saturating_mul(step));
+                    leaves.extend(one.iter().map(|leaf| Leaf { offset: at + leaf.offset, ..*leaf }));
+                }
+            }
+            _ => leaves.push(Leaf { scalar: self.scalar(ty)?, offset }),
+        }
+        if leaves.len() as u64 > MOST_LEAVES { Err(many()) } else { Ok(()) }
+    }
+
+    /// Where in the parts of a whole the parts of an element lie that a path of indices names, and its type.
+    pub(crate) fn part(&self, ty: Ty<'m>, path: &[u32]) -> Take<(usize, Ty<'m>)> {
+        let (mut first, mut ty) = (0, ty);
+        for &index in path {
+            if ty.is_struct() {
+                for before in 0..index {
+                    first += self.leaves(ty.field(before))?.len();
+                }
+                ty = ty.field(index);
+            } else {
+                ty = ty.element();
+                first += self.leaves(ty)?.len() * index as usize;
+            }
+        }
+        Ok((first, ty))
+    }
+
+    /// The bytes that a value takes in memory, with the gap behind it.
+    pub(crate) fn size(&self, ty: Ty<'m>) -> Take<u64> {
+        match ty.kind() {
+            Kind::LLVMScalableVectorTypeKind | Kind::LLVMVoidTypeKind => Err(no_size(ty)),
+            _ if !ty.is_sized() => Err(no_size(ty)),
+            _ => Ok(self.layout.size(ty)),
+        }
+    }
+}
+
+fn no_size(ty: Ty<'_>) -> Why {
+    Why::new(format!("the type {} has no fixed size", ty.text()), "use a type of a fixed size")
+}

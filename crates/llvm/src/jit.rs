@@ -1,0 +1,248 @@
+//! The JIT: modules compiled in memory by ORC's LLJIT, for the machine that runs.
+
+use crate::builtins::builtins;
+use crate::emit::entry_name;
+use crate::view::{LlvmModule, c_text};
+use llvm_sys::core::{LLVMSetDataLayout, LLVMSetTarget};
+use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
+use llvm_sys::orc2::lljit::*;
+use llvm_sys::orc2::*;
+use llvm_sys::target_machine::*;
+use std::ffi::CStr;
+use std::sync::Once;
+use thiserror::Error;
+
+/// How much the code generator does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CodeLevel {
+    /// As little as it may: quick to compile.
+    Least,
+    /// What it does by default.
+    Default,
+}
+
+/// Why there is no native code.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum JitError {
+    /// LLVM cannot generate code for this machine.
+    #[error("LLVM generates no code for this machine: {0}")]
+    Machine(String),
+    /// The module cannot be compiled.
+    #[error("the module cannot be compiled: {0}")]
+    Compile(String),
+    /// There is no such function in the module.
+    #[error("@{name} has no native code: {reason}")]
+    Symbol {
+        /// The function.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Compiled modules.
+#[derive(Debug)]
+pub struct Jit {
+    raw: LLVMOrcLLJITRef,
+}
+
+/// A compiled function that reads its arguments from memory and writes its results there, each in a slot of
+/// [`slot_bytes`](crate::slot_bytes).
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'j> {
+    address: u64,
+    jit: std::marker::PhantomData<&'j Jit>,
+}
+
+impl Entry<'_> {
+    /// Calls the function.
+    ///
+    /// # Safety
+    /// The function has no undefined behaviour for these arguments: what the oracle says of the program that was
+    /// emitted, with its objects where the arguments point to. Both slices hold as many bytes as the slots take.
+    pub unsafe fn call(&self, arguments: &[u8], results: &mut [u8]) {
+        // SAFETY: the address is that of an entry, compiled with this type, and lives as long as the JIT; the rest is
+        // for the caller.
+        unsafe {
+            let entry: extern "C" fn(*const u8, *mut u8) = std::mem::transmute(self.address as usize);
+            entry(arguments.as_ptr(), results.as_mut_ptr());
+        }
+    }
+}
+
+/// The message of an error of LLVM, which it takes over.
+fn check(error: LLVMErrorRef) -> Result<(), String> {
+    if error.is_null() {
+        return Ok(());
+    }
+    // SAFETY: an error that LLVM returned and that is taken over here, once.
+    unsafe {
+        let text = LLVMGetErrorMessage(error);
+        let message = CStr::from_ptr(text).to_string_lossy().into_owned();
+        LLVMDisposeErrorMessage(text);
+        Err(message)
+    }
+}
+
+/// Makes the targets known for which code is generated here.
+fn initialize() {
+    static DONE: Once = Once::new();
+    // SAFETY: done once, before any target is asked for.
+    DONE.call_once(|| unsafe {
+        use llvm_sys::target::*;
+        LLVMInitializeX86TargetInfo();
+        LLVMInitializeX86Target();
+        LLVMInitializeX86TargetMC();
+        LLVMInitializeX86AsmPrinter();
+        LLVMInitializeAArch64TargetInfo();
+        LLVMInitializeAArch64Target();
+        LLVMInitializeAArch64TargetMC();
+        LLVMInitializeAArch64AsmPrinter();
+    });
+}
+
+/// x86's instructions that convert to bf16 take subnormal numbers for zeros, which LLVM does not mind.
+const WITHOUT: &str = ",-avx512bf16,-avxneconvert";
+
+fn machine(level: CodeLevel) -> Result<LLVMTargetMachineRef, String> {
+    initialize();
+    // SAFETY: texts are taken over and freed, the target is LLVM's own.
+    unsafe {
+        let triple = LLVMGetDefaultTargetTriple();
+        let (cpu, features) = (LLVMGetHostCPUName(), LLVMGetHostCPUFeatures());
+        let (mut target, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let failed = LLVMGetTargetFromTriple(triple, &mut target, &mut message) != 0;
+        let message = crate::view::take_message(message);
+        let level = match level {
+            CodeLevel::Least => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
+            CodeLevel::Default => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
+        };
+        let machine = if failed {
+            std::ptr::null_mut()
+        } else {
+            let known = CStr::from_ptr(features).to_string_lossy();
+            let features =
+                c_text(&format!("{known}{}", if known.contains("avx512bf16") { WITHOUT } else { "" }));
+            LLVMCreateTargetMachine(
+                target,
+                triple,
+                cpu,
+                features.as_ptr(),
+                level,
+                LLVMRelocMode::LLVMRelocPIC,
+                LLVMCodeModel::LLVMCodeModelJITDefault,
+            )
+        };
+        for text in [triple, cpu, features] {
+            crate::view::take_message(text);
+        }
+        if machine.is_null() { Err(message) } else { Ok(machine) }
+    }
+}
+
+impl Jit {
+    /// Compiles a module for this machine. Symbols that it only declares come from `symbols`, or else from the
+    /// process.
+    pub fn new(module: LlvmModule, level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, JitError> {
+        let machine = machine(level).map_err(JitError::Machine)?;
+        // SAFETY: the machine is taken over by the machine builder, and that by the JIT's builder, and that by the JIT.
+        let raw = unsafe {
+            let builder = LLVMOrcCreateLLJITBuilder();
+            LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(
+                builder,
+                LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine),
+            );
+            let mut raw = std::ptr::null_mut();
+            check(LLVMOrcCreateLLJIT(&mut raw, builder)).map_err(JitError::Machine)?;
+            raw
+        };
+        let jit = Jit { raw };
+        let is_given = |name| symbols.iter().any(|(given, _)| *given == name);
+        let own = builtins().into_iter().filter(|(name, _)| !is_given(*name));
+        jit.define(&own.chain(symbols.iter().copied()).collect::<Vec<_>>())?;
+        jit.search_process()?;
+        jit.add(module)?;
+        Ok(jit)
+    }
+
+    fn add(&self, module: LlvmModule) -> Result<(), JitError> {
+        let (context, module) = module.into_raw();
+        // SAFETY: module and context are owned here; the thread-safe wrappers take them over, and the JIT takes over
+        // the module's wrapper, which keeps the context alive.
+        unsafe {
+            LLVMSetTarget(module, LLVMOrcLLJITGetTripleString(self.raw));
+            LLVMSetDataLayout(module, LLVMOrcLLJITGetDataLayoutStr(self.raw));
+            let context = LLVMOrcCreateNewThreadSafeContextFromLLVMContext(context);
+            let module = LLVMOrcCreateNewThreadSafeModule(module, context);
+            LLVMOrcDisposeThreadSafeContext(context);
+            let library = LLVMOrcLLJITGetMainJITDylib(self.raw);
+            check(LLVMOrcLLJITAddLLVMIRModule(self.raw, library, module)).map_err(JitError::Compile)
+        }
+    }
+
+    fn define(&self, symbols: &[(&str, usize)]) -> Result<(), JitError> {
+        if symbols.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: names are interned and taken over by the unit, and the unit by the library.
+        unsafe {
+            let mut pairs: Vec<LLVMOrcCSymbolMapPair> = symbols
+                .iter()
+                .map(|&(name, address)| {
+                    let flags = LLVMJITSymbolFlags {
+                        GenericFlags: LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsExported as u8,
+                        TargetFlags: 0,
+                    };
+                    let sym = LLVMJITEvaluatedSymbol { Address: address as u64, Flags: flags };
+                    LLVMOrcCSymbolMapPair {
+                        Name: LLVMOrcLLJITMangleAndIntern(self.raw, c_text(name).as_ptr()),
+                        Sym: sym,
+                    }
+                })
+                .collect();
+            let unit = LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len());
+            check(LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(self.raw), unit))
+                .map_err(JitError::Compile)
+        }
+    }
+
+    fn search_process(&self) -> Result<(), JitError> {
+        // SAFETY: the generator is taken over by the library.
+        unsafe {
+            let mut generator = std::ptr::null_mut();
+            let prefix = LLVMOrcLLJITGetGlobalPrefix(self.raw);
+            check(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
+                &mut generator,
+                prefix,
+                None,
+                std::ptr::null_mut(),
+            ))
+            .map_err(JitError::Compile)?;
+            LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(self.raw), generator);
+        }
+        Ok(())
+    }
+
+    /// The address of a symbol, which compiles what it needs.
+    pub fn address(&self, name: &str) -> Result<u64, JitError> {
+        let mut address = 0;
+        let symbol = c_text(name);
+        // SAFETY: the JIT is live; one place to write to.
+        let error = unsafe { LLVMOrcLLJITLookup(self.raw, &mut address, symbol.as_ptr()) };
+        check(error).map_err(|reason| JitError::Symbol { name: name.into(), reason })?;
+        Ok(address)
+    }
+
+    /// The function of this name, emitted with an entry.
+    pub fn entry(&self, name: &str) -> Result<Entry<'_>, JitError> {
+        let address = self.address(&entry_name(name))?;
+        Ok(Entry { address, jit: std::marker::PhantomData })
+    }
+}
+
+impl Drop for Jit {
+    fn drop(&mut self) {
+        // SAFETY: ours alone; entries cannot outlive it.
+        let _ = check(unsafe { LLVMOrcDisposeLLJIT(self.raw) });
+    }
+}

@@ -1,0 +1,23 @@
+//! LLVM IR in and out.
+//!
+//! [`read_ir`] reads a module of LLVM, [`compile`] has clang write one, [`import()`] makes a module at
+//! stage Source of it; [`emit()`] makes a module of LLVM of one of ours, and [`Jit`] compiles that. docs/llvm.md is the mapping. This is the one place with unsafe code: `view.rs` and its like
+//! call LLVM's C interface; everything above them is safe.
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod view;
+mod read;
+mod front_end;
+mod import;
+mod emit;
+mod builtins;
+mod jit;
+mod coverage;
+
+pub use coverage::{Coverage, Verdict, coverage};
+pub use emit::{EmitError, EmitOptions, emit, slot_bytes};
+pub use front_end::{CompileError, Language, compile, language_of};
+pub use import::{Imported, Refusal, import};
+pub use jit::{CodeLevel, Entry, Jit, JitError};
+pub use read::{ReadError, read_ir};
+pub use view::{LlvmModule, intrinsic_names, version};

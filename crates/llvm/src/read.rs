@@ -1,0 +1,84 @@
+//! Reading LLVM IR, text or bitcode, into a verified module.
+
+use crate::view::{LlvmModule, c_text, take_message, version};
+use llvm_sys::LLVMDiagnosticSeverity;
+use llvm_sys::core::*;
+use llvm_sys::ir_reader::LLVMParseIRInContext2;
+use llvm_sys::prelude::*;
+use std::ffi::c_void;
+use thiserror::Error;
+
+/// Why a file is no module of LLVM IR.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum ReadError {
+    /// LLVM cannot read it.
+    #[error(
+        "{file}: no LLVM IR that LLVM {version} reads: {reason}; write it with clang-{major}, or with a rustc of that LLVM",
+        major = version.split('.').next().unwrap_or_default()
+    )]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What LLVM says.
+        reason: String,
+        /// The LLVM that says so.
+        version: String,
+    },
+    /// LLVM reads it, but its verifier refuses it.
+    #[error("{file}: LLVM's verifier refuses it: {reason}; the tool that wrote it is broken")]
+    Invalid {
+        /// The file.
+        file: String,
+        /// What LLVM says.
+        reason: String,
+    },
+}
+
+extern "C" fn collect(info: LLVMDiagnosticInfoRef, messages: *mut c_void) {
+    // SAFETY: LLVM hands back the pointer that was registered with this function, which lives while the context has
+    // it, and a live diagnostic.
+    unsafe {
+        if LLVMGetDiagInfoSeverity(info) == LLVMDiagnosticSeverity::LLVMDSError {
+            let messages = &mut *messages.cast::<Vec<String>>();
+            messages.push(take_message(LLVMGetDiagInfoDescription(info)));
+        }
+    }
+}
+
+/// Reads text or bitcode; `file` is its name in messages.
+pub fn read_ir(file: &str, bytes: &[u8]) -> Result<LlvmModule, ReadError> {
+    let mut messages: Vec<String> = Vec::new();
+    let name = c_text(file);
+    let (mut raw, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: the buffer is a copy with a zero behind it, and is freed behind the parser, which does not keep it.
+    // Without a handler of its own the context would end the process at an error; this one is taken out again before
+    // `messages` goes.
+    let (context, failed) = unsafe {
+        let context = LLVMContextCreate();
+        LLVMContextSetDiagnosticHandler(context, Some(collect), (&raw mut messages).cast());
+        let buffer =
+            LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes.as_ptr().cast(), bytes.len(), name.as_ptr());
+        let failed = LLVMParseIRInContext2(context, buffer, &mut raw, &mut message) != 0;
+        LLVMDisposeMemoryBuffer(buffer);
+        LLVMContextSetDiagnosticHandler(context, None, std::ptr::null_mut());
+        (context, failed)
+    };
+    // SAFETY: the parser allocated it, or left it null.
+    let message = unsafe { take_message(message) };
+    let (major, minor, patch) = version();
+    if failed || raw.is_null() {
+        // SAFETY: the context is ours alone, and nothing lives in it.
+        unsafe { LLVMContextDispose(context) };
+        messages.extend((!message.is_empty()).then_some(message));
+        let reason = messages.into_iter().next().unwrap_or_else(|| "it is empty".into());
+        let reason = reason.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string();
+        let version = format!("{major}.{minor}.{patch}");
+        return Err(ReadError::Unreadable { file: file.into(), reason, version });
+    }
+    // SAFETY: both were made here and go nowhere else.
+    let module = unsafe { LlvmModule::from_raw(context, raw) };
+    match (module.verify(), messages.into_iter().next()) {
+        (Ok(()), None) => Ok(module),
+        (Err(reason), _) | (Ok(()), Some(reason)) => Err(ReadError::Invalid { file: file.into(), reason }),
+    }
+}

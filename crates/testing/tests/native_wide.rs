@@ -1,0 +1,323 @@
+//! Each op on vectors, compiled, against the oracle: all types, several widths, values at the edges.
+
+use heddle_interp::{Argument, Datum, Memory, Options, run};
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::module::Signature;
+use heddle_ir::ops::{Effect, Format, Operand};
+use heddle_ir::typing::result_types;
+use heddle_ir::verify::{Stage, verify_module};
+use heddle_ir::words::{Flags, FloatPredicate, IntPredicate, Reduction};
+use heddle_ir::{Function, Module, Op, Scalar, Space, Type, Value, parse_module};
+use heddle_llvm::{CodeLevel, EmitOptions, Jit, emit};
+use heddle_testing::generate::Random;
+use std::collections::BTreeSet;
+
+/// Bytes between operands in the object that they are read from.
+const STEP: usize = 512;
+const OPERANDS: usize = 4;
+const ROUNDS: usize = 3;
+
+/// A function `(in, out)` of one op: operands are read from `in`, what it gives goes to `out`.
+fn one_op(name: String, data: &InstData, operands: &[Type], written: Option<Type>) -> Function {
+    let pointers = [Type::ptr(Space::Global); 2];
+    let mut func = Function::new(name, Signature::new(&pointers, &[]));
+    let block = func.append_block();
+    let [input, output] = [func.params()[0], func.params()[1]];
+    let mut builder = Builder::new(&mut func, At::End(block));
+    let mut args = Vec::new();
+    for (index, &ty) in operands.iter().enumerate() {
+        let offset = builder.int(Scalar::I64, (index * STEP) as i128);
+        let address = builder.op(Op::PtrAdd, &[input, offset]);
+        args.push(builder.load(ty, address, 1));
+    }
+    let inst = builder.inst(InstData { args: args.into_iter().collect(), ..data.clone() }, written);
+    let results: Vec<Value> = builder.func.results(inst).to_vec();
+    for result in results {
+        builder.store(result, output, 1);
+    }
+    builder.ret(&[]);
+    func
+}
+
+/// What an op may be refined by.
+fn details(op: Op, lanes: u16) -> Vec<Detail> {
+    let reductions = Reduction::ALL.iter().copied();
+    match op.info().format {
+        Format::Plain | Format::Cast => vec![Detail::None],
+        Format::IntCompare => {
+            IntPredicate::ALL.iter().map(|&predicate| Detail::IntCompare(predicate)).collect()
+        }
+        Format::FloatCompare => {
+            FloatPredicate::ALL.iter().map(|&predicate| Detail::FloatCompare(predicate)).collect()
+        }
+        Format::Reduce => reductions.map(Detail::Reduce).collect(),
+        Format::Scan => [false, true]
+            .iter()
+            .flat_map(|&before| reductions.clone().map(move |by| Detail::Scan { by, before }))
+            .collect(),
+        Format::FloatClass => [1, 2, 0x60, 0x90, 0x3fc, 0x204].map(Detail::FloatClass).to_vec(),
+        Format::Permute => {
+            let lane = |index: u16| (index * 7 + 3) % (2 * lanes);
+            vec![
+                Detail::Permute((0..lanes).map(lane).collect()),
+                Detail::Permute((0..lanes / 2).map(lane).collect()),
+            ]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// All functions of one op at one width.
+fn functions(op: Op, lanes: u16, list: &mut Vec<(Function, Vec<Type>)>) {
+    let info = op.info();
+    let scalars = || Scalar::ALL.into_iter().filter(|scalar| !scalar.is_ptr());
+    let is_left_out =
+        matches!(op, Op::Mask | Op::Lane | Op::Assume | Op::Unreachable | Op::Broadcast | Op::First)
+            || !matches!(info.effect, Effect::Pure | Effect::Traps | Effect::Horizontal);
+    if is_left_out {
+        return;
+    }
+    let poison_flags = info.flags.intersection(Flags::POISON).without(Flags::FAST);
+    for detail in details(op, lanes) {
+        for scalar in scalars() {
+            let vector = Type::Vector(scalar, lanes);
+            let operands: Vec<Type> = info
+                .operands
+                .iter()
+                .map(|operand| match operand {
+                    Operand::T(_) | Operand::SameAsResult => vector,
+                    Operand::BoolOfT | Operand::Choice | Operand::MaskOfResult => Type::mask(lanes),
+                    Operand::Beside(_) => Type::Vector(Scalar::I16, lanes),
+                    Operand::LaneOfT => Type::Scalar(scalar),
+                    Operand::Free(class) if class.contains(vector) => vector,
+                    Operand::Free(_) => Type::Scalar(if op == Op::Splat { scalar } else { Scalar::I8 }),
+                })
+                .collect();
+            let written: Vec<Option<Type>> = [None]
+                .into_iter()
+                .chain(scalars().map(|to| Some(Type::Vector(to, lanes))))
+                .chain([Some(Type::Vector(scalar, lanes / 2))])
+                .chain(scalars().map(|to| Some(Type::Scalar(to))))
+                .collect();
+            for written in written {
+                for flags in BTreeSet::from([0, 1])
+                    .iter()
+                    .map(|&with| if with == 1 { poison_flags } else { Flags::NONE })
+                {
+                    let data = InstData { flags, ..InstData::new(op, [], detail.clone()) };
+                    let placed = InstData {
+                        args: operands.iter().map(|_| Value::from_u32(0)).collect(),
+                        ..data.clone()
+                    };
+                    let fits = result_types(&placed, &operands, written, None)
+                        .is_ok_and(|results| results.len() == 1);
+                    let is_refused = op == Op::Bitcast
+                        && written.is_some_and(|to| {
+                            let pair = [operands[0].scalar(), to.scalar()];
+                            pair.contains(&Scalar::I1) && pair.contains(&Scalar::F16)
+                        });
+                    if fits && !is_refused && !(flags.is_empty() && poison_flags != Flags::NONE && lanes == 2)
+                    {
+                        let name = format!("f{}", list.len());
+                        list.push((one_op(name, &data, &operands, written), operands.clone()));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn value(random: &mut Random, scalar: Scalar) -> u128 {
+    let mask = scalar.bit_mask();
+    let sign = mask / 2 + 1;
+    let any = (0..4).fold(0, |bits, _| bits << 32 | u128::from(random.between(0, u32::MAX)));
+    let bits = match (scalar, random.below(10)) {
+        (_, 0) => 0,
+        (_, 1) => sign,
+        (_, 2) => mask,
+        (_, 3) => mask >> 1,
+        (_, 4 | 5) => any,
+        (Scalar::F16, 6..) => {
+            [0x3c00, 0xbc00, 0x7c00, 0x7e00, 0x4248, 0x0001, 0xc500, 0x3800][any as usize & 7]
+        }
+        (Scalar::BF16, 6..) => {
+            [0x3f80, 0xbf80, 0x7f80, 0x7fc0, 0x4049, 0x0001, 0xc0a0, 0x3f00][any as usize & 7]
+        }
+        (Scalar::F32, 6..) => {
+            [1.0f32, -1.0, f32::INFINITY, f32::NAN, 3.1, 1e-45, -5.5, 2.5][any as usize & 7].to_bits().into()
+        }
+        (Scalar::F64, 6..) => {
+            [1.0f64, -1.0, f64::INFINITY, f64::NAN, 3.1, 5e-324, -5.5, 2.5][any as usize & 7].to_bits().into()
+        }
+        _ => any % 9,
+    };
+    bits & mask
+}
+
+fn fill(random: &mut Random, operands: &[Type]) -> Vec<u8> {
+    let mut bytes = vec![0; STEP * OPERANDS];
+    for (index, ty) in operands.iter().enumerate() {
+        let size = ty.scalar().bytes() as usize;
+        for lane in 0..usize::from(ty.lanes().unwrap_or(1)) {
+            let at = index * STEP + lane * size;
+            bytes[at..at + size].copy_from_slice(&value(random, ty.scalar()).to_le_bytes()[..size]);
+        }
+    }
+    bytes
+}
+
+/// Runs a function on both and compares `out`; whether the oracle ran it.
+fn compare(module: &Module, jit: &Jit, name: &str, input: &[u8]) -> Result<bool, String> {
+    let mut memory = Memory::new();
+    let object =
+        |memory: &mut Memory, name, bytes: &[u8]| memory.add(Space::Global, Some(name), 64, bytes.to_vec());
+    let addresses = [object(&mut memory, "in", input), object(&mut memory, "out", &[0xa5; STEP])];
+    let args = addresses.map(|address| Argument::Uniform(Datum::Bits(address.into())));
+    if run(module, name, &args, &mut memory, &Options::lanes(1)).is_err() {
+        return Ok(false);
+    }
+    #[repr(align(64))]
+    struct Room([u8; STEP * (OPERANDS + 1)]);
+    let mut room = Room([0xa5; STEP * (OPERANDS + 1)]);
+    room.0[..input.len()].copy_from_slice(input);
+    let start = room.0.as_mut_ptr() as usize;
+    let mut arguments = vec![0; 32];
+    arguments[..8].copy_from_slice(&start.to_le_bytes());
+    arguments[16..24].copy_from_slice(&(start + STEP * OPERANDS).to_le_bytes());
+    let entry = jit.entry(name).map_err(|error| error.to_string())?;
+    // SAFETY: the oracle ran the function on objects like these without fault.
+    unsafe { entry.call(&arguments, &mut []) };
+    for (name, room) in [("in", &room.0[..input.len()]), ("out", &room.0[STEP * OPERANDS..])] {
+        let object = memory.object(name).expect("it was added");
+        for (at, (&expected, &found)) in object.bytes.iter().zip(room).enumerate() {
+            if !object.poison[at] && expected != found {
+                return Err(format!("byte {at} of `{name}` is {found:#x} instead of {expected:#x}"));
+            }
+        }
+    }
+    Ok(true)
+}
+
+fn check(module: &Module, inputs: &[Vec<Vec<u8>>], level: CodeLevel) -> usize {
+    verify_module(module, Stage::Wide).unwrap_or_else(|error| panic!("{error}"));
+    let options = EmitOptions { canonical_nans: true, fused: Some(false), entries: true };
+    let llvm = emit(module, options).unwrap_or_else(|error| panic!("{error}"));
+    let jit = Jit::new(llvm, level, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let mut ran = 0;
+    let mut wrong = Vec::new();
+    for (func, inputs) in module.functions.iter().zip(inputs) {
+        for input in inputs {
+            match compare(module, &jit, &func.name, input) {
+                Ok(did) => ran += usize::from(did),
+                Err(reason) => {
+                    wrong.push(format!("{reason}\n{func}"));
+                    break;
+                }
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} functions differ:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(12)].join("\n")
+    );
+    ran
+}
+
+#[test]
+fn each_op_on_vectors_computes_what_the_oracle_says() {
+    let mut list = Vec::new();
+    for lanes in [2, 4, 16] {
+        Op::ALL.iter().for_each(|&op| functions(op, lanes, &mut list));
+    }
+    let ops: BTreeSet<Op> = list
+        .iter()
+        .flat_map(|(func, _)| {
+            func.blocks().flat_map(|block| func.block_insts(block).map(|inst| func.inst(inst).op))
+        })
+        .collect();
+    assert!(list.len() > 3000 && ops.len() > 80, "{} functions of {} ops", list.len(), ops.len());
+    let mut random = Random::new(5);
+    let mut ran = 0;
+    for (number, chunk) in list.chunks(100).enumerate() {
+        let module =
+            Module { functions: chunk.iter().map(|(func, _)| func.clone()).collect(), ..Module::default() };
+        let inputs: Vec<Vec<Vec<u8>>> = chunk
+            .iter()
+            .map(|(_, operands)| (0..ROUNDS).map(|_| fill(&mut random, operands)).collect())
+            .collect();
+        ran += check(&module, &inputs, if number % 4 == 0 { CodeLevel::Default } else { CodeLevel::Least });
+    }
+    assert!(ran > 10_000, "{ran} runs");
+}
+
+/// What moves values between lanes and memory, as programs write it.
+const MEMORY: &str = "
+func @masked(v0: ptr(global), v1: ptr(global)) {
+block0:
+  v2 = load mask<8>, v0 align 1
+  v3 = ptradd v0, i64 512
+  v4 = load <8 x TYPE>, v3 align 1
+  v5 = ptradd v0, i64 1024
+  v6 = masked_load <8 x TYPE>, v5, v2, v4 align 1
+  v7 = masked_load <8 x TYPE>, v5, v2, poison align 1
+  store v6, v1 align 1
+  v8 = ptradd v1, i64 128
+  masked_store v7, v8, v2 align 1
+  v9 = ptradd v1, i64 256
+  masked_store v4, v9, splat true align 1
+  ret
+}
+func @far(v0: ptr(global), v1: ptr(global)) {
+block0:
+  v2 = load mask<8>, v0 align 1
+  v3 = ptradd v0, i64 512
+  v4 = load <8 x i8>, v3 align 1
+  v5 = and v4, splat 15
+  v6 = zext <8 x i64>, v5
+  v7 = mul v6, splat SIZE
+  v8 = splat <8 x ptr(global)>, v0
+  v9 = ptradd v8, v7
+  v10 = ptradd v0, i64 1024
+  v11 = load <8 x TYPE>, v10 align 1
+  v12 = gather <8 x TYPE>, v9, v2, v11 align 1
+  store v12, v1 align 1
+  v13 = splat <8 x ptr(global)>, v1
+  v14 = ptradd v13, v7
+  v15 = ptradd v14, <8 x i64> splat 128
+  scatter v11, v15, v2 align 1
+  ret
+}
+";
+
+#[test]
+fn masked_and_scattered_accesses_do_what_the_oracle_does() {
+    let mut random = Random::new(6);
+    for scalar in ["i8", "i16", "i32", "i64", "f32", "f64", "f16"] {
+        let scalar_ty = Scalar::ALL.into_iter().find(|ty| ty.to_string() == scalar).expect("a type");
+        let text = MEMORY.replace("TYPE", scalar).replace("SIZE", &scalar_ty.bytes().to_string());
+        let module = parse_module(&text).unwrap_or_else(|error| panic!("{error:?}"));
+        let operands = [Type::mask(8), Type::Vector(scalar_ty, 8), Type::Vector(scalar_ty, 8)];
+        let inputs: Vec<Vec<u8>> = (0..20).map(|_| fill(&mut random, &operands)).collect();
+        let ran = check(&module, &[inputs.clone(), inputs], CodeLevel::Default);
+        assert!(ran >= 30, "{ran} runs of {scalar}");
+    }
+}
+
+#[test]
+fn another_op_is_noticed() {
+    let vector = [Type::Vector(Scalar::I32, 4); 2];
+    let data = |op| InstData::new(op, [], Detail::None);
+    let right = one_op("f".into(), &data(Op::Add), &vector, None);
+    let wrong = one_op("f".into(), &data(Op::Sub), &vector, None);
+    let module = |func: Function| Module { functions: vec![func], ..Module::default() };
+    let options = EmitOptions { entries: true, ..EmitOptions::default() };
+    let llvm = emit(&module(wrong), options).expect("it is emitted");
+    let jit = Jit::new(llvm, CodeLevel::Least, &[]).expect("it is compiled");
+    let mut random = Random::new(7);
+    let inputs: Vec<Vec<u8>> = (0..10).map(|_| fill(&mut random, &vector)).collect();
+    let right = module(right);
+    assert!(inputs.iter().any(|input| compare(&right, &jit, "f", input).is_err()));
+}
