@@ -39,3 +39,12 @@ uint64_t bottom_tested(uint64_t a, uint64_t b, uint32_t *mem) {
   } while ((x & 7) && count < 90);
   return x ^ count;
 }
+
+// Sums that clang has a formula for, in integers one bit wider.
+uint64_t closed(uint64_t a, uint64_t b, uint32_t *mem) {
+  uint32_t sum = 0, odd = 0;
+  for (uint32_t i = 0; i < (uint32_t)a % 2000; i++) sum += i;
+  for (uint32_t i = 0; i < (uint32_t)b % 1000; i++) odd += 2 * i + 1;
+  mem[0] = sum;
+  return sum ^ odd;
+}

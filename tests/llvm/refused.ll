@@ -5,7 +5,7 @@
 ; refused: @jumps_back is not taken, because of `%r = call i32 @setjmp(ptr %p)`: @setjmp may return twice; do without setjmp
 ; refused: volatile.c:7:3: @is_volatile is not taken, because of `%x = load volatile i32, ptr %p, align 4`: the access is volatile
 ; refused: @scalable is not taken: the vector type <vscale x 4 x i32> has no fixed size
-; refused: @too_wide is not taken: integers of 256 bits are none of 1, 8, 16, 32, 64 or 128; use the next wider type
+; refused: @too_wide is not taken: integers of 256 bits have more than 128; take them apart in the source
 ; refused: @extended is not taken: floats of type x86_fp80 are wider than 64 bits; use `double` instead of `long double`
 ; refused: @many is not taken: it takes any number of arguments
 ; refused: @prints is not taken, because of `%r = call i32 (ptr, ...) @printf(ptr %p)`: @printf is not taken: it takes any number of arguments

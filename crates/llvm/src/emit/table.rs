@@ -232,7 +232,7 @@ impl Body<'_, '_> {
                 _ => return Err(self.refuse(data.op, "has no classes")),
             },
             (Row::Special, Op::Ldexp) => {
-                let exponent = self.exponent(args[1], types[1]);
+                let exponent = self.exponent(args[1], types[1], from.scalar());
                 let open = [asm.ty(from), asm.type_of(exponent)];
                 let node = asm.intrinsic("llvm.ldexp", &open, &[args[0], exponent]);
                 self.computed(node, to, flags)
@@ -300,24 +300,25 @@ impl Body<'_, '_> {
         }])
     }
 
-    /// The exponent of `ldexp` as an i32, which is what code generators know; beyond its range nothing changes.
-    fn exponent(&self, exponent: Node, ty: Type) -> Node {
-        const MOST: i128 = 1 << 20;
+    /// The exponent of `ldexp` as an i32, which is what code generators know; beyond its range nothing changes. LLVM
+    /// 22.1 makes an f16 of that of an f16 on x86, where great ones are infinite and 0 times that is NaN.
+    fn exponent(&self, exponent: Node, ty: Type, float: Scalar) -> Node {
         let asm = &self.module.asm;
         let to = ty.with_scalar(Scalar::I32);
-        match ty.scalar().bits() {
-            32 => exponent,
-            ..32 => asm.cast(Code::LLVMSExt, exponent, asm.ty(to)),
-            bits => {
-                let all = |value: i128| {
-                    let one = asm.int(bits, value as u128);
-                    ty.lanes().map_or(one, |lanes| asm.vector(&vec![one; lanes.into()]))
-                };
-                let open: [Ty; 1] = [asm.ty(ty)];
-                let low = asm.intrinsic("llvm.smax", &open, &[exponent, all(-MOST)]);
-                let both = asm.intrinsic("llvm.smin", &open, &[low, all(MOST)]);
-                asm.cast(Code::LLVMTrunc, both, asm.ty(to))
-            }
+        let bits = ty.scalar().bits();
+        let exponent = if bits < 32 { asm.cast(Code::LLVMSExt, exponent, asm.ty(to)) } else { exponent };
+        let most: i128 = if float == Scalar::F16 { 64 } else { 1 << 20 };
+        if bits <= 32 && float != Scalar::F16 {
+            return exponent;
         }
+        let wide = bits.max(32);
+        let all = |value: i128| {
+            let one = asm.int(wide, value as u128);
+            ty.lanes().map_or(one, |lanes| asm.vector(&vec![one; lanes.into()]))
+        };
+        let open: [Ty; 1] = [asm.type_of(exponent)];
+        let low = asm.intrinsic("llvm.smax", &open, &[exponent, all(-most)]);
+        let both = asm.intrinsic("llvm.smin", &open, &[low, all(most)]);
+        if wide > 32 { asm.cast(Code::LLVMTrunc, both, asm.ty(to)) } else { both }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::body::{Body, Leaves};
 use super::refusal::{Take, Why};
+use super::types::Leaf;
 use crate::view::Val;
 use heddle_ir::inst::InstData;
 use heddle_ir::{Constant, Op, Scalar, Type};
@@ -41,7 +42,7 @@ impl<'m> Body<'_, 'm> {
                 Ok(leaves.iter().map(|leaf| self.func.make_poison(leaf.scalar.into())).collect())
             }
             (Kind::LLVMUndefValueValueKind, _) => {
-                leaves.iter().map(|leaf| self.undefined(leaf.scalar)).collect()
+                leaves.iter().map(|leaf| self.undefined_leaf(leaf)).collect()
             }
             (Kind::LLVMConstantAggregateZeroValueKind | Kind::LLVMConstantPointerNullValueKind, _) => {
                 Ok(leaves.iter().map(|leaf| self.func.make_const(Constant::Scalar(leaf.scalar, 0))).collect())
@@ -94,6 +95,7 @@ impl<'m> Body<'_, 'm> {
         }
         match value.const_opcode() {
             Code::LLVMGetElementPtr => self.gep(value, &operands),
+            _ if self.module.types.odd_bits(value.ty()).is_some() => Err(unknown(value)),
             Code::LLVMAdd => self.lanewise(Op::Add, &operands),
             Code::LLVMSub => self.lanewise(Op::Sub, &operands),
             Code::LLVMXor => self.lanewise(Op::Xor, &operands),
@@ -105,6 +107,11 @@ impl<'m> Body<'_, 'm> {
             | Code::LLVMAddrSpaceCast) => self.cast(code, value, &operands[0]),
             _ => Err(unknown(value)),
         }
+    }
+
+    fn undefined_leaf(&mut self, leaf: &Leaf) -> Take<heddle_ir::Value> {
+        let any = self.undefined(leaf.scalar)?;
+        self.cut(any, leaf.bits)
     }
 
     /// Some value that stays the same: what undefined values become.

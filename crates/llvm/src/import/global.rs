@@ -166,6 +166,9 @@ impl<'m> Writer<'_, 'm> {
             | Kind::LLVMConstantPointerNullValueKind => Ok(()),
             Kind::LLVMConstantIntValueKind | Kind::LLVMConstantFPValueKind if !ty.is_vector() => {
                 let scalar = self.types.scalar(ty)?;
+                if self.types.odd_bits(ty).is_some() {
+                    return Err(Why::new("it holds integers of odd widths", "use the next wider type"));
+                }
                 let unknown = || Why::new("a constant in it is not known", "");
                 self.scalar(scalar, value.bits().ok_or_else(unknown)?, offset);
                 Ok(())

@@ -1,7 +1,9 @@
 //! Instructions, by opcode: the table that `./x coverage llvm` prints, and what each becomes.
 
 use super::body::{Body, Leaves};
+use super::odd::is_signed;
 use super::refusal::{Take, Why};
+use super::types::Leaf;
 use crate::view::Val;
 use heddle_ir::inst::{Detail, InstData, Switch};
 use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate};
@@ -142,7 +144,12 @@ impl<'m> Body<'_, 'm> {
             LLVMFNeg => self.arithmetic(Op::Fneg, inst, fast_math(inst.fast_math())),
             LLVMFreeze => {
                 let operand = self.leaves(inst.operand(0))?;
-                operand.iter().map(|&leaf| self.op(Op::Freeze, &[leaf])).collect()
+                let leaves = self.module.types.leaves(inst.ty())?;
+                let frozen = |(&value, leaf): (&Value, &Leaf)| {
+                    let frozen = self.op(Op::Freeze, &[value])?;
+                    self.cut(frozen, leaf.bits)
+                };
+                operand.iter().zip(leaves.iter()).map(frozen).collect()
             }
             LLVMICmp => {
                 let detail = Detail::IntCompare(int_predicate(inst.int_predicate()));
@@ -195,6 +202,9 @@ impl<'m> Body<'_, 'm> {
 
     /// An op of as many operands as the instruction has, lane by lane.
     fn arithmetic(&mut self, op: Op, inst: Val<'m>, flags: Flags) -> Take<Leaves> {
+        if let Some(bits) = self.module.types.odd_bits(inst.ty()) {
+            return self.odd_arithmetic(op, inst, bits);
+        }
         let operands = self.operands(inst)?;
         self.lanewise_with(op, &operands, flags)
     }
@@ -216,7 +226,14 @@ impl<'m> Body<'_, 'm> {
     }
 
     fn compare(&mut self, op: Op, inst: Val<'m>, detail: &Detail, flags: Flags) -> Take<Leaves> {
-        let (a, b) = (self.leaves(inst.operand(0))?, self.leaves(inst.operand(1))?);
+        let (mut a, mut b) = (self.leaves(inst.operand(0))?, self.leaves(inst.operand(1))?);
+        if let (Some(bits), Detail::IntCompare(predicate)) =
+            (self.module.types.odd_bits(inst.operand(0).ty()), detail)
+            && is_signed(*predicate)
+        {
+            a = a.into_iter().map(|value| self.with_sign(value, bits)).collect::<Take<_>>()?;
+            b = b.into_iter().map(|value| self.with_sign(value, bits)).collect::<Take<_>>()?;
+        }
         let pairs = a.into_iter().zip(b);
         pairs
             .map(|(a, b)| self.put(InstData { flags, ..InstData::new(op, [a, b], detail.clone()) }, None))
@@ -236,6 +253,10 @@ impl<'m> Body<'_, 'm> {
     /// A cast, instruction or constant expression, whose flags are those of the instruction.
     pub(super) fn cast(&mut self, code: Code, value: Val<'m>, operand: &Leaves) -> Take<Leaves> {
         let leaves = self.module.types.leaves(value.ty())?;
+        let from_bits = self.module.types.odd_bits(value.operand(0).ty());
+        if from_bits.is_some() || leaves.iter().any(Leaf::is_odd) {
+            return self.odd_cast(code, operand, from_bits, &leaves);
+        }
         let is_instruction = value.kind() == llvm_sys::LLVMValueKind::LLVMInstructionValueKind;
         let flags = match code {
             Code::LLVMTrunc if is_instruction => wrap(value),

@@ -453,6 +453,16 @@ impl<'m> Body<'_, 'm> {
         let name = intrinsic_name_of(callee);
         let flags = fast_math(inst.fast_math());
         let arguments = inst.arguments();
+        let types = arguments.iter().map(|argument| argument.ty()).chain([inst.ty()]);
+        let is_odd = types.into_iter().any(|ty| self.module.types.odd_bits(ty).is_some());
+        // Of these nothing depends on where an integer ends.
+        let is_indifferent = matches!(
+            how(&name),
+            None | Some(First | Dropped | Refused(_) | Lanes(Op::Umin | Op::Umax | Op::Ctpop, _))
+        );
+        if is_odd && !is_indifferent {
+            return Err(Why::new(format!("{name} of integers of an odd width"), "use the next wider type"));
+        }
         match how(&name) {
             None => Err(Why::new(format!("{name} is not known"), "report it, with this file")),
             Some(Refused(reason)) => {

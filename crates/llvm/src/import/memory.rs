@@ -38,7 +38,9 @@ impl<'m> Body<'_, 'm> {
         let object = self.put(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None)?;
         // What was never written is undefined, bit by bit, and not poison: some value that stays the same.
         match self.module.types.leaves(ty).as_deref() {
-            Ok(&[Leaf { scalar, .. }]) if u64::from(scalar.bytes()) == bytes && scalar != Scalar::I1 => {
+            Ok(&[leaf @ Leaf { scalar, .. }])
+                if !leaf.is_odd() && u64::from(scalar.bytes()) == bytes && scalar != Scalar::I1 =>
+            {
                 let any = self.undefined(scalar)?;
                 let detail = Detail::Access(Access::aligned(align));
                 self.put_inst(InstData::new(Op::Store, [any, object], detail), None)?;
@@ -102,11 +104,12 @@ impl<'m> Body<'_, 'm> {
                 };
                 ty = element;
             }
-            if let Some(index) = self.constant_int(index) {
+            let odd = self.module.types.odd_bits(gep.operand(number as u32).ty());
+            if let Some(index) = self.constant_int(index).filter(|_| odd.is_none()) {
                 known = known.wrapping_add(index.wrapping_mul(stride as i64));
                 continue;
             }
-            let index = self.i64_of(index)?;
+            let index = self.index_of(index, gep.operand(number as u32).ty())?;
             terms.push(match stride {
                 1 => index,
                 0 => continue,
@@ -147,6 +150,15 @@ impl<'m> Body<'_, 'm> {
             flags = flags.with(Flag::Nuw);
         }
         self.op_with(Op::PtrAdd, &[args[0], offset], flags)
+    }
+
+    /// An index as an i64, with its sign.
+    fn index_of(&mut self, index: Value, ty: Ty<'m>) -> Take<Value> {
+        let index = match self.module.types.odd_bits(ty) {
+            Some(bits) => self.with_sign(index, bits)?,
+            None => index,
+        };
+        self.i64_of(index)
     }
 
     /// The address so many bytes further, inside the same object.
@@ -209,6 +221,9 @@ impl<'m> Body<'_, 'm> {
             .map(|leaf| {
                 let at = self.further(address, leaf.offset)?;
                 let access = Access { align: align_at(access.align, leaf.offset), ..access };
+                if leaf.is_odd() {
+                    return self.load_bytes(leaf, at, access, flags);
+                }
                 let data = InstData { flags, ..InstData::new(Op::Load, [at], Detail::Access(access)) };
                 self.put(data, Some(Type::Scalar(leaf.scalar)))
             })
@@ -251,7 +266,52 @@ impl<'m> Body<'_, 'm> {
         for (leaf, &value) in leaves.iter().zip(values) {
             let at = self.further(address, leaf.offset)?;
             let access = Access { align: align_at(access.align, leaf.offset), ..access };
+            if leaf.is_odd() {
+                self.store_bytes(leaf, value, at, access, flags)?;
+                continue;
+            }
             let data = InstData { flags, ..InstData::new(Op::Store, [value, at], Detail::Access(access)) };
+            self.put_inst(data, None)?;
+        }
+        Ok(())
+    }
+
+    /// An integer of an odd width: byte by byte, as far as it reaches.
+    fn load_bytes(&mut self, leaf: &Leaf, address: Value, access: Access, flags: Flags) -> Take<Value> {
+        let mut whole = self.int(leaf.scalar, 0);
+        for byte in 0..u64::from(leaf.bits.div_ceil(8)) {
+            let at = self.further(address, byte)?;
+            let access = Access { align: align_at(access.align, byte), ..access };
+            let data = InstData { flags, ..InstData::new(Op::Load, [at], Detail::Access(access)) };
+            let mut part = self.put(data, Some(Type::I8))?;
+            if leaf.scalar != Scalar::I8 {
+                part = self.op_to(Op::Zext, leaf.scalar, &[part])?;
+                let amount = self.int(leaf.scalar, i128::from(byte) * 8);
+                part = self.op(Op::Shl, &[part, amount])?;
+            }
+            whole = self.op_with(Op::Or, &[whole, part], Flags::of(&[Flag::Disjoint]))?;
+        }
+        self.cut(whole, leaf.bits)
+    }
+
+    fn store_bytes(
+        &mut self,
+        leaf: &Leaf,
+        value: Value,
+        to: Value,
+        access: Access,
+        flags: Flags,
+    ) -> Take<()> {
+        for byte in 0..u64::from(leaf.bits.div_ceil(8)) {
+            let at = self.further(to, byte)?;
+            let access = Access { align: align_at(access.align, byte), ..access };
+            let mut part = value;
+            if leaf.scalar != Scalar::I8 {
+                let amount = self.int(leaf.scalar, i128::from(byte) * 8);
+                part = self.op(Op::Lshr, &[part, amount])?;
+                part = self.op_to(Op::Trunc, Scalar::I8, &[part])?;
+            }
+            let data = InstData { flags, ..InstData::new(Op::Store, [part, at], Detail::Access(access)) };
             self.put_inst(data, None)?;
         }
         Ok(())
@@ -264,7 +324,14 @@ impl<'m> Body<'_, 'm> {
             let [leaf] = leaves[..] else {
                 return Err(Why::new("an atomic access of several values", "access them one by one"));
             };
+            if leaf.is_odd() {
+                return Err(Why::new("an atomic access of an odd width", "use the next wider type"));
+            }
             self.check_atomic(leaf.scalar, access.align)?;
+        }
+        // Vectors lie without gaps, also between the bits of their elements.
+        if ty.is_vector() && leaves.iter().any(Leaf::is_odd) {
+            return Err(Why::new("a vector of integers of odd widths in memory", "use the next wider type"));
         }
         Ok(leaves)
     }
@@ -352,7 +419,7 @@ impl<'m> Body<'_, 'm> {
             }
         };
         let order = ordering(inst.ordering()).unwrap_or(Ordering::SeqCst);
-        let access = self.atomic_access(inst, self.scalar(value), order)?;
+        let access = self.atomic_access(inst, inst.operand(1).ty(), order)?;
         let data = InstData::new(Op::AtomicRmw, [address, value], Detail::Rmw(rmw, access));
         Ok(Leaves::from_slice(&[self.put(data, None)?]))
     }
@@ -365,16 +432,16 @@ impl<'m> Body<'_, 'm> {
         let (success, failure) = inst.exchange_orderings();
         let success = ordering(success).unwrap_or(Ordering::SeqCst);
         let failure = ordering(failure).unwrap_or(Ordering::SeqCst);
-        let access = self.atomic_access(inst, self.scalar(args[1]), success)?;
+        let access = self.atomic_access(inst, inst.operand(1).ty(), success)?;
         let data = InstData::new(Op::CompareExchange, args, Detail::CompareExchange(access, failure));
         let exchange = self.put_inst(data, None)?;
         Ok(self.func.results(exchange).iter().copied().collect())
     }
 
-    fn atomic_access(&self, inst: Val<'m>, scalar: Scalar, order: Ordering) -> Take<Access> {
+    fn atomic_access(&self, inst: Val<'m>, ty: Ty<'m>, order: Ordering) -> Take<Access> {
         let access =
             Access { atomic: Some((order, self.scope(inst)?)), ..Access::aligned(inst.alignment().max(1)) };
-        self.check_atomic(scalar, access.align)?;
+        self.pieces(ty, &access)?;
         Ok(access)
     }
 }

@@ -1,7 +1,7 @@
 //! LLVM IR in: a module of LLVM becomes a module at stage Source.
 //!
 //! Types are taken apart into scalars (`types.rs`), constants into values (`constant.rs`), functions block by block
-//! (`body.rs`), instructions by kind (`instruction.rs`, `memory.rs`, `lanes.rs`, `call.rs`, `intrinsic.rs`). What is
+//! (`body.rs`), instructions by kind (`instruction.rs`, `memory.rs`, `lanes.rs`, `odd.rs`, `call.rs`, `intrinsic.rs`). What is
 //! not taken becomes a [`Refusal`]; the function is then only declared, so that those who call it still are what they
 //! were. docs/llvm.md is the mapping.
 
@@ -14,6 +14,7 @@ mod body;
 mod instruction;
 mod memory;
 mod lanes;
+mod odd;
 mod call;
 pub(crate) mod intrinsic;
 mod work_items;

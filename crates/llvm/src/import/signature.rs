@@ -68,6 +68,12 @@ pub(super) fn declaration<'m>(func: Val<'m>, types: &Types<'m>) -> Take<Declarat
         conv if KERNELS.contains(&conv) => Kind::Kernel(None),
         _ => Kind::Function,
     };
+    let odd = |ty| types.odd_bits(ty);
+    if let Some(bits) = func.params().into_iter().map(|param| param.ty()).chain([ty.result()]).find_map(odd) {
+        let reason =
+            format!("it takes or gives integers of {bits} bits, for which there is no calling convention");
+        return Err(Why::new(reason, "use the next wider type in the source"));
+    }
     let mut params = Vec::new();
     for (index, param) in func.params().into_iter().enumerate() {
         let leaves = types.leaves(param.ty())?;

@@ -19,6 +19,15 @@ pub(crate) struct Leaf {
     pub(crate) scalar: Scalar,
     /// Where it lies in memory, from the start of the whole.
     pub(crate) offset: u64,
+    /// How many of its bits count: fewer than it has where LLVM's integer has another width. The others are zero.
+    pub(crate) bits: u32,
+}
+
+impl Leaf {
+    /// Whether only some of the bits count.
+    pub(crate) fn is_odd(&self) -> bool {
+        self.bits != self.scalar.bits()
+    }
 }
 
 /// What the numbers of address spaces mean to a target.
@@ -86,16 +95,20 @@ impl<'m> Types<'m> {
         taken
     }
 
+    /// How many bits count of the integers that a type, or its elements, are, if those are not all of a type of ours.
+    pub(crate) fn odd_bits(&self, ty: Ty<'m>) -> Option<u32> {
+        self.leaves(ty).ok()?.iter().find(|leaf| leaf.is_odd()).map(|leaf| leaf.bits)
+    }
+
     /// The scalar that a type is.
     pub(crate) fn scalar(&self, ty: Ty<'m>) -> Take<Scalar> {
         let text = || ty.text();
         Ok(match ty.kind() {
-            Kind::LLVMIntegerTypeKind => match Scalar::int(ty.int_bits()) {
+            Kind::LLVMIntegerTypeKind => match container(ty.int_bits()) {
                 Some(scalar) => scalar,
                 None => {
-                    let reason =
-                        format!("integers of {} bits are none of 1, 8, 16, 32, 64 or 128", ty.int_bits());
-                    return Err(Why::new(reason, "use the next wider type in the source"));
+                    let reason = format!("integers of {} bits have more than 128", ty.int_bits());
+                    return Err(Why::new(reason, "take them apart in the source"));
                 }
             },
             Kind::LLVMHalfTypeKind => Scalar::F16,
@@ -176,7 +189,11 @@ impl<'m> Types<'m> {
                     leaves.extend(one.iter().map(|leaf| Leaf { offset: at + leaf.offset, ..*leaf }));
                 }
             }
-            _ => leaves.push(Leaf { scalar: self.scalar(ty)?, offset }),
+            _ => {
+                let scalar = self.scalar(ty)?;
+                let bits = if scalar.is_int() { ty.int_bits() } else { scalar.bits() };
+                leaves.push(Leaf { scalar, offset, bits });
+            }
         }
         if leaves.len() as u64 > MOST_LEAVES { Err(many()) } else { Ok(()) }
     }
@@ -206,6 +223,13 @@ impl<'m> Types<'m> {
             _ => Ok(self.layout.size(ty)),
         }
     }
+}
+
+/// The least type of ours that holds an integer of so many bits.
+fn container(bits: u32) -> Option<Scalar> {
+    [Scalar::I1, Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64, Scalar::I128]
+        .into_iter()
+        .find(|scalar| scalar.bits() >= bits)
 }
 
 fn no_size(ty: Ty<'_>) -> Why {
