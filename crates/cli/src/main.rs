@@ -10,6 +10,7 @@ mod exec;
 mod analyze;
 mod file_tests;
 mod demo;
+mod vectorize;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ enum Verb {
     Exec(exec::Exec),
     /// Say what is uniform, what diverges, and why
     Analyze(analyze::Analyze),
+    /// Make vector code of a function, for lanes that each run it
+    Vectorize(vectorize::Vectorize),
     /// Run the file tests below a directory
     Test(file_tests::FileTests),
     /// Show what works today, on one example
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Verb::Opt(opt) => opt.run(),
         Verb::Exec(exec) => exec.run(),
         Verb::Analyze(analyze) => analyze.run(),
+        Verb::Vectorize(vectorize) => vectorize.run(),
         Verb::Test(tests) => tests.run(),
         Verb::Demo => demo::run(),
     };

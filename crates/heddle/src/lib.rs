@@ -6,6 +6,7 @@ pub mod run_spec;
 pub mod run_line;
 pub mod trace_table;
 pub mod wide_call;
+pub mod whole_function;
 
 pub use heddle_analysis as analysis;
 pub use heddle_interp as interp;

@@ -2,6 +2,7 @@
 
 use crate::builtins::builtins;
 use crate::emit::entry_name;
+use crate::generate::Cpu;
 use crate::view::{LlvmModule, c_text};
 use llvm_sys::core::{LLVMSetDataLayout, LLVMSetTarget};
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
@@ -104,38 +105,39 @@ fn initialize() {
 /// x86's instructions that convert to bf16 take subnormal numbers for zeros, which LLVM does not mind.
 const WITHOUT: &str = ",-avx512bf16,-avxneconvert";
 
-fn machine(level: CodeLevel) -> Result<LLVMTargetMachineRef, String> {
+/// The machine of LLVM that generates code for a CPU.
+pub(crate) fn machine(
+    cpu: &Cpu,
+    level: CodeLevel,
+    model: LLVMCodeModel,
+) -> Result<LLVMTargetMachineRef, String> {
     initialize();
+    let without = if cpu.features.contains("+avx512bf16") { WITHOUT } else { "" };
+    let features = c_text(&format!("{}{without}", cpu.features));
+    let level = match level {
+        CodeLevel::Least => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
+        CodeLevel::Default => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
+    };
     // SAFETY: texts are taken over and freed, the target is LLVM's own.
     unsafe {
         let triple = LLVMGetDefaultTargetTriple();
-        let (cpu, features) = (LLVMGetHostCPUName(), LLVMGetHostCPUFeatures());
         let (mut target, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
         let failed = LLVMGetTargetFromTriple(triple, &mut target, &mut message) != 0;
         let message = crate::view::take_message(message);
-        let level = match level {
-            CodeLevel::Least => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
-            CodeLevel::Default => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
-        };
         let machine = if failed {
             std::ptr::null_mut()
         } else {
-            let known = CStr::from_ptr(features).to_string_lossy();
-            let features =
-                c_text(&format!("{known}{}", if known.contains("avx512bf16") { WITHOUT } else { "" }));
             LLVMCreateTargetMachine(
                 target,
                 triple,
-                cpu,
+                c_text(&cpu.name).as_ptr(),
                 features.as_ptr(),
                 level,
                 LLVMRelocMode::LLVMRelocPIC,
-                LLVMCodeModel::LLVMCodeModelJITDefault,
+                model,
             )
         };
-        for text in [triple, cpu, features] {
-            crate::view::take_message(text);
-        }
+        crate::view::take_message(triple);
         if machine.is_null() { Err(message) } else { Ok(machine) }
     }
 }
@@ -144,7 +146,8 @@ impl Jit {
     /// Compiles a module for this machine. Symbols that it only declares come from `symbols`, or else from the
     /// process.
     pub fn new(module: LlvmModule, level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, JitError> {
-        let machine = machine(level).map_err(JitError::Machine)?;
+        let machine = machine(&Cpu::host(), level, LLVMCodeModel::LLVMCodeModelJITDefault)
+            .map_err(JitError::Machine)?;
         // SAFETY: the machine is taken over by the machine builder, and that by the JIT's builder, and that by the JIT.
         let raw = unsafe {
             let builder = LLVMOrcCreateLLJITBuilder();

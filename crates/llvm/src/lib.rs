@@ -12,11 +12,13 @@ mod import;
 mod emit;
 mod builtins;
 mod jit;
+mod generate;
 mod coverage;
 
 pub use coverage::{Coverage, Verdict, coverage};
 pub use emit::{EmitError, EmitOptions, emit, slot_bytes};
 pub use front_end::{CompileError, Language, compile, language_of};
+pub use generate::{Cpu, Output, generate, optimize};
 pub use import::{Imported, Refusal, import};
 pub use jit::{CodeLevel, Entry, Jit, JitError};
 pub use read::{ReadError, read_ir};

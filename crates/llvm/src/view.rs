@@ -114,6 +114,12 @@ impl LlvmModule {
         if broken == 0 { Ok(()) } else { Err(message.trim().to_string()) }
     }
 
+    /// The module as text.
+    pub fn text(&self) -> String {
+        // SAFETY: the module is live; the text is taken over and freed.
+        unsafe { take_message(LLVMPrintModuleToString(self.raw())) }
+    }
+
     /// The module as bitcode.
     pub fn bitcode(&self) -> Vec<u8> {
         // SAFETY: the module is live; the buffer is copied and freed here.

@@ -1,0 +1,147 @@
+//! Whole functions as vector code: what is asked for, and what comes out.
+
+use crate::pipeline::{PassError, run_passes};
+use heddle_ir::module::DeclaredShape;
+use heddle_ir::{Detail, Module, Op};
+use heddle_transform::widen::wide_name;
+use rustc_hash::FxHashSet;
+use thiserror::Error;
+
+/// Why there is no vector code.
+#[derive(Debug, Error)]
+pub enum WholeFunctionError {
+    /// There is no such function.
+    #[error("there is no function @{name}{}", if known.is_empty() { String::new() } else { format!("; there are {}", known.join(", ")) })]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// The parameters are not as many as was said.
+    #[error(
+        "@{name} has {expected} parameters, and {found} shapes are given: one for each, as in `uniform,varying,linear:4`"
+    )]
+    Shapes {
+        /// The function.
+        name: String,
+        /// The parameters that it has.
+        expected: usize,
+        /// The shapes that were given.
+        found: usize,
+    },
+    /// A pass does not take it.
+    #[error(transparent)]
+    Pass(#[from] PassError),
+}
+
+/// What memory operations became.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Accesses {
+    /// One for all lanes.
+    pub scalar: usize,
+    /// Side by side.
+    pub contiguous: usize,
+    /// Each lane at an address of its own.
+    pub scattered: usize,
+}
+
+/// What became of a function.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Report {
+    /// The name of the wide form.
+    pub wide: String,
+    /// Branches of the source, and those that are left.
+    pub branches: [usize; 2],
+    /// Loads and stores.
+    pub accesses: Accesses,
+    /// Instructions on scalars and on vectors.
+    pub instructions: [usize; 2],
+    /// What is done lane by lane, by name.
+    pub lane_by_lane: Vec<String>,
+}
+
+/// Leaves of a module a function and what it calls.
+pub fn retain_reachable(module: &mut Module, name: &str) {
+    let mut wanted: FxHashSet<String> = FxHashSet::default();
+    let mut work = vec![name.to_string()];
+    while let Some(next) = work.pop() {
+        let Some(func) = module.function(&next).filter(|_| !wanted.contains(&next)) else { continue };
+        work.extend(func.callees.values().map(|callee| callee.name.clone()));
+        wanted.insert(next);
+    }
+    module.functions.retain(|func| wanted.contains(&func.name));
+}
+
+/// Makes vector code of a function and of what it calls, for so many lanes; of parameters beyond `shapes` nothing is
+/// known. Other functions go.
+pub fn vectorize_function(
+    module: &mut Module,
+    name: &str,
+    lanes: u32,
+    shapes: &[DeclaredShape],
+) -> Result<Report, WholeFunctionError> {
+    retain_reachable(module, name);
+    let known = module.functions.iter().map(|func| format!("@{}", func.name)).collect();
+    let Some(func) = module.function_mut(name) else {
+        return Err(WholeFunctionError::Unknown { name: name.into(), known });
+    };
+    let expected = func.signature.params.len();
+    if !shapes.is_empty() && shapes.len() != expected {
+        return Err(WholeFunctionError::Shapes { name: name.into(), expected, found: shapes.len() });
+    }
+    for (param, shape) in func.signature.params.iter_mut().zip(shapes) {
+        param.shape = Some(shape.clone());
+    }
+    let branches = |module: &Module, name: &str| {
+        module
+            .function(name)
+            .map_or(0, |func| func.blocks().filter(|&b| func.successors(b).len() > 1).count())
+    };
+    let before = branches(module, name);
+    let width = format!("W={lanes}");
+    run_passes(module, &["vectorize", &width, "params=varying"], false, |_, _| {})?;
+    let wide = wide_name(name, &[lanes]);
+    let mut report = Report { branches: [before, branches(module, &wide)], ..Report::default() };
+    if let Some(func) = module.function(&wide) {
+        for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
+            let data = func.inst(inst);
+            let is_vector = |value: &heddle_ir::Value| func.value_type(*value).is_vector();
+            let on_vectors = data.args.iter().chain(func.results(inst)).any(is_vector);
+            report.instructions[usize::from(on_vectors)] += 1;
+            match (data.op, &data.detail) {
+                (Op::Load | Op::Store, _) if !on_vectors => report.accesses.scalar += 1,
+                (Op::Load | Op::Store | Op::MaskedLoad | Op::MaskedStore, _) => {
+                    report.accesses.contiguous += 1
+                }
+                (Op::Gather | Op::Scatter, _) => report.accesses.scattered += 1,
+                (Op::Call, Detail::Call(callee)) if !on_vectors => {
+                    report.lane_by_lane.push(format!("call of @{}", func.callees[*callee].name));
+                }
+                (Op::AtomicRmw | Op::CompareExchange, _) => report.lane_by_lane.push(data.op.to_string()),
+                _ => {}
+            }
+        }
+    }
+    report.wide = wide;
+    Ok(report)
+}
+
+/// The name of a vector form by the x86 Vector Function ABI, for vector registers of so many bits.
+pub fn vector_abi_name(name: &str, lanes: u32, shapes: &[DeclaredShape], register_bits: u32) -> String {
+    let isa = match register_bits {
+        512.. => 'e',
+        256..512 => 'd',
+        _ => 'b',
+    };
+    let letters = shapes.iter().map(|shape| match shape {
+        DeclaredShape::Uniform => "u".to_string(),
+        DeclaredShape::Varying => "v".to_string(),
+        DeclaredShape::Linear(strides) => match strides.first().copied().unwrap_or(1) {
+            1 => "l".into(),
+            stride if stride < 0 => format!("ln{}", stride.unsigned_abs()),
+            stride => format!("l{stride}"),
+        },
+    });
+    format!("_ZGV{isa}N{lanes}{}_{name}", letters.collect::<String>())
+}

@@ -1,0 +1,150 @@
+//! Machine code for a machine: modules made better by LLVM's own passes, and written as text, bitcode, assembly, objects.
+
+use crate::jit::{CodeLevel, JitError, machine};
+use crate::view::{LlvmModule, take_message};
+use llvm_sys::core::*;
+use llvm_sys::error::LLVMGetErrorMessage;
+use llvm_sys::target_machine::*;
+use llvm_sys::transforms::pass_builder::*;
+use std::ffi::CStr;
+
+/// What a module is written as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Output {
+    /// LLVM IR as text.
+    Text,
+    /// LLVM IR as bitcode.
+    Bitcode,
+    /// Assembly.
+    Assembly,
+    /// An object file.
+    Object,
+}
+
+/// The machine that code is for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cpu {
+    /// LLVM's name of it.
+    pub name: String,
+    /// What it can do beyond its name, in LLVM's words: `+avx2,-avx512f`.
+    pub features: String,
+}
+
+impl Cpu {
+    /// The machine that runs this.
+    pub fn host() -> Cpu {
+        // SAFETY: LLVM's texts, taken over and freed.
+        let [name, features] =
+            unsafe { [take_message(LLVMGetHostCPUName()), take_message(LLVMGetHostCPUFeatures())] };
+        Cpu { name, features }
+    }
+
+    /// A machine by name.
+    pub fn named(name: &str) -> Cpu {
+        match name {
+            "native" | "host" => Cpu::host(),
+            _ => Cpu { name: name.into(), features: String::new() },
+        }
+    }
+
+    /// The bits of its vector registers: of x86 by what the name or the features say.
+    pub fn vector_bits(&self) -> u32 {
+        let wide =
+            ["x86-64-v4", "skylake-avx512", "icelake", "sapphirerapids", "znver4", "znver5", "graniterapids"];
+        let half = ["x86-64-v3", "haswell", "broadwell", "skylake", "znver", "alderlake"];
+        let has = |feature: &str| self.features.split(',').any(|it| it == feature);
+        let is = |names: &[&str]| names.iter().any(|name| self.name.starts_with(name));
+        match () {
+            () if has("+avx512f") || is(&wide) => 512,
+            () if has("+avx2") || is(&half) => 256,
+            () => 128,
+        }
+    }
+}
+
+/// Lets LLVM's passes work on a module, but those that would vectorize it once more.
+pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), JitError> {
+    let machine =
+        machine(cpu, CodeLevel::Default, LLVMCodeModel::LLVMCodeModelDefault).map_err(JitError::Machine)?;
+    tell_cpu(module, cpu);
+    // SAFETY: module, machine and options are live; an error is taken over once.
+    unsafe {
+        let triple = LLVMGetDefaultTargetTriple();
+        LLVMSetTarget(module.raw(), triple);
+        take_message(triple);
+        let layout = LLVMCreateTargetDataLayout(machine);
+        llvm_sys::target::LLVMSetModuleDataLayout(module.raw(), layout);
+        llvm_sys::target::LLVMDisposeTargetData(layout);
+        let options = LLVMCreatePassBuilderOptions();
+        LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
+        LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
+        let error = LLVMRunPasses(module.raw(), c"default<O2>".as_ptr(), machine, options);
+        LLVMDisposePassBuilderOptions(options);
+        LLVMDisposeTargetMachine(machine);
+        if !error.is_null() {
+            let text = LLVMGetErrorMessage(error);
+            let reason = CStr::from_ptr(text).to_string_lossy().into_owned();
+            llvm_sys::error::LLVMDisposeErrorMessage(text);
+            return Err(JitError::Compile(reason));
+        }
+    }
+    Ok(())
+}
+
+/// Writes a module.
+pub fn generate(module: &LlvmModule, cpu: &Cpu, output: Output) -> Result<Vec<u8>, JitError> {
+    let file = match output {
+        Output::Text => return Ok(module.text().into_bytes()),
+        Output::Bitcode => return Ok(module.bitcode()),
+        Output::Assembly => LLVMCodeGenFileType::LLVMAssemblyFile,
+        Output::Object => LLVMCodeGenFileType::LLVMObjectFile,
+    };
+    let machine =
+        machine(cpu, CodeLevel::Default, LLVMCodeModel::LLVMCodeModelDefault).map_err(JitError::Machine)?;
+    // SAFETY: module and machine are live; message and buffer are LLVM's, taken over here.
+    unsafe {
+        let (mut message, mut buffer) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let failed =
+            LLVMTargetMachineEmitToMemoryBuffer(machine, module.raw(), file, &mut message, &mut buffer) != 0;
+        LLVMDisposeTargetMachine(machine);
+        if failed || buffer.is_null() {
+            return Err(JitError::Compile(take_message(message)));
+        }
+        let bytes =
+            std::slice::from_raw_parts(LLVMGetBufferStart(buffer).cast::<u8>(), LLVMGetBufferSize(buffer));
+        let bytes = bytes.to_vec();
+        LLVMDisposeMemoryBuffer(buffer);
+        Ok(bytes)
+    }
+}
+
+/// Says in each function what it is compiled for, and that its vectors are to be as wide as registers are: LLVM would
+/// rather halve the widest.
+fn tell_cpu(module: &LlvmModule, cpu: &Cpu) {
+    let bits = cpu.vector_bits().to_string();
+    let attributes = [
+        ("target-cpu", &*cpu.name),
+        ("target-features", &*cpu.features),
+        ("prefer-vector-width", &*bits),
+        ("min-legal-vector-width", &*bits),
+    ];
+    // SAFETY: module, functions and texts are live; an attribute belongs to the context.
+    unsafe {
+        let mut func = LLVMGetFirstFunction(module.raw());
+        while !func.is_null() {
+            if LLVMIsDeclaration(func) == 0 {
+                for (key, value) in attributes.iter().filter(|(_, value)| !value.is_empty()) {
+                    let attribute = LLVMCreateStringAttribute(
+                        module.context(),
+                        key.as_ptr().cast(),
+                        key.len() as u32,
+                        value.as_ptr().cast(),
+                        value.len() as u32,
+                    );
+                    LLVMAddAttributeAtIndex(func, llvm_sys::LLVMAttributeFunctionIndex, attribute);
+                }
+            }
+            func = LLVMGetNextFunction(func);
+        }
+    }
+}
