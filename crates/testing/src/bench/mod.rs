@@ -9,6 +9,7 @@ mod analysis;
 mod interp;
 mod ir;
 mod kernels;
+mod native;
 mod programs;
 
 use kit::Report;
@@ -40,5 +41,10 @@ pub const BENCHES: &[Bench] = &[
         name: "analysis",
         about: "divergence: growth, speed and memory; what it and the published analyses prove, and where those are wrong",
         run: analysis::run,
+    },
+    Bench {
+        name: "native",
+        about: "C functions as native vector code, beside scalar code and the loops that clang vectorizes",
+        run: native::run,
     },
 ];

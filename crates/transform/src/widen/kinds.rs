@@ -110,7 +110,9 @@ fn rebased(func: &Function, objects: &Objects) -> EntitySet<Value> {
                 _ => false,
             };
             if follows {
-                changed |= func.results(inst).iter().fold(false, |new, &it| rebased.insert(it) || new);
+                for &it in func.results(inst) {
+                    changed |= rebased.insert(it);
+                }
             }
         }
     }

@@ -63,7 +63,9 @@ fn are_kept(func: &Function, allocas: &[Inst]) -> bool {
                 Op::PtrAdd | Op::Phi | Op::Select | Op::Freeze | Op::SpaceCast | Op::Ptrtoint | Op::Inttoptr
             );
             if follows && data.args.iter().any(|&arg| derived.contains(arg)) {
-                changed |= func.results(inst).iter().fold(false, |new, &it| derived.insert(it) || new);
+                for &it in func.results(inst) {
+                    changed |= derived.insert(it);
+                }
             }
         }
     }

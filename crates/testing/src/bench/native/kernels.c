@@ -1,0 +1,81 @@
+// What one lane does. Each kernel works on element i; the loop over i is the peer's to vectorize, and the lanes are ours.
+
+#define KERNEL(name) void name(long i, const float *restrict a, const float *restrict b, float *restrict c, int n)
+
+// A loop that lanes leave at different times.
+KERNEL(mandelbrot) {
+  float x = 0, y = 0, cx = a[i], cy = b[i];
+  int k = 0;
+  while (k < n && x * x + y * y < 4.0f) {
+    float t = x * x - y * y + cx;
+    y = 2 * x * y + cy;
+    x = t;
+    k++;
+  }
+  c[i] = (float)k;
+}
+
+// The same with integers, and an `if` in the loop.
+KERNEL(collatz) {
+  unsigned m = (unsigned)(a[i] * 1000.0f) + 1, steps = 0;
+  while (m != 1 && steps < 400) {
+    m = m & 1 ? 3 * m + 1 : m >> 1;
+    steps++;
+  }
+  c[i] = (float)steps + b[i];
+}
+
+// A guarded update: nothing but masks.
+KERNEL(guarded) {
+  if (a[i] > 0.5f) c[i] = a[i] * 3.0f + b[i];
+}
+
+// A branch that all lanes take together stays a branch, and saves what is behind it.
+KERNEL(uniform_branch) {
+  float x = a[i];
+  if (n & 1) {
+    for (int k = 0; k < 32; k++) x = x * 0.99f + b[i];
+  } else {
+    x += 1.0f;
+  }
+  c[i] = x;
+}
+
+// Each lane looks in a table for where its number belongs.
+KERNEL(search) {
+  int low = 0, high = n;
+  while (low < high) {
+    int middle = (low + high) >> 1;
+    if (b[middle] < a[i])
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  c[i] = (float)low;
+}
+
+// Newton's method until it is near enough, with a way out.
+KERNEL(root) {
+  float value = a[i] * 1000.0f + 0.5f, x = value;
+  for (int k = 0; k < n; k++) {
+    float next = 0.5f * (x + value / x);
+    float off = next - x;
+    if (off < 0) off = -off;
+    x = next;
+    if (off < 1e-3f * x) break;
+  }
+  c[i] = x + b[i];
+}
+
+// A loop in a loop, both left by lanes on their own.
+KERNEL(nested) {
+  float sum = 0, step = a[i] + 0.25f;
+  for (float x = 0; x < 4.0f && sum < 64.0f; x += step) {
+    float y = x;
+    while (y > 0.5f) {
+      sum += y;
+      y = y * 0.5f - b[i] * 0.125f;
+    }
+  }
+  c[i] = sum + (float)n;
+}
