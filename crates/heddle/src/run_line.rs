@@ -15,8 +15,9 @@ use crate::run_spec::{
     ObjectSpec, SpecError, object_values, parse_arguments, parse_datum, parse_object, show_data, show_result,
     split_list,
 };
+use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form, wide_options};
 use heddle_interp::{Datum, Fault, Geometry, Limit, Memory, Options, Outcome, Scheduler, Semantics, run};
-use heddle_ir::{Module, Type};
+use heddle_ir::{Function, Module, Type};
 use thiserror::Error;
 
 /// Why a line is no run.
@@ -197,9 +198,8 @@ impl RunLine {
         Ok(())
     }
 
-    /// Runs it with these options.
+    /// Runs it with these options. Where the module has the function's wide form instead, that is run.
     pub fn run(&self, module: &Module, options: &Options) -> Result<Ran, LineError> {
-        let func = module.function(&self.func).ok_or_else(|| LineError::Function(self.func.clone()))?;
         let mut memory = Memory::new();
         let limit = options.limits.memory;
         let objects: Vec<ObjectSpec> = self
@@ -207,9 +207,23 @@ impl RunLine {
             .iter()
             .map(|text| parse_object(text, &mut memory, limit))
             .collect::<Result<_, _>>()?;
+        let func = self.entry(module, options)?;
         let args = parse_arguments(&self.func, &func.signature, &self.args, &memory)?;
-        let outcome = run(module, &self.func, &args, &mut memory, options);
+        let outcome = match wide_form(module, &self.func, &options.brush) {
+            None => run(module, &self.func, &args, &mut memory, options),
+            Some(wide) => {
+                let args = wide_arguments(args, wide, &options.brush);
+                run(module, &wide.name, &args, &mut memory, &wide_options(options))
+                    .map(|outcome| lanes_of_outcome(outcome, &options.brush))
+            }
+        };
         Ok(Ran { outcome, memory, objects })
+    }
+
+    /// The function that is run.
+    fn entry<'m>(&self, module: &'m Module, options: &Options) -> Result<&'m Function, LineError> {
+        let found = module.function(&self.func).or_else(|| wide_form(module, &self.func, &options.brush));
+        found.ok_or_else(|| LineError::Function(self.func.clone()))
     }
 
     /// What differs from what was expected, if something does.
@@ -225,7 +239,7 @@ impl RunLine {
             (Ok(outcome), _) => outcome,
         };
         let Expectation::Values { results, objects } = &self.expected else { return Ok(None) };
-        let func = module.function(&self.func).ok_or_else(|| LineError::Function(self.func.clone()))?;
+        let func = self.entry(module, &self.options)?;
         let mut agrees = results.len() == outcome.results.len() || results.is_empty();
         for ((text, data), result) in results.iter().zip(&outcome.results).zip(&func.signature.results) {
             agrees &= agree(text, data, result.ty, &ran.memory)?;
@@ -246,7 +260,7 @@ impl RunLine {
             Err(fault) => return format!("fault: {fault}"),
         };
         let mut parts = Vec::new();
-        if let Some(func) = module.function(&self.func)
+        if let Ok(func) = self.entry(module, &self.options)
             && !outcome.results.is_empty()
         {
             let lanes = self.options.width() as usize;

@@ -98,6 +98,8 @@ pub struct Options {
     pub only_lane: Option<u32>,
     /// Launches a kernel over work-groups; none runs one brush that is a group by itself.
     pub geometry: Option<Geometry>,
+    /// Runs wide code: one thread for each such brush of a work-group. It stands where the brush's first lane does.
+    pub stands_for: Option<Vec<u32>>,
     /// Whether `fmuladd` rounds once.
     pub fused: bool,
     /// Lanes that take part, one bit each; the others never start.
@@ -115,6 +117,7 @@ impl Default for Options {
             trace: false,
             only_lane: None,
             geometry: None,
+            stands_for: None,
             fused: false,
             entry_mask: u128::MAX,
         }
@@ -198,8 +201,15 @@ pub fn run(
     options: &Options,
 ) -> Result<Outcome, Fault> {
     let arguments = |reason: String| Fault::new(FaultKind::Arguments(reason), func);
-    if options.brush.is_empty() || options.brush.len() > 3 {
+    if [Some(&options.brush), options.stands_for.as_ref()]
+        .into_iter()
+        .flatten()
+        .any(|b| !(1..=3).contains(&b.len()))
+    {
         return Err(arguments("a brush has 1 to 3 dimensions".into()));
+    }
+    if options.stands_for.as_ref().is_some_and(|dims| options.width() != 1 || dims.contains(&0)) {
+        return Err(arguments("wide code is run by one lane, which stands for one or more".into()));
     }
     if !(1..=MAX_LANES).contains(&options.width()) {
         return Err(arguments(format!("a brush has 1 to {MAX_LANES} lanes")));
@@ -259,10 +269,11 @@ fn run_groups(
 ) -> Result<Vec<Vec<Datum>>, Fault> {
     let options = world.options;
     let name = &program.codes[entry].func.name;
+    let extents = options.stands_for.as_ref().unwrap_or(&options.brush);
     let mut brush = [1; 3];
-    brush[..options.brush.len()].copy_from_slice(&options.brush);
+    brush[..extents.len()].copy_from_slice(extents);
     let geometry = options.geometry.clone().unwrap_or(Geometry {
-        dims: options.brush.len() as u32,
+        dims: extents.len() as u32,
         local: brush,
         groups: [1; 3],
         offset: [0; 3],
@@ -275,7 +286,10 @@ fn run_groups(
     let mut results = Vec::new();
     let [count_x, count_y, count_z] = geometry.groups;
     let mut group_number: u32 = 0;
-    let tiles = tiles(&geometry, brush);
+    let mut tiles = tiles(&geometry, brush);
+    if options.stands_for.is_some() {
+        tiles.iter_mut().for_each(|lanes| lanes.truncate(1));
+    }
     let fault = |kind| Fault::new(kind, name);
     for z in 0..count_z {
         for y in 0..count_y {

@@ -7,6 +7,7 @@ pub mod execution;
 pub mod differential;
 pub mod uniformity;
 pub mod bytes;
+pub mod wide;
 pub mod uniform_loops;
 pub mod linear;
 pub mod shapes_oracle;
