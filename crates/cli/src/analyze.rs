@@ -178,17 +178,17 @@ impl Analyze {
             Format::Json => {
                 let module = ModuleJson { functions: founds.iter().map(Found::json).collect() };
                 let text = serde_json::to_string_pretty(&module);
-                anstream::println!("{}", text.map_err(|reason| Failure::Usage(reason.to_string()))?);
+                say_line!("{}", text.map_err(|reason| Failure::Usage(reason.to_string()))?);
             }
             Format::Text => {
                 for (index, found) in founds.iter().enumerate() {
-                    anstream::print!("{}{}", if index > 0 { "\n" } else { "" }, found.text());
+                    say!("{}{}", if index > 0 { "\n" } else { "" }, found.text());
                 }
             }
         }
         for chain in chains {
             match self.format {
-                Format::Text => anstream::println!("\n{chain}"),
+                Format::Text => say_line!("\n{chain}"),
                 Format::Json => note(&chain),
             }
         }
@@ -538,9 +538,9 @@ pub(crate) fn show_example(text: &str, brush: &[u32], heading: &str) -> Result<(
     for func in &module.functions {
         let (text, chains) = annotated(&module, func, brush);
         let indented: Vec<String> = text.trim_end().lines().map(|line| format!("    {line}")).collect();
-        anstream::println!("\n{}\n", indented.join("\n"));
+        say_line!("\n{}\n", indented.join("\n"));
         for chain in chains {
-            anstream::println!("  {}", chain.replace('\n', "\n  "));
+            say_line!("  {}", chain.replace('\n', "\n  "));
         }
     }
     Ok(())

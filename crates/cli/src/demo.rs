@@ -76,12 +76,12 @@ pub(crate) fn run() -> Result<(), Failure> {
     }
     let broken = |what: String| Failure::Usage(format!("the demo is broken: {what}"));
     show_example(STEPS, &[4], "6. What diverges, and why").map_err(broken)?;
-    anstream::println!(
+    say_line!(
         "  The counter v10 is one number for all lanes in the loop, and four behind it. The branch on v2 stays whole\n  \
          inside a divergent `if`. A compiler that knows this keeps the one scalar and jumps over the other.\n"
     );
     title("What next");
-    anstream::println!(
+    say_line!(
         "  heddle exec tests/ir/steps-source.hed --lanes 4 --mem 'a: i32 [9, 1, 6, 2]' \\\n      \
          --arg '&a' --arg 1 --arg true --trace text\n  heddle analyze tests/ir/steps-source.hed --lanes 4 --why v15\n  heddle opt tests/ir/steps-source.hed -p canonicalize --verify\n  \
          heddle --help"
@@ -96,7 +96,7 @@ impl Scene {
         title(self.title);
         let text = module.to_string();
         let indented: Vec<String> = text.trim_end().lines().map(|line| format!("    {line}")).collect();
-        anstream::println!("\n{}\n\n{}\n", indented.join("\n"), self.say);
+        say_line!("\n{}\n\n{}\n", indented.join("\n"), self.say);
         for &(call, semantics) in self.runs {
             self.run(&module, call, semantics).map_err(broken)?;
         }
@@ -113,13 +113,13 @@ impl Scene {
             Semantics::Freezing => "FREEZING",
             Semantics::Oblivious => "OBLIVIOUS",
         };
-        anstream::println!("  {reading}: {}", line.show(module, &ran));
+        say_line!("  {reading}: {}", line.show(module, &ran));
         if let Ok(outcome) = &ran.outcome {
             let watched: Vec<Value> = self.watch.iter().map(|&number| Value::from_u32(number)).collect();
             let table = trace_table(&outcome.trace, module, &watched);
-            table.lines().for_each(|line| anstream::println!("    {line}"));
+            table.lines().for_each(|line| say_line!("    {line}"));
         }
-        anstream::println!();
+        say_line!("");
         Ok(())
     }
 }

@@ -176,9 +176,9 @@ impl Exec {
         let watched = watched.ok_or_else(|| Failure::Usage("--watch takes values: v1,v2".into()))?;
         match self.trace {
             Some(TraceFormat::Text) => {
-                anstream::print!("{}", trace_table(&outcome.trace, module, &watched));
+                say!("{}", trace_table(&outcome.trace, module, &watched));
             }
-            Some(TraceFormat::Json) => anstream::print!("{}", trace_json(&outcome.trace, module)),
+            Some(TraceFormat::Json) => say!("{}", trace_json(&outcome.trace, module)),
             None => {}
         }
         if let Some(race) = &outcome.race {
@@ -190,19 +190,15 @@ impl Exec {
         if let Some(func) = module.function(&run.func) {
             let lanes = run.options.width() as usize;
             for (index, (data, result)) in outcome.results.iter().zip(&func.signature.results).enumerate() {
-                anstream::println!("result {index}: {}", show_result(data, result.ty, lanes));
+                say_line!("result {index}: {}", show_result(data, result.ty, lanes));
             }
         }
         for spec in &ran.objects {
-            anstream::println!(
-                "{}: {}",
-                spec.name,
-                show_data(&object_values(spec, &ran.memory), spec.element)
-            );
+            say_line!("{}: {}", spec.name, show_data(&object_values(spec, &ran.memory), spec.element));
         }
         if self.stats {
             let counters = outcome.counters;
-            anstream::println!(
+            say_line!(
                 "{} blocks ({} with no active lane), {} uniform and {} divergent branches, {} lane operations",
                 counters.steps,
                 counters.empty_steps,

@@ -38,7 +38,7 @@ impl FileTests {
                 error(&format!("{}: {failure}", file.display()));
             }
         }
-        anstream::println!("{passed} passed, {failed} failed");
+        say_line!("{passed} passed, {failed} failed");
         match failed {
             0 => Ok(()),
             _ => Err(Failure::Program),

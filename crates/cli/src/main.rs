@@ -4,6 +4,7 @@
 //! Exit codes: 0 done, 1 the program is wrong (with diagnostics), 2 usage.
 #![forbid(unsafe_code)]
 
+#[macro_use]
 mod report;
 mod opt;
 mod exec;

@@ -47,7 +47,7 @@ impl Opt {
         let done = run_passes(&mut module, &names, self.verify, |pass, module| {
             if self.dump_each {
                 title(&format!("; behind {}", pass.name));
-                anstream::println!("{module}");
+                say_line!("{module}");
             }
         });
         match done {
@@ -66,7 +66,7 @@ impl Opt {
                 .map_err(|reason| Failure::Usage(format!("{}: {reason}", path.display()))),
             None => {
                 if !self.dump_each || names.is_empty() {
-                    anstream::print!("{module}");
+                    say!("{module}");
                 }
                 Ok(())
             }

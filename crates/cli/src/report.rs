@@ -4,25 +4,48 @@ use crate::Failure;
 use anstyle::{AnsiColor, Style};
 use heddle::ir::verify::{Stage, verify_module};
 use heddle::ir::{Module, parse_bytes};
+use std::fmt;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 const TITLE: Style = Style::new().bold();
 
-/// Says what is wrong.
+/// Prints to the standard output.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::report::print(format_args!($($text)*)) };
+}
+
+/// Prints a line to the standard output.
+macro_rules! say_line {
+    ($($text:tt)*) => { $crate::report::print(format_args!("{}\n", format_args!($($text)*))) };
+}
+
+/// Prints to the standard output. Who reads that may stop reading, as `head` does: then there is no more to do. If it
+/// cannot be written for another reason, that is an error.
+pub(crate) fn print(text: fmt::Arguments<'_>) {
+    let Err(reason) = anstream::stdout().write_fmt(text) else { return };
+    if reason.kind() != io::ErrorKind::BrokenPipe {
+        error(&format!("the output cannot be written: {reason}"));
+        std::process::exit(2);
+    }
+    std::process::exit(0);
+}
+
+/// Says what is wrong. If nobody listens, the exit code tells.
 pub(crate) fn error(message: &str) {
-    anstream::eprintln!("{ERROR}error{ERROR:#}: {}", message.trim_end());
+    let _ = writeln!(anstream::stderr(), "{ERROR}error{ERROR:#}: {}", message.trim_end());
 }
 
 /// Says what is worth knowing.
 pub(crate) fn note(message: &str) {
-    anstream::eprintln!("{NOTE}note{NOTE:#}: {}", message.trim_end());
+    let _ = writeln!(anstream::stderr(), "{NOTE}note{NOTE:#}: {}", message.trim_end());
 }
 
 /// Says what follows.
 pub(crate) fn title(message: &str) {
-    anstream::println!("{TITLE}{message}{TITLE:#}");
+    say_line!("{TITLE}{message}{TITLE:#}");
 }
 
 /// Reads a module from a file and checks it against a stage: a `.hed` file, or what LLVM or clang reads.

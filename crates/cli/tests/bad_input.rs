@@ -281,6 +281,21 @@ fn options_that_are_none() {
 }
 
 #[test]
+fn nobody_reads_to_the_end() {
+    let values = lines(MANY_BLOCKS, |number| format!("  v{} = add v{number}, v{number}", number + 1));
+    let file = File::new("unread", format!("func @f(v0: i32) {{\nblock0:\n{values}  ret\n}}\n"));
+    for more in ["| head -1 >&2", ">/dev/full"] {
+        let script = format!("{{ \"$0\" opt \"$1\"; echo \"code $?\" >&2; }} {more}");
+        let args = ["-c", &script, env!("CARGO_BIN_EXE_heddle"), file.name()];
+        let output = Command::new("sh").args(args).output().expect("there is a shell");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!errors.contains("panicked"), "{errors:.2000}");
+        let expected = if more.contains("full") { "cannot be written" } else { "code 0" };
+        assert!(errors.contains(expected), "{errors:.2000}");
+    }
+}
+
+#[test]
 fn runs_without_end_or_bound() {
     let run = |name: &str, body: &str, options: &[&str], words: &[&str]| {
         let file = File::new(

@@ -41,6 +41,9 @@ fn instructions(module: &Module) -> usize {
     module.functions.iter().flat_map(|func| func.blocks().map(|block| func.block_insts(block).count())).sum()
 }
 
+/// Does something to all copies of a program, and says how many seconds each took.
+type Run = dyn Fn(&[Subject]) -> f64;
+
 /// What is timed: a name, and a run over copies of a program that says how many seconds each took.
 struct Operation {
     name: &'static str,
@@ -48,7 +51,7 @@ struct Operation {
     of_blocks: bool,
     /// The pass that it is, whose work is measured against what it gets and gives.
     pass: Option<&'static Pass>,
-    run: Box<dyn Fn(&[Subject]) -> f64>,
+    run: Box<Run>,
 }
 
 impl Operation {

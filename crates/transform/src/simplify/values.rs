@@ -31,7 +31,7 @@ pub(crate) fn replace_values(func: &mut Function, keep_closed: bool) -> bool {
     let forest = CycleForest::new(&cfg);
     let constants_only = sees_passive_lanes(func);
     let replaced_by = SecondaryMap::with_len(func.value_count());
-    let computed = FxHashMap::with_capacity_and_hasher(func.inst_count() / 2, FxBuildHasher);
+    let computed = Computed { by_operand: SecondaryMap::with_len(func.value_count()), ..Computed::default() };
     let mut pass = Replace {
         func,
         dominators: &dominators,
@@ -94,6 +94,30 @@ impl<'f> Key<'f> {
     }
 }
 
+/// The latest instruction of each kind. One that does not dominate what comes next never will again.
+#[derive(Default)]
+struct Computed {
+    /// By the operand that was defined last: most values are read by few instructions, which are close then.
+    by_operand: SecondaryMap<Value, [Option<Inst>; 2]>,
+    /// All others by the hash of their key; two kinds of one hash displace each other.
+    by_hash: FxHashMap<u32, Option<Inst>>,
+}
+
+impl Computed {
+    /// Where an instruction with this key is, if there is one, and where it goes, if there is none.
+    fn place(&mut self, func: &Function, key: &Key<'_>) -> &mut Option<Inst> {
+        let results = key.args.iter().copied().filter(|&arg| func.def_inst(arg).is_some());
+        if let Some(operand) = results.max() {
+            let is_right = |place: &Option<Inst>| place.is_none_or(|earlier| Key::new(func, earlier) == *key);
+            // The index first: the loan of what is returned would last too long.
+            if let Some(at) = self.by_operand[operand].iter().position(is_right) {
+                return &mut self.by_operand[operand][at];
+            }
+        }
+        self.by_hash.entry(FxBuildHasher.hash_one(key) as u32).or_default()
+    }
+}
+
 struct Replace<'a> {
     func: &'a mut Function,
     dominators: &'a Dominators,
@@ -101,9 +125,7 @@ struct Replace<'a> {
     keep_closed: bool,
     constants_only: bool,
     replaced_by: Replacements,
-    /// The latest instruction of each kind, by the hash of its key: two kinds of one hash displace each other. One that
-    /// does not dominate what comes next never will again.
-    computed: FxHashMap<u64, Inst>,
+    computed: Computed,
     changed: bool,
 }
 
@@ -195,13 +217,12 @@ impl Replace<'_> {
             return;
         }
         let key = Key::new(self.func, inst);
-        let hash = FxBuildHasher.hash_one(&key);
+        let earlier = self.computed.place(self.func, &key).replace(inst);
         let is_same = |earlier: &Inst| Key::new(self.func, *earlier) == key;
-        let earlier = self.computed.get(&hash).copied().filter(is_same);
-        let Some(earlier) = earlier.filter(|&earlier| self.is_there(earlier, block)) else {
-            self.computed.insert(hash, inst);
+        let Some(earlier) = earlier.filter(is_same).filter(|&earlier| self.is_there(earlier, block)) else {
             return;
         };
+        *self.computed.place(self.func, &key) = Some(earlier);
         let (kept, dropped) = (self.func.inst(earlier), self.func.inst(inst));
         let flags = kept.flags.intersection(dropped.flags);
         let origin = self.func.origin(kept.origin).merged(self.func.origin(dropped.origin));
