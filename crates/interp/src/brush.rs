@@ -286,6 +286,10 @@ impl<'p, 'm> Brush<'p, 'm> {
         world.schedule.push(step);
         let oblivious = world.options.semantics == Semantics::Oblivious;
         self.run_phis(code, block, control, oblivious);
+        let comes = |lane: usize| control >> lane & 1 == 1 && self.frame().from.of(lane).is_some();
+        let is_entered = world.options.trace && control != 0 && !(0..self.lanes).any(comes);
+        let params: &[Value] = if is_entered { code.func.params() } else { &[] };
+        let args = self.traced(code, params.iter().copied());
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         frame.block = Some(block);
         frame.control = control;
@@ -303,6 +307,7 @@ impl<'p, 'm> Brush<'p, 'm> {
                 predicate: 0,
                 active: 0,
                 next: Vec::new(),
+                args,
                 values: Vec::new(),
             });
         }
@@ -519,14 +524,19 @@ impl<'p, 'm> Brush<'p, 'm> {
         if !world.options.trace {
             return;
         }
-        let frame = self.frame();
         let results = code.func.block_insts(block).flat_map(|inst| code.func.results(inst).iter().copied());
-        let values = results.map(|value| {
+        world.trace.steps[self.frame().step].values = self.traced(code, results);
+    }
+
+    /// What these values hold in each lane.
+    fn traced(&self, code: &Code<'_>, values: impl Iterator<Item = Value>) -> Vec<(Value, Vec<Datum>)> {
+        let frame = self.frame();
+        let one = |value| {
             let slot = code.slot(value, self.lanes);
             let all = slot.first..slot.first + self.lanes * slot.elements;
             (value, all.map(|index| frame.registers.get(index).into()).collect())
-        });
-        world.trace.steps[frame.step].values = values.collect();
+        };
+        values.map(one).collect()
     }
 
     // Barriers.

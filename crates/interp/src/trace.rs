@@ -35,6 +35,8 @@ pub struct TraceStep {
     pub active: u128,
     /// For each lane where it goes next, once the block is done.
     pub next: Vec<Next>,
+    /// What the parameters hold in each lane, where the function is entered; empty elsewhere.
+    pub args: Vec<(Value, Vec<Datum>)>,
     /// What the block defines, with its value in each lane behind the block.
     pub values: Vec<(Value, Vec<Datum>)>,
 }

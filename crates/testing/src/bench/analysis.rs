@@ -7,7 +7,7 @@ use crate::baselines_oracle::subjects;
 use crate::generate::{Profile, generate};
 use heddle_analysis::baselines::{Analysis, Baseline};
 use heddle_analysis::divergence::Divergence;
-use heddle_analysis::shape::Geometry;
+use heddle_analysis::shape::{Fact, Geometry};
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::Function;
 use heddle_ir::entity::EntitySet;
@@ -19,7 +19,7 @@ use std::process::Command;
 /// Blocks: six sizes, each twice the last.
 const SIZES: [usize; 6] = [3125, 6250, 12_500, 25_000, 50_000, 100_000];
 const MOST_GROWTH: f64 = 1.2;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 /// Seconds that one analysis of the largest size may take, as far as the smallest ones tell; else all sizes are halved.
 const MOST_SECONDS: f64 = 3.0;
 /// Generated programs in the table of precision.
@@ -56,13 +56,27 @@ impl Subject {
         let mut func = module.functions.remove(0);
         canonicalize(&mut func);
         let control = ControlTables::new(&func);
-        let initial = InitialShapes::uniform(&func, Geometry::brush(&[8]));
+        let mut initial = InitialShapes::uniform(&func, Geometry::brush(&[8]));
+        initial.params[0] = Fact::TOP;
         let instructions = func.blocks().map(|block| func.block_insts(block).count()).sum();
         Subject { func, control, initial, instructions }
     }
 
     fn analyze(&self) -> Divergence {
         divergence(&self.func, &self.control, &self.initial)
+    }
+}
+
+/// So many copies of a member of a family that each size is as much work over as much memory as the largest: else the
+/// small ones would live in the caches.
+struct Group {
+    subjects: Vec<Subject>,
+}
+
+impl Group {
+    fn new(family: &Family, size: usize, largest: usize) -> Group {
+        let copies = (largest / size).max(1);
+        Group { subjects: (0..copies).map(|_| Subject::new(family, size)).collect() }
     }
 }
 
@@ -82,23 +96,31 @@ fn growth(report: &mut Report) {
     for family in DIVERGING {
         report.progress(format_args!("{}: building", family.name));
         let sizes = affordable_sizes(family);
-        let subjects = sizes.map(|size| Subject::new(family, size));
-        for subject in &subjects {
+        let groups = sizes.map(|size| Group::new(family, size, sizes[SIZES.len() - 1]));
+        for Group { subjects, .. } in &groups {
+            let subject = &subjects[0];
             let wrong = verify(&subject.func, Stage::Canonical).err();
             report.check(wrong.is_none(), || {
                 format!("{}: {}", family.name, wrong.map_or(String::new(), |it| it.to_string()))
             });
         }
         report.progress(format_args!("{}: analyzing", family.name));
-        let samples = times(&subjects, &sizes);
-        let points: Vec<(f64, f64)> = subjects
+        let samples = times(&groups);
+        let points: Vec<(f64, f64)> = groups
             .iter()
             .zip(&samples)
-            .map(|(subject, sample)| (subject.instructions as f64, sample.least()))
+            .map(|(group, sample)| {
+                let copies = group.subjects.len() as f64;
+                (group.subjects[0].instructions as f64, sample.least() / copies)
+            })
             .collect();
         let exponent = growth_exponent(&points);
         exponents.push((family.name, exponent));
-        let (Some(largest), Some(sample)) = (subjects.last(), samples.last()) else { continue };
+        let (Some(largest), Some(sample)) =
+            (groups.last().and_then(|group| group.subjects.last()), samples.last())
+        else {
+            continue;
+        };
         let claims = largest.analyze();
         let divergent = largest.func.blocks().filter(|&block| claims.is_divergent_branch(block)).count();
         report.check(divergent > 0 || family.name == "one block", || {
@@ -118,7 +140,8 @@ fn growth(report: &mut Report) {
     }
     report.progress("");
     report.say(format_args!(
-        "The analysis on canonical functions of {} to {} blocks, control-flow tables given. Rows are of the largest;\n\
+        "The analysis on canonical functions of {} to {} blocks, control-flow tables given; small ones in as many copies\n\
+         as make up the work and the memory of the largest, analyzed one after the other. Rows are of the largest;\n\
          families whose largest would take longer than {MOST_SECONDS} s stop before\n\n{table}",
         SIZES[0],
         SIZES[SIZES.len() - 1]
@@ -144,14 +167,15 @@ fn affordable_sizes(family: &Family) -> [usize; SIZES.len()] {
     sizes
 }
 
-/// The times for each size, taken in turn; those of small sizes are the least of several.
-fn times(subjects: &[Subject; SIZES.len()], sizes: &[usize; SIZES.len()]) -> Vec<Sample> {
+/// The times for each group, taken in turn.
+fn times(groups: &[Group; SIZES.len()]) -> Vec<Sample> {
+    let task = |group: &'_ Group| {
+        let all = || group.subjects.iter().for_each(|subject| _ = black_box(subject.analyze()));
+        timed(all).1
+    };
     let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> = Vec::new();
-    for (subject, size) in subjects.iter().zip(sizes) {
-        let repeats = (sizes[SIZES.len() - 1] / size / 4).max(1);
-        tasks.push(Box::new(move || {
-            (0..repeats).map(|_| timed(|| black_box(subject.analyze())).1).fold(f64::INFINITY, f64::min)
-        }));
+    for group in groups {
+        tasks.push(Box::new(move || task(group)));
     }
     interleaved(ROUNDS, &mut tasks)
 }
