@@ -18,7 +18,8 @@
 //! the group that are executed in the same round of the loops around them differ by their constants. Only active lanes
 //! count.
 //!
-//! Lanes are those of dimension 0 of the brush; a value that grows along another one is in no group.
+//! Lanes are counted through all dimensions of the brush. What does not grow by one step from each to the next, as if they
+//! were a row, is in no group.
 
 use std::fmt;
 
@@ -182,6 +183,12 @@ impl AccessGroups {
     /// All groups, in the order of their first accesses.
     pub fn groups(&self) -> &[AccessGroup] {
         &self.groups
+    }
+
+    /// The groups, to be made wrong: tests see whether that is noticed.
+    #[doc(hidden)]
+    pub fn groups_mut(&mut self) -> &mut [AccessGroup] {
+        &mut self.groups
     }
 
     /// The group of a load or a store, if its lanes lie regularly.
@@ -383,7 +390,7 @@ impl Finder<'_> {
                 push(data.args[0], factor);
                 push(data.args[1], factor);
             }
-            Op::Or if data.flags.has(Flag::Disjoint) => {
+            Op::Or if data.flags.has(Flag::Disjoint) || self.is_free(data.args[0], data.args[1]) => {
                 push(data.args[0], factor);
                 push(data.args[1], factor);
             }
@@ -408,6 +415,13 @@ impl Finder<'_> {
             _ => return false,
         }
         true
+    }
+
+    /// Whether one value surely has zeros where the other, a constant, has ones.
+    fn is_free(&self, value: Value, constant: Value) -> bool {
+        let Some(constant) = self.constant(constant, Extension::Unsigned) else { return false };
+        let zeros = self.divergence.shape(value).each().zeros();
+        constant < 1 << zeros.min(ADDRESS - 1)
     }
 
     /// The stride of all addresses of a kind in a block, and what must hold.
@@ -438,10 +452,16 @@ impl Finder<'_> {
 
     /// The step of a value from lane to lane, modulo 2^width.
     fn strides(&self, value: Value, block: Block) -> Option<i64> {
-        match self.divergence.fact_at(self.func, self.control, value, block).shape {
-            Shape::Strided { strides, .. } if strides.all()[1..] == [0, 0] => Some(strides.along(0)),
-            _ => None,
-        }
+        let shape = self.divergence.fact_at(self.func, self.control, value, block).shape;
+        let [x, y, z] = shape.strides()?.all();
+        // Rows and planes of lanes must go on where the last one ended.
+        let goes_on = |step: i64, dimension: usize| {
+            let before =
+                (0..dimension).map(|at| self.geometry.extent(at).map(i64::from)).product::<Option<i64>>();
+            self.geometry.extent(dimension) == Some(1)
+                || before.is_some_and(|before| step == x.wrapping_mul(before))
+        };
+        ([x, y, z] == [0; 3] || goes_on(y, 1) && goes_on(z, 2)).then_some(x)
     }
 
     fn is_uniform(&self, value: Value, block: Block) -> bool {

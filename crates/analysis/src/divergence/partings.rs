@@ -115,6 +115,9 @@ impl Solver<'_> {
                 if states.len() < 2 {
                     continue;
                 }
+                if self.leaves_unread(source, state, &states) {
+                    continue;
+                }
                 // As with φs: ⊤ beside one state is no difference.
                 let is_undefined = |state: &State| self.ssa.state(*state).is_undefined;
                 let is_alone = states.iter().any(is_undefined) && {
@@ -165,6 +168,20 @@ impl Solver<'_> {
                 }
             }
         }
+    }
+
+    /// Whether lanes meet here that have left a loop by different exits, have written nothing since, and nothing reads
+    /// what they bring: while some went round the others waited behind the loop.
+    fn leaves_unread(&self, source: Source, join: State, states: &[State]) -> bool {
+        let Source::Loop(cycle) = source else { return false };
+        let is_of_exit = |state: &State| match &self.ssa.state(*state).def {
+            StateDef::Join { block, incoming } => {
+                let of_loop = |(from, _): &(Block, State)| self.control.cycles.contains(cycle, *from);
+                !self.control.cycles.contains(cycle, *block) && incoming.iter().all(of_loop)
+            }
+            _ => false,
+        };
+        !self.ssa.state(join).is_read && states.iter().all(is_of_exit)
     }
 
     /// Whether this holds of the predecessors of a join that lanes come from which part like this, those after a branch
