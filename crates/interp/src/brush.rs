@@ -299,6 +299,7 @@ impl<'p, 'm> Brush<'p, 'm> {
             world.trace.lanes = self.lanes as u32;
             world.trace.steps.push(TraceStep {
                 brush: self.number,
+                group: self.position.group_number,
                 func: frame.code as u32,
                 depth: self.frames.len() as u32 - 1,
                 block,

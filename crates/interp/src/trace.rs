@@ -19,6 +19,8 @@ pub enum Next {
 pub struct TraceStep {
     /// The number of the brush in its group.
     pub brush: u32,
+    /// The number of the group in the launch.
+    pub group: u32,
     /// The number of the function in the module.
     pub func: u32,
     /// How many calls lie around it.

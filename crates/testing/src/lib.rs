@@ -8,6 +8,7 @@ pub mod differential;
 pub mod uniformity;
 pub mod uniform_loops;
 pub mod linear;
+mod levels_oracle;
 pub mod shapes_oracle;
 pub mod annotations;
 pub mod baselines_oracle;

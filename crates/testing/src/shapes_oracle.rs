@@ -3,11 +3,13 @@
 //! Looks at the trace of a run, step by step: are the lanes that execute an instruction together as its shape says, do
 //! they stay together at branches that are called uniform, leave loops in the same round by edges that are said to be
 //! left together, and come to a block all or none where that is claimed? Objects that one copy is said to serve are
-//! given one: what lanes store goes there, and what they load must be there.
+//! given one: what lanes store goes there, and what they load must be there. Addresses of access groups are compared with
+//! each other where their conditions hold, and brushes with each other as far as levels reach.
 //!
 //! Where lanes are kept from executing by predicates, values they do not define are ⊤ only under OBLIVIOUS; so that is
 //! how such programs must be run.
 
+use crate::levels_oracle::Levels;
 use heddle_analysis::divergence::{Rule, divergence_without};
 use heddle_analysis::shape::{Geometry, Poison, Shape};
 use heddle_analysis::{
@@ -81,6 +83,8 @@ pub struct Checked {
     pub addresses: u64,
     /// Of those, the ones where conditions had to hold first.
     pub conditional: u64,
+    /// How often brushes were compared with each other.
+    pub across_brushes: u64,
 }
 
 impl Checked {
@@ -94,6 +98,7 @@ impl Checked {
         self.shared_loads += other.shared_loads;
         self.addresses += other.addresses;
         self.conditional += other.conditional;
+        self.across_brushes += other.across_brushes;
     }
 }
 
@@ -101,6 +106,7 @@ impl Checked {
 pub fn check_trace(module: &Module, claims: &[Option<Claims<'_>>], trace: &Trace) -> Result<Checked, String> {
     let mut frames: FxHashMap<(u32, u32, u32), Frame> = FxHashMap::default();
     let mut checked = Checked::default();
+    let mut levels = Levels::default();
     for (number, step) in trace.steps.iter().enumerate() {
         let Some(Some(claims)) = claims.get(step.func as usize) else { continue };
         let key = (step.brush, step.depth, step.func);
@@ -113,7 +119,13 @@ pub fn check_trace(module: &Module, claims: &[Option<Claims<'_>>], trace: &Trace
         }
         let Some(frame) = frames.get_mut(&key) else { continue };
         frame.step(claims, step, number as u64, &mut checked).map_err(|reason| at(module, step, &reason))?;
+        if step.depth == 0 && !step.next.is_empty() && step.active != 0 {
+            let lane = step.active.trailing_zeros() as usize;
+            let round = |cycle| frame.stays.get(&(lane, cycle)).map_or(0, |stay| stay.round);
+            levels.check(claims, step, round).map_err(|reason| at(module, step, &reason))?;
+        }
     }
+    checked.across_brushes = levels.compared;
     for ((_, _, func), frame) in frames {
         if let Some(Some(claims)) = claims.get(func as usize) {
             frame.finish(claims)?;

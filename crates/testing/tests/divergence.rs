@@ -3,8 +3,9 @@
 use heddle::run_line::RunLine;
 use heddle_analysis::divergence::Rule;
 use heddle_analysis::shape::Geometry;
-use heddle_analysis::{Activation, InitialShapes};
+use heddle_analysis::{Activation, InitialShapes, Level};
 use heddle_interp::{Options, Scheduler};
+use heddle_ir::Value;
 use heddle_testing::file_test::find_files;
 use heddle_testing::generate::{Class, Profile, generate};
 use heddle_testing::properties::divergence_holds;
@@ -40,6 +41,8 @@ fn no_run_contradicts_a_claim() {
     assert!(lanes.shared_loads > 1000, "{lanes:?}");
     println!("{} addresses compared, {} of them on condition", lanes.addresses, lanes.conditional);
     assert!(lanes.addresses > 10_000, "{lanes:?}");
+    println!("{} comparisons of brushes", lanes.across_brushes);
+    assert!(lanes.across_brushes > 10_000, "{lanes:?}");
 }
 
 /// The same without one of the rules, on the runs of the divergence tests.
@@ -156,4 +159,44 @@ fn wrong_groups_and_regions_are_contradicted() {
         };
         assert!(is_contradicted("region.hed", &change), "@{func}, block{block}");
     }
+}
+
+#[test]
+fn wrong_levels_are_contradicted() {
+    let file = "levels.hed";
+    assert!(!is_contradicted(file, &|_| {}));
+    // v2 is the group's number, v9 and v15 come of ways and rounds that only the group shares.
+    for value in [2, 9, 15].map(Value::from_u32) {
+        let change = |claims: &mut Claims<'_>| {
+            if claims.func.name != "levels" {
+                return;
+            }
+            let fact = claims.divergence.fact(value);
+            assert_eq!(fact.level, Level::Group);
+            claims.divergence.claim(value, fact.at(Level::Launch));
+        };
+        assert!(is_contradicted(file, &change), "{value}");
+    }
+    let branch = |claims: &mut Claims<'_>| {
+        if claims.func.name == "levels" {
+            claims.divergence.claim_branch(heddle_ir::Block::from_u32(2), Some(Level::Launch));
+        }
+    };
+    assert!(is_contradicted(file, &branch));
+    let exits = |claims: &mut Claims<'_>| {
+        for cycle in claims.control.cycles.cycles() {
+            claims.divergence.claim_exits(cycle, Some(Level::Launch));
+        }
+    };
+    assert!(is_contradicted(file, &exits));
+    // Brushes of one group.
+    let first = |claims: &mut Claims<'_>| {
+        if claims.func.name == "brushes" {
+            for value in [2, 3].map(Value::from_u32) {
+                let fact = claims.divergence.fact(value);
+                claims.divergence.claim(value, fact.at(Level::Group));
+            }
+        }
+    };
+    assert!(is_contradicted(file, &first));
 }

@@ -149,6 +149,24 @@ impl Divergence {
         objects.map(|object| self.object(object.alloca)).min().unwrap_or(None)
     }
 
+    /// Claims this of a value: tests see whether it is noticed when it is wrong.
+    #[doc(hidden)]
+    pub fn claim(&mut self, value: Value, fact: Fact) {
+        self.facts[value] = fact;
+    }
+
+    /// Claims this of a branch.
+    #[doc(hidden)]
+    pub fn claim_branch(&mut self, block: Block, agreement: Agreement) {
+        self.branches[block] = agreement;
+    }
+
+    /// Claims this of all exits of a loop.
+    #[doc(hidden)]
+    pub fn claim_exits(&mut self, cycle: Cycle, agreement: Agreement) {
+        self.exits[cycle.index()].iter_mut().for_each(|(_, claimed)| *claimed = agreement);
+    }
+
     /// The blocks that some lanes execute without others.
     pub(crate) fn apart(&self) -> &EntitySet<Block> {
         &self.apart
