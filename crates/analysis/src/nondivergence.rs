@@ -9,24 +9,39 @@
 //!     from the edge's target to below the branch's own closest post-dominator, are outside
 //! ```
 //!
+//! Blocks in loops that lanes leave apart are outside, whatever they depend on, and their branches count as divergent: a
+//! block may post-dominate all that diverges, and yet lanes come to it in different rounds.
+//!
 //! Each block comes to be outside once, and ways leap over those that already are; so the work is near-linear although
 //! control dependence itself may be quadratic.
 //!
 //! After: Fukuhara, SSRQP (2021), section 5.1. Differs in: dependence is transitive. There, a block that depends on a
-//! uniform branch belongs to the region even if that branch is itself on one side of a divergent one.
+//! uniform branch belongs to the region even if that branch is itself on one side of a divergent one. And loops are looked
+//! at, as said.
 
 use heddle_ir::Block;
 use heddle_ir::entity::{Entity, EntitySet};
 
 use crate::control_tables::ControlTables;
+use crate::cycles::Cycle;
 use crate::dominators::PostDominators;
 
-/// The reachable blocks that depend, directly or through one another, on uniform branches only.
+/// The reachable blocks that depend, directly or through one another, on uniform branches only, and are in no loop that
+/// lanes leave apart.
 pub fn region_of_nondivergence(
     control: &ControlTables,
     is_divergent: impl Fn(Block) -> bool,
+    is_left_apart: impl Fn(Cycle) -> bool,
 ) -> EntitySet<Block> {
     let cfg = &control.cfg;
+    let cycles = &control.cycles;
+    let mut lacks = vec![false; cycles.num_cycles()];
+    for cycle in cycles.cycles() {
+        let is_inside = cycles.parent(cycle).is_some_and(|parent| lacks[parent.index()]);
+        lacks[cycle.index()] = is_inside || is_left_apart(cycle);
+    }
+    let is_late = |block| cycles.innermost(block).is_some_and(|cycle| lacks[cycle.index()]);
+    let is_source = |block| cfg.succs(block).len() > 1 && (is_divergent(block) || is_late(block));
     let tree = PostDominators::new(cfg);
     let mut outside: EntitySet<Block> = EntitySet::new();
     // Per block, one at or above it that may be inside; the virtual exit is behind all blocks.
@@ -34,7 +49,7 @@ pub fn region_of_nondivergence(
     let mut next: Vec<usize> = (0..=exit).collect();
     let above = |block: usize| tree.ipdom(Block::new(block)).map_or(exit, Entity::index);
     let mut work: Vec<Block> =
-        control.index.order().iter().copied().filter(|&block| is_divergent(block)).collect();
+        control.index.order().iter().copied().filter(|&block| is_source(block)).collect();
     while let Some(branch) = work.pop() {
         for &to in cfg.succs(branch) {
             let mut at = leap(&mut next, to.index());
@@ -42,14 +57,20 @@ pub fn region_of_nondivergence(
                 let block = Block::new(at);
                 outside.insert(block);
                 next[at] = above(at);
-                if cfg.succs(block).len() > 1 && !is_divergent(block) {
+                if cfg.succs(block).len() > 1 && !is_source(block) {
                     work.push(block);
                 }
                 at = leap(&mut next, at);
             }
         }
     }
-    control.index.order().iter().copied().filter(|&block| !outside.contains(block)).collect()
+    control
+        .index
+        .order()
+        .iter()
+        .copied()
+        .filter(|&block| !outside.contains(block) && !is_late(block))
+        .collect()
 }
 
 /// The first block at or above this one that may be inside.

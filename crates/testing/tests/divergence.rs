@@ -151,7 +151,7 @@ fn wrong_groups_and_regions_are_contradicted() {
         };
         assert!(is_contradicted("access-conditions.hed", &change), "@{func}, group {number}");
     }
-    for (func, block) in [("nested", 2), ("nested", 3), ("loops", 1)] {
+    for (func, block) in [("nested", 2), ("nested", 3), ("loops", 1), ("later", 2)] {
         let change = |claims: &mut Claims<'_>| {
             if claims.func.name == func {
                 claims.region.insert(heddle_ir::Block::from_u32(block));
@@ -199,4 +199,18 @@ fn wrong_levels_are_contradicted() {
         }
     };
     assert!(is_contradicted(file, &first));
+}
+
+/// Without a rule for private objects, generated programs tell soon.
+#[test]
+fn private_cells_show_which_rules_are_missing() {
+    for rule in [Rule::Written, Rule::MixedState, Rule::TemporalState] {
+        let is_noticed = |seed: &u64| {
+            let case = generate(*seed, &Profile::default());
+            divergence_holds(&case, Some(rule)).is_err()
+        };
+        let found = (0..600).find(is_noticed);
+        println!("without {rule:?}: contradicted by seed {found:?}");
+        assert!(found.is_some(), "{rule:?}");
+    }
 }

@@ -123,7 +123,11 @@ impl Divergence {
 
     /// The blocks on which no divergent branch has a say: where one lane is, all are that entered the function.
     pub fn region_of_nondivergence(&self, control: &ControlTables) -> EntitySet<Block> {
-        region_of_nondivergence(control, |block| self.is_divergent_branch(block))
+        region_of_nondivergence(
+            control,
+            |block| self.is_divergent_branch(block),
+            |cycle| self.is_divergent_loop(cycle),
+        )
     }
 
     /// The private objects that do not escape, cut as far as their accesses allow.
