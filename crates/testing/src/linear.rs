@@ -78,7 +78,7 @@ fn linear_module(
         }
         let mut uniformity = Uniformity::new(func);
         if uniformity.is_none() {
-            make_loops_uniform(func, &LoopFacts::obvious(func));
+            make_loops_uniform(func, &LoopFacts::obvious(func)).map_err(|reason| reason.to_string())?;
             uniformity = Uniformity::new(func);
         }
         let Some(Uniformity { mut divergent, free }) = uniformity else {

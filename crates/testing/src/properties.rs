@@ -94,6 +94,13 @@ pub const TOPICS: &[Topic] = &[
         command: "opt passes=canonicalize,loops,linearize stage=linear",
         check: |case| crate::linear::linearizes(case).map(|_| ()),
     },
+    Topic {
+        name: "widen",
+        says: "wide functions compute, in one thread, what their linear forms do in lanes",
+        profile: Profile::default,
+        command: "opt passes=canonicalize,loops,linearize stage=linear",
+        check: |case| crate::wide::widens(case).map(|_| ()),
+    },
 ];
 
 fn simplify_one(func: &mut Function) {

@@ -1,7 +1,7 @@
 //! The divergence analysis: how it grows with the function, what it costs, and how much it proves beside the published
 //! ones.
 
-use super::kit::{Report, Sample, Table, Target, growth_exponent, interleaved, timed};
+use super::kit::{Report, Table, Target, copies, growth_exponent, interleaved, timed, timed_each};
 use super::programs::{DIVERGING, Family};
 use crate::baselines_oracle::subjects;
 use crate::generate::{Profile, generate};
@@ -67,19 +67,6 @@ impl Subject {
     }
 }
 
-/// So many copies of a member of a family that each size is as much work over as much memory as the largest: else the
-/// small ones would live in the caches.
-struct Group {
-    subjects: Vec<Subject>,
-}
-
-impl Group {
-    fn new(family: &Family, size: usize, largest: usize) -> Group {
-        let copies = (largest / size).max(1);
-        Group { subjects: (0..copies).map(|_| Subject::new(family, size)).collect() }
-    }
-}
-
 fn growth(report: &mut Report) {
     let mut table = Table::new(&[
         "family",
@@ -96,31 +83,32 @@ fn growth(report: &mut Report) {
     for family in DIVERGING {
         report.progress(format_args!("{}: building", family.name));
         let sizes = affordable_sizes(family);
-        let groups = sizes.map(|size| Group::new(family, size, sizes[SIZES.len() - 1]));
-        for Group { subjects, .. } in &groups {
-            let subject = &subjects[0];
+        let copies: Vec<Vec<Subject>> = sizes
+            .iter()
+            .zip(copies(&sizes))
+            .map(|(&size, copies)| (0..copies).map(|_| Subject::new(family, size)).collect())
+            .collect();
+        let subjects: Vec<&Subject> = copies.iter().map(|copies| &copies[0]).collect();
+        for subject in &subjects {
             let wrong = verify(&subject.func, Stage::Canonical).err();
             report.check(wrong.is_none(), || {
                 format!("{}: {}", family.name, wrong.map_or(String::new(), |it| it.to_string()))
             });
         }
         report.progress(format_args!("{}: analyzing", family.name));
-        let samples = times(&groups);
-        let points: Vec<(f64, f64)> = groups
+        let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> = Vec::new();
+        for copies in &copies {
+            tasks.push(Box::new(move || timed_each(copies, Subject::analyze)));
+        }
+        let samples = interleaved(ROUNDS, &mut tasks);
+        let points: Vec<(f64, f64)> = subjects
             .iter()
             .zip(&samples)
-            .map(|(group, sample)| {
-                let copies = group.subjects.len() as f64;
-                (group.subjects[0].instructions as f64, sample.least() / copies)
-            })
+            .map(|(subject, sample)| (subject.instructions as f64, sample.least()))
             .collect();
         let exponent = growth_exponent(&points);
         exponents.push((family.name, exponent));
-        let (Some(largest), Some(sample)) =
-            (groups.last().and_then(|group| group.subjects.last()), samples.last())
-        else {
-            continue;
-        };
+        let (Some(largest), Some(sample)) = (subjects.last(), samples.last()) else { continue };
         let claims = largest.analyze();
         let divergent = largest.func.blocks().filter(|&block| claims.is_divergent_branch(block)).count();
         report.check(divergent > 0 || family.name == "one block", || {
@@ -140,8 +128,7 @@ fn growth(report: &mut Report) {
     }
     report.progress("");
     report.say(format_args!(
-        "The analysis on canonical functions of {} to {} blocks, control-flow tables given; small ones in as many copies\n\
-         as make up the work and the memory of the largest, analyzed one after the other. Rows are of the largest;\n\
+        "The analysis on canonical functions of {} to {} blocks, control-flow tables given. Rows are of the largest;\n\
          families whose largest would take longer than {MOST_SECONDS} s stop before\n\n{table}",
         SIZES[0],
         SIZES[SIZES.len() - 1]
@@ -165,19 +152,6 @@ fn affordable_sizes(family: &Family) -> [usize; SIZES.len()] {
         sizes = sizes.map(|size| size / 2);
     }
     sizes
-}
-
-/// The times for each group, taken in turn.
-fn times(groups: &[Group; SIZES.len()]) -> Vec<Sample> {
-    let task = |group: &'_ Group| {
-        let all = || group.subjects.iter().for_each(|subject| _ = black_box(subject.analyze()));
-        timed(all).1
-    };
-    let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> = Vec::new();
-    for group in groups {
-        tasks.push(Box::new(move || task(group)));
-    }
-    interleaved(ROUNDS, &mut tasks)
 }
 
 /// What a fresh process says: in this one, memory that others gave back would hide what the analysis takes.
