@@ -33,7 +33,7 @@ fn main() {
         let mut points = Vec::new();
         print!("{:>30}", family.name);
         // Where partings are not shared (see `sync_dependence`).
-        let last = if family.name.contains("ladder") { 13 } else { 16 };
+        let last = 16;
         for log in last - 5..=last {
             let func = function(family, 1 << log);
             let start = Instant::now();
@@ -76,7 +76,7 @@ fn function(family: &families::Family, size: usize) -> Function {
         let mut preds = cfg.preds(block).to_vec();
         preds.sort_unstable();
         preds.dedup();
-        if preds.len() > 1 && preds.len() < 64 {
+        if preds.len() > 1 {
             let incoming: Vec<(Block, Value)> = preds
                 .iter()
                 .map(|&pred| {

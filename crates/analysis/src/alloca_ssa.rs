@@ -75,7 +75,7 @@ pub enum StateDef {
     Join {
         /// Where.
         block: Block,
-        /// The state at the end of each predecessor, each once.
+        /// The state at the end of each predecessor, each once, in order.
         incoming: Vec<(Block, State)>,
     },
 }
@@ -385,6 +385,11 @@ impl AllocaSsa {
                 }
             }
             work.extend(control.dominators.children(block).iter().rev().map(|&child| Visit::Enter(child)));
+        }
+        for info in &mut self.states {
+            if let StateDef::Join { incoming, .. } = &mut info.def {
+                incoming.sort_unstable();
+            }
         }
     }
 

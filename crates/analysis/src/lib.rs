@@ -40,10 +40,12 @@ pub mod shape;
 pub mod control_tables;
 pub mod sync_dependence;
 
+pub mod access_groups;
 pub mod alloca_ssa;
 pub mod points_to;
 
 pub mod divergence;
+pub mod nondivergence;
 pub mod explain;
 
 pub mod baselines;
@@ -52,6 +54,7 @@ mod lists;
 mod tree;
 mod uses;
 
+pub use access_groups::{Access, AccessGroup, AccessGroups, AccessKind, Condition};
 pub use block_index::BlockIndex;
 pub use cfg::{Cfg, Edge};
 pub use control_tables::ControlTables;
@@ -61,6 +64,7 @@ pub use dominators::{Dominators, PostDominators};
 pub use explain::{Chain, Explanations};
 pub use frontier::{ControlDependence, DominanceFrontier};
 pub use liveness::{LiveRange, LiveSets, Liveness};
+pub use nondivergence::region_of_nondivergence;
 pub use order::DepthFirstOrder;
 pub use shape::{Activation, Fact, Level, Shape};
 pub use sync_dependence::{ControlDivergence, Join, Parting, SyncDependence};

@@ -29,10 +29,13 @@
 //!   loop, on forward paths) if it dominates that one: whoever goes in comes out there, with the label unchanged.
 //! * If a walk is at a branch `c`, and all other labels alive are at targets of `c`, what is left is what lanes that
 //!   part at `c` do: the result refers to that of `c` instead of repeating it ([`Parting::then`]).
+//! * So it is if others wait elsewhere that nothing else leads to any more: they go on first. A chain of checks, each
+//!   with a way into a chain of clean-ups (two rails with rungs), costs no more than one walk along both.
 //! * What happens behind a loop depends on the edges left apart alone, not on the branches.
 //!
-//! Partings are not shared where many joins lie side by side and later branches lead to each of them, as from a chain of
-//! checks to a chain of clean-ups (two rails with rungs): there the time is quadratic.
+//! Partings are not shared where the ways of a branch never come near the next branch's: as if each check of a chain led
+//! into the second of two chains of clean-ups at some other place. There a walk goes on until all ways meet, and the
+//! time is that of the blocks in between for each branch.
 //!
 //! Requires a reducible graph.
 //!
@@ -91,6 +94,8 @@ pub struct SyncDependence<'a> {
     bypass: SecondaryMap<Block, Option<Block>>,
     /// Where a walk may go on after a loop.
     loop_bypass: Vec<Option<Block>>,
+    /// Per block, the length of the longest way to it that does not go round.
+    depth: SecondaryMap<Block, u32>,
     known: SecondaryMap<Block, Option<Box<Parting>>>,
     labels: SecondaryMap<Block, u32>,
     steps: u64,
@@ -98,6 +103,13 @@ pub struct SyncDependence<'a> {
 
 /// The label of a block that none has reached. Joins have the numbers of their blocks, seeds those behind.
 const UNREACHED: u32 = u32::MAX;
+/// How many blocks may wait beside a branch that is looked at closely, how many edges may lead to each of them, and how
+/// many are taken before their turn.
+const MOST_BESIDE: usize = 4;
+const MOST_EDGES: usize = 8;
+const MOST_HURRIED: usize = 4;
+/// How many blocks are left behind on the way from a branch.
+const MOST_PASSED: usize = 3;
 /// The greatest size of a parting that is remembered.
 const MOST_KEPT: usize = 64;
 
@@ -133,6 +145,7 @@ impl<'a> SyncDependence<'a> {
             exits,
             bypass: SecondaryMap::with_len(cfg.num_blocks()),
             loop_bypass: vec![None; cycles.num_cycles()],
+            depth: depths(cfg, index),
             known: SecondaryMap::with_len(cfg.num_blocks()),
             labels: SecondaryMap::filled(UNREACHED, cfg.num_blocks()),
             steps: 0,
@@ -222,35 +235,93 @@ impl<'a> SyncDependence<'a> {
             walk.apart.push(block);
             let label = self.labels[block];
             let inner = self.cycles.headed_by(block).filter(|_| self.cycles.innermost(block) != around);
+            if inner.is_none() && self.cfg.succs(block).len() > 1 {
+                self.hurry(&mut walk, around, block);
+            }
             if inner.is_none() && self.is_like_parting_at(&walk, around, block) {
                 then = Some(block);
                 for &to in self.cfg.succs(block) {
                     self.push(&mut walk, around, Edge { from: block, to }, label);
                 }
+                for place in self.passages(around, block) {
+                    walk.pending.retain(|&Reverse((_, other))| other != place);
+                    walk.apart.push(place);
+                    self.pass_on(&mut walk, around, place, None);
+                }
                 // The label alive at a target of the branch is another than that of any exit, or of all but one.
                 break;
             }
-            walk.release(label);
-            let bypass = match inner {
-                Some(cycle) => self.loop_bypass[cycle.index()],
-                None => self.bypass[block],
-            };
-            if let Some(behind) = bypass {
-                self.push(&mut walk, around, Edge { from: block, to: behind }, label);
-            } else if let Some(cycle) = inner {
-                walk.some_are_lost |= self.exits[cycle.index()].is_empty();
-                for at in 0..self.exits[cycle.index()].len() {
-                    let edge = self.exits[cycle.index()][at];
-                    self.push(&mut walk, around, edge, label);
-                }
-            } else {
-                walk.some_are_lost |= self.cfg.succs(block).is_empty();
-                for &to in self.cfg.succs(block) {
-                    self.push(&mut walk, around, Edge { from: block, to }, label);
-                }
-            }
+            self.pass_on(&mut walk, around, block, inner);
         }
         self.finish(walk, around, then)
+    }
+
+    /// Pushes the label of a block that has been taken along all ways that lead on from it.
+    fn pass_on(&mut self, walk: &mut Walk, around: Option<Cycle>, block: Block, inner: Option<Cycle>) {
+        let label = self.labels[block];
+        walk.release(label);
+        let bypass = match inner {
+            Some(cycle) => self.loop_bypass[cycle.index()],
+            None => self.bypass[block],
+        };
+        if let Some(behind) = bypass {
+            self.push(walk, around, Edge { from: block, to: behind }, label);
+        } else if let Some(cycle) = inner {
+            walk.some_are_lost |= self.exits[cycle.index()].is_empty();
+            for at in 0..self.exits[cycle.index()].len() {
+                let edge = self.exits[cycle.index()][at];
+                self.push(walk, around, edge, label);
+            }
+        } else {
+            walk.some_are_lost |= self.cfg.succs(block).is_empty();
+            for &to in self.cfg.succs(block) {
+                self.push(walk, around, Edge { from: block, to }, label);
+            }
+        }
+    }
+
+    /// Takes blocks before their turn that nothing leads to any more, so that fewer wait beside a branch. Any
+    /// topological order gives the same labels; in this one partings are recognized that lead to several joins side by
+    /// side, as from a chain of checks to a chain of clean-ups.
+    fn hurry(&mut self, walk: &mut Walk, around: Option<Cycle>, branch: Block) {
+        let before = self.index.number(branch);
+        let landings = self.landings(around, branch);
+        for _ in 0..MOST_HURRIED {
+            if walk.pending.len() > MOST_BESIDE {
+                return;
+            }
+            let waiting = || walk.pending.iter().map(|&Reverse((_, block))| block);
+            let may_go = |block: Block| {
+                let others = waiting().filter(|&other| other != block).chain([branch]);
+                let least = others.map(|other| self.depth[other]).min().unwrap_or(0);
+                let is_behind = |pred: Block| {
+                    // A loop is one node, its header stands for it.
+                    let node = self.cycles.outermost_without(pred, branch);
+                    let pred = node.map_or(pred, |cycle| self.cycles.header(cycle));
+                    match self.labels[pred] {
+                        // Nothing leads to where it is not deeper. What is before the branch is never reached any more.
+                        UNREACHED => self.depth[pred] <= least || self.index.number(pred) < before,
+                        _ => !waiting().any(|other| other == pred),
+                    }
+                };
+                let preds = self.cfg.preds(block);
+                let forward = |pred: &&Block| {
+                    let number = self.index.number(**pred);
+                    number.is_some() && number < self.index.number(block)
+                };
+                !landings.contains(&block)
+                    && preds.len() <= MOST_EDGES
+                    && self.cycles.headed_by(block).is_none()
+                    && preds.iter().filter(forward).all(|&pred| pred != branch && is_behind(pred))
+            };
+            let found =
+                walk.pending.iter().map(|&Reverse(entry)| entry).filter(|&(_, block)| may_go(block)).min();
+            let Some((_, block)) = found else { return };
+            walk.pending.retain(|&Reverse((_, other))| other != block);
+            self.steps += 1;
+            walk.apart.push(block);
+            self.pass_on(walk, around, block, None);
+        }
     }
 
     fn finish(&mut self, walk: Walk, around: Option<Cycle>, then: Option<Block>) -> Parting {
@@ -333,9 +404,9 @@ impl<'a> SyncDependence<'a> {
 
     /// Whether what is still to come is what lanes do that part at this branch, the last block taken.
     fn is_like_parting_at(&self, walk: &Walk, around: Option<Cycle>, branch: Block) -> bool {
-        let targets = self.cfg.succs(branch);
+        let targets = self.landings(around, branch);
         let label = self.labels[branch];
-        if targets.len() < 2 || targets.len() > 8 || walk.round.is_some() || walk.some_are_lost {
+        if targets.len() < 2 || walk.round.is_some() || walk.some_are_lost {
             return false;
         }
         if self.cycles.innermost(branch) != around || walk.pending.len() > targets.len() {
@@ -344,14 +415,57 @@ impl<'a> SyncDependence<'a> {
         if !walk.pending.iter().all(|Reverse((_, block))| targets.contains(block)) {
             return false;
         }
-        let mut distinct: SmallVec<[Block; 8]> = SmallVec::from_slice(targets);
-        distinct.sort_unstable();
+        let mut distinct = targets.clone();
         distinct.dedup();
         // One target at most is reached from here alone; the others become joins, with labels of their own.
         let is_new = |&&to: &&Block| self.labels[to] == UNREACHED;
-        distinct.len() > 1
+        distinct.len() == targets.len()
             && distinct.iter().all(|&to| self.labels[to] != label)
             && distinct.iter().filter(is_new).count() <= 1
+    }
+
+    /// Where lanes come to that take one or the other way at a branch, ways on which nothing else happens left behind:
+    /// in order, each as often as there are different ways to it. Nothing if there are many ways.
+    fn landings(&self, around: Option<Cycle>, branch: Block) -> SmallVec<[Block; 8]> {
+        let ways = self.ways(branch);
+        let mut landings: SmallVec<[Block; 8]> =
+            ways.iter().map(|&to| self.way(around, to).last().unwrap_or(to)).collect();
+        landings.sort_unstable();
+        landings
+    }
+
+    /// The blocks on these ways, each before those behind it.
+    fn passages(&self, around: Option<Cycle>, branch: Block) -> SmallVec<[Block; 8]> {
+        let mut blocks = SmallVec::new();
+        for to in self.ways(branch) {
+            let way: SmallVec<[Block; MOST_PASSED + 1]> = self.way(around, to).collect();
+            blocks.extend(way.iter().copied().take(way.len() - 1));
+        }
+        blocks
+    }
+
+    /// The distinct targets of a branch, in order; none if there are many.
+    fn ways(&self, branch: Block) -> SmallVec<[Block; 8]> {
+        let targets = self.cfg.succs(branch);
+        if targets.len() > 8 {
+            return SmallVec::new();
+        }
+        let mut ways = SmallVec::from_slice(targets);
+        ways.sort_unstable();
+        ways.dedup();
+        ways
+    }
+
+    /// A block and those behind it, as long as there is one way into it and one out.
+    fn way(&self, around: Option<Cycle>, from: Block) -> impl Iterator<Item = Block> + '_ {
+        let next = move |&at: &Block| {
+            let [to] = self.cfg.succs(at) else { return None };
+            let is_passage = self.cfg.preds(at).len() == 1 && self.cycles.innermost(at) == around;
+            let goes_on = around
+                .is_none_or(|cycle| self.cycles.contains(cycle, *to) && self.cycles.header(cycle) != *to);
+            (is_passage && goes_on).then_some(*to)
+        };
+        std::iter::successors(Some(from), next).take(MOST_PASSED + 1)
     }
 
     /// Local post-dominators, level by level: the nodes of a level are the blocks directly in a loop and the loops
@@ -402,6 +516,19 @@ impl<'a> SyncDependence<'a> {
             cycle => Some(self.cycles.header(Cycle::from_u32(cycle - self.cfg.num_blocks() as u32))),
         }
     }
+}
+
+/// The lengths of the longest ways from the entry to each block that do not go round.
+fn depths(cfg: &Cfg, index: &BlockIndex) -> SecondaryMap<Block, u32> {
+    let mut depth: SecondaryMap<Block, u32> = SecondaryMap::with_len(cfg.num_blocks());
+    for &block in index.order() {
+        for &to in cfg.succs(block) {
+            if index.number(to) > index.number(block) {
+                depth[to] = depth[to].max(depth[block] + 1);
+            }
+        }
+    }
+    depth
 }
 
 /// The state of one walk.

@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 use heddle::analysis::baselines::{Analysis, Baseline};
 use heddle::analysis::shape::{Context, Geometry, Shape, declared_fact};
 use heddle::analysis::{
-    Activation, ControlTables, Cycle, Divergence, Explanations, InitialShapes, Level, divergence,
+    Access, AccessGroups, Activation, Condition, ControlTables, Cycle, Divergence, Explanations,
+    InitialShapes, Level, divergence,
 };
 use heddle::ir::module::DeclaredShape;
 use heddle::ir::text::{Where, print_function_with};
@@ -132,7 +133,7 @@ struct Found<'m> {
 }
 
 enum Verdict {
-    Ours(Box<Divergence>),
+    Ours(Box<Divergence>, AccessGroups),
     Published(Baseline),
 }
 
@@ -220,7 +221,7 @@ impl Analyze {
             return Ok(None);
         }
         let verdict = match self.analysis {
-            Analysis::Heddle => Verdict::Ours(Box::new(divergence(func, &control, &initial))),
+            Analysis::Heddle => ours(func, &control, &initial),
             published => Verdict::Published(published.run(func, &control, &initial)),
         };
         Ok(Some(Found { module, func, control, verdict }))
@@ -242,7 +243,7 @@ impl Analyze {
                 let exists = value.is_some_and(|value| found.defines(value))
                     || block.is_some_and(|block| found.func.blocks().any(|other| other == block));
                 is_anywhere |= exists;
-                let Verdict::Ours(divergence) = &found.verdict else { continue };
+                let Verdict::Ours(divergence, _) = &found.verdict else { continue };
                 if !exists {
                     continue;
                 }
@@ -265,17 +266,23 @@ impl Analyze {
     }
 }
 
+fn ours(func: &Function, control: &ControlTables, initial: &InitialShapes) -> Verdict {
+    let divergence = divergence(func, control, initial);
+    let accesses = AccessGroups::new(func, control, &divergence, &initial.geometry);
+    Verdict::Ours(Box::new(divergence), accesses)
+}
+
 /// A function with a shape beside each definition and a verdict beside each branch, and the chain of each branch that
 /// diverges.
 pub(crate) fn annotated(module: &Module, func: &Function, brush: &[u32]) -> (String, Vec<String>) {
     let initial = InitialShapes::uniform(func, Geometry::brush(brush));
     let control = ControlTables::new(func);
-    let divergence = divergence(func, &control, &initial);
-    let all = Explanations::new(func, &control, &divergence);
+    let verdict = ours(func, &control, &initial);
+    let found = Found { module, func, control, verdict };
+    let Verdict::Ours(divergence, _) = &found.verdict else { return (found.text(), Vec::new()) };
+    let all = Explanations::new(func, &found.control, divergence);
     let chains = func.blocks().filter_map(|block| all.of_branch(block));
     let chains = chains.map(|chain| all.in_words(&chain, Some(module)).to_string()).collect();
-    drop(all);
-    let found = Found { module, func, control, verdict: Verdict::Ours(Box::new(divergence)) };
     (found.text(), chains)
 }
 
@@ -290,14 +297,14 @@ impl Found<'_> {
 
     fn is_divergent(&self, block: Block) -> bool {
         match &self.verdict {
-            Verdict::Ours(divergence) => divergence.is_divergent_branch(block),
+            Verdict::Ours(divergence, _) => divergence.is_divergent_branch(block),
             Verdict::Published(baseline) => baseline.divergent.contains(block),
         }
     }
 
     fn shape(&self, value: Value) -> String {
         match &self.verdict {
-            Verdict::Ours(divergence) => divergence.shape(value).to_string(),
+            Verdict::Ours(divergence, _) => divergence.shape(value).to_string(),
             Verdict::Published(baseline) => {
                 (if baseline.varying.contains(value) { "varying" } else { "uniform" }).into()
             }
@@ -310,7 +317,7 @@ impl Found<'_> {
     }
 
     fn text(&self) -> String {
-        print_function_with(self.func, &mut |place, out| match place {
+        let mut text = print_function_with(self.func, &mut |place, out| match place {
             Where::Head => {
                 let params = self.func.params().iter();
                 let shapes: Vec<String> =
@@ -319,11 +326,45 @@ impl Found<'_> {
             }
             Where::Block(block) => self.note_block(block, out),
             Where::Inst(inst) => self.note_inst(inst, out),
-        })
+        });
+        if let Verdict::Ours(_, accesses) = &self.verdict {
+            let _ = writeln!(text, "; no divergent branch has a say in: {}", self.region().join(", "));
+            for group in accesses.groups() {
+                let _ = writeln!(text, "; {}", group.in_words(self.func));
+            }
+        }
+        text
+    }
+
+    /// The blocks that depend on uniform branches only.
+    fn region(&self) -> Vec<String> {
+        let Verdict::Ours(divergence, _) = &self.verdict else { return Vec::new() };
+        let region = divergence.region_of_nondivergence(&self.control);
+        self.func.blocks().filter(|&block| region.contains(block)).map(|block| block.to_string()).collect()
+    }
+
+    fn accesses_json(&self) -> Vec<AccessGroupJson> {
+        let Verdict::Ours(_, accesses) = &self.verdict else { return Vec::new() };
+        let one = |access: &Access| AccessJson {
+            op: if access.writes { "store" } else { "load" },
+            name: self.func.result(access.inst).map(|value| value.to_string()),
+            block: self.func.layout.block_of(access.inst).map(|block| block.to_string()),
+            offset: access.offset,
+            bytes: access.bytes,
+            loc: self.loc(Some(access.inst)),
+        };
+        let all = accesses.groups().iter().map(|group| AccessGroupJson {
+            base: group.base.to_string(),
+            kind: group.kind.name(),
+            stride: group.stride,
+            conditions: group.conditions.iter().map(condition_json).collect(),
+            accesses: group.accesses.iter().map(one).collect(),
+        });
+        all.collect()
     }
 
     fn note_block(&self, block: Block, out: &mut String) {
-        let Verdict::Ours(divergence) = &self.verdict else { return };
+        let Verdict::Ours(divergence, _) = &self.verdict else { return };
         if !self.control.cfg.is_reachable(block) {
             out.push_str("unreachable");
             return;
@@ -344,7 +385,7 @@ impl Found<'_> {
         }
         let shapes: Vec<String> = self.func.results(inst).iter().map(|&result| self.shape(result)).collect();
         out.push_str(&shapes.join(", "));
-        if let (Op::Alloca, Verdict::Ours(divergence)) = (data.op, &self.verdict) {
+        if let (Op::Alloca, Verdict::Ours(divergence, _)) = (data.op, &self.verdict) {
             out.push_str(if divergence.object(inst).is_some() {
                 ", one for all lanes"
             } else {
@@ -366,7 +407,7 @@ impl Found<'_> {
         });
         let values = self.func.params().iter().copied().chain(results);
         let all = match &self.verdict {
-            Verdict::Ours(divergence) => Some(Explanations::new(self.func, &self.control, divergence)),
+            Verdict::Ours(divergence, _) => Some(Explanations::new(self.func, &self.control, divergence)),
             Verdict::Published(_) => None,
         };
         let blocks = self.func.blocks().filter(reachable).filter(|&block| self.has_choice(block));
@@ -376,12 +417,14 @@ impl Found<'_> {
             branches: blocks.map(|block| self.branch_json(block, all.as_ref())).collect(),
             loops: self.loops_json(),
             slots: self.slots_json(),
+            region: self.region(),
+            accesses: self.accesses_json(),
         }
     }
 
     fn value_json(&self, value: Value) -> ValueJson {
         let shape = match &self.verdict {
-            Verdict::Ours(divergence) => shape_json(divergence.shape(value)),
+            Verdict::Ours(divergence, _) => shape_json(divergence.shape(value)),
             Verdict::Published(baseline) if baseline.varying.contains(value) => shape_json(Shape::VARYING),
             Verdict::Published(_) => shape_json(Shape::UNIFORM),
         };
@@ -405,7 +448,7 @@ impl Found<'_> {
     }
 
     fn loops_json(&self) -> Vec<LoopJson> {
-        let Verdict::Ours(divergence) = &self.verdict else { return Vec::new() };
+        let Verdict::Ours(divergence, _) = &self.verdict else { return Vec::new() };
         let one = |cycle: Cycle| {
             let exits = divergence.exits(cycle).iter().map(|(edge, agreement)| ExitJson {
                 from: edge.from.to_string(),
@@ -423,7 +466,7 @@ impl Found<'_> {
     }
 
     fn slots_json(&self) -> Vec<SlotJson> {
-        let Verdict::Ours(divergence) = &self.verdict else { return Vec::new() };
+        let Verdict::Ours(divergence, _) = &self.verdict else { return Vec::new() };
         let slots = divergence.slots().iter().map(|slot| SlotJson {
             object: self.func.result(slot.alloca).map(|value| value.to_string()),
             from: slot.bytes.start,
@@ -457,6 +500,16 @@ fn shape_json(shape: Shape) -> ShapeJson {
     ShapeJson { kind, strides: shape.strides().map(|strides| strides.shown().to_vec()), align: shape.align() }
 }
 
+fn condition_json(condition: &Condition) -> ConditionJson {
+    ConditionJson {
+        value: condition.value.to_string(),
+        signed: condition.is_signed,
+        // Beyond what many readers of JSON take for a number.
+        least: condition.least.to_string(),
+        greatest: condition.greatest.to_string(),
+    }
+}
+
 // The JSON: docs/analysis.md tells users what each field means.
 
 #[derive(Serialize)]
@@ -471,6 +524,35 @@ struct FunctionJson {
     branches: Vec<BranchJson>,
     loops: Vec<LoopJson>,
     slots: Vec<SlotJson>,
+    region: Vec<String>,
+    accesses: Vec<AccessGroupJson>,
+}
+
+#[derive(Serialize)]
+struct AccessGroupJson {
+    base: String,
+    kind: &'static str,
+    stride: i64,
+    conditions: Vec<ConditionJson>,
+    accesses: Vec<AccessJson>,
+}
+
+#[derive(Serialize)]
+struct ConditionJson {
+    value: String,
+    signed: bool,
+    least: String,
+    greatest: String,
+}
+
+#[derive(Serialize)]
+struct AccessJson {
+    op: &'static str,
+    name: Option<String>,
+    block: Option<String>,
+    offset: i64,
+    bytes: u32,
+    loc: Option<LocJson>,
 }
 
 #[derive(Serialize)]

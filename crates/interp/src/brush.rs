@@ -304,6 +304,10 @@ impl<'p, 'm> Brush<'p, 'm> {
         world.schedule.push(step);
         let oblivious = world.options.semantics == Semantics::Oblivious;
         let next = self.run_phis(code, block, control, oblivious, &mut world.budget).map_err(fault)?;
+        let comes = |lane: usize| control >> lane & 1 == 1 && self.frame().from.of(lane).is_some();
+        let is_entered = world.options.trace && control != 0 && !(0..self.lanes).any(comes);
+        let params: &[Value] = if is_entered { code.func.params() } else { &[] };
+        let args = self.traced(code, params, world).map_err(fault)?;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         frame.block = Some(block);
         frame.control = control;
@@ -314,6 +318,7 @@ impl<'p, 'm> Brush<'p, 'm> {
             world.trace.lanes = self.lanes as u32;
             world.trace.steps.push(TraceStep {
                 brush: self.number,
+                group: self.position.group_number,
                 func: frame.code as u32,
                 depth: self.frames.len() as u32 - 1,
                 block,
@@ -322,6 +327,7 @@ impl<'p, 'm> Brush<'p, 'm> {
                 predicate: 0,
                 active: 0,
                 next: Vec::new(),
+                args,
                 values: Vec::new(),
             });
         }
@@ -558,19 +564,29 @@ impl<'p, 'm> Brush<'p, 'm> {
         if !world.options.trace {
             return Ok(());
         }
-        let frame = self.frame();
-        for inst in code.func.block_insts(block) {
-            let rows: usize = code.func.results(inst).iter().map(|&value| code.slot(value).elements).sum();
-            world.budget.hold((rows * self.lanes * size_of::<Datum>()) as u64 + 32)?;
-        }
         let results = code.func.block_insts(block).flat_map(|inst| code.func.results(inst).iter().copied());
-        let values = results.map(|value| {
-            let rows = code.slot(value).rows();
-            let lanes = (0..self.lanes).flat_map(|lane| rows.clone().map(move |row| (row, lane)));
-            (value, lanes.map(|(row, lane)| frame.registers.get(row, lane).into()).collect())
-        });
-        world.trace.steps[frame.step].values = values.collect();
+        let results: Vec<Value> = results.collect();
+        world.trace.steps[self.frame().step].values = self.traced(code, &results, world)?;
         Ok(())
+    }
+
+    /// What these values hold in each lane.
+    fn traced(
+        &self,
+        code: &Code<'_>,
+        values: &[Value],
+        world: &mut World<'_>,
+    ) -> Result<Vec<(Value, Vec<Datum>)>, FaultKind> {
+        let frame = self.frame();
+        let mut all = Vec::with_capacity(values.len());
+        for &value in values {
+            let slot = code.slot(value);
+            world.budget.hold((slot.elements * self.lanes * size_of::<Datum>()) as u64 + 32)?;
+            let rows = slot.rows();
+            let lanes = (0..self.lanes).flat_map(|lane| rows.clone().map(move |row| (row, lane)));
+            all.push((value, lanes.map(|(row, lane)| frame.registers.get(row, lane).into()).collect()));
+        }
+        Ok(all)
     }
 
     // Barriers.

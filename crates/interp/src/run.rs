@@ -444,12 +444,15 @@ fn check_shape(param: &Param, lanes: &[Datum], options: &Options) -> Result<(), 
         Some(DeclaredShape::Uniform) => &[],
         Some(DeclaredShape::Linear(strides)) => strides,
     };
-    let Datum::Bits(base) = lanes[0] else { return Ok(()) };
     let mask = param.ty.scalar().bit_mask();
-    let fits = |(lane, &datum): (usize, &Datum)| {
-        datum == Datum::Bits(linear(base, strides, lane, &options.brush) & mask)
+    let base_of = |(lane, &datum): (usize, &Datum)| match datum {
+        Datum::Bits(bits) => Some(bits.wrapping_sub(linear(0, strides, lane, &options.brush)) & mask),
+        Datum::Poison => None,
     };
-    match lanes.iter().enumerate().all(fits) {
+    let bases: Vec<u128> = lanes.iter().enumerate().filter_map(base_of).collect();
+    // Uniform lanes are ⊤ together; of others any may be, and the rest fit each other.
+    let are_together = !strides.is_empty() || bases.is_empty() || bases.len() == lanes.len();
+    match are_together && bases.iter().all(|&base| base == bases[0]) {
         true => Ok(()),
         false => Err(format!("the values are not {:?} as the parameter is declared", param.shape)),
     }

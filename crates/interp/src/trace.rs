@@ -19,6 +19,8 @@ pub enum Next {
 pub struct TraceStep {
     /// The number of the brush in its group.
     pub brush: u32,
+    /// The number of the group in the launch.
+    pub group: u32,
     /// The number of the function in the module.
     pub func: u32,
     /// How many calls lie around it.
@@ -35,6 +37,8 @@ pub struct TraceStep {
     pub active: u128,
     /// For each lane where it goes next, once the block is done.
     pub next: Vec<Next>,
+    /// What the parameters hold in each lane, where the function is entered; empty elsewhere.
+    pub args: Vec<(Value, Vec<Datum>)>,
     /// What the block defines, with its value in each lane behind the block.
     pub values: Vec<(Value, Vec<Datum>)>,
 }

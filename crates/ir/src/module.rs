@@ -73,7 +73,7 @@ pub struct Effects {
     pub writes: bool,
     /// Has undefined behaviour for some arguments.
     pub traps: bool,
-    /// Depends on which lanes are active with it.
+    /// Depends on which lane it is, or on which are active with it.
     pub convergent: bool,
     /// May not return.
     pub endless: bool,

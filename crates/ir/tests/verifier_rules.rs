@@ -793,6 +793,10 @@ const MODULE_CASES: &[ModuleCase] = &[
         let loc = Some(Loc { file: File::from_u32(1), line: 3, column: 1 });
         in_region(m, 0).origin = m.functions[1].make_origin(OriginData { loc, ..OriginData::default() });
     }),
+    (&["Convergent"], |m| {
+        add_caller(m, "between", Kind::Function, 1);
+        m.functions.last_mut().unwrap().signature.effects.convergent = false;
+    }),
     (&["NestedLaunch"], |m| { add_caller(m, "between", Kind::Function, 0); add_caller(m, "k", Kind::Kernel(None), 2) }),
     (&["NestedLaunch"], |m| {
         // What is launched launches itself.
@@ -869,6 +873,7 @@ variants! {
     EarlyVector EarlyPredicate Unreachable Irreducible SecondReturn SwitchLeft Preheaders
     PreheaderBranches Latches SharedExit NotClosed OneThread LateLaunch LaunchInKernel
     NameTwice NoName UnknownFunction Differs Declaration UnknownGlobal GlobalSpace Global UnknownFile NestedLaunch
+    Convergent
 }
 
 #[test]

@@ -8,14 +8,17 @@
 //!   v4 = alloca 4         ; uniform, shared          (or: per lane) whether one copy serves all lanes
 //!   br v5, block1, block2 ; divergent                (or: uniform; always all lanes)
 //! ; exit: block1 -> block2 apart                     (or: together) whether lanes take it in different rounds
+//! ; group: contiguous from v0: load v6 at +0         an access group, as `heddle analyze` prints it
+//! ; no group: v6                                     a load, or an address, whose lanes lie anyhow
+//! ; region: block0, block3                           the blocks that no divergent branch has a say in
 //! ; why v9: because v9 depends on v8                 a part of the explanation, line breaks as spaces
 //! ```
 //!
 //! More may follow, after anything but a letter.
 
 use crate::shapes_oracle::Claims;
-use heddle_analysis::{Activation, Edge, Explanations};
-use heddle_ir::{Block, Module, Value};
+use heddle_analysis::{AccessGroup, Activation, Edge, Explanations};
+use heddle_ir::{Block, Inst, Module, Op, Value};
 
 /// What the annotations of a text say and the claims do not.
 pub fn check(text: &str, module: &Module, claims: &[Option<Claims<'_>>]) -> Vec<String> {
@@ -80,6 +83,34 @@ fn directive(claims: &Claims<'_>, module: &Module, comment: &str) -> Result<(), 
         let agreement = agreement.ok_or_else(wrong)?;
         let found = if agreement.is_some() { "together" } else { "apart" };
         return if word.trim() == found { Ok(()) } else { Err(format!("{exit}: {found}")) };
+    }
+    if let Some(expected) = comment.strip_prefix("group:") {
+        let words = |group: &AccessGroup| group.in_words(claims.func).to_string();
+        let found: Vec<String> = claims.accesses.groups().iter().map(words).collect();
+        let is_there = found.iter().any(|found| found == expected.trim());
+        return if is_there { Ok(()) } else { Err(format!("the groups are {}", found.join("\n  "))) };
+    }
+    if let Some(name) = comment.strip_prefix("no group:") {
+        let value = entity(name, "v").map(Value::from_u32).ok_or_else(|| format!("{name} is no value"))?;
+        let insts = claims.func.blocks().flat_map(|block| claims.func.block_insts(block));
+        let uses = |inst: &Inst| match claims.func.inst(*inst).op {
+            Op::Load => claims.func.result(*inst) == Some(value) || claims.func.inst(*inst).args[0] == value,
+            Op::Store => claims.func.inst(*inst).args[1] == value,
+            _ => false,
+        };
+        let accesses: Vec<Inst> = insts.filter(uses).collect();
+        let is_in = accesses.iter().find_map(|&inst| claims.accesses.of(inst));
+        return match is_in {
+            _ if accesses.is_empty() => Err(format!("{name} is neither loaded nor an address")),
+            Some(group) => Err(group.in_words(claims.func).to_string()),
+            None => Ok(()),
+        };
+    }
+    if let Some(expected) = comment.strip_prefix("region:") {
+        let blocks = claims.func.blocks().filter(|&block| claims.region.contains(block));
+        let found: Vec<String> = blocks.map(|block| block.to_string()).collect();
+        let found = found.join(", ");
+        return if found == expected.trim() { Ok(()) } else { Err(format!("the region is {found}")) };
     }
     if let Some((name, expected)) = comment.strip_prefix("why ").and_then(|rest| rest.split_once(':')) {
         let all = Explanations::new(claims.func, &claims.control, &claims.divergence);

@@ -10,6 +10,7 @@ pub mod bytes;
 pub mod wide;
 pub mod uniform_loops;
 pub mod linear;
+mod levels_oracle;
 pub mod shapes_oracle;
 pub mod annotations;
 pub mod baselines_oracle;

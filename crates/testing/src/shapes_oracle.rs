@@ -3,15 +3,20 @@
 //! Looks at the trace of a run, step by step: are the lanes that execute an instruction together as its shape says, do
 //! they stay together at branches that are called uniform, leave loops in the same round by edges that are said to be
 //! left together, and come to a block all or none where that is claimed? Objects that one copy is said to serve are
-//! given one: what lanes store goes there, and what they load must be there.
+//! given one: what lanes store goes there, and what they load must be there. Addresses of access groups are compared with
+//! each other where their conditions hold, and brushes with each other as far as levels reach.
 //!
 //! Where lanes are kept from executing by predicates, values they do not define are ⊤ only under OBLIVIOUS; so that is
 //! how such programs must be run.
 
+use crate::levels_oracle::Levels;
 use heddle_analysis::divergence::{Rule, divergence_without};
 use heddle_analysis::shape::{Geometry, Poison, Shape};
-use heddle_analysis::{Activation, ControlTables, Cycle, Divergence, Edge, InitialShapes};
+use heddle_analysis::{
+    AccessGroup, AccessGroups, Activation, ControlTables, Cycle, Divergence, Edge, InitialShapes,
+};
 use heddle_interp::{Datum, Next, Trace, TraceStep};
+use heddle_ir::entity::EntitySet;
 use heddle_ir::ops::Op;
 use heddle_ir::{Block, Detail, Function, Inst, InstData, Module, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -29,6 +34,10 @@ pub struct Claims<'m> {
     pub brush: Geometry,
     /// What is claimed.
     pub divergence: Divergence,
+    /// What is claimed of loads and stores.
+    pub accesses: AccessGroups,
+    /// The blocks that all lanes come to or none.
+    pub region: EntitySet<Block>,
 }
 
 impl<'m> Claims<'m> {
@@ -49,7 +58,9 @@ impl<'m> Claims<'m> {
             return None;
         }
         let divergence = divergence_without(func, &control, &initial, rule);
-        Some(Claims { func, control, initial, brush: Geometry::brush(brush), divergence })
+        let accesses = AccessGroups::new(func, &control, &divergence, &initial.geometry);
+        let region = divergence.region_of_nondivergence(&control);
+        Some(Claims { func, control, initial, brush: Geometry::brush(brush), divergence, accesses, region })
     }
 }
 
@@ -68,6 +79,12 @@ pub struct Checked {
     pub proved_branches: u64,
     /// Loads that found what they should in the one copy for all lanes.
     pub shared_loads: u64,
+    /// Addresses of lanes that were compared with another one's of their access group.
+    pub addresses: u64,
+    /// Of those, the ones where conditions had to hold first.
+    pub conditional: u64,
+    /// How often brushes were compared with each other.
+    pub across_brushes: u64,
 }
 
 impl Checked {
@@ -79,6 +96,9 @@ impl Checked {
         self.branches += other.branches;
         self.proved_branches += other.proved_branches;
         self.shared_loads += other.shared_loads;
+        self.addresses += other.addresses;
+        self.conditional += other.conditional;
+        self.across_brushes += other.across_brushes;
     }
 }
 
@@ -86,6 +106,7 @@ impl Checked {
 pub fn check_trace(module: &Module, claims: &[Option<Claims<'_>>], trace: &Trace) -> Result<Checked, String> {
     let mut frames: FxHashMap<(u32, u32, u32), Frame> = FxHashMap::default();
     let mut checked = Checked::default();
+    let mut levels = Levels::default();
     for (number, step) in trace.steps.iter().enumerate() {
         let Some(Some(claims)) = claims.get(step.func as usize) else { continue };
         let key = (step.brush, step.depth, step.func);
@@ -98,7 +119,13 @@ pub fn check_trace(module: &Module, claims: &[Option<Claims<'_>>], trace: &Trace
         }
         let Some(frame) = frames.get_mut(&key) else { continue };
         frame.step(claims, step, number as u64, &mut checked).map_err(|reason| at(module, step, &reason))?;
+        if step.depth == 0 && !step.next.is_empty() && step.active != 0 {
+            let lane = step.active.trailing_zeros() as usize;
+            let round = |cycle| frame.stays.get(&(lane, cycle)).map_or(0, |stay| stay.round);
+            levels.check(claims, step, round).map_err(|reason| at(module, step, &reason))?;
+        }
     }
+    checked.across_brushes = levels.compared;
     for ((_, _, func), frame) in frames {
         if let Some(Some(claims)) = claims.get(func as usize) {
             frame.finish(claims)?;
@@ -157,7 +184,7 @@ impl Frame {
         checked: &mut Checked,
     ) -> Result<(), String> {
         self.executed.insert(step.block);
-        for (value, lanes) in &step.values {
+        for (value, lanes) in step.args.iter().chain(&step.values) {
             self.values.insert(*value, lanes.clone());
         }
         if step.next.is_empty() {
@@ -168,6 +195,7 @@ impl Frame {
         self.check_branch(claims, step, checked)?;
         self.check_loops(claims, step, number)?;
         self.check_shared(claims, step, checked)?;
+        self.check_accesses(claims, step, checked)?;
         for lane in lanes(step.control) {
             if step.next.get(lane) == Some(&Next::Returned) {
                 self.returned |= 1 << lane;
@@ -204,6 +232,12 @@ impl Frame {
             return Err(format!(
                 "active lanes {:b} of {:b}, said to be {activation:?}",
                 step.active, self.entered
+            ));
+        }
+        if claims.region.contains(step.block) && step.control != self.entered && step.control != 0 {
+            return Err(format!(
+                "lanes {:b} of {:b} come here, although no divergent branch is said to have a say in it",
+                step.control, self.entered
             ));
         }
         for &to in claims.func.successors(step.block) {
@@ -372,6 +406,53 @@ impl Frame {
             let (first, then): (Vec<usize>, Vec<usize>) = lanes(mask).partition(is_poison);
             for lane in first.into_iter().chain(then) {
                 self.access(claims, inst, data, lane, checked)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the addresses of each access with that of another lane, and of another access of its group.
+    fn check_accesses(
+        &self,
+        claims: &Claims<'_>,
+        step: &TraceStep,
+        checked: &mut Checked,
+    ) -> Result<(), String> {
+        let mut others: FxHashMap<*const AccessGroup, (usize, u128, i64)> = FxHashMap::default();
+        for inst in claims.func.block_insts(step.block) {
+            let Some(group) = claims.accesses.of(inst) else { continue };
+            let data = claims.func.inst(inst);
+            let mask = if data.is_total() { self.entered } else { step.active };
+            let pointer = if data.op == Op::Store { data.args[1] } else { data.args[0] };
+            let address = |lane: usize| Some((lane, self.get(claims.func, pointer, lane)?));
+            let mut all = lanes(mask).filter_map(address);
+            let Some((first, start)) = all.next() else { continue };
+            let holds = |condition: &heddle_analysis::Condition| {
+                self.get(claims.func, condition.value, first).is_some_and(|bits| condition.holds(bits))
+            };
+            let offset = group.accesses.iter().find(|access| access.inst == inst).map_or(0, |it| it.offset);
+            // Constants are claimed to differ whatever holds of the lanes.
+            let (lane, seen, from) =
+                *others.entry(std::ptr::from_ref(group)).or_insert((first, start, offset));
+            if lane == first && (start.wrapping_sub(seen) as i64) != offset.wrapping_sub(from) {
+                return Err(format!(
+                    "an access at {start}, another of its group at {seen}, said to be {} apart",
+                    offset.wrapping_sub(from)
+                ));
+            }
+            if !group.conditions.iter().all(holds) {
+                continue;
+            }
+            for (lane, found) in all {
+                let expected = group.stride.wrapping_mul((lane - first) as i64);
+                if (found.wrapping_sub(start) as i64) != expected {
+                    return Err(format!(
+                        "lane {first} accesses {start}, lane {lane} {found}: not {}",
+                        group.in_words(claims.func)
+                    ));
+                }
+                checked.addresses += 1;
+                checked.conditional += u64::from(!group.conditions.is_empty());
             }
         }
         Ok(())

@@ -3,8 +3,9 @@
 use heddle::run_line::RunLine;
 use heddle_analysis::divergence::Rule;
 use heddle_analysis::shape::Geometry;
-use heddle_analysis::{Activation, InitialShapes};
+use heddle_analysis::{Activation, InitialShapes, Level};
 use heddle_interp::{Options, Scheduler};
+use heddle_ir::Value;
 use heddle_testing::file_test::find_files;
 use heddle_testing::generate::{Class, Profile, generate};
 use heddle_testing::properties::divergence_holds;
@@ -38,6 +39,10 @@ fn no_run_contradicts_a_claim() {
     assert!(lanes.executions > 500_000, "{lanes:?}");
     assert!(lanes.proved * 10 > lanes.uniform * 3, "{lanes:?}");
     assert!(lanes.shared_loads > 1000, "{lanes:?}");
+    println!("{} addresses compared, {} of them on condition", lanes.addresses, lanes.conditional);
+    assert!(lanes.addresses > 10_000, "{lanes:?}");
+    println!("{} comparisons of brushes", lanes.across_brushes);
+    assert!(lanes.across_brushes > 10_000, "{lanes:?}");
 }
 
 /// The same without one of the rules, on the runs of the divergence tests.
@@ -85,4 +90,127 @@ fn runs_contradict_the_analysis_without_any_of_its_rules() {
         }
     }
     assert!(unnoticed.is_empty(), "nothing contradicts the analysis without {unnoticed:?}");
+}
+
+/// Whether the runs of a file contradict its claims when they are changed like this.
+fn is_contradicted(name: &str, change: &dyn Fn(&mut Claims<'_>)) -> bool {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/divergence").join(name);
+    let text = std::fs::read_to_string(path).expect("a test can be read");
+    let module = heddle_ir::parse_module(&text).expect("a test is well-formed");
+    let runs = text.lines().filter_map(|line| line.strip_prefix("; run:"));
+    runs.filter_map(|line| RunLine::parse(line.trim()).ok()).any(|run| {
+        let claims: Vec<_> = module
+            .functions
+            .iter()
+            .map(|func| {
+                let initial = InitialShapes::declared(func, Geometry::brush(&run.options.brush));
+                let brush = &run.options.brush;
+                let mut claims = Claims::new(func, initial.entered_by(Activation::Full), brush)?;
+                change(&mut claims);
+                Some(claims)
+            })
+            .collect();
+        let options = Options { trace: true, ..run.options.clone() };
+        let ran = run.run(&module, &options).expect("the run can be made");
+        ran.outcome.is_ok_and(|outcome| check_trace(&module, &claims, &outcome.trace).is_err())
+    })
+}
+
+#[test]
+fn wrong_groups_and_regions_are_contradicted() {
+    for name in ["access-groups.hed", "access-conditions.hed", "region.hed"] {
+        assert!(!is_contradicted(name, &|_| {}), "{name}");
+    }
+    // One group of a function after the other.
+    for number in 0..5 {
+        let change = |claims: &mut Claims<'_>| {
+            if let Some(group) = claims.accesses.groups_mut().get_mut(number) {
+                group.stride += 1;
+            }
+        };
+        assert!(is_contradicted("access-groups.hed", &change), "group {number}");
+    }
+    let offsets = |claims: &mut Claims<'_>| {
+        for group in claims.accesses.groups_mut() {
+            if let [_, .., last] = &mut group.accesses[..] {
+                last.offset += 4;
+            }
+        }
+    };
+    assert!(is_contradicted("access-groups.hed", &offsets));
+    // Conditions that allow one number more, of which a run makes use.
+    for (func, number) in
+        [("remainder", 0), ("remainder", 1), ("narrow", 0), ("narrow", 1), ("clamped", 0), ("clamped", 1)]
+    {
+        let change = |claims: &mut Claims<'_>| {
+            if claims.func.name == func {
+                let condition = &mut claims.accesses.groups_mut()[number].conditions[0];
+                condition.least -= 1;
+                condition.greatest += 1;
+            }
+        };
+        assert!(is_contradicted("access-conditions.hed", &change), "@{func}, group {number}");
+    }
+    for (func, block) in [("nested", 2), ("nested", 3), ("loops", 1), ("later", 2)] {
+        let change = |claims: &mut Claims<'_>| {
+            if claims.func.name == func {
+                claims.region.insert(heddle_ir::Block::from_u32(block));
+            }
+        };
+        assert!(is_contradicted("region.hed", &change), "@{func}, block{block}");
+    }
+}
+
+#[test]
+fn wrong_levels_are_contradicted() {
+    let file = "levels.hed";
+    assert!(!is_contradicted(file, &|_| {}));
+    // v2 is the group's number, v9 and v15 come of ways and rounds that only the group shares.
+    for value in [2, 9, 15].map(Value::from_u32) {
+        let change = |claims: &mut Claims<'_>| {
+            if claims.func.name != "levels" {
+                return;
+            }
+            let fact = claims.divergence.fact(value);
+            assert_eq!(fact.level, Level::Group);
+            claims.divergence.claim(value, fact.at(Level::Launch));
+        };
+        assert!(is_contradicted(file, &change), "{value}");
+    }
+    let branch = |claims: &mut Claims<'_>| {
+        if claims.func.name == "levels" {
+            claims.divergence.claim_branch(heddle_ir::Block::from_u32(2), Some(Level::Launch));
+        }
+    };
+    assert!(is_contradicted(file, &branch));
+    let exits = |claims: &mut Claims<'_>| {
+        for cycle in claims.control.cycles.cycles() {
+            claims.divergence.claim_exits(cycle, Some(Level::Launch));
+        }
+    };
+    assert!(is_contradicted(file, &exits));
+    // Brushes of one group.
+    let first = |claims: &mut Claims<'_>| {
+        if claims.func.name == "brushes" {
+            for value in [2, 3].map(Value::from_u32) {
+                let fact = claims.divergence.fact(value);
+                claims.divergence.claim(value, fact.at(Level::Group));
+            }
+        }
+    };
+    assert!(is_contradicted(file, &first));
+}
+
+/// Without a rule for private objects, generated programs tell soon.
+#[test]
+fn private_cells_show_which_rules_are_missing() {
+    for rule in [Rule::Written, Rule::MixedState, Rule::TemporalState] {
+        let is_noticed = |seed: &u64| {
+            let case = generate(*seed, &Profile::default());
+            divergence_holds(&case, Some(rule)).is_err()
+        };
+        let found = (0..600).find(is_noticed);
+        println!("without {rule:?}: contradicted by seed {found:?}");
+        assert!(found.is_some(), "{rule:?}");
+    }
 }

@@ -8,7 +8,7 @@ use super::{
     Congruence, Contents, Context, Domain, Fact, Level, Operation, Poison, Shape, Straight, arithmetic, bits,
     compare, concrete, convert, division, horizontal, query,
 };
-use heddle_ir::module::DeclaredShape;
+use heddle_ir::module::{DeclaredShape, Effects, Returned};
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Detail, Function, Inst, Op, Type};
 use smallvec::SmallVec;
@@ -28,10 +28,17 @@ pub fn transfer(func: &Function, inst: Inst, operands: &[Fact], context: &Contex
             if let Some(facts) = context.results.filter(|facts| facts.len() == results.len()) {
                 return facts.iter().copied().collect();
             }
-            let declared =
-                func.callee_of(func.inst(inst)).map_or(&[][..], |callee| &callee.signature.results);
+            let callee = func.callee_of(func.inst(inst));
+            let declared = callee.map_or(&[][..], |callee| &callee.signature.results);
+            let is_same = operation.op == Op::Call
+                && callee.is_some_and(|callee| is_function_of_arguments(callee.signature.effects))
+                && operands.iter().all(|operand| operand.is_uniform() && operand.poison != Poison::Any);
             (0..results.len())
                 .map(|index| match declared.get(index) {
+                    Some(Returned { shape: None | Some(DeclaredShape::Varying), .. }) if is_same => {
+                        let fact = Fact::of_shape(Shape::UNIFORM).with_poison(Poison::Even);
+                        finish(fact, context)
+                    }
                     Some(result) => declared_fact(result.ty, result.shape.as_ref(), 1, context),
                     None => finish(Fact::TOP, context),
                 })
@@ -39,6 +46,11 @@ pub fn transfer(func: &Function, inst: Inst, operands: &[Fact], context: &Contex
         }
         _ => apply(&operation, operands, context),
     }
+}
+
+/// Whether a function gives equal results for equal arguments, whoever calls it and when.
+fn is_function_of_arguments(effects: Effects) -> bool {
+    !effects.reads && !effects.writes && !effects.convergent
 }
 
 /// What a declaration says of a parameter or a result; nothing said is varying.

@@ -336,12 +336,13 @@ fn joins_of_acyclic_graphs_are_ends_of_disjoint_paths() {
         }
     }
     let mut random = Random(5);
-    for _ in 0..1500 {
-        let len = 8;
+    for round in 0..3000 {
+        // Some with many edges, some longer, with edges to the next few blocks.
+        let (len, most, reach) = if round % 2 == 0 { (8, 4, 8) } else { (12, 3, 4) };
         let succs = (0..len)
             .map(|from| {
-                let count = if from + 1 == len { 0 } else { random.below(4) };
-                (0..count).map(|_| from + 1 + random.below(len - from - 1)).collect()
+                let count = if from + 1 == len { 0 } else { random.below(most) };
+                (0..count).map(|_| from + 1 + random.below(reach.min(len - from - 1))).collect()
             })
             .collect();
         let graph = Graph { entry: 0, succs };
@@ -380,8 +381,24 @@ fn cascades_share_their_walks() {
             .chain([(len - 1, len)])
             .collect()
     };
+    // A chain of checks, each with a way into a chain of clean-ups.
+    let ladder = |len: usize| {
+        (0..len - 1)
+            .flat_map(move |at| [(at, at + 1), (at, len + at), (len + at, len + at + 1)])
+            .chain([(len - 1, 2 * len - 1), (2 * len - 1, 2 * len)])
+            .collect()
+    };
+    // Comparisons one after the other, each with an arm of its own, and all arms lead to the end.
+    let switch = |len: usize| {
+        (0..len - 1)
+            .flat_map(move |at| [(at, at + 1), (at, len + at), (len + at, 2 * len)])
+            .chain([(len - 1, 2 * len - 1), (2 * len - 1, 2 * len)])
+            .collect()
+    };
     let len = 20_000;
-    let families: [(&str, Vec<(usize, usize)>); 5] = [
+    let families: [(&str, Vec<(usize, usize)>); 7] = [
+        ("switch", switch(len)),
+        ("ladder", ladder(len)),
         ("cascade", cascade(len)),
         ("early outs", early_outs(len)),
         ("nested ifs", nested(len)),

@@ -6,8 +6,8 @@ use super::violation::{Fault, GlobalFault, MAX_GLOBAL_BYTES, Mismatch, Place, Re
 use crate::constant::Constant;
 use crate::entity::EntitySet;
 use crate::module::{Declaration, Global, Init, Kind, Signature};
-use crate::ops::Op;
-use crate::{Function, Module};
+use crate::ops::{Effect, Op};
+use crate::{Function, InstData, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -96,6 +96,9 @@ impl<'m> Names<'m> {
         let (mut constants, mut origins) = (EntitySet::new(), EntitySet::new());
         for (number, inst, data) in body.each_inst() {
             let place = body.place(number, inst);
+            if !body.func.signature.effects.convergent && asks_for_lanes(body.func, data) {
+                report.at(place, Fault::Convergent(data.op));
+            }
             for value in data.args.iter().copied().chain(accesses(data).filter_map(|access| access.base)) {
                 if let Some(Constant::Address(space, name)) = body.constant(value)
                     && constants.insert(value)
@@ -211,4 +214,21 @@ fn callees(func: &Function) -> impl Iterator<Item = (Op, &str)> {
         let callee = func.callee_of(data)?;
         Some((data.op, callee.name.as_str()))
     })
+}
+
+/// Whether what an instruction gives depends on which lane it is, or on what the others are doing.
+fn asks_for_lanes(func: &Function, data: &InstData) -> bool {
+    let is_of_vectors = || data.args.first().is_some_and(|&arg| func.value_type(arg).is_vector());
+    match data.op {
+        Op::Lane | Op::LocalId | Op::GlobalId | Op::Mask => true,
+        Op::Call | Op::Launch => {
+            let effects = func.callee_of(data).map(|callee| callee.signature.effects);
+            data.op == Op::Call && effects.is_some_and(|effects| effects.convergent)
+        }
+        op => match op.info().effect {
+            Effect::Horizontal => !is_of_vectors(),
+            Effect::Synchronizes => true,
+            _ => false,
+        },
+    }
 }

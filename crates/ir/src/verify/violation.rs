@@ -435,6 +435,9 @@ pub enum Fault {
         /// In what.
         mismatch: Mismatch,
     },
+    /// A function that is said not to be convergent asks which lane it is, or what others do.
+    #[error("`{0}` in a function that is not `convergent`")]
+    Convergent(Op),
     /// The head of a declared function.
     #[error("@{name}: {fault}")]
     Declaration {

@@ -7,7 +7,7 @@ use crate::baselines_oracle::subjects;
 use crate::generate::{Profile, generate};
 use heddle_analysis::baselines::{Analysis, Baseline};
 use heddle_analysis::divergence::Divergence;
-use heddle_analysis::shape::Geometry;
+use heddle_analysis::shape::{Fact, Geometry};
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::Function;
 use heddle_ir::entity::EntitySet;
@@ -56,7 +56,8 @@ impl Subject {
         let mut func = module.functions.remove(0);
         canonicalize(&mut func);
         let control = ControlTables::new(&func);
-        let initial = InitialShapes::uniform(&func, Geometry::brush(&[8]));
+        let mut initial = InitialShapes::uniform(&func, Geometry::brush(&[8]));
+        initial.params[0] = Fact::TOP;
         let instructions = func.blocks().map(|block| func.block_insts(block).count()).sum();
         Subject { func, control, initial, instructions }
     }

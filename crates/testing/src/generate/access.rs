@@ -68,8 +68,12 @@ impl Writer<'_> {
         (0..count).map(|index| self.places[(first + index) % count]).find(fits)
     }
 
-    /// The address of one of the place's values, and whether it is the place itself.
+    /// The address of one of the place's values.
     fn element(&mut self, place: Place) -> Value {
+        // One cell of a private object is stored to and loaded again, or what it holds would hardly ever matter.
+        if place.space == Space::Private && self.random.chance(40) {
+            return place.pointer;
+        }
         let offset = match self.random.below(10) {
             0 => return place.pointer,
             1 | 2 => {
@@ -179,8 +183,9 @@ impl Writer<'_> {
     /// Stores to any place that may be written.
     pub(super) fn store_something(&mut self) {
         let Some(place) = self.place(Place::is_writable) else { return };
-        let want = if place.clean { Want::CLEAN } else { Want::ANY };
-        let value = self.pick(place.scalar, want);
+        // Lanes that run apart are told from others by what they store even if all of them store one value.
+        let uniform = place.space == Space::Private && self.random.chance(50);
+        let value = self.pick(place.scalar, Want { clean: place.clean, uniform });
         self.store(value, place);
     }
 

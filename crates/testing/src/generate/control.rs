@@ -257,6 +257,9 @@ impl Writer<'_> {
     /// A number of trips from 0 or 1 to 4 that differs from lane to lane.
     fn divergent_trips(&mut self, scalar: Scalar) -> Temp {
         let any = self.pick_known(scalar, Want::CLEAN);
+        if !self.allowed.lanes {
+            return self.op_int(Op::And, any, 3);
+        }
         let data = InstData::new(Op::Lane, [], Detail::Dimension(None));
         let lane = self.define(data, Some(scalar), true, false);
         let mixed = if self.random.chance(30) {

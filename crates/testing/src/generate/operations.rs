@@ -529,7 +529,7 @@ impl Writer<'_> {
 }
 
 impl Allowed {
-    /// Nothing but computing and control flow.
+    /// Nothing but computing and control flow; who asks which lane it is is not pure.
     pub(super) const PURE: Allowed = Allowed {
         control: true,
         horizontals: false,
@@ -544,6 +544,6 @@ impl Allowed {
         queries: false,
         memory: false,
         fmuladd: false,
-        lanes: true,
+        lanes: false,
     };
 }

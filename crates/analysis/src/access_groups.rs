@@ -1,0 +1,685 @@
+//! Access groups: loads and stores whose addresses belong together, and how these lie from lane to lane.
+//!
+//! An address is taken apart into a base pointer, terms (a value times a constant) and a constant: `a[2 * i + 1]` is
+//! `a + 8 * i + 4`. Accesses with the same base and the same terms are a group; only the constants differ. From lane to
+//! lane all of a group go the same *stride*, the sum of those of the terms:
+//!
+//! ```text
+//!     stride 0     uniform        stride -4   reversed             (of four-byte accesses)
+//!     stride 4     contiguous     stride 8    strided; interleaved if several share the eight bytes without overlap
+//! ```
+//!
+//! Where the shape of a term does not say how its lanes lie, a [`Condition`] on a uniform value may: `lane % u` is `lane`
+//! if `u` is at least the number of lanes; `sext(u + lane)` does not wrap around if `u` is not too close to the end.
+//! Who tests the conditions at run time may take the group for what it then is.
+//!
+//! What is claimed: whenever lanes execute an access of a group together and its conditions hold of what these values
+//! then are, the address in lane `j` is that in lane `i` plus `(j - i)` strides, modulo 2^64; and in one lane accesses of
+//! the group that are executed in the same round of the loops around them differ by their constants. Only active lanes
+//! count.
+//!
+//! Lanes are counted through all dimensions of the brush. What does not grow by one step from each to the next, as if they
+//! were a row, is in no group.
+
+use std::fmt;
+
+use heddle_ir::words::Flag;
+use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::control_tables::ControlTables;
+use crate::cycles::Cycle;
+use crate::divergence::Divergence;
+use crate::shape::{Geometry, Shape};
+
+/// How many parts of an address are looked at, how deeply, and how many conditions a group may have.
+const MOST_PARTS: usize = 32;
+const MOST_DEPTH: usize = 3;
+const MOST_CONDITIONS: usize = 3;
+/// Addresses have so many bits.
+const ADDRESS: u32 = 64;
+
+/// A value is within bounds, in the execution of the access.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Condition {
+    /// The value; it is uniform.
+    pub value: Value,
+    /// Its width in bits.
+    pub width: u32,
+    /// Whether it is read as a signed number.
+    pub is_signed: bool,
+    /// The least that it may be.
+    pub least: i128,
+    /// The greatest.
+    pub greatest: i128,
+}
+
+impl Condition {
+    /// Whether it holds of these bits.
+    pub fn holds(&self, bits: u128) -> bool {
+        let number = interpret(bits as i128, self.width, self.is_signed);
+        (self.least..=self.greatest).contains(&number)
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (first, last) = range_of(self.width, self.is_signed);
+        let value = self.value;
+        match (self.least, self.greatest) {
+            (least, greatest) if least == greatest => write!(f, "{value} == {least}")?,
+            (least, greatest) if greatest == last => write!(f, "{value} >= {least}")?,
+            (least, greatest) if least == first => write!(f, "{value} <= {greatest}")?,
+            (least, greatest) => write!(f, "{least} <= {value} <= {greatest}")?,
+        }
+        f.write_str(if self.is_signed { " (signed)" } else { "" })
+    }
+}
+
+/// How the addresses of a group lie from lane to lane.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AccessKind {
+    /// All lanes use one address.
+    Uniform,
+    /// Each lane's follows the last one's.
+    Contiguous,
+    /// Each lane's precedes the last one's.
+    Reversed,
+    /// There are steps of some other size.
+    Strided,
+    /// So there are, and accesses side by side share them.
+    Interleaved,
+}
+
+impl AccessKind {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AccessKind::Uniform => "uniform",
+            AccessKind::Contiguous => "contiguous",
+            AccessKind::Reversed => "reversed",
+            AccessKind::Strided => "strided",
+            AccessKind::Interleaved => "interleaved",
+        }
+    }
+}
+
+/// A load or a store of a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// The instruction.
+    pub inst: Inst,
+    /// The constant of its address.
+    pub offset: i64,
+    /// How many bytes it loads or stores.
+    pub bytes: u32,
+    /// Whether it stores.
+    pub writes: bool,
+}
+
+/// Accesses whose addresses differ by constants.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AccessGroup {
+    /// The pointer that their addresses start from.
+    pub base: Value,
+    /// How the addresses lie.
+    pub kind: AccessKind,
+    /// From a lane to the next.
+    pub stride: i64,
+    /// What must hold for that; nothing if it always does.
+    pub conditions: Vec<Condition>,
+    /// In the order of the block index.
+    pub accesses: Vec<Access>,
+}
+
+/// The access groups of a function.
+#[derive(Clone, Debug, Default)]
+pub struct AccessGroups {
+    groups: Vec<AccessGroup>,
+    of: FxHashMap<Inst, u32>,
+}
+
+impl AccessGroups {
+    /// Finds all loads and stores whose lanes lie regularly, perhaps under conditions.
+    pub fn new(
+        func: &Function,
+        control: &ControlTables,
+        divergence: &Divergence,
+        geometry: &Geometry,
+    ) -> AccessGroups {
+        let finder = Finder { func, control, divergence, geometry };
+        let mut all = AccessGroups::default();
+        let mut known: FxHashMap<Key, Option<usize>> = FxHashMap::default();
+        for &block in control.index.order() {
+            for inst in func.block_insts(block) {
+                let Some((pointer, bytes, writes)) = access_of(func, inst) else { continue };
+                let Some(address) = finder.address(pointer) else { continue };
+                let Address { root, terms, offset } = address;
+                let access = Access { inst, offset, bytes, writes };
+                let key = Key { root, terms, around: control.cycles.innermost(block) };
+                let number = *known.entry(key).or_insert_with_key(|key| {
+                    let (stride, conditions) = finder.stride(key, block)?;
+                    let kind = AccessKind::Uniform;
+                    all.groups.push(AccessGroup {
+                        base: root,
+                        kind,
+                        stride,
+                        conditions,
+                        accesses: Vec::new(),
+                    });
+                    Some(all.groups.len() - 1)
+                });
+                if let Some(number) = number {
+                    all.groups[number].accesses.push(access);
+                    all.of.insert(inst, number as u32);
+                }
+            }
+        }
+        all.groups.iter_mut().for_each(|group| group.kind = kind_of(group));
+        all
+    }
+
+    /// All groups, in the order of their first accesses.
+    pub fn groups(&self) -> &[AccessGroup] {
+        &self.groups
+    }
+
+    /// The groups, to be made wrong: tests see whether that is noticed.
+    #[doc(hidden)]
+    pub fn groups_mut(&mut self) -> &mut [AccessGroup] {
+        &mut self.groups
+    }
+
+    /// The group of a load or a store, if its lanes lie regularly.
+    pub fn of(&self, inst: Inst) -> Option<&AccessGroup> {
+        self.of.get(&inst).map(|&number| &self.groups[number as usize])
+    }
+}
+
+impl AccessGroup {
+    /// The group in words.
+    pub fn in_words<'a>(&'a self, func: &'a Function) -> impl fmt::Display + 'a {
+        Words { group: self, func }
+    }
+}
+
+struct Words<'a> {
+    group: &'a AccessGroup,
+    func: &'a Function,
+}
+
+impl fmt::Display for Words<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let group = self.group;
+        write!(f, "{} from {}", group.kind.name(), group.base)?;
+        if matches!(group.kind, AccessKind::Strided | AccessKind::Interleaved) {
+            write!(f, " by {}", group.stride)?;
+        }
+        for (number, access) in group.accesses.iter().enumerate() {
+            f.write_str(if number == 0 { ": " } else { ", " })?;
+            match self.func.result(access.inst) {
+                Some(result) => write!(f, "load {result}")?,
+                None => f.write_str("store")?,
+            }
+            write!(f, " at {:+}", access.offset)?;
+        }
+        for (number, condition) in group.conditions.iter().enumerate() {
+            write!(f, "{} {condition}", if number == 0 { "; if" } else { " and" })?;
+        }
+        Ok(())
+    }
+}
+
+fn kind_of(group: &AccessGroup) -> AccessKind {
+    let bytes = group.accesses.iter().map(|access| i64::from(access.bytes)).max().unwrap_or(0);
+    let are_alike = group.accesses.iter().all(|access| i64::from(access.bytes) == bytes);
+    match group.stride {
+        0 => return AccessKind::Uniform,
+        stride if stride == bytes && are_alike => return AccessKind::Contiguous,
+        stride if stride == -bytes && are_alike => return AccessKind::Reversed,
+        _ => {}
+    }
+    let mut spans: SmallVec<[(i64, i64); 8]> = group
+        .accesses
+        .iter()
+        .map(|access| (access.offset, access.offset.saturating_add(access.bytes.into())))
+        .collect();
+    spans.sort_unstable();
+    spans.dedup();
+    let are_apart = spans.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+    let fit = match (spans.first(), spans.last()) {
+        (Some(first), Some(last)) => last.1.abs_diff(first.0) <= group.stride.unsigned_abs(),
+        _ => false,
+    };
+    if spans.len() > 1 && are_apart && fit { AccessKind::Interleaved } else { AccessKind::Strided }
+}
+
+/// The pointer of a load or store of a scalar, how many bytes it is, whether it stores.
+fn access_of(func: &Function, inst: Inst) -> Option<(Value, u32, bool)> {
+    let data = func.inst(inst);
+    let (pointer, accessed) = match data.op {
+        Op::Load => (data.args[0], func.result(inst)?),
+        Op::Store => (data.args[1], data.args[0]),
+        _ => return None,
+    };
+    let is_scalar = !func.value_type(accessed).is_vector() && !func.value_type(pointer).is_vector();
+    is_scalar.then(|| (pointer, func.value_type(accessed).bytes(), data.op == Op::Store))
+}
+
+/// How a number is made as wide as an address.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+enum Extension {
+    Signed,
+    Unsigned,
+}
+
+/// A value, made as wide as an address, times a constant.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+struct Term {
+    value: Value,
+    extension: Extension,
+    factor: i64,
+}
+
+struct Address {
+    root: Value,
+    terms: SmallVec<[Term; 4]>,
+    offset: i64,
+}
+
+/// What the addresses of a group have in common.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    root: Value,
+    terms: SmallVec<[Term; 4]>,
+    around: Option<Cycle>,
+}
+
+/// How the lanes of a number lie, read as signed or unsigned: on a line without wrapping around.
+struct Line {
+    stride: i128,
+    /// The least and the greatest number in any lane of the brush, if known.
+    range: Option<(i128, i128)>,
+    conditions: SmallVec<[Condition; MOST_CONDITIONS]>,
+}
+
+struct Finder<'a> {
+    func: &'a Function,
+    control: &'a ControlTables,
+    divergence: &'a Divergence,
+    geometry: &'a Geometry,
+}
+
+impl Finder<'_> {
+    fn width(&self, value: Value) -> u32 {
+        self.func.value_type(value).scalar().bits()
+    }
+
+    fn constant(&self, value: Value, extension: Extension) -> Option<i128> {
+        match self.func.constant(value) {
+            Some(Constant::Scalar(_, bits)) => {
+                Some(interpret(*bits as i128, self.width(value), extension == Extension::Signed))
+            }
+            _ => None,
+        }
+    }
+
+    /// An address as base, terms and constant, all modulo 2^64.
+    fn address(&self, pointer: Value) -> Option<Address> {
+        let mut root = pointer;
+        let mut parts: Vec<(Value, Extension, i64)> = Vec::new();
+        while let Some(inst) = self.func.def_inst(root).filter(|&inst| self.func.inst(inst).op == Op::PtrAdd)
+        {
+            let data = self.func.inst(inst);
+            if parts.len() == MOST_PARTS || self.width(data.args[1]) > ADDRESS {
+                break;
+            }
+            parts.push((data.args[1], Extension::Signed, 1));
+            root = data.args[0];
+        }
+        if self.width(root) != ADDRESS {
+            return None;
+        }
+        let mut terms: SmallVec<[Term; 4]> = SmallVec::new();
+        let mut offset = 0i64;
+        let mut seen = 0;
+        while let Some((value, extension, factor)) = parts.pop() {
+            seen += 1;
+            if let Some(constant) = self.constant(value, extension) {
+                offset = offset.wrapping_add(factor.wrapping_mul(constant as i64));
+            } else if seen > MOST_PARTS || !self.split(value, extension, factor, &mut parts) {
+                // At this width both are the same.
+                let extension = if self.width(value) == ADDRESS { Extension::Signed } else { extension };
+                terms.push(Term { value, extension, factor });
+            }
+        }
+        terms.sort_unstable();
+        let mut merged: SmallVec<[Term; 4]> = SmallVec::new();
+        for term in terms {
+            match merged.last_mut() {
+                Some(last) if (last.value, last.extension) == (term.value, term.extension) => {
+                    last.factor = last.factor.wrapping_add(term.factor);
+                }
+                _ => merged.push(term),
+            }
+        }
+        merged.retain(|term| term.factor != 0);
+        Some(Address { root, terms: merged, offset })
+    }
+
+    /// Adds the parts of a sum or a multiple; whether it is one, modulo 2^64.
+    fn split(
+        &self,
+        value: Value,
+        extension: Extension,
+        factor: i64,
+        parts: &mut Vec<(Value, Extension, i64)>,
+    ) -> bool {
+        let Some(inst) = self.func.def_inst(value) else { return false };
+        let data = self.func.inst(inst);
+        // A promise that is broken makes an address of which nothing need be known.
+        let keeps = self.width(value) == ADDRESS
+            || match extension {
+                Extension::Signed => data.flags.has(Flag::Nsw),
+                Extension::Unsigned => data.flags.has(Flag::Nuw),
+            };
+        let mut push = |arg: Value, factor: i64| parts.push((arg, extension, factor));
+        match data.op {
+            Op::Add if keeps => {
+                push(data.args[0], factor);
+                push(data.args[1], factor);
+            }
+            Op::Or if data.flags.has(Flag::Disjoint) || self.is_free(data.args[0], data.args[1]) => {
+                push(data.args[0], factor);
+                push(data.args[1], factor);
+            }
+            Op::Sub if keeps => {
+                push(data.args[0], factor);
+                push(data.args[1], factor.wrapping_neg());
+            }
+            Op::Mul if keeps => {
+                let [Some(left), None] = [1, 0].map(|arg| self.constant(data.args[arg], extension)) else {
+                    return false;
+                };
+                push(data.args[0], factor.wrapping_mul(left as i64));
+            }
+            Op::Shl if keeps => match self.constant(data.args[1], Extension::Unsigned) {
+                Some(amount @ 0..63) => push(data.args[0], factor.wrapping_shl(amount as u32)),
+                _ => return false,
+            },
+            Op::Sext if extension == Extension::Signed || self.width(value) == ADDRESS => {
+                parts.push((data.args[0], Extension::Signed, factor));
+            }
+            Op::Zext => parts.push((data.args[0], Extension::Unsigned, factor)),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether one value surely has zeros where the other, a constant, has ones.
+    fn is_free(&self, value: Value, constant: Value) -> bool {
+        let Some(constant) = self.constant(constant, Extension::Unsigned) else { return false };
+        let zeros = self.divergence.shape(value).each().zeros();
+        constant < 1 << zeros.min(ADDRESS - 1)
+    }
+
+    /// The stride of all addresses of a kind in a block, and what must hold.
+    fn stride(&self, key: &Key, block: Block) -> Option<(i64, Vec<Condition>)> {
+        let mut stride = self.strides(key.root, block)?;
+        let mut conditions: Vec<Condition> = Vec::new();
+        for term in &key.terms {
+            let fact = self.divergence.fact_at(self.func, self.control, term.value, block);
+            let is_straight = self.width(term.value) == ADDRESS
+                || match term.extension {
+                    Extension::Signed => fact.straight.signed,
+                    Extension::Unsigned => fact.straight.unsigned,
+                };
+            let own = match self.strides(term.value, block).filter(|_| is_straight) {
+                Some(own) => own,
+                None => {
+                    let line = self.line(term.value, term.extension, block, 0)?;
+                    conditions.extend(line.conditions);
+                    line.stride as i64
+                }
+            };
+            stride = stride.wrapping_add(own.wrapping_mul(term.factor));
+        }
+        conditions.sort_unstable();
+        conditions.dedup();
+        (conditions.len() <= MOST_CONDITIONS).then_some((stride, conditions))
+    }
+
+    /// The step of a value from lane to lane, modulo 2^width.
+    fn strides(&self, value: Value, block: Block) -> Option<i64> {
+        let shape = self.divergence.fact_at(self.func, self.control, value, block).shape;
+        let [x, y, z] = shape.strides()?.all();
+        // Rows and planes of lanes must go on where the last one ended.
+        let goes_on = |step: i64, dimension: usize| {
+            let before =
+                (0..dimension).map(|at| self.geometry.extent(at).map(i64::from)).product::<Option<i64>>();
+            self.geometry.extent(dimension) == Some(1)
+                || before.is_some_and(|before| step == x.wrapping_mul(before))
+        };
+        ([x, y, z] == [0; 3] || goes_on(y, 1) && goes_on(z, 2)).then_some(x)
+    }
+
+    fn is_uniform(&self, value: Value, block: Block) -> bool {
+        self.divergence.fact_at(self.func, self.control, value, block).is_uniform()
+    }
+
+    /// Whether what a value was computed from still is what it was, in all lanes: they have left no loop in different
+    /// rounds since.
+    fn is_fresh(&self, inst: Inst, block: Block) -> bool {
+        let cycles = &self.control.cycles;
+        let mut around = self.func.layout.block_of(inst).and_then(|at| cycles.innermost(at));
+        while let Some(cycle) = around.filter(|&cycle| !cycles.contains(cycle, block)) {
+            if self.divergence.is_divergent_loop(cycle) {
+                return false;
+            }
+            around = cycles.parent(cycle);
+        }
+        true
+    }
+
+    /// The line of a value whose base is known, from lane to lane.
+    fn known_line(&self, value: Value, extension: Extension, block: Block) -> Option<Line> {
+        let lanes = i128::from(self.geometry.width()?);
+        if self.geometry.extent(0) != self.geometry.width() {
+            return None;
+        }
+        let fact = self.divergence.fact_at(self.func, self.control, value, block);
+        let Shape::Strided { strides, base } = fact.shape else { return None };
+        let width = self.width(value);
+        let first = interpret(base.constant(width)?.into(), width, extension == Extension::Signed);
+        let stride = i128::from(strides.along(0));
+        let last = first + stride * (lanes - 1);
+        let range = (first.min(last), first.max(last));
+        let (least, greatest) = range_of(width, extension == Extension::Signed);
+        let fits = least <= range.0 && range.1 <= greatest;
+        fits.then(|| Line { stride, range: Some(range), conditions: SmallVec::new() })
+    }
+
+    /// How the lanes of a value lie, if that takes conditions: it is a sum of a multiple of one uniform value and of
+    /// numbers that are known from lane to lane, and no lane of it wraps around.
+    fn line(&self, value: Value, extension: Extension, block: Block, depth: usize) -> Option<Line> {
+        if depth > MOST_DEPTH || self.width(value) > ADDRESS {
+            return None;
+        }
+        if let Some(line) = self.known_line(value, extension, block) {
+            return Some(line);
+        }
+        if let Some(inst) = self.func.def_inst(value).filter(|&inst| self.is_fresh(inst, block)) {
+            let data = self.func.inst(inst);
+            match (data.op, extension) {
+                (Op::Zext, _) => return self.line(data.args[0], Extension::Unsigned, block, depth + 1),
+                (Op::Sext, Extension::Signed) => {
+                    return self.line(data.args[0], Extension::Signed, block, depth + 1);
+                }
+                _ => {}
+            }
+        }
+        let width = self.width(value);
+        let (least, greatest) = range_of(width, extension == Extension::Signed);
+        // The sum, modulo 2^width: `factor` times `uniform`, and what lies within `range`.
+        let mut uniform: Option<(Value, i128)> = None;
+        let mut sum = Line { stride: 0, range: Some((0, 0)), conditions: SmallVec::new() };
+        let mut parts: SmallVec<[(Value, i128); 8]> = SmallVec::from_iter([(value, 1)]);
+        let mut seen = 0;
+        while let Some((part, factor)) = parts.pop() {
+            seen += 1;
+            if seen > MOST_PARTS || factor.unsigned_abs() > 1 << 40 {
+                return None;
+            }
+            let (low, high) = sum.range?;
+            if let Some(constant) = self.constant(part, extension) {
+                sum.range = Some((low + factor * constant, high + factor * constant));
+                continue;
+            }
+            if self.is_uniform(part, block) {
+                let (known, old) = uniform.unwrap_or((part, 0));
+                if known != part {
+                    return None;
+                }
+                uniform = Some((part, old + factor));
+                continue;
+            }
+            if self.split_modulo(part, factor, block, &mut parts) {
+                continue;
+            }
+            let line = match self.known_line(part, extension, block) {
+                Some(line) => line,
+                None => self.special(part, extension, block, depth)?,
+            };
+            let (first, last) = line.range?;
+            let (first, last) = (factor * first, factor * last);
+            sum.range = Some((low + first.min(last), high + first.max(last)));
+            sum.stride += factor * line.stride;
+            sum.conditions.extend(line.conditions);
+        }
+        let (low, high) = sum.range?;
+        match uniform.filter(|&(_, factor)| factor != 0) {
+            None => (least <= low && high <= greatest).then_some(sum),
+            Some((value, factor)) => {
+                // least <= factor * u + low, factor * u + high <= greatest
+                let (from, to) = (least - low, greatest - high);
+                let (from, to) = match factor {
+                    1.. => (ceiling(from, factor), to.div_euclid(factor)),
+                    _ => (ceiling(-to, -factor), (-from).div_euclid(-factor)),
+                };
+                let (from, to) = (from.max(least), to.min(greatest));
+                if from > to || sum.conditions.len() == MOST_CONDITIONS {
+                    return None;
+                }
+                let is_signed = extension == Extension::Signed;
+                sum.conditions.push(Condition { value, width, is_signed, least: from, greatest: to });
+                sum.range = None;
+                Some(sum)
+            }
+        }
+    }
+
+    /// Adds the parts of a sum or a multiple, modulo 2^width; whether it is one.
+    fn split_modulo(
+        &self,
+        value: Value,
+        factor: i128,
+        block: Block,
+        parts: &mut SmallVec<[(Value, i128); 8]>,
+    ) -> bool {
+        let Some(inst) = self.func.def_inst(value).filter(|&inst| self.is_fresh(inst, block)) else {
+            return false;
+        };
+        let data = self.func.inst(inst);
+        match data.op {
+            Op::Add => parts.extend([(data.args[0], factor), (data.args[1], factor)]),
+            Op::Or if data.flags.has(Flag::Disjoint) => {
+                parts.extend([(data.args[0], factor), (data.args[1], factor)]);
+            }
+            Op::Sub => parts.extend([(data.args[0], factor), (data.args[1], -factor)]),
+            Op::Mul => match self.constant(data.args[1], Extension::Signed) {
+                Some(constant) if constant.unsigned_abs() < 1 << 40 => {
+                    parts.push((data.args[0], factor * constant));
+                }
+                _ => return false,
+            },
+            Op::Shl => match self.constant(data.args[1], Extension::Unsigned) {
+                Some(amount) if (0..i128::from(self.width(value).min(40))).contains(&amount) => {
+                    parts.push((data.args[0], factor << amount));
+                }
+                _ => return false,
+            },
+            _ => return false,
+        }
+        true
+    }
+
+    /// An operation that leaves a line as it is if its other operand, which is uniform, is large enough, or one.
+    fn special(&self, value: Value, extension: Extension, block: Block, depth: usize) -> Option<Line> {
+        let inst = self.func.def_inst(value).filter(|&inst| self.is_fresh(inst, block))?;
+        let data = self.func.inst(inst);
+        let is_signed = match data.op {
+            Op::Urem | Op::Udiv | Op::Umin => false,
+            Op::Srem | Op::Sdiv | Op::Smin => true,
+            Op::Mul | Op::Shl => extension == Extension::Signed,
+            _ => return None,
+        };
+        let [mut of, mut by] = [data.args[0], data.args[1]];
+        let commutes = matches!(data.op, Op::Umin | Op::Smin | Op::Mul);
+        if commutes && self.is_uniform(of, block) {
+            std::mem::swap(&mut of, &mut by);
+        }
+        if !self.is_uniform(by, block) || self.func.constant(by).is_some() {
+            return None;
+        }
+        let width = self.width(value);
+        let inner = if is_signed { Extension::Signed } else { Extension::Unsigned };
+        let mut line = self.line(of, inner, block, depth + 1)?;
+        let (low, high) = line.range?;
+        let greatest = range_of(width, is_signed).1;
+        let (least, greatest) = match data.op {
+            Op::Mul => (1, 1),
+            Op::Shl => (0, 0),
+            Op::Umin | Op::Smin => (high, greatest),
+            // Of negative numbers remainders and quotients go the other way.
+            _ if low < 0 || high == greatest => return None,
+            _ => (high + 1, greatest),
+        };
+        // The result must read the same in the way that is asked for.
+        if range_of(width, extension == Extension::Signed).1 < high
+            || range_of(width, extension == Extension::Signed).0 > low
+        {
+            return None;
+        }
+        if matches!(data.op, Op::Udiv | Op::Sdiv) {
+            (line.stride, line.range) = (0, Some((0, 0)));
+        }
+        if line.conditions.len() == MOST_CONDITIONS {
+            return None;
+        }
+        line.conditions.push(Condition { value: by, width, is_signed, least, greatest });
+        Some(line)
+    }
+}
+
+fn ceiling(number: i128, by: i128) -> i128 {
+    -(-number).div_euclid(by)
+}
+
+/// The numbers of a width.
+fn range_of(width: u32, is_signed: bool) -> (i128, i128) {
+    let bits = width.clamp(1, 100);
+    match is_signed {
+        true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        false => (0, (1 << bits) - 1),
+    }
+}
+
+/// The number that the low bits stand for.
+fn interpret(bits: i128, width: u32, is_signed: bool) -> i128 {
+    let shift = 128 - width.clamp(1, 128);
+    match is_signed {
+        true => bits << shift >> shift,
+        false => ((bits as u128) << shift >> shift) as i128,
+    }
+}

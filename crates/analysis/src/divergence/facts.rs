@@ -1,0 +1,178 @@
+//! Facts of values: what instructions see of their operands, and what they give.
+
+use heddle_ir::entity::Entity;
+use heddle_ir::{Block, Function, Inst, Op, Value, ValueDef};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::incoming::MOST_EDGES;
+use super::solver::Solver;
+use super::{ALL_AGREE, Agreement, Rule};
+use crate::alloca_ssa;
+use crate::cfg::Edge;
+use crate::control_tables::ControlTables;
+use crate::cycles::Cycle;
+use crate::shape::{Activation, Contents, Context, Domain, Fact, Poison, transfer};
+
+/// The level at which lanes agree on a value: one that nobody holds divides nobody.
+pub(crate) fn agreement_on(fact: Fact) -> Agreement {
+    if fact.shape.is_undefined() { ALL_AGREE } else { fact.uniform_level() }
+}
+
+/// What is left of a fact about values of one round where lanes bring them from different ones.
+pub(super) fn temporal(fact: Fact, limit: Agreement, domain: Domain) -> Fact {
+    match limit {
+        None => fact.mixed(fact, domain),
+        Some(limit) => fact.at(fact.level.join(limit)),
+    }
+}
+
+/// How far lanes agree that leave the loops around the definition of a value on the way to a use.
+pub(super) fn left_limit(
+    func: &Function,
+    control: &ControlTables,
+    value: Value,
+    block: Block,
+    loop_agreement: impl Fn(Cycle) -> Agreement,
+) -> Agreement {
+    let defined_in = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
+    let mut around = defined_in.and_then(|defined_in| control.cycles.innermost(defined_in));
+    let mut limit = ALL_AGREE;
+    while let Some(cycle) = around.filter(|&cycle| !control.cycles.contains(cycle, block)) {
+        limit = limit.min(loop_agreement(cycle));
+        around = control.cycles.parent(cycle);
+    }
+    limit
+}
+
+impl Solver<'_> {
+    /// What is known of an operand where it is used.
+    pub(super) fn seen(&self, value: Value, inst: Inst, block: Block) -> Fact {
+        let mut fact = self.facts[value];
+        let ValueDef::Result(defined_by, _) = self.func.value_def(value) else { return fact };
+        let Some(defined_in) = self.func.layout.block_of(defined_by) else { return fact };
+        if !self.open.is_empty() {
+            let limit = left_limit(self.func, self.control, value, block, |cycle| self.loop_agreement(cycle));
+            fact = temporal(fact, limit, Domain::of(self.func.value_type(value)));
+        }
+        let definition = self.func.inst(defined_by);
+        if !definition.is_total() && definition.op != Op::Mask && definition.shadow().is_none() {
+            let predicate = self.func.predicate(defined_in).filter(|_| definition.op != Op::Phi);
+            let data = self.func.inst(inst);
+            let is_wider = if data.is_total() {
+                predicate.is_some()
+                    || self.initial.entry == Activation::Varying
+                    || self.activation[defined_in] == Activation::Varying
+            } else {
+                let has_same =
+                    defined_in == block && data.op != Op::Phi || predicate == self.func.predicate(block);
+                predicate.is_some() && (data.op == Op::Phi || !has_same)
+            };
+            if is_wider && !fact.is_bottom() && self.follows(Rule::SmallerMask) {
+                fact = fact.with_poison(Poison::Any);
+            }
+        }
+        fact
+    }
+
+    pub(super) fn results(&mut self, inst: Inst, block: Block) -> SmallVec<[Fact; 2]> {
+        let data = self.func.inst(inst);
+        let operands: SmallVec<[Fact; 4]> =
+            data.args.iter().map(|&arg| self.seen(arg, inst, block)).collect();
+        let activation = match (data.is_total(), self.initial.entry) {
+            (true, _) => Activation::Full,
+            (_, Activation::Varying) => Activation::Varying,
+            (_, Activation::Uniform) if self.activation[block] == Activation::Full => Activation::Uniform,
+            _ => self.activation[block],
+        };
+        let states = self.ssa.read_by(inst);
+        let is_private = !states.is_empty();
+        let agreement = states.iter().map(|state| self.agreement[state.index()]).min().unwrap_or(ALL_AGREE);
+        let reads = matches!(data.op, Op::Load | Op::AtomicRmw | Op::CompareExchange);
+        let is_unknown = reads && alloca_ssa::reads_unknown(self.func, &self.ssa.points_to, inst);
+        let is_alike = reads && agreement.is_some() && !(is_unknown && self.follows(Rule::Unknown));
+        let context = Context {
+            geometry: self.initial.geometry.clone(),
+            activation,
+            contents: if is_alike { Contents::Alike } else { Contents::PerLane },
+            results: None,
+        };
+        let mut facts = transfer(self.func, inst, &operands, &context);
+        if data.op == Op::Load && is_private {
+            let may_be_poison = states.iter().any(|state| self.may_hold_poison[state.index()]);
+            for fact in &mut facts {
+                if may_be_poison && !fact.is_bottom() {
+                    *fact = fact.with_poison(Poison::Any);
+                }
+            }
+        }
+        facts
+    }
+
+    /// A φ: one of its values if all lanes come along one edge; a mixture if they may not.
+    pub(super) fn phi(&self, inst: Inst, block: Block) -> Fact {
+        let data = self.func.inst(inst);
+        let domain = self
+            .func
+            .results(inst)
+            .first()
+            .map_or(Domain::Opaque, |&result| Domain::of(self.func.value_type(result)));
+        let limit = self.mixed[inst];
+        let mut fact = Fact::BOTTOM;
+        let mut values: SmallVec<[Value; MOST_EDGES]> = SmallVec::new();
+        let mut many: FxHashSet<Value> = FxHashSet::default();
+        let is_dense = self.incoming.has_many(inst);
+        for (from, value) in data.incoming() {
+            let seen = temporal(
+                self.seen(value, inst, from),
+                self.edge_limit(Edge { from, to: block }, value),
+                domain,
+            );
+            let is_new = |values: &[Value]| limit.is_none() && !values.contains(&value);
+            if is_dense && limit.is_none() && many.insert(value) {
+                fact = if many.len() == 1 { seen } else { fact.mixed(seen, domain) };
+            } else if !is_dense && is_new(&values) {
+                fact = if values.is_empty() { seen } else { fact.mixed(seen, domain) };
+                values.push(value);
+            } else {
+                fact = fact.join(seen);
+            }
+        }
+        if let Some(limit) = limit {
+            fact = fact.at(fact.level.join(limit));
+        }
+        if self.mixed_with_poison.contains(inst) && !fact.is_bottom() {
+            fact = fact.with_poison(Poison::Any);
+        }
+        if let Some(shadow) = data.shadow()
+            && self.follows(Rule::Shadow)
+            && (self.initial.entry == Activation::Varying || self.activation[block] == Activation::Varying)
+        {
+            fact = fact.mixed(self.seen(shadow, inst, block).with_poison(Poison::Any), domain);
+        }
+        fact
+    }
+
+    /// How far lanes agree on the round in which a value was defined that they bring along an exit edge.
+    pub(super) fn edge_limit(&self, edge: Edge, value: Value) -> Agreement {
+        let defined_in = self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst));
+        match defined_in.filter(|_| self.follows(Rule::Temporal)) {
+            Some(defined_in) => self.edge_limit_from(edge, defined_in),
+            None => ALL_AGREE,
+        }
+    }
+
+    pub(super) fn edge_limit_from(&self, edge: Edge, defined_in: Block) -> Agreement {
+        let cycles = &self.control.cycles;
+        let mut limit = ALL_AGREE;
+        let mut around = cycles.innermost(edge.from);
+        while let Some(cycle) = around.filter(|&cycle| !cycles.contains(cycle, edge.to)) {
+            if cycles.contains(cycle, defined_in) {
+                let number = self.sync.exits(cycle).binary_search(&edge).expect("an exit is listed");
+                limit = limit.min(self.exits[cycle.index()][number]);
+            }
+            around = cycles.parent(cycle);
+        }
+        limit
+    }
+}

@@ -1,0 +1,48 @@
+//! What is known before: shapes of parameters, places of lanes, who enters.
+
+use heddle_ir::Function;
+use heddle_ir::module::{DeclaredShape, Kind};
+
+use crate::shape::{Activation, Context, Fact, Geometry, Level, declared_fact};
+
+/// What is known before.
+#[derive(Clone, Debug)]
+pub struct InitialShapes {
+    /// Of each parameter.
+    pub params: Vec<Fact>,
+    /// The lanes' places.
+    pub geometry: Geometry,
+    /// Which lanes enter the function.
+    pub entry: Activation,
+}
+
+impl InitialShapes {
+    /// What the function itself declares; of a kernel, parameters are the same for the whole launch. Any lanes may
+    /// enter.
+    pub fn declared(func: &Function, geometry: Geometry) -> Self {
+        Self::with(func, geometry, None)
+    }
+
+    /// The same, and parameters of which nothing is declared are uniform.
+    pub fn uniform(func: &Function, geometry: Geometry) -> Self {
+        Self::with(func, geometry, Some(DeclaredShape::Uniform))
+    }
+
+    fn with(func: &Function, geometry: Geometry, otherwise: Option<DeclaredShape>) -> Self {
+        let is_kernel = matches!(func.kind, Kind::Kernel(_));
+        let otherwise = if is_kernel { Some(DeclaredShape::Uniform) } else { otherwise };
+        let context = Context::new(geometry.clone());
+        let params = func.signature.params.iter().map(|param| {
+            let shape = param.shape.as_ref().or(otherwise.as_ref());
+            let fact = declared_fact(param.ty, shape, param.align, &context);
+            if is_kernel && fact.is_uniform() { fact.at(Level::Launch) } else { fact }
+        });
+        Self { params: params.collect(), geometry, entry: Activation::Varying }
+    }
+
+    /// The same, entered by these lanes.
+    #[must_use]
+    pub fn entered_by(self, entry: Activation) -> Self {
+        Self { entry, ..self }
+    }
+}

@@ -1,0 +1,104 @@
+//! Whether brushes agree with each other as far as levels of uniformity claim it.
+//!
+//! What is uniform in the work-group is the same in all its brushes that execute the block in the same round of the loops
+//! around it, and what is uniform in the launch in those of all groups; and so are ways taken at branches, and rounds in
+//! which loops are left. Only what a kernel itself executes is compared: how often brushes have called a function before is
+//! each one's own affair.
+
+use heddle_analysis::{Cycle, Edge, Level};
+use heddle_interp::{Next, TraceStep};
+use heddle_ir::{Block, Value};
+use rustc_hash::FxHashMap;
+
+use crate::shapes_oracle::Claims;
+
+/// What is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum What {
+    Value(Value),
+    Branch,
+    Exit(Cycle, Block),
+}
+
+/// Where and when: of which group, if it is not of all; in which function and block, in which rounds.
+type Key = (Option<u32>, u32, Block, Vec<u64>, What);
+
+/// What brushes have shown so far, and which of them it was.
+#[derive(Default, Debug)]
+pub(crate) struct Levels {
+    seen: FxHashMap<Key, (u128, u32, u32)>,
+    /// How often brushes were compared.
+    pub(crate) compared: u64,
+}
+
+impl Levels {
+    /// Compares a step with those of other brushes. `round` tells in which round of a loop the lanes are.
+    pub(crate) fn check(
+        &mut self,
+        claims: &Claims<'_>,
+        step: &TraceStep,
+        round: impl Fn(Cycle) -> u64,
+    ) -> Result<(), String> {
+        let cycles = &claims.control.cycles;
+        let mut around = Vec::new();
+        let mut next = cycles.innermost(step.block);
+        while let Some(cycle) = next {
+            around.push(cycle);
+            next = cycles.parent(cycle);
+        }
+        let rounds: Vec<u64> = around.iter().map(|&cycle| round(cycle)).collect();
+        let lanes = || (0..128usize).filter(|lane| step.active >> lane & 1 == 1);
+        for (value, data) in &step.values {
+            let level = claims.divergence.fact(*value).uniform_level();
+            let held = lanes().find_map(|lane| data.get(lane)?.bits());
+            if let Some(bits) = held.filter(|_| !claims.func.value_type(*value).is_vector()) {
+                self.compare(step, level, &rounds, What::Value(*value), bits)?;
+            }
+        }
+        let targets = lanes().filter_map(|lane| match step.next.get(lane) {
+            Some(&Next::Block(to)) => Some(to),
+            _ => None,
+        });
+        for to in targets {
+            let level = claims.divergence.branch(step.block);
+            self.compare(step, level, &rounds, What::Branch, to.as_u32().into())?;
+            let edge = Edge { from: step.block, to };
+            for (at, &cycle) in around.iter().enumerate() {
+                let exits = claims.divergence.exits(cycle);
+                if let Some((_, level)) = exits.iter().find(|(exit, _)| *exit == edge) {
+                    let what = What::Exit(cycle, to);
+                    self.compare(step, *level, &rounds[at + 1..], what, rounds[at].into())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn compare(
+        &mut self,
+        step: &TraceStep,
+        level: Option<Level>,
+        rounds: &[u64],
+        what: What,
+        shown: u128,
+    ) -> Result<(), String> {
+        let group = match level {
+            Some(Level::Launch) => None,
+            Some(Level::Group) => Some(step.group),
+            Some(Level::Brush) | None => return Ok(()),
+        };
+        let key = (group, step.func, step.block, rounds.to_vec(), what);
+        let (known, of_group, of_brush) = *self.seen.entry(key).or_insert((shown, step.group, step.brush));
+        self.compared += u64::from((of_group, of_brush) != (step.group, step.brush));
+        match known == shown {
+            true => Ok(()),
+            false => Err(format!(
+                "{what:?}: {known} in brush {of_brush} of group {of_group}, {shown} in brush {} of group {}, said to be \
+                 one in the {}",
+                step.brush,
+                step.group,
+                level.map_or("", Level::name),
+            )),
+        }
+    }
+}
