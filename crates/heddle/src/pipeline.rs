@@ -1,7 +1,8 @@
 //! The pipeline: the only place that knows the passes and their order.
 
+use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::{Activation, Geometry};
-use heddle_analysis::{Cfg, ControlTables, CycleForest, InitialShapes, divergence};
+use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::MAX_LANES;
@@ -9,8 +10,8 @@ use heddle_ir::verify::{Stage, Violations, verify_module};
 use heddle_ir::{Block, Function, Module, Op};
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::{
-    Around, LockStep, LoopFacts, canonicalize, geometry_of, linearize, lock_step_functions,
-    make_loops_uniform, replace_launches, simplify, specialize, widen,
+    Around, LockStep, LoopFacts, boscc, canonicalize, geometry_of, guard_regions, linearize,
+    lock_step_functions, make_loops_uniform, replace_launches, simplify, specialize, tidy, widen,
 };
 use thiserror::Error;
 
@@ -37,7 +38,15 @@ pub const PASSES: &[Pass] = &[
         requires: Stage::Source,
         ensures: Some(Stage::Canonical),
         run: |module, _| {
-            module.functions.iter_mut().for_each(canonicalize);
+            for func in &mut module.functions {
+                if let Some(block) = func.blocks().find(|&block| func.predicate(block).is_some()) {
+                    return Err(format!(
+                        "{block} of @{} has a predicate, which no code has before `linearize`: write a branch around it",
+                        func.name
+                    ));
+                }
+                canonicalize(func);
+            }
             Ok(())
         },
     },
@@ -58,10 +67,19 @@ pub const PASSES: &[Pass] = &[
         doc: "no divergent loop: lanes that have left wait inside, their live-outs and exits tracked",
         requires: Stage::Canonical,
         ensures: Some(Stage::Uniform),
-        run: |module, _| {
+        run: |module, _| module.functions.iter_mut().try_for_each(uniform_loops),
+    },
+    Pass {
+        name: "boscc",
+        doc: "regions skipped where no lane is, if that pays (`boscc:force`, `boscc:needed`, `boscc:block3=none`; also \
+              `block3`, `block3=all-true`, and several with + in between)",
+        requires: Stage::Uniform,
+        ensures: Some(Stage::Uniform),
+        run: |module, words| {
+            let options = parse_guards(words)?;
             for func in &mut module.functions {
-                let facts = LoopFacts::obvious(func);
-                make_loops_uniform(func, &facts);
+                let divergent = divergent_branches(func)?;
+                guard_regions(func, &divergent, &options).map_err(|impossible| impossible.to_string())?;
             }
             Ok(())
         },
@@ -75,7 +93,19 @@ pub const PASSES: &[Pass] = &[
             let named = parse_blocks(blocks)?;
             for func in &mut module.functions {
                 let divergent = if named.is_empty() { divergent_branches(func)? } else { named.clone() };
-                linearize(func, &divergent);
+                linearize(func, &divergent).map_err(|refusal| refusal.to_string())?;
+            }
+            Ok(())
+        },
+    },
+    Pass {
+        name: "tidy",
+        doc: "simpler masks and blends, masks hoisted, dead φs, empty regions",
+        requires: Stage::Linear,
+        ensures: None,
+        run: |module, _| {
+            for func in &mut module.functions {
+                tidy(func);
             }
             Ok(())
         },
@@ -148,7 +178,7 @@ pub fn expand(words: &[&str]) -> Result<Vec<String>, PassError> {
         names.extend(params.map(|params| format!("params:{params}")));
         names.extend(["simplify", "canonicalize"].map(String::from));
         names.push(format!("specialize:{brush}"));
-        names.extend(["loops", "linearize"].map(String::from));
+        names.extend(["loops", "boscc", "linearize", "tidy"].map(String::from));
         names.push(format!("widen:{brush}"));
         names.push("simplify".into());
     }
@@ -192,20 +222,48 @@ pub fn widen_module(
     module.functions.iter_mut().try_for_each(replace_launches).map_err(|refusal| refusal.to_string())
 }
 
-/// The blocks whose branches may diverge, whatever the brush. In sequential code none does.
-pub fn divergent_branches(func: &Function) -> Result<EntitySet<Block>, String> {
+/// What diverges, whatever the brush; none in sequential code, which one thread executes.
+pub fn verdicts(func: &Function) -> Option<(ControlTables, Divergence)> {
     let launches = |block| func.block_insts(block).any(|inst| func.inst(inst).op == Op::Launch);
     if func.blocks().any(launches) {
-        return Ok(EntitySet::new());
+        return None;
     }
     let control = ControlTables::new(func);
     let geometry = Geometry { dimensions: 3, ..Geometry::unknown() };
     let facts = divergence(func, &control, &InitialShapes::declared(func, geometry));
-    let cycles = CycleForest::new(&Cfg::new(func));
-    if let Some(cycle) = cycles.cycles().find(|&cycle| facts.is_divergent_loop(cycle)) {
+    Some((control, facts))
+}
+
+/// Which loops lanes leave apart, by the divergence analysis.
+pub fn loop_facts(func: &Function) -> LoopFacts {
+    match verdicts(func) {
+        Some((control, facts)) => LoopFacts::by_divergence(&control, &facts),
+        None => LoopFacts::none(),
+    }
+}
+
+/// Makes divergent loops uniform, by the divergence analysis. Behind a loop that has several exits lanes tell by masks
+/// which one they took; where all took the same, that is lost, and loops may turn out divergent that were not.
+pub fn uniform_loops(func: &mut Function) -> Result<(), String> {
+    loop {
+        let facts = loop_facts(func);
+        let blocks = func.block_count();
+        if !facts.divergent_loops.is_empty() {
+            make_loops_uniform(func, &facts).map_err(|reason| format!("@{}: {reason}", func.name))?;
+        }
+        if func.block_count() == blocks {
+            return Ok(());
+        }
+    }
+}
+
+/// The blocks whose branches may diverge, by the divergence analysis.
+pub fn divergent_branches(func: &Function) -> Result<EntitySet<Block>, String> {
+    let Some((control, facts)) = verdicts(func) else { return Ok(EntitySet::new()) };
+    if let Some(cycle) = control.cycles.cycles().find(|&cycle| facts.is_divergent_loop(cycle)) {
         return Err(format!(
             "the loop at {} of @{} may diverge: run `loops` before",
-            cycles.header(cycle),
+            control.cycles.header(cycle),
             func.name
         ));
     }
@@ -214,11 +272,32 @@ pub fn divergent_branches(func: &Function) -> Result<EntitySet<Block>, String> {
 
 /// Blocks by name, with `+` in between.
 fn parse_blocks(names: &str) -> Result<EntitySet<Block>, String> {
-    let block = |name: &str| {
-        let number = name.strip_prefix("block").and_then(|number| number.parse().ok());
-        number.map(Block::from_u32).ok_or_else(|| format!("`{name}` is no block"))
-    };
-    names.split('+').filter(|name| !name.is_empty()).map(block).collect()
+    names.split('+').filter(|name| !name.is_empty()).map(parse_block).collect()
+}
+
+fn parse_block(name: &str) -> Result<Block, String> {
+    let number = name.strip_prefix("block").and_then(|number| number.parse().ok());
+    number.map(Block::from_u32).ok_or_else(|| format!("`{name}` is no block"))
+}
+
+/// Where guards are placed.
+fn parse_guards(words: &str) -> Result<boscc::Options, String> {
+    let mut options = boscc::Options::default();
+    for word in words.split('+').filter(|word| !word.is_empty()) {
+        let (name, asked) = word.split_once('=').unwrap_or((word, "all-false"));
+        let asked = match asked {
+            "all-false" => boscc::Asked::AllFalse,
+            "all-true" => boscc::Asked::AllTrue,
+            "none" => boscc::Asked::None,
+            _ => return Err(format!("`{asked}` is none of all-false, all-true, none")),
+        };
+        match word {
+            "force" => options.policy = boscc::Policy::Force,
+            "needed" => options.policy = boscc::Policy::Needed,
+            _ => _ = options.asked.insert(parse_block(name)?, asked),
+        }
+    }
+    Ok(options)
 }
 
 /// Why passes did not run to their end.
@@ -252,8 +331,8 @@ pub enum PassError {
     },
 }
 
-/// Runs passes by name, each after the other; `watch` sees the module behind each of them. With `verify`, what a pass
-/// needs and ensures is checked.
+/// Runs passes by name, each after the other; `watch` sees the module behind each of them. What a pass needs is checked
+/// unless a pass before has ensured it; with `verify`, everything that a pass needs and ensures.
 pub fn run_passes(
     module: &mut Module,
     names: &[&str],
@@ -267,14 +346,16 @@ pub fn run_passes(
             .iter()
             .find(|pass| pass.name == name)
             .ok_or_else(|| PassError::Unknown { name: name.into() })?;
-        let check = |module: &Module, stage: Stage, when| match verify_module(module, stage) {
-            Err(violations) if verify => Err(PassError::Stage { when, name: pass.name, stage, violations }),
-            _ => Ok(()),
-        };
-        check(module, pass.requires.max(stage), "before")?;
+        let wrong = |when, stage, violations| PassError::Stage { when, name: pass.name, stage, violations };
+        if verify || pass.requires > stage {
+            let needed = pass.requires.max(stage);
+            verify_module(module, needed).map_err(|violations| wrong("before", needed, violations))?;
+        }
         (pass.run)(module, argument).map_err(|reason| PassError::Argument { name: full.clone(), reason })?;
         stage = pass.ensures.unwrap_or(stage);
-        check(module, stage, "behind")?;
+        if verify {
+            verify_module(module, stage).map_err(|violations| wrong("behind", stage, violations))?;
+        }
         watch(pass, module);
     }
     Ok(())

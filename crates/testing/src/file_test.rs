@@ -12,7 +12,8 @@
 //!
 //! What may be done: `verify [stage=S]` (verifies, prints and parses back; the default), `errors [stage=S]` (each
 //! `; error: TEXT` is a part of one message of parser or verifier, on its own line for the parser, and there are no
-//! other messages), `opt passes=P,… [stage=S]` (runs passes, verifies the result at the stage), `trace [watch=v1,v2]`
+//! other messages), `opt passes=P,… [stage=S]` (runs passes, verifies the result at the stage; where a `; refused: TEXT`
+//! says so, a pass refuses, with this in its message), `trace [watch=v1,v2]`
 //! (the trace of the first run is the golden), `divergence [lanes=W] [params=uniform|declared] [entry=all|some]`
 //! (comments say what is uniform, see `annotations.rs`), `baselines [lanes=W] [params=…]` (comments say
 //! what each published analysis takes for uniform, see `baseline_annotations.rs`). Where a run names no scheduler, greedy and four random ones are tried;
@@ -198,8 +199,12 @@ impl FileTest<'_> {
             }
             "opt" => {
                 self.check_runs(&module, Stage::Source);
-                if let Err(error) = passes(&mut module, &names) {
-                    self.fail(error);
+                let refused = self.directives("refused:");
+                match (passes(&mut module, &names), &refused[..]) {
+                    (Ok(()), []) => {}
+                    (Err(error), [(_, text)]) if error.contains(text) => return None,
+                    (Ok(()), _) => self.fail("nothing was refused"),
+                    (Err(error), _) => self.fail(error),
                 }
                 self.check_module(&module, stage);
                 self.check_runs(&module, stage);

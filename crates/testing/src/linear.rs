@@ -1,19 +1,23 @@
 //! Whether programs become linear and still mean what they did: the property behind the topic `linearize`.
 
-use crate::differential::{BOTH, differential_in};
-use crate::execution::{observe, options};
+use crate::differential::{BOTH, differential_in, is_deterministic};
+use crate::execution::{Part, difference, observe, options, options_with, prepare};
 use crate::generate::{Case, Class, Random};
-use crate::uniformity::Uniformity;
+use crate::uniformity::free_branches;
+use heddle::pipeline::{divergent_branches, uniform_loops};
 use heddle_analysis::{Cfg, CycleForest};
+use heddle_interp::{Options, Scheduler, run};
 use heddle_ir::entity::EntitySet;
-use heddle_ir::verify::{Stage, verify};
+use heddle_ir::verify::{Stage, verify, verify_module};
 use heddle_ir::{Block, Function, Module, Op};
-use heddle_transform::{LoopFacts, canonicalize, linearize, make_loops_uniform};
+use heddle_transform::boscc::{self, Policy};
+use heddle_transform::{Refusal, canonicalize, linearize, tidy};
+use rustc_hash::FxHashSet;
 
 /// What linearization did to a program.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Linearized {
-    /// The functions that became linear, and those that may have a divergent loop and stayed.
+    /// The functions that became linear, and those that were refused and stayed.
     pub functions: [usize; 2],
     /// The branches folded, and those kept.
     pub branches: [usize; 2],
@@ -21,6 +25,8 @@ pub struct Linearized {
     pub loops: usize,
     /// The instructions that choose, in linear functions, beyond those that were there.
     pub selects: usize,
+    /// The blocks guarded.
+    pub guarded: usize,
     /// Questions whether anyone is in a loop.
     pub guards: usize,
     /// Blocks that a greedy run executes without active lanes.
@@ -37,21 +43,113 @@ impl Linearized {
         self.loops += other.loops;
         self.selects += other.selects;
         self.guards += other.guards;
+        self.guarded += other.guarded;
         self.empty_steps += other.empty_steps;
     }
 }
 
-/// Checks that functions become linear, by way of uniform loops where some may diverge, and that the program refines
-/// its source. Some uniform branches are folded too.
+/// A pass that folds these branches.
+pub type Fold = fn(&mut Function, &EntitySet<Block>) -> Result<(), Refusal>;
+
+/// A pass that guards what may run without lanes, and says which blocks.
+pub type Guard = fn(&mut Function, &EntitySet<Block>) -> Vec<Block>;
+
+/// Checks that functions become linear, by way of uniform loops, by the pipeline's verdicts, and that the program
+/// refines its source. Some uniform branches are folded too.
 pub fn linearizes(case: &Case) -> Result<Linearized, String> {
     linearizes_by(case, linearize)
 }
 
 /// The same, with any pass.
-pub fn linearizes_by(case: &Case, pass: fn(&mut Function, &EntitySet<Block>)) -> Result<Linearized, String> {
-    let (module, mut done) = linear_module(case, pass)?;
+pub fn linearizes_by(case: &Case, pass: Fold) -> Result<Linearized, String> {
+    let needed: Guard = |func, divergent| guarded(func, divergent, Policy::Needed);
+    let (module, done) = linear_module(case, needed, pass, true)?;
+    check(case, &module, done.linearized)
+}
+
+/// Checks that guarded regions do not run without lanes, and that the program refines its source.
+pub fn guards(case: &Case) -> Result<Linearized, String> {
+    guards_by(case, |func, divergent| guarded(func, divergent, Policy::Force))
+}
+
+/// The same, with any pass.
+pub fn guards_by(case: &Case, guard: Guard) -> Result<Linearized, String> {
+    let (module, done) = linear_module(case, guard, linearize, false)?;
     for input in &case.inputs {
-        let ran = observe(case, &module, input, &options(input)).map_err(|fault| fault.to_string())?;
+        for semantics in BOTH.into_iter().filter(|_| done.linearized.functions[1] == 0) {
+            let (mut memory, args) = prepare(case, input);
+            let options = Options { trace: true, semantics, ..options(input) };
+            let outcome =
+                run(&module, &case.entry, &args, &mut memory, &options).map_err(|fault| fault.to_string())?;
+            let is_guarded = |func: u32, block| done.guarded.contains(&(func, block));
+            let mut steps = outcome.trace.steps.iter();
+            if let Some(step) = steps.find(|step| step.active == 0 && is_guarded(step.func, step.block)) {
+                return Err(format!("{} is guarded and runs without lanes", step.block));
+            }
+        }
+    }
+    check(case, &module, done.linearized)
+}
+
+/// A pass that clears up.
+pub type Tidy = fn(&mut Function);
+
+/// Checks that what is cleared up behind linearization is linear and does what it did; tells how many instructions
+/// went.
+pub fn tidies(case: &Case) -> Result<usize, String> {
+    tidies_by(case, |func| _ = tidy(func))
+}
+
+/// The same, with any pass.
+pub fn tidies_by(case: &Case, pass: Tidy) -> Result<usize, String> {
+    let forces = case.seed.is_multiple_of(2);
+    let guard: Guard = match forces {
+        true => |func, divergent| guarded(func, divergent, Policy::Force),
+        false => |func, divergent| guarded(func, divergent, Policy::Needed),
+    };
+    let (mut module, done) = match case.traits.class {
+        Class::Predicated => (case.module.clone(), Done::default()),
+        _ => linear_module(case, guard, linearize, true)?,
+    };
+    let count = |module: &Module| -> usize {
+        let blocks = module.functions.iter().flat_map(|func| func.blocks().map(move |block| (func, block)));
+        blocks.map(|(func, block)| func.block_insts(block).count()).sum()
+    };
+    if done.linearized.functions[1] > 0 {
+        return Ok(0);
+    }
+    let linear = module.clone();
+    module.functions.iter_mut().for_each(pass);
+    verify_module(&module, Stage::Linear).map_err(|violations| violations.to_string())?;
+    // No lane waits anywhere in linear code, so both go the same way, but that one passes by what the other skips.
+    let schedulers = [Scheduler::Greedy, Scheduler::Random(case.seed)];
+    let schedulers = if is_deterministic(case) { &schedulers[..] } else { &schedulers[..1] };
+    for (index, input) in case.inputs.iter().enumerate() {
+        for (semantics, scheduler) in
+            BOTH.into_iter().flat_map(|it| schedulers.iter().map(move |by| (it, by)))
+        {
+            let options = Options { semantics, ..options_with(input, scheduler.clone()) };
+            let ran = |what: &str, module: &Module| {
+                observe(case, module, input, &options)
+                    .map_err(|fault| format!("input {index}, {what}: {fault}"))
+            };
+            let (before, after) = (ran("linear", &linear)?, ran("cleared up", &module)?);
+            if let Some(difference) = difference(case, &before, &after, Part::Whole) {
+                return Err(format!("input {index}, {semantics:?}, {scheduler:?}: {difference}"));
+            }
+        }
+    }
+    Ok(count(&linear).saturating_sub(count(&module)))
+}
+
+fn guarded(func: &mut Function, divergent: &EntitySet<Block>, policy: Policy) -> Vec<Block> {
+    let options = boscc::Options { policy, ..boscc::Options::default() };
+    boscc::guard_regions(func, divergent, &options).expect("nothing impossible is asked for")
+}
+
+fn check(case: &Case, module: &Module, mut done: Linearized) -> Result<Linearized, String> {
+    for input in &case.inputs {
+        let ran = observe(case, module, input, &options(input)).map_err(|fault| fault.to_string())?;
         done.empty_steps += ran.counters.empty_steps;
         if done.functions[1] == 0 && case.traits.class != Class::Launch && ran.counters.divergent_branches > 0
         {
@@ -60,35 +158,41 @@ pub fn linearizes_by(case: &Case, pass: fn(&mut Function, &EntitySet<Block>)) ->
     }
     // Functions that stayed as they were may have temporal divergence.
     let semantics = if done.functions[1] == 0 { &BOTH[..] } else { &BOTH[..1] };
-    differential_in(case, &case.module, &module, semantics)?;
+    differential_in(case, &case.module, module, semantics)?;
     Ok(done)
 }
 
-fn linear_module(
-    case: &Case,
-    pass: fn(&mut Function, &EntitySet<Block>),
-) -> Result<(Module, Linearized), String> {
+#[derive(Default)]
+struct Done {
+    linearized: Linearized,
+    /// Blocks that are guarded, with the number of their function.
+    guarded: FxHashSet<(u32, Block)>,
+}
+
+fn linear_module(case: &Case, guard: Guard, pass: Fold, folds_more: bool) -> Result<(Module, Done), String> {
     let mut random = Random::new(case.seed ^ 0x11ed);
     let mut module = case.module.clone();
-    let mut done = Linearized::default();
-    for func in &mut module.functions {
+    let mut all = Done::default();
+    for (number, func) in (0..).zip(&mut module.functions) {
+        let done = &mut all.linearized;
         canonicalize(func);
         if func.blocks().any(|block| func.block_insts(block).any(|inst| func.inst(inst).op == Op::Launch)) {
             continue;
         }
-        let mut uniformity = Uniformity::new(func);
-        if uniformity.is_none() {
-            make_loops_uniform(func, &LoopFacts::obvious(func));
-            uniformity = Uniformity::new(func);
+        uniform_loops(func)?;
+        let guarded = guard(func, &divergent_branches(func)?);
+        done.guarded += guarded.len();
+        all.guarded.extend(guarded.into_iter().map(|block| (number, block)));
+        if let Err(violations) = verify(func, Stage::Uniform) {
+            return Err(violations.to_string());
         }
-        let Some(Uniformity { mut divergent, free }) = uniformity else {
-            done.functions[1] += 1;
-            continue;
-        };
+        let divergent = divergent_branches(func)?;
         // Barriers must be met by all lanes, which folding a branch around them does not grant.
-        if !case.traits.barriers {
+        let mut folded = divergent.clone();
+        if folds_more && !case.traits.barriers {
             let share = [0, 30, 100][random.below(3)];
-            free.iter().filter(|_| random.chance(share)).for_each(|block| _ = divergent.insert(block));
+            let free = free_branches(&Cfg::new(func));
+            free.iter().filter(|_| random.chance(share)).for_each(|block| _ = folded.insert(block));
         }
         let branches =
             |func: &Function| func.blocks().filter(|&block| func.successors(block).len() > 1).count();
@@ -101,7 +205,10 @@ fn linear_module(
         let blocks = func.blocks().count();
         let before = branches(func);
         let (selects, questions) = (count(func, Op::Select), count(func, Op::Any));
-        pass(func, &divergent);
+        if pass(func, &folded).is_err() && pass(func, &divergent).is_err() {
+            done.functions[1] += 1;
+            continue;
+        }
         done.selects += count(func, Op::Select).saturating_sub(selects);
         done.guards += count(func, Op::Any).saturating_sub(questions);
         done.loops += CycleForest::new(&Cfg::new(func)).num_cycles();
@@ -115,5 +222,5 @@ fn linear_module(
         done.branches[1] += branches(func);
         done.branches[0] += before - branches(func);
     }
-    Ok((module, done))
+    Ok((module, all))
 }

@@ -91,8 +91,22 @@ pub const TOPICS: &[Topic] = &[
         name: "linearize",
         says: "linearized functions are linear and refine their sources, in both semantics",
         profile: Profile::source,
-        command: "opt passes=canonicalize,loops,linearize stage=linear",
+        command: "opt passes=canonicalize,loops,boscc:needed,linearize stage=linear",
         check: |case| crate::linear::linearizes(case).map(|_| ()),
+    },
+    Topic {
+        name: "tidy",
+        says: "linear functions that are cleared up stay linear and do what they did",
+        profile: Profile::default,
+        command: "opt passes=canonicalize,loops,boscc:needed,linearize,tidy stage=linear",
+        check: |case| crate::linear::tidies(case).map(|_| ()),
+    },
+    Topic {
+        name: "boscc",
+        says: "guarded regions do not run without lanes, and linearized functions refine their sources",
+        profile: Profile::source,
+        command: "opt passes=canonicalize,loops,boscc:force,linearize stage=linear",
+        check: |case| crate::linear::guards(case).map(|_| ()),
     },
     Topic {
         name: "widen",

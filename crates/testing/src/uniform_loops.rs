@@ -4,6 +4,7 @@
 use crate::differential::{differential, is_deterministic};
 use crate::execution::{Part, difference, observe, options_with, prepare};
 use crate::generate::{Case, Class};
+use heddle::pipeline;
 use heddle_interp::{Next, Options, Scheduler, Semantics, run};
 use heddle_ir::entity::Entity as _;
 use heddle_ir::verify::{Stage, verify_module};
@@ -18,9 +19,13 @@ pub fn loops(case: &Case) -> Result<(), String> {
         return Ok(());
     }
     for (name, facts) in facts(case)? {
-        check(case, &uniform(case, &facts)).map_err(|reason| format!("{name} facts: {reason}"))?;
+        uniform(case, &facts)
+            .and_then(|module| check(case, &module))
+            .map_err(|reason| format!("{name} facts: {reason}"))?;
     }
-    Ok(())
+    let mut module = canonical(case);
+    module.functions.iter_mut().try_for_each(pipeline::uniform_loops)?;
+    check(case, &module).map_err(|reason| format!("the pipeline: {reason}"))
 }
 
 /// The case's module at stage Canonical.
@@ -31,20 +36,22 @@ pub fn canonical(case: &Case) -> Module {
 }
 
 /// The case's module at stage Uniform, by the facts of each function.
-pub fn uniform(case: &Case, facts: &[LoopFacts]) -> Module {
+pub fn uniform(case: &Case, facts: &[LoopFacts]) -> Result<Module, String> {
     let mut module = canonical(case);
     for (func, facts) in module.functions.iter_mut().zip(facts) {
-        make_loops_uniform(func, facts);
+        make_loops_uniform(func, facts).map_err(|reason| reason.to_string())?;
     }
-    module
+    Ok(module)
 }
 
 /// The facts to try, each for all functions; all different.
 pub fn facts(case: &Case) -> Result<Vec<(&'static str, Vec<LoopFacts>)>, String> {
     let module = canonical(case);
     let of_each = |facts: fn(&Function) -> LoopFacts| module.functions.iter().map(facts).collect();
-    let mut all: Vec<(&str, Vec<LoopFacts>)> =
-        vec![("pessimistic", of_each(LoopFacts::pessimistic)), ("obvious", of_each(LoopFacts::obvious))];
+    let mut all: Vec<(&str, Vec<LoopFacts>)> = vec![
+        ("pessimistic", of_each(LoopFacts::pessimistic)),
+        ("the analysis'", of_each(pipeline::loop_facts)),
+    ];
     if is_deterministic(case) && !case.traits.fmuladd {
         let parting = parting_branches(case, &module)?;
         let observed = |(index, func)| {

@@ -124,9 +124,13 @@ fn declare(module: &mut Module, case: &Case, input: &Input, random: &mut Random)
 fn bring_to_linear(module: &mut Module, brush: &[u32], random: &mut Random) -> Result<(), String> {
     let brush: Vec<String> = brush.iter().map(u32::to_string).collect();
     let specialize = format!("specialize:{}", brush.join("x"));
-    let mut passes = vec!["canonicalize", &specialize, "loops", "linearize"];
+    let guards = ["boscc:needed", "boscc", "boscc:force"][random.below(3)];
+    let mut passes = vec!["canonicalize", &specialize, "loops", guards, "linearize"];
     if random.chance(50) {
         passes.insert(0, "simplify");
+    }
+    if random.chance(50) {
+        passes.push("tidy");
     }
     run_passes(module, &passes, true, |_, _| {}).map_err(|error| error.to_string())
 }

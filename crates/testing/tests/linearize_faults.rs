@@ -8,19 +8,17 @@ use heddle_ir::entity::EntitySet;
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 use heddle_testing::generate::{Profile, generate};
-use heddle_testing::linear::linearizes_by;
-use heddle_transform::linearize;
+use heddle_testing::linear::{Fold, linearizes_by};
+use heddle_transform::{Refusal, linearize};
 
-type Pass = fn(&mut Function, &EntitySet<Block>);
-
-const FAULTS: &[(&str, Pass)] = &[
+const FAULTS: &[(&str, Fold)] = &[
     ("wrong polarity", |func, divergent| {
         change(func, divergent, |func, inst| {
             if func.inst(inst).op == Op::Xor {
                 let (result, operand) = (func.results(inst)[0], func.inst(inst).args[0]);
                 func.map_values(|value| if value == result { operand } else { value });
             }
-        });
+        })
     }),
     ("`and` for the select of an edge mask", |func, divergent| {
         change(func, divergent, |func, inst| {
@@ -29,7 +27,7 @@ const FAULTS: &[(&str, Pass)] = &[
                 data.op = Op::And;
                 data.args.truncate(2);
             }
-        });
+        })
     }),
     ("edge mask without its parent", |func, divergent| {
         change(func, divergent, |func, inst| {
@@ -37,7 +35,7 @@ const FAULTS: &[(&str, Pass)] = &[
                 let (result, operand) = (func.results(inst)[0], func.inst(inst).args[1]);
                 func.map_values(|value| if value == result { operand } else { value });
             }
-        });
+        })
     }),
     ("edge mask without its condition", |func, divergent| {
         change(func, divergent, |func, inst| {
@@ -45,7 +43,7 @@ const FAULTS: &[(&str, Pass)] = &[
                 let (result, operand) = (func.results(inst)[0], func.inst(inst).args[0]);
                 func.map_values(|value| if value == result { operand } else { value });
             }
-        });
+        })
     }),
     ("one incoming edge left out of a predicate", |func, divergent| {
         change(func, divergent, |func, inst| {
@@ -53,18 +51,19 @@ const FAULTS: &[(&str, Pass)] = &[
                 let (result, operand) = (func.results(inst)[0], func.inst(inst).args[0]);
                 func.map_values(|value| if value == result { operand } else { value });
             }
-        });
+        })
     }),
     ("predicate left out", |func, divergent| {
-        linearize(func, divergent);
+        linearize(func, divergent)?;
         let blocks: Vec<Block> = func.blocks().collect();
         blocks.into_iter().for_each(|block| func.set_predicate(block, None));
+        Ok(())
     }),
     ("total left out", |func, divergent| {
         change(func, divergent, |func, inst| {
             let data = func.inst_mut(inst);
             data.flags = data.flags.without(Flags::NONE.with(Flag::Total));
-        });
+        })
     }),
     ("total where a condition is undefined", |func, divergent| {
         change(func, divergent, |func, inst| {
@@ -72,14 +71,14 @@ const FAULTS: &[(&str, Pass)] = &[
                 let condition = func.inst(inst).args[1];
                 func.inst_mut(inst).args[0] = condition;
             }
-        });
+        })
     }),
     ("arms of a value swapped", |func, divergent| {
         change(func, divergent, |func, inst| {
             if is_blend(func, inst) {
                 func.inst_mut(inst).args.swap(1, 2);
             }
-        });
+        })
     }),
     ("default arm dropped", |func, divergent| {
         change(func, divergent, |func, inst| {
@@ -87,7 +86,7 @@ const FAULTS: &[(&str, Pass)] = &[
                 let poison = func.make_poison(func.value_type(func.results(inst)[0]));
                 func.inst_mut(inst).args[2] = poison;
             }
-        });
+        })
     }),
     ("value taken from one edge for all", |func, divergent| {
         change(func, divergent, |func, inst| {
@@ -95,10 +94,10 @@ const FAULTS: &[(&str, Pass)] = &[
                 let (result, operand) = (func.results(inst)[0], func.inst(inst).args[1]);
                 func.map_values(|value| if value == result { operand } else { value });
             }
-        });
+        })
     }),
     ("no guard at a loop without lanes", |func, divergent| {
-        guards(func, divergent, |func, select| func.inst(select).args[1]);
+        guards(func, divergent, |func, select| func.inst(select).args[1])
     }),
     ("guard that leads in", |func, divergent| {
         guards(func, divergent, |func, select| {
@@ -107,7 +106,7 @@ const FAULTS: &[(&str, Pass)] = &[
             let back = func.make_bool(back);
             func.inst_mut(select).args.copy_from_slice(&[any, condition, back]);
             func.results(select)[0]
-        });
+        })
     }),
     ("guard asked of active lanes only", |func, divergent| {
         change(func, divergent, |func, inst| {
@@ -115,28 +114,37 @@ const FAULTS: &[(&str, Pass)] = &[
                 let data = func.inst_mut(inst);
                 data.flags = data.flags.without(Flags::NONE.with(Flag::Total));
             }
-        });
+        })
     }),
     ("divergent branch kept", |func, divergent| {
         let all: Vec<Block> = divergent.iter().collect();
-        linearize(func, &all.into_iter().skip(1).collect());
+        linearize(func, &all.into_iter().skip(1).collect())
     }),
 ];
 
 /// Linearizes, and changes what instructions it made.
-fn change(func: &mut Function, divergent: &EntitySet<Block>, change: fn(&mut Function, Inst)) {
+fn change(
+    func: &mut Function,
+    divergent: &EntitySet<Block>,
+    change: fn(&mut Function, Inst),
+) -> Result<(), Refusal> {
     let before: EntitySet<Inst> = insts(func).into_iter().collect();
-    linearize(func, divergent);
+    linearize(func, divergent)?;
     for inst in insts(func) {
         if !before.contains(inst) && func.inst(inst).op != Op::Br {
             change(func, inst);
         }
     }
+    Ok(())
 }
 
 /// Linearizes, and replaces the conditions that are led out of loops.
-fn guards(func: &mut Function, divergent: &EntitySet<Block>, by: fn(&mut Function, Inst) -> Value) {
-    linearize(func, divergent);
+fn guards(
+    func: &mut Function,
+    divergent: &EntitySet<Block>,
+    by: fn(&mut Function, Inst) -> Value,
+) -> Result<(), Refusal> {
+    linearize(func, divergent)?;
     let terminators: Vec<Inst> = func.blocks().filter_map(|block| func.terminator(block)).collect();
     for inst in terminators {
         let Some(&condition) = func.inst(inst).args.first().filter(|_| func.inst(inst).op == Op::Br) else {
@@ -149,6 +157,7 @@ fn guards(func: &mut Function, divergent: &EntitySet<Block>, by: fn(&mut Functio
             func.inst_mut(inst).args[0] = condition;
         }
     }
+    Ok(())
 }
 
 fn insts(func: &Function) -> Vec<Inst> {

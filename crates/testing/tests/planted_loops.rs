@@ -2,6 +2,7 @@
 //! caught; and what the generated programs cover of it.
 #![forbid(unsafe_code)]
 
+use heddle::pipeline;
 use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Detail, Function, Inst, Module, Op, Value};
 use heddle_testing::generate::{Case, Profile, Random, generate};
@@ -29,6 +30,12 @@ struct Parts {
     live: Inst,
 }
 
+/// The φ of a J that its `any` or `all` asks.
+fn asked(func: &Function, join: Block) -> Option<Inst> {
+    let vote = func.def_inst(*func.inst(func.terminator(join)?).args.first()?)?;
+    func.def_inst(*func.inst(vote).args.first()?)
+}
+
 fn phi_with_shadow(func: &Function, block: Block) -> Option<Inst> {
     func.phis(block).find(|&inst| func.inst(inst).shadow().is_some())
 }
@@ -40,6 +47,9 @@ fn loops(func: &Function) -> Vec<Parts> {
 
 fn parts(func: &Function, new_header: Block) -> Option<Parts> {
     let live = phi_with_shadow(func, new_header)?;
+    if func.inst(live).incoming().len() != 2 {
+        return None;
+    }
     let value = func.result(live)?;
     let &[guard, dispatch] = func.successors(new_header) else { return None };
     let guard_branch = func.inst(func.terminator(guard)?);
@@ -53,7 +63,7 @@ fn parts(func: &Function, new_header: Block) -> Option<Parts> {
         let join = waiting;
         let behind = func.successors(join).iter().copied().find(|&block| block != dispatch)?;
         joins.push((join, behind));
-        waiting = func.successors(behind)[1];
+        waiting = *func.successors(behind).last()?;
     }
     let update = func.phis(latch).next()?;
     let mut sources = func.inst(update).incoming().map(|(source, _)| source).skip(1);
@@ -267,7 +277,7 @@ const FAULTS: &[(&str, Plant)] = &[
     }),
     ("uniform exit: lanes that wait open it", |func, parts, random| {
         let (join, _) = pick(random, &parts.joins)?;
-        let asked = phi_with_shadow(func, join)?;
+        let asked = asked(func, join)?;
         let neutral = func.inst(asked).args[1];
         let other = !func.constant(neutral)?.splat_bits()? & 1 == 1;
         let other = func.make_bool(other);
@@ -276,7 +286,7 @@ const FAULTS: &[(&str, Plant)] = &[
     }),
     ("uniform exit: shadow lost", |func, parts, random| {
         let (join, _) = pick(random, &parts.joins)?;
-        let asked = phi_with_shadow(func, join)?;
+        let asked = asked(func, join)?;
         func.inst_mut(asked).args.pop();
         Some(true)
     }),
@@ -302,16 +312,57 @@ const FAULTS: &[(&str, Plant)] = &[
         let poison = func.make_poison(func.value_type(func.result(phi)?));
         Some(set(func, phi, waits, poison))
     }),
+    ("uniform exit: who has just left is live", |func, parts, random| {
+        let (phis, edge) = just_left(func, parts, random)?;
+        let no = func.make_bool(false);
+        let yes = func.make_bool(true);
+        let is_live = |phi: &&Inst| func.inst(**phi).args[0] == yes && func.inst(**phi).shadow() == Some(no);
+        let live = *phis.iter().find(is_live)?;
+        Some(set(func, live, edge, yes))
+    }),
+    ("uniform exit: what lanes have just left with is forgotten", |func, parts, random| {
+        let (phis, edge) = just_left(func, parts, random)?;
+        let keeps = |phi: &Inst| {
+            let data = func.inst(*phi);
+            data.shadow().is_none()
+                && !matches!(func.constant(data.args[1]), Some(heddle_ir::Constant::Poison(_)))
+        };
+        let phi = pick(random, &phis.iter().copied().filter(keeps).collect::<Vec<_>>())?;
+        let kept = func.inst(phi).args[1];
+        Some(set(func, phi, edge, kept))
+    }),
+    ("many exits: numbers mixed up", |func, parts, random| {
+        let test = func.block_insts(parts.dispatch).find(|&inst| func.inst(inst).op == Op::Icmp)?;
+        let taken = func.def_inst(func.inst(test).args[0])?;
+        let tracker = match func.layout.block_of(taken) == Some(parts.dispatch) {
+            true => func.def_inst(get(func, taken, parts.new_header)?)?,
+            false => taken,
+        };
+        let update = func.def_inst(get(func, tracker, parts.latch)?)?;
+        let edge = pick(random, &parts.edges)?;
+        let other = func.make_int(heddle_ir::Scalar::I32, i128::from(random.below(3) as u32));
+        Some(set(func, update, edge, other))
+    }),
     ("uniform exit: its mask not set", |func, parts, random| {
         let (join, _) = pick(random, &parts.joins)?;
         let yes = func.make_bool(true);
-        let is_mask = |&phi: &Inst| func.inst(phi).args[0] == yes;
+        let is_mask = |&phi: &Inst| func.inst(phi).args[0] == yes && func.inst(phi).shadow().is_none();
         let phi = pick(random, &func.phis(join).filter(is_mask).collect::<Vec<_>>())?;
         let source = func.inst(phi).incoming().next()?.0;
         let no = func.make_bool(false);
         Some(set(func, phi, source, no))
     }),
 ];
+
+/// The φs of a J that lanes come to which have just left, and one of the edges by which they come.
+fn just_left(func: &Function, parts: &Parts, random: &mut Random) -> Option<(Vec<Inst>, Block)> {
+    let left = |&(join, _): &(Block, Block)| func.phis(join).any(|phi| func.inst(phi).incoming().len() > 2);
+    let joins: Vec<_> = parts.joins.iter().copied().filter(left).collect();
+    let (join, _) = pick(random, &joins)?;
+    let phis: Vec<Inst> = func.phis(join).collect();
+    let edges: Vec<Block> = func.inst(phis[0]).incoming().skip(2).map(|(source, _)| source).collect();
+    Some((phis, pick(random, &edges)?))
+}
 
 /// Replaces a value behind the loop: in the dispatch and in φs of the exits.
 fn replace_outside(func: &mut Function, parts: &Parts, old: Value, new: Value) -> bool {
@@ -343,7 +394,7 @@ fn plant(module: &mut Module, plant: Plant, random: &mut Random) -> bool {
 /// The module by the facts that keep most exits.
 fn best(case: &Case) -> Option<Module> {
     let facts = facts(case).ok()?.pop()?.1;
-    Some(uniform(case, &facts))
+    uniform(case, &facts).ok()
 }
 
 #[test]
@@ -390,7 +441,8 @@ fn wrong_facts_are_caught() {
                 lie(&mut facts, &LoopFacts::from_uniform_branches(func, |_, _| true));
                 facts
             });
-            caught += u32::from(check(&case, &uniform(&case, &wrong.collect::<Vec<_>>())).is_err());
+            let module = uniform(&case, &wrong.collect::<Vec<_>>());
+            caught += u32::from(module.and_then(|module| check(&case, &module)).is_err());
             if caught == CAUGHT {
                 break;
             }
@@ -463,8 +515,34 @@ fn a_loop_that_lanes_leave_from_a_divergent_inner_one_is_divergent() {
     let mut facts = LoopFacts::pessimistic(func);
     assert_eq!(facts.divergent_loops.iter().collect::<Vec<_>>(), [1, 2].map(Block::from_u32));
     facts.divergent_loops.remove(Block::from_u32(1));
-    make_loops_uniform(func, &facts);
+    make_loops_uniform(func, &facts).expect("nothing passive lives out");
     assert_eq!(loops(func).len(), 2);
+}
+
+/// ⊤ that lanes bring that wait is free: what was uniform stays so, but for what private objects hold, and behind loops
+/// whose exits are told apart by masks.
+#[test]
+fn uniform_values_stay_uniform() {
+    let (mut uniform, mut lost, mut lost_loops) = (0, 0, 0);
+    for seed in 0..600 {
+        let case = generate(seed, &Profile { privates: 0, ..Profile::source() });
+        for func in &mut canonical(&case).functions {
+            let Some((_, before)) = pipeline::verdicts(func) else { continue };
+            let values: Vec<Value> = func
+                .blocks()
+                .flat_map(|block| func.block_insts(block))
+                .filter_map(|inst| func.result(inst))
+                .filter(|&value| before.fact(value).is_uniform())
+                .collect();
+            pipeline::uniform_loops(func).expect("generated loops can be made uniform");
+            let Some((control, after)) = pipeline::verdicts(func) else { continue };
+            lost_loops += control.cycles.cycles().filter(|&cycle| after.is_divergent_loop(cycle)).count();
+            uniform += values.len();
+            lost += values.iter().filter(|&&value| !after.fact(value).is_uniform()).count();
+        }
+    }
+    println!("{lost} of {uniform} values");
+    assert!(lost_loops == 0 && uniform > 10_000 && lost * 100 < uniform, "{lost} of {uniform} values");
 }
 
 #[test]
@@ -473,10 +551,11 @@ fn nothing_but_header_phis_moves() {
         let case = generate(seed, &Profile::source());
         let before = canonical(&case);
         let facts: Vec<LoopFacts> = before.functions.iter().map(LoopFacts::pessimistic).collect();
-        let after = uniform(&case, &facts);
+        let after = uniform(&case, &facts).expect("no generated program is refused");
         for (before, after) in before.functions.iter().zip(&after.functions) {
             for block in before.blocks() {
-                let insts = before.block_insts(block).filter(|&inst| before.inst(inst).op != Op::Phi);
+                let stays = |inst: &Inst| !matches!(before.inst(*inst).op, Op::Phi | Op::Br);
+                let insts = before.block_insts(block).filter(stays);
                 let mut here = after.block_insts(block);
                 for inst in insts {
                     assert!(here.any(|other| other == inst), "seed {seed}: {inst} left {block}");
@@ -485,12 +564,13 @@ fn nothing_but_header_phis_moves() {
             let is_new = |inst: &Inst| before.layout.block_of(*inst).is_none();
             for inst in after.blocks().flat_map(|block| after.block_insts(block)).filter(is_new) {
                 let data = after.inst(inst);
-                let is_control =
-                    matches!(data.detail, Detail::Phi(_) | Detail::Branch(..)) || data.op == Op::Any;
+                let is_control = matches!(data.detail, Detail::Phi(_) | Detail::Branch(..))
+                    || matches!(data.op, Op::Any | Op::All | Op::Icmp);
                 assert!(is_control, "seed {seed}: {inst} is new");
             }
         }
         // The same input gives the same output.
-        assert_eq!(after.to_string(), uniform(&case, &facts).to_string(), "seed {seed}");
+        let again = uniform(&case, &facts).expect("no generated program is refused");
+        assert_eq!(after.to_string(), again.to_string(), "seed {seed}");
     }
 }

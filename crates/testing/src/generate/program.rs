@@ -206,8 +206,10 @@ impl Maker<'_> {
                 ShapeKind::Linear(stride) => DeclaredShape::Linear(SmallVec::from_slice(&[stride])),
                 ShapeKind::Varying => DeclaredShape::Varying,
             });
+            // What a kernel declares nothing of is the same in all lanes.
             if let ShapeKind::Varying = param.kind
                 && self.random.chance(30)
+                && self.class != Class::Kernel
             {
                 declared.shape = None;
             }

@@ -1,6 +1,7 @@
 //! What the transformation needs to know of lanes: which loops they leave apart, and where they leave together.
 
-use heddle_analysis::{Cfg, CycleForest, Dominators};
+use heddle_analysis::divergence::Divergence;
+use heddle_analysis::{Cfg, ControlTables, CycleForest, Dominators};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::ops::Effect;
@@ -33,13 +34,34 @@ impl LoopFacts {
         })
     }
 
+    /// No loop is divergent.
+    pub fn none() -> LoopFacts {
+        LoopFacts { divergent_loops: EntitySet::new(), uniform_exits: EntitySet::new() }
+    }
+
+    /// What the divergence analysis says: a loop is divergent if lanes may leave it in different rounds, and an exit is
+    /// uniform if its branch is, among those that are there.
+    pub fn by_divergence(control: &ControlTables, divergence: &Divergence) -> LoopFacts {
+        let mut facts = Self::none();
+        let loops = control.cycles.cycles().filter(|&cycle| divergence.is_divergent_loop(cycle));
+        loops.for_each(|cycle| _ = facts.divergent_loops.insert(control.cycles.header(cycle)));
+        for &block in control.index.order() {
+            let Some(home) = control.cycles.innermost(block) else { continue };
+            let leaves = control.cfg.succs(block).iter().any(|&to| !control.cycles.contains(home, to));
+            if leaves && !divergence.is_divergent_branch(block) {
+                facts.uniform_exits.insert(block);
+            }
+        }
+        facts
+    }
+
     /// The facts that follow from uniform branches alone, given for a block and its condition: a loop is divergent
     /// if it has an exit whose branch is not uniform, or one that not every way through the loop comes to.
     pub fn from_uniform_branches(
         func: &Function,
         mut is_uniform: impl FnMut(Block, Value) -> bool,
     ) -> LoopFacts {
-        let mut facts = LoopFacts { divergent_loops: EntitySet::new(), uniform_exits: EntitySet::new() };
+        let mut facts = Self::none();
         let cfg = Cfg::new(func);
         let forest = CycleForest::new(&cfg);
         let dominators = Dominators::new(&cfg);

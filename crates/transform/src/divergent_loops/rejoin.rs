@@ -16,25 +16,25 @@ use smallvec::SmallVec;
 use crate::edges::prepend_phi;
 
 /// A join of lanes that wait and lanes that are live.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Rejoin {
     pub(super) join: Block,
     /// Where live lanes come from.
     pub(super) from: Block,
-    /// Where lanes that wait come from.
-    pub(super) waiting: Block,
+    /// Where lanes that wait come from, and such as have just left.
+    pub(super) waiting: SmallVec<[Block; 2]>,
 }
 
 /// Leads values through the joins, and drops hints of bases out of sight.
 pub(super) fn restore_dominance(func: &mut Function, rejoins: &[Rejoin]) {
     let cfg = Cfg::new(func);
     let dominators = Dominators::new(&cfg);
-    let mut join_behind: SecondaryMap<Block, Option<Rejoin>> = SecondaryMap::with_len(cfg.num_blocks());
-    for rejoin in rejoins {
+    let mut join_behind: SecondaryMap<Block, Option<usize>> = SecondaryMap::with_len(cfg.num_blocks());
+    for (number, rejoin) in rejoins.iter().enumerate() {
         let above = dominators.idom(rejoin.join);
         let mut here = Some(rejoin.from);
         while let Some(block) = here.filter(|_| here != above) {
-            join_behind[block] = Some(*rejoin);
+            join_behind[block] = Some(number);
             here = dominators.idom(block);
         }
     }
@@ -51,11 +51,12 @@ pub(super) fn restore_dominance(func: &mut Function, rejoins: &[Rejoin]) {
             if dominators.dominates(defined_in, read_in) {
                 continue;
             }
-            let Some(rejoin) = join_behind[defined_in] else { continue };
+            let Some(rejoin) = join_behind[defined_in].map(|number| &rejoins[number]) else { continue };
             let through = *made.entry(value).or_insert_with(|| {
                 let ty = func.value_type(value);
                 let nothing = func.make_poison(ty);
-                let incoming = [(rejoin.from, value), (rejoin.waiting, nothing)];
+                let waiting = rejoin.waiting.iter().map(|&block| (block, nothing));
+                let incoming = std::iter::once((rejoin.from, value)).chain(waiting);
                 prepend_phi(func, rejoin.join, InstData::phi(incoming, None), ty)
             });
             func.inst_mut(inst).args[index] = through;

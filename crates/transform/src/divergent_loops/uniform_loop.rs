@@ -12,18 +12,21 @@
 //!        │                      live └─ K: br live, S, L             (or the next J)
 //! ```
 //!
-//! J has a φ for each value that crosses it and is read behind ([`super::rejoin`]); those lanes that wait bring ⊤.
+//! J has a φ for each value that crosses it and is read behind ([`super::rejoin`]); those lanes that wait bring ⊤. Lanes
+//! that have just left by a divergent exit before e come to J as well, by their E: there live and trackers are updated,
+//! for those who leave together and for those who go on.
 
 use heddle_analysis::Cycle;
-use heddle_ir::inst::InstData;
-use heddle_ir::{Block, Constant, Function, Op, Type, Value};
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{Block, Constant, Function, Op, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
 use super::Nest;
 use super::exits::{Exit, Plan};
 use super::rejoin::Rejoin;
-use super::trackers::{LiveOut, Tracker, Trackers};
+use super::trackers::{LiveOut, Taken, Tracker, Trackers};
 use crate::edges::{append_jump, phis, replace_predecessors, retarget, set_incoming};
 
 /// The new blocks of a loop.
@@ -77,10 +80,24 @@ impl LoopBlocks {
         std::iter::once(self.guard).chain(self.joins.iter().map(|&(_, guard)| guard)).collect()
     }
 
+    /// The exits whose lanes come to each J, and behind the last one to L, with their E.
+    fn left(&self, plan: &Plan) -> Vec<Vec<(Exit, Block)>> {
+        let mut left = vec![Vec::new(); self.joins.len() + 1];
+        for ((exit, &station), &edge) in plan.rebound.iter().zip(&plan.station).zip(&self.edges) {
+            left[station].push((*exit, edge));
+        }
+        left
+    }
+
     /// Where paths with and without the loop's values meet.
     pub(super) fn rejoins(&self, plan: &Plan) -> Vec<Rejoin> {
-        let edges = plan.retained.iter().zip(&self.joins).zip(self.waiting());
-        edges.map(|((exit, &(join, _)), waiting)| Rejoin { join, from: exit.from, waiting }).collect()
+        let edges = plan.retained.iter().zip(&self.joins).zip(self.waiting()).zip(self.left(plan));
+        edges
+            .map(|(((exit, &(join, _)), waiting), left)| {
+                let left = left.iter().map(|&(_, edge)| edge);
+                Rejoin { join, from: exit.from, waiting: std::iter::once(waiting).chain(left).collect() }
+            })
+            .collect()
     }
 }
 
@@ -98,36 +115,152 @@ pub(super) fn make_uniform(
     let carried = move_carried(func, nest, cycle, plan, blocks);
     append_any(func, blocks.header, live, [blocks.guard, blocks.dispatch[0]]);
 
-    // Lanes that left, lanes that go round, lanes that leave.
-    let waiting = blocks.waiting();
-    let last_waiting = waiting[waiting.len() - 1];
-    let [yes, no] = [true, false].map(|value| func.make_bool(value));
-    let merge = |func: &mut Function, ty, left, stays, leaves: &dyn Fn(&Exit) -> Value| {
-        let sources = plan.rebound.iter().zip(&blocks.edges).map(|(exit, &edge)| (edge, leaves(exit)));
-        let incoming: Vec<(Block, Value)> =
-            [(last_waiting, left), (plan.latch, stays)].into_iter().chain(sources).collect();
-        append_phi(func, blocks.latch, ty, &incoming, None)
-    };
-    let update = merge(func, Type::I1, no, yes, &|_| no);
-    close(func, live, blocks.latch, update);
-    for (tracker, &header) in trackers.all.iter().zip(&headers) {
-        if tracker.goes_round(plan) {
-            let leaves = |exit: &Exit| tracker.updates.get(&exit.from).copied().unwrap_or(header);
-            let update = merge(func, tracker.ty, header, header, &leaves);
-            close(func, header, blocks.latch, update);
+    lead(func, plan, blocks, live);
+
+    let mut state = State { live, trackers: headers.clone() };
+    let mut leaving: Vec<(Block, Vec<Value>)> = vec![(blocks.header, headers.clone())];
+    let stations = blocks.waiting().into_iter().zip(blocks.left(plan));
+    for (index, (waiting, left)) in stations.enumerate() {
+        let meeting = Meeting { waiting, left: &left };
+        match plan.retained.get(index) {
+            Some(exit) => {
+                let (join, guard) = blocks.joins[index];
+                let next = blocks.joins.get(index + 1).map_or(blocks.latch, |&(join, _)| join);
+                let together = state.meet(func, &trackers, exit, join, &meeting);
+                leaving.push((join, together));
+                match rejoin_exit(func, exit, (join, guard), &meeting, blocks.dispatch[0]) {
+                    // Nothing is between the exit and L.
+                    behind if behind == next => append_jump(func, guard, next),
+                    behind => append_branch(func, guard, state.live, [behind, next]),
+                }
+            }
+            None => {
+                let rounds = Rounds { live, trackers: &headers, carried: &carried };
+                rounds.close(func, plan, blocks, &trackers, &meeting, &state);
+            }
         }
     }
-    for (header, next) in carried {
-        let ty = func.value_type(header);
-        let nothing = func.make_poison(ty);
-        let update = merge(func, ty, nothing, next, &|_| nothing);
-        close(func, header, blocks.latch, update);
-    }
     append_jump(func, blocks.latch, blocks.header);
-
-    lead(func, plan, blocks, live);
-    let outside = leave(func, plan, blocks, &trackers, &headers);
+    let outside = leave(func, blocks, &trackers, &leaving);
     dispatch(func, plan, blocks, &trackers, &outside)
+}
+
+/// Where lanes that have left come to those that go on.
+struct Meeting<'a> {
+    /// Where those come from that left before.
+    waiting: Block,
+    /// The exits by which some leave now, with their E.
+    left: &'a [(Exit, Block)],
+}
+
+impl Meeting<'_> {
+    /// All that come there but those that go on, with what they bring.
+    fn incoming<'a>(
+        &'a self,
+        waits: Value,
+        leaves: impl Fn(&Exit) -> Value + 'a,
+    ) -> impl Iterator<Item = (Block, Value)> + 'a {
+        std::iter::once((self.waiting, waits))
+            .chain(self.left.iter().map(move |(exit, edge)| (*edge, leaves(exit))))
+    }
+}
+
+/// What is known of lanes on the way through the loop.
+struct State {
+    /// Who is still in the loop.
+    live: Value,
+    /// What each tracker is.
+    trackers: Vec<Value>,
+}
+
+impl State {
+    /// Lanes that have left join those that are live, in front of an exit that stays. Returns what each tracker is if
+    /// all leave there.
+    fn meet(
+        &mut self,
+        func: &mut Function,
+        trackers: &Trackers,
+        exit: &Exit,
+        join: Block,
+        meeting: &Meeting<'_>,
+    ) -> Vec<Value> {
+        let [yes, no] = [true, false].map(|value| func.make_bool(value));
+        if !meeting.left.is_empty() {
+            let incoming: Vec<_> =
+                std::iter::once((exit.from, yes)).chain(meeting.incoming(no, |_| no)).collect();
+            self.live = append_phi(func, join, Type::I1, &incoming, Some(no));
+        }
+        let mut together = Vec::with_capacity(trackers.all.len());
+        for (tracker, current) in trackers.all.iter().zip(&mut self.trackers) {
+            let before = *current;
+            let incoming: Vec<_> =
+                meeting.incoming(before, |exit| tracker.update(exit).unwrap_or(before)).collect();
+            let differs = |value: Value| incoming.iter().any(|&(_, other)| other != value);
+            if differs(before) {
+                let all: Vec<_> =
+                    std::iter::once((exit.from, before)).chain(incoming.iter().copied()).collect();
+                *current = append_phi(func, join, tracker.ty, &all, None);
+            }
+            together.push(match tracker.update(exit) {
+                None => *current,
+                // Nobody who waits needs it.
+                Some(value) if is_poison(func, before) && !differs(before) => value,
+                Some(value) if value == before && !differs(value) => value,
+                Some(value) => {
+                    let all: Vec<_> = std::iter::once((exit.from, value)).chain(incoming).collect();
+                    append_phi(func, join, tracker.ty, &all, None)
+                }
+            });
+        }
+        together
+    }
+}
+
+/// What NewH has φs for.
+struct Rounds<'a> {
+    live: Value,
+    trackers: &'a [Value],
+    /// What was carried before, and what it becomes.
+    carried: &'a [(Value, Value)],
+}
+
+impl Rounds<'_> {
+    /// Gives each φ what lanes that left, lanes that go round and lanes that leave bring.
+    fn close(
+        &self,
+        func: &mut Function,
+        plan: &Plan,
+        blocks: &LoopBlocks,
+        trackers: &Trackers,
+        meeting: &Meeting<'_>,
+        state: &State,
+    ) {
+        // Where the last exit that stays is at the old latch, lanes are together already.
+        let are_together = plan.retained.last().is_some_and(|exit| exit.from == plan.latch);
+        let merge = |func: &mut Function, header, left, stays, leaves: &dyn Fn(&Exit) -> Value| {
+            let ty = func.value_type(header);
+            let others = meeting.left.iter().map(|(exit, edge)| (*edge, leaves(exit)));
+            let incoming: Vec<(Block, Value)> =
+                [(meeting.waiting, left), (plan.latch, stays)].into_iter().chain(others).collect();
+            let update = match are_together || incoming.iter().all(|&(_, value)| value == stays) {
+                true => stays,
+                false => append_phi(func, blocks.latch, ty, &incoming, None),
+            };
+            close(func, header, blocks.latch, update);
+        };
+        let [yes, no] = [true, false].map(|value| func.make_bool(value));
+        let stays = if are_together { state.live } else { yes };
+        merge(func, self.live, no, stays, &|_| no);
+        let kept = trackers.all.iter().zip(self.trackers).zip(&state.trackers);
+        for ((tracker, &header), &current) in kept.filter(|((tracker, _), _)| tracker.goes_round) {
+            merge(func, header, current, current, &|exit| tracker.update(exit).unwrap_or(current));
+        }
+        for &(header, next) in self.carried {
+            let ty = func.value_type(header);
+            let nothing = func.make_poison(ty);
+            merge(func, header, nothing, next, &|_| nothing);
+        }
+    }
 }
 
 /// Starts NewH with its live mask, still without its update.
@@ -138,7 +271,7 @@ fn make_header(func: &mut Function, plan: &Plan, blocks: &LoopBlocks) -> Value {
 
 /// Gives a tracker its φ in NewH, still without its update, if it needs one.
 fn open(func: &mut Function, plan: &Plan, blocks: &LoopBlocks, tracker: &Tracker) -> Value {
-    if !tracker.goes_round(plan) {
+    if !tracker.goes_round {
         return tracker.initial;
     }
     append_phi(func, blocks.header, tracker.ty, &[(plan.preheader, tracker.initial)], None)
@@ -183,31 +316,25 @@ fn close(func: &mut Function, header: Value, latch: Block, update: Value) {
     set_incoming(func, phi, incoming);
 }
 
-/// Leads control into, around and out of the loop, but for what happens behind Disp.
+/// Leads control into and around the loop, but for what happens at each J and behind Disp.
 fn lead(func: &mut Function, plan: &Plan, blocks: &LoopBlocks, live: Value) {
     retarget(func, plan.preheader, plan.header, blocks.header);
     retarget(func, plan.latch, plan.header, blocks.latch);
-    for (exit, &edge) in plan.rebound.iter().zip(&blocks.edges) {
+    let next = |station: usize| blocks.joins.get(station).map_or(blocks.latch, |&(join, _)| join);
+    for ((exit, &station), &edge) in plan.rebound.iter().zip(&plan.station).zip(&blocks.edges) {
         retarget(func, exit.from, exit.to, edge);
-        append_jump(func, edge, blocks.latch);
+        append_jump(func, edge, next(station));
     }
-    // Lanes that wait go from one J to the next, and in the end to L.
-    let waiting = blocks.waiting();
-    let next: Vec<Block> = blocks.joins.iter().map(|&(join, _)| join).chain([blocks.latch]).collect();
-    append_branch(func, blocks.guard, live, [plan.header, next[0]]);
-    for (index, (exit, &(join, guard))) in plan.retained.iter().zip(&blocks.joins).enumerate() {
-        let behind = rejoin_exit(func, exit, join, guard, waiting[index], blocks.dispatch[0]);
-        append_branch(func, guard, live, [behind, next[index + 1]]);
-    }
+    append_branch(func, blocks.guard, live, [plan.header, next(0)]);
 }
 
-/// Moves the decision of a uniform exit from its block to J; returns the block where the loop goes on.
+/// Moves the decision of a uniform exit from its block to J, where lanes come together; returns the block where the
+/// loop goes on.
 fn rejoin_exit(
     func: &mut Function,
     exit: &Exit,
-    join: Block,
-    guard: Block,
-    waiting: Block,
+    (join, guard): (Block, Block),
+    meeting: &Meeting<'_>,
     dispatch: Block,
 ) -> Block {
     let branch = func.terminator(exit.from).expect("an exiting block has a terminator");
@@ -215,8 +342,9 @@ fn rejoin_exit(
     let condition = func.inst(branch).args[0];
     // Lanes that wait leave when the others do: they bring the neutral value.
     let neutral = func.make_bool(!leaves_if_true);
-    let asked =
-        append_phi(func, join, Type::I1, &[(exit.from, condition), (waiting, neutral)], Some(neutral));
+    let incoming: Vec<_> =
+        std::iter::once((exit.from, condition)).chain(meeting.incoming(neutral, |_| neutral)).collect();
+    let asked = append_phi(func, join, Type::I1, &incoming, Some(neutral));
     let op = if leaves_if_true { Op::Any } else { Op::All };
     let together = append(func, join, InstData::plain(op, [asked]), Type::I1);
     let mut behind = exit.to;
@@ -240,32 +368,16 @@ fn rejoin_exit(
 /// What each tracker is in Disp, where lanes may come from NewH and from each J.
 fn leave(
     func: &mut Function,
-    plan: &Plan,
     blocks: &LoopBlocks,
     trackers: &Trackers,
-    headers: &[Value],
+    leaving: &[(Block, Vec<Value>)],
 ) -> Vec<Value> {
-    let waiting = blocks.waiting();
-    let mut outside = Vec::with_capacity(headers.len());
-    for (tracker, &header) in trackers.all.iter().zip(headers) {
-        let mut incoming = vec![(blocks.header, header)];
-        for ((exit, &(join, _)), &waiting) in plan.retained.iter().zip(&blocks.joins).zip(&waiting) {
-            let value = match tracker.updates.get(&exit.from) {
-                None => header,
-                // Nobody who waits needs it.
-                Some(&value) if is_poison(func, header) => value,
-                Some(&value) => {
-                    let first = func.layout.first_inst(join).expect("J has a φ");
-                    let incoming = [(exit.from, value), (waiting, header)];
-                    let phi = func.make_inst(InstData::phi(incoming, None), &[tracker.ty]);
-                    func.layout.insert_inst_after(phi, first);
-                    func.results(phi)[0]
-                }
-            };
-            incoming.push((join, value));
-        }
-        outside.push(match incoming.iter().all(|&(_, value)| value == header) {
-            true => header,
+    let mut outside = Vec::with_capacity(trackers.all.len());
+    for (index, tracker) in trackers.all.iter().enumerate() {
+        let incoming: Vec<(Block, Value)> = leaving.iter().map(|(from, all)| (*from, all[index])).collect();
+        let first = incoming[0].1;
+        outside.push(match incoming.iter().all(|&(_, value)| value == first) {
+            true => first,
             false => append_phi(func, blocks.dispatch[0], tracker.ty, &incoming, None),
         });
     }
@@ -286,11 +398,21 @@ fn dispatch(
         let from = blocks.dispatch[index.min(last)];
         let otherwise =
             if index < last { blocks.dispatch[index + 1] } else { plan.targets[plan.targets.len() - 1] };
-        match trackers.masks.get(index) {
-            Some(&mask) => append_branch(func, from, outside[mask], [to, otherwise]),
-            None if index == 0 => append_jump(func, from, to),
+        let has_branch = index + 1 < plan.targets.len();
+        match &trackers.taken {
+            Taken::Masks(masks) if has_branch => {
+                append_branch(func, from, outside[masks[index]], [to, otherwise]);
+            }
+            Taken::Number(taken) if has_branch => {
+                let number = func.make_int(Scalar::I32, index as i128);
+                let equal = Detail::IntCompare(IntPredicate::Eq);
+                let is_this =
+                    append(func, from, InstData::new(Op::Icmp, [outside[*taken], number], equal), Type::I1);
+                append_branch(func, from, is_this, [to, otherwise]);
+            }
+            _ if index == 0 => append_jump(func, from, to),
             // The block before has led here.
-            None => {}
+            _ => {}
         }
         for &(phi, live_out) in live_outs {
             let value = match live_out {

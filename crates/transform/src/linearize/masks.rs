@@ -44,7 +44,7 @@ impl<'a> Masks<'a> {
         let block = join.block;
         let predicate = match self.graphs.dominators.idom(block) {
             None => None,
-            Some(above) if self.shares_lanes(above, block) => self.of_block(above),
+            Some(above) if self.graphs.shares_lanes(above, block) => self.of_block(above),
             Some(_) if join.sees_all => self.any_edge(func, join),
             Some(_) => self.any_edge_on_the_way(func, join),
         };
@@ -52,11 +52,6 @@ impl<'a> Masks<'a> {
             self.predicates.insert(block, value);
             func.set_predicate(block, Some(value));
         }
-    }
-
-    /// Whether all lanes that come to the one block come to the other, and control with them.
-    fn shares_lanes(&self, above: Block, below: Block) -> bool {
-        self.graphs.post_dominators.post_dominates(below, above) && self.graphs.joins.dominates(above, below)
     }
 
     /// All edges come past: the lanes of all of them.

@@ -1,6 +1,6 @@
 //! Folds divergent branches into straight-line, predicated code and keeps uniform ones.
 //!
-//! Requires: Stage::Uniform, no branch in `divergent` leaves a loop or goes back.  Ensures: Stage::Linear.
+//! Requires: Stage::Uniform, no branch in `divergent` has a say in how a loop is left.  Ensures: Stage::Linear.
 //! Invariants: no block is added and no branch; blocks keep their names and their topological order; a block whose
 //! predicate is uniform has none.
 //! After: S. Moll, *The Region Vectorizer*, chapter 8.
@@ -24,6 +24,7 @@
 //! * `values` turns φs into selects, or leaves them, or both.
 //! * `clean_masks` finds masks that are others.
 //! * `reach` repairs what a dead end cut off.
+//! * `refusal` says what cannot be folded.
 //! * `empty_loops` leads control out of kept loops that no lane is in.
 //!
 //! Everything happens in the order of the block index, on the graph without back edges: an edge into a join that
@@ -40,9 +41,11 @@ mod fold;
 mod joins;
 mod masks;
 mod reach;
+pub mod refusal;
 mod values;
 
 pub use fold::{Folded, fold};
+pub use refusal::Refusal;
 
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, PostDominators};
 use heddle_ir::entity::EntitySet;
@@ -50,8 +53,8 @@ use heddle_ir::{Block, Function, InstData, Op, Value};
 
 use crate::canonicalize::unreachable::remove_unreachable;
 
-/// Folds the branches of these blocks.
-pub fn linearize(func: &mut Function, divergent: &EntitySet<Block>) {
+/// Folds the branches of these blocks. What is refused stays as it was.
+pub fn linearize(func: &mut Function, divergent: &EntitySet<Block>) -> Result<(), Refusal> {
     debug_assert!(
         func.blocks().all(|block| func.predicate(block).is_none()),
         "@{} has predicates already",
@@ -62,6 +65,7 @@ pub fn linearize(func: &mut Function, divergent: &EntitySet<Block>) {
     let cycles = CycleForest::new(&cfg);
     let dominators = Dominators::new(&cfg);
     let index = BlockIndex::new(&cfg, &dominators, &cycles);
+    refusal::check_exits(func, &cfg, &cycles, &dominators, &index, divergent)?;
     let folded = fold(&cfg, &cycles, &index, divergent, &dead_ends);
     let dag = forward_graph(&cfg, &cycles, &index, &folded);
     let dag_dominators = Dominators::new(&dag);
@@ -76,6 +80,7 @@ pub fn linearize(func: &mut Function, divergent: &EntitySet<Block>) {
         dead_ends: &dead_ends,
         joins: joins::Joins::new(&dag, &dag_dominators),
     };
+    refusal::check_lanes(func, &graphs, divergent)?;
     let mut masks = masks::Masks::new(&graphs);
     let mut renamed = values::Renamed::default();
     for &block in index.order() {
@@ -89,6 +94,7 @@ pub fn linearize(func: &mut Function, divergent: &EntitySet<Block>) {
     remove_unreachable(func);
     clean_masks::clean_masks(func, first_new);
     reach::reach_uses(func);
+    Ok(())
 }
 
 /// What is known of the control flow, before and behind.
@@ -109,6 +115,11 @@ struct Graphs<'a> {
 impl Graphs<'_> {
     fn is_back_edge(&self, from: Block, to: Block) -> bool {
         self.cycles.is_retreating(heddle_analysis::Edge { from, to })
+    }
+
+    /// Whether all lanes that come to the one block come to the other, and control with them.
+    fn shares_lanes(&self, above: Block, below: Block) -> bool {
+        self.post_dominators.post_dominates(below, above) && self.joins.dominates(above, below)
     }
 
     fn number(&self, block: Block) -> usize {
@@ -145,7 +156,7 @@ fn closed_graph(func: &Function) -> (Cfg, EntitySet<Block>) {
 
 /// The graph as it was, where what goes back leaves the loop instead: a uniform loop is a unit, and what comes only in
 /// the next iteration does not come now.
-fn iteration_graph(cfg: &Cfg, cycles: &CycleForest) -> Cfg {
+pub(crate) fn iteration_graph(cfg: &Cfg, cycles: &CycleForest) -> Cfg {
     let mut edges = Vec::with_capacity(cfg.num_edges());
     for edge in cfg.edges() {
         match cycles.headed_by(edge.to).filter(|_| cycles.is_retreating(edge)) {

@@ -1,0 +1,98 @@
+//! The edits: a guard in front of a branch, a guard at the entry of a block.
+
+use heddle_analysis::Cfg;
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::inst::InstData;
+use heddle_ir::{Block, Function, Op, Type, Value};
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+use crate::edges::{phis, replace_predecessors, retarget, set_incoming};
+
+/// Edits a function, and knows who leads where meanwhile.
+pub(super) struct Editor {
+    preds: SecondaryMap<Block, SmallVec<[Block; 2]>>,
+}
+
+impl Editor {
+    pub(super) fn new(cfg: &Cfg) -> Editor {
+        let mut preds: SecondaryMap<Block, SmallVec<[Block; 2]>> = SecondaryMap::with_len(cfg.num_blocks());
+        for block in cfg.blocks() {
+            preds[block] = cfg.preds(block).iter().copied().collect();
+            preds[block].sort_unstable();
+            preds[block].dedup();
+        }
+        Editor { preds }
+    }
+
+    /// Asks in front of a block's branch whether any lane goes to this target of it. If the block may run without lanes
+    /// itself, the question is one of all lanes.
+    pub(super) fn guard_arm(
+        &mut self,
+        func: &mut Function,
+        (from, slot): (Block, usize),
+        arm: Block,
+        is_occupied: bool,
+    ) {
+        let branch = func.terminator(from).expect("a complete block has a terminator");
+        let condition = func.inst(branch).args[0];
+        let other = func.inst(branch).targets()[1 - slot];
+        let asking = func.insert_block_after(from);
+        func.layout.remove_inst(branch);
+        func.layout.append_inst(branch, asking);
+        let (op, targets) = match slot {
+            0 => (Op::Any, [asking, other]),
+            _ => (Op::All, [other, asking]),
+        };
+        let asked = match is_occupied {
+            true => append(func, from, InstData::plain(op, [condition])),
+            false => {
+                let mask = append(func, from, InstData::plain(Op::Mask, []));
+                let neutral = func.make_bool(op == Op::All);
+                let here = InstData::plain(Op::Select, [mask, condition, neutral]).total();
+                let here = append(func, from, here);
+                append(func, from, InstData::plain(op, [here]).total())
+            }
+        };
+        append_branch(func, from, asked, targets);
+        replace_predecessors(func, arm, &FxHashMap::from_iter([(from, smallvec![asking])]));
+        replace_predecessors(func, other, &FxHashMap::from_iter([(from, smallvec![from, asking])]));
+        self.preds[asking] = smallvec![from];
+        self.preds[arm] = smallvec![asking];
+        self.preds[other].push(asking);
+    }
+
+    /// Asks at the entry of a block whether any lane is there; if not, control goes on at another.
+    pub(super) fn guard_entry(&mut self, func: &mut Function, block: Block, behind: Block) {
+        let before = func.layout.prev_block(block).expect("a block that is not the entry is behind one");
+        let asking = func.insert_block_after(before);
+        for &from in &self.preds[block] {
+            retarget(func, from, block, asking);
+        }
+        self.preds[asking] = std::mem::replace(&mut self.preds[block], smallvec![asking]);
+        for phi in phis(func, block) {
+            func.layout.remove_inst(phi);
+            func.layout.append_inst(phi, asking);
+        }
+        let mask = append(func, asking, InstData::plain(Op::Mask, []));
+        let asked = append(func, asking, InstData::plain(Op::Any, [mask]).total());
+        append_branch(func, asking, asked, [block, behind]);
+        for phi in phis(func, behind) {
+            let nothing = func.make_poison(func.value_type(func.results(phi)[0]));
+            let incoming: Vec<_> = func.inst(phi).incoming().chain([(asking, nothing)]).collect();
+            set_incoming(func, phi, incoming);
+        }
+        self.preds[behind].push(asking);
+    }
+}
+
+fn append(func: &mut Function, block: Block, data: InstData) -> Value {
+    let inst = func.make_inst(data, &[Type::I1]);
+    func.layout.append_inst(inst, block);
+    func.results(inst)[0]
+}
+
+fn append_branch(func: &mut Function, block: Block, condition: Value, [then, otherwise]: [Block; 2]) {
+    let branch = func.make_inst(InstData::branch(condition, then, otherwise), &[]);
+    func.layout.append_inst(branch, block);
+}

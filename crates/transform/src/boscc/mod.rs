@@ -1,0 +1,340 @@
+//! Guards against running without lanes: branches on superword condition codes (BOSCC), as edits of the graph.
+//!
+//! Requires: Stage::Uniform.  Ensures: Stage::Uniform; every block named in the result, and all that it dominates, is
+//! executed behind linearization only if a lane comes there.
+//! Invariants: no code is duplicated; blocks keep their names and instructions; what is new is `any`, `all`, `mask`,
+//! branches and the blocks that hold them. Nothing changes what any lane computes.
+//! After: Moll, The Region Vectorizer, 9.2. Differs in: an arm is guarded from either side, and a block that is no arm,
+//! or both arms of a branch, by asking its own mask.
+//!
+//! An *arm* is the target of one divergent branch. The question is put in front of the branch, so that no mask is
+//! computed in vain:
+//!
+//! ```text
+//!     A: …                          A: …; v9 = any v5          for the other target: v9 = all v5
+//!        br v5, B, C                   br v9, N, C                                   br v9, C, N
+//!                                   N: br v5, B, C             divergent, as before
+//! ```
+//!
+//! The new branch is uniform, N dominates B, so linearization keeps it (Theorem 5), and with it goes all that B
+//! dominates. Seen from C it is the other form: if *all* lanes go to C, they go there straight, and nothing of B is
+//! executed. Of a branch with two arms the one that is more likely to be empty is guarded like this, and it comes first
+//! in linear code. The other arm must follow it on one of the two ways, so it asks for itself, as does a block that
+//! several branches lead to:
+//!
+//! ```text
+//!     M: v7 = mask                  before linearization somebody is always there; behind it maybe not
+//!        v8 = any v7 total
+//!        br v8, B, J                J: where all lanes of B come in the end, and B does not dominate
+//! ```
+//!
+//! Where no lane is, only what is `total` is defined. So if A itself may run without lanes, its question is `total` too,
+//! about `select mask, v5, false`; that is the same to vector code.
+//!
+//! Guards nest by themselves: each is an edit of one branch, and an arm inside an arm is only asked for where the outer
+//! one was not empty. So a cascade of tests comes out with its most biased test in front of all the rest.
+//!
+//! Where guards are placed is told by `model`: what a region costs, how likely it is empty, what a guard costs.
+//! Barriers and `total` instructions with effects, which must not run without lanes, are always guarded.
+
+mod gadget;
+mod model;
+
+use std::collections::BTreeMap;
+
+use heddle_analysis::{ControlTables, PostDominators};
+use heddle_ir::entity::EntitySet;
+use heddle_ir::{Block, Function, InstData, Op};
+use thiserror::Error;
+
+use crate::linearize::iteration_graph;
+use crate::linearize::refusal::needs_lanes;
+use gadget::Editor;
+use model::Model;
+
+/// Where guards are placed that nobody asked for.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Policy {
+    /// Where they are likely to pay.
+    #[default]
+    Model,
+    /// Wherever they can be.
+    Force,
+    /// Only where something must not run without lanes.
+    Needed,
+}
+
+/// What is asked for a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asked {
+    /// It is skipped if no lane comes there.
+    AllFalse,
+    /// What its branch leads to otherwise is skipped if all lanes come there.
+    AllTrue,
+    /// It is not guarded.
+    None,
+}
+
+/// Where guards are placed.
+#[derive(Clone, Default, Debug)]
+pub struct Options {
+    /// In general.
+    pub policy: Policy,
+    /// For these blocks.
+    pub asked: BTreeMap<Block, Asked>,
+}
+
+/// Why a guard that was asked for is not there. The function is as it was.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("@{func}: {block} cannot be guarded: {reason}")]
+pub struct Impossible {
+    func: String,
+    block: Block,
+    reason: &'static str,
+}
+
+/// How a block can be guarded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Guard {
+    /// In front of the branch of this block, whose target it is for this answer.
+    Arm(Block, usize),
+    /// At its own entry; if it is empty, control goes to this block.
+    Entry(Block),
+}
+
+/// Places guards. The blocks of `divergent` have branches that lanes part at. Returns the blocks that are guarded, in
+/// the order of the block index.
+pub fn guard_regions(
+    func: &mut Function,
+    divergent: &EntitySet<Block>,
+    options: &Options,
+) -> Result<Vec<Block>, Impossible> {
+    // Where one thread runs, it is there.
+    if crate::divergent_loops::is_sequential(func) {
+        return Ok(Vec::new());
+    }
+    let control = ControlTables::new(func);
+    let post_dominators = PostDominators::new(&iteration_graph(&control.cfg, &control.cycles));
+    let places = Places { func, control: &control, post_dominators: &post_dominators, divergent };
+    let plan = places.plan(options)?;
+    let occupied = places.occupied(&plan);
+    let occupied: Vec<bool> = plan
+        .iter()
+        .map(|(_, guard)| match guard {
+            Guard::Arm(from, _) => occupied.contains(*from),
+            Guard::Entry(_) => false,
+        })
+        .collect();
+    let mut editor = Editor::new(&control.cfg);
+    // Arms first: what asks for itself takes in the edges that they make.
+    for (&(block, guard), &is_occupied) in plan.iter().zip(&occupied) {
+        if let Guard::Arm(from, slot) = guard {
+            editor.guard_arm(func, (from, slot), block, is_occupied);
+        }
+    }
+    for &(block, guard) in &plan {
+        if let Guard::Entry(behind) = guard {
+            editor.guard_entry(func, block, behind);
+        }
+    }
+    Ok(plan.into_iter().map(|(block, _)| block).collect())
+}
+
+struct Places<'a> {
+    func: &'a Function,
+    control: &'a ControlTables,
+    post_dominators: &'a PostDominators,
+    divergent: &'a EntitySet<Block>,
+}
+
+impl Places<'_> {
+    fn plan(&self, options: &Options) -> Result<Vec<(Block, Guard)>, Impossible> {
+        let mut forced: BTreeMap<Block, bool> = BTreeMap::new();
+        // The same blocks are asked for in all functions of a module.
+        for (&block, &asked) in
+            options.asked.iter().filter(|(block, _)| self.control.index.number(**block).is_some())
+        {
+            match asked {
+                Asked::None => _ = forced.insert(block, false),
+                Asked::AllFalse => _ = forced.insert(block, true),
+                Asked::AllTrue => _ = forced.insert(self.sibling(block)?, true),
+            }
+        }
+        for block in self.needing() {
+            forced.entry(block).or_insert(true);
+        }
+        let model = Model::new(self.func, self.control);
+        // Which arm of each branch is asked for in front of it.
+        let mut first: BTreeMap<Block, Block> = BTreeMap::new();
+        let mut wanted = Vec::new();
+        for &block in self.control.index.order() {
+            let arm = self.arm(block);
+            let arm = arm.filter(|&(from, slot)| !self.is_asked(from, slot));
+            let is_wanted = match (forced.get(&block), options.policy) {
+                (Some(&wanted), _) => wanted,
+                (None, Policy::Needed) => false,
+                (None, Policy::Force) => arm.is_some() || self.is_met(block),
+                (None, Policy::Model) => arm.is_some_and(|(from, slot)| model.pays(block, from, slot)),
+            };
+            if !is_wanted {
+                continue;
+            }
+            if let Some((from, slot)) = arm {
+                let is_rarer =
+                    |&other: &Block| model.share(from, slot) < model.share(from, 1 - slot) && other != block;
+                let entry = first.entry(from).or_insert(block);
+                if is_rarer(entry) {
+                    *entry = block;
+                }
+            }
+            wanted.push((block, arm));
+        }
+        let mut plan = Vec::with_capacity(wanted.len());
+        for (block, arm) in wanted {
+            let guard = match arm {
+                Some((from, slot)) if first.get(&from) == Some(&block) => Ok(Guard::Arm(from, slot)),
+                _ => self.behind(block).map(Guard::Entry),
+            };
+            match guard {
+                Ok(guard) => plan.push((block, guard)),
+                Err(reason) if options.asked.contains_key(&block) => {
+                    return Err(self.impossible(block, reason));
+                }
+                // Linearization refuses what needs a guard and has none.
+                Err(_) => {}
+            }
+        }
+        Ok(plan)
+    }
+
+    fn impossible(&self, block: Block, reason: &'static str) -> Impossible {
+        Impossible { func: self.func.name.clone(), block, reason }
+    }
+
+    /// The divergent branch, and its answer, that alone leads to this block.
+    fn arm(&self, block: Block) -> Option<(Block, usize)> {
+        let &[from] = self.control.cfg.preds(block) else { return None };
+        let targets = self.control.cfg.succs(from);
+        let slot = targets.iter().position(|&to| to == block)?;
+        let parts = targets.len() == 2 && targets[0] != targets[1];
+        (parts && self.divergent.contains(from)).then_some((from, slot))
+    }
+
+    /// The other arm of the branch that leads to this block.
+    fn sibling(&self, block: Block) -> Result<Block, Impossible> {
+        let from =
+            self.control.cfg.preds(block).iter().copied().filter(|from| self.divergent.contains(*from));
+        let mut others =
+            from.flat_map(|from| self.control.cfg.succs(from)).copied().filter(|&to| to != block);
+        match (others.next(), others.next()) {
+            (Some(other), None) if self.arm(other).is_some() => Ok(other),
+            _ => Err(self.impossible(block, "no divergent branch has another arm beside it")),
+        }
+    }
+
+    /// Whether several branches lead to the block, and not all lanes of its dominator come there.
+    fn is_met(&self, block: Block) -> bool {
+        self.control.cfg.preds(block).len() > 1 && !self.shares_lanes(block) && self.behind(block).is_ok()
+    }
+
+    fn shares_lanes(&self, block: Block) -> bool {
+        let above = self.control.dominators.idom(block);
+        above.is_none_or(|above| self.post_dominators.post_dominates(block, above))
+    }
+
+    /// Where all lanes of a block come in the end that it does not dominate, in the same loop.
+    fn behind(&self, block: Block) -> Result<Block, &'static str> {
+        let ControlTables { cfg, cycles, dominators, .. } = self.control;
+        if !cfg.is_reachable(block) || dominators.idom(block).is_none() {
+            return Err("it is the entry, or never reached");
+        }
+        if cycles.headed_by(block).is_some() {
+            return Err("it is the header of a loop; its preheader can be");
+        }
+        if self.shares_lanes(block) {
+            return Err("all lanes that come to the block above come there");
+        }
+        let mut behind = self.post_dominators.ipdom(block);
+        while let Some(next) = behind.filter(|&next| dominators.dominates(block, next)) {
+            behind = self.post_dominators.ipdom(next);
+        }
+        let home = cycles.innermost(block);
+        let is_near = |next: &Block| cycles.innermost(*next) == home && cycles.headed_by(*next).is_none();
+        behind.filter(is_near).ok_or("there is no place behind it in the same loop to go on at")
+    }
+
+    /// Whether control only comes to a branch if some lane gives this answer.
+    fn is_asked(&self, from: Block, slot: usize) -> bool {
+        let (func, cfg) = (self.func, &self.control.cfg);
+        let condition = |block| func.terminator(block).and_then(|inst| func.inst(inst).args.first().copied());
+        let &[asking] = cfg.preds(from) else { return false };
+        let vote = condition(asking).and_then(|value| func.def_inst(value)).map(|inst| func.inst(inst));
+        let op = if slot == 0 { Op::Any } else { Op::All };
+        let is_this = |data: &&InstData| data.op == op && data.args.first().copied() == condition(from);
+        vote.filter(is_this).is_some() && cfg.succs(asking).get(slot) == Some(&from)
+    }
+
+    /// The blocks that do not run without lanes behind linearization, given these guards.
+    fn occupied(&self, plan: &[(Block, Guard)]) -> EntitySet<Block> {
+        let guarded: EntitySet<Block> = plan.iter().map(|&(block, _)| block).collect();
+        let mut occupied = self.uniform();
+        for &block in self.control.index.order() {
+            let Some(above) = self.control.dominators.idom(block) else { continue };
+            let is_occupied = guarded.contains(block)
+                || self.arm(block).is_some_and(|(from, slot)| self.is_asked(from, slot))
+                || occupied.contains(above)
+                    && (self.shares_lanes(block)
+                        || self.control.cfg.preds(block) == [above] && !self.divergent.contains(above));
+            if is_occupied {
+                occupied.insert(block);
+            }
+        }
+        occupied
+    }
+
+    /// The blocks that must not run without lanes, or such above that bring their lanes.
+    fn needing(&self) -> Vec<Block> {
+        let needs = |block: Block| self.func.block_insts(block).any(|inst| needs_lanes(self.func.inst(inst)));
+        let uniform = self.uniform();
+        let blocks = self.control.index.order().iter().copied();
+        blocks
+            .filter(|&block| !uniform.contains(block) && needs(block))
+            .filter_map(|block| self.head(block))
+            .collect()
+    }
+
+    /// The blocks that only uniform branches decide about: behind linearization they run if and only if they did
+    /// (Theorem 4).
+    fn uniform(&self) -> EntitySet<Block> {
+        let mut uniform: EntitySet<Block> = EntitySet::new();
+        for &block in self.control.index.order() {
+            let cycles = &self.control.cycles;
+            let is_back = |from| cycles.is_retreating(heddle_analysis::Edge { from, to: block });
+            let mut preds = self.control.cfg.preds(block).iter().copied().filter(|&from| !is_back(from));
+            let is_uniform = match self.control.dominators.idom(block) {
+                None => true,
+                Some(above) if self.shares_lanes(block) => uniform.contains(above),
+                Some(_) => preds.all(|from| uniform.contains(from) && !self.divergent.contains(from)),
+            };
+            if is_uniform {
+                uniform.insert(block);
+            }
+        }
+        uniform
+    }
+
+    /// The block whose guard keeps another from running without lanes.
+    fn head(&self, block: Block) -> Option<Block> {
+        let ControlTables { cfg, dominators, cycles, .. } = self.control;
+        let mut head = block;
+        loop {
+            let above = dominators.idom(head)?;
+            // A kept branch brings all lanes of its block.
+            let is_brought = matches!(cfg.preds(head), [from] if !self.divergent.contains(*from));
+            if !self.shares_lanes(head) && !is_brought && cycles.headed_by(head).is_none() {
+                return Some(head);
+            }
+            head = above;
+        }
+    }
+}

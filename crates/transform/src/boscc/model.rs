@@ -1,0 +1,94 @@
+//! What a guard costs and saves.
+//!
+//! A region costs what its instructions cost, those in loops several times. It is empty if none of the lanes goes there.
+//! How many do is told by the branch's weights, which may come from a profile; without weights half of them, and none
+//! where the program ends. Lanes are more alike than dice: a brush counts as if it had [`INDEPENDENT`] lanes that decide
+//! for themselves.
+
+use heddle_analysis::ControlTables;
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::ops::Effect;
+use heddle_ir::{Block, Function, Op};
+
+/// As many lanes decide for themselves.
+const INDEPENDENT: i32 = 4;
+/// Times that a loop is thought to go round.
+const ROUNDS: f64 = 8.0;
+/// The deepest loop that counts.
+const DEEPEST: usize = 6;
+/// What a question and a branch cost.
+const QUESTION: f64 = 3.0;
+/// What a branch costs that goes another way than last time.
+const SURPRISE: f64 = 15.0;
+
+pub(super) struct Model<'a> {
+    func: &'a Function,
+    control: &'a ControlTables,
+    /// What all blocks cost up to one, in the pre-order of the dominator tree.
+    before: Vec<f64>,
+    /// Position in that order.
+    position: SecondaryMap<Block, u32>,
+}
+
+impl<'a> Model<'a> {
+    pub(super) fn new(func: &'a Function, control: &'a ControlTables) -> Self {
+        let mut position = SecondaryMap::with_len(control.cfg.num_blocks());
+        let mut before = vec![0.0];
+        let mut sum = 0.0;
+        for (number, &block) in control.dominators.pre_order().iter().enumerate() {
+            position[block] = number as u32;
+            let once: f64 = func.block_insts(block).map(|inst| cost(func.inst(inst))).sum();
+            sum += once * rounds(control, block);
+            before.push(sum);
+        }
+        Self { func, control, before, position }
+    }
+
+    /// Whether it pays to guard this target of a branch.
+    pub(super) fn pays(&self, arm: Block, from: Block, slot: usize) -> bool {
+        let first = self.position[arm] as usize;
+        let last = first + self.control.dominators.dominated(arm).len();
+        let cost = (self.before[last] - self.before[first]) / rounds(self.control, arm);
+        let empty = (1.0 - self.share(from, slot)).powi(INDEPENDENT);
+        empty * cost > QUESTION + SURPRISE * empty.min(1.0 - empty)
+    }
+
+    /// The share of lanes that take this target of a branch.
+    pub(super) fn share(&self, from: Block, slot: usize) -> f64 {
+        let branch = self.func.terminator(from).map(|inst| self.func.inst(inst));
+        if let Some(Detail::Branch(_, Some(weights))) = branch.map(|data| &data.detail) {
+            let sum: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
+            if sum > 0.0 {
+                return f64::from(weights[slot]) / sum;
+            }
+        }
+        let ends = |slot: usize| {
+            let to = self.control.cfg.succs(from).get(slot).copied();
+            to.and_then(|to| self.func.terminator(to))
+                .is_some_and(|inst| self.func.inst(inst).op == Op::Unreachable)
+        };
+        match [ends(slot), ends(1 - slot)] {
+            [true, false] => 0.0,
+            [false, true] => 1.0,
+            _ => 0.5,
+        }
+    }
+}
+
+fn rounds(control: &ControlTables, block: Block) -> f64 {
+    ROUNDS.powi(control.cycles.depth_of_block(block).min(DEEPEST) as i32)
+}
+
+/// About how many plain vector operations an instruction is worth.
+fn cost(data: &InstData) -> f64 {
+    match (data.op, data.op.info().effect) {
+        (Op::Phi | Op::Br, _) => 0.0,
+        (_, Effect::Callee) => 40.0,
+        (_, Effect::Traps) => 12.0,
+        (_, Effect::Reads | Effect::Writes) => 4.0,
+        (_, Effect::ReadsWrites) => 20.0,
+        (_, Effect::Horizontal) => 3.0,
+        _ => 1.0,
+    }
+}

@@ -1,0 +1,206 @@
+//! What is not linearized, and why. It is found before anything is changed.
+//!
+//! * A divergent branch that decides who leaves a loop, or goes round again: the loop is divergent.
+//! * A barrier, or a `total` instruction that does something, in a block that may run without lanes. There it would
+//!   run although the source did not come by. It is fine behind an any-guard, that is where control only comes if some
+//!   lane does:
+//!
+//! ```text
+//!     block1: v5 = any v4                  block1: v5 = mask
+//!             br v5, block2, block4                v6 = any v5 total
+//!     block2: br v4, block3, block4                br v6, block3, block4
+//!     block3: barrier group                block3: barrier group
+//! ```
+
+use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, Edge, SyncDependence};
+use heddle_ir::entity::EntitySet;
+use heddle_ir::ops::Effect;
+use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
+use thiserror::Error;
+
+use super::joins::Join;
+use super::{Graphs, condition};
+
+/// Why a function is not linearized.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum Refusal {
+    /// The branch of a block decides which lanes leave a loop.
+    #[error(
+        "@{func}: lanes part at {block} and leave the loop at {header} apart, so it cannot be folded: run `loops` before"
+    )]
+    DivergentExit {
+        /// The function.
+        func: String,
+        /// The block whose branch diverges.
+        block: Block,
+        /// The header of the loop.
+        header: Block,
+    },
+    /// An instruction must not run where no lane is.
+    #[error(
+        "@{func}: `{op}` in {block} must not run unless a lane comes there, and {block} may run without one: run `boscc` before, which guards it"
+    )]
+    NeedsLanes {
+        /// The function.
+        func: String,
+        /// The block.
+        block: Block,
+        /// What stands there.
+        op: &'static str,
+    },
+}
+
+/// Refuses divergent branches that have a say in how a loop is left.
+pub(super) fn check_exits(
+    func: &Function,
+    cfg: &Cfg,
+    cycles: &CycleForest,
+    dominators: &Dominators,
+    index: &BlockIndex,
+    divergent: &EntitySet<Block>,
+) -> Result<(), Refusal> {
+    if cycles.num_cycles() == 0 {
+        return Ok(());
+    }
+    let refuse = |block: Block| {
+        let header = cycles.innermost(block).map_or(block, |cycle| cycles.header(cycle));
+        Refusal::DivergentExit { func: func.name.clone(), block, header }
+    };
+    let mut sync = SyncDependence::new(cfg, dominators, cycles, index);
+    let mut seen = EntitySet::new();
+    for &block in index.order() {
+        let Some(home) = cycles.innermost(block).filter(|_| divergent.contains(block)) else { continue };
+        let succs = cfg.succs(block);
+        let parts = succs.iter().any(|&to| to != succs[0]);
+        let ends = |&to: &Block| !cycles.contains(home, to) || cycles.is_retreating(Edge { from: block, to });
+        if parts && succs.iter().any(ends) {
+            return Err(refuse(block));
+        }
+        let mut next = Some(block).filter(|_| parts);
+        while let Some(at) = next.filter(|&at| seen.insert(at)) {
+            let parting = sync.of_branch(at);
+            if !parting.exits.is_empty() {
+                return Err(refuse(block));
+            }
+            next = parting.then;
+        }
+    }
+    Ok(())
+}
+
+/// Whether an instruction must only run when a lane comes to it.
+pub(crate) fn needs_lanes(data: &InstData) -> bool {
+    let is_harmless = matches!(
+        data.op.info().effect,
+        Effect::Pure | Effect::Horizontal | Effect::Joins | Effect::Allocates
+    );
+    data.op == Op::Barrier || data.is_total() && !is_harmless
+}
+
+/// Refuses what must not run without lanes, where it may.
+pub(super) fn check_lanes(
+    func: &Function,
+    graphs: &Graphs<'_>,
+    divergent: &EntitySet<Block>,
+) -> Result<(), Refusal> {
+    let needing = |block: Block| func.block_insts(block).find(|&inst| needs_lanes(func.inst(inst)));
+    if !func.blocks().any(|block| needing(block).is_some()) {
+        return Ok(());
+    }
+    let mut occupied: EntitySet<Block> = EntitySet::new();
+    // Blocks that only uniform branches decide about, which run if and only if they did (Theorem 4).
+    let mut uniform: EntitySet<Block> = EntitySet::new();
+    for &block in graphs.index.order() {
+        let join = Join::new(func, graphs, block);
+        let is_uniform = match graphs.dominators.idom(block) {
+            None => true,
+            Some(above) if graphs.shares_lanes(above, block) => uniform.contains(above),
+            Some(_) => join
+                .sources
+                .iter()
+                .all(|&from| uniform.contains(from) && !is_divergent(graphs, divergent, from)),
+        };
+        if is_uniform {
+            uniform.insert(block);
+        }
+        let is_occupied = match graphs.dominators.idom(block) {
+            _ if is_uniform => true,
+            None => true,
+            Some(above) if graphs.shares_lanes(above, block) => occupied.contains(above),
+            Some(_) => {
+                let brings_lanes = |&from: &Block| {
+                    is_guard(func, graphs, from, block) || occupied.contains(from) && !is_folded(graphs, from)
+                };
+                join.is_unchanged && join.sources.iter().all(brings_lanes)
+                    || is_guarded(func, graphs, &join.sources, block)
+            }
+        };
+        if is_occupied {
+            occupied.insert(block);
+        } else if let Some(inst) = needing(block) {
+            let op = func.inst(inst).op.name();
+            return Err(Refusal::NeedsLanes { func: func.name.clone(), block, op });
+        }
+    }
+    Ok(())
+}
+
+fn is_divergent(graphs: &Graphs<'_>, divergent: &EntitySet<Block>, block: Block) -> bool {
+    let succs = graphs.cfg.succs(block);
+    divergent.contains(block) && succs.iter().any(|&succ| succ != succs[0])
+}
+
+fn is_folded(graphs: &Graphs<'_>, block: Block) -> bool {
+    let succs = graphs.cfg.succs(block);
+    !graphs.folded.is_kept(block) && succs.iter().any(|&succ| succ != succs[0])
+}
+
+/// Whether the block was the target of one folded branch, for one answer, behind the question whether any lane gives
+/// that answer.
+fn is_guarded(func: &Function, graphs: &Graphs<'_>, sources: &[Block], block: Block) -> bool {
+    let &[from] = sources else { return false };
+    let (Some(asked), &[guard]) = (condition(func, from), graphs.cfg.preds(from)) else { return false };
+    let Some((op, operand, slot)) = question(func, graphs, guard, from) else { return false };
+    let is_answer = |slot: usize| graphs.cfg.succs(from).get(slot) == Some(&block);
+    let is_asked = asked_of(func, operand) == asked
+        && match op {
+            Op::Any => slot == 0 && is_answer(0),
+            Op::All => slot == 1 && is_answer(1),
+            _ => false,
+        };
+    is_asked && graphs.joins.dominates(from, block)
+}
+
+/// Whether a kept branch only goes to the block if it has a lane itself.
+fn is_guard(func: &Function, graphs: &Graphs<'_>, guard: Block, block: Block) -> bool {
+    let mask = |value: Value| {
+        let inst = func.def_inst(value)?;
+        (func.inst(inst).op == Op::Mask && func.layout.block_of(inst) == Some(guard)).then_some(())
+    };
+    question(func, graphs, guard, block)
+        .is_some_and(|(op, operand, slot)| op == Op::Any && slot == 0 && mask(operand).is_some())
+}
+
+/// What a question is about: where it is `total`, what is not of passive lanes.
+fn asked_of(func: &Function, operand: Value) -> Value {
+    match func.def_inst(operand).map(|inst| func.inst(inst)) {
+        Some(data) if data.op == Op::Select && data.is_total() => {
+            let is_mask = func.def_inst(data.args[0]).is_some_and(|inst| func.inst(inst).op == Op::Mask);
+            if is_mask { data.args[1] } else { operand }
+        }
+        _ => operand,
+    }
+}
+
+/// What a kept branch asks all lanes of its block, and which of its targets this is.
+fn question(func: &Function, graphs: &Graphs<'_>, guard: Block, to: Block) -> Option<(Op, Value, usize)> {
+    if !graphs.folded.is_kept(guard)
+        || graphs.folded.targets(guard).iter().filter(|&&it| it == to).count() != 1
+    {
+        return None;
+    }
+    let inst: Inst = func.def_inst(condition(func, guard)?)?;
+    let is_here = func.layout.block_of(inst) == Some(guard);
+    let slot = graphs.folded.targets(guard).iter().position(|&it| it == to)?;
+    is_here.then(|| (func.inst(inst).op, func.inst(inst).args[0], slot))
+}

@@ -1,0 +1,128 @@
+//! Clears up behind linearization: masks, blends, dead φs, regions with nothing in them.
+//!
+//! Requires: Stage::Linear.  Ensures: Stage::Linear.
+//! Invariants: no block and no branch is added; effects stay where they are, under the predicates that they had;
+//! whatever takes the place of a value is defined wherever that one was.
+//!
+//! * `masks`: `select m, true, false` is m; both edges of a branch make up their block; a predicate that is always true
+//!   is none.
+//! * `blends`: a choice inside a choice by the same mask, a choice that is none, φs that bring one value.
+//! * `hoist`: masks that do not change in a loop are made in front of it.
+//! * `regions`: blocks that only lead on are skipped, and branches that lead to one place anyhow are jumps.
+//! * What nobody reads any more is dropped.
+
+mod blends;
+mod hoist;
+mod masks;
+mod regions;
+
+use heddle_analysis::{Cfg, Dominators};
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
+
+use crate::simplify::dead;
+
+/// The most rounds; each is linear. A round is repeated for what the last one uncovered, mostly once.
+const MOST_ROUNDS: usize = 8;
+
+/// Clears up; tells whether there was anything to do.
+pub fn tidy(func: &mut Function) -> bool {
+    let mut changed = false;
+    for _ in 0..MOST_ROUNDS {
+        let replaced = replace(func);
+        let skipped = regions::skip_empty(func);
+        let removed = dead::remove_dead(func);
+        changed |= replaced || skipped || removed;
+        if !replaced && !skipped {
+            break;
+        }
+    }
+    changed | hoist::hoist_masks(func)
+}
+
+/// What stands for each value that is gone.
+struct Renamed {
+    by: SecondaryMap<Value, Option<Value>>,
+    count: usize,
+}
+
+impl Renamed {
+    fn resolve(&self, mut value: Value) -> Value {
+        while let Some(other) = self.by[value] {
+            value = other;
+        }
+        value
+    }
+}
+
+/// Replaces values by simpler ones.
+fn replace(func: &mut Function) -> bool {
+    let cfg = Cfg::new(func);
+    let dominators = Dominators::new(&cfg);
+    let mut renamed = Renamed { by: SecondaryMap::with_len(func.value_count()), count: 0 };
+    let mut changed = false;
+    for &block in dominators.pre_order() {
+        let insts: Vec<Inst> = func.block_insts(block).collect();
+        for inst in insts {
+            if func.inst(inst).op == Op::Phi {
+                // Back edges bring what is not renamed yet; that is for the next round.
+                func.inst_mut(inst).map_values(|value| renamed.resolve(value));
+                if let Some(value) = blends::only_value(func, &dominators, block, inst) {
+                    rename(func, &mut renamed, inst, value);
+                }
+                continue;
+            }
+            func.inst_mut(inst).map_values(|value| renamed.resolve(value));
+            changed |= blends::simplify_arms(func, inst);
+            let value = match func.inst(inst).op {
+                Op::Select => masks::select(func, inst),
+                Op::Or => masks::or(func, inst),
+                Op::And => masks::and(func, inst),
+                Op::Xor => masks::xor(func, inst),
+                _ => None,
+            };
+            if let Some(value) = value {
+                rename(func, &mut renamed, inst, value);
+            }
+        }
+    }
+    if renamed.count > 0 {
+        func.map_values(|value| renamed.resolve(value));
+    }
+    changed | (renamed.count > 0) | drop_true_predicates(func)
+}
+
+fn rename(func: &Function, renamed: &mut Renamed, inst: Inst, value: Value) {
+    let result = func.results(inst)[0];
+    let value = renamed.resolve(value);
+    if value != result {
+        renamed.by[result] = Some(value);
+        renamed.count += 1;
+    }
+}
+
+fn drop_true_predicates(func: &mut Function) -> bool {
+    let is_true = |block: &Block| func.predicate(*block).is_some_and(|value| is_bool(func, value, true));
+    let blocks: Vec<Block> = func.blocks().filter(is_true).collect();
+    blocks.iter().for_each(|&block| func.set_predicate(block, None));
+    !blocks.is_empty()
+}
+
+fn is_bool(func: &Function, value: Value, bit: bool) -> bool {
+    func.constant(value) == Some(&Constant::bool(bit))
+}
+
+/// What a value is the negation of.
+fn negated(func: &Function, value: Value) -> Option<Value> {
+    let data = func.inst(func.def_inst(value)?);
+    (data.op == Op::Xor && is_bool(func, data.args[1], true)).then(|| data.args[0])
+}
+
+/// The operands of a choice.
+fn choice(func: &Function, value: Value) -> Option<[Value; 3]> {
+    let data = func.inst(func.def_inst(value)?);
+    match (data.op, &data.args[..]) {
+        (Op::Select, &[mask, then, otherwise]) => Some([mask, then, otherwise]),
+        _ => None,
+    }
+}
