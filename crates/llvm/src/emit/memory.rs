@@ -166,15 +166,20 @@ impl Body<'_, '_> {
         if data.flags.has(Flag::Volatile) && matches!(data.op, Op::Load | Op::Store) {
             asm.make_volatile(node);
         }
-        // LLVM 22.1 cannot select a hinted access of 16-bit floats on x86; a hint may be left out.
-        let touched = match data.op {
+        // A hint may be left out. x86 has none for loads of scalars and for small stores, and LLVM 22.1 cannot always
+        // select what it makes of those.
+        let stored = match data.op {
             Op::Store | Op::MaskedStore | Op::Scatter => {
                 data.args.first().map(|&value| self.func.value_type(value))
             }
-            _ => result,
+            _ => None,
         };
-        let is_small_float = touched.is_some_and(|ty| ty.scalar().is_float() && ty.scalar().bits() == 16);
-        if data.flags.has(Flag::Nontemporal) && !is_small_float {
+        let takes_hint = match (stored, result) {
+            (Some(ty), _) => ty.is_vector() && ty.scalar().bits() >= 32 || matches!(ty.bytes(), 4 | 8),
+            (None, Some(ty)) => ty.is_vector() && ty.scalar().bits() >= 32,
+            (None, None) => false,
+        };
+        if data.flags.has(Flag::Nontemporal) && takes_hint {
             asm.attach(node, "nontemporal", None, &[1]);
         }
         if data.flags.has(Flag::Invariant) && data.op == Op::Load {

@@ -210,8 +210,8 @@ impl Body<'_, '_> {
                 let cast = asm.cast(code, args[0], asm.ty(to));
                 self.computed(cast, to, flags)
             }
-            // LLVM 22.1 forgets that NaN gives 0 where x86 converts vectors of f16 itself; f32 holds all of them.
-            (Row::Convert(name), _) if from.is_vector() && from.scalar() == Scalar::F16 => {
+            // LLVM 22.1 forgets that NaN gives 0 where x86 converts f16 itself; f32 holds all of them.
+            (Row::Convert(name), _) if from.scalar() == Scalar::F16 => {
                 let wide = from.with_scalar(Scalar::F32);
                 let value = asm.cast(Code::LLVMFPExt, args[0], asm.ty(wide));
                 asm.intrinsic(name, &[asm.ty(to), asm.ty(wide)], &[value])
