@@ -4,9 +4,13 @@ use crate::Failure;
 use crate::analyze::show_example;
 use crate::report::title;
 use heddle::interp::{Options, Semantics};
+use heddle::ir::module::DeclaredShape;
 use heddle::ir::{Module, Value, parse_module};
+use heddle::pipeline::run_passes;
 use heddle::run_line::RunLine;
 use heddle::trace_table::trace_table;
+use heddle::whole_function::vectorize_function;
+use heddle_llvm::{Cpu, EmitOptions, Output, emit, generate, optimize};
 
 const SOURCE: &str = include_str!("../../../tests/thesis/logstar.hed");
 const NAIVE: &str = include_str!("../../../tests/thesis/logstar-naive.hed");
@@ -15,6 +19,20 @@ const NAIVE_WIDE: &str = include_str!("../../../tests/thesis/logstar-naive-wide.
 const WIDE: &str = include_str!("../../../tests/thesis/logstar-wide.hed");
 
 const STEPS: &str = include_str!("../../../tests/ir/steps-source.hed");
+
+const MANDELBROT: &str = "\
+int mandelbrot(float cx, float cy, int most) {
+  float x = 0, y = 0;
+  int n = 0;
+  while (n < most && x * x + y * y < 4.0f) {
+    float t = x * x - y * y + cx;
+    y = 2 * x * y + cy;
+    x = t;
+    n++;
+  }
+  return n;
+}
+";
 
 const LANES: &str = "([88.38, 1.5]) lanes=2";
 const VECTOR: &str = "(<88.38, 1.5>) lanes=1";
@@ -80,11 +98,94 @@ pub(crate) fn run() -> Result<(), Failure> {
         "  The counter v10 is one number for all lanes in the loop, and four behind it. The branch on v2 stays whole\n  \
          inside a divergent `if`. A compiler that knows this keeps the one scalar and jumps over the other.\n"
     );
+    show_stages().map_err(broken)?;
+    show_c_function().map_err(broken)?;
     title("What next");
     say_line!(
         "  heddle exec tests/ir/steps-source.hed --lanes 4 --mem 'a: i32 [9, 1, 6, 2]' \\\n      \
-         --arg '&a' --arg 1 --arg true --trace text\n  heddle analyze tests/ir/steps-source.hed --lanes 4 --why v15\n  heddle opt tests/ir/steps-source.hed -p canonicalize --verify\n  \
-         heddle --help"
+         --arg '&a' --arg 1 --arg true --trace text\n  heddle analyze tests/ir/steps-source.hed --lanes 4 --why v15\n  heddle opt tests/ir/steps-source.hed -p vectorize,W=4,params=uniform --dump-each\n  \
+         heddle vectorize tests/c/loops.c --func collatz --lanes 8 --report\n  ./x bench native\n  heddle --help"
+    );
+    Ok(())
+}
+
+/// One kernel on its way from lanes to vectors, two stages beside each other at a time.
+fn show_stages() -> Result<(), String> {
+    let mut module = parse_module(STEPS).map_err(|errors| errors[0].to_string())?;
+    let mut stages = vec![("Source: what one lane does", text_of(&module))];
+    let names = ["vectorize", "W=4", "params=uniform"];
+    run_passes(&mut module, &names, true, |pass, module| {
+        let heading = match pass.name {
+            "canonicalize" => "Canonical: simple loops",
+            "loops" => "Uniform: lanes that have left wait",
+            "linearize" => "Linear: what diverges is folded",
+            "widen" => "Wide: one thread, vectors",
+            _ => return,
+        };
+        stages.push((heading, text_of(module)));
+    })
+    .map_err(|error| error.to_string())?;
+    title("7. The same kernel in five stages");
+    for pair in stages.chunks(2) {
+        let width = pair[0].1.iter().map(|line| line.chars().count()).max().unwrap_or(0).max(36) + 4;
+        anstream::println!();
+        let height = pair.iter().map(|(_, lines)| lines.len()).max().unwrap_or(0);
+        let headings: Vec<String> = pair.iter().map(|(heading, _)| format!("{heading:width$}")).collect();
+        anstream::println!("    {}", headings.concat().trim_end());
+        for row in 0..height {
+            let cell = |(_, lines): &(&str, Vec<String>)| lines.get(row).cloned().unwrap_or_default();
+            let cells: Vec<String> = pair.iter().map(|stage| format!("{:width$}", cell(stage))).collect();
+            anstream::println!("    {}", cells.concat().trim_end());
+        }
+    }
+    anstream::println!(
+        "\n  In Wide the counter is one scalar, the branch on v2 is a branch, and the addresses are one address.\n"
+    );
+    Ok(())
+}
+
+fn text_of(module: &Module) -> Vec<String> {
+    let text = module.to_string();
+    let cut = |line: &str| match line.char_indices().nth(62) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_string(),
+    };
+    text.trim_end().lines().map(cut).collect()
+}
+
+/// A C function, what becomes of it, and the machine code.
+fn show_c_function() -> Result<(), String> {
+    title("8. A C function as vector code");
+    let indented: Vec<String> = MANDELBROT.trim_end().lines().map(|line| format!("    {line}")).collect();
+    anstream::println!("\n{}\n", indented.join("\n"));
+    let path = std::env::temp_dir().join(format!("heddle-demo-{}.c", std::process::id()));
+    std::fs::write(&path, MANDELBROT).map_err(|error| error.to_string())?;
+    let compiled = heddle_llvm::compile(&path, 1, &[]);
+    let _ = std::fs::remove_file(&path);
+    let mut module = heddle_llvm::import(&compiled.map_err(|error| error.to_string())?).module;
+    let shapes = [DeclaredShape::Varying, DeclaredShape::Uniform, DeclaredShape::Uniform];
+    let cpu = Cpu::host();
+    let lanes = cpu.vector_bits() / 32;
+    let report =
+        vectorize_function(&mut module, "mandelbrot", lanes, &shapes).map_err(|error| error.to_string())?;
+    anstream::println!(
+        "  heddle vectorize mandelbrot.c --func mandelbrot --lanes {lanes} --params varying,uniform,uniform --report\n    \
+         {} branches of {} are left, {} instructions on vectors, {} scalar\n",
+        report.branches[1],
+        report.branches[0],
+        report.instructions[1],
+        report.instructions[0]
+    );
+    let llvm = emit(&module, EmitOptions::default()).map_err(|error| error.to_string())?;
+    optimize(&llvm, &cpu).map_err(|error| error.to_string())?;
+    let assembly = generate(&llvm, &cpu, Output::Assembly).map_err(|error| error.to_string())?;
+    let assembly = String::from_utf8_lossy(&assembly).into_owned();
+    let is_code = |line: &&str| {
+        line.starts_with("\t") && !line.trim_start().starts_with('.') || line.starts_with(".LBB")
+    };
+    assembly.lines().filter(is_code).for_each(|line| anstream::println!("    {}", line.replace('\t', "  ")));
+    anstream::println!(
+        "\n  `./x bench native` says what that gains beside clang's scalar code and its vectorizer.\n"
     );
     Ok(())
 }
