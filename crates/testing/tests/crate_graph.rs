@@ -1,5 +1,6 @@
-//! The crates lean on each other along the arrows of ARCHITECTURE.md and no others, and only the one
-//! that calls LLVM contains unsafe code, each piece with its reason. Read from the Cargo.toml files, so that an arrow counts even before any code uses it.
+//! The crates lean on each other along the arrows of ARCHITECTURE.md and no others, and only the one that calls LLVM
+//! contains unsafe code, each piece with its reason. Read from the Cargo.toml files, so that an arrow counts even before
+//! any code uses it.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
