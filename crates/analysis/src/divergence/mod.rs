@@ -28,6 +28,8 @@
 //! states of private objects have shapes, not just objects; activation is transitive and inherited by dominance.
 //!
 //! [`shape`]: crate::shape
+//! [`transfer`]: crate::shape::transfer
+//! [`SyncDependence`]: crate::sync_dependence::SyncDependence
 mod initial;
 mod table;
 
