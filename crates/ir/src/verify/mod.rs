@@ -34,7 +34,8 @@
 //!   `total`, no shadows, none of `lane`, `width`, `mask`, `broadcast`, `first`, and none of `any`, `all`, `ballot`,
 //!   `popcount`, `shuffle`, `reduce`, `scan` on scalars. It may use vectors: they are what a launch takes and gives.
 //!
-//! **Source**: no vectors, except in functions that launch. Anything else goes.
+//! **Source**: no vectors, except in functions that launch. Who asks which lane it is, or what others do, or calls one who
+//! does, is `convergent`: later, passes ask too, so that nothing depends on the answer. Anything else goes.
 //!
 //! **Canonical**: moreover no predicates. Every block is reachable. Control flow is reducible: what goes back in a
 //! depth-first search goes to a dominator. There is at most one `ret` (what never returns has none). No `switch`.
@@ -111,7 +112,7 @@ pub fn verify_module(module: &Module, stage: Stage) -> Result<(), Violations> {
     let mut list = names.check();
     let mut text = print::as_list(&list);
     for (index, func) in module.functions.iter().enumerate() {
-        let found = check(func, stage, |body, report| names.check_function(index, body, report));
+        let found = check(func, stage, |body, report| names.check_function(index, body, stage, report));
         if !found.is_empty() {
             text.push_str(&print::in_function(func, &found));
             list.extend(found);

@@ -1,5 +1,6 @@
 //! What functions, globals and files of a module say of one another.
 
+use super::Stage;
 use super::structure::{Body, accesses};
 use super::types::check_signature;
 use super::violation::{Fault, GlobalFault, MAX_GLOBAL_BYTES, Mismatch, Place, Report, Violation};
@@ -84,7 +85,7 @@ impl<'m> Names<'m> {
     }
 
     /// What the function of this index says of others.
-    pub(super) fn check_function(&self, index: usize, body: &Body<'_>, report: &mut Report) {
+    pub(super) fn check_function(&self, index: usize, body: &Body<'_>, stage: Stage, report: &mut Report) {
         if let Some(path) = self.nested.get(&index) {
             report.at(Place::Function, Fault::NestedLaunch { path: path.clone() });
         }
@@ -96,7 +97,9 @@ impl<'m> Names<'m> {
         let (mut constants, mut origins) = (EntitySet::new(), EntitySet::new());
         for (number, inst, data) in body.each_inst() {
             let place = body.place(number, inst);
-            if !body.func.signature.effects.convergent && asks_for_lanes(body.func, data) {
+            // Passes ask who is active so that the result does not depend on it.
+            let is_said = stage > Stage::Source || body.func.signature.effects.convergent;
+            if !is_said && asks_for_lanes(body.func, data) {
                 report.at(place, Fault::Convergent(data.op));
             }
             for value in data.args.iter().copied().chain(accesses(data).filter_map(|access| access.base)) {
