@@ -8,6 +8,7 @@ pub mod differential;
 pub mod uniformity;
 pub mod uniform_loops;
 pub mod linear;
+pub mod retained;
 pub mod shapes_oracle;
 pub mod annotations;
 pub mod baselines_oracle;

@@ -10,6 +10,7 @@ mod interp;
 mod ir;
 mod kernels;
 mod programs;
+mod transform;
 
 use kit::Report;
 
@@ -40,5 +41,10 @@ pub const BENCHES: &[Bench] = &[
         name: "analysis",
         about: "divergence: growth, speed and memory; what it and the published analyses prove, and where those are wrong",
         run: analysis::run,
+    },
+    Bench {
+        name: "transform",
+        about: "passes up to stage Linear: growth and speed; control flow kept beside other ways to fold",
+        run: transform::run,
     },
 ];
