@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::report::{error, note, parse_stage, read_module};
 use clap::{Args, ValueEnum};
-use heddle::interp::{Options, Scheduler, Semantics};
+use heddle::interp::{Limits, Options, Scheduler, Semantics};
 use heddle::ir::Value;
 use heddle::ir::verify::Stage;
 use heddle::run_line::{
@@ -97,8 +97,17 @@ pub(crate) struct Exec {
     #[arg(long, default_value = "0", requires = "local", value_name = "INDEX")]
     offset: String,
     /// The most blocks to execute
-    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    #[arg(long, default_value_t = Limits::default().steps, value_name = "N")]
     limit: u64,
+    /// The most work: about one unit for each instruction in each lane
+    #[arg(long, default_value_t = Limits::default().work, value_name = "N")]
+    limit_work: u64,
+    /// The most bytes held at once, with what tracing and looking for races take
+    #[arg(long, default_value_t = Limits::default().memory, value_name = "N")]
+    limit_memory: u64,
+    /// The most calls inside of each other
+    #[arg(long, default_value_t = Limits::default().calls, value_name = "N")]
+    limit_calls: u64,
     /// Round `fmuladd` once
     #[arg(long)]
     fused: bool,
@@ -125,7 +134,12 @@ impl Exec {
             brush: self.lanes.clone(),
             semantics: self.semantics,
             scheduler: self.scheduler.clone(),
-            step_limit: self.limit,
+            limits: Limits {
+                steps: self.limit,
+                work: self.limit_work,
+                memory: self.limit_memory,
+                calls: self.limit_calls,
+            },
             detect_races: true,
             trace: self.trace.is_some(),
             fused: self.fused,

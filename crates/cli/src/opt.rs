@@ -10,7 +10,11 @@ use std::path::PathBuf;
 fn list_of_passes() -> String {
     let width = PASSES.iter().map(|pass| pass.name.len()).max().unwrap_or(0);
     let lines = PASSES.iter().map(|pass| format!("  {:width$}  {}", pass.name, pass.doc));
-    format!("Passes:\n{}", lines.collect::<Vec<_>>().join("\n"))
+    format!(
+        "Passes:\n{}\n  {:width$}  all that makes vector code: `vectorize,W=8`, `vectorize,W=8x2,params=uniform`",
+        lines.collect::<Vec<_>>().join("\n"),
+        "vectorize"
+    )
 }
 
 /// Check a file, run passes over it and print the result

@@ -5,6 +5,7 @@ pub mod pipeline;
 pub mod run_spec;
 pub mod run_line;
 pub mod trace_table;
+pub mod wide_call;
 
 pub use heddle_analysis as analysis;
 pub use heddle_interp as interp;

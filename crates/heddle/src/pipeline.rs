@@ -1,13 +1,17 @@
 //! The pipeline: the only place that knows the passes and their order.
 
 use heddle_analysis::divergence::Divergence;
-use heddle_analysis::shape::Geometry;
+use heddle_analysis::shape::{Activation, Geometry};
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::entity::EntitySet;
+use heddle_ir::module::DeclaredShape;
+use heddle_ir::types::MAX_LANES;
 use heddle_ir::verify::{Stage, Violations, verify_module};
 use heddle_ir::{Block, Function, Module, Op};
+use heddle_transform::specialize::entered_functions;
 use heddle_transform::{
-    LoopFacts, boscc, canonicalize, guard_regions, linearize, make_loops_uniform, simplify, tidy,
+    Around, LockStep, LoopFacts, LoopsError, boscc, canonicalize, geometry_of, guard_regions, linearize,
+    lock_step_functions, make_loops_uniform, replace_launches, simplify, specialize, tidy, widen,
 };
 use thiserror::Error;
 
@@ -34,7 +38,15 @@ pub const PASSES: &[Pass] = &[
         requires: Stage::Source,
         ensures: Some(Stage::Canonical),
         run: |module, _| {
-            module.functions.iter_mut().for_each(canonicalize);
+            for func in &mut module.functions {
+                if let Some(block) = func.blocks().find(|&block| func.predicate(block).is_some()) {
+                    return Err(format!(
+                        "{block} of @{} has a predicate, which no code has before `linearize`: write a branch around it",
+                        func.name
+                    ));
+                }
+                canonicalize(func);
+            }
             Ok(())
         },
     },
@@ -56,8 +68,8 @@ pub const PASSES: &[Pass] = &[
         requires: Stage::Canonical,
         ensures: Some(Stage::Uniform),
         run: |module, _| {
-            module.functions.iter_mut().for_each(uniform_loops);
-            Ok(())
+            let mut all = module.functions.iter_mut();
+            all.try_for_each(|func| uniform_loops(func).map_err(|reason| format!("@{}: {reason}", func.name)))
         },
     },
     Pass {
@@ -101,7 +113,117 @@ pub const PASSES: &[Pass] = &[
             Ok(())
         },
     },
+    Pass {
+        name: "params",
+        doc: "what is not said of parameters of entered functions: `params:uniform` or `params:varying`",
+        requires: Stage::Source,
+        ensures: None,
+        run: |module, word| {
+            let shape = match word {
+                "uniform" => DeclaredShape::Uniform,
+                "varying" => DeclaredShape::Varying,
+                _ => return Err("write `params:uniform` or `params:varying`".into()),
+            };
+            let entered = entered_functions(module);
+            for func in module.functions.iter_mut().filter(|func| entered.contains(&func.name)) {
+                for param in &mut func.signature.params {
+                    param.shape.get_or_insert_with(|| shape.clone());
+                }
+            }
+            Ok(())
+        },
+    },
+    Pass {
+        name: "specialize",
+        doc: "a form of each function for each way in which lanes enter it (`specialize:8`: in brushes of 8 lanes)",
+        requires: Stage::Canonical,
+        ensures: Some(Stage::Canonical),
+        run: |module, brush| {
+            specialize(module, &parse_brush(brush)?);
+            Ok(())
+        },
+    },
+    Pass {
+        name: "widen",
+        doc: "vector code for one thread (`widen:8`, `widen:8x2`: for brushes of so many lanes)",
+        requires: Stage::Linear,
+        ensures: Some(Stage::Wide),
+        run: |module, brush| widen_module(module, &parse_brush(brush)?, |_, geometry| geometry),
+    },
 ];
+
+/// Names of passes, where short names stand for the passes that they are made of: `vectorize`, followed by its options
+/// (`W=8`, `params=uniform`), is all that makes vector code.
+pub fn expand(words: &[&str]) -> Result<Vec<String>, PassError> {
+    let mut names = Vec::new();
+    let mut rest = words.iter().copied().peekable();
+    while let Some(word) = rest.next() {
+        if word != "vectorize" {
+            names.push(word.to_string());
+            continue;
+        }
+        let (mut brush, mut params) = (None, None);
+        while let Some((key, value)) = rest.peek().and_then(|word| word.split_once('=')) {
+            match key {
+                "W" => brush = Some(value.to_string()),
+                "params" => params = Some(value.to_string()),
+                _ => {
+                    let reason = "its options are `W=8` (or `W=8x2`) and `params=uniform|varying`".into();
+                    return Err(PassError::Argument { name: format!("{key}={value}"), reason });
+                }
+            }
+            rest.next();
+        }
+        let Some(brush) = brush else {
+            let reason = "say for how many lanes: `vectorize,W=8`".into();
+            return Err(PassError::Argument { name: word.into(), reason });
+        };
+        names.extend(params.map(|params| format!("params:{params}")));
+        names.extend(["simplify", "canonicalize"].map(String::from));
+        names.push(format!("specialize:{brush}"));
+        names.extend(["loops", "boscc:needed", "linearize"].map(String::from));
+        names.push(format!("widen:{brush}"));
+        names.push("simplify".into());
+    }
+    Ok(names)
+}
+
+/// The lanes of a brush along each dimension: `8`, `8x2`.
+fn parse_brush(text: &str) -> Result<Vec<u32>, String> {
+    let brush: Option<Vec<u32>> = text.split('x').map(|extent| extent.parse().ok()).collect();
+    let lanes = |brush: &[u32]| brush.iter().fold(1u32, |lanes, &extent| lanes.saturating_mul(extent));
+    brush.filter(|brush| brush.len() <= 3 && (1..=MAX_LANES).contains(&lanes(brush))).ok_or_else(|| {
+        format!("`{text}` is no brush: write its lanes, as in `8` or, along two dimensions, `8x2`; at most {MAX_LANES} in all")
+    })
+}
+
+/// Replaces each lock-step function by its wide form. `know` may add to what is known of the places of its lanes.
+pub fn widen_module(
+    module: &mut Module,
+    brush: &[u32],
+    know: impl Fn(&LockStep, Geometry) -> Geometry,
+) -> Result<(), String> {
+    let functions = lock_step_functions(module, brush)?;
+    let defined = module.functions.iter().map(|func| &*func.name).collect();
+    let mut around = Around { defined, is_region: false };
+    let mut wide = Vec::new();
+    for form in &functions {
+        let Some(func) = module.function(&form.name) else { continue };
+        let control = ControlTables::new(func);
+        let geometry = know(form, geometry_of(func, &form.brush, form.is_region));
+        let initial = InitialShapes::declared(func, geometry).entered_by(Activation::Full);
+        let facts = divergence(func, &control, &initial);
+        around.is_region = form.is_region;
+        wide.push(widen(func, &facts, &form.brush, &around).map_err(|refusal| refusal.to_string())?);
+    }
+    drop(around);
+    for (form, new) in functions.iter().zip(wide) {
+        if let Some(func) = module.function_mut(&form.name) {
+            *func = new;
+        }
+    }
+    module.functions.iter_mut().try_for_each(replace_launches).map_err(|refusal| refusal.to_string())
+}
 
 /// What diverges, whatever the brush; none in sequential code, which one thread executes.
 pub fn verdicts(func: &Function) -> Option<(ControlTables, Divergence)> {
@@ -125,15 +247,15 @@ pub fn loop_facts(func: &Function) -> LoopFacts {
 
 /// Makes divergent loops uniform, by the divergence analysis. Behind a loop that has several exits lanes tell by masks
 /// which one they took; where all took the same, that is lost, and loops may turn out divergent that were not.
-pub fn uniform_loops(func: &mut Function) {
+pub fn uniform_loops(func: &mut Function) -> Result<(), LoopsError> {
     loop {
         let facts = loop_facts(func);
         let blocks = func.block_count();
         if !facts.divergent_loops.is_empty() {
-            make_loops_uniform(func, &facts);
+            make_loops_uniform(func, &facts)?;
         }
         if func.block_count() == blocks {
-            return;
+            return Ok(());
         }
     }
 }
@@ -185,7 +307,7 @@ fn parse_guards(words: &str) -> Result<boscc::Options, String> {
 #[derive(Debug, Error)]
 pub enum PassError {
     /// There is no such pass.
-    #[error("there is no pass `{name}`; there are {}", PASSES.iter().map(|pass| pass.name).collect::<Vec<_>>().join(", "))]
+    #[error("there is no pass `{name}`; there are vectorize, {}", PASSES.iter().map(|pass| pass.name).collect::<Vec<_>>().join(", "))]
     Unknown {
         /// What was asked for.
         name: String,
@@ -212,8 +334,8 @@ pub enum PassError {
     },
 }
 
-/// Runs passes by name, each after the other; `watch` sees the module behind each of them. With `verify`, what a pass
-/// needs and ensures is checked.
+/// Runs passes by name, each after the other; `watch` sees the module behind each of them. What a pass needs is checked
+/// unless a pass before has ensured it; with `verify`, everything that a pass needs and ensures.
 pub fn run_passes(
     module: &mut Module,
     names: &[&str],
@@ -221,20 +343,22 @@ pub fn run_passes(
     mut watch: impl FnMut(&Pass, &Module),
 ) -> Result<(), PassError> {
     let mut stage = Stage::Source;
-    for &full in names {
+    for full in &expand(names)? {
         let (name, argument) = full.split_once(':').unwrap_or((full, ""));
         let pass = PASSES
             .iter()
             .find(|pass| pass.name == name)
             .ok_or_else(|| PassError::Unknown { name: name.into() })?;
-        let check = |module: &Module, stage: Stage, when| match verify_module(module, stage) {
-            Err(violations) if verify => Err(PassError::Stage { when, name: pass.name, stage, violations }),
-            _ => Ok(()),
-        };
-        check(module, pass.requires.max(stage), "before")?;
-        (pass.run)(module, argument).map_err(|reason| PassError::Argument { name: full.into(), reason })?;
+        let wrong = |when, stage, violations| PassError::Stage { when, name: pass.name, stage, violations };
+        if verify || pass.requires > stage {
+            let needed = pass.requires.max(stage);
+            verify_module(module, needed).map_err(|violations| wrong("before", needed, violations))?;
+        }
+        (pass.run)(module, argument).map_err(|reason| PassError::Argument { name: full.clone(), reason })?;
         stage = pass.ensures.unwrap_or(stage);
-        check(module, stage, "behind")?;
+        if verify {
+            verify_module(module, stage).map_err(|violations| wrong("behind", stage, violations))?;
+        }
         watch(pass, module);
     }
     Ok(())

@@ -6,16 +6,18 @@
 //! @k(&a) lanes=4 local=8 groups=2 with a: i32 zero 16 -> fault: barrier
 //! ```
 //!
-//! Behind the call come options (`lanes=4`, `brush=4x2`, `semantics=oblivious`, `scheduler=random:7`, `limit=1000`,
-//! `only=2`, `local=8x2`, `groups=4`, `offset=16`, `fused`, `races`), behind `with` the objects of the memory, behind
+//! Behind the call come options (`lanes=4`, `brush=4x2`, `semantics=oblivious`, `scheduler=random:7`, `limit=1000`
+//! steps, `limit-work=N`, `limit-memory=N`, `limit-calls=N`, `only=2`, `local=8x2`, `groups=4`, `offset=16`, `fused`),
+//! behind `with` the objects of the memory, behind
 //! `->` what comes out: the results, `; NAME: [values]` for objects (`_` for any value), or `fault: TEXT`.
 
 use crate::run_spec::{
     ObjectSpec, SpecError, object_values, parse_arguments, parse_datum, parse_object, show_data, show_result,
     split_list,
 };
-use heddle_interp::{Datum, Fault, Geometry, Memory, Options, Outcome, Scheduler, Semantics, run};
-use heddle_ir::{Module, Type};
+use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form, wide_options};
+use heddle_interp::{Datum, Fault, Geometry, Limit, Memory, Options, Outcome, Scheduler, Semantics, run};
+use heddle_ir::{Function, Module, Type};
 use thiserror::Error;
 
 /// Why a line is no run.
@@ -175,13 +177,17 @@ impl RunLine {
                         .ok_or_else(|| wrong("write `greedy`, `random:SEED` or `ipdom`"))?;
                     self.names_scheduler = true;
                 }
-                "limit" => self.options.step_limit = value.parse().map_err(|_| wrong("write a number"))?,
                 "only" => self.options.only_lane = Some(value.parse().map_err(|_| wrong("write a lane"))?),
                 "fused" => self.options.fused = true,
                 "local" => local = Some(value),
                 "groups" => groups = Some(value),
                 "offset" => offset = Some(value),
-                _ => return Err(wrong("there is no such option")),
+                _ => {
+                    let limit = Limit::ALL.iter().find(|limit| limit.option() == key);
+                    let limit = *limit.ok_or_else(|| wrong("there is no such option"))?;
+                    *self.options.limits.get_mut(limit) =
+                        value.parse().map_err(|_| wrong("write a number"))?;
+                }
             }
         }
         if let Some(local) = local {
@@ -192,15 +198,32 @@ impl RunLine {
         Ok(())
     }
 
-    /// Runs it with these options.
+    /// Runs it with these options. Where the module has the function's wide form instead, that is run.
     pub fn run(&self, module: &Module, options: &Options) -> Result<Ran, LineError> {
-        let func = module.function(&self.func).ok_or_else(|| LineError::Function(self.func.clone()))?;
         let mut memory = Memory::new();
-        let objects: Vec<ObjectSpec> =
-            self.objects.iter().map(|text| parse_object(text, &mut memory)).collect::<Result<_, _>>()?;
+        let limit = options.limits.memory;
+        let objects: Vec<ObjectSpec> = self
+            .objects
+            .iter()
+            .map(|text| parse_object(text, &mut memory, limit))
+            .collect::<Result<_, _>>()?;
+        let func = self.entry(module, options)?;
         let args = parse_arguments(&self.func, &func.signature, &self.args, &memory)?;
-        let outcome = run(module, &self.func, &args, &mut memory, options);
+        let outcome = match wide_form(module, &self.func, &options.brush) {
+            None => run(module, &self.func, &args, &mut memory, options),
+            Some(wide) => {
+                let args = wide_arguments(args, wide, &options.brush);
+                run(module, &wide.name, &args, &mut memory, &wide_options(options))
+                    .map(|outcome| lanes_of_outcome(outcome, &options.brush))
+            }
+        };
         Ok(Ran { outcome, memory, objects })
+    }
+
+    /// The function that is run.
+    fn entry<'m>(&self, module: &'m Module, options: &Options) -> Result<&'m Function, LineError> {
+        let found = module.function(&self.func).or_else(|| wide_form(module, &self.func, &options.brush));
+        found.ok_or_else(|| LineError::Function(self.func.clone()))
     }
 
     /// What differs from what was expected, if something does.
@@ -216,7 +239,7 @@ impl RunLine {
             (Ok(outcome), _) => outcome,
         };
         let Expectation::Values { results, objects } = &self.expected else { return Ok(None) };
-        let func = module.function(&self.func).ok_or_else(|| LineError::Function(self.func.clone()))?;
+        let func = self.entry(module, &self.options)?;
         let mut agrees = results.len() == outcome.results.len() || results.is_empty();
         for ((text, data), result) in results.iter().zip(&outcome.results).zip(&func.signature.results) {
             agrees &= agree(text, data, result.ty, &ran.memory)?;
@@ -237,7 +260,7 @@ impl RunLine {
             Err(fault) => return format!("fault: {fault}"),
         };
         let mut parts = Vec::new();
-        if let Some(func) = module.function(&self.func)
+        if let Ok(func) = self.entry(module, &self.options)
             && !outcome.results.is_empty()
         {
             let lanes = self.options.width() as usize;

@@ -12,7 +12,7 @@
 //!            d: i64 [&a, &a+4]                        addresses of objects named before
 //! ```
 
-use heddle_interp::{Argument, Datum, Memory};
+use heddle_interp::{Argument, Datum, Limit, Memory, Object};
 use heddle_ir::module::Signature;
 use heddle_ir::text::{read_scalar, write_scalar};
 use heddle_ir::{Scalar, Space, Type};
@@ -174,8 +174,8 @@ pub fn parse_arguments<S: AsRef<str>>(
     pairs.map(|(text, param)| parse_argument(text.as_ref().trim(), param.ty, memory)).collect()
 }
 
-/// Adds an object to the memory.
-pub fn parse_object(text: &str, memory: &mut Memory) -> Result<ObjectSpec, SpecError> {
+/// Adds an object to the memory, which must not take more bytes than the limit.
+pub fn parse_object(text: &str, memory: &mut Memory, limit: u64) -> Result<ObjectSpec, SpecError> {
     let error = |reason: String| SpecError::Object { text: text.into(), reason };
     let (name, rest) = text.split_once(':').ok_or_else(|| error("there is no name before a colon".into()))?;
     let (name, mut rest) = (name.trim(), rest.trim());
@@ -192,25 +192,30 @@ pub fn parse_object(text: &str, memory: &mut Memory) -> Result<ObjectSpec, SpecE
         rest.split_once(char::is_whitespace).ok_or_else(|| error("there are no values".into()))?;
     let element = parse_scalar_type(word).ok_or_else(|| error(format!("`{word}` is no type")))?;
     let values = values.trim();
-    let count = |word: &str| {
-        let text = values.strip_prefix(word)?.trim();
-        text.parse::<usize>().ok().filter(|&count| count as u64 <= heddle_interp::MEMORY_LIMIT / 16)
-    };
-    let data: Vec<Datum> = if let Some(list) = inside(values, "[", ']') {
-        split_list(list, ',')
-            .into_iter()
-            .map(|item| parse_datum(item, element, memory))
-            .collect::<Result<_, _>>()?
+    let count = |word: &str| values.strip_prefix(word)?.trim().parse::<u64>().ok();
+    let (count, filled_with, data) = if let Some(list) = inside(values, "[", ']') {
+        let items = split_list(list, ',').into_iter();
+        let data: Vec<Datum> =
+            items.map(|item| parse_datum(item, element, memory)).collect::<Result<_, _>>()?;
+        (data.len() as u64, Datum::Bits(0), data)
     } else if let Some(count) = count("zero") {
-        vec![Datum::Bits(0); count]
+        (count, Datum::Bits(0), Vec::new())
     } else if let Some(count) = count("poison") {
-        vec![Datum::Poison; count]
+        (count, Datum::Poison, Vec::new())
     } else {
         return Err(error("its values are no list, and neither `zero N` nor `poison N`".into()));
     };
     let size = element.bytes() as usize;
-    memory.add(space, Some(name), 64, vec![0; size * data.len()]);
+    let bytes = count.saturating_mul(size as u64);
+    if memory.cost().saturating_add(Object::cost(bytes)) > limit {
+        let option = Limit::Memory.option();
+        return Err(error(format!(
+            "all objects together take more than {limit} bytes; `--{option}` raises it"
+        )));
+    }
+    memory.add(space, Some(name), 64, vec![0; bytes as usize]);
     if let Some(object) = memory.object_mut(name) {
+        object.poison.fill(filled_with == Datum::Poison);
         for (index, datum) in data.iter().enumerate() {
             object.write(index * size, size, datum.bits());
         }

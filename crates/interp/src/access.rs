@@ -3,6 +3,7 @@
 use crate::brush::{Brush, Error, World, lanes_of};
 use crate::elementwise;
 use crate::fault::FaultKind;
+use crate::limits::BYTES_PER_WORK;
 use crate::memory::Target;
 use crate::program::Code;
 use crate::race::{Item, Race};
@@ -10,6 +11,20 @@ use heddle_ir::inst::Access;
 use heddle_ir::words::{Ordering, Rmw, Scope};
 use heddle_ir::{Detail, Inst, InstData, Op, Space, Value};
 use smallvec::SmallVec;
+
+/// What a load or a store accesses, in these lanes.
+struct Accessed<'a> {
+    /// What is read or written.
+    value: Value,
+    address: Value,
+    /// Which elements are accessed; none is all.
+    mask: Option<Value>,
+    access: &'a Access,
+    is_write: bool,
+    /// Bytes of an element.
+    size: usize,
+    lanes: u128,
+}
 
 impl Brush<'_, '_> {
     /// Finds what an access of a lane touches, and notes it for the race detector.
@@ -31,8 +46,7 @@ impl Brush<'_, '_> {
         if is_write && object.space == Space::Constant {
             return Err(fault(FaultKind::WriteToConstant));
         }
-        let object_size = object.bytes.len();
-        if target.offset as u64 + u64::from(access.dereferenceable) > object_size as u64 {
+        if target.offset as u64 + u64::from(access.dereferenceable) > object.bytes.len() as u64 {
             return Err(fault(FaultKind::BrokenPromise("`dereferenceable`")));
         }
         if let Some(base) = access.base.and_then(|base| self.get(code, base, lane, 0)) {
@@ -46,8 +60,8 @@ impl Brush<'_, '_> {
         {
             let item = self.position.item(lane);
             let seen = Item { number: item, group: self.position.group_number, epoch: world.epoch };
-            let is_atomic = access.atomic.is_some();
-            let race = detector.note(target, size as usize, object_size, seen, is_write, is_atomic);
+            let how = (is_write, access.atomic.is_some());
+            let race = detector.note(target, size as usize, seen, how, &mut world.budget).map_err(fault)?;
             if let (Some((offset, other)), None) = (race, &world.race) {
                 let object = object.name.as_deref().map(String::from);
                 world.race = Some(Race { object, offset, items: [other, item], is_write });
@@ -102,62 +116,78 @@ impl Brush<'_, '_> {
         }
     }
 
+    /// Goes through the elements that an access is made for, each in each of its lanes: finds what it touches, unless the
+    /// mask operand leaves it out.
+    fn for_each_element(
+        &mut self,
+        data: &InstData,
+        code: &Code<'_>,
+        accessed: &Accessed<'_>,
+        world: &mut World<'_>,
+        mut make: impl FnMut(&mut Self, &mut World<'_>, (usize, usize), Option<Target>),
+    ) -> Result<(), Error> {
+        let size = accessed.size as u64;
+        for lane in lanes_of(accessed.lanes) {
+            for element in 0..self.elements(code, accessed.value) {
+                let mut target = None;
+                if self.admits(code, accessed.mask, lane, element)? {
+                    let address =
+                        self.element_address(data, code, accessed.address, (lane, element), size)?;
+                    let access = Self::element_access(data, accessed.access, element, size);
+                    target =
+                        Some(self.touch(address, size, &access, accessed.is_write, (code, lane), world)?);
+                }
+                make(self, world, (lane, element), target);
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn load(
         &mut self,
         inst: Inst,
         data: &InstData,
         code: &Code<'_>,
-        mask: u128,
+        lanes: u128,
         world: &mut World<'_>,
     ) -> Result<(), Error> {
-        let (Detail::Access(access), Some(result)) = (&data.detail, code.func.result(inst)) else {
+        let (Detail::Access(access), Some(value)) = (&data.detail, code.func.result(inst)) else {
             return Ok(());
         };
-        let scalar = self.scalar_of(code, result);
-        let size = u64::from(scalar.bytes());
-        let (admitted, otherwise) = (data.args.get(1).copied(), data.args.get(2).copied());
-        for lane in lanes_of(mask) {
-            for element in 0..self.elements(code, result) {
-                let bits = if self.admits(code, admitted, lane, element)? {
-                    let address = self.element_address(data, code, data.args[0], (lane, element), size)?;
-                    let access = Self::element_access(data, access, element, size);
-                    let target = self.touch(address, size, &access, false, (code, lane), world)?;
-                    let bits = world.memory.target(target).read(target.offset, size as usize);
-                    // A byte that is no truth value was not written as one.
+        let scalar = self.scalar_of(code, value);
+        let size = scalar.bytes() as usize;
+        let (address, mask, otherwise) = (data.args[0], data.args.get(1).copied(), data.args.get(2).copied());
+        let accessed = Accessed { value, address, mask, access, is_write: false, size, lanes };
+        self.for_each_element(data, code, &accessed, world, |brush, world, (lane, element), target| {
+            let bits = match target {
+                // A byte that is no truth value was not written as one.
+                Some(target) => {
+                    let bits = world.memory.target(target).read(target.offset, size);
                     bits.filter(|bits| bits & !scalar.bit_mask() == 0)
-                } else {
-                    otherwise.and_then(|otherwise| self.get(code, otherwise, lane, element))
-                };
-                self.set(code, result, lane, element, bits);
-            }
-        }
-        Ok(())
+                }
+                None => otherwise.and_then(|otherwise| brush.get(code, otherwise, lane, element)),
+            };
+            brush.set(code, value, lane, element, bits);
+        })
     }
 
     pub(crate) fn store(
         &mut self,
         data: &InstData,
         code: &Code<'_>,
-        mask: u128,
+        lanes: u128,
         world: &mut World<'_>,
     ) -> Result<(), Error> {
         let Detail::Access(access) = &data.detail else { return Ok(()) };
-        let (value, address) = (data.args[0], data.args[1]);
-        let admitted = data.args.get(2).copied();
-        let size = u64::from(self.scalar_of(code, value).bytes());
-        for lane in lanes_of(mask) {
-            for element in 0..self.elements(code, value) {
-                if !self.admits(code, admitted, lane, element)? {
-                    continue;
-                }
-                let address = self.element_address(data, code, address, (lane, element), size)?;
-                let access = Self::element_access(data, access, element, size);
-                let target = self.touch(address, size, &access, true, (code, lane), world)?;
-                let bits = self.get(code, value, lane, element);
-                world.memory.target_mut(target).write(target.offset, size as usize, bits);
+        let (value, address, mask) = (data.args[0], data.args[1], data.args.get(2).copied());
+        let size = self.scalar_of(code, value).bytes() as usize;
+        let accessed = Accessed { value, address, mask, access, is_write: true, size, lanes };
+        self.for_each_element(data, code, &accessed, world, |brush, world, (lane, element), target| {
+            if let Some(target) = target {
+                let bits = brush.get(code, value, lane, element);
+                world.memory.target_mut(target).write(target.offset, size, bits);
             }
-        }
-        Ok(())
+        })
     }
 
     pub(crate) fn transfer(
@@ -179,6 +209,7 @@ impl Brush<'_, '_> {
             match &data.detail {
                 Detail::Access(access) => {
                     let target = self.touch(to, size, access, true, (code, lane), world)?;
+                    world.budget.work(size / BYTES_PER_WORK).map_err(|kind| (kind, Some(lane)))?;
                     let byte = self.get(code, data.args[1], lane, 0);
                     let object = world.memory.target_mut(target);
                     let all = target.offset..target.offset + size as usize;
@@ -194,6 +225,8 @@ impl Brush<'_, '_> {
                     if data.op == Op::Memcpy && overlap {
                         return Err((FaultKind::OverlappingCopy, Some(lane)));
                     }
+                    world.budget.work(size / BYTES_PER_WORK).map_err(|kind| (kind, Some(lane)))?;
+                    world.budget.hold(2 * size).map_err(|kind| (kind, Some(lane)))?;
                     let object = world.memory.target(source);
                     let all = source.offset..source.offset + size as usize;
                     let (bytes, poison) = (object.bytes[all.clone()].to_vec(), object.poison[all].to_vec());
@@ -201,6 +234,7 @@ impl Brush<'_, '_> {
                     let all = target.offset..target.offset + size as usize;
                     object.bytes[all.clone()].copy_from_slice(&bytes);
                     object.poison[all].copy_from_slice(&poison);
+                    world.budget.give_back(2 * size);
                 }
                 _ => {}
             }

@@ -5,6 +5,7 @@
 
 use crate::fault::{Fault, FaultKind};
 use crate::frame::{Frame, Place, Registers};
+use crate::limits::{Budget, Limit};
 use crate::memory::Memory;
 use crate::parties::Parties;
 use crate::program::{Code, Program, Slot};
@@ -20,6 +21,7 @@ use std::collections::VecDeque;
 pub(crate) type Error = (FaultKind, Option<usize>);
 
 const MAX_NESTING: u32 = 8;
+const TRACE_STEP_COST: u64 = 256;
 const NOWHERE: u32 = u32::MAX;
 
 /// What all brushes of a run share.
@@ -29,6 +31,7 @@ pub(crate) struct World<'a> {
     pub(crate) detector: Option<Detector>,
     pub(crate) race: Option<Race>,
     pub(crate) options: &'a Options,
+    pub(crate) budget: Budget,
     pub(crate) counters: Counters,
     pub(crate) schedule: Vec<Step>,
     pub(crate) trace: Trace,
@@ -76,17 +79,28 @@ pub(crate) struct Brush<'p, 'm> {
     pub(crate) number: u32,
     pub(crate) frames: Vec<Frame>,
     pub(crate) finished: Vec<Vec<Option<u128>>>,
-    /// What φs are about to copy, and the values on their way; empty between blocks.
+    /// What φs are about to copy, and the values on their way where φs read φs; empty between blocks.
     copies: Vec<Copy>,
     copied: Vec<Option<u128>>,
 }
 
-/// What a φ gives to some lanes: the elements that start here, or ⊤.
+/// What a φ gives to some lanes: the rows of a value, or ⊤.
 #[derive(Clone, Copy, Debug)]
 struct Copy {
-    from: Option<usize>,
+    from: Option<Slot>,
     to: Slot,
     lanes: u128,
+}
+
+impl Copy {
+    fn run(self, registers: &mut Registers) {
+        for (element, row) in self.to.rows().enumerate() {
+            match self.from {
+                Some(from) => registers.copy(from.row(element), row, self.lanes),
+                None => registers.fill(row, self.lanes, None),
+            }
+        }
+    }
 }
 
 pub(crate) fn lanes_of(mask: u128) -> impl Iterator<Item = usize> + Clone {
@@ -151,28 +165,32 @@ impl<'p, 'm> Brush<'p, 'm> {
             copied: Vec::new(),
         };
         let code = &program.codes[entry];
-        let mut registers = brush.new_registers(code);
+        let registers = brush.new_registers(code, world);
+        let mut registers = registers.map_err(|kind| Fault::new(kind, &code.func.name))?;
         for (&param, datums) in code.func.params().iter().zip(args) {
-            let first = code.slot(param, lanes).first;
+            let slot = code.slot(param);
             for (index, datum) in datums.iter().enumerate() {
-                registers.set(first + index, datum.bits());
+                registers.set(slot.row(index % slot.elements), index / slot.elements, datum.bits());
             }
         }
         brush.push_frame(entry, registers, mask, None, world)?;
         Ok(brush)
     }
 
-    pub(crate) fn new_registers(&self, code: &Code<'_>) -> Registers {
-        let mut registers = Registers::poisoned(code.elements * self.lanes);
+    pub(crate) fn new_registers(
+        &self,
+        code: &Code<'_>,
+        world: &mut World<'_>,
+    ) -> Result<Registers, FaultKind> {
+        world.budget.hold(Registers::cost_of(code.rows, self.lanes))?;
+        world.budget.work((code.rows * self.lanes) as u64 / 4)?;
+        let mut registers = Registers::poisoned(code.rows, self.lanes);
         for (value, elements) in &code.constants {
-            let first = code.slot(*value, self.lanes).first;
-            for lane in 0..self.lanes {
-                for (index, &element) in elements.iter().enumerate() {
-                    registers.set(first + lane * elements.len() + index, element);
-                }
+            for (row, &element) in code.slot(*value).rows().zip(elements) {
+                registers.fill(row, all_lanes(self.lanes), element);
             }
         }
-        registers
+        Ok(registers)
     }
 
     /// The results of the entry function, once it has finished.
@@ -274,23 +292,24 @@ impl<'p, 'm> Brush<'p, 'm> {
         control: u128,
         world: &mut World<'_>,
     ) -> Result<(), Fault> {
-        let limit = world.options.step_limit;
-        if world.counters.steps >= limit {
-            let empty = world.empty_run > limit / 2;
-            let mut fault = Fault::new(FaultKind::StepLimit { limit, empty }, &code.func.name);
-            fault.block = Some(block);
-            return Err(fault);
+        let fault = |kind| Fault { block: Some(block), ..Fault::new(kind, &code.func.name) };
+        let value = world.budget.limits.steps;
+        if world.counters.steps >= value {
+            let empty = world.empty_run > value / 2;
+            return Err(fault(FaultKind::Limit { limit: Limit::Steps, value, empty }));
         }
         world.counters.steps += 1;
+        world.budget.hold(size_of::<Step>() as u64).map_err(fault)?;
         let step = Step { brush: self.number, func: self.frame().code as u32, block };
         world.schedule.push(step);
         let oblivious = world.options.semantics == Semantics::Oblivious;
-        self.run_phis(code, block, control, oblivious);
+        let next = self.run_phis(code, block, control, oblivious, &mut world.budget).map_err(fault)?;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         frame.block = Some(block);
         frame.control = control;
-        frame.next = code.func.first_non_phi(block);
+        frame.next = next;
         if world.options.trace {
+            world.budget.hold(TRACE_STEP_COST + 32 * self.lanes as u64).map_err(fault)?;
             frame.step = world.trace.steps.len();
             world.trace.lanes = self.lanes as u32;
             world.trace.steps.push(TraceStep {
@@ -359,54 +378,74 @@ impl<'p, 'm> Brush<'p, 'm> {
 
     /// The lanes where a truth value holds; ⊤ in one of `needed` is a fault, elsewhere it counts as false.
     pub(crate) fn read_mask(&self, code: &Code<'_>, value: Value, needed: u128) -> Result<u128, Error> {
-        let first = code.slot(value, self.lanes).first;
-        let (mut holds, mut poison) = (0u128, 0u128);
-        for bit in self.frame().registers.slice(first..first + self.lanes).iter().rev() {
-            holds = holds << 1 | u128::from(*bit == Some(1));
-            poison = poison << 1 | u128::from(bit.is_none());
+        let (row, registers) = (code.slot(value).first, &self.frame().registers);
+        let poison = registers.poison(row);
+        if let Some(lane) = lanes_of(needed & poison).next() {
+            return Err((FaultKind::ControlOnPoison(value), Some(lane)));
         }
-        match lanes_of(needed & poison).next() {
-            Some(lane) => Err((FaultKind::ControlOnPoison(value), Some(lane))),
-            None => Ok(holds),
-        }
+        let bits = registers.row(row).iter().rev();
+        Ok(bits.fold(0, |holds, bit| holds << 1 | bit & 1) & !poison)
     }
 
-    /// Gives the φs of the block their values: all of them read before one is written.
-    fn run_phis(&mut self, code: &Code<'_>, block: Block, control: u128, oblivious: bool) {
-        let lanes = self.lanes;
+    /// Gives the φs of the block their values, all of them read before one is written. Gives the instruction behind.
+    fn run_phis(
+        &mut self,
+        code: &Code<'_>,
+        block: Block,
+        control: u128,
+        oblivious: bool,
+        budget: &mut Budget,
+    ) -> Result<Option<Inst>, FaultKind> {
         let frame = self.frames.last_mut().expect("a running brush has a frame");
-        for phi in code.func.phis(block) {
+        let registers = &mut frame.registers;
+        let is_tangled = code.tangled_phis.contains(block);
+        let mut next = code.func.layout.first_inst(block);
+        while let Some(phi) = next {
             let data = code.func.inst(phi);
+            if data.op != Op::Phi {
+                break;
+            }
+            next = code.func.layout.next_inst(phi);
             let Some(result) = code.func.result(phi) else { continue };
-            let to = code.slot(result, lanes);
-            let mut copy = |source: Option<Value>, lanes: u128| {
-                let from = source.map(|source| code.slot(source, self.lanes).first);
-                self.copies.push(Copy { from, to, lanes });
+            let to = code.slot(result);
+            budget.work((data.args.len() + to.elements) as u64)?;
+            let mut give = |source: Option<Value>, lanes: u128| {
+                let copy = Copy { from: source.map(|source| code.slot(source)), to, lanes };
+                match is_tangled {
+                    true => self.copies.push(copy),
+                    false => copy.run(registers),
+                }
             };
             let mut rest = control;
             for (from, party) in frame.from.iter().filter(|(_, party)| party & control != 0) {
                 let edge = data.incoming().find(|(block, _)| *block == from);
-                copy(edge.map(|(_, value)| value), party & control);
+                give(edge.map(|(_, value)| value), party & control);
                 rest &= !party;
             }
-            copy(None, rest);
+            if rest != 0 {
+                give(None, rest);
+            }
             let shadow = data.shadow();
             if shadow.is_some() || oblivious {
-                copy(shadow, all_lanes(lanes) & !control);
+                give(shadow, all_lanes(self.lanes) & !control);
             }
         }
-        for Copy { from, to, lanes } in &self.copies {
-            match from {
-                Some(from) => self.copied.extend(to.offsets(*lanes).map(|at| frame.registers.get(from + at))),
-                None => self.copied.extend(to.offsets(*lanes).map(|_| None)),
+        for Copy { from, lanes, .. } in &self.copies {
+            for row in from.iter().flat_map(|from| from.rows()) {
+                self.copied.extend(lanes_of(*lanes).map(|lane| registers.get(row, lane)));
             }
         }
         let mut copied = self.copied.drain(..);
-        for Copy { to, lanes, .. } in self.copies.drain(..) {
-            for (offset, value) in to.offsets(lanes).zip(&mut copied) {
-                frame.registers.set(to.first + offset, value);
+        for copy in self.copies.drain(..) {
+            if copy.from.is_none() {
+                copy.run(registers);
+                continue;
+            }
+            for row in copy.to.rows() {
+                lanes_of(copy.lanes).for_each(|lane| registers.set(row, lane, copied.next().flatten()));
             }
         }
+        Ok(next)
     }
 
     // Terminators.
@@ -443,9 +482,11 @@ impl<'p, 'm> Brush<'p, 'm> {
             }
             (Detail::Switch(switch), _) => {
                 let value = data.args[0];
-                let first = code.slot(value, lanes).first;
+                let row = code.slot(value).first;
+                let compared = u64::from(active.count_ones()).saturating_mul(switch.cases.len() as u64);
+                world.budget.work(compared).map_err(|kind| (kind, None))?;
                 for lane in lanes_of(active) {
-                    let Some(bits) = self.frame().registers.get(first + lane) else {
+                    let Some(bits) = self.frame().registers.get(row, lane) else {
                         return Err((FaultKind::ControlOnPoison(value), Some(lane)));
                     };
                     let case = switch.cases.iter().position(|&case| case == bits);
@@ -458,7 +499,7 @@ impl<'p, 'm> Brush<'p, 'm> {
             self.guide(&mut goes, data, code, world);
             self.count_branch(&goes, active, data, world);
         }
-        self.trace_values(code, block, world);
+        self.trace_values(code, block, world).map_err(|kind| (kind, None))?;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         frame.from.put(block, control);
         let mut returned = control;
@@ -496,37 +537,40 @@ impl<'p, 'm> Brush<'p, 'm> {
     }
 
     fn store_results(&mut self, data: &InstData, code: &Code<'_>, active: u128) -> Result<(), Error> {
-        let lanes = self.lanes;
         let is_entry = self.frames.len() == 1;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         for (index, &value) in data.args.iter().enumerate() {
-            let slot = code.slot(value, lanes);
+            let slot = code.slot(value);
             for lane in lanes_of(active) {
                 for element in 0..slot.elements {
-                    let offset = lane * slot.elements + element;
-                    let bits = frame.registers.get(slot.first + offset);
+                    let bits = frame.registers.get(slot.row(element), lane);
                     if bits.is_none() && is_entry && slot.elements == 1 {
                         return Err((FaultKind::PoisonResult(value), Some(lane)));
                     }
-                    frame.results[index][offset] = bits;
+                    frame.results[index][lane * slot.elements + element] = bits;
                 }
             }
         }
         Ok(())
     }
 
-    fn trace_values(&self, code: &Code<'_>, block: Block, world: &mut World<'_>) {
+    fn trace_values(&self, code: &Code<'_>, block: Block, world: &mut World<'_>) -> Result<(), FaultKind> {
         if !world.options.trace {
-            return;
+            return Ok(());
         }
         let frame = self.frame();
+        for inst in code.func.block_insts(block) {
+            let rows: usize = code.func.results(inst).iter().map(|&value| code.slot(value).elements).sum();
+            world.budget.hold((rows * self.lanes * size_of::<Datum>()) as u64 + 32)?;
+        }
         let results = code.func.block_insts(block).flat_map(|inst| code.func.results(inst).iter().copied());
         let values = results.map(|value| {
-            let slot = code.slot(value, self.lanes);
-            let all = slot.first..slot.first + self.lanes * slot.elements;
-            (value, all.map(|index| frame.registers.get(index).into()).collect())
+            let rows = code.slot(value).rows();
+            let lanes = (0..self.lanes).flat_map(|lane| rows.clone().map(move |row| (row, lane)));
+            (value, lanes.map(|(row, lane)| frame.registers.get(row, lane).into()).collect())
         });
         world.trace.steps[frame.step].values = values.collect();
+        Ok(())
     }
 
     // Barriers.
@@ -559,7 +603,7 @@ impl<'p, 'm> Brush<'p, 'm> {
     pub(crate) fn run_region(&mut self, world: &mut World<'_>) -> Result<Vec<Vec<Datum>>, Fault> {
         if world.nesting >= MAX_NESTING {
             let name = &self.program.codes[self.frame().code].func.name;
-            return Err(Fault::new(FaultKind::CallDepth(MAX_NESTING as usize), name));
+            return Err(Fault::new(FaultKind::Nesting(MAX_NESTING), name));
         }
         world.nesting += 1;
         let paused = self.resume(world)?;
@@ -569,7 +613,7 @@ impl<'p, 'm> Brush<'p, 'm> {
             let kind = FaultKind::Misplaced(reason.into());
             return Err(self.fault(&self.program.codes[code], inst, kind, None));
         }
-        world.memory.close_level();
+        world.memory.close_level(&mut world.budget);
         Ok(self.take_results())
     }
 }

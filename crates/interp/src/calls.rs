@@ -3,6 +3,7 @@
 use crate::brush::{Brush, Error, World, all_lanes, lanes_of};
 use crate::fault::{Fault, FaultKind};
 use crate::frame::{Frame, Place, Registers};
+use crate::limits::Limit;
 use crate::parties::Parties;
 use crate::program::Code;
 use crate::reconvergence::StackEntry;
@@ -10,7 +11,6 @@ use crate::run::Semantics;
 use crate::schedule::Scheduler;
 use heddle_ir::{Inst, InstData};
 
-const MAX_DEPTH: usize = 256;
 const NOWHERE: u32 = u32::MAX;
 
 impl Brush<'_, '_> {
@@ -24,9 +24,11 @@ impl Brush<'_, '_> {
         world: &mut World<'_>,
     ) -> Result<(), Fault> {
         let func = self.program.codes[code].func;
-        if self.frames.len() >= MAX_DEPTH {
-            return Err(Fault::new(FaultKind::CallDepth(MAX_DEPTH), &func.name));
+        let fault = |kind| Fault::new(kind, &func.name);
+        if self.frames.len() as u64 >= world.budget.limits.calls {
+            return Err(fault(world.budget.exceeded(Limit::Calls)));
         }
+        self.program.codes[code].prepare(&world.options.scheduler, &mut world.budget).map_err(fault)?;
         let entry = func.entry();
         let node = match world.options.scheduler {
             Scheduler::Ipdom => NOWHERE,
@@ -80,13 +82,11 @@ impl Brush<'_, '_> {
             self.write_nothing(inst, code, mask, world);
             return Ok(());
         }
-        let lanes = self.lanes;
         let callee_code = &self.program.codes[callee];
-        let mut registers = self.new_registers(callee_code);
+        let mut registers = self.new_registers(callee_code, world).map_err(|kind| (kind, None))?;
         for (&param, &arg) in callee_code.func.params().iter().zip(&data.args) {
-            let (to, from) = (callee_code.slot(param, lanes), code.slot(arg, lanes));
-            for index in 0..lanes * to.elements {
-                registers.set(to.first + index, self.frame().registers.get(from.first + index));
+            for (to, from) in callee_code.slot(param).rows().zip(code.slot(arg).rows()) {
+                registers.copy_from(&self.frame().registers, from, to);
             }
         }
         self.push_frame(callee, registers, mask, Some(inst), world).map_err(|fault| (fault.kind, None))
@@ -95,7 +95,8 @@ impl Brush<'_, '_> {
     /// Gives the results of the finished function on top to its caller.
     pub(crate) fn finish_frame(&mut self, world: &mut World<'_>) -> Result<(), Fault> {
         let frame = self.frames.pop().expect("a running brush has a frame");
-        world.memory.release(self.level, &frame.mark);
+        world.memory.release(self.level, &frame.mark, &mut world.budget);
+        world.budget.give_back(frame.registers.cost());
         let Some(call) = frame.call else {
             self.finished = frame.results;
             return Ok(());
@@ -104,14 +105,12 @@ impl Brush<'_, '_> {
         let code = &program.codes[self.frame().code];
         let returned = frame.places.lanes(Place::Returned);
         self.write_nothing(call, code, returned, world);
-        let lanes = self.lanes;
         let caller = self.frame_mut();
         for (&value, result) in code.func.results(call).iter().zip(&frame.results) {
-            let slot = code.slot(value, lanes);
+            let slot = code.slot(value);
             for lane in lanes_of(returned) {
-                let all = lane * slot.elements..(lane + 1) * slot.elements;
-                for (offset, &bits) in all.clone().zip(&result[all]) {
-                    caller.registers.set(slot.first + offset, bits);
+                for (row, &bits) in slot.rows().zip(&result[lane * slot.elements..]) {
+                    caller.registers.set(row, lane, bits);
                 }
             }
         }
@@ -123,15 +122,10 @@ impl Brush<'_, '_> {
         if world.options.semantics == Semantics::Freezing {
             return;
         }
-        let lanes = self.lanes;
+        let others = all_lanes(self.lanes) & !executed;
         let frame = self.frame_mut();
         for &value in code.func.results(inst) {
-            let slot = code.slot(value, lanes);
-            for lane in lanes_of(all_lanes(lanes) & !executed) {
-                for offset in lane * slot.elements..(lane + 1) * slot.elements {
-                    frame.registers.set(slot.first + offset, None);
-                }
-            }
+            code.slot(value).rows().for_each(|row| frame.registers.fill(row, others, None));
         }
     }
 }

@@ -19,10 +19,15 @@
 //! barrier (Def. 18). A back edge is an edge inside a cycle to one of its entries, and the cycles of what is left
 //! without them nest; the forest is unique, so it does not depend on any search order.
 
+use crate::fault::FaultKind;
+use crate::limits::Budget;
 use heddle_ir::entity::{Entity as _, SecondaryMap};
 use heddle_ir::{Block, Function};
 use smallvec::SmallVec;
-use std::cell::OnceCell;
+use std::cell::RefCell;
+
+/// What it takes to look at a block and its edges, in units of work.
+const BLOCK_WORK: u64 = 16;
 
 /// A place where lanes wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +43,10 @@ struct Cycle {
     entries: Vec<Block>,
     latch: u32,
     entrance: Option<u32>,
+    /// Its place among all cycles, each before those inside of it.
+    place: u32,
+    /// How many cycles it is and holds.
+    count: u32,
 }
 
 /// The places of a function and how they lie.
@@ -53,12 +62,14 @@ pub(crate) struct Control {
     innermost: SecondaryMap<Block, Option<u32>>,
     /// The cycle that a block is an entry of.
     entered: SecondaryMap<Block, Option<u32>>,
-    reachable: OnceCell<Vec<Vec<u64>>>,
+    /// For each place the number of the search that came to it last, and how many there were.
+    seen: RefCell<(Vec<u32>, u32)>,
 }
 
 impl Control {
-    pub(crate) fn new(func: &Function) -> Control {
+    pub(crate) fn new(func: &Function, budget: &mut Budget) -> Result<Control, FaultKind> {
         let blocks = reachable_blocks(func);
+        budget.work(blocks.len() as u64 * BLOCK_WORK)?;
         let mut control = Control {
             nodes: Vec::new(),
             node_of: SecondaryMap::filled(u32::MAX, func.block_count()),
@@ -67,16 +78,18 @@ impl Control {
             cycles: Vec::new(),
             innermost: SecondaryMap::with_len(func.block_count()),
             entered: SecondaryMap::with_len(func.block_count()),
-            reachable: OnceCell::new(),
+            seen: RefCell::default(),
         };
         for &block in &blocks {
             let node = control.add_node(Node::Block(block));
             control.node_of[block] = node;
         }
-        control.find_cycles(func, &blocks);
-        control.connect(func, &blocks);
+        control.find_cycles(func, &blocks, budget)?;
+        control.number_cycles();
+        control.connect(func, &blocks, budget)?;
         control.sort();
-        control
+        control.seen = RefCell::new((vec![0; control.nodes.len()], 0));
+        Ok(control)
     }
 
     fn add_node(&mut self, node: Node) -> u32 {
@@ -122,45 +135,62 @@ impl Control {
     }
 
     /// Whether a lane at `from` may still come to `to` without going round a cycle that it could have left.
-    pub(crate) fn leads_to(&self, from: u32, to: u32) -> bool {
-        if self.rank(from) >= self.rank(to) {
-            return false;
-        }
-        let reachable = self.reachable.get_or_init(|| self.close());
-        reachable[from as usize][to as usize / 64] >> (to % 64) & 1 == 1
-    }
-
-    fn close(&self) -> Vec<Vec<u64>> {
-        let words = self.nodes.len().div_ceil(64);
-        let mut by_rank: Vec<u32> = (0..self.nodes.len() as u32).collect();
-        by_rank.sort_by_key(|&node| std::cmp::Reverse(self.rank(node)));
-        let mut reachable = vec![Vec::new(); self.nodes.len()];
-        for node in by_rank {
-            let mut row = vec![0u64; words];
+    pub(crate) fn leads_to(&self, from: u32, to: u32, budget: &mut Budget) -> Result<bool, FaultKind> {
+        let end = self.rank(to);
+        let (seen, search) = &mut *self.seen.borrow_mut();
+        *search += 1;
+        let mut work = if self.rank(from) < end { vec![from] } else { vec![] };
+        while let Some(node) = work.pop() {
+            budget.work(1)?;
             for &next in &self.successors[node as usize] {
-                row[next as usize / 64] |= 1 << (next % 64);
-                for (word, other) in row.iter_mut().zip(&reachable[next as usize]) {
-                    *word |= other;
+                if next == to {
+                    return Ok(true);
+                }
+                let seen = &mut seen[next as usize];
+                if self.rank(next) < end && *seen != *search {
+                    *seen = *search;
+                    work.push(next);
                 }
             }
-            reachable[node as usize] = row;
         }
-        reachable
+        Ok(false)
     }
 
     fn is_inside(&self, block: Block, cycle: u32) -> bool {
-        let mut here = self.innermost[block];
-        while let Some(inner) = here {
-            if inner == cycle {
-                return true;
+        let Some(inner) = self.innermost[block] else { return false };
+        let (inner, outer) = (&self.cycles[inner as usize], &self.cycles[cycle as usize]);
+        (outer.place..outer.place + outer.count).contains(&inner.place)
+    }
+
+    /// Numbers the cycles so that those inside of one are the next ones behind it. Each stands behind the one around it.
+    fn number_cycles(&mut self) {
+        for cycle in (0..self.cycles.len()).rev() {
+            if let Some(parent) = self.cycles[cycle].parent {
+                self.cycles[parent as usize].count += self.cycles[cycle].count;
             }
-            here = self.cycles[inner as usize].parent;
         }
-        false
+        let mut outermost = 0;
+        let mut next_inside = vec![0; self.cycles.len()];
+        for cycle in 0..self.cycles.len() {
+            let count = self.cycles[cycle].count;
+            let next = match self.cycles[cycle].parent {
+                Some(parent) => &mut next_inside[parent as usize],
+                None => &mut outermost,
+            };
+            let place = *next;
+            *next += count;
+            self.cycles[cycle].place = place;
+            next_inside[cycle] = place + 1;
+        }
     }
 
     /// Finds the cycles: strongly connected components, then those left without the edges to their entries.
-    fn find_cycles(&mut self, func: &Function, blocks: &[Block]) {
+    fn find_cycles(
+        &mut self,
+        func: &Function,
+        blocks: &[Block],
+        budget: &mut Budget,
+    ) -> Result<(), FaultKind> {
         let mut predecessors: SecondaryMap<Block, Vec<Block>> = SecondaryMap::with_len(func.block_count());
         for &from in blocks {
             func.successors(from).iter().for_each(|&to| predecessors[to].push(from));
@@ -168,6 +198,8 @@ impl Control {
         let mut numbers = SecondaryMap::filled(0, func.block_count());
         let mut work: Vec<(Option<u32>, Vec<Block>)> = vec![(None, blocks.to_vec())];
         while let Some((parent, region)) = work.pop() {
+            // Blocks in cycles inside of each other are looked at once for each of them.
+            budget.work(region.len() as u64 * BLOCK_WORK)?;
             let inside = |block: Block| {
                 let is_entry = |cycle: u32| self.entered[block] == Some(cycle);
                 self.innermost[block] == parent && !parent.is_some_and(is_entry)
@@ -185,13 +217,14 @@ impl Control {
                 let latch = self.add_node(Node::Latch(cycle));
                 let entrance = (entries.len() > 1).then(|| self.add_node(Node::Entrance(cycle)));
                 entries.iter().for_each(|&entry| self.entered[entry] = Some(cycle));
-                self.cycles.push(Cycle { parent, entries, latch, entrance });
+                self.cycles.push(Cycle { parent, entries, latch, entrance, place: 0, count: 1 });
                 work.push((Some(cycle), component));
             }
         }
+        Ok(())
     }
 
-    fn connect(&mut self, func: &Function, blocks: &[Block]) {
+    fn connect(&mut self, func: &Function, blocks: &[Block], budget: &mut Budget) -> Result<(), FaultKind> {
         for &from in blocks {
             for &to in func.successors(from) {
                 let first = self.along(from, to);
@@ -201,6 +234,7 @@ impl Control {
                 let mut left = self.innermost[from];
                 while let Some(cycle) = left.filter(|&cycle| !self.is_inside(to, cycle)) {
                     let latch = self.cycles[cycle as usize].latch;
+                    budget.work(1)?;
                     self.successors[latch as usize].push(first);
                     left = self.cycles[cycle as usize].parent;
                 }
@@ -213,6 +247,7 @@ impl Control {
                 }
             }
         }
+        Ok(())
     }
 
     fn sort(&mut self) {

@@ -15,7 +15,6 @@ use heddle_ir::{Detail, Inst, InstData, Op, Scalar, Value};
 struct Running<'r> {
     operation: &'r Elementwise,
     mask: u128,
-    lanes: usize,
     /// Where the operation is a division: ⊤ there is an error.
     divisor: Option<Value>,
     registers: &'r mut Registers,
@@ -24,32 +23,26 @@ struct Running<'r> {
 impl elementwise::Lanes for Running<'_> {
     #[inline]
     fn execute(self, meaning: impl Fn(u128, u128, u128) -> Result<Option<u128>, Trap>) -> Result<(), Error> {
-        let Running { operation: &Elementwise { to, from, .. }, mask, lanes, divisor, registers } = self;
-        let elements = to.elements;
-        let registers = registers.cells();
-        let view = |slot: Slot| &registers[slot.first * lanes..][..elements * lanes];
-        let (to, [x, y, z]) = (view(to), from.map(view));
-        let one = |at: usize| match (x[at].get(), y[at].get(), z[at].get()) {
-            (Some(x), Some(y), Some(z)) => meaning(x, y, z).map_err(Some),
-            (_, None, _) if divisor.is_some() => Err(None),
-            _ => Ok(None),
-        };
-        let fault = |trap: Option<Trap>, lane| {
-            let poison = || FaultKind::PoisonDivisor(divisor.expect("only a divisor that is ⊤ is an error"));
-            (trap.map_or_else(poison, FaultKind::from), Some(lane))
-        };
-        let mut rest = mask;
-        for lane in 0..lanes {
-            if rest & 1 == 1 {
-                let first = lane * elements;
-                for (at, cell) in (first..).zip(&to[first..][..elements]) {
-                    match one(at) {
-                        Ok(result) => cell.set(result),
-                        Err(trap) => return Err(fault(trap, lane)),
-                    }
+        let Running { operation: &Elementwise { to, from, .. }, mask, divisor, registers } = self;
+        for element in 0..to.elements {
+            let (to, [x, y, z]) = (to.row(element), from.map(|slot| slot.row(element)));
+            let mut poison = [x, y, z].iter().fold(0, |poison, &row| poison | registers.poison(row)) & mask;
+            let poison_divisor = divisor.and_then(|_| lanes_of(registers.poison(y) & mask).next());
+            let [x, y, z, result] = registers.views([x, y, z, to]);
+            for lane in lanes_of(mask & !poison) {
+                if poison_divisor.is_some_and(|first| first < lane) {
+                    break;
+                }
+                match meaning(x[lane].get(), y[lane].get(), z[lane].get()) {
+                    Ok(Some(bits)) => result[lane].set(bits),
+                    Ok(None) => poison |= 1 << lane,
+                    Err(trap) => return Err((trap.into(), Some(lane))),
                 }
             }
-            rest >>= 1;
+            if let (Some(divisor), Some(lane)) = (divisor, poison_divisor) {
+                return Err((FaultKind::PoisonDivisor(divisor), Some(lane)));
+            }
+            registers.set_poison(to, mask, poison);
         }
         Ok(())
     }
@@ -65,12 +58,20 @@ impl Brush<'_, '_> {
         world: &mut World<'_>,
     ) -> Result<(), Error> {
         let mask = if data.is_total() { all_lanes(self.lanes) } else { self.frame().active };
-        world.counters.lane_operations += u64::from(mask.count_ones());
+        let active = u64::from(mask.count_ones());
+        world.counters.lane_operations += active;
+        let elements = match &code.elementwise[inst] {
+            Some(operation) => operation.to.elements,
+            None => {
+                let values = code.func.results(inst).iter().chain(&data.args);
+                values.map(|&value| code.slot(value).elements).max().unwrap_or(1)
+            }
+        };
+        world.budget.work(1 + active * elements as u64).map_err(|kind| (kind, None))?;
         if let Some(operation) = &code.elementwise[inst] {
             self.write_nothing(inst, code, mask, world);
             let divisor = (data.op.info().effect == Effect::Traps).then(|| data.args[1]);
-            let (lanes, registers) = (self.lanes, &mut self.frame_mut().registers);
-            let running = Running { operation, mask, lanes, divisor, registers };
+            let running = Running { operation, mask, divisor, registers: &mut self.frame_mut().registers };
             return elementwise::evaluate(data, operation, world.options.fused, running);
         }
         // `mask` tells every lane.
@@ -88,8 +89,10 @@ impl Brush<'_, '_> {
             Op::Alloca => {
                 let Detail::Alloca { bytes, align } = data.detail else { return Ok(()) };
                 let lanes = lanes_of(mask);
-                let address =
-                    world.memory.allocate(self.level, lanes, bytes, align).map_err(|kind| (kind, None))?;
+                let address = world
+                    .memory
+                    .allocate(self.level, lanes, bytes, align, &mut world.budget)
+                    .map_err(|kind| (kind, None))?;
                 self.write_lanes(inst, code, mask, |_| Some(address.into()));
             }
             Op::Load | Op::MaskedLoad | Op::Gather => self.load(inst, data, code, mask, world)?,
@@ -129,7 +132,7 @@ impl Brush<'_, '_> {
 
     /// One element of a value in a lane.
     pub(crate) fn get(&self, code: &Code<'_>, value: Value, lane: usize, element: usize) -> Option<u128> {
-        self.frame().registers.get(code.slot(value, self.lanes).at(lane, element))
+        self.frame().registers.get(code.slot(value).row(element), lane)
     }
 
     pub(crate) fn set(
@@ -140,12 +143,11 @@ impl Brush<'_, '_> {
         element: usize,
         bits: Option<u128>,
     ) {
-        let slot = code.slot(value, self.lanes);
-        self.frame_mut().registers.set(slot.at(lane, element), bits);
+        self.frame_mut().registers.set(code.slot(value).row(element), lane, bits);
     }
 
     pub(crate) fn elements(&self, code: &Code<'_>, value: Value) -> usize {
-        code.slot(value, self.lanes).elements
+        code.slot(value).elements
     }
 
     /// Writes the scalar result of an instruction in these lanes.
@@ -157,9 +159,9 @@ impl Brush<'_, '_> {
         bits: impl Fn(usize) -> Option<u128>,
     ) {
         if let Some(result) = code.func.result(inst) {
-            let slot = code.slot(result, self.lanes);
+            let row = code.slot(result).first;
             let registers = &mut self.frame_mut().registers;
-            lanes_of(mask).for_each(|lane| registers.set(slot.at(lane, 0), bits(lane)));
+            lanes_of(mask).for_each(|lane| registers.set(row, lane, bits(lane)));
         }
     }
 
@@ -183,18 +185,17 @@ impl Brush<'_, '_> {
 
     fn select(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
         let Some(result) = code.func.result(inst) else { return };
-        let lanes = self.lanes;
-        let [condition, then, otherwise] = [0, 1, 2].map(|index| code.slot(data.args[index], lanes));
-        let to = code.slot(result, lanes);
+        let [condition, then, otherwise] = [0, 1, 2].map(|index| code.slot(data.args[index]));
+        let to = code.slot(result);
         let registers = &mut self.frame_mut().registers;
-        for lane in lanes_of(mask) {
-            for element in 0..to.elements {
-                let chosen = registers.get(condition.at(lane, element)).map(|bit| match bit & 1 {
-                    1 => then,
-                    _ => otherwise,
-                });
-                let bits = chosen.and_then(|chosen| registers.get(chosen.at(lane, element)));
-                registers.set(to.at(lane, element), bits);
+        for element in 0..to.elements {
+            let [condition, then, otherwise, to] =
+                [condition, then, otherwise, to].map(|slot| slot.row(element));
+            for lane in lanes_of(mask) {
+                let chosen =
+                    registers.get(condition, lane).map(|bit| if bit & 1 == 1 { then } else { otherwise });
+                let bits = chosen.and_then(|chosen| registers.get(chosen, lane));
+                registers.set(to, lane, bits);
             }
         }
     }
@@ -228,15 +229,14 @@ impl Brush<'_, '_> {
 
     fn ptradd(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128, world: &World<'_>) {
         let Some(result) = code.func.result(inst) else { return };
-        let lanes = self.lanes;
         let offset_bits = self.scalar_of(code, data.args[1]).bits();
-        let [to, base, offset] = [result, data.args[0], data.args[1]].map(|value| code.slot(value, lanes));
+        let [to, base, offset] = [result, data.args[0], data.args[1]].map(|value| code.slot(value));
         let (nuw, inbounds) = (data.flags.has(Flag::Nuw), data.flags.has(Flag::Inbounds));
         for lane in lanes_of(mask) {
             for element in 0..to.elements {
                 let registers = &self.frame().registers;
-                let operands =
-                    registers.get(base.at(lane, element)).zip(registers.get(offset.at(lane, element)));
+                let read = |slot: Slot| registers.get(slot.row(element), lane);
+                let operands = read(base).zip(read(offset));
                 let bits = operands.and_then(|(base, offset)| {
                     let offset = crate::scalar::integer::signed(offset_bits, offset);
                     let sum = (base as u64).wrapping_add(offset as u64);
@@ -244,7 +244,7 @@ impl Brush<'_, '_> {
                     let leaves = inbounds && offset != 0 && !self.is_inside(base as u64, sum, lane, world);
                     (!wraps && !leaves).then_some(sum.into())
                 });
-                self.frame_mut().registers.set(to.at(lane, element), bits);
+                self.frame_mut().registers.set(to.row(element), lane, bits);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What can go wrong when a program runs.
 
+use crate::limits::Limit;
 use heddle_ir::{Block, Inst, Value};
 use std::fmt;
 use thiserror::Error;
@@ -84,20 +85,22 @@ pub enum FaultKind {
     /// The function returns ⊤.
     #[error("it returns {0}, which is poison")]
     PoisonResult(Value),
-    /// The step limit is reached.
-    #[error("the limit of {limit} steps is reached{}", if *empty { " while blocks ran with no active lane" } else { "" })]
-    StepLimit {
-        /// The limit.
-        limit: u64,
+    /// A limit is reached.
+    #[error(
+        "the limit of {value} {} is reached{}; `--{}` raises it",
+        limit.unit(), if *empty { " while blocks ran with no active lane" } else { "" }, limit.option()
+    )]
+    Limit {
+        /// Which one.
+        limit: Limit,
+        /// Its value.
+        value: u64,
         /// Whether the last steps had no active lane.
         empty: bool,
     },
-    /// Too much memory is allocated.
-    #[error("more than {0} bytes are allocated")]
-    MemoryLimit(u64),
-    /// Calls nest too deeply.
-    #[error("calls nest deeper than {0}")]
-    CallDepth(usize),
+    /// Launches nest too deeply.
+    #[error("launches nest deeper than {0}")]
+    Nesting(u32),
     /// The function is not known.
     #[error("@{0} is only declared, and no function of these types that the interpreter knows")]
     UnknownFunction(String),

@@ -1,10 +1,12 @@
 //! What a running function holds: its registers, and where each lane stands.
 
+use crate::brush::{all_lanes, lanes_of};
 use crate::parties::Parties;
 use crate::reconvergence::StackEntry;
 use heddle_ir::{Block, Inst};
 use std::cell::Cell;
-use std::ops::Range;
+
+const FRAME_COST: u64 = 1024;
 
 /// Where a lane stands in a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,36 +19,98 @@ pub(crate) enum Place {
     Returned,
 }
 
-/// The values of a frame, element by element; none is ⊤.
-#[derive(Clone, Default, Debug)]
+/// The values of a frame, in rows: for each element of a value the bits of all lanes side by side, and a word that says
+/// in which lanes it is ⊤ (where the bits mean nothing).
+#[derive(Debug)]
 pub(crate) struct Registers {
-    elements: Vec<Option<u128>>,
+    lanes: usize,
+    bits: Vec<u128>,
+    poison: Vec<u128>,
 }
 
 impl Registers {
-    pub(crate) fn poisoned(len: usize) -> Registers {
-        Registers { elements: vec![None; len] }
+    pub(crate) fn poisoned(rows: usize, lanes: usize) -> Registers {
+        Registers { lanes, bits: vec![0; rows * lanes], poison: vec![all_lanes(lanes); rows] }
+    }
+
+    /// What the registers of a frame take in memory, with what else there is in a frame.
+    pub(crate) fn cost_of(rows: usize, lanes: usize) -> u64 {
+        (rows as u64).saturating_mul(16 * (lanes as u64 + 1)).saturating_add(FRAME_COST + 32 * lanes as u64)
+    }
+
+    pub(crate) fn cost(&self) -> u64 {
+        Registers::cost_of(self.poison.len(), self.lanes)
     }
 
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> Option<u128> {
-        self.elements[index]
+    pub(crate) fn get(&self, row: usize, lane: usize) -> Option<u128> {
+        (self.poison[row] >> lane & 1 == 0).then(|| self.bits[row * self.lanes + lane])
     }
 
     #[inline]
-    pub(crate) fn set(&mut self, index: usize, value: Option<u128>) {
-        self.elements[index] = value;
+    pub(crate) fn set(&mut self, row: usize, lane: usize, value: Option<u128>) {
+        match value {
+            Some(bits) => {
+                self.bits[row * self.lanes + lane] = bits;
+                self.poison[row] &= !(1 << lane);
+            }
+            None => self.poison[row] |= 1 << lane,
+        }
     }
 
-    /// These elements, to be read and written through several views at once.
-    #[inline]
-    pub(crate) fn cells(&mut self) -> &[Cell<Option<u128>>] {
-        Cell::from_mut(&mut self.elements[..]).as_slice_of_cells()
+    /// Gives these lanes of a row one value.
+    pub(crate) fn fill(&mut self, row: usize, lanes: u128, value: Option<u128>) {
+        match value {
+            Some(bits) => {
+                let row_bits = &mut self.bits[row * self.lanes..][..self.lanes];
+                lanes_of(lanes).for_each(|lane| row_bits[lane] = bits);
+                self.poison[row] &= !lanes;
+            }
+            None => self.poison[row] |= lanes,
+        }
     }
 
+    /// Copies these lanes of a row to another.
     #[inline]
-    pub(crate) fn slice(&self, range: Range<usize>) -> &[Option<u128>] {
-        &self.elements[range]
+    pub(crate) fn copy(&mut self, from: usize, to: usize, lanes: u128) {
+        let (first, to_first) = (from * self.lanes, to * self.lanes);
+        if lanes == all_lanes(self.lanes) {
+            self.bits.copy_within(first..first + self.lanes, to_first);
+        } else {
+            lanes_of(lanes).for_each(|lane| self.bits[to_first + lane] = self.bits[first + lane]);
+        }
+        self.poison[to] = self.poison[to] & !lanes | self.poison[from] & lanes;
+    }
+
+    /// Copies a whole row from other registers.
+    pub(crate) fn copy_from(&mut self, other: &Registers, from: usize, to: usize) {
+        self.bits[to * self.lanes..][..self.lanes].copy_from_slice(other.row(from));
+        self.poison[to] = other.poison[from];
+    }
+
+    /// The bits of a row, lane by lane.
+    #[inline]
+    pub(crate) fn row(&self, row: usize) -> &[u128] {
+        &self.bits[row * self.lanes..][..self.lanes]
+    }
+
+    /// In which lanes a row is ⊤.
+    #[inline]
+    pub(crate) fn poison(&self, row: usize) -> u128 {
+        self.poison[row]
+    }
+
+    /// Says of these lanes of a row in which of them it is ⊤.
+    #[inline]
+    pub(crate) fn set_poison(&mut self, row: usize, lanes: u128, poison: u128) {
+        self.poison[row] = self.poison[row] & !lanes | poison;
+    }
+
+    /// The bits of some rows, which may be the same, to be read and written.
+    #[inline]
+    pub(crate) fn views<const N: usize>(&mut self, rows: [usize; N]) -> [&[Cell<u128>]; N] {
+        let cells = Cell::from_mut(&mut self.bits[..]).as_slice_of_cells();
+        rows.map(|row| &cells[row * self.lanes..][..self.lanes])
     }
 }
 

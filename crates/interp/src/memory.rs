@@ -6,15 +6,17 @@
 //! nesting level and are seen by all lanes of the region.
 
 use crate::fault::FaultKind;
+use crate::limits::{BYTES_PER_WORK, Budget, Limit};
 use heddle_ir::Space;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 const SPACE_SHIFT: u32 = 60;
 const LEVEL_SHIFT: u32 = 52;
 const GAP: u64 = 4096;
 
-/// The most bytes that a run may hold at once.
-pub const MEMORY_LIMIT: u64 = 1 << 30;
+/// What an object takes beside its bytes, for which there is one byte each that says whether they are ⊤.
+const OBJECT_COST: u64 = 128;
 
 /// An object.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,6 +34,11 @@ pub struct Object {
 }
 
 impl Object {
+    /// What an object of this size takes in memory.
+    pub fn cost(size: u64) -> u64 {
+        size.saturating_mul(2).saturating_add(OBJECT_COST)
+    }
+
     /// Writes a value's bytes, or ⊤.
     pub fn write(&mut self, offset: usize, size: usize, value: Option<u128>) {
         let bytes = value.unwrap_or(0).to_le_bytes();
@@ -107,7 +114,9 @@ pub struct Memory {
     local: Heap,
     constant: Heap,
     private: Vec<Level>,
-    allocated: u64,
+    /// The first shared object of each name.
+    names: FxHashMap<Arc<str>, (Space, usize)>,
+    shared_cost: u64,
 }
 
 impl Memory {
@@ -121,9 +130,16 @@ impl Memory {
     pub fn add(&mut self, space: Space, name: Option<&str>, align: u32, bytes: Vec<u8>) -> u64 {
         let space = if matches!(space, Space::Generic | Space::Private) { Space::Global } else { space };
         let poison = vec![false; bytes.len()];
-        self.allocated += bytes.len() as u64;
-        let object = Object { name: name.map(Arc::from), space, address: 0, bytes, poison };
-        self.shared_mut(space).add((space as u64) << SPACE_SHIFT, object, align)
+        self.shared_cost = self.shared_cost.saturating_add(Object::cost(bytes.len() as u64));
+        let name: Option<Arc<str>> = name.map(Arc::from);
+        let object = Object { name: name.clone(), space, address: 0, bytes, poison };
+        let heap = self.shared_mut(space);
+        let place = (space, heap.objects.len());
+        let address = heap.add((space as u64) << SPACE_SHIFT, object, align);
+        if let Some(name) = name {
+            self.names.entry(name).or_insert(place);
+        }
+        address
     }
 
     /// The shared objects, space by space, in the order in which they were added.
@@ -138,12 +154,19 @@ impl Memory {
 
     /// The object of this name.
     pub fn object(&self, name: &str) -> Option<&Object> {
-        self.objects().find(|object| object.name.as_deref() == Some(name))
+        let &(space, index) = self.names.get(name)?;
+        Some(&self.heap(HeapId::Shared(space)).objects[index])
     }
 
     /// The object of this name, to change it.
     pub fn object_mut(&mut self, name: &str) -> Option<&mut Object> {
-        self.objects_mut().find(|object| object.name.as_deref() == Some(name))
+        let &(space, index) = self.names.get(name)?;
+        Some(&mut self.shared_mut(space).objects[index])
+    }
+
+    /// What all shared objects take.
+    pub fn cost(&self) -> u64 {
+        self.shared_cost
     }
 
     fn shared_mut(&mut self, space: Space) -> &mut Heap {
@@ -176,10 +199,12 @@ impl Memory {
     }
 
     /// Makes the bytes of all local objects ⊤: a new group begins.
-    pub(crate) fn forget_local(&mut self) {
+    pub(crate) fn forget_local(&mut self, budget: &mut Budget) -> Result<(), FaultKind> {
         for object in &mut self.local.objects {
+            budget.work(1 + object.bytes.len() as u64 / BYTES_PER_WORK)?;
             object.poison.fill(true);
         }
+        Ok(())
     }
 
     /// Opens the private memories of a brush; they are closed in reverse order.
@@ -189,9 +214,9 @@ impl Memory {
         self.private.len() - 1
     }
 
-    pub(crate) fn close_level(&mut self) {
+    pub(crate) fn close_level(&mut self, budget: &mut Budget) {
         for heap in self.private.pop().map(|level| level.lanes).unwrap_or_default() {
-            self.allocated -= heap.objects.iter().map(|object| object.bytes.len() as u64).sum::<u64>();
+            heap.objects.iter().for_each(|object| budget.give_back(Object::cost(object.bytes.len() as u64)));
         }
     }
 
@@ -202,15 +227,17 @@ impl Memory {
         lanes: impl Iterator<Item = usize> + Clone,
         size: u64,
         align: u32,
+        budget: &mut Budget,
     ) -> Result<u64, FaultKind> {
         let count = lanes.clone().count() as u64;
-        let total = size.saturating_mul(count).saturating_add(self.allocated);
-        if total > MEMORY_LIMIT {
-            return Err(FaultKind::MemoryLimit(MEMORY_LIMIT));
-        }
-        self.allocated = total;
+        budget.hold(Object::cost(size).saturating_mul(count))?;
+        budget.work(count.saturating_mul(1 + size / BYTES_PER_WORK))?;
         let base = (Space::Private as u64) << SPACE_SHIFT | self.private[level].nesting << LEVEL_SHIFT;
         let next = self.private[level].lanes.iter().map(|heap| heap.next).max().unwrap_or(0);
+        // Alignment may use up addresses faster than memory.
+        if next.saturating_add(size).saturating_add(u64::from(align)) >= 1 << (LEVEL_SHIFT - 1) {
+            return Err(budget.exceeded(Limit::Memory));
+        }
         let mut address = 0;
         for lane in lanes {
             let (bytes, poison) = (vec![0; size as usize], vec![true; size as usize]);
@@ -228,17 +255,15 @@ impl Memory {
     }
 
     /// Frees the private objects allocated since the mark.
-    pub(crate) fn release(&mut self, level: usize, mark: &[usize]) {
-        let mut freed = 0;
+    pub(crate) fn release(&mut self, level: usize, mark: &[usize], budget: &mut Budget) {
         for (heap, &count) in self.private[level].lanes.iter_mut().zip(mark) {
             for object in heap.objects.drain(count..) {
-                freed += object.bytes.len() as u64;
+                budget.give_back(Object::cost(object.bytes.len() as u64));
             }
             let end =
                 |object: &Object| (object.address & ((1 << LEVEL_SHIFT) - 1)) + object.bytes.len() as u64;
             heap.next = heap.objects.last().map_or(0, |object| end(object) + GAP);
         }
-        self.allocated -= freed;
     }
 
     /// Finds the object that holds these bytes, as seen by a lane of the brush at this level.

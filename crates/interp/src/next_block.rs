@@ -4,9 +4,24 @@ use crate::brush::{Brush, World, lanes_of};
 use crate::control::{Control, Node};
 use crate::fault::FaultKind;
 use crate::frame::Place;
+use crate::limits::Budget;
 use crate::parties::Parties;
 use crate::program::Code;
 use heddle_ir::{Block, InstData};
+
+/// Of the places where lanes wait, those that no other of them leads to.
+fn legal(control: &Control, waiting: &[u32], budget: &mut Budget) -> Result<Vec<u32>, FaultKind> {
+    let mut legal = Vec::with_capacity(waiting.len());
+    'places: for &node in waiting {
+        for &other in waiting {
+            if control.leads_to(other, node, budget)? {
+                continue 'places;
+            }
+        }
+        legal.push(node);
+    }
+    Ok(legal)
+}
 
 impl Brush<'_, '_> {
     /// The next block of the greedy schedule, after lanes at latches and entrances have moved on.
@@ -34,10 +49,9 @@ impl Brush<'_, '_> {
             }
             waiting.sort_unstable_by_key(|&node| control.rank(node));
             let Some(&first) = waiting.first() else { return Ok(None) };
-            let is_legal = |node: u32| !waiting.iter().any(|&other| control.leads_to(other, node));
             let mut chosen = first;
             if world.rng.is_random() && waiting.len() > 1 {
-                let legal: Vec<u32> = waiting.iter().copied().filter(|&node| is_legal(node)).collect();
+                let legal = legal(control, &waiting, &mut world.budget)?;
                 chosen = legal[world.rng.below(legal.len())];
             } else if let Some(block) = self.next_replayed(world) {
                 let is_aim = |(place, _)| matches!(place, Place::At { target, .. } if target == block);
@@ -48,11 +62,9 @@ impl Brush<'_, '_> {
                 // Lanes at latches and entrances move on first where the block needs it.
                 let is_block = |node: u32| control.node(node) == Node::Block(block);
                 let moves = |node: u32| !matches!(control.node(node), Node::Block(_));
-                let legal = || waiting.iter().copied().filter(|&node| is_legal(node));
-                chosen = legal()
-                    .find(|&node| is_block(node))
-                    .or_else(|| legal().find(|&node| moves(node)))
-                    .ok_or(FaultKind::IllegalSchedule(block))?;
+                let legal = legal(control, &waiting, &mut world.budget)?;
+                let find = |suits: &dyn Fn(u32) -> bool| legal.iter().copied().find(|&node| suits(node));
+                chosen = find(&is_block).or_else(|| find(&moves)).ok_or(FaultKind::IllegalSchedule(block))?;
                 if is_block(chosen) {
                     self.pass_over(world);
                 }
@@ -118,8 +130,8 @@ impl Brush<'_, '_> {
             if !world.rng.is_random()
                 && let ([target, _], Some(&condition)) = (data.targets(), data.args.first())
             {
-                let first = code.slot(condition, self.lanes).first;
-                let bits = lanes_of(frame.control).map(|lane| frame.registers.get(first + lane));
+                let row = code.slot(condition).first;
+                let bits = lanes_of(frame.control).map(|lane| frame.registers.get(row, lane));
                 let known =
                     bits.clone().next().flatten().filter(|&bit| bits.clone().all(|other| other == Some(bit)));
                 match known {

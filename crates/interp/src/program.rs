@@ -1,38 +1,41 @@
 //! A module made ready to run: for each function where its values lie, and where its lanes may wait.
 
-use crate::brush::lanes_of;
 use crate::control::Control;
 use crate::elementwise::is_elementwise;
-use heddle_ir::entity::{Entity as _, SecondaryMap};
+use crate::fault::FaultKind;
+use crate::limits::Budget;
+use crate::post_dominators::PostDominators;
+use crate::schedule::Scheduler;
+use heddle_ir::entity::{Entity as _, EntitySet, SecondaryMap};
 use heddle_ir::module::Declaration;
-use heddle_ir::{Constant, Function, Inst, Module, Scalar, Type, Value, ValueDef};
+use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
+use std::ops::Range;
 
-/// Where the lanes of a value lie in a frame's registers: `first + lane * elements + element`.
+/// Where a value lies in a frame's registers: a row for each of its elements.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Slot {
+    /// The row of its first element.
     pub(crate) first: usize,
     /// Elements in one lane: one, or those of a vector.
     pub(crate) elements: usize,
 }
 
 impl Slot {
-    /// Where an element of a lane lies, once `first` counts the lanes of the run. A scalar stands for each element
-    /// of a vector.
+    /// The row of an element. A scalar stands for each element of a vector.
     #[inline]
-    pub(crate) fn at(self, lane: usize, element: usize) -> usize {
+    pub(crate) fn row(self, element: usize) -> usize {
         match self.elements {
-            1 => self.first + lane,
-            elements => self.first + lane * elements + element,
+            1 => self.first,
+            _ => self.first + element,
         }
     }
 
-    /// Where the elements of these lanes lie, from the first one on.
+    /// All its rows.
     #[inline]
-    pub(crate) fn offsets(self, lanes: u128) -> impl Iterator<Item = usize> {
-        let elements = self.elements;
-        lanes_of(lanes).flat_map(move |lane| lane * elements..(lane + 1) * elements)
+    pub(crate) fn rows(self) -> Range<usize> {
+        self.first..self.first + self.elements
     }
 }
 
@@ -67,46 +70,87 @@ impl Elementwise {
 #[derive(Debug)]
 pub(crate) struct Code<'m> {
     pub(crate) func: &'m Function,
-    pub(crate) control: OnceCell<Control>,
+    control: OnceCell<Control>,
+    post_dominators: OnceCell<PostDominators>,
     slots: SecondaryMap<Value, Slot>,
-    /// The elements of all values in one lane.
-    pub(crate) elements: usize,
-    /// The constants, with their bits; none is ⊤.
+    /// The rows of all values.
+    pub(crate) rows: usize,
+    /// The constants, with the bits of their elements; none is ⊤.
     pub(crate) constants: Vec<(Value, Vec<Option<u128>>)>,
     /// The instructions that work on each element by itself.
     pub(crate) elementwise: SecondaryMap<Inst, Option<Elementwise>>,
+    /// The blocks with a φ that reads another one of them.
+    pub(crate) tangled_phis: EntitySet<Block>,
+}
+
+/// Whether a φ of the block reads another one of them.
+fn phis_read_phis(func: &Function, block: Block) -> bool {
+    let is_other = |phi: Inst, value: Value| {
+        let def = func.def_inst(value).filter(|&def| def != phi && func.inst(def).op == Op::Phi);
+        def.is_some_and(|def| func.layout.block_of(def) == Some(block))
+    };
+    func.phis(block).any(|phi| func.inst(phi).args.iter().any(|&arg| is_other(phi, arg)))
 }
 
 impl<'m> Code<'m> {
     fn new(func: &'m Function, address_of: &FxHashMap<&str, u64>) -> Code<'m> {
         let mut slots = SecondaryMap::filled(Slot::default(), func.value_count());
-        let (mut elements, mut constants) = (0, Vec::new());
+        let (mut rows, mut constants) = (0, Vec::new());
         for value in (0..func.value_count()).map(Value::new) {
             if func.value_def(value) == ValueDef::None {
                 continue;
             }
-            let lanes = usize::from(func.value_type(value).lanes().unwrap_or(1));
-            slots[value] = Slot { first: elements, elements: lanes };
-            elements += lanes;
+            let elements = elements_of(func.value_type(value));
+            slots[value] = Slot { first: rows, elements };
+            rows += elements;
             if let Some(constant) = func.constant(value) {
                 constants.push((value, constant_elements(constant, address_of)));
             }
         }
         let mut elementwise = SecondaryMap::filled(None, func.inst_count());
-        for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
-            elementwise[inst] = Elementwise::new(func, inst, &slots);
+        let mut tangled_phis = EntitySet::new();
+        for block in func.blocks() {
+            for inst in func.block_insts(block) {
+                elementwise[inst] = Elementwise::new(func, inst, &slots);
+            }
+            if phis_read_phis(func, block) {
+                tangled_phis.insert(block);
+            }
         }
-        Code { func, control: OnceCell::new(), slots, elements, constants, elementwise }
+        let (control, post_dominators) = (OnceCell::new(), OnceCell::new());
+        Code { func, control, post_dominators, slots, rows, constants, elementwise, tangled_phis }
+    }
+
+    /// Makes ready what the scheduler asks for.
+    pub(crate) fn prepare(&self, scheduler: &Scheduler, budget: &mut Budget) -> Result<(), FaultKind> {
+        match scheduler {
+            Scheduler::Ipdom => {
+                if self.post_dominators.get().is_none() {
+                    budget.work(self.func.block_count() as u64)?;
+                    let _ = self.post_dominators.set(PostDominators::new(self.func));
+                }
+            }
+            _ => {
+                if self.control.get().is_none() {
+                    let _ = self.control.set(Control::new(self.func, budget)?);
+                }
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn control(&self) -> &Control {
-        self.control.get_or_init(|| Control::new(self.func))
+        self.control.get().expect("the function of a frame is prepared")
     }
 
-    /// Where a value lies when `lanes` lanes run.
-    pub(crate) fn slot(&self, value: Value, lanes: usize) -> Slot {
-        let slot = self.slots[value];
-        Slot { first: slot.first * lanes, elements: slot.elements }
+    pub(crate) fn post_dominators(&self) -> &PostDominators {
+        self.post_dominators.get().expect("the function of a frame is prepared")
+    }
+
+    /// Where a value lies.
+    #[inline]
+    pub(crate) fn slot(&self, value: Value) -> Slot {
+        self.slots[value]
     }
 }
 

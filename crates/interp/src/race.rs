@@ -3,8 +3,12 @@
 //! Only barriers and launches order lanes, and only those of one group. That lanes of a brush run in lock-step orders nothing
 //! here: a program is race-free if it would be so with each lane on its own.
 
+use crate::fault::FaultKind;
+use crate::limits::Budget;
 use crate::memory::{HeapId, Target};
+use heddle_ir::Space;
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 
 /// Two accesses that nothing orders.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,14 +83,23 @@ impl Accessors {
     }
 }
 
+/// What the notes on a page take in memory.
+const PAGE_COST: u64 = (PAGE * size_of::<Shadow>()) as u64 + 64;
+
 /// The accesses to a byte: by whether they write, and by whether they are atomic.
 #[derive(Clone, Copy, Debug)]
 struct Shadow([[Accessors; 2]; 2]);
 
-/// What has been accessed so far.
+/// How many bytes of an object are noted together, if one of them is.
+const PAGE: usize = 64;
+
+type Pages = FxHashMap<(HeapId, usize, usize), Box<[Shadow; PAGE]>>;
+
+/// What has been accessed so far, page by page.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Detector {
-    shadows: FxHashMap<(HeapId, usize), Vec<Shadow>>,
+    shared: Pages,
+    local: Pages,
 }
 
 impl Detector {
@@ -95,30 +108,44 @@ impl Detector {
         &mut self,
         target: Target,
         size: usize,
-        object_size: usize,
         item: Item,
-        is_write: bool,
-        atomic: bool,
-    ) -> Option<(usize, u32)> {
-        let shadows = self
-            .shadows
-            .entry((target.heap, target.object))
-            .or_insert_with(|| vec![Shadow([[Accessors::NONE; 2]; 2]); object_size]);
+        (is_write, is_atomic): (bool, bool),
+        budget: &mut Budget,
+    ) -> Result<Option<(usize, u32)>, FaultKind> {
+        let pages = match target.heap {
+            HeapId::Shared(Space::Local) => &mut self.local,
+            _ => &mut self.shared,
+        };
         let mut race = None;
-        let all = target.offset..target.offset + size;
-        for (offset, Shadow(shadow)) in all.clone().zip(&mut shadows[all]) {
-            // Two accesses race unless both read or both are atomic.
-            let rivals = &shadow[usize::from(!is_write)..];
-            for accessors in rivals.iter().flat_map(|kinds| &kinds[..if atomic { 1 } else { 2 }]) {
-                race = race.or_else(|| Some((offset, accessors.unordered_with(item)?)));
+        let end = target.offset + size;
+        let mut offset = target.offset;
+        while offset < end {
+            let page = offset / PAGE;
+            let page_end = end.min((page + 1) * PAGE);
+            budget.work((page_end - offset) as u64)?;
+            let shadows = match pages.entry((target.heap, target.object, page)) {
+                Entry::Occupied(found) => found.into_mut(),
+                Entry::Vacant(place) => {
+                    budget.hold(PAGE_COST)?;
+                    place.insert(Box::new([Shadow([[Accessors::NONE; 2]; 2]); PAGE]))
+                }
+            };
+            for Shadow(shadow) in &mut shadows[offset % PAGE..=(page_end - 1) % PAGE] {
+                // Two accesses race unless both read or both are atomic.
+                let rivals = &shadow[usize::from(!is_write)..];
+                for accessors in rivals.iter().flat_map(|kinds| &kinds[..if is_atomic { 1 } else { 2 }]) {
+                    race = race.or_else(|| Some((offset, accessors.unordered_with(item)?)));
+                }
+                shadow[usize::from(is_write)][usize::from(is_atomic)].note(item);
+                offset += 1;
             }
-            shadow[usize::from(is_write)][usize::from(atomic)].note(item);
         }
-        race
+        Ok(race)
     }
 
     /// Forgets the local objects: a new group has its own.
-    pub(crate) fn forget_local(&mut self) {
-        self.shadows.retain(|(heap, _), _| *heap != HeapId::Shared(heddle_ir::Space::Local));
+    pub(crate) fn forget_local(&mut self, budget: &mut Budget) {
+        budget.give_back(PAGE_COST * self.local.len() as u64);
+        self.local.clear();
     }
 }

@@ -6,8 +6,6 @@ use crate::brush::{Brush, lanes_of};
 use crate::parties::Parties;
 use crate::program::Code;
 use heddle_ir::Block;
-use heddle_ir::entity::Entity as _;
-use std::collections::VecDeque;
 
 /// A reconvergence point: these lanes go on at `at`, and meet others at `until`.
 #[derive(Clone, Debug)]
@@ -32,7 +30,7 @@ impl Brush<'_, '_> {
 
     /// Splits the lanes on top of the reconvergence stack by where they go.
     pub(crate) fn split_stack(&mut self, code: &Code<'_>, block: Block, goes: &Parties<Block>) {
-        let meets = immediate_post_dominator(code, block);
+        let meets = code.post_dominators().immediate(block);
         let stack = &mut self.frame_mut().stack;
         let Some(top) = stack.last_mut() else { return };
         let mut parts: Vec<(Option<Block>, u128)> = Vec::new();
@@ -56,46 +54,4 @@ impl Brush<'_, '_> {
         let gone = goes.iter().fold(self.frame().control, |gone, (_, party)| gone & !party);
         self.frame_mut().stack.iter_mut().for_each(|entry| entry.lanes &= !gone);
     }
-}
-
-/// The immediate post-dominator, by its definition: of the blocks on every way from here to a return, the first.
-fn immediate_post_dominator(code: &Code<'_>, block: Block) -> Option<Block> {
-    let func = code.func;
-    let exits_without = |avoided: Option<Block>| {
-        let mut seen = vec![false; func.block_count()];
-        let mut work = vec![block];
-        seen[block.index()] = true;
-        while let Some(here) = work.pop() {
-            if func.successors(here).is_empty() {
-                return true;
-            }
-            for &next in func.successors(here) {
-                if Some(next) != avoided && !std::mem::replace(&mut seen[next.index()], true) {
-                    work.push(next);
-                }
-            }
-        }
-        false
-    };
-    // Walk one way to a return; the first block on it that every other way needs too is the one.
-    let mut parent: Vec<Option<Block>> = vec![None; func.block_count()];
-    let mut seen = vec![false; func.block_count()];
-    let mut work = VecDeque::from([block]);
-    seen[block.index()] = true;
-    let mut end = None;
-    while let Some(here) = work.pop_front() {
-        if func.successors(here).is_empty() {
-            end = Some(here);
-            break;
-        }
-        for &next in func.successors(here) {
-            if !std::mem::replace(&mut seen[next.index()], true) {
-                parent[next.index()] = Some(here);
-                work.push_back(next);
-            }
-        }
-    }
-    let mut path: Vec<Block> = std::iter::successors(end, |at| parent[at.index()]).collect();
-    path.reverse();
-    path.into_iter().skip(1).find(|&candidate| !exits_without(Some(candidate)))
 }

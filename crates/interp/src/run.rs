@@ -2,6 +2,7 @@
 
 use crate::brush::{Brush, Paused, World};
 use crate::fault::{Fault, FaultKind};
+use crate::limits::{Budget, Limits};
 use crate::memory::{Memory, Object};
 use crate::program::{Program, elements_of};
 use crate::race::{Detector, Race};
@@ -87,8 +88,8 @@ pub struct Options {
     pub semantics: Semantics,
     /// Which block runs next.
     pub scheduler: Scheduler,
-    /// The most blocks that may be executed.
-    pub step_limit: u64,
+    /// What the run may use.
+    pub limits: Limits,
     /// Whether to look for races.
     pub detect_races: bool,
     /// Whether to record every step.
@@ -97,6 +98,8 @@ pub struct Options {
     pub only_lane: Option<u32>,
     /// Launches a kernel over work-groups; none runs one brush that is a group by itself.
     pub geometry: Option<Geometry>,
+    /// Runs wide code: one thread for each such brush of a work-group. It stands where the brush's first lane does.
+    pub stands_for: Option<Vec<u32>>,
     /// Whether `fmuladd` rounds once.
     pub fused: bool,
     /// Lanes that take part, one bit each; the others never start.
@@ -109,11 +112,12 @@ impl Default for Options {
             brush: vec![1],
             semantics: Semantics::Freezing,
             scheduler: Scheduler::Greedy,
-            step_limit: 1_000_000,
+            limits: Limits::default(),
             detect_races: false,
             trace: false,
             only_lane: None,
             geometry: None,
+            stands_for: None,
             fused: false,
             entry_mask: u128::MAX,
         }
@@ -197,8 +201,15 @@ pub fn run(
     options: &Options,
 ) -> Result<Outcome, Fault> {
     let arguments = |reason: String| Fault::new(FaultKind::Arguments(reason), func);
-    if options.brush.is_empty() || options.brush.len() > 3 {
+    if [Some(&options.brush), options.stands_for.as_ref()]
+        .into_iter()
+        .flatten()
+        .any(|b| !(1..=3).contains(&b.len()))
+    {
         return Err(arguments("a brush has 1 to 3 dimensions".into()));
+    }
+    if options.stands_for.as_ref().is_some_and(|dims| options.width() != 1 || dims.contains(&0)) {
+        return Err(arguments("wide code is run by one lane, which stands for one or more".into()));
     }
     if !(1..=MAX_LANES).contains(&options.width()) {
         return Err(arguments(format!("a brush has 1 to {MAX_LANES} lanes")));
@@ -208,7 +219,8 @@ pub fn run(
             "a reconvergence stack may run a block twice for lanes that were there: it needs FREEZING";
         return Err(arguments(reason.into()));
     }
-    let address_of = place_globals(module, memory).map_err(|kind| Fault::new(kind, func))?;
+    let mut budget = Budget::new(options.limits);
+    let address_of = place_globals(module, memory, &mut budget).map_err(|kind| Fault::new(kind, func))?;
     let program = Program::new(module, &address_of);
     let Some(entry) = program.find(func) else {
         let defined = module.functions.iter().map(|func| format!("@{}", func.name)).collect::<Vec<_>>();
@@ -229,6 +241,7 @@ pub fn run(
         detector: options.detect_races.then(Detector::default),
         race: None,
         options,
+        budget,
         counters: Counters::default(),
         schedule: Vec::new(),
         trace: Trace::default(),
@@ -256,10 +269,11 @@ fn run_groups(
 ) -> Result<Vec<Vec<Datum>>, Fault> {
     let options = world.options;
     let name = &program.codes[entry].func.name;
+    let extents = options.stands_for.as_ref().unwrap_or(&options.brush);
     let mut brush = [1; 3];
-    brush[..options.brush.len()].copy_from_slice(&options.brush);
+    brush[..extents.len()].copy_from_slice(extents);
     let geometry = options.geometry.clone().unwrap_or(Geometry {
-        dims: options.brush.len() as u32,
+        dims: extents.len() as u32,
         local: brush,
         groups: [1; 3],
         offset: [0; 3],
@@ -271,25 +285,32 @@ fn run_groups(
     }
     let mut results = Vec::new();
     let [count_x, count_y, count_z] = geometry.groups;
-    let mut group_number = 0;
+    let mut group_number: u32 = 0;
+    let mut tiles = tiles(&geometry, brush);
+    if options.stands_for.is_some() {
+        tiles.iter_mut().for_each(|lanes| lanes.truncate(1));
+    }
+    let fault = |kind| Fault::new(kind, name);
     for z in 0..count_z {
         for y in 0..count_y {
             for x in 0..count_x {
-                let tiles = tiles(&geometry, brush);
-                let positions = tiles.into_iter().map(|local| Position {
+                let positions = tiles.iter().cloned().map(|local| Position {
                     geometry: geometry.clone(),
                     group: [x, y, z],
                     group_number,
                     local,
                 });
+                // A group may cost something even if none of its lanes starts.
+                let cost = u64::from(Position::group_size(&geometry)) + tiles.len() as u64;
+                world.budget.work(cost).map_err(fault)?;
                 if group_number > 0 {
-                    world.memory.forget_local();
+                    world.memory.forget_local(&mut world.budget).map_err(fault)?;
                     if let Some(detector) = &mut world.detector {
-                        detector.forget_local();
+                        detector.forget_local(&mut world.budget);
                     }
                 }
                 results = run_group(program, entry, args, positions.collect(), world)?;
-                group_number += 1;
+                group_number = group_number.wrapping_add(1);
             }
         }
     }
@@ -357,7 +378,7 @@ fn run_group(
             for brush in &mut brushes {
                 results = brush.take_results();
             }
-            brushes.iter().for_each(|_| world.memory.close_level());
+            brushes.iter().for_each(|_| world.memory.close_level(&mut world.budget));
             return Ok(results);
         };
         let first = Paused::AtBarrier { code, depth, inst };
@@ -435,25 +456,26 @@ fn check_shape(param: &Param, lanes: &[Datum], options: &Options) -> Result<(), 
 }
 
 /// Adds the module's globals to the memory where it has no object of that name; says where all of them lie.
-fn place_globals<'m>(module: &'m Module, memory: &mut Memory) -> Result<FxHashMap<&'m str, u64>, FaultKind> {
-    let known: FxHashMap<String, u64> = memory
-        .objects()
-        .filter_map(|object| Some((object.name.as_deref()?.to_string(), object.address)))
-        .collect();
+fn place_globals<'m>(
+    module: &'m Module,
+    memory: &mut Memory,
+    budget: &mut Budget,
+) -> Result<FxHashMap<&'m str, u64>, FaultKind> {
+    budget.hold(memory.cost())?;
     let mut address_of = FxHashMap::default();
+    let mut new = Vec::new();
     for global in &module.globals {
-        if global.bytes() > crate::memory::MEMORY_LIMIT {
-            return Err(FaultKind::MemoryLimit(crate::memory::MEMORY_LIMIT));
-        }
-        let address = match known.get(&*global.name) {
-            Some(&address) => address,
+        let address = match memory.object(&global.name) {
+            Some(object) => object.address,
             None => {
+                budget.hold(Object::cost(global.bytes()))?;
+                new.push(global);
                 memory.add(global.space, Some(&global.name), global.align, vec![0; global.bytes() as usize])
             }
         };
         address_of.insert(&*global.name, address);
     }
-    for global in module.globals.iter().filter(|global| !known.contains_key(&*global.name)) {
+    for global in new {
         let Some(object) = memory.object_mut(&global.name) else { continue };
         if global.space == Space::Local {
             object.poison.fill(true);

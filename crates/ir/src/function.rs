@@ -164,6 +164,16 @@ impl Function {
         self.params.push(value);
     }
 
+    /// One more parameter, the last.
+    pub fn add_param(&mut self, param: crate::module::Param) -> Value {
+        let ty = param.ty;
+        let index = self.params.len() as u32;
+        self.signature.params.push(param);
+        let value = self.values.push(ValueData { ty, def: ValueDef::Param(index) });
+        self.params.push(value);
+        value
+    }
+
     /// The values of the parameters.
     pub fn params(&self) -> &[Value] {
         &self.params
@@ -445,6 +455,26 @@ impl Function {
         let callee = self.callees.push(Arc::clone(declaration));
         self.callee_ids.insert(declaration.name.clone(), callee);
         callee
+    }
+
+    /// Forgets the functions that are not called or launched any more.
+    pub fn forget_unused_callees(&mut self) {
+        let known = std::mem::take(&mut self.callees);
+        self.callee_ids.clear();
+        let insts: Vec<Inst> = self.blocks().flat_map(|block| self.block_insts(block)).collect();
+        for inst in insts {
+            let old = match &self.insts[inst].data.detail {
+                Detail::Call(callee) => *callee,
+                Detail::Launch(launch) => launch.callee,
+                _ => continue,
+            };
+            let new = self.make_callee(&known[old]);
+            match &mut self.insts[inst].data.detail {
+                Detail::Call(callee) => *callee = new,
+                Detail::Launch(launch) => launch.callee = new,
+                _ => {}
+            }
+        }
     }
 
     /// What an instruction calls or launches, if it does.

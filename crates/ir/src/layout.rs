@@ -66,6 +66,16 @@ impl Layout {
         }
     }
 
+    /// Puts the block at the start: it is the entry now.
+    pub fn prepend_block(&mut self, block: Block) {
+        let Some(first) = self.first else { return self.append_block(block) };
+        assert!(!self.is_placed(block), "{block} stands already");
+        let node = &mut self.blocks[block];
+        (node.prev, node.next, node.placed) = (None, Some(first), true);
+        self.blocks[first].prev = Some(block);
+        self.first = Some(block);
+    }
+
     /// Puts the block behind another.
     pub fn insert_block_after(&mut self, block: Block, before: Block) {
         assert!(!self.is_placed(block), "{block} stands already");

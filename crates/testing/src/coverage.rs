@@ -159,7 +159,7 @@ impl Coverage {
                 }
             }
             Err(fault) => {
-                self.at_limit += u64::from(matches!(fault.kind, FaultKind::StepLimit { .. }));
+                self.at_limit += u64::from(matches!(fault.kind, FaultKind::Limit { .. }));
             }
         }
     }

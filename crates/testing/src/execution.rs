@@ -2,7 +2,7 @@
 
 use crate::generate::{Argument, Case, Input, Owner};
 use heddle_interp::{
-    Counters, Datum, Fault, Geometry, Memory, Options, Outcome, Race, Scheduler, Step, TraceStep, run,
+    Counters, Datum, Fault, Geometry, Limits, Memory, Options, Outcome, Race, Scheduler, Step, TraceStep, run,
 };
 use heddle_ir::{Module, Scalar};
 
@@ -28,7 +28,7 @@ pub struct Observed {
 pub fn options(input: &Input) -> Options {
     Options {
         brush: input.brush.clone(),
-        step_limit: STEP_LIMIT,
+        limits: Limits { steps: STEP_LIMIT, ..Limits::default() },
         geometry: input.group.map(|local| Geometry {
             dims: input.brush.len() as u32,
             local,

@@ -6,6 +6,8 @@ pub mod generate;
 pub mod execution;
 pub mod differential;
 pub mod uniformity;
+pub mod bytes;
+pub mod wide;
 pub mod uniform_loops;
 pub mod linear;
 pub mod retained;

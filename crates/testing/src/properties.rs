@@ -108,6 +108,13 @@ pub const TOPICS: &[Topic] = &[
         command: "opt passes=canonicalize,loops,boscc:force,linearize stage=linear",
         check: |case| crate::linear::guards(case).map(|_| ()),
     },
+    Topic {
+        name: "widen",
+        says: "wide functions compute, in one thread, what their linear forms do in lanes",
+        profile: Profile::default,
+        command: "opt passes=canonicalize,loops,boscc:needed,linearize stage=linear",
+        check: |case| crate::wide::widens(case).map(|_| ()),
+    },
 ];
 
 fn simplify_one(func: &mut Function) {

@@ -128,7 +128,7 @@ fn folded(case: &Case, way: Way) -> Result<Option<Module>, String> {
     let mut module = case.module.clone();
     for func in &mut module.functions {
         canonicalize(func);
-        uniform_loops(func);
+        uniform_loops(func).map_err(|reason| reason.to_string())?;
         let options = boscc::Options { policy: Policy::Needed, ..boscc::Options::default() };
         let divergent = divergent_branches(func)?;
         boscc::guard_regions(func, &divergent, &options).map_err(|it| it.to_string())?;

@@ -7,7 +7,7 @@
 use crate::execution::{observe, options};
 use crate::generate::{Argument, Case, Input};
 use crate::properties::stage;
-use heddle_interp::Options;
+use heddle_interp::{Limits, Options};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::text::write_scalar;
 use heddle_ir::verify::verify_module;
@@ -48,9 +48,10 @@ pub fn shrink(case: &Case, fails: &dyn Fn(&Case) -> bool) -> Case {
 }
 
 fn runs_well(case: &Case) -> bool {
+    let limits = Limits { steps: STEP_LIMIT, ..Limits::default() };
     verify_module(&case.module, stage(case)).is_ok()
         && case.inputs.iter().all(|input| {
-            let options = Options { detect_races: true, step_limit: STEP_LIMIT, ..options(input) };
+            let options = Options { detect_races: true, limits, ..options(input) };
             observe(case, &case.module, input, &options)
                 .is_ok_and(|observed| case.traits.order_dependent || observed.race.is_none())
         })

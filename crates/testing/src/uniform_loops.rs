@@ -19,10 +19,12 @@ pub fn loops(case: &Case) -> Result<(), String> {
         return Ok(());
     }
     for (name, facts) in facts(case)? {
-        check(case, &uniform(case, &facts)).map_err(|reason| format!("{name} facts: {reason}"))?;
+        uniform(case, &facts)
+            .and_then(|module| check(case, &module))
+            .map_err(|reason| format!("{name} facts: {reason}"))?;
     }
     let mut module = canonical(case);
-    module.functions.iter_mut().for_each(pipeline::uniform_loops);
+    module.functions.iter_mut().try_for_each(pipeline::uniform_loops).map_err(|reason| reason.to_string())?;
     check(case, &module).map_err(|reason| format!("the pipeline: {reason}"))
 }
 
@@ -34,12 +36,12 @@ pub fn canonical(case: &Case) -> Module {
 }
 
 /// The case's module at stage Uniform, by the facts of each function.
-pub fn uniform(case: &Case, facts: &[LoopFacts]) -> Module {
+pub fn uniform(case: &Case, facts: &[LoopFacts]) -> Result<Module, String> {
     let mut module = canonical(case);
     for (func, facts) in module.functions.iter_mut().zip(facts) {
-        make_loops_uniform(func, facts);
+        make_loops_uniform(func, facts).map_err(|reason| reason.to_string())?;
     }
-    module
+    Ok(module)
 }
 
 /// The facts to try, each for all functions; all different.

@@ -6,14 +6,18 @@ pub mod canonicalize;
 pub mod linearize;
 pub mod divergent_loops;
 pub mod simplify;
+pub mod specialize;
 pub mod tidy;
+pub mod widen;
 
 mod edges;
 mod ssa_repair;
 
 pub use boscc::guard_regions;
 pub use canonicalize::{canonicalize, split_critical_edges};
-pub use divergent_loops::{LoopFacts, make_loops_uniform};
-pub use linearize::{Refusal, linearize};
+pub use divergent_loops::{LoopFacts, LoopsError, make_loops_uniform};
+pub use linearize::linearize;
 pub use simplify::simplify;
+pub use specialize::{LockStep, geometry_of, lock_step_functions, specialize};
 pub use tidy::tidy;
+pub use widen::{Around, Refusal, replace_launches, widen};

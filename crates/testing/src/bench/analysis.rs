@@ -1,7 +1,7 @@
 //! The divergence analysis: how it grows with the function, what it costs, and how much it proves beside the published
 //! ones.
 
-use super::kit::{Report, Sample, Table, Target, growth_exponent, interleaved, timed};
+use super::kit::{Report, Table, Target, copies, growth_exponent, interleaved, timed, timed_each};
 use super::programs::{DIVERGING, Family};
 use crate::baselines_oracle::subjects;
 use crate::generate::{Profile, generate};
@@ -19,7 +19,7 @@ use std::process::Command;
 /// Blocks: six sizes, each twice the last.
 const SIZES: [usize; 6] = [3125, 6250, 12_500, 25_000, 50_000, 100_000];
 const MOST_GROWTH: f64 = 1.2;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 /// Seconds that one analysis of the largest size may take, as far as the smallest ones tell; else all sizes are halved.
 const MOST_SECONDS: f64 = 3.0;
 /// Generated programs in the table of precision.
@@ -82,7 +82,12 @@ fn growth(report: &mut Report) {
     for family in DIVERGING {
         report.progress(format_args!("{}: building", family.name));
         let sizes = affordable_sizes(family);
-        let subjects = sizes.map(|size| Subject::new(family, size));
+        let copies: Vec<Vec<Subject>> = sizes
+            .iter()
+            .zip(copies(&sizes))
+            .map(|(&size, copies)| (0..copies).map(|_| Subject::new(family, size)).collect())
+            .collect();
+        let subjects: Vec<&Subject> = copies.iter().map(|copies| &copies[0]).collect();
         for subject in &subjects {
             let wrong = verify(&subject.func, Stage::Canonical).err();
             report.check(wrong.is_none(), || {
@@ -90,7 +95,11 @@ fn growth(report: &mut Report) {
             });
         }
         report.progress(format_args!("{}: analyzing", family.name));
-        let samples = times(&subjects, &sizes);
+        let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> = Vec::new();
+        for copies in &copies {
+            tasks.push(Box::new(move || timed_each(copies, Subject::analyze)));
+        }
+        let samples = interleaved(ROUNDS, &mut tasks);
         let points: Vec<(f64, f64)> = subjects
             .iter()
             .zip(&samples)
@@ -142,18 +151,6 @@ fn affordable_sizes(family: &Family) -> [usize; SIZES.len()] {
         sizes = sizes.map(|size| size / 2);
     }
     sizes
-}
-
-/// The times for each size, taken in turn; those of small sizes are the least of several.
-fn times(subjects: &[Subject; SIZES.len()], sizes: &[usize; SIZES.len()]) -> Vec<Sample> {
-    let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> = Vec::new();
-    for (subject, size) in subjects.iter().zip(sizes) {
-        let repeats = (sizes[SIZES.len() - 1] / size / 4).max(1);
-        tasks.push(Box::new(move || {
-            (0..repeats).map(|_| timed(|| black_box(subject.analyze())).1).fold(f64::INFINITY, f64::min)
-        }));
-    }
-    interleaved(ROUNDS, &mut tasks)
 }
 
 /// What a fresh process says: in this one, memory that others gave back would hide what the analysis takes.

@@ -1,17 +1,16 @@
 //! The ground that all else stands on: text, verifier, control-flow analyses, passes, and the interpreter.
 
 use super::interp;
-use super::kit::{Report, Sample, Table, Target, growth_exponent, interleaved, timed};
+use super::kit::{Report, Sample, Table, Target, copies, growth_exponent, interleaved, timed_each};
 use super::programs::{FAMILIES, Family};
 use heddle::pipeline::{PASSES, Pass, run_passes};
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, PostDominators};
 use heddle_ir::{Function, Module, Stage, parse_module, verify_module};
-use std::hint::black_box;
 
 /// Six sizes, each twice the last.
 const SIZES: [usize; 6] = [3125, 6250, 12_500, 25_000, 50_000, 100_000];
 const MOST_GROWTH: f64 = 1.15;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 
 pub(super) fn run(report: &mut Report) {
     growth(report);
@@ -42,63 +41,82 @@ fn instructions(module: &Module) -> usize {
     module.functions.iter().flat_map(|func| func.blocks().map(|block| func.block_insts(block).count())).sum()
 }
 
-/// What is timed: a name, and a run that says how many seconds it took.
+/// What is timed: a name, and a run over copies of a program that says how many seconds each took.
 struct Operation {
     name: &'static str,
     /// Whether it is about control flow: then a function of one block says nothing.
     of_blocks: bool,
     /// The pass that it is, whose work is measured against what it gets and gives.
     pass: Option<&'static Pass>,
-    run: Box<dyn Fn(&Subject) -> f64>,
+    run: Box<dyn Fn(&[Subject]) -> f64>,
 }
 
 impl Operation {
     /// What the time ought to be proportional to.
     fn size(&self, subject: &Subject) -> f64 {
         let Some(pass) = self.pass else { return subject.instructions as f64 };
-        let mut module = subject.module.clone();
-        let _ = run_passes(&mut module, &[pass.name], false, |_, _| ());
-        (subject.instructions + instructions(&module)) as f64
+        let module = passed(subject.module.clone(), pass);
+        let mut size = subject.instructions + instructions(&module);
+        let is_reducible = CycleForest::new(&Cfg::new(subject.func())).is_graph_reducible();
+        if !is_reducible && pass.ensures == Some(Stage::Canonical) {
+            size += memberships(&module.functions[0]);
+        }
+        size as f64
     }
 }
 
+/// For each block in how many cycles it is, all together. What makes a graph reducible finds the cycles with all their
+/// entries, each in what the one around it leaves, and nobody knows how to do that in less time than this.
+fn memberships(func: &Function) -> usize {
+    let cycles = CycleForest::new(&Cfg::new(func));
+    func.blocks().map(|block| cycles.depth_of_block(block)).sum()
+}
+
+fn passed(mut module: Module, pass: &Pass) -> Module {
+    // Whether it does what it should is checked elsewhere.
+    let _ = run_passes(&mut module, &[pass.name], false, |_, _| ());
+    module
+}
+
+fn cfgs(subjects: &[Subject]) -> Vec<Cfg> {
+    subjects.iter().map(|subject| Cfg::new(subject.func())).collect()
+}
+
 fn operations() -> Vec<Operation> {
-    let operation = |name, of_blocks, run: fn(&Subject) -> f64| Operation {
+    let operation = |name, of_blocks, run: fn(&[Subject]) -> f64| Operation {
         name,
         of_blocks,
         pass: None,
         run: Box::new(run),
     };
     let mut all = vec![
-        operation("parse", false, |subject| timed(|| parse_module(&subject.text)).1),
-        operation("print", false, |subject| timed(|| subject.module.to_string()).1),
-        operation("verify", false, |subject| timed(|| verify_module(&subject.module, Stage::Source)).1),
-        operation("cfg", true, |subject| timed(|| Cfg::new(subject.func())).1),
-        operation("dominators", true, |subject| {
-            let cfg = Cfg::new(subject.func());
-            timed(|| Dominators::new(&cfg)).1
+        operation("parse", false, |subjects| timed_each(subjects, |subject| parse_module(&subject.text))),
+        operation("print", false, |subjects| timed_each(subjects, |subject| subject.module.to_string())),
+        operation("verify", false, |subjects| {
+            timed_each(subjects, |subject| verify_module(&subject.module, Stage::Source))
         }),
-        operation("post-dominators", true, |subject| {
-            let cfg = Cfg::new(subject.func());
-            timed(|| PostDominators::new(&cfg)).1
-        }),
-        operation("cycles", true, |subject| {
-            let cfg = Cfg::new(subject.func());
-            timed(|| CycleForest::new(&cfg)).1
-        }),
-        operation("block-index", true, |subject| {
-            let cfg = Cfg::new(subject.func());
-            let (dominators, cycles) = (Dominators::new(&cfg), CycleForest::new(&cfg));
-            timed(|| BlockIndex::new(&cfg, &dominators, &cycles)).1
+        operation("cfg", true, |subjects| timed_each(subjects, |subject| Cfg::new(subject.func()))),
+        operation("dominators", true, |subjects| timed_each(&cfgs(subjects), Dominators::new)),
+        operation("post-dominators", true, |subjects| timed_each(&cfgs(subjects), PostDominators::new)),
+        operation("cycles", true, |subjects| timed_each(&cfgs(subjects), CycleForest::new)),
+        operation("block-index", true, |subjects| {
+            let tables: Vec<(Cfg, Dominators, CycleForest)> = cfgs(subjects)
+                .into_iter()
+                .map(|cfg| {
+                    let (dominators, cycles) = (Dominators::new(&cfg), CycleForest::new(&cfg));
+                    (cfg, dominators, cycles)
+                })
+                .collect();
+            timed_each(&tables, |(cfg, dominators, cycles)| BlockIndex::new(cfg, dominators, cycles))
         }),
     ];
     all.extend(PASSES.iter().filter(|pass| pass.requires == Stage::Source).map(|pass| Operation {
         name: pass.name,
         of_blocks: false,
         pass: Some(pass),
-        run: Box::new(|subject| {
-            let mut module = subject.module.clone();
-            timed(|| black_box(run_passes(&mut module, &[pass.name], false, |_, _| ()))).1
+        run: Box::new(|subjects| {
+            let modules: Vec<Module> = subjects.iter().map(|subject| subject.module.clone()).collect();
+            timed_each(modules, |module| passed(module, pass))
         }),
     }));
     all
@@ -124,22 +142,28 @@ fn growth(report: &mut Report) {
     let mut worst = vec![(f64::NEG_INFINITY, ""); operations.len()];
     for family in FAMILIES {
         report.progress(format_args!("{}: building", family.name));
-        let subjects = SIZES.map(|size| Subject::new(family, size));
-        check(family, &subjects, report);
+        let subjects: Vec<Vec<Subject>> = SIZES
+            .iter()
+            .zip(copies(&SIZES))
+            .map(|(&size, copies)| (0..copies).map(|_| Subject::new(family, size)).collect())
+            .collect();
+        let firsts: Vec<&Subject> = subjects.iter().map(|copies| &copies[0]).collect();
+        check(family, &firsts, report);
         let mut cells = vec![family.name.to_string()];
         let mut largest = Vec::new();
         for (operation, worst) in operations.iter().zip(&mut worst) {
-            if operation.of_blocks && subjects[0].func().block_count() == 1 {
+            if operation.of_blocks && firsts[0].func().block_count() == 1 {
                 cells.push("-".into());
                 continue;
             }
             report.progress(format_args!("{}: {}", family.name, operation.name));
-            let samples = times(operation, &subjects);
-            let points: Vec<(f64, f64)> = subjects
-                .iter()
-                .zip(&samples)
-                .map(|(subject, sample)| (operation.size(subject), sample.least()))
-                .collect();
+            let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> = Vec::new();
+            for copies in &subjects {
+                tasks.push(Box::new(|| (operation.run)(copies)));
+            }
+            let samples = interleaved(ROUNDS, &mut tasks);
+            let sizes = firsts.iter().map(|subject| operation.size(subject));
+            let points: Vec<(f64, f64)> = sizes.zip(samples.iter().map(Sample::least)).collect();
             let exponent = growth_exponent(&points);
             cells.push(format!("{exponent:.2}"));
             if exponent > worst.0 {
@@ -148,7 +172,7 @@ fn growth(report: &mut Report) {
             largest.extend(samples.into_iter().last());
         }
         exponents.row(cells);
-        throughput.row(throughput_row(family, &subjects[SIZES.len() - 1], &largest));
+        throughput.row(throughput_row(family, firsts[SIZES.len() - 1], &largest));
     }
     report.progress("");
     report
@@ -162,18 +186,6 @@ fn growth(report: &mut Report) {
         let name = format!("exponent.{} ({family})", operation.name);
         report.aim(name, exponent, Target::AtMost(MOST_GROWTH), "");
     }
-}
-
-/// The times for each size, taken in turn; those of small sizes are the least of several.
-fn times(operation: &Operation, subjects: &[Subject; SIZES.len()]) -> Vec<Sample> {
-    let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> = Vec::new();
-    for (subject, size) in subjects.iter().zip(SIZES) {
-        let repeats = (SIZES[SIZES.len() - 1] / size / 4).max(1);
-        tasks.push(Box::new(move || {
-            (0..repeats).map(|_| (operation.run)(subject)).fold(f64::INFINITY, f64::min)
-        }));
-    }
-    interleaved(ROUNDS, &mut tasks)
 }
 
 fn throughput_row(family: &Family, subject: &Subject, samples: &[Sample]) -> Vec<String> {
@@ -197,7 +209,7 @@ fn throughput_row(family: &Family, subject: &Subject, samples: &[Sample]) -> Vec
 }
 
 /// Whether text, verifier and analyses are right about the members of a family.
-fn check(family: &Family, subjects: &[Subject], report: &mut Report) {
+fn check(family: &Family, subjects: &[&Subject], report: &mut Report) {
     for subject in subjects {
         let wrong = |what: &str| format!("{} of {} instructions: {what}", family.name, subject.instructions);
         let printed = parse_module(&subject.text).map(|module| module.to_string());

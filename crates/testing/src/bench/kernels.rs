@@ -1,12 +1,12 @@
 //! Small kernels that keep the interpreter busy, each with the same computation in Rust to tell whether it was right.
 
-use heddle_interp::{Argument, Datum, Memory, Options, Outcome, run};
+use heddle_interp::{Argument, Datum, Limits, Memory, Options, Outcome, run};
 use heddle_ir::{Module, Space, parse_module};
 
 /// A kernel `@main(rounds, &data)`, which returns an `i32` per lane.
 pub(super) struct Kernel {
     pub(super) name: &'static str,
-    text: &'static str,
+    text: fn() -> String,
     /// What a lane returns: from its number, the rounds, and the data, of which it changes what is its own.
     twin: fn(Lane, u32, &mut [u32]) -> u32,
 }
@@ -29,7 +29,8 @@ const DATA: u32 = 4096;
 
 impl Kernel {
     pub(super) fn prepare(&'static self) -> Prepared {
-        let module = parse_module(self.text).unwrap_or_else(|errors| panic!("{}: {errors:?}", self.name));
+        let text = (self.text)();
+        let module = parse_module(&text).unwrap_or_else(|errors| panic!("{}: {errors:?}", self.name));
         Prepared { kernel: self, module }
     }
 }
@@ -54,7 +55,7 @@ impl Prepared {
             }
         };
         let args = [rounds.into(), u128::from(address)].map(|bits| Argument::Uniform(Datum::Bits(bits)));
-        let options = Options { step_limit: u64::MAX, ..Options::lanes(lanes) };
+        let options = Options { limits: Limits::NONE, ..Options::lanes(lanes) };
         run(&self.module, "main", &args, memory, &options).ok()
     }
 
@@ -70,34 +71,44 @@ impl Prepared {
     }
 }
 
+/// A kernel that goes round `v0` times, in one block: what comes before, the φs and the work of a round, and the end. The
+/// number of the round is `v2`.
+fn counted(before: &str, round: &str, end: &str) -> String {
+    format!(
+        "func @main(v0: i32, v1: ptr(global)) -> i32 {{
+block0:
+{before}
+  br block1
+block1:
+  v2 = phi i32 [block0: 0], [block1: v3]
+{round}
+  v3 = add nuw v2, 1
+  v4 = icmp ult v3, v0
+  br v4, block1, block2
+block2:
+{end}
+}}
+"
+    )
+}
+
 pub(super) const KERNELS: &[Kernel] = &[
     Kernel {
         name: "integers",
-        text: "
-func @main(v0: i32, v1: ptr(global)) -> i32 {
-block0:
-  v2 = lane i32
-  br block1
-block1:
-  v3 = phi i32 [block0: 0], [block1: v14]
-  v4 = phi i32 [block0: v2], [block1: v13]
-  v5 = mul v4, 1664525
-  v6 = add v5, 1013904223
-  v7 = lshr v6, 13
-  v8 = xor v6, v7
-  v9 = shl v8, 3
-  v10 = sub v9, v4
-  v11 = and v10, 268435455
-  v12 = or v11, v3
-  v13 = xor v12, v6
-  v14 = add nuw v3, 1
-  v15 = icmp ult v14, v0
-  br v15, block1, block2
-block2:
-  v16 = phi i32 [block1: v13]
-  ret v16
-}
-",
+        text: || {
+            let round = "
+  v5 = phi i32 [block0: v15], [block1: v14]
+  v6 = mul v5, 1664525
+  v7 = add v6, 1013904223
+  v8 = lshr v7, 13
+  v9 = xor v7, v8
+  v10 = shl v9, 3
+  v11 = sub v10, v5
+  v12 = and v11, 268435455
+  v13 = or v12, v2
+  v14 = xor v13, v7";
+            counted("  v15 = lane i32", round, "  v16 = phi i32 [block1: v14]\n  ret v16")
+        },
         twin: |lane, rounds, _| {
             let mut x = lane.number;
             for round in 0..rounds {
@@ -110,36 +121,30 @@ block2:
     },
     Kernel {
         name: "floats",
-        text: "
-func @main(v0: i32, v1: ptr(global)) -> i32 {
-block0:
-  v2 = lane i32
-  v3 = uitofp f32, v2
-  v4 = uitofp f64, v2
-  br block1
-block1:
-  v5 = phi i32 [block0: 0], [block1: v16]
-  v6 = phi f32 [block0: v3], [block1: v10]
-  v7 = phi f64 [block0: v4], [block1: v14]
-  v8 = fmul v6, 0.75
-  v9 = fadd v8, 1.5
-  v10 = fdiv v9, 1.25
-  v11 = fmul v7, 0.5
-  v12 = fsub v11, 3.0
-  v13 = fcmp olt v12, 0.0
-  v14 = select v13, f64 8.0, v12
-  v16 = add nuw v5, 1
-  v17 = icmp ult v16, v0
-  br v17, block1, block2
-block2:
-  v18 = phi f32 [block1: v10]
-  v19 = phi f64 [block1: v14]
-  v20 = fptrunc f32, v19
-  v21 = fadd v18, v20
-  v22 = bitcast i32, v21
-  ret v22
-}
-",
+        text: || {
+            let before = "
+  v5 = lane i32
+  v6 = uitofp f32, v5
+  v7 = uitofp f64, v5";
+            let round = "
+  v8 = phi f32 [block0: v6], [block1: v12]
+  v9 = phi f64 [block0: v7], [block1: v16]
+  v10 = fmul v8, 0.75
+  v11 = fadd v10, 1.5
+  v12 = fdiv v11, 1.25
+  v13 = fmul v9, 0.5
+  v14 = fsub v13, 3.0
+  v15 = fcmp olt v14, 0.0
+  v16 = select v15, f64 8.0, v14";
+            let end = "
+  v17 = phi f32 [block1: v12]
+  v18 = phi f64 [block1: v16]
+  v19 = fptrunc f32, v18
+  v20 = fadd v17, v19
+  v21 = bitcast i32, v20
+  ret v21";
+            counted(before, round, end)
+        },
         twin: |lane, rounds, _| {
             let (mut x, mut y) = (lane.number as f32, f64::from(lane.number));
             for _ in 0..rounds {
@@ -152,32 +157,21 @@ block2:
     },
     Kernel {
         name: "memory",
-        text: "
-func @main(v0: i32, v1: ptr(global)) -> i32 {
-block0:
-  v2 = lane i32
-  v3 = width i32
-  br block1
-block1:
-  v4 = phi i32 [block0: 0], [block1: v15]
+        text: || {
+            let round = "
   v5 = phi i32 [block0: 0], [block1: v14]
-  v6 = mul v4, v3
-  v7 = add v6, v2
+  v6 = mul v2, v16
+  v7 = add v6, v15
   v8 = and v7, 4095
   v9 = shl v8, 2
   v10 = ptradd v1, v9
   v11 = load i32, v10
   v12 = add v11, 7
   store v12, v10
-  v14 = xor v5, v12
-  v15 = add nuw v4, 1
-  v16 = icmp ult v15, v0
-  br v16, block1, block2
-block2:
-  v17 = phi i32 [block1: v14]
-  ret v17
-}
-",
+  v14 = xor v5, v12";
+            let end = "  v17 = phi i32 [block1: v14]\n  ret v17";
+            counted("  v15 = lane i32\n  v16 = width i32", round, end)
+        },
         twin: |lane, rounds, data| {
             let mut sum = 0;
             for round in 0..rounds {
@@ -190,7 +184,8 @@ block2:
     },
     Kernel {
         name: "divergence",
-        text: "
+        text: || {
+            "
 func @main(v0: i32, v1: ptr(global)) -> i32 {
 block0:
   v2 = lane i32
@@ -226,7 +221,9 @@ block5:
   v22 = phi i32 [block4: v19]
   ret v22
 }
-",
+"
+            .into()
+        },
         twin: |lane, rounds, _| {
             let mut x = lane.number;
             for round in 0..rounds - (((lane.number & 7) * (rounds >> 1)) >> 3) {
@@ -238,7 +235,8 @@ block5:
     },
     Kernel {
         name: "calls",
-        text: "
+        text: || {
+            let mix = "
 func @mix(v0: i32, v1: i32) -> i32 {
 block0:
   v2 = mul v0, -1640531527
@@ -251,22 +249,13 @@ block0:
   v9 = sub v8, v0
   ret v9
 }
-func @main(v0: i32, v1: ptr(global)) -> i32 {
-block0:
-  v2 = lane i32
-  br block1
-block1:
-  v3 = phi i32 [block0: 0], [block1: v6]
-  v4 = phi i32 [block0: v2], [block1: v5]
-  v5 = call @mix(v4, v3)
-  v6 = add nuw v3, 1
-  v7 = icmp ult v6, v0
-  br v7, block1, block2
-block2:
-  v8 = phi i32 [block1: v5]
-  ret v8
-}
-",
+";
+            let round = "
+  v5 = phi i32 [block0: v7], [block1: v6]
+  v6 = call @mix(v5, v2)";
+            let end = "  v8 = phi i32 [block1: v6]\n  ret v8";
+            mix.to_string() + &counted("  v7 = lane i32", round, end)
+        },
         twin: |lane, rounds, _| {
             let mix = |x: u32, y: u32| {
                 let z = x.wrapping_mul(0x9e37_79b9);
@@ -281,7 +270,8 @@ block2:
 /// A run as fuzzing does millions of: about 60 instructions in loops, branches and memory, executed a few times.
 pub(super) static SMALL: Kernel = Kernel {
     name: "small",
-    text: "
+    text: || {
+        "
 func @main(v0: i32, v1: ptr(global)) -> i32 {
 block0:
   v2 = lane i32
@@ -354,7 +344,9 @@ block9:
   store v46, v4
   ret v46
 }
-",
+"
+        .into()
+    },
     twin: |lane, rounds, data| {
         let at = lane.number as usize;
         let (mut a, mut b, mut x) = (data[at], lane.number, data[at]);

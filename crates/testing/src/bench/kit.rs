@@ -2,6 +2,7 @@
 
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::{self, Display, Write as _};
+use std::hint::black_box;
 use std::io::IsTerminal as _;
 
 /// The times that one thing took, in seconds, shortest first. There is at least one.
@@ -58,6 +59,22 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = thread_seconds();
     let result = work();
     (result, thread_seconds() - start)
+}
+
+/// How many seconds the work takes on each of the inputs, on average. They are worked on one after the other, and what
+/// comes out is kept until the last one is done: so many small inputs touch as much memory as one large one does.
+pub fn timed_each<I, T>(inputs: impl IntoIterator<Item = I>, work: impl FnMut(I) -> T) -> f64 {
+    let inputs: Vec<I> = inputs.into_iter().collect();
+    let count = inputs.len().max(1) as f64;
+    let (results, seconds) = timed(|| inputs.into_iter().map(work).collect::<Vec<T>>());
+    drop(black_box(results));
+    seconds / count
+}
+
+/// How many copies of each size come to as much as one of the largest, which is the last.
+pub fn copies(sizes: &[usize]) -> impl Iterator<Item = usize> + '_ {
+    let largest = sizes.last().copied().unwrap_or(0);
+    sizes.iter().map(move |&size| (largest / size.max(1)).max(1))
 }
 
 fn thread_seconds() -> f64 {
@@ -222,6 +239,14 @@ mod tests {
         let linear: Vec<(f64, f64)> = sizes.map(|size| (size, 5e-9 * size)).collect();
         assert!((growth_exponent(&square) - 2.0).abs() < 1e-9);
         assert!((growth_exponent(&linear) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn each_size_comes_in_as_many_copies_as_the_largest_has_room_for() {
+        assert_eq!(copies(&[25, 50, 100]).collect::<Vec<_>>(), [4, 2, 1]);
+        let mut seen = Vec::new();
+        assert!(timed_each([1, 2, 3], |input| seen.push(input)) >= 0.0);
+        assert_eq!(seen, [1, 2, 3]);
     }
 
     #[test]

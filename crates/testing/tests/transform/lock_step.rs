@@ -2,7 +2,7 @@
 //! the new blocks: the refinement rule.
 
 use crate::common::{Random, random_lock_step_function};
-use heddle_interp::{Argument, Datum, FaultKind, Memory, Options, Outcome, Scheduler, run};
+use heddle_interp::{Argument, Datum, FaultKind, Limits, Memory, Options, Outcome, Scheduler, run};
 use heddle_ir::{Function, Module, Space};
 use heddle_transform::{canonicalize, simplify};
 
@@ -17,7 +17,8 @@ fn execute(func: &Function, seed: u64, scheduler: Scheduler) -> (Result<Outcome,
         Argument::Varying((0..LANES).map(|_| Datum::Bits(u128::from(random.next() % bound))).collect())
     };
     let args = [Argument::Uniform(Datum::Bits(address.into())), varying(5), varying(40), varying(2)];
-    let options = Options { scheduler, step_limit: 400, ..Options::lanes(LANES) };
+    let options =
+        Options { scheduler, limits: Limits { steps: 400, ..Limits::default() }, ..Options::lanes(LANES) };
     let outcome = run(&module, "f", &args, &mut memory, &options).map_err(|fault| fault.kind);
     (outcome, memory)
 }
@@ -28,7 +29,7 @@ fn check(before: &Function, after: &Function, seed: u64) -> Result<bool, String>
     let (outcome, memory) = execute(after, seed, scheduler);
     let outcome = match outcome {
         Ok(outcome) => outcome,
-        Err(FaultKind::StepLimit { .. }) => return Ok(false),
+        Err(FaultKind::Limit { .. }) => return Ok(false),
         Err(fault) => {
             let (expected, _) = execute(before, seed, Scheduler::Greedy);
             return match expected {
@@ -41,7 +42,7 @@ fn check(before: &Function, after: &Function, seed: u64) -> Result<bool, String>
     let projected = outcome.schedule.iter().filter(is_old).copied().collect();
     let (expected, expected_memory) = execute(before, seed, Scheduler::Replay(projected));
     match expected {
-        Err(fault @ (FaultKind::IllegalSchedule(_) | FaultKind::StepLimit { .. })) => {
+        Err(fault @ (FaultKind::IllegalSchedule(_) | FaultKind::Limit { .. })) => {
             Err(format!("the source cannot do that: {fault}"))
         }
         Err(_) => Ok(false),

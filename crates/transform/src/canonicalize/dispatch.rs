@@ -27,7 +27,7 @@
 //! Time: linear but for cycles inside of irreducible ones, which cost once more per level.
 
 use heddle_analysis::{Cfg, Cycle, CycleForest};
-use heddle_ir::entity::SecondaryMap;
+use heddle_ir::entity::{Entity as _, SecondaryMap};
 use heddle_ir::inst::InstData;
 use heddle_ir::types::Scalar;
 use heddle_ir::words::IntPredicate;
@@ -51,14 +51,15 @@ pub(crate) fn make_reducible(func: &mut Function) {
         .into_iter()
         .map(|cycle| in_order(forest.blocks(cycle).to_vec()))
         .collect();
+    let mut scratch = Scratch::new(cfg.num_blocks());
     while let Some(cycle) = regions.pop() {
-        let inside: FxHashSet<Block> = cycle.iter().copied().collect();
-        let is_entry = |block: &Block| preds[*block].iter().any(|pred| !inside.contains(pred));
+        scratch.mark(&cycle);
+        let is_entry = |block: &Block| preds[*block].iter().any(|&pred| !scratch.is_marked(pred));
         let (entries, rest): (Vec<Block>, Vec<Block>) = cycle.into_iter().partition(is_entry);
         if entries.len() > 1 {
             Dispatch { func, preds: &mut preds }.run(&entries);
         }
-        regions.extend(components(func, &rest));
+        regions.extend(scratch.components(func, &rest));
     }
     debug_assert!(CycleForest::new(&Cfg::new(func)).is_graph_reducible());
 }
@@ -81,54 +82,95 @@ fn in_order(mut blocks: Vec<Block>) -> Vec<Block> {
     blocks
 }
 
-/// The strongly connected components, of those blocks alone, that have an edge; after Tarjan.
-fn components(func: &Function, blocks: &[Block]) -> Vec<Vec<Block>> {
-    const OUTSIDE: u32 = u32::MAX;
-    let index_of: FxHashMap<Block, u32> = blocks.iter().copied().zip(0..).collect();
-    let (mut number, mut low) = (vec![OUTSIDE; blocks.len()], vec![0; blocks.len()]);
-    let mut is_open = vec![false; blocks.len()];
-    let (mut open, mut path): (Vec<u32>, Vec<(u32, usize)>) = (Vec::new(), Vec::new());
-    let mut next_number = 0;
-    let mut found = Vec::new();
-    for root in 0..blocks.len() as u32 {
-        if number[root as usize] != OUTSIDE {
-            continue;
-        }
-        path.push((root, 0));
-        while let Some(&mut (at, ref mut edge)) = path.last_mut() {
-            if *edge == 0 && number[at as usize] == OUTSIDE {
-                (number[at as usize], low[at as usize]) = (next_number, next_number);
-                next_number += 1;
-                is_open[at as usize] = true;
-                open.push(at);
-            }
-            let targets = func.successors(blocks[at as usize]);
-            if let Some(target) = targets.get(*edge) {
-                *edge += 1;
-                match index_of.get(target) {
-                    Some(&to) if number[to as usize] == OUTSIDE => path.push((to, 0)),
-                    Some(&to) if is_open[to as usize] => {
-                        low[at as usize] = low[at as usize].min(number[to as usize]);
-                    }
-                    _ => {}
-                }
-                continue;
-            }
-            path.pop();
-            if let Some(&(above, _)) = path.last() {
-                low[above as usize] = low[above as usize].min(low[at as usize]);
-            }
-            if low[at as usize] == number[at as usize] {
-                let start = open.iter().rposition(|&other| other == at).unwrap_or(0);
-                let component: Vec<Block> = open[start..].iter().map(|&at| blocks[at as usize]).collect();
-                open.drain(start..).for_each(|at| is_open[at as usize] = false);
-                if component.len() > 1 || targets.contains(&component[0]) {
-                    found.push(in_order(component));
-                }
-            }
+/// Not in the region at hand, or not met yet.
+const NONE: u32 = u32::MAX;
+
+/// Tables that all regions share, so that each costs only as much as it is large. New blocks are in no region.
+struct Scratch {
+    /// The region that a block was last seen in, by a number of its own.
+    region_of: Vec<u32>,
+    region: u32,
+    /// The number of a block in that region.
+    index_of: Vec<u32>,
+}
+
+impl Scratch {
+    fn new(num_blocks: usize) -> Scratch {
+        Scratch { region_of: vec![NONE; num_blocks], region: 0, index_of: vec![0; num_blocks] }
+    }
+
+    fn mark(&mut self, blocks: &[Block]) {
+        self.region += 1;
+        for (index, block) in blocks.iter().enumerate() {
+            self.region_of[block.index()] = self.region;
+            self.index_of[block.index()] = index as u32;
         }
     }
-    found
+
+    fn is_marked(&self, block: Block) -> bool {
+        self.region_of.get(block.index()) == Some(&self.region)
+    }
+
+    /// The strongly connected components, of those blocks alone, that have an edge; after Tarjan. Each has its blocks in
+    /// the order in which they are given.
+    fn components(&mut self, func: &Function, blocks: &[Block]) -> Vec<Vec<Block>> {
+        self.mark(blocks);
+        let (mut number, mut low) = (vec![NONE; blocks.len()], vec![0; blocks.len()]);
+        // The component of each block that is done, and how many blocks each has.
+        let (mut component, mut sizes) = (vec![NONE; blocks.len()], Vec::new());
+        let (mut open, mut path): (Vec<u32>, Vec<(u32, usize)>) = (Vec::new(), Vec::new());
+        let mut next_number = 0;
+        for root in 0..blocks.len() as u32 {
+            if number[root as usize] != NONE {
+                continue;
+            }
+            path.push((root, 0));
+            while let Some(&mut (at, ref mut edge)) = path.last_mut() {
+                if *edge == 0 && number[at as usize] == NONE {
+                    (number[at as usize], low[at as usize]) = (next_number, next_number);
+                    next_number += 1;
+                    open.push(at);
+                }
+                let targets = func.successors(blocks[at as usize]);
+                if let Some(&target) = targets.get(*edge) {
+                    *edge += 1;
+                    if self.is_marked(target) {
+                        let to = self.index_of[target.index()];
+                        if number[to as usize] == NONE {
+                            path.push((to, 0));
+                        } else if component[to as usize] == NONE {
+                            low[at as usize] = low[at as usize].min(number[to as usize]);
+                        }
+                    }
+                    continue;
+                }
+                path.pop();
+                if let Some(&(above, _)) = path.last() {
+                    low[above as usize] = low[above as usize].min(low[at as usize]);
+                }
+                if low[at as usize] == number[at as usize] {
+                    let before = open.len();
+                    while let Some(member) = open.pop() {
+                        component[member as usize] = sizes.len() as u32;
+                        if member == at {
+                            break;
+                        }
+                    }
+                    let size = before - open.len();
+                    let has_edge = size > 1 || targets.contains(&blocks[at as usize]);
+                    sizes.push(if has_edge { size } else { 0 });
+                }
+            }
+        }
+        let mut found: Vec<Vec<Block>> = sizes.iter().map(|&size| Vec::with_capacity(size)).collect();
+        for (&block, &component) in blocks.iter().zip(&component) {
+            if sizes[component as usize] > 0 {
+                found[component as usize].push(block);
+            }
+        }
+        found.retain(|component| !component.is_empty());
+        found
+    }
 }
 
 fn distinct(blocks: &[Block]) -> Vec<Block> {

@@ -18,7 +18,7 @@
 //! predicate, lanes that pass a branch passively follow one of the active lanes, here as there.
 //!
 //! Predicates are kept where they are, although stage Canonical has none: who predicates source blocks gets the form
-//! of Canonical, but for that.
+//! of Canonical, but for that, and the pipeline refuses it.
 
 pub(crate) mod critical_edges;
 pub(crate) mod dispatch;

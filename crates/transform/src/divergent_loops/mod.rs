@@ -38,17 +38,19 @@
 //! together there with those that wait, and all leave at once. Any other exit edge is treated as divergent, which
 //! costs one more way round through the latch.
 //!
-//! Passively executed blocks change what lanes outside hold only by `total` instructions and shadows; what those
-//! define must not live out of a divergent loop.
+//! Passively executed blocks change what lanes outside hold only by `total` instructions and shadows; where what those
+//! define lives out of a divergent loop, the function is refused (passive_live_outs.rs).
 
 pub mod facts;
 
+mod passive_live_outs;
 mod exits;
 mod trackers;
 mod uniform_loop;
 mod rejoin;
 
 pub use facts::LoopFacts;
+pub use passive_live_outs::LoopsError;
 
 use heddle_analysis::{Cfg, Cycle, CycleForest, Dominators};
 use heddle_ir::entity::SecondaryMap;
@@ -58,15 +60,17 @@ use exits::{Exit, Plan};
 use uniform_loop::LoopBlocks;
 
 /// Makes all loops uniform that the facts call divergent. Sequential code, which launches, has no such loops.
-pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) {
+/// A function that is refused stays as it was.
+pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), LoopsError> {
     if is_sequential(func) {
-        return;
+        return Ok(());
     }
     let cfg = Cfg::new(func);
     let forest = CycleForest::new(&cfg);
     if forest.num_cycles() == 0 {
-        return;
+        return Ok(());
     }
+    passive_live_outs::refuse(func, &cfg, &forest, facts)?;
     let dominators = Dominators::new(&cfg);
     let mut exits = exits::own_exits(&cfg, &forest);
     let mut is_divergent: Vec<bool> =
@@ -97,6 +101,7 @@ pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) {
     if !rejoins.is_empty() || has_objects_in_loops() {
         rejoin::restore_dominance(func, &rejoins);
     }
+    Ok(())
 }
 
 /// Whether one thread executes the function: it launches.

@@ -18,8 +18,9 @@ use heddle_ir::ops::{Effect, Op};
 use heddle_ir::types::Type;
 use heddle_ir::words::Flags;
 use heddle_ir::{Block, Constant, Function, Inst, Value, ValueDef};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
+use std::hash::BuildHasher as _;
 
 use super::fold::{Folded, fold};
 
@@ -30,6 +31,7 @@ pub(crate) fn replace_values(func: &mut Function, keep_closed: bool) -> bool {
     let forest = CycleForest::new(&cfg);
     let constants_only = sees_passive_lanes(func);
     let replaced_by = SecondaryMap::with_len(func.value_count());
+    let computed = FxHashMap::with_capacity_and_hasher(func.inst_count() / 2, FxBuildHasher);
     let mut pass = Replace {
         func,
         dominators: &dominators,
@@ -37,7 +39,7 @@ pub(crate) fn replace_values(func: &mut Function, keep_closed: bool) -> bool {
         keep_closed,
         constants_only,
         replaced_by,
-        computed: FxHashMap::default(),
+        computed,
         changed: false,
     };
     for &block in dominators.pre_order() {
@@ -72,12 +74,24 @@ fn resolve(replaced_by: &mut Replacements, mut value: Value) -> Value {
 
 /// What makes two instructions the same computation.
 #[derive(PartialEq, Eq, Hash)]
-struct Key {
+struct Key<'f> {
     op: Op,
     args: SmallVec<[Value; 4]>,
-    detail: Detail,
+    detail: &'f Detail,
     flags: Flags,
     results: SmallVec<[Type; 1]>,
+}
+
+impl<'f> Key<'f> {
+    fn new(func: &'f Function, inst: Inst) -> Key<'f> {
+        let data = func.inst(inst);
+        let mut args: SmallVec<[Value; 4]> = data.args.iter().copied().collect();
+        if is_commutative(data.op) && args[1] < args[0] {
+            args.swap(0, 1);
+        }
+        let results = func.results(inst).iter().map(|&result| func.value_type(result)).collect();
+        Key { op: data.op, args, detail: &data.detail, flags: data.flags.without(Flags::POISON), results }
+    }
 }
 
 struct Replace<'a> {
@@ -87,8 +101,9 @@ struct Replace<'a> {
     keep_closed: bool,
     constants_only: bool,
     replaced_by: Replacements,
-    /// The latest instruction of each kind. One that does not dominate what comes next never will again.
-    computed: FxHashMap<Key, (Block, Inst)>,
+    /// The latest instruction of each kind, by the hash of its key: two kinds of one hash displace each other. One that
+    /// does not dominate what comes next never will again.
+    computed: FxHashMap<u64, Inst>,
     changed: bool,
 }
 
@@ -179,19 +194,14 @@ impl Replace<'_> {
         if self.constants_only || !self.is_mergeable(inst) {
             return;
         }
-        let key = self.key(inst);
-        let Some(&(home, earlier)) = self.computed.get(&key) else {
-            self.computed.insert(key, (block, inst));
+        let key = Key::new(self.func, inst);
+        let hash = FxBuildHasher.hash_one(&key);
+        let is_same = |earlier: &Inst| Key::new(self.func, *earlier) == key;
+        let earlier = self.computed.get(&hash).copied().filter(is_same);
+        let Some(earlier) = earlier.filter(|&earlier| self.is_there(earlier, block)) else {
+            self.computed.insert(hash, inst);
             return;
         };
-        let predicate = self.func.predicate(home);
-        let is_there = self.dominators.dominates(home, block)
-            && (predicate.is_none() || predicate == self.func.predicate(block));
-        let first = self.func.results(earlier)[0];
-        if !is_there || !self.may_read(first, block) {
-            self.computed.insert(key, (block, inst));
-            return;
-        }
         let (kept, dropped) = (self.func.inst(earlier), self.func.inst(inst));
         let flags = kept.flags.intersection(dropped.flags);
         let origin = self.func.origin(kept.origin).merged(self.func.origin(dropped.origin));
@@ -203,6 +213,15 @@ impl Replace<'_> {
         for (old, new) in pairs {
             self.replace(old, new);
         }
+    }
+
+    /// Whether what the instruction computes is there in this block, and may be read.
+    fn is_there(&self, earlier: Inst, block: Block) -> bool {
+        let Some(home) = self.func.layout.block_of(earlier) else { return false };
+        let predicate = self.func.predicate(home);
+        self.dominators.dominates(home, block)
+            && (predicate.is_none() || predicate == self.func.predicate(block))
+            && self.may_read(self.func.results(earlier)[0], block)
     }
 
     fn is_mergeable(&self, inst: Inst) -> bool {
@@ -217,22 +236,6 @@ impl Replace<'_> {
                 }
                 _ => false,
             }
-    }
-
-    fn key(&self, inst: Inst) -> Key {
-        let data = self.func.inst(inst);
-        let mut args = data.args.clone();
-        if is_commutative(data.op) && args[1] < args[0] {
-            args.swap(0, 1);
-        }
-        let results = self.func.results(inst).iter().map(|&result| self.func.value_type(result)).collect();
-        Key {
-            op: data.op,
-            args,
-            detail: data.detail.clone(),
-            flags: data.flags.without(Flags::POISON),
-            results,
-        }
     }
 }
 

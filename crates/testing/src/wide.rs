@@ -1,0 +1,175 @@
+//! Whether programs become vector code that still means what they did: the property behind the topic `widen`.
+
+use crate::differential::is_deterministic;
+use crate::execution::{Observed, Part, difference, observe, options, prepare};
+use crate::generate::{Argument, Case, Class, Input, Random};
+use heddle::pipeline::{run_passes, widen_module};
+use heddle::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
+use heddle_analysis::shape::{Geometry, Size};
+use heddle_interp::run;
+use heddle_ir::module::{DeclaredShape, Kind};
+use heddle_ir::verify::{Stage, verify_module};
+use heddle_ir::{Function, Module, Op};
+use heddle_transform::{LockStep, lock_step_functions, simplify};
+
+/// What widening did to a program.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Widened {
+    /// The functions that have got wide forms.
+    pub functions: usize,
+    /// Inputs that were run.
+    pub runs: usize,
+    /// Inputs for which there is no wide form.
+    pub refused: usize,
+    /// Instructions of wide functions on scalars, and on vectors.
+    pub instructions: [usize; 2],
+    /// Memory operations: one scalar, side by side, scattered.
+    pub accesses: [usize; 3],
+}
+
+impl Widened {
+    /// Adds up.
+    pub fn add(&mut self, other: &Widened) {
+        self.functions += other.functions;
+        self.runs += other.runs;
+        self.refused += other.refused;
+        (0..2).for_each(|at| self.instructions[at] += other.instructions[at]);
+        (0..3).for_each(|at| self.accesses[at] += other.accesses[at]);
+    }
+}
+
+/// Checks that a program's wide form computes, for each of its inputs, what its linear form does, and that this does
+/// what the source does.
+pub fn widens(case: &Case) -> Result<Widened, String> {
+    widens_by(case, |_| {})
+}
+
+/// The same, where something is done to each wide function.
+pub fn widens_by(case: &Case, spoil: fn(&mut Function)) -> Result<Widened, String> {
+    let mut done = Widened::default();
+    for (index, input) in case.inputs.iter().enumerate() {
+        widens_on(case, input, spoil, &mut done).map_err(|reason| format!("input {index}: {reason}"))?;
+    }
+    Ok(done)
+}
+
+fn widens_on(case: &Case, input: &Input, spoil: fn(&mut Function), done: &mut Widened) -> Result<(), String> {
+    let mut random = Random::new(case.seed ^ 0x51de);
+    let mut module = case.module.clone();
+    declare(&mut module, case, input, &mut random);
+    if case.traits.class != Class::Predicated {
+        bring_to_linear(&mut module, &input.brush, &mut random)?;
+    } else if module.functions.len() > 1 {
+        // What is linear already cannot be specialized any more.
+        return Ok(());
+    }
+    verify_module(&module, Stage::Linear).map_err(|violations| format!("not linear:\n{violations}"))?;
+    let linear = Case { module: module.clone(), ..case.clone() };
+    let expected =
+        observe(&linear, &module, input, &options(input)).map_err(|fault| format!("linear: {fault}"))?;
+    if is_deterministic(case) && !case.traits.fmuladd {
+        let source = observe(case, &case.module, input, &options(input))
+            .map_err(|fault| format!("source: {fault}"))?;
+        if let Some(difference) = difference(case, &source, &expected, Part::Whole) {
+            return Err(format!("linear: {difference}"));
+        }
+    }
+    let lock_step = lock_step_functions(&module, &input.brush)?;
+    let group = input.group.filter(|_| case.seed.is_multiple_of(2)).map(|group| group.map(Size::Known));
+    let know = |form: &LockStep, geometry: Geometry| match group.filter(|_| !form.is_region) {
+        Some(local) => Geometry { local, ..geometry },
+        None => geometry,
+    };
+    let mut wide = module;
+    if widen_module(&mut wide, &input.brush, know).is_err() {
+        done.refused += 1;
+        return Ok(());
+    }
+    for func in &mut wide.functions {
+        spoil(func);
+        // Wide code is one thread's: what holds of one lane holds of it.
+        if case.seed.is_multiple_of(3) {
+            simplify(func);
+        }
+    }
+    verify_module(&wide, Stage::Wide).map_err(|violations| format!("not wide:\n{violations}"))?;
+    let found = observe_wide(case, &wide, &lock_step, input)?;
+    if let Some(difference) = difference(case, &expected, &found, Part::Whole) {
+        return Err(difference);
+    }
+    done.runs += 1;
+    count(&wide, &lock_step, done);
+    Ok(())
+}
+
+/// Says of some parameters of the entry what the input tells of them.
+fn declare(module: &mut Module, case: &Case, input: &Input, random: &mut Random) {
+    let share = [0, 60, 100][random.below(3)];
+    let Some(func) = module.function_mut(&case.entry) else { return };
+    // Nothing said of a kernel's parameter means that the launch shares it.
+    let is_kernel = matches!(func.kind, Kind::Kernel(_));
+    for (param, argument) in func.signature.params.iter_mut().zip(&input.args) {
+        if param.shape.is_some() || !(random.chance(share) || is_kernel) {
+            continue;
+        }
+        param.shape = match argument {
+            Argument::Object(_) | Argument::Uniform(_) => Some(DeclaredShape::Uniform),
+            Argument::Linear(_, strides) => Some(DeclaredShape::Linear(strides.iter().copied().collect())),
+            Argument::Varying(_) => Some(DeclaredShape::Varying),
+        };
+    }
+}
+
+/// Runs the passes that make a module linear for this brush.
+fn bring_to_linear(module: &mut Module, brush: &[u32], random: &mut Random) -> Result<(), String> {
+    let brush: Vec<String> = brush.iter().map(u32::to_string).collect();
+    let specialize = format!("specialize:{}", brush.join("x"));
+    let mut passes = vec!["canonicalize", &specialize, "loops", "boscc:needed", "linearize"];
+    if random.chance(50) {
+        passes.insert(0, "simplify");
+    }
+    run_passes(module, &passes, true, |_, _| {}).map_err(|error| error.to_string())
+}
+
+fn observe_wide(
+    case: &Case,
+    wide: &Module,
+    lock_step: &[LockStep],
+    input: &Input,
+) -> Result<Observed, String> {
+    let Some(form) = lock_step.iter().find(|form| form.name == case.entry) else {
+        return observe(case, wide, input, &options(input)).map_err(|fault| format!("wide: {fault}"));
+    };
+    let (mut memory, args) = prepare(case, input);
+    let name = form.wide_name();
+    let func = wide.function(&name).ok_or("the entry has no wide form")?;
+    let args = wide_arguments(args, func, &input.brush);
+    let outcome = run(wide, &name, &args, &mut memory, &wide_options(&options(input)))
+        .map_err(|fault| format!("wide: {fault}\n{func}"))?;
+    let outcome = lanes_of_outcome(outcome, &input.brush);
+    Ok(Observed {
+        results: outcome.results,
+        memory,
+        race: None,
+        schedule: outcome.schedule,
+        counters: outcome.counters,
+    })
+}
+
+fn count(wide: &Module, lock_step: &[LockStep], done: &mut Widened) {
+    for func in lock_step.iter().filter_map(|form| wide.function(&form.wide_name())) {
+        done.functions += 1;
+        for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
+            let data = func.inst(inst);
+            let is_vector = |&value: &heddle_ir::Value| func.value_type(value).is_vector();
+            let works_on_vectors = data.args.iter().chain(func.results(inst)).any(is_vector);
+            done.instructions[usize::from(works_on_vectors)] += 1;
+            match data.op {
+                Op::Load | Op::Store if !works_on_vectors => done.accesses[0] += 1,
+                Op::Load | Op::Store | Op::MaskedLoad | Op::MaskedStore => done.accesses[1] += 1,
+                Op::Gather | Op::Scatter => done.accesses[2] += 1,
+                _ => {}
+            }
+        }
+    }
+}

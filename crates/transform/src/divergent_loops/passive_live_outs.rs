@@ -1,0 +1,54 @@
+//! What lives out of a divergent loop, but goes on changing in lanes that have left it: results of `total`
+//! instructions, and φs with shadows. No tracker can tell what such a lane left with.
+
+use heddle_analysis::{Cfg, CycleForest};
+use heddle_ir::{Block, Function, Inst, Value};
+use thiserror::Error;
+
+use super::{LoopFacts, number};
+
+/// Why the loops of a function cannot be made uniform.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum LoopsError {
+    /// A value that passive lanes write lives out of a loop which may diverge.
+    #[error(
+        "{value} is read outside of the loop at {header}, where lanes may part, but as it is `total` or has a shadow it \
+         changes in lanes that have left: let the loop `freeze` it and read that"
+    )]
+    PassiveLiveOut {
+        /// The value.
+        value: Value,
+        /// The header of the loop.
+        header: Block,
+    },
+}
+
+/// Refuses a function in which such a value lives out. Closed loops make all such reads those of φs behind the loop.
+pub(super) fn refuse(
+    func: &Function,
+    cfg: &Cfg,
+    forest: &CycleForest,
+    facts: &LoopFacts,
+) -> Result<(), LoopsError> {
+    // A loop around a divergent one may become divergent by it.
+    let mut may_diverge: Vec<bool> =
+        forest.cycles().map(|cycle| facts.divergent_loops.contains(forest.header(cycle))).collect();
+    for cycle in forest.cycles().rev().filter_map(|cycle| Some((cycle, forest.parent(cycle)?))) {
+        may_diverge[number(cycle.1)] |= may_diverge[number(cycle.0)];
+    }
+    let is_passive = |inst: Inst| func.inst(inst).is_total() || func.inst(inst).shadow().is_some();
+    for block in cfg.blocks() {
+        let reads = func.block_insts(block).flat_map(|inst| func.inst(inst).args.iter().copied());
+        for value in reads {
+            let Some(def) = func.def_inst(value).filter(|&def| is_passive(def)) else { continue };
+            let mut cycle = func.layout.block_of(def).and_then(|home| forest.innermost(home));
+            while let Some(left) = cycle.filter(|&cycle| !forest.contains(cycle, block)) {
+                if may_diverge[number(left)] {
+                    return Err(LoopsError::PassiveLiveOut { value, header: forest.header(left) });
+                }
+                cycle = forest.parent(left);
+            }
+        }
+    }
+    Ok(())
+}

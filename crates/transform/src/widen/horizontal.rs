@@ -1,0 +1,130 @@
+//! Operations across lanes: passive ones show the neutral element.
+
+use super::writer::Writer;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
+use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
+
+impl Writer<'_> {
+    pub(super) fn horizontal(&mut self, inst: Inst) {
+        let mut data = self.old.inst(inst).clone();
+        let result = self.old.result(inst).expect("a horizontal gives a value");
+        let ty = self.old.value_type(result);
+        let value = match data.op {
+            Op::Mask => {
+                match self.old.predicate(self.old.layout.block_of(inst).expect("it stands in a block")) {
+                    None => self.new.make_bool(true),
+                    Some(predicate) => self.vector(predicate),
+                }
+            }
+            Op::Any | Op::All if self.kinds.is_shared(data.args[0]) => {
+                let condition = self.scalar(data.args[0]);
+                let alone = self.new.make_bool(data.op == Op::All);
+                match self.anyone(inst) {
+                    None => condition,
+                    Some(any) => self.emit(InstData::plain(Op::Select, [any, condition, alone]), None),
+                }
+            }
+            Op::Any | Op::All | Op::Ballot | Op::Popcount => {
+                let neutral = u128::from(data.op == Op::All);
+                data.args[0] = self.with_neutral(inst, neutral);
+                let is_written = matches!(data.op, Op::Ballot | Op::Popcount);
+                self.emit(data, is_written.then_some(ty))
+            }
+            Op::Reduce | Op::Scan => {
+                let (Detail::Reduce(by) | Detail::Scan { by, .. }) = data.detail else { return };
+                let is_before = matches!(data.detail, Detail::Scan { before: true, .. });
+                data.args[0] = self.with_neutral(inst, neutral(by, ty.scalar(), data.flags));
+                let value = self.emit(data, None);
+                let starts_otherwise = is_before && matches!(by, Reduction::Fmin | Reduction::Fmax);
+                if starts_otherwise && self.active(inst).is_some() {
+                    self.with_start(
+                        value,
+                        infinity(ty.scalar()) | if by == Reduction::Fmax { sign(ty.scalar()) } else { 0 },
+                    )
+                } else {
+                    value
+                }
+            }
+            Op::Shuffle => {
+                data.args = data.args.iter().map(|&arg| self.vector(arg)).collect();
+                self.emit(data, None)
+            }
+            // Broadcasts: of one lane by its number, or of the first.
+            _ if self.kinds.is_shared(data.args[0]) => self.scalar(data.args[0]),
+            _ => {
+                let vector = self.vector(data.args[0]);
+                let lane = match data.args.get(1) {
+                    Some(&lane) => self.scalar(lane),
+                    None if data.is_total() => self.new.make_int(Scalar::I32, 0),
+                    None => self.first_lane(),
+                };
+                self.emit(InstData::plain(Op::Extract, [vector, lane]), None)
+            }
+        };
+        self.define(inst, value);
+    }
+
+    /// A scan where the first active lane has these bits: with nothing before it, it has no NaN to ignore.
+    fn with_start(&mut self, scanned: Value, start: u128) -> Value {
+        let ty = self.new.value_type(scanned);
+        let first = self.first_lane();
+        let number = self.new.value_type(first).scalar();
+        let lanes = Type::Vector(number, self.lanes);
+        let all = self.new.make_const(Constant::Vector(number, (0..u128::from(self.lanes)).collect()));
+        let first = self.spread_scalar(first, [0; 3], lanes);
+        let is_first = self.compare(IntPredicate::Eq, all, first);
+        let start = self.new.make_const(Constant::splat(ty, start));
+        self.emit(InstData::plain(Op::Select, [is_first, start, scanned]), None)
+    }
+
+    /// The operand, where lanes that do not take part have these bits.
+    fn with_neutral(&mut self, inst: Inst, neutral: u128) -> Value {
+        let operand = self.old.inst(inst).args[0];
+        let vector = self.vector(operand);
+        let Some(mask) = self.mask(inst) else { return vector };
+        let ty = self.new.value_type(vector);
+        let neutral = self.new.make_const(Constant::splat(ty, neutral));
+        self.emit(InstData::plain(Op::Select, [mask, vector, neutral]), None)
+    }
+}
+
+/// The explicit bits of the mantissa.
+fn mantissa(scalar: Scalar) -> u32 {
+    match scalar {
+        Scalar::F16 => 10,
+        Scalar::BF16 => 7,
+        Scalar::F32 => 23,
+        _ => 52,
+    }
+}
+
+fn sign(scalar: Scalar) -> u128 {
+    let all = scalar.bit_mask();
+    all & !(all >> 1)
+}
+
+fn infinity(scalar: Scalar) -> u128 {
+    (scalar.bit_mask() >> 1) & !((1 << mantissa(scalar)) - 1)
+}
+
+/// The bits that change nothing in a combination with these promises. Least and greatest floats ignore NaNs.
+fn neutral(by: Reduction, scalar: Scalar, flags: Flags) -> u128 {
+    let (all, sign, infinity, mantissa) =
+        (scalar.bit_mask(), sign(scalar), infinity(scalar), mantissa(scalar));
+    let one = (infinity >> 1) & !((1u128 << mantissa) - 1);
+    let greatest = if flags.has(Flag::Ninf) { infinity - 1 } else { infinity };
+    let ignored = if flags.has(Flag::Nnan) { greatest } else { infinity | 1 << (mantissa - 1) };
+    match by {
+        Reduction::Add | Reduction::Or | Reduction::Xor | Reduction::Umax => 0,
+        Reduction::Mul => 1,
+        Reduction::And | Reduction::Umin => all,
+        Reduction::Smin => all >> 1,
+        Reduction::Smax => sign,
+        Reduction::Fadd => sign,
+        Reduction::Fmul => one,
+        Reduction::Fmin => ignored,
+        Reduction::Fmax if flags.has(Flag::Nnan) => ignored | sign,
+        Reduction::Fmax => ignored,
+    }
+}

@@ -1,0 +1,359 @@
+//! How each value of a linear function is held: as a scalar, or as a vector.
+//!
+//! A scalar may stand for lanes that differ by constant steps: it is then lane 0's value. This is decided from the
+//! operations alone, optimistically round loops: at stage Linear all lanes go the same way, so a φ of scalars is a
+//! scalar. Divergence facts are asked where they know more than the operations tell:
+//!
+//! * memory at an address that lanes share gives what they share;
+//! * a private object may serve all lanes;
+//! * an operation on lane 0's operands gives lane 0's result, and its shape says how the other lanes differ from it.
+//!   That needs lane 0 to speak: it is active there, and no operand may be ⊤ for it alone.
+//!
+//! Private objects of which each lane has its own become one array, so their addresses step from lane to lane although
+//! all lanes see one number in the source. What is derived from such an address is *rebased*: no fact about its
+//! number holds here, and it must not be told to other lanes.
+
+use super::Around;
+use super::objects::Objects;
+use heddle_analysis::{Divergence, Shape};
+use heddle_ir::entity::{EntitySet, SecondaryMap};
+use heddle_ir::inst::Detail;
+use heddle_ir::module::{DeclaredShape, Kind as FunctionKind};
+use heddle_ir::ops::Effect;
+use heddle_ir::words::{Flag, IntPredicate};
+use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value, ValueDef};
+
+/// How a value is held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// A scalar, lane 0's value. The lanes step from it along each dimension of the brush, modulo the width.
+    Steps([i64; 3]),
+    /// A vector with an element for each lane.
+    Lanes,
+}
+
+impl Kind {
+    /// A scalar that all lanes share.
+    pub(super) const SHARED: Kind = Kind::Steps([0; 3]);
+}
+
+/// The kinds of all values of a function.
+#[derive(Debug)]
+pub(super) struct Kinds {
+    kinds: SecondaryMap<Value, Option<Kind>>,
+    rebased: EntitySet<Value>,
+}
+
+impl Kinds {
+    /// Decides for every value.
+    pub(super) fn new(
+        func: &Function,
+        facts: &Divergence,
+        brush: [u32; 3],
+        objects: &Objects,
+        around: &Around<'_>,
+    ) -> Kinds {
+        let rebased = rebased(func, objects);
+        let mut solver =
+            Solver { func, facts, brush, objects, around, kinds: SecondaryMap::new(), rebased: &rebased };
+        for (&value, param) in func.params().iter().zip(&func.signature.params) {
+            let shape = param.shape.as_ref();
+            solver.kinds[value] = Some(match (shape, func.kind) {
+                (Some(DeclaredShape::Uniform), _) | (None, FunctionKind::Kernel(_)) => Kind::SHARED,
+                (Some(DeclaredShape::Linear(strides)), _) => {
+                    let mut steps = [0; 3];
+                    steps.iter_mut().zip(strides).for_each(|(step, &stride)| *step = stride);
+                    solver.steps(steps.map(i128::from), param.ty.scalar())
+                }
+                _ => Kind::Lanes,
+            });
+        }
+        let order: Vec<(Block, Inst)> =
+            func.blocks().flat_map(|block| func.block_insts(block).map(move |inst| (block, inst))).collect();
+        while solver.sweep(&order) {}
+        let kinds = solver.kinds;
+        Kinds { kinds, rebased }
+    }
+
+    /// How a value is held. What only ⊤ reaches is shared.
+    pub(super) fn of(&self, value: Value) -> Kind {
+        self.kinds[value].unwrap_or(Kind::SHARED)
+    }
+
+    /// Whether a value is a scalar that all lanes share.
+    pub(super) fn is_shared(&self, value: Value) -> bool {
+        self.of(value) == Kind::SHARED
+    }
+
+    /// Whether the number of an address differs from its number in the source.
+    pub(super) fn is_rebased(&self, value: Value) -> bool {
+        self.rebased.contains(value)
+    }
+}
+
+/// The addresses that depend on those of objects of which each lane has its own.
+fn rebased(func: &Function, objects: &Objects) -> EntitySet<Value> {
+    let mut rebased = EntitySet::new();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
+            let data = func.inst(inst);
+            let follows = match data.op {
+                Op::Alloca => objects.stride(inst) != 0,
+                Op::PtrAdd | Op::Phi | Op::Select | Op::Freeze | Op::SpaceCast => {
+                    data.args.iter().any(|&arg| rebased.contains(arg))
+                }
+                // Who keeps such addresses in memory may read them anywhere.
+                Op::Load => objects.are_kept && func.result(inst).is_some_and(|it| may_be_private(func, it)),
+                Op::Shuffle | Op::Broadcast | Op::First => rebased.contains(data.args[0]),
+                _ => false,
+            };
+            if follows {
+                changed |= func.results(inst).iter().fold(false, |new, &it| rebased.insert(it) || new);
+            }
+        }
+    }
+    rebased
+}
+
+/// Whether a value may be the address of a private object.
+pub(crate) fn may_be_private(func: &Function, value: Value) -> bool {
+    matches!(func.value_type(value), Type::Scalar(Scalar::Ptr(Space::Private | Space::Generic)))
+}
+
+struct Solver<'a> {
+    func: &'a Function,
+    facts: &'a Divergence,
+    brush: [u32; 3],
+    objects: &'a Objects,
+    around: &'a Around<'a>,
+    kinds: SecondaryMap<Value, Option<Kind>>,
+    rebased: &'a EntitySet<Value>,
+}
+
+impl Solver<'_> {
+    fn sweep(&mut self, order: &[(Block, Inst)]) -> bool {
+        let mut changed = false;
+        for &(block, inst) in order {
+            for index in 0..self.func.results(inst).len() {
+                let result = self.func.results(inst)[index];
+                let old = self.kinds[result];
+                if old == Some(Kind::Lanes) {
+                    continue;
+                }
+                let found = self.kind(block, inst, index);
+                let new = match (old, found) {
+                    (None, found) => found,
+                    (Some(old), Some(new)) if new == old => Some(old),
+                    (Some(old), None) => Some(old),
+                    _ => Some(Kind::Lanes),
+                };
+                changed |= new != old;
+                self.kinds[result] = new;
+            }
+        }
+        changed
+    }
+
+    /// The kind of an operand; none if nothing but ⊤ has reached it.
+    fn operand(&self, value: Value) -> Option<Kind> {
+        match self.func.value_def(value) {
+            ValueDef::Const if matches!(self.func.constant(value), Some(Constant::Poison(_))) => None,
+            ValueDef::Const => Some(Kind::SHARED),
+            _ => self.kinds[value],
+        }
+    }
+
+    /// Steps of a value of this type, cut to its width and to the brush.
+    fn steps(&self, steps: [i128; 3], scalar: Scalar) -> Kind {
+        let bits = scalar.bits();
+        let mut cut = [0; 3];
+        for (dimension, &step) in steps.iter().enumerate() {
+            if self.brush[dimension] <= 1 {
+                continue;
+            }
+            let step = if bits < 128 { step << (128 - bits) >> (128 - bits) } else { step };
+            match i64::try_from(step) {
+                Ok(step) => cut[dimension] = step,
+                Err(_) => return Kind::Lanes,
+            }
+        }
+        let is_number = scalar.is_ptr() || (scalar.is_int() && bits > 1);
+        if cut == [0; 3] || is_number { Kind::Steps(cut) } else { Kind::Lanes }
+    }
+
+    fn kind(&self, block: Block, inst: Inst, index: usize) -> Option<Kind> {
+        let data = self.func.inst(inst);
+        let result = self.func.results(inst)[index];
+        let scalar = self.func.value_type(result).scalar();
+        match data.op {
+            Op::Phi => {
+                let kinds = data.incoming().map(|(_, value)| self.operand(value));
+                return kinds.flatten().reduce(|a, b| if a == b { a } else { Kind::Lanes });
+            }
+            // Only the arm that is chosen counts; both are φs' kin.
+            Op::Select if self.is_shared(data.args[0]) => {
+                let arms = data.args[1..].iter().map(|&arm| self.operand(arm));
+                return arms.flatten().reduce(|a, b| if a == b { a } else { Kind::Lanes });
+            }
+            Op::Select => return Some(Kind::Lanes),
+            Op::Alloca => {
+                let stride = i128::from(self.objects.stride(inst));
+                let [x, y, _] = self.brush.map(i128::from);
+                return Some(self.steps([stride, stride * x, stride * x * y], scalar));
+            }
+            Op::Load => return Some(self.load(inst)),
+            Op::Lane | Op::LocalId | Op::GlobalId => return Some(self.place(result, scalar)),
+            Op::Mask => {
+                let is_whole = self.func.predicate(block).is_none();
+                return Some(if is_whole { Kind::SHARED } else { Kind::Lanes });
+            }
+            Op::Any | Op::All | Op::Ballot | Op::Popcount | Op::Reduce | Op::Broadcast | Op::First => {
+                return Some(Kind::SHARED);
+            }
+            Op::Shuffle | Op::Scan | Op::AtomicRmw | Op::CompareExchange => return Some(Kind::Lanes),
+            Op::Call => {
+                let is_shared = self.func.callee_of(data).is_some_and(|callee| {
+                    let declared = callee.signature.results.get(index).and_then(|it| it.shape.as_ref());
+                    let is_ours = self.around.defined.contains(&*callee.name);
+                    declared == Some(&DeclaredShape::Uniform)
+                        || (!is_ours && is_pure(callee) && data.args.iter().all(|&arg| self.is_shared(arg)))
+                });
+                return Some(if is_shared { Kind::SHARED } else { Kind::Lanes });
+            }
+            _ => {}
+        }
+        if data.op.info().format == heddle_ir::ops::Format::Dimension {
+            return Some(Kind::SHARED);
+        }
+        // What is left works on each lane by itself.
+        let mut operands: smallvec::SmallVec<[[i128; 3]; 4]> = smallvec::SmallVec::new();
+        let mut is_unknown = false;
+        for &arg in &data.args {
+            match self.operand(arg) {
+                None => {
+                    is_unknown |= self.func.value_def(arg) != ValueDef::Const;
+                    operands.push([0; 3]);
+                }
+                Some(Kind::Lanes) => return Some(Kind::Lanes),
+                Some(Kind::Steps(steps)) => operands.push(steps.map(i128::from)),
+            }
+        }
+        if is_unknown {
+            // Frozen, even ⊤ is some value.
+            return (data.op == Op::Freeze).then_some(Kind::SHARED);
+        }
+        if operands.iter().all(|steps| *steps == [0; 3]) {
+            return Some(Kind::SHARED);
+        }
+        let found = self.combined(inst, &operands, scalar).unwrap_or(Kind::Lanes);
+        Some(if found == Kind::Lanes { self.by_fact(inst, block, result, scalar) } else { found })
+    }
+
+    fn is_shared(&self, value: Value) -> bool {
+        matches!(self.operand(value), None | Some(Kind::SHARED))
+    }
+
+    /// The kind of an operation that is linear modulo the width, or that only moves its operands; none of others.
+    fn combined(&self, inst: Inst, operands: &[[i128; 3]], scalar: Scalar) -> Option<Kind> {
+        let data = self.func.inst(inst);
+        let each = |op: fn(i128, i128) -> i128| {
+            let [a, b] = [operands[0], operands[1]];
+            self.steps([0, 1, 2].map(|at| op(a[at], b[at])), scalar)
+        };
+        let number = |at: usize| {
+            let Some(&Constant::Scalar(scalar, bits)) = self.func.constant(data.args[at]) else {
+                return None;
+            };
+            let unused = 128 - scalar.bits();
+            Some((bits as i128) << unused >> unused)
+        };
+        let from = self.func.value_type(data.args[0]).scalar();
+        Some(match data.op {
+            Op::Add => each(i128::wrapping_add),
+            Op::Sub => each(i128::wrapping_sub),
+            Op::PtrAdd if self.func.value_type(data.args[1]).scalar().bits() == 64 => {
+                each(i128::wrapping_add)
+            }
+            Op::PtrAdd if operands[1] == [0; 3] => self.steps(operands[0], scalar),
+            Op::Mul => {
+                let (steps, factor) = match (number(0), number(1)) {
+                    (_, Some(factor)) => (operands[0], factor),
+                    (Some(factor), _) => (operands[1], factor),
+                    _ => return None,
+                };
+                self.steps(steps.map(|step| step.wrapping_mul(factor)), scalar)
+            }
+            Op::Shl => {
+                let amount = number(1).filter(|&amount| (0..i128::from(scalar.bits())).contains(&amount))?;
+                self.steps(operands[0].map(|step| step << amount), scalar)
+            }
+            Op::Trunc | Op::SpaceCast | Op::Freeze => self.steps(operands[0], scalar),
+            Op::Bitcast if from == scalar => self.steps(operands[0], scalar),
+            Op::Ptrtoint if scalar.bits() <= 64 => match self.rebased.contains(data.args[0]) {
+                // The number that all lanes see: lane 0's will do.
+                true => Kind::SHARED,
+                false => self.steps(operands[0], scalar),
+            },
+            Op::Inttoptr if from.bits() == 64 => self.steps(operands[0], scalar),
+            Op::Icmp if operands[0] == operands[1] => match data.detail {
+                Detail::IntCompare(IntPredicate::Eq | IntPredicate::Ne) => Kind::SHARED,
+                // Both lie in one array, side by side.
+                _ if data.args.iter().all(|&arg| self.rebased.contains(arg)) => Kind::SHARED,
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+
+    /// The kind that the shape gives an operation on scalars, where lane 0 speaks.
+    fn by_fact(&self, inst: Inst, block: Block, result: Value, scalar: Scalar) -> Kind {
+        let data = self.func.inst(inst);
+        let whole = data.is_total() || self.func.predicate(block).is_none();
+        let is_moved = data.args.iter().any(|&arg| self.rebased.contains(arg));
+        if !whole || is_moved || !matches!(data.op.info().effect, Effect::Pure) {
+            return Kind::Lanes;
+        }
+        let speaks = |&arg: &Value| {
+            self.func.constant(arg).is_some()
+                || self.facts.fact(arg).poison != heddle_analysis::shape::Poison::Any
+        };
+        match self.facts.shape(result) {
+            Shape::Strided { strides, .. } if data.args.iter().all(speaks) => {
+                self.steps([0, 1, 2].map(|dimension| strides.along(dimension).into()), scalar)
+            }
+            _ => Kind::Lanes,
+        }
+    }
+
+    fn load(&self, inst: Inst) -> Kind {
+        let data = self.func.inst(inst);
+        let is_atomic = data.access().is_some_and(|access| access.atomic.is_some());
+        if is_atomic || data.flags.has(Flag::Volatile) {
+            return Kind::Lanes;
+        }
+        let address = data.args[0];
+        match self.operand(address) {
+            None | Some(Kind::SHARED) => Kind::SHARED,
+            _ if self.rebased.contains(address) => Kind::Lanes,
+            Some(_) if self.facts.shape(address).is_uniform() => Kind::SHARED,
+            Some(_) => Kind::Lanes,
+        }
+    }
+
+    /// Lanes' places, as far as they are a line.
+    fn place(&self, result: Value, scalar: Scalar) -> Kind {
+        match self.facts.shape(result) {
+            Shape::Strided { strides, .. } => {
+                self.steps([0, 1, 2].map(|dimension| strides.along(dimension).into()), scalar)
+            }
+            _ => Kind::Lanes,
+        }
+    }
+}
+
+/// Whether a call does nothing but give a result that depends on its arguments.
+pub(super) fn is_pure(callee: &heddle_ir::module::Declaration) -> bool {
+    callee.signature.effects == heddle_ir::module::Effects::PURE
+}

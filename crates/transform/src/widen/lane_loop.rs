@@ -1,0 +1,111 @@
+//! What has no vector form: one lane after the other, in ascending order.
+//!
+//! ```text
+//!     block1:  br block7
+//!     block7:  v1 = phi i32 [block1: 0], [block9: v6]      the lane, and what the lanes before it gave
+//!              v2 = extract mask, v1
+//!              br v2, block8, block9
+//!     block8:  v3 = extract …, v1;  v4 = the operation on v3;  v5 = insert …, v4, v1
+//!     block9:  v6 = add v1, 1;  br v6 < W, block7, block10
+//!     block10: the rest of block1
+//! ```
+
+use super::kinds::Kind;
+use super::writer::{Writer, Written};
+use heddle_ir::inst::{Args, InstData};
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{Inst, Op, Scalar, Type, Value};
+
+impl Writer<'_> {
+    /// Writes a loop that runs an instruction for one lane in each iteration.
+    pub(super) fn lane_by_lane(&mut self, inst: Inst) -> Written {
+        let mut data = self.old.inst(inst).clone();
+        let results = self.old.results(inst).to_vec();
+        let operands: Vec<(Value, bool)> = data
+            .args
+            .iter()
+            .map(|&arg| match self.kinds.is_shared(arg) {
+                true => (self.scalar(arg), false),
+                false => (self.vector(arg), true),
+            })
+            .collect();
+        let mask = self.mask(inst);
+        data.detail = self.detail_of(data.detail);
+
+        let before = self.here();
+        let head = self.new_piece();
+        self.insert(InstData::jump(head), None);
+        self.go_on_in(head);
+        let lane = self.emit(InstData::phi([], None), Some(Type::I32));
+        let types: Vec<Type> = results.iter().map(|&result| self.wide(self.old.value_type(result))).collect();
+        let gathered: Vec<Value> =
+            types.iter().map(|&ty| self.emit(InstData::phi([], None), Some(ty))).collect();
+
+        let body = self.new_piece();
+        let mut skipping = None;
+        let latch = self.new.insert_block_after(body);
+        let behind = self.new.insert_block_after(latch);
+        match mask {
+            Some(mask) => {
+                let is_active = self.emit(InstData::plain(Op::Extract, [mask, lane]), None);
+                self.insert(InstData::branch(is_active, body, latch), None);
+                skipping = Some(head);
+            }
+            None => _ = self.insert(InstData::jump(body), None),
+        }
+        self.go_on_in(body);
+        let args: Args = operands
+            .into_iter()
+            .map(|(operand, is_vector)| match is_vector {
+                true => self.emit(InstData::plain(Op::Extract, [operand, lane]), None),
+                false => operand,
+            })
+            .collect();
+        data.args = args;
+        let is_written = matches!(data.op.info().gives, heddle_ir::ops::Gives::Written(_));
+        let written = results.first().map(|&result| self.old.value_type(result)).filter(|_| is_written);
+        let done = self.insert(data, written);
+        let given = self.new.results(done).to_vec();
+        let inserted: Vec<Value> = gathered
+            .iter()
+            .zip(given)
+            .map(|(&all, one)| self.emit(InstData::plain(Op::Insert, [all, one, lane]), None))
+            .collect();
+        self.insert(InstData::jump(latch), None);
+
+        self.go_on_in(latch);
+        let joined: Vec<Value> = (0..types.len())
+            .map(|at| match skipping {
+                None => inserted[at],
+                Some(head) => {
+                    let incoming = [(head, gathered[at]), (body, inserted[at])];
+                    self.emit(InstData::phi(incoming, None), Some(types[at]))
+                }
+            })
+            .collect();
+        let one = self.new.make_int(Scalar::I32, 1);
+        let next = self.emit(InstData::plain(Op::Add, [lane, one]), None);
+        let count = self.new.make_int(Scalar::I32, self.lanes.into());
+        let goes_on = self.compare(IntPredicate::Ult, next, count);
+        self.insert(InstData::branch(goes_on, head, behind), None);
+
+        let zero = self.new.make_int(Scalar::I32, 0);
+        self.complete_phi(lane, [(before, zero), (latch, next)]);
+        for at in 0..types.len() {
+            let poison = self.new.make_poison(types[at]);
+            self.complete_phi(gathered[at], [(before, poison), (latch, joined[at])]);
+        }
+        self.go_on_in(behind);
+        for (&result, all) in results.iter().zip(joined) {
+            let value = match self.kinds.of(result) {
+                Kind::Lanes => all,
+                Kind::Steps(_) => {
+                    let lane = self.first_lane();
+                    self.emit(InstData::plain(Op::Extract, [all, lane]), None)
+                }
+            };
+            self.define_value(result, value);
+        }
+        Ok(())
+    }
+}

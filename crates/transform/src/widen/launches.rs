@@ -1,0 +1,33 @@
+//! Sequential code that launches regions: launches become calls of wide functions. A mask goes along as a parameter.
+
+use super::Refusal;
+use super::signature::wide_declaration;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::{Function, Inst, Op};
+use std::sync::Arc;
+
+/// Replaces launches by calls of the wide forms of what they launch.
+pub fn replace_launches(func: &mut Function) -> Result<(), Refusal> {
+    let launches: Vec<Inst> = func
+        .blocks()
+        .flat_map(|block| func.block_insts(block))
+        .filter(|&inst| func.inst(inst).op == Op::Launch)
+        .collect();
+    for inst in launches {
+        let data = func.inst(inst).clone();
+        let Detail::Launch(launch) = &data.detail else { continue };
+        let mut args = data.args.clone();
+        if launch.masked {
+            let mask = args.pop();
+            if args.last().copied() != mask {
+                let reason = "the region does not know who is launched: make the mask a parameter of it (`specialize`)";
+                return Err(Refusal::at(func, inst, reason));
+            }
+        }
+        let wide = Arc::new(wide_declaration(&func.callees[launch.callee], &launch.brush));
+        let callee = func.make_callee(&wide);
+        *func.inst_mut(inst) = InstData { op: Op::Call, args, detail: Detail::Call(callee), ..data };
+    }
+    func.forget_unused_callees();
+    Ok(())
+}

@@ -1,0 +1,305 @@
+//! Loads, stores, copies.
+
+use super::Refusal;
+use super::kinds::Kind;
+use super::writer::{Writer, Written};
+use heddle_analysis::Shape;
+use heddle_ir::inst::{Access, Detail, InstData};
+use heddle_ir::words::Flag;
+use heddle_ir::{Inst, Op, Scalar, Space, Type, Value};
+
+/// Where the lanes of an access are.
+enum Pattern {
+    /// All at one address.
+    One(Value),
+    /// Side by side, from this address on.
+    Contiguous(Value),
+    /// Side by side, back from this address.
+    Reversed(Value),
+    /// Each somewhere.
+    Scattered,
+}
+
+impl Writer<'_> {
+    pub(super) fn load(&mut self, inst: Inst) -> Written {
+        if self.is_special(inst) {
+            return self.lane_by_lane(inst);
+        }
+        let mut data = self.old.inst(inst).clone();
+        let result = self.old.result(inst).expect("a load gives a value");
+        let ty = self.old.value_type(result);
+        let address = data.args[0];
+        let pattern = self.pattern(inst, address, ty.scalar());
+        let Detail::Access(access) = &mut data.detail else { return Ok(()) };
+        let access = *access;
+        let wide = self.wide(ty);
+        if let Pattern::One(pointer) = pattern {
+            data.args[0] = pointer;
+            data.detail = Detail::Access(self.hinted(access, access.align));
+            let anyone = self.anyone(inst);
+            let value = self.only_if(anyone, |writer| vec![writer.emit(data, Some(ty))])[0];
+            let value = match self.kinds.of(result) {
+                Kind::Lanes => self.spread_scalar(value, [0; 3], wide),
+                Kind::Steps(_) => value,
+            };
+            self.define(inst, value);
+            return Ok(());
+        }
+        let value = match pattern {
+            Pattern::Contiguous(pointer) => {
+                data.detail = Detail::Access(self.hinted(access, self.align(&access, address, ty)));
+                let mask = self.mask(inst);
+                self.load_vector(data, pointer, mask, wide)
+            }
+            Pattern::Reversed(pointer) => {
+                let lowest = self.lowest(pointer, ty);
+                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+                let mask = self.mask(inst).map(|mask| self.reverse(mask));
+                let loaded = self.load_vector(data, lowest, mask, wide);
+                self.reverse(loaded)
+            }
+            _ => {
+                data.op = Op::Gather;
+                data.detail = Detail::Access(self.hinted(access, access.align));
+                let pointers = self.vector(address);
+                let mask = self.mask_or_all(inst);
+                let otherwise = self.new.make_poison(wide);
+                data.args = [pointers, mask, otherwise].into_iter().collect();
+                self.emit(data, Some(wide))
+            }
+        };
+        self.define(inst, value);
+        Ok(())
+    }
+
+    fn load_vector(&mut self, mut data: InstData, pointer: Value, mask: Option<Value>, wide: Type) -> Value {
+        data.args = [pointer].into_iter().collect();
+        if let Some(mask) = mask {
+            data.op = Op::MaskedLoad;
+            let otherwise = self.new.make_poison(wide);
+            data.args.extend([mask, otherwise]);
+        }
+        self.emit(data, Some(wide))
+    }
+
+    pub(super) fn store(&mut self, inst: Inst) -> Written {
+        let mut data = self.old.inst(inst).clone();
+        let [stored, address] = [data.args[0], data.args[1]];
+        let is_private = self.old.value_type(address).scalar() == Scalar::Ptr(Space::Private);
+        if self.kinds.is_rebased(stored) && !is_private {
+            let reason = "the address of a private object is stored where other lanes may read it: their own objects \
+                          lie elsewhere; keep an index instead";
+            return Err(Refusal::at(self.old, inst, reason));
+        }
+        if self.is_special(inst) {
+            return self.lane_by_lane(inst);
+        }
+        let ty = self.old.value_type(stored);
+        let pattern = self.pattern(inst, address, ty.scalar());
+        let Detail::Access(access) = data.detail else { return Ok(()) };
+        match pattern {
+            Pattern::One(pointer) => {
+                // The highest active lane has the last word.
+                let value = match self.kinds.is_shared(stored) {
+                    true => self.scalar(stored),
+                    false => {
+                        let vector = self.vector(stored);
+                        let mask = self.mask(inst);
+                        let lane = self.last_lane(mask);
+                        self.emit(InstData::plain(Op::Extract, [vector, lane]), None)
+                    }
+                };
+                data.args = [value, pointer].into_iter().collect();
+                data.detail = Detail::Access(self.hinted(access, access.align));
+                let anyone = self.anyone(inst);
+                self.only_if(anyone, |writer| {
+                    writer.insert(data, None);
+                    Vec::new()
+                });
+            }
+            Pattern::Contiguous(pointer) => {
+                data.detail = Detail::Access(self.hinted(access, self.align(&access, address, ty)));
+                let value = self.vector(stored);
+                let mask = self.mask(inst);
+                self.store_vector(data, value, pointer, mask);
+            }
+            Pattern::Reversed(pointer) => {
+                let lowest = self.lowest(pointer, ty);
+                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+                let value = self.vector(stored);
+                let value = self.reverse(value);
+                let mask = self.mask(inst).map(|mask| self.reverse(mask));
+                self.store_vector(data, value, lowest, mask);
+            }
+            Pattern::Scattered => {
+                data.op = Op::Scatter;
+                data.detail = Detail::Access(self.hinted(access, access.align));
+                let value = self.vector(stored);
+                let pointers = self.vector(address);
+                let mask = self.mask_or_all(inst);
+                data.args = [value, pointers, mask].into_iter().collect();
+                self.insert(data, None);
+            }
+        }
+        Ok(())
+    }
+
+    fn store_vector(&mut self, mut data: InstData, value: Value, pointer: Value, mask: Option<Value>) {
+        data.args = [value, pointer].into_iter().collect();
+        if let Some(mask) = mask {
+            data.op = Op::MaskedStore;
+            data.args.push(mask);
+        }
+        self.insert(data, None);
+    }
+
+    /// Copies and fills: once, where all lanes do the same and doing it again changes nothing.
+    pub(super) fn transfer(&mut self, inst: Inst) -> Written {
+        let mut data = self.old.inst(inst).clone();
+        let is_volatile = data.flags.has(Flag::Volatile);
+        let is_same = data.args.iter().all(|&arg| self.kinds.is_shared(arg));
+        if is_volatile || !is_same || data.op == Op::Memmove {
+            return self.lane_by_lane(inst);
+        }
+        for index in 0..data.args.len() {
+            data.args[index] = self.scalar(data.args[index]);
+        }
+        data.detail = self.detail_of(data.detail);
+        let anyone = self.anyone(inst);
+        self.only_if(anyone, |writer| {
+            writer.insert(data, None);
+            Vec::new()
+        });
+        Ok(())
+    }
+
+    /// Whether each lane has to do an access for itself.
+    fn is_special(&self, inst: Inst) -> bool {
+        let data = self.old.inst(inst);
+        data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some())
+    }
+
+    /// The mask of the lanes that run an instruction.
+    fn mask_or_all(&mut self, inst: Inst) -> Value {
+        match self.mask(inst) {
+            Some(mask) => mask,
+            None => self.all_true(),
+        }
+    }
+
+    /// Where the lanes of an access of this type are.
+    fn pattern(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Pattern {
+        let size = i64::from(scalar.bytes());
+        match self.kinds.of(address) {
+            Kind::SHARED => Pattern::One(self.scalar(address)),
+            Kind::Steps(steps) => match self.lane_step(steps) {
+                Some(step) if step == size => Pattern::Contiguous(self.scalar(address)),
+                Some(step) if step == -size => Pattern::Reversed(self.scalar(address)),
+                _ => Pattern::Scattered,
+            },
+            Kind::Lanes if self.kinds.is_rebased(address) => Pattern::Scattered,
+            Kind::Lanes => {
+                // Of a total access all lanes count, and so does lane 0; of others those that are active.
+                let Shape::Strided { strides, .. } = self.facts.shape(address) else {
+                    return Pattern::Scattered;
+                };
+                let steps = [0, 1, 2].map(|dimension| strides.along(dimension));
+                if steps == [0; 3] {
+                    let pointer = self.first_of(inst, address);
+                    return Pattern::One(pointer);
+                }
+                let Some(step) = self.lane_step(steps).filter(|step| step.abs() == size) else {
+                    return Pattern::Scattered;
+                };
+                let base = self.base_of(inst, address, step);
+                if step == size { Pattern::Contiguous(base) } else { Pattern::Reversed(base) }
+            }
+        }
+    }
+
+    /// The address of the first lane that runs an access.
+    fn first_of(&mut self, inst: Inst, address: Value) -> Value {
+        let vector = self.vector(address);
+        let lane = match self.active(inst) {
+            Some(_) => self.first_lane(),
+            None => self.new.make_int(Scalar::I32, 0),
+        };
+        self.emit(InstData::plain(Op::Extract, [vector, lane]), None)
+    }
+
+    /// Lane 0's address, found from that of the first lane that runs an access.
+    fn base_of(&mut self, inst: Inst, address: Value, step: i64) -> Value {
+        let first = self.first_of(inst, address);
+        if self.active(inst).is_none() {
+            return first;
+        }
+        let lane = self.first_lane();
+        let bits = self.new.value_type(lane).scalar().bits();
+        let lane = match bits {
+            64 => lane,
+            128 => self.emit(InstData::plain(Op::Trunc, [lane]), Some(Type::I64)),
+            _ => self.emit(InstData::plain(Op::Zext, [lane]), Some(Type::I64)),
+        };
+        let back = self.new.make_int(Scalar::I64, -i128::from(step));
+        let offset = self.emit(InstData::plain(Op::Mul, [lane, back]), None);
+        self.emit(InstData::plain(Op::PtrAdd, [first, offset]), None)
+    }
+
+    /// The lowest address of lanes that lie back from this one.
+    fn lowest(&mut self, pointer: Value, ty: Type) -> Value {
+        let back = -(i128::from(self.lanes) - 1) * i128::from(ty.bytes());
+        let back = self.new.make_int(Scalar::I64, back);
+        self.emit(InstData::plain(Op::PtrAdd, [pointer, back]), None)
+    }
+
+    fn reverse(&mut self, vector: Value) -> Value {
+        let ty = self.new.value_type(vector);
+        let back: Box<[u16]> = (0..self.lanes).rev().collect();
+        self.emit(InstData::new(Op::Permute, [vector, vector], Detail::Permute(back)), Some(ty))
+    }
+
+    /// The alignment of lane 0's address, active or not.
+    fn align(&self, access: &Access, address: Value, ty: Type) -> u32 {
+        let promised = access.align.min(natural(ty));
+        if self.kinds.is_rebased(address) {
+            return promised;
+        }
+        let known = self.facts.shape(address).base().align().min(1 << 12) as u32;
+        promised.max(known)
+    }
+
+    /// What an access says, as far as it holds for all lanes together.
+    fn hinted(&mut self, access: Access, align: u32) -> Access {
+        let base = access.base.and_then(|base| self.hint(base));
+        Access { align, dereferenceable: 0, base, atomic: access.atomic }
+    }
+
+    /// The object that an address points into, if one name for it serves all lanes: that of an array of objects does.
+    fn hint(&mut self, base: Value) -> Option<Value> {
+        let is_object = self.old.def_inst(base).is_some_and(|inst| self.old.inst(inst).op == Op::Alloca);
+        (is_object || self.kinds.is_shared(base)).then(|| self.scalar(base))
+    }
+
+    /// What refines an instruction, in words of the wide function.
+    pub(super) fn detail_of(&mut self, detail: Detail) -> Detail {
+        match detail {
+            Detail::Access(access) => Detail::Access(self.hinted(access, access.align)),
+            Detail::Rmw(rmw, access) => Detail::Rmw(rmw, self.hinted(access, access.align)),
+            Detail::CompareExchange(access, failure) => {
+                Detail::CompareExchange(self.hinted(access, access.align), failure)
+            }
+            Detail::Transfer(both) => {
+                let [to, from] = [both.0, both.1].map(|access| self.hinted(access, access.align));
+                Detail::Transfer(Box::new((to, from)))
+            }
+            Detail::Call(callee) => Detail::Call(self.new.make_callee(&self.old.callees[callee])),
+            other => other,
+        }
+    }
+}
+
+/// The largest power of two that divides the size of a lane's value.
+fn natural(ty: Type) -> u32 {
+    let bytes = ty.scalar().bytes();
+    1 << bytes.trailing_zeros()
+}

@@ -1,0 +1,108 @@
+//! Turns lock-step code for `W` lanes into vector code for one thread.
+//!
+//! Requires: Stage::Linear, all `W` lanes enter.  Ensures: Stage::Wide.
+//! Invariants: blocks keep their names and their order; new ones stand behind the block that they were cut from. An
+//! effect happens for the lanes for which it happened, in ascending order.
+//! After: S. Moll, *The Region Vectorizer*, 3.3 and 11.4; R. Karrenberg and S. Hack, *Improving Performance of OpenCL on
+//! CPUs*, 3. Differs in: scalars may step from lane to lane; a scalar effect stands behind a branch, not in a loop.
+//!
+//! ```text
+//!     block1 [v17]:                       block1:
+//!       v9 = lshr v7, 1                     v9 = lshr v7, splat 1       v7 differs between lanes
+//!       v10 = add v8, 1                     v10 = add v8, 1             v8 does not
+//!       store v10, v5                       masked_store …, v5, v17     lanes lie side by side from v5 on
+//! ```
+//!
+//! * `kinds` decides for each value whether it is held as a scalar or as a vector.
+//! * `objects` decides which private objects lanes share.
+//! * `writer` walks through the blocks and hands each value out in the form that its user wants.
+//! * `plain`, `memory`, `horizontal`, `places`, `calls` turn one instruction each into its wide form.
+//! * `lane_loop` is for what has no vector form: one lane after the other.
+//!
+//! *Passive lanes.* Vector operations also run in lanes for which the source did not run them. What comes out there is
+//! never looked at, but it must do no harm: masked memory operations leave them alone, divisors become 1 there, and
+//! horizontals see neutral elements. *Empty masks.* A block may run for no lane at all. Scalar code in it then computes
+//! with whatever there is: scalar effects stand behind `any(mask)`, and a branch is taken on a frozen condition.
+
+mod calls;
+mod horizontal;
+mod kinds;
+mod lane_loop;
+mod launches;
+mod memory;
+mod merge;
+mod objects;
+mod places;
+mod plain;
+mod signature;
+mod writer;
+
+pub use launches::replace_launches;
+pub use signature::{wide_declaration, wide_name};
+
+pub(crate) use kinds::may_be_private;
+
+use heddle_analysis::Divergence;
+use heddle_ir::function::Loc;
+use heddle_ir::types::MAX_LANES;
+use heddle_ir::{Function, Inst};
+use rustc_hash::FxHashSet;
+use thiserror::Error;
+
+/// Why a function has no wide form.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("@{func}{}: {reason}", .inst.as_ref().map_or(String::new(), |inst| format!(": `{inst}`")))]
+pub struct Refusal {
+    /// The function.
+    pub func: String,
+    /// What stands in the way, if it is one instruction: its op.
+    pub inst: Option<String>,
+    /// Where that came from.
+    pub loc: Option<Loc>,
+    /// What is wrong, and what to do.
+    pub reason: String,
+}
+
+impl Refusal {
+    fn at(func: &Function, inst: Inst, reason: impl Into<String>) -> Refusal {
+        let inst_text = func.inst(inst).op.name().to_string();
+        Refusal { func: func.name.clone(), inst: Some(inst_text), loc: func.loc(inst), reason: reason.into() }
+    }
+
+    fn of(func: &Function, reason: impl Into<String>) -> Refusal {
+        Refusal { func: func.name.clone(), inst: None, loc: None, reason: reason.into() }
+    }
+}
+
+/// What stands around a function.
+#[derive(Clone, Debug)]
+pub struct Around<'a> {
+    /// The names of the functions that are defined, and so have a wide form when all is done.
+    pub defined: FxHashSet<&'a str>,
+    /// Whether the brush is a work-group by itself: the function is part of a region that sequential code launches.
+    pub is_region: bool,
+}
+
+/// The wide form of a function for a brush, given what is known of its lanes. It calls the wide forms of functions
+/// around it by the names that [`wide_name`] gives them.
+pub fn widen(
+    func: &Function,
+    facts: &Divergence,
+    brush: &[u32],
+    around: &Around<'_>,
+) -> Result<Function, Refusal> {
+    let lanes = brush.iter().fold(1u32, |lanes, &extent| lanes.saturating_mul(extent));
+    if brush.is_empty() || brush.len() > 3 || !(1..=MAX_LANES).contains(&lanes) {
+        return Err(Refusal::of(
+            func,
+            format!("{brush:?} is no brush: 1 to {MAX_LANES} lanes along 1 to 3 dimensions"),
+        ));
+    }
+    let mut extents = [1; 3];
+    extents[..brush.len()].copy_from_slice(brush);
+    let objects = objects::Objects::new(func, facts, lanes)?;
+    let kinds = kinds::Kinds::new(func, facts, extents, &objects, around);
+    let mut wide = writer::Writer::new(func, facts, &kinds, &objects, extents, around).write()?;
+    merge::merge_chains(&mut wide);
+    Ok(wide)
+}

@@ -1,0 +1,103 @@
+//! Where lanes stand in their brush, group and launch. A wide function is one thread, which asks for lane 0's place.
+
+use super::kinds::Kind;
+use super::writer::Writer;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
+
+impl Writer<'_> {
+    pub(super) fn place(&mut self, inst: Inst) {
+        let data = self.old.inst(inst).clone();
+        let result = self.old.result(inst).expect("a query gives a value");
+        let ty = self.old.value_type(result);
+        let scalar = ty.scalar();
+        let dimension = match data.detail {
+            Detail::Dimension(dimension) => dimension.map(usize::from),
+            _ => None,
+        };
+        let extent = |along: usize| self.brush.get(along).copied().unwrap_or(1);
+        let known = match (data.op, dimension) {
+            (Op::Width, None) => Some(self.lanes.into()),
+            (Op::Width, Some(along)) => Some(extent(along)),
+            (Op::LocalSize | Op::GlobalSize, along) if self.around.is_region => {
+                Some(extent(along.unwrap_or(0)))
+            }
+            (Op::NumGroups, _) if self.around.is_region => Some(1),
+            (Op::GroupId | Op::GlobalOffset, _) if self.around.is_region => Some(0),
+            (Op::WorkDim, _) if self.around.is_region => {
+                Some(self.brush.iter().rposition(|&extent| extent != 1).map_or(1, |last| last as u32 + 1))
+            }
+            _ => None,
+        };
+        let value = match data.op {
+            _ if known.is_some() => self.new.make_int(scalar, known.unwrap_or(0).into()),
+            Op::Lane => self.coordinates(result, dimension),
+            Op::LocalId | Op::GlobalId if self.around.is_region => {
+                self.coordinates(result, Some(dimension.unwrap_or(0)))
+            }
+            Op::LocalId | Op::GlobalId if self.kinds.of(result) == Kind::Lanes => {
+                self.places_in_group(&data, ty, dimension.unwrap_or(0))
+            }
+            _ => self.emit(data, Some(ty)),
+        };
+        self.define(inst, value);
+    }
+
+    /// Each lane's index in the brush, linear or along a dimension.
+    fn coordinates(&mut self, result: Value, dimension: Option<usize>) -> Value {
+        let scalar = self.old.value_type(result).scalar();
+        if self.kinds.of(result) != Kind::Lanes {
+            return self.new.make_int(scalar, 0);
+        }
+        let mut steps = [0; 3];
+        match dimension {
+            Some(along) => steps.iter_mut().skip(along).take(1).for_each(|step| *step = 1),
+            None => steps = [1, i64::from(self.brush[0]), i64::from(self.brush[0] * self.brush[1])],
+        }
+        let all = self.offsets(steps).into_iter().map(|index| index as u128 & scalar.bit_mask()).collect();
+        self.new.make_const(Constant::Vector(scalar, all))
+    }
+
+    /// Each lane's index along a dimension of the group, or of the launch, where a brush runs along the group's linear
+    /// order round the ends of its rows.
+    fn places_in_group(&mut self, data: &InstData, ty: Type, along: usize) -> Value {
+        let number = if ty.scalar().bits() < 32 { Scalar::I32 } else { ty.scalar() };
+        let [x, y, z] = [0, 1, 2].map(|along| self.query(Op::LocalId, along, number));
+        let [size_x, size_y] = [0, 1].map(|along| self.query(Op::LocalSize, along, number));
+        let rows = self.binary(Op::Mul, z, size_y);
+        let row = self.binary(Op::Add, rows, y);
+        let before = self.binary(Op::Mul, row, size_x);
+        let first = self.binary(Op::Add, before, x);
+        let wide = Type::Vector(number, self.lanes);
+        let [width, height] = [0, 1].map(|along| i64::from(self.brush[along]));
+        let linear = self.spread_scalar(first, [1, width, width * height], wide);
+        let [size_x, size_y] = [size_x, size_y].map(|size| self.spread_scalar(size, [0; 3], wide));
+        let mut index = match along {
+            0 => self.binary(Op::Urem, linear, size_x),
+            _ => self.binary(Op::Udiv, linear, size_x),
+        };
+        if along == 1 {
+            index = self.binary(Op::Urem, index, size_y);
+        } else if along == 2 {
+            index = self.binary(Op::Udiv, index, size_y);
+        }
+        if data.op == Op::GlobalId {
+            let [global, local] = [Op::GlobalId, Op::LocalId].map(|op| self.query(op, along, number));
+            let corner = self.binary(Op::Sub, global, local);
+            let corner = self.spread_scalar(corner, [0; 3], wide);
+            index = self.binary(Op::Add, index, corner);
+        }
+        match number == ty.scalar() {
+            true => index,
+            false => self.emit(InstData::plain(Op::Trunc, [index]), Some(self.wide(ty))),
+        }
+    }
+
+    fn query(&mut self, op: Op, along: usize, scalar: Scalar) -> Value {
+        self.emit(InstData::new(op, [], Detail::Dimension(Some(along as u8))), Some(scalar.into()))
+    }
+
+    fn binary(&mut self, op: Op, a: Value, b: Value) -> Value {
+        self.emit(InstData::plain(op, [a, b]), None)
+    }
+}

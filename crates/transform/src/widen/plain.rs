@@ -1,0 +1,119 @@
+//! What works on each lane by itself, and what only orders.
+
+use super::kinds::Kind;
+use super::writer::Writer;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::words::{Flags, Scope};
+use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
+
+impl Writer<'_> {
+    /// An operation without effects: on scalars if its result is one, else on vectors.
+    pub(super) fn plain(&mut self, inst: Inst) {
+        let mut data = self.old.inst(inst).clone();
+        let result = self.old.result(inst).expect("what works on each lane gives a value");
+        let ty = self.old.value_type(result);
+        let kind = self.kinds.of(result);
+        let args: Vec<Value> = data.args.to_vec();
+        let written = matches!(data.op.info().gives, heddle_ir::ops::Gives::Written(_));
+        match kind {
+            Kind::Lanes => {
+                for (index, &arg) in args.iter().enumerate() {
+                    let may_be_one = data.op == Op::Select && index == 0 && self.kinds.is_shared(arg);
+                    data.args[index] = if may_be_one { self.scalar(arg) } else { self.vector(arg) };
+                }
+                let value = self.emit(data, written.then(|| self.wide(ty)));
+                self.define(inst, value);
+            }
+            Kind::Steps(_) => {
+                for (index, &arg) in args.iter().enumerate() {
+                    data.args[index] = self.scalar(arg);
+                }
+                // Lane 0 may be passive, and then keeps no promise.
+                if !args.iter().all(|&arg| self.kinds.is_shared(arg)) {
+                    data.flags = data.flags.without(Flags::POISON);
+                }
+                let value = self.emit(data, written.then_some(ty));
+                self.define(inst, value);
+            }
+        }
+    }
+
+    /// A division: where nobody divides, it must not trap.
+    pub(super) fn division(&mut self, inst: Inst) {
+        let data = self.old.inst(inst);
+        let [dividend, divisor] = [data.args[0], data.args[1]];
+        let is_signed = matches!(data.op, Op::Sdiv | Op::Srem);
+        let ty = self.old.value_type(divisor);
+        if self.active(inst).is_none() || self.never_traps(divisor, is_signed) {
+            return self.plain(inst);
+        }
+        let mut data = data.clone();
+        let result = self.old.result(inst).expect("a division gives a value");
+        let one = Constant::splat(ty, 1);
+        if self.kinds.of(result) == Kind::Lanes {
+            let mask = self.mask(inst).expect("some lanes are passive");
+            let wide = self.wide(ty);
+            let (above, below) = (self.vector(dividend), self.vector(divisor));
+            let ones = self.new.make_const(Constant::splat(wide, 1));
+            let below = self.emit(InstData::plain(Op::Select, [mask, below, ones]), None);
+            data.args = [above, below].into_iter().collect();
+        } else {
+            let any = self.anyone(inst).expect("some lanes are passive");
+            let (above, below) = (self.scalar(dividend), self.scalar(divisor));
+            let one = self.new.make_const(one);
+            let below = self.emit(InstData::plain(Op::Select, [any, below, one]), None);
+            data.args = [above, below].into_iter().collect();
+            if !(self.kinds.is_shared(dividend) && self.kinds.is_shared(divisor)) {
+                data.flags = data.flags.without(Flags::POISON);
+            }
+        }
+        let value = self.emit(data, None);
+        self.define(inst, value);
+    }
+
+    /// Whether dividing anything by this is defined.
+    fn never_traps(&self, divisor: Value, is_signed: bool) -> bool {
+        let Some(&Constant::Scalar(scalar, bits)) = self.old.constant(divisor) else { return false };
+        bits != 0 && !(is_signed && bits == scalar.bit_mask())
+    }
+
+    /// A private object: one for all lanes, or an array with one for each.
+    pub(super) fn alloca(&mut self, inst: Inst) {
+        let mut data = self.old.inst(inst).clone();
+        let stride = self.objects.stride(inst);
+        if let (Detail::Alloca { bytes, .. }, true) = (&mut data.detail, stride != 0) {
+            *bytes = stride * u64::from(self.lanes);
+        }
+        let value = self.emit(data, None);
+        self.define(inst, value);
+    }
+
+    /// Barriers wait only where some lane is; fences do no harm.
+    pub(super) fn synchronize(&mut self, inst: Inst) {
+        let data = self.old.inst(inst).clone();
+        let waits = data.detail == Detail::Barrier(Scope::Group);
+        let condition = if waits { self.anyone(inst) } else { None };
+        self.only_if(condition, |writer| {
+            writer.insert(data, None);
+            Vec::new()
+        });
+    }
+
+    /// A promise: of all lanes, or it is not repeated.
+    pub(super) fn assume(&mut self, inst: Inst) {
+        if self.active(inst).is_some() {
+            return;
+        }
+        let mut data = self.old.inst(inst).clone();
+        let condition = data.args[0];
+        data.args[0] =
+            if self.kinds.is_shared(condition) { self.scalar(condition) } else { self.vector(condition) };
+        self.insert(data, None);
+    }
+
+    /// All lanes of a mask where a value of another kind is wanted: the constant.
+    pub(super) fn all_true(&mut self) -> Value {
+        let ty = Type::Vector(Scalar::I1, self.lanes);
+        self.new.make_const(Constant::splat(ty, 1))
+    }
+}

@@ -1,0 +1,527 @@
+//! Walks through a linear function and writes the wide one.
+
+use super::kinds::{Kind, Kinds};
+use super::objects::Objects;
+use super::signature::{wide_name, wide_signature};
+use super::{Around, Refusal};
+use heddle_analysis::{Cfg, CycleForest, Divergence, Dominators};
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::function::Origin;
+use heddle_ir::inst::InstData;
+use heddle_ir::words::{Flag, Flags, IntPredicate};
+use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Type, Value, ValueDef};
+use smallvec::SmallVec;
+
+pub(super) type Written<T = ()> = Result<T, Refusal>;
+
+/// The state of the walk.
+pub(super) struct Writer<'a> {
+    /// The linear function.
+    pub(super) old: &'a Function,
+    /// What is known of its lanes.
+    pub(super) facts: &'a Divergence,
+    pub(super) kinds: &'a Kinds,
+    pub(super) objects: &'a Objects,
+    pub(super) brush: [u32; 3],
+    pub(super) lanes: u16,
+    /// The functions around it.
+    pub(super) around: &'a Around<'a>,
+    /// The wide function.
+    pub(super) new: Function,
+    /// Where instructions go to now.
+    at: At,
+    /// The block of the linear function that is being written.
+    block: Block,
+    /// The last piece of each block that has been written.
+    ends: SecondaryMap<Block, Option<Block>>,
+    /// Whether code goes behind a branch that the linear function does not have: what is made there stays there.
+    is_aside: bool,
+    /// The scalar of each value: lane 0's.
+    scalars: SecondaryMap<Value, Option<Value>>,
+    /// The vectors made of each value, each with the block behind whose start it can be used.
+    vectors: SecondaryMap<Value, SmallVec<[(Block, Value); 1]>>,
+    /// Per block, whether any lane is active in it.
+    any: SecondaryMap<Block, Option<Value>>,
+    /// Per block, the first lane that is active in it.
+    first: SecondaryMap<Block, Option<Value>>,
+    origins: SecondaryMap<Origin, Option<Origin>>,
+    origin: Origin,
+    cfg: Cfg,
+    cycles: CycleForest,
+    dominators: Dominators,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(
+        old: &'a Function,
+        facts: &'a Divergence,
+        kinds: &'a Kinds,
+        objects: &'a Objects,
+        brush: [u32; 3],
+        around: &'a Around<'a>,
+    ) -> Writer<'a> {
+        let lanes = brush.iter().product::<u32>() as u16;
+        let cfg = Cfg::new(old);
+        let signature = wide_signature(&old.signature, old.kind, lanes);
+        let mut new = Function::new(wide_name(&old.name, &brush), signature);
+        new.kind = old.kind;
+        for block in old.blocks() {
+            new.reserve_block(block);
+            new.layout.append_block(block);
+        }
+        Writer {
+            old,
+            facts,
+            kinds,
+            objects,
+            brush,
+            lanes,
+            around,
+            new,
+            at: At::End(old.entry()),
+            block: old.entry(),
+            ends: SecondaryMap::new(),
+            is_aside: false,
+            scalars: SecondaryMap::new(),
+            vectors: SecondaryMap::new(),
+            any: SecondaryMap::new(),
+            first: SecondaryMap::new(),
+            origins: SecondaryMap::new(),
+            origin: Origin::NONE,
+            cycles: CycleForest::new(&cfg),
+            dominators: Dominators::new(&cfg),
+            cfg,
+        }
+    }
+
+    pub(super) fn write(mut self) -> Written<Function> {
+        for index in 0..self.old.params().len() {
+            let (old, new) = (self.old.params()[index], self.new.params()[index]);
+            match self.kinds.of(old) {
+                Kind::Steps(_) => self.scalars[old] = Some(new),
+                Kind::Lanes => self.vectors[old].push((self.old.entry(), new)),
+            }
+        }
+        let order = heddle_analysis::BlockIndex::new(&self.cfg, &self.dominators, &self.cycles);
+        for &block in order.order() {
+            self.block = block;
+            self.at = At::End(block);
+            self.ends[block] = Some(block);
+            for inst in self.old.block_insts(block) {
+                self.set_origin(inst);
+                self.write_inst(inst)?;
+            }
+        }
+        for &block in order.order() {
+            self.join(block)?;
+        }
+        Ok(self.new)
+    }
+
+    fn write_inst(&mut self, inst: Inst) -> Written {
+        let op = self.old.inst(inst).op;
+        match op {
+            Op::Phi => self.begin_phi(inst),
+            Op::Br | Op::Ret | Op::Unreachable | Op::Switch => return self.terminator(inst),
+            Op::Alloca => self.alloca(inst),
+            Op::Load => return self.load(inst),
+            Op::Store => return self.store(inst),
+            Op::Memcpy | Op::Memmove | Op::Memset => return self.transfer(inst),
+            Op::AtomicRmw | Op::CompareExchange => return self.lane_by_lane(inst),
+            Op::Fence | Op::Barrier => self.synchronize(inst),
+            Op::Assume => self.assume(inst),
+            Op::Call => return self.call(inst),
+            Op::Any
+            | Op::All
+            | Op::Ballot
+            | Op::Popcount
+            | Op::Reduce
+            | Op::Scan
+            | Op::Shuffle
+            | Op::Broadcast
+            | Op::First
+            | Op::Mask => self.horizontal(inst),
+            Op::Lane
+            | Op::Width
+            | Op::LocalId
+            | Op::LocalSize
+            | Op::GroupId
+            | Op::NumGroups
+            | Op::GlobalId
+            | Op::GlobalSize
+            | Op::GlobalOffset
+            | Op::WorkDim => self.place(inst),
+            Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => self.division(inst),
+            Op::Launch => {
+                let reason = "a region launches no other: widen the function that launches it instead";
+                return Err(Refusal::at(self.old, inst, reason));
+            }
+            Op::Splat
+            | Op::Extract
+            | Op::Insert
+            | Op::Permute
+            | Op::Compress
+            | Op::Expand
+            | Op::MaskedLoad
+            | Op::MaskedStore
+            | Op::Gather
+            | Op::Scatter => {
+                return Err(Refusal::at(self.old, inst, "the function works on vectors already"));
+            }
+            _ => self.plain(inst),
+        }
+        Ok(())
+    }
+
+    fn terminator(&mut self, inst: Inst) -> Written {
+        let mut data = self.old.inst(inst).clone();
+        match data.op {
+            Op::Br if !data.args.is_empty() => {
+                let mut condition = self.scalar(data.args[0]);
+                if self.active(inst).is_some() && self.new.constant(condition).is_none() {
+                    condition = self.emit(InstData::plain(Op::Freeze, [condition]), None);
+                }
+                data.args[0] = condition;
+            }
+            Op::Ret => {
+                for index in 0..data.args.len() {
+                    let is_one = !self.new.signature.results[index].ty.is_vector();
+                    let arg = data.args[index];
+                    data.args[index] = if is_one { self.scalar(arg) } else { self.vector(arg) };
+                }
+            }
+            Op::Switch => {
+                let reason = "a switch is no branch of stage Linear: run `canonicalize` before";
+                return Err(Refusal::at(self.old, inst, reason));
+            }
+            _ => {}
+        }
+        self.insert(data, None);
+        Ok(())
+    }
+
+    // φs.
+
+    fn begin_phi(&mut self, inst: Inst) {
+        let result = self.old.result(inst).expect("a φ gives a value");
+        let ty = self.old.value_type(result);
+        let ty = if self.kinds.of(result) == Kind::Lanes { self.wide(ty) } else { ty };
+        let value = self.emit(InstData::phi([], None), Some(ty));
+        self.define(inst, value);
+    }
+
+    /// Brings the φs of a block what comes along its edges, now that all blocks are written.
+    fn join(&mut self, block: Block) -> Written {
+        for inst in self.old.phis(block) {
+            let result = self.old.result(inst).expect("a φ gives a value");
+            let is_vector = self.kinds.of(result) == Kind::Lanes;
+            let new = if is_vector {
+                self.vectors[result][0].1
+            } else {
+                self.scalars[result].expect("it was begun")
+            };
+            let mut incoming: Vec<(Block, Value)> = Vec::new();
+            for (from, value) in self.old.inst(inst).incoming() {
+                let Some(end) = self.ends[from] else { continue };
+                let terminator = self.new.terminator(end).expect("the block has been written");
+                (self.block, self.at) = (from, At::Before(terminator));
+                let value = if is_vector { self.vector(value) } else { self.scalar(value) };
+                incoming.push((end, value));
+            }
+            self.complete_phi(new, incoming);
+        }
+        Ok(())
+    }
+
+    /// Gives a φ that was begun what comes along its edges.
+    pub(super) fn complete_phi(&mut self, phi: Value, incoming: impl IntoIterator<Item = (Block, Value)>) {
+        let inst = self.new.def_inst(phi).expect("a φ gives it");
+        let origin = self.new.inst(inst).origin;
+        *self.new.inst_mut(inst) = InstData { origin, ..InstData::phi(incoming, None) };
+    }
+
+    // Places.
+
+    /// The predicate under which an instruction runs; none if all lanes run it.
+    pub(super) fn active(&self, inst: Inst) -> Option<Value> {
+        if self.old.inst(inst).is_total() {
+            return None;
+        }
+        self.old.predicate(self.block)
+    }
+
+    /// The lanes that run an instruction, as a mask; none if all do.
+    pub(super) fn mask(&mut self, inst: Inst) -> Option<Value> {
+        self.active(inst).map(|predicate| self.vector(predicate))
+    }
+
+    /// Whether any lane is active in the block that is being written, where not all are.
+    fn any(&mut self) -> Option<Value> {
+        let predicate = self.old.predicate(self.block)?;
+        if let Some(any) = self.any[self.block] {
+            return Some(any);
+        }
+        let any = match self.kinds.is_shared(predicate) {
+            true => self.scalar(predicate),
+            false => {
+                let mask = self.vector(predicate);
+                self.emit(InstData::plain(Op::Any, [mask]), None)
+            }
+        };
+        if !self.is_aside {
+            self.any[self.block] = Some(any);
+        }
+        Some(any)
+    }
+
+    /// Whether any lane runs an instruction, where it may be that none does.
+    pub(super) fn anyone(&mut self, inst: Inst) -> Option<Value> {
+        self.active(inst)?;
+        self.any()
+    }
+
+    /// The first lane that is active in the block, or lane 0.
+    pub(super) fn first_lane(&mut self) -> Value {
+        let Some(predicate) = self.old.predicate(self.block) else {
+            return self.new.make_int(Scalar::I32, 0);
+        };
+        if let Some(first) = self.first[self.block] {
+            return first;
+        }
+        let mask = self.vector(predicate);
+        let ballot = self.ballot(mask);
+        let first = self.emit(InstData::plain(Op::Cttz, [ballot]), None);
+        if !self.is_aside {
+            self.first[self.block] = Some(first);
+        }
+        first
+    }
+
+    /// The last lane of a mask, or the last of all.
+    pub(super) fn last_lane(&mut self, mask: Option<Value>) -> Value {
+        let Some(mask) = mask else { return self.new.make_int(Scalar::I32, i128::from(self.lanes) - 1) };
+        let ballot = self.ballot(mask);
+        let zeros = self.emit(InstData::plain(Op::Ctlz, [ballot]), None);
+        let scalar = self.new.value_type(ballot).scalar();
+        let top = self.new.make_int(scalar, i128::from(scalar.bits()) - 1);
+        self.emit(InstData::plain(Op::Sub, [top, zeros]), None)
+    }
+
+    fn ballot(&mut self, mask: Value) -> Value {
+        let bits = u32::from(self.lanes).next_power_of_two().max(8);
+        let scalar = Scalar::int(bits).unwrap_or(Scalar::I128);
+        self.emit(InstData::plain(Op::Ballot, [mask]), Some(scalar.into()))
+    }
+
+    /// Writes code that only runs if a condition holds, if there is one; gives what it gives, or ⊤.
+    pub(super) fn only_if(
+        &mut self,
+        condition: Option<Value>,
+        write: impl FnOnce(&mut Self) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let Some(condition) = condition else { return write(self) };
+        let before = self.here();
+        let inside = self.new.insert_block_after(before);
+        let behind = self.new.insert_block_after(inside);
+        self.insert(InstData::branch(condition, inside, behind), None);
+        self.at = At::End(inside);
+        let was_aside = std::mem::replace(&mut self.is_aside, true);
+        let values = write(self);
+        self.is_aside = was_aside;
+        let end = self.here();
+        self.insert(InstData::jump(behind), None);
+        self.go_on_in(behind);
+        let join = |value: Value| {
+            let ty = self.new.value_type(value);
+            let poison = self.new.make_poison(ty);
+            self.emit(InstData::phi([(before, poison), (end, value)], None), Some(ty))
+        };
+        values.into_iter().map(join).collect()
+    }
+
+    /// Starts a piece of the block behind what has been written of it.
+    pub(super) fn new_piece(&mut self) -> Block {
+        let here = self.here();
+        self.new.insert_block_after(here)
+    }
+
+    /// The piece of a block that is being written.
+    pub(super) fn here(&self) -> Block {
+        match self.at {
+            At::End(block) | At::Start(block) => block,
+            At::Before(inst) | At::After(inst) => {
+                self.new.layout.block_of(inst).expect("code goes where code is")
+            }
+        }
+    }
+
+    /// The block goes on in another piece.
+    pub(super) fn go_on_in(&mut self, piece: Block) {
+        self.at = At::End(piece);
+        self.ends[self.block] = Some(piece);
+    }
+
+    // Instructions.
+
+    fn set_origin(&mut self, inst: Inst) {
+        let old = self.old.inst(inst).origin;
+        let new = match self.origins[old] {
+            Some(new) => new,
+            None => self.new.make_origin(self.old.origin(old).clone()),
+        };
+        self.origins[old] = Some(new);
+        self.origin = new;
+    }
+
+    /// Writes an instruction.
+    pub(super) fn insert(&mut self, mut data: InstData, written: Option<Type>) -> Inst {
+        data.flags = data.flags.without(Flags::of(&[Flag::Total]));
+        data.origin = self.origin;
+        Builder::new(&mut self.new, self.at).inst(data, written)
+    }
+
+    /// Writes an instruction that gives one value.
+    pub(super) fn emit(&mut self, data: InstData, written: Option<Type>) -> Value {
+        let inst = self.insert(data, written);
+        self.new.result(inst).expect("the instruction gives one value")
+    }
+
+    /// What an instruction of the linear function gives, by its kind.
+    pub(super) fn define(&mut self, inst: Inst, value: Value) {
+        let old = self.old.result(inst).expect("the instruction gives one value");
+        self.define_value(old, value);
+    }
+
+    pub(super) fn define_value(&mut self, old: Value, value: Value) {
+        match self.kinds.of(old) {
+            Kind::Lanes => self.vectors[old].push((self.block, value)),
+            Kind::Steps(_) => self.scalars[old] = Some(value),
+        }
+    }
+
+    /// The type of all lanes together.
+    pub(super) fn wide(&self, ty: Type) -> Type {
+        Type::Vector(ty.scalar(), self.lanes)
+    }
+
+    // Operands.
+
+    fn constant(&mut self, old: Value) -> Option<Value> {
+        let constant = self.old.constant(old)?.clone();
+        Some(self.new.make_const(constant))
+    }
+
+    /// A value as a scalar: that of the lanes that are active here, if they share it, else lane 0's.
+    pub(super) fn scalar(&mut self, old: Value) -> Value {
+        if let Some(constant) = self.constant(old) {
+            return constant;
+        }
+        if let Some(scalar) = self.scalars[old] {
+            return scalar;
+        }
+        let vector = self.vector(old);
+        let lane = self.first_lane();
+        self.emit(InstData::plain(Op::Extract, [vector, lane]), None)
+    }
+
+    /// A value as a vector.
+    pub(super) fn vector(&mut self, old: Value) -> Value {
+        let ty = self.wide(self.old.value_type(old));
+        if let Some(constant) = self.old.constant(old) {
+            let constant = match constant {
+                Constant::Poison(_) => Constant::Poison(ty),
+                Constant::Scalar(_, bits) => Constant::splat(ty, *bits),
+                other => {
+                    let address = other.clone();
+                    let address = self.new.make_const(address);
+                    return self.emit(InstData::plain(Op::Splat, [address]), Some(ty));
+                }
+            };
+            return self.new.make_const(constant);
+        }
+        let found = self.vectors[old].iter().find(|(from, _)| self.dominators.dominates(*from, self.block));
+        if let Some(&(_, vector)) = found {
+            return vector;
+        }
+        self.spread(old, ty)
+    }
+
+    /// Makes a vector of a scalar, in front of the loops that it does not change in.
+    fn spread(&mut self, old: Value, ty: Type) -> Value {
+        let Kind::Steps(steps) = self.kinds.of(old) else { unreachable!("a vector comes before its uses") };
+        let scalar = self.scalars[old].expect("a scalar comes before its uses");
+        let (block, at) = (self.block, self.at);
+        if !self.is_aside
+            && let Some(preheader) = self.preheader(old)
+            && let Some(terminator) = self.ends[preheader].and_then(|end| self.new.terminator(end))
+        {
+            (self.block, self.at) = (preheader, At::Before(terminator));
+        }
+        let vector = self.spread_scalar(scalar, steps, ty);
+        if !self.is_aside {
+            self.vectors[old].push((self.block, vector));
+        }
+        (self.block, self.at) = (block, at);
+        vector
+    }
+
+    /// The block before the outermost loop around here that a value comes into from outside.
+    fn preheader(&self, old: Value) -> Option<Block> {
+        let home = match self.old.value_def(old) {
+            ValueDef::Result(inst, _) => self.old.layout.block_of(inst)?,
+            _ => self.old.entry(),
+        };
+        let cycle = self.cycles.outermost_without(self.block, home)?;
+        self.cycles.preheader(&self.cfg, cycle)
+    }
+
+    /// The vector of lane 0's number and steps from lane to lane.
+    pub(super) fn spread_scalar(&mut self, scalar: Value, steps: [i64; 3], ty: Type) -> Value {
+        if steps == [0; 3] {
+            return self.emit(InstData::plain(Op::Splat, [scalar]), Some(ty));
+        }
+        let kind = ty.scalar();
+        let number = if kind.is_ptr() { Scalar::I64 } else { kind };
+        let offsets: Vec<u128> =
+            self.offsets(steps).into_iter().map(|offset| offset as u128 & number.bit_mask()).collect();
+        let base = self.new.constant(scalar).and_then(|constant| match constant {
+            Constant::Scalar(_, bits) => Some(*bits),
+            _ => None,
+        });
+        if let Some(base) = base.filter(|_| !kind.is_ptr()) {
+            let all = offsets.iter().map(|offset| base.wrapping_add(*offset) & number.bit_mask()).collect();
+            return self.new.make_const(Constant::Vector(number, all));
+        }
+        let offsets = self.new.make_const(Constant::Vector(number, offsets.into()));
+        let splat = self.emit(InstData::plain(Op::Splat, [scalar]), Some(ty));
+        let op = if kind.is_ptr() { Op::PtrAdd } else { Op::Add };
+        self.emit(InstData::plain(op, [splat, offsets]), None)
+    }
+
+    /// How far each lane is from lane 0.
+    pub(super) fn offsets(&self, steps: [i64; 3]) -> Vec<i128> {
+        let [x, y, z] = self.brush.map(i128::from);
+        let [along_x, along_y, along_z] = steps.map(i128::from);
+        let mut offsets = Vec::with_capacity(self.lanes.into());
+        for k in 0..z {
+            for j in 0..y {
+                offsets.extend((0..x).map(|i| i * along_x + j * along_y + k * along_z));
+            }
+        }
+        offsets
+    }
+
+    /// The step from each lane to the next, if it is always the same.
+    pub(super) fn lane_step(&self, steps: [i64; 3]) -> Option<i64> {
+        let offsets = self.offsets(steps);
+        let step = offsets.get(1).copied().unwrap_or(0);
+        let is_line = offsets.iter().zip(0i128..).all(|(&offset, lane)| offset == lane * step);
+        is_line.then(|| i64::try_from(step).ok()).flatten()
+    }
+
+    /// A comparison of integers.
+    pub(super) fn compare(&mut self, predicate: IntPredicate, a: Value, b: Value) -> Value {
+        self.emit(InstData::new(Op::Icmp, [a, b], heddle_ir::Detail::IntCompare(predicate)), None)
+    }
+}
