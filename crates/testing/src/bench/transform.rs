@@ -18,7 +18,7 @@ const SIZES: [usize; 6] = [3125, 6250, 12_500, 25_000, 50_000, 100_000];
 const MOST_GROWTH: f64 = 1.2;
 const ROUNDS: usize = 3;
 /// Seconds that the pipeline of the largest size may take, as far as the smallest ones tell; else all sizes are halved.
-const MOST_SECONDS: f64 = 0.5;
+const MOST_SECONDS: f64 = 0.2;
 /// Generated programs in the table of retained control flow.
 const PROGRAMS: u64 = 1000;
 
