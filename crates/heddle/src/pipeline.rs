@@ -10,7 +10,7 @@ use heddle_ir::verify::{Stage, Violations, verify_module};
 use heddle_ir::{Block, Function, Module, Op};
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::{
-    Around, LockStep, LoopFacts, boscc, canonicalize, geometry_of, guard_regions, linearize,
+    Around, LockStep, LoopFacts, LoopsError, boscc, canonicalize, geometry_of, guard_regions, linearize,
     lock_step_functions, make_loops_uniform, replace_launches, simplify, specialize, tidy, widen,
 };
 use thiserror::Error;
@@ -67,7 +67,10 @@ pub const PASSES: &[Pass] = &[
         doc: "no divergent loop: lanes that have left wait inside, their live-outs and exits tracked",
         requires: Stage::Canonical,
         ensures: Some(Stage::Uniform),
-        run: |module, _| module.functions.iter_mut().try_for_each(uniform_loops),
+        run: |module, _| {
+            let mut all = module.functions.iter_mut();
+            all.try_for_each(|func| uniform_loops(func).map_err(|reason| format!("@{}: {reason}", func.name)))
+        },
     },
     Pass {
         name: "boscc",
@@ -244,12 +247,12 @@ pub fn loop_facts(func: &Function) -> LoopFacts {
 
 /// Makes divergent loops uniform, by the divergence analysis. Behind a loop that has several exits lanes tell by masks
 /// which one they took; where all took the same, that is lost, and loops may turn out divergent that were not.
-pub fn uniform_loops(func: &mut Function) -> Result<(), String> {
+pub fn uniform_loops(func: &mut Function) -> Result<(), LoopsError> {
     loop {
         let facts = loop_facts(func);
         let blocks = func.block_count();
         if !facts.divergent_loops.is_empty() {
-            make_loops_uniform(func, &facts).map_err(|reason| format!("@{}: {reason}", func.name))?;
+            make_loops_uniform(func, &facts)?;
         }
         if func.block_count() == blocks {
             return Ok(());

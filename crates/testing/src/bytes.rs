@@ -33,7 +33,7 @@ pub fn verify(bytes: &[u8]) {
     if verify_module(&module, Stage::Source).is_err() {
         return;
     }
-    let passes = ["simplify", "canonicalize", "simplify", "loops", "linearize"];
+    let passes = ["simplify", "canonicalize", "simplify", "loops", "boscc:needed", "linearize"];
     for end in 1..=passes.len() {
         match run_passes(&mut module.clone(), &passes[..end], true, |_, _| ()) {
             Ok(()) => {}

@@ -10,6 +10,7 @@ pub mod bytes;
 pub mod wide;
 pub mod uniform_loops;
 pub mod linear;
+pub mod retained;
 mod levels_oracle;
 pub mod shapes_oracle;
 pub mod annotations;

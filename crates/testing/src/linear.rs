@@ -11,7 +11,8 @@ use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify, verify_module};
 use heddle_ir::{Block, Function, Module, Op};
 use heddle_transform::boscc::{self, Policy};
-use heddle_transform::{Refusal, canonicalize, linearize, tidy};
+use heddle_transform::linearize::Refusal;
+use heddle_transform::{canonicalize, linearize, tidy};
 use rustc_hash::FxHashSet;
 
 /// What linearization did to a program.
@@ -179,7 +180,7 @@ fn linear_module(case: &Case, guard: Guard, pass: Fold, folds_more: bool) -> Res
         if func.blocks().any(|block| func.block_insts(block).any(|inst| func.inst(inst).op == Op::Launch)) {
             continue;
         }
-        uniform_loops(func)?;
+        uniform_loops(func).map_err(|reason| reason.to_string())?;
         let guarded = guard(func, &divergent_branches(func)?);
         done.guarded += guarded.len();
         all.guarded.extend(guarded.into_iter().map(|block| (number, block)));

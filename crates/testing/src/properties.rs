@@ -112,7 +112,7 @@ pub const TOPICS: &[Topic] = &[
         name: "widen",
         says: "wide functions compute, in one thread, what their linear forms do in lanes",
         profile: Profile::default,
-        command: "opt passes=canonicalize,loops,linearize stage=linear",
+        command: "opt passes=canonicalize,loops,boscc:needed,linearize stage=linear",
         check: |case| crate::wide::widens(case).map(|_| ()),
     },
 ];

@@ -24,7 +24,7 @@ pub fn loops(case: &Case) -> Result<(), String> {
             .map_err(|reason| format!("{name} facts: {reason}"))?;
     }
     let mut module = canonical(case);
-    module.functions.iter_mut().try_for_each(pipeline::uniform_loops)?;
+    module.functions.iter_mut().try_for_each(pipeline::uniform_loops).map_err(|reason| reason.to_string())?;
     check(case, &module).map_err(|reason| format!("the pipeline: {reason}"))
 }
 

@@ -9,7 +9,8 @@ use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 use heddle_testing::generate::{Profile, generate};
 use heddle_testing::linear::{Fold, linearizes_by};
-use heddle_transform::{Refusal, linearize};
+use heddle_transform::linearize;
+use heddle_transform::linearize::Refusal;
 
 const FAULTS: &[(&str, Fold)] = &[
     ("wrong polarity", |func, divergent| {

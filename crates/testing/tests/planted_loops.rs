@@ -534,7 +534,7 @@ fn uniform_values_stay_uniform() {
                 .filter_map(|inst| func.result(inst))
                 .filter(|&value| before.fact(value).is_uniform())
                 .collect();
-            pipeline::uniform_loops(func).expect("generated loops can be made uniform");
+            pipeline::uniform_loops(func).expect("nothing passive lives out");
             let Some((control, after)) = pipeline::verdicts(func) else { continue };
             lost_loops += control.cycles.cycles().filter(|&cycle| after.is_divergent_loop(cycle)).count();
             uniform += values.len();

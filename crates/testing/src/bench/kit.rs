@@ -12,6 +12,11 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// Of these times, if there are any.
+    pub fn of(times: Vec<f64>) -> Option<Sample> {
+        (!times.is_empty()).then(|| Sample::new(times))
+    }
+
     fn new(mut times: Vec<f64>) -> Sample {
         assert!(!times.is_empty(), "a sample holds a time");
         times.sort_by(f64::total_cmp);

@@ -11,6 +11,7 @@ mod ir;
 mod kernels;
 mod native;
 mod programs;
+mod transform;
 
 use kit::Report;
 
@@ -41,6 +42,11 @@ pub const BENCHES: &[Bench] = &[
         name: "analysis",
         about: "divergence: growth, speed and memory; what it and the published analyses prove, and where those are wrong",
         run: analysis::run,
+    },
+    Bench {
+        name: "transform",
+        about: "passes up to stage Linear: growth and speed; control flow kept beside other ways to fold",
+        run: transform::run,
     },
     Bench {
         name: "native",

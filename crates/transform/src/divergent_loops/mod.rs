@@ -1,6 +1,6 @@
 //! Makes divergent loops uniform: lanes that have left stay inside, passively, until the last lane leaves.
 //!
-//! Requires: Stage::Canonical.  Ensures: Stage::Uniform.
+//! Requires: Stage::Canonical, or what this pass made of it.  Ensures: Stage::Uniform.
 //! Invariant: blocks keep their names, and instructions stay where they are, once each; only the φs of a divergent
 //! loop's header move to its new header. What is new is φs, branches, and one `any` (or `all`) for each uniform exit.
 //! After: Moll, The Region Vectorizer, 9.1; the users of `x.out` read the header's φ, since the latch's does not
@@ -56,6 +56,7 @@ use heddle_analysis::{Cfg, Cycle, CycleForest, Dominators};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::{Block, Function, Op, Value};
 
+use crate::canonicalize::lcssa;
 use exits::{Exit, Plan};
 use uniform_loop::LoopBlocks;
 
@@ -69,6 +70,10 @@ pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), 
     let forest = CycleForest::new(&cfg);
     if forest.num_cycles() == 0 {
         return Ok(());
+    }
+    // Where an outer loop was made uniform, its latch may read what an inner one defines that was uniform till then.
+    if !lcssa::is_closed(func) {
+        lcssa::close_loops(func);
     }
     passive_live_outs::refuse(func, &cfg, &forest, facts)?;
     let dominators = Dominators::new(&cfg);
