@@ -124,6 +124,20 @@ const FAULTS: &[Fault] = &[
             }
         });
     }),
+    ("an offset into interleaved objects is that into one", |func| {
+        each(func, |func, inst| {
+            if !matches!(func.inst(inst).op, Op::PtrAdd) {
+                return;
+            }
+            let [pointer, offset] = [func.inst(inst).args[0], func.inst(inst).args[1]];
+            let is_private = func.value_type(pointer).scalar() == Scalar::Ptr(heddle_ir::Space::Private);
+            let scaling = func.def_inst(offset).filter(|&it| is_private && func.inst(it).op == Op::Mul);
+            if let Some(scaling) = scaling {
+                let bare = func.inst(scaling).args[0];
+                func.inst_mut(inst).args[1] = bare;
+            }
+        });
+    }),
     ("everyone comes along to a call", |func| {
         each(func, |func, inst| {
             let data = func.inst(inst);

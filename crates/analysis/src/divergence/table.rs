@@ -142,6 +142,15 @@ impl Divergence {
         if escapes { None } else { slots.min().unwrap_or(ALL_AGREE) }
     }
 
+    /// The private object that a pointer points into, if that is certain and the object does not escape.
+    pub fn only_object(&self, pointer: Value) -> Option<Inst> {
+        let targets = self.ssa.points_to.targets(pointer);
+        let first = targets.known.first()?.object;
+        let object = &self.ssa.points_to.objects()[first.index()];
+        let is_one = !targets.unknown && targets.known.iter().all(|target| target.object == first);
+        (is_one && !object.escapes).then_some(object.alloca)
+    }
+
     /// The level up to which one copy can serve all lanes of each private object that this pointer may point to: none if
     /// that may be no object that is followed.
     pub fn shared_memory(&self, pointer: Value) -> Agreement {

@@ -276,7 +276,12 @@ impl Solver<'_> {
             Op::Add => each(i128::wrapping_add),
             Op::Sub => each(i128::wrapping_sub),
             Op::PtrAdd if self.func.value_type(data.args[1]).scalar().bits() == 64 => {
-                each(i128::wrapping_add)
+                let scale: i128 = match self.objects.is_interleaved(data.args[0]) {
+                    true => self.brush.iter().product::<u32>().into(),
+                    false => 1,
+                };
+                let [from, by] = [operands[0], operands[1]];
+                self.steps([0, 1, 2].map(|at| from[at].wrapping_add(by[at].wrapping_mul(scale))), scalar)
             }
             Op::PtrAdd if operands[1] == [0; 3] => self.steps(operands[0], scalar),
             Op::Mul => {

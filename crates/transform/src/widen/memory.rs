@@ -6,7 +6,7 @@ use super::writer::{Writer, Written};
 use heddle_analysis::Shape;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::Flag;
-use heddle_ir::{Inst, Op, Scalar, Space, Type, Value};
+use heddle_ir::{Constant, Inst, Op, Scalar, Space, Type, Value};
 
 /// Where the lanes of an access are.
 enum Pattern {
@@ -60,7 +60,8 @@ impl Writer<'_> {
             }
             _ => {
                 data.op = Op::Gather;
-                data.detail = Detail::Access(self.hinted(access, access.align));
+                let align = self.align_of_one(&access, address, ty);
+                data.detail = Detail::Access(self.hinted(access, align));
                 let pointers = self.vector(address);
                 let mask = self.mask_or_all(inst);
                 let otherwise = self.new.make_poison(wide);
@@ -133,7 +134,8 @@ impl Writer<'_> {
             }
             Pattern::Scattered => {
                 data.op = Op::Scatter;
-                data.detail = Detail::Access(self.hinted(access, access.align));
+                let align = self.align_of_one(&access, address, ty);
+                data.detail = Detail::Access(self.hinted(access, align));
                 let value = self.vector(stored);
                 let pointers = self.vector(address);
                 let mask = self.mask_or_all(inst);
@@ -156,6 +158,10 @@ impl Writer<'_> {
     /// Copies and fills: once, where all lanes do the same and doing it again changes nothing.
     pub(super) fn transfer(&mut self, inst: Inst) -> Written {
         let mut data = self.old.inst(inst).clone();
+        if self.objects.is_interleaved(data.args[0]) {
+            self.fill_all(inst);
+            return Ok(());
+        }
         let is_volatile = data.flags.has(Flag::Volatile);
         let is_same = data.args.iter().all(|&arg| self.kinds.is_shared(arg));
         if is_volatile || !is_same || data.op == Op::Memmove {
@@ -171,6 +177,17 @@ impl Writer<'_> {
             Vec::new()
         });
         Ok(())
+    }
+
+    /// Fills interleaved objects, all lanes' at once.
+    fn fill_all(&mut self, inst: Inst) {
+        let data = self.old.inst(inst).clone();
+        let [address, byte, size] = [0, 1, 2].map(|at| self.scalar(data.args[at]));
+        let ty = self.new.value_type(size);
+        let lanes = self.new.make_const(Constant::splat(ty, self.lanes.into()));
+        let size = self.emit(InstData::plain(Op::Mul, [size, lanes]), None);
+        let detail = self.detail_of(data.detail.clone());
+        self.insert(InstData { args: [address, byte, size].into_iter().collect(), detail, ..data }, None);
     }
 
     /// Whether each lane has to do an access for itself.
@@ -266,6 +283,14 @@ impl Writer<'_> {
         }
         let known = self.facts.shape(address).base().align().min(1 << 12) as u32;
         promised.max(known)
+    }
+
+    /// The alignment of each lane's address.
+    fn align_of_one(&self, access: &Access, address: Value, ty: Type) -> u32 {
+        match self.objects.is_interleaved(address) {
+            true => access.align.min(natural(ty)),
+            false => access.align,
+        }
     }
 
     /// What an access says, as far as it holds for all lanes together.

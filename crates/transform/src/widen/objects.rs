@@ -1,16 +1,29 @@
 //! Which private objects one copy serves, and which become an array with one object for each lane.
+//!
+//! ```text
+//!     each lane's behind the other's       a0 a1 a2 | b0 b1 b2 | c0 c1 c2 | d0 d1 d2       any access, any use
+//!     interleaved                          a0 b0 c0 d0 | a1 b1 c1 d1 | a2 b2 c2 d2         elements of one size
+//! ```
+//!
+//! Where all accesses are to elements of one size, and nothing else looks at the addresses, objects are interleaved: lanes
+//! that use one index lie side by side then. An offset becomes `W` times as large.
 
 use super::Refusal;
 use heddle_analysis::Divergence;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
+use heddle_ir::types::MAX_LANES;
 use heddle_ir::verify::MAX_ALLOCA_BYTES;
-use heddle_ir::{Function, Inst, Op};
+use heddle_ir::words::Flag;
+use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 
 /// What becomes of private objects.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Objects {
     strides: SecondaryMap<Inst, u64>,
+    /// Addresses of interleaved objects.
+    interleaved: EntitySet<Value>,
+    sizes: SecondaryMap<Inst, u64>,
     /// Whether addresses of objects are kept in memory. Then no object is shared: the addresses in it differ.
     pub(super) are_kept: bool,
 }
@@ -23,13 +36,19 @@ impl Objects {
             .flat_map(|block| func.block_insts(block))
             .filter(|&inst| func.inst(inst).op == Op::Alloca)
             .collect();
-        let mut this = Objects { are_kept: are_kept(func, &allocas), ..Objects::default() };
+        let mut this = Objects {
+            strides: SecondaryMap::new(),
+            interleaved: EntitySet::new(),
+            sizes: SecondaryMap::new(),
+            are_kept: are_kept(func, &allocas),
+        };
         for inst in allocas {
             if facts.object(inst).is_some() && !this.are_kept {
                 continue;
             }
             let Detail::Alloca { bytes, align } = func.inst(inst).detail else { continue };
             let stride = bytes.next_multiple_of(align.into());
+            this.sizes[inst] = stride;
             if stride.checked_mul(lanes.into()).is_none_or(|all| all > MAX_ALLOCA_BYTES) {
                 let reason =
                     format!("{lanes} private objects of {bytes} bytes, one a lane, are too large together");
@@ -37,12 +56,124 @@ impl Objects {
             }
             this.strides[inst] = stride;
         }
+        if !this.are_kept {
+            this.interleave(func, facts);
+        }
         Ok(this)
+    }
+
+    /// Interleaves the objects of which each lane has its own, where that can be.
+    fn interleave(&mut self, func: &Function, facts: &Divergence) {
+        let mut elements: SecondaryMap<Inst, Element> = SecondaryMap::new();
+        let mut addresses: Vec<(Value, Inst)> = Vec::new();
+        for block in func.blocks() {
+            for inst in func.block_insts(block) {
+                let data = func.inst(inst);
+                for &result in func.results(inst) {
+                    addresses.extend(facts.only_object(result).map(|alloca| (result, alloca)));
+                }
+                for (index, &arg) in data.args.iter().enumerate() {
+                    let Some(alloca) = facts.only_object(arg) else { continue };
+                    let found = use_of(func, facts, block, inst, index, alloca);
+                    elements[alloca] = elements[alloca].and(found);
+                }
+            }
+        }
+        for (address, alloca) in addresses {
+            let Element::Of(bytes) = elements[alloca] else { continue };
+            let Detail::Alloca { align, .. } = func.inst(alloca).detail else { continue };
+            let is_own = self.sizes[alloca] != 0 && self.strides[alloca] != 0;
+            if is_own && u64::from(align).is_multiple_of(bytes) && self.sizes[alloca].is_multiple_of(bytes) {
+                self.strides[alloca] = bytes;
+                self.interleaved.insert(address);
+            }
+        }
+    }
+
+    /// The bytes that the object of one lane takes.
+    pub(super) fn size(&self, alloca: Inst) -> u64 {
+        self.sizes[alloca]
+    }
+
+    /// Whether an address is one of an interleaved object.
+    pub(super) fn is_interleaved(&self, address: Value) -> bool {
+        self.interleaved.contains(address)
     }
 
     /// How many bytes the object of a lane lies behind that of the lane before; 0 if they share one.
     pub(super) fn stride(&self, alloca: Inst) -> u64 {
         self.strides[alloca]
+    }
+}
+
+/// The elements that an object is accessed by.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Element {
+    /// It is not.
+    #[default]
+    None,
+    /// Of so many bytes.
+    Of(u64),
+    /// Of several sizes, or otherwise.
+    Any,
+}
+
+impl Element {
+    fn and(self, other: Element) -> Element {
+        match (self, other) {
+            (Element::None, one) | (one, Element::None) => one,
+            (a, b) if a == b => a,
+            _ => Element::Any,
+        }
+    }
+}
+
+/// How an instruction uses the address of an object as this operand.
+fn use_of(
+    func: &Function,
+    facts: &Divergence,
+    block: Block,
+    inst: Inst,
+    index: usize,
+    alloca: Inst,
+) -> Element {
+    let data = func.inst(inst);
+    let is_plain =
+        data.access().is_none_or(|access| access.atomic.is_none()) && !data.flags.has(Flag::Volatile);
+    let accessed = match data.op {
+        Op::Load if index == 0 => func.result(inst),
+        Op::Store if index == 1 => Some(data.args[0]),
+        // A whole object is filled.
+        Op::Memset if index == 0 => {
+            let is_whole = func.predicate(block).is_none() && func.def_inst(data.args[0]) == Some(alloca);
+            let is_constant = |value: Value| func.constant(value).is_some();
+            let Detail::Alloca { bytes, .. } = func.inst(alloca).detail else { return Element::Any };
+            let size = match func.constant(data.args[2]) {
+                Some(&Constant::Scalar(_, size)) => size,
+                _ => return Element::Any,
+            };
+            let all_lanes = size * u128::from(MAX_LANES);
+            let fits = all_lanes <= func.value_type(data.args[2]).scalar().bit_mask() >> 1;
+            let fills =
+                is_plain && is_whole && fits && is_constant(data.args[1]) && size == u128::from(bytes);
+            return if fills { Element::None } else { Element::Any };
+        }
+        Op::PtrAdd if index == 0 => None,
+        Op::Phi | Op::Select | Op::Freeze => None,
+        Op::Icmp => return Element::None,
+        _ => return Element::Any,
+    };
+    match accessed {
+        Some(value) => {
+            let bytes = u64::from(func.value_type(value).scalar().bytes());
+            let aligned = facts.shape(data.args[index]).each().align();
+            let is_whole = is_plain && bytes.is_power_of_two() && aligned.is_multiple_of(bytes);
+            if is_whole { Element::Of(bytes) } else { Element::Any }
+        }
+        None if func.result(inst).and_then(|result| facts.only_object(result)) == Some(alloca) => {
+            Element::None
+        }
+        None => Element::Any,
     }
 }
 

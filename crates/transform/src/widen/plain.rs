@@ -82,9 +82,30 @@ impl Writer<'_> {
         let mut data = self.old.inst(inst).clone();
         let stride = self.objects.stride(inst);
         if let (Detail::Alloca { bytes, .. }, true) = (&mut data.detail, stride != 0) {
-            *bytes = stride * u64::from(self.lanes);
+            *bytes = self.objects.size(inst) * u64::from(self.lanes);
         }
         let value = self.emit(data, None);
+        self.define(inst, value);
+    }
+
+    /// An address further on in interleaved objects: they are as many times as long as there are lanes.
+    pub(super) fn scaled_offset(&mut self, inst: Inst) {
+        let data = self.old.inst(inst);
+        let [address, offset] = [data.args[0], data.args[1]];
+        let result = self.old.result(inst).expect("it gives an address");
+        let is_vector = self.kinds.of(result) == Kind::Lanes;
+        let [address, mut offset] =
+            [address, offset].map(|value| if is_vector { self.vector(value) } else { self.scalar(value) });
+        let found = self.new.value_type(offset);
+        if found.scalar().bits() < 64 {
+            offset = self.emit(InstData::plain(Op::Sext, [offset]), Some(found.with_scalar(Scalar::I64)));
+        } else if found.scalar().bits() > 64 {
+            offset = self.emit(InstData::plain(Op::Trunc, [offset]), Some(found.with_scalar(Scalar::I64)));
+        }
+        let ty = self.new.value_type(offset);
+        let scale = self.new.make_const(Constant::splat(ty, self.lanes.into()));
+        let offset = self.emit(InstData::plain(Op::Mul, [offset, scale]), None);
+        let value = self.emit(InstData::plain(Op::PtrAdd, [address, offset]), None);
         self.define(inst, value);
     }
 

@@ -9,6 +9,7 @@ use heddle_ir::builder::{At, Builder};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::function::Origin;
 use heddle_ir::inst::InstData;
+use heddle_ir::ops::{Effect, Format};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 use smallvec::SmallVec;
@@ -132,27 +133,12 @@ impl<'a> Writer<'a> {
             Op::Fence | Op::Barrier => self.synchronize(inst),
             Op::Assume => self.assume(inst),
             Op::Call => return self.call(inst),
-            Op::Any
-            | Op::All
-            | Op::Ballot
-            | Op::Popcount
-            | Op::Reduce
-            | Op::Scan
-            | Op::Shuffle
-            | Op::Broadcast
-            | Op::First
-            | Op::Mask => self.horizontal(inst),
-            Op::Lane
-            | Op::Width
-            | Op::LocalId
-            | Op::LocalSize
-            | Op::GroupId
-            | Op::NumGroups
-            | Op::GlobalId
-            | Op::GlobalSize
-            | Op::GlobalOffset
-            | Op::WorkDim => self.place(inst),
-            Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => self.division(inst),
+            _ if op.info().effect == Effect::Horizontal => self.horizontal(inst),
+            _ if op.info().effect == Effect::Traps => self.division(inst),
+            _ if op.info().format == Format::Dimension => self.place(inst),
+            Op::PtrAdd if self.objects.is_interleaved(self.old.inst(inst).args[0]) => {
+                self.scaled_offset(inst)
+            }
             Op::Launch => {
                 let reason = "a region launches no other: widen the function that launches it instead";
                 return Err(Refusal::at(self.old, inst, reason));
