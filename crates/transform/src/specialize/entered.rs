@@ -1,0 +1,125 @@
+//! Which functions are lock-step code, and what enters them.
+
+use heddle_ir::inst::Detail;
+use heddle_ir::module::Kind;
+use heddle_ir::{Function, Inst, Module, Op};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::widen::wide_name;
+
+/// A lock-step function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LockStep {
+    /// Its name.
+    pub name: String,
+    /// The brush that enters it.
+    pub brush: SmallVec<[u32; 3]>,
+    /// Whether the brush is a work-group by itself: it is part of a region that sequential code launches.
+    pub is_region: bool,
+}
+
+impl LockStep {
+    /// The name that its wide form gets.
+    pub fn wide_name(&self) -> String {
+        wide_name(&self.name, &self.brush)
+    }
+}
+
+/// The lock-step functions of a module after specialization, or of one that calls nothing; `brush` enters those that
+/// nobody launches or calls. Fails if two brushes enter one function.
+pub fn lock_step_functions(module: &Module, brush: &[u32]) -> Result<Vec<LockStep>, String> {
+    let sequential = sequential_functions(module);
+    let mut work: Vec<LockStep> = roots(module, &sequential)
+        .into_iter()
+        .map(|name| LockStep { name, brush: SmallVec::from_slice(brush), is_region: false })
+        .collect();
+    for func in module.functions.iter().filter(|func| sequential.contains(&func.name)) {
+        for inst in insts_of(func, Op::Launch) {
+            let Detail::Launch(launch) = &func.inst(inst).detail else { continue };
+            let name = func.callees[launch.callee].name.clone();
+            work.push(LockStep { name, brush: launch.brush.clone(), is_region: true });
+        }
+    }
+    let mut found: FxHashMap<String, LockStep> = FxHashMap::default();
+    while let Some(next) = work.pop() {
+        let Some(func) = module.function(&next.name) else { continue };
+        match found.get(&next.name) {
+            Some(known) if *known == next => continue,
+            Some(_) => {
+                return Err(format!(
+                    "@{} is entered by different brushes: run `specialize` before",
+                    next.name
+                ));
+            }
+            None => {}
+        }
+        let called = insts_of(func, Op::Call);
+        work.extend(called.iter().filter_map(|&inst| {
+            Some(LockStep { name: func.callee_of(func.inst(inst))?.name.clone(), ..next.clone() })
+        }));
+        found.insert(next.name.clone(), next);
+    }
+    Ok(module.functions.iter().filter_map(|func| found.remove(&func.name)).collect())
+}
+
+/// The lock-step functions that are entered from outside of the module.
+pub fn entered_functions(module: &Module) -> Vec<String> {
+    roots(module, &sequential_functions(module))
+}
+
+pub(super) fn insts_of(func: &Function, op: Op) -> Vec<Inst> {
+    func.blocks().flat_map(|block| func.block_insts(block)).filter(|&inst| func.inst(inst).op == op).collect()
+}
+
+/// The functions that one thread executes: those that launch, and what they call.
+pub(super) fn sequential_functions(module: &Module) -> FxHashSet<String> {
+    let mut found: FxHashSet<String> = FxHashSet::default();
+    let mut work: Vec<&Function> =
+        module.functions.iter().filter(|func| !insts_of(func, Op::Launch).is_empty()).collect();
+    while let Some(func) = work.pop() {
+        if !found.insert(func.name.clone()) {
+            continue;
+        }
+        let callees = insts_of(func, Op::Call);
+        work.extend(
+            callees.iter().filter_map(|&inst| module.function(&func.callee_of(func.inst(inst))?.name)),
+        );
+    }
+    found
+}
+
+/// The lock-step functions that are entered from outside: kernels, and what nobody here calls. Of functions that only
+/// call each other, the first.
+pub(super) fn roots(module: &Module, sequential: &FxHashSet<String>) -> Vec<String> {
+    let mut called: FxHashSet<String> = FxHashSet::default();
+    for func in &module.functions {
+        // Who only calls itself is called by nobody else.
+        called.extend(callees(func).filter(|name| *name != func.name));
+    }
+    let is_root = |func: &&Function| matches!(func.kind, Kind::Kernel(_)) || !called.contains(&func.name);
+    let candidates: Vec<&Function> =
+        module.functions.iter().filter(|func| !sequential.contains(&func.name)).collect();
+    let mut roots: Vec<String> =
+        candidates.iter().copied().filter(is_root).map(|func| func.name.clone()).collect();
+    let launched = module.functions.iter().filter(|func| sequential.contains(&func.name)).flat_map(callees);
+    let mut work: Vec<String> = roots.iter().cloned().chain(launched).collect();
+    let mut reached: FxHashSet<String> = FxHashSet::default();
+    let mut rest = candidates.iter();
+    loop {
+        while let Some(name) = work.pop() {
+            if let Some(func) = module.function(&name).filter(|_| reached.insert(name)) {
+                work.extend(callees(func));
+            }
+        }
+        let Some(left) = rest.find(|func| !reached.contains(&func.name)) else { return roots };
+        roots.push(left.name.clone());
+        work.push(left.name.clone());
+    }
+}
+
+/// The functions that a function calls or launches.
+fn callees(func: &Function) -> impl Iterator<Item = String> + '_ {
+    let all = insts_of(func, Op::Call).into_iter().chain(insts_of(func, Op::Launch));
+    all.filter_map(|inst| Some(func.callee_of(func.inst(inst))?.name.clone()))
+}
