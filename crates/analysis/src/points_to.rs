@@ -97,8 +97,8 @@ impl PointsTo {
                 }
             }
         }
-        for &param in func.params() {
-            if may_be_private(func, param) {
+        for (&param, declared) in func.params().iter().zip(&func.signature.params) {
+            if may_be_private(func, param) && !declared.is_shared_pointer(func.kind) {
                 this.targets[param].unknown = true;
                 work.push(param);
             }

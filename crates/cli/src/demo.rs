@@ -170,9 +170,9 @@ fn show_c_function() -> Result<(), String> {
         vectorize_function(&mut module, "mandelbrot", lanes, &shapes).map_err(|error| error.to_string())?;
     anstream::println!(
         "  heddle vectorize mandelbrot.c --func mandelbrot --lanes {lanes} --params varying,uniform,uniform --report\n    \
-         {} branches of {} are left, {} instructions on vectors, {} scalar\n",
-        report.branches[1],
+         {} branches of the source, {} of the vector code; {} instructions on vectors, {} scalar\n",
         report.branches[0],
+        report.branches[1],
         report.instructions[1],
         report.instructions[0]
     );

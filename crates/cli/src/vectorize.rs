@@ -104,7 +104,7 @@ impl Vectorize {
         let Report { branches, accesses, instructions, .. } = report;
         let lines = [
             format!("@{} for {} lanes", self.func, self.lanes),
-            format!("  branches: {} of {} are left: at the others lanes part", branches[1], branches[0]),
+            format!("  branches: {} of the source, {} of the vector code", branches[0], branches[1]),
             format!("  instructions: {} on vectors, {} scalar", instructions[1], instructions[0]),
             format!(
                 "  loads and stores: {} side by side, {} scattered, {} scalar",

@@ -2,7 +2,7 @@
 
 use crate::pipeline::{PassError, run_passes};
 use heddle_ir::module::DeclaredShape;
-use heddle_ir::{Detail, Module, Op};
+use heddle_ir::{Detail, Function, Inst, Module, Op, Value};
 use heddle_transform::widen::wide_name;
 use rustc_hash::FxHashSet;
 use thiserror::Error;
@@ -106,7 +106,7 @@ pub fn vectorize_function(
     if let Some(func) = module.function(&wide) {
         for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
             let data = func.inst(inst);
-            let is_vector = |value: &heddle_ir::Value| func.value_type(*value).is_vector();
+            let is_vector = |value: &Value| func.value_type(*value).is_vector();
             let on_vectors = data.args.iter().chain(func.results(inst)).any(is_vector);
             report.instructions[usize::from(on_vectors)] += 1;
             match (data.op, &data.detail) {
@@ -115,7 +115,7 @@ pub fn vectorize_function(
                     report.accesses.contiguous += 1
                 }
                 (Op::Gather | Op::Scatter, _) => report.accesses.scattered += 1,
-                (Op::Call, Detail::Call(callee)) if !on_vectors => {
+                (Op::Call, Detail::Call(callee)) if !on_vectors && is_of_one_lane(func, inst) => {
                     report.lane_by_lane.push(format!("call of @{}", func.callees[*callee].name));
                 }
                 (Op::AtomicRmw | Op::CompareExchange, _) => report.lane_by_lane.push(data.op.to_string()),
@@ -125,6 +125,12 @@ pub fn vectorize_function(
     }
     report.wide = wide;
     Ok(report)
+}
+
+/// Whether an instruction works on what was taken out of vectors.
+fn is_of_one_lane(func: &Function, inst: Inst) -> bool {
+    let is_extracted = |&arg: &Value| func.def_inst(arg).is_some_and(|it| func.inst(it).op == Op::Extract);
+    func.inst(inst).args.iter().any(is_extracted)
 }
 
 /// The name of a vector form by the x86 Vector Function ABI, for vector registers of so many bits.

@@ -28,6 +28,7 @@ impl Brush<'_, '_> {
         if self.frames.len() as u64 >= world.budget.limits.calls {
             return Err(fault(world.budget.exceeded(Limit::Calls)));
         }
+        self.check_shared(code, &registers, mask, world).map_err(fault)?;
         self.program.codes[code].prepare(&world.options.scheduler, &mut world.budget).map_err(fault)?;
         let entry = func.entry();
         let node = match world.options.scheduler {
@@ -57,6 +58,32 @@ impl Brush<'_, '_> {
             stack: vec![StackEntry { lanes: mask, at: Some(entry), until: None }],
             step: 0,
         });
+        Ok(())
+    }
+
+    /// Checks that generic pointers that are declared to be shared do not lead each lane to an object of its own.
+    fn check_shared(
+        &self,
+        code: usize,
+        registers: &Registers,
+        mask: u128,
+        world: &World<'_>,
+    ) -> Result<(), FaultKind> {
+        if self.lanes == 1 {
+            return Ok(());
+        }
+        let code = &self.program.codes[code];
+        for (param, &value) in code.func.signature.params.iter().zip(code.func.params()) {
+            if !param.is_shared_pointer(code.func.kind) {
+                continue;
+            }
+            let row = code.slot(value).first;
+            let own =
+                |lane| registers.get(row, lane).is_some_and(|it| world.memory.is_own(it as u64, self.level));
+            if lanes_of(mask).any(own) {
+                return Err(FaultKind::BrokenPromise("`uniform` of a generic pointer"));
+            }
+        }
         Ok(())
     }
 

@@ -249,6 +249,12 @@ impl Memory {
         Ok(address)
     }
 
+    /// Whether an address is one of private objects of which each lane of the brush at this level has its own.
+    pub(crate) fn is_own(&self, address: u64, level: usize) -> bool {
+        let is_private = Space::ALL.get((address >> SPACE_SHIFT) as usize) == Some(&Space::Private);
+        is_private && address >> LEVEL_SHIFT & 0xff == self.private[level].nesting
+    }
+
     /// How many private objects each lane holds: what `release` goes back to.
     pub(crate) fn mark(&self, level: usize) -> Vec<usize> {
         self.private[level].lanes.iter().map(|heap| heap.objects.len()).collect()

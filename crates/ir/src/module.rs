@@ -53,6 +53,15 @@ impl Param {
     pub const fn new(ty: Type) -> Param {
         Param { ty, shape: None, align: 1, dereferenceable: 0, noalias: false, readonly: false }
     }
+
+    /// Whether it is a generic pointer to memory that lanes share, for a function of this kind.
+    pub fn is_shared_pointer(&self, kind: Kind) -> bool {
+        let is_uniform = match &self.shape {
+            Some(shape) => *shape == DeclaredShape::Uniform,
+            None => matches!(kind, Kind::Kernel(_)),
+        };
+        is_uniform && self.ty == Type::ptr(Space::Generic)
+    }
 }
 
 /// A result.
