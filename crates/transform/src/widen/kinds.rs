@@ -14,7 +14,7 @@
 //! number holds here, and it must not be told to other lanes.
 
 use super::Around;
-use super::objects::Objects;
+use super::objects::{Objects, derived};
 use heddle_analysis::{Divergence, Shape};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
@@ -93,30 +93,19 @@ impl Kinds {
 
 /// The addresses that depend on those of objects of which each lane has its own.
 fn rebased(func: &Function, objects: &Objects) -> EntitySet<Value> {
-    let mut rebased = EntitySet::new();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
-            let data = func.inst(inst);
-            let follows = match data.op {
-                Op::Alloca => objects.stride(inst) != 0,
-                Op::PtrAdd | Op::Phi | Op::Select | Op::Freeze | Op::SpaceCast => {
-                    data.args.iter().any(|&arg| rebased.contains(arg))
-                }
-                // Who keeps such addresses in memory may read them anywhere.
-                Op::Load => objects.are_kept && func.result(inst).is_some_and(|it| may_be_private(func, it)),
-                Op::Shuffle | Op::Broadcast | Op::First => rebased.contains(data.args[0]),
-                _ => false,
-            };
-            if follows {
-                for &it in func.results(inst) {
-                    changed |= rebased.insert(it);
-                }
+    derived(func, EntitySet::new(), |inst, found| {
+        let data = func.inst(inst);
+        match data.op {
+            Op::Alloca => objects.stride(inst) != 0,
+            Op::PtrAdd | Op::Phi | Op::Select | Op::Freeze | Op::SpaceCast => {
+                data.args.iter().any(|&arg| found.contains(arg))
             }
+            // Who keeps such addresses in memory may read them anywhere.
+            Op::Load => objects.are_kept && func.result(inst).is_some_and(|it| may_be_private(func, it)),
+            Op::Shuffle | Op::Broadcast | Op::First => found.contains(data.args[0]),
+            _ => false,
         }
-    }
-    rebased
+    })
 }
 
 /// Whether a value may be the address of a private object.

@@ -177,29 +177,41 @@ fn use_of(
     }
 }
 
-/// Whether an address that depends on one of these objects may be written to memory or be made from a number.
-fn are_kept(func: &Function, allocas: &[Inst]) -> bool {
-    let mut derived = EntitySet::new();
-    allocas.iter().flat_map(|&inst| func.results(inst)).for_each(|&value| _ = derived.insert(value));
-    if derived.is_empty() {
-        return false;
-    }
+/// All values that come from these by instructions that pass them on: each says so, given what has been found.
+pub(super) fn derived(
+    func: &Function,
+    mut found: EntitySet<Value>,
+    passes_on: impl Fn(Inst, &EntitySet<Value>) -> bool,
+) -> EntitySet<Value> {
     let mut changed = true;
     while changed {
         changed = false;
         for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
-            let data = func.inst(inst);
-            let follows = matches!(
-                data.op,
-                Op::PtrAdd | Op::Phi | Op::Select | Op::Freeze | Op::SpaceCast | Op::Ptrtoint | Op::Inttoptr
-            );
-            if follows && data.args.iter().any(|&arg| derived.contains(arg)) {
+            if passes_on(inst, &found) {
                 for &it in func.results(inst) {
-                    changed |= derived.insert(it);
+                    changed |= found.insert(it);
                 }
             }
         }
     }
+    found
+}
+
+/// Whether an address that depends on one of these objects may be written to memory or be passed on to a callee.
+fn are_kept(func: &Function, allocas: &[Inst]) -> bool {
+    let mut addresses = EntitySet::new();
+    allocas.iter().flat_map(|&inst| func.results(inst)).for_each(|&value| _ = addresses.insert(value));
+    if addresses.is_empty() {
+        return false;
+    }
+    let derived = derived(func, addresses, |inst, found| {
+        let data = func.inst(inst);
+        let follows = matches!(
+            data.op,
+            Op::PtrAdd | Op::Phi | Op::Select | Op::Freeze | Op::SpaceCast | Op::Ptrtoint | Op::Inttoptr
+        );
+        follows && data.args.iter().any(|&arg| found.contains(arg))
+    });
     func.blocks().flat_map(|block| func.block_insts(block)).any(|inst| {
         let data = func.inst(inst);
         match data.op {

@@ -132,7 +132,7 @@ impl Writer<'_> {
         self.insert(data, None);
     }
 
-    /// All lanes of a mask where a value of another kind is wanted: the constant.
+    /// The mask of all lanes.
     pub(super) fn all_true(&mut self) -> Value {
         let ty = Type::Vector(Scalar::I1, self.lanes);
         self.new.make_const(Constant::splat(ty, 1))
