@@ -53,7 +53,7 @@ impl Way {
             Way::Partial => "partial linearization",
             Way::Full => "full if-conversion",
             Way::Bounded => "SESE-bounded if-conversion",
-            Way::Karrenberg => "Karrenberg & Hack",
+            Way::Karrenberg => "stand-in for Karrenberg & Hack",
         }
     }
 }
