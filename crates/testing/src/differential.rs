@@ -32,67 +32,98 @@ pub fn differential_in(
     semantics: &[Semantics],
 ) -> Result<(), String> {
     for (index, input) in case.inputs.iter().enumerate() {
-        check_input(case, before, after, input, semantics)
+        Reference::new(case, before, input)
+            .and_then(|reference| reference.check(after, semantics))
             .map_err(|reason| format!("input {index}: {reason}"))?;
     }
     Ok(())
 }
 
-fn check_input(
-    case: &Case,
-    before: &Module,
-    after: &Module,
-    input: &Input,
-    semantics: &[Semantics],
-) -> Result<(), String> {
-    let roundings: &[bool] = if case.traits.fmuladd { &[false, true] } else { &[false] };
-    let is_deterministic = is_deterministic(case);
-    let observe_source = |fused: bool, scheduler: Scheduler| {
-        let options = Options { fused, ..options_with(input, scheduler) };
-        observe(case, before, input, &options).map_err(|fault| format!("the source fails: {fault}"))
-    };
-    // What no schedule changes is computed once.
-    let mut sources = Vec::new();
-    for &fused in roundings.iter().filter(|_| is_deterministic) {
-        sources.push(observe_source(fused, Scheduler::Greedy)?);
-    }
-    for scheduler in [Scheduler::Greedy, Scheduler::Random(case.seed)] {
-        for &semantics in semantics {
-            let mut differences = Vec::new();
-            for (index, &fused) in roundings.iter().enumerate() {
-                let detect_races = is_deterministic && scheduler == Scheduler::Greedy;
-                // A block that runs without lanes is no step of the source's schedule: the trace tells.
-                let trace = !is_deterministic;
-                let options = Options {
-                    fused,
-                    semantics,
-                    detect_races,
-                    trace,
-                    ..options_with(input, scheduler.clone())
-                };
-                let result = observe(case, after, input, &options)
-                    .map_err(|fault| format!("the result fails under {scheduler:?}: {fault}"))?;
-                if let Some(race) = &result.race {
-                    return Err(format!("the result has a race: {race}"));
-                }
-                let replayed;
-                let source = match sources.get(index) {
-                    Some(source) => source,
-                    None => {
-                        let steps = project(before, &result);
-                        replayed = observe_source(fused, Scheduler::Replay(steps))?;
-                        &replayed
-                    }
-                };
-                differences.extend(difference(case, source, &result, Part::Whole));
-            }
-            // Each `fmuladd` may round either way; a pass keeps or fixes the choice, so one of the two must agree.
-            if differences.len() == roundings.len() {
-                return Err(format!("under {scheduler:?}, {semantics:?}: {}", differences.swap_remove(0)));
+/// What a program does on an input, to hold what passes make of it against.
+#[derive(Debug)]
+pub struct Reference<'a> {
+    case: &'a Case,
+    source: &'a Module,
+    input: &'a Input,
+    /// What no schedule changes, for each way to round.
+    observed: Vec<Observed>,
+}
+
+impl<'a> Reference<'a> {
+    /// The case's entry in this module, on this input.
+    pub fn new(case: &'a Case, source: &'a Module, input: &'a Input) -> Result<Reference<'a>, String> {
+        let mut reference = Reference { case, source, input, observed: Vec::new() };
+        if is_deterministic(case) {
+            for &fused in reference.roundings() {
+                reference.observed.push(reference.observe_source(fused, Scheduler::Greedy)?);
             }
         }
+        Ok(reference)
     }
-    Ok(())
+
+    /// Each `fmuladd` may round either way; a pass keeps or fixes the choice, so one of the two must agree.
+    fn roundings(&self) -> &'static [bool] {
+        if self.case.traits.fmuladd { &[false, true] } else { &[false] }
+    }
+
+    fn observe_source(&self, fused: bool, scheduler: Scheduler) -> Result<Observed, String> {
+        let options = Options { fused, ..options_with(self.input, scheduler) };
+        observe(self.case, self.source, self.input, &options)
+            .map_err(|fault| format!("the source fails: {fault}"))
+    }
+
+    /// Checks that a module made from the source refines it, run in each of these semantics.
+    pub fn check(&self, after: &Module, semantics: &[Semantics]) -> Result<(), String> {
+        for scheduler in [Scheduler::Greedy, Scheduler::Random(self.case.seed)] {
+            for &semantics in semantics {
+                let mut differences = Vec::new();
+                for (index, &fused) in self.roundings().iter().enumerate() {
+                    differences.extend(self.difference(after, index, fused, semantics, &scheduler)?);
+                }
+                if differences.len() == self.roundings().len() {
+                    return Err(format!(
+                        "under {scheduler:?}, {semantics:?}: {}",
+                        differences.swap_remove(0)
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn difference(
+        &self,
+        after: &Module,
+        index: usize,
+        fused: bool,
+        semantics: Semantics,
+        scheduler: &Scheduler,
+    ) -> Result<Option<String>, String> {
+        let is_deterministic = is_deterministic(self.case);
+        let options = Options {
+            fused,
+            semantics,
+            detect_races: is_deterministic && *scheduler == Scheduler::Greedy,
+            // A block that runs without lanes is no step of the source's schedule: the trace tells.
+            trace: !is_deterministic,
+            ..options_with(self.input, scheduler.clone())
+        };
+        let result = observe(self.case, after, self.input, &options)
+            .map_err(|fault| format!("the result fails under {scheduler:?}: {fault}"))?;
+        if let Some(race) = &result.race {
+            return Err(format!("the result has a race: {race}"));
+        }
+        let replayed;
+        let source = match self.observed.get(index) {
+            Some(source) => source,
+            None => {
+                let steps = project(self.source, &result);
+                replayed = self.observe_source(fused, Scheduler::Replay(steps))?;
+                &replayed
+            }
+        };
+        Ok(difference(self.case, source, &result, Part::Whole))
+    }
 }
 
 /// The steps of the result that the source has too: passes keep the numbers of blocks, and new blocks drop out.

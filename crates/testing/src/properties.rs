@@ -110,7 +110,7 @@ pub const TOPICS: &[Topic] = &[
     },
     Topic {
         name: "widen",
-        says: "wide functions compute, in one thread, what their linear forms do in lanes",
+        says: "every stage refines its source, and wide functions compute in one thread what linear ones do in lanes",
         profile: Profile::default,
         command: "opt passes=canonicalize,loops,boscc:needed,linearize stage=linear",
         check: crate::wide::widens,
