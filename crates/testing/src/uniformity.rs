@@ -3,6 +3,7 @@
 use heddle_analysis::{Cfg, ControlDependence, CycleForest, PostDominators};
 use heddle_ir::Block;
 use heddle_ir::entity::EntitySet;
+use heddle_transform::linearize::iteration_graph;
 
 /// The blocks whose branches have no say in whether a loop is left.
 pub fn free_branches(cfg: &Cfg) -> EntitySet<Block> {
@@ -20,16 +21,4 @@ pub fn free_branches(cfg: &Cfg) -> EntitySet<Block> {
         all.filter(|&block| cycles.contains(cycle, block)).for_each(|block| _ = free.remove(block));
     }
     free
-}
-
-/// The graph as seen from within an iteration: what goes back may leave just as well.
-fn iteration_graph(cfg: &Cfg, cycles: &CycleForest) -> Cfg {
-    let edges = cfg.edges().flat_map(|edge| match cycles.is_retreating(edge) {
-        true => {
-            let cycle = cycles.headed_by(edge.to).expect("a back edge leads to a header");
-            cycles.exits(cfg, cycle).into_iter().map(|exit| (edge.from, exit)).collect()
-        }
-        false => vec![(edge.from, edge.to)],
-    });
-    Cfg::from_edges(cfg.num_blocks(), cfg.entry(), edges)
 }

@@ -2,31 +2,27 @@
 #![forbid(unsafe_code)]
 
 use heddle_testing::generate::{Profile, generate};
-use heddle_testing::retained::{Retained, Way, retained};
+use heddle_testing::retained::{Against, Way, retained};
 
 const SEEDS: u64 = 2000;
 
 #[test]
 fn no_program_keeps_less_than_by_other_ways() {
-    let mut sums = [Retained::default(); 4];
-    let mut worse: Vec<(Way, u64)> = Vec::new();
-    let mut programs = 0;
+    let mut sums: [Against; 4] = Default::default();
     for seed in 0..SEEDS {
         let profile = if seed % 2 == 0 { Profile::source() } else { Profile::uniform() };
-        let all =
+        let kept =
             retained(&generate(seed, &profile)).unwrap_or_else(|reason| panic!("seed {seed}: {reason}"));
-        let Some(all) = all else { continue };
-        programs += 1;
-        for (way, (sum, other)) in Way::ALL.into_iter().zip(sums.iter_mut().zip(all)) {
-            sum.add(other);
-            if all[0].is_worse(other) {
-                worse.push((way, seed));
-            }
+        if let Some(kept) = kept {
+            Against::note(&mut sums, seed, kept);
         }
     }
-    println!("{programs} programs: {sums:?}; worse: {worse:?}");
-    assert!(programs > SEEDS / 2);
-    assert!(worse.is_empty(), "{worse:?}");
-    assert!(sums[1..].iter().all(|sum| sums[0].branches > sum.branches), "{sums:?}");
-    assert!(sums[1..3].iter().all(|sum| sums[0].blocks < sum.blocks), "{sums:?}");
+    for (way, against) in Way::ALL.into_iter().zip(&sums).skip(1) {
+        let Against { programs, ours, other, worse } = against;
+        println!("{}: {against:?}", way.name());
+        assert!(u64::from(*programs) > SEEDS / 2, "{}: {programs}", way.name());
+        assert!(worse.is_empty(), "less is kept than by {}: {worse:?}", way.name());
+        // Karrenberg & Hack keep the same branches, but lead to more blocks.
+        assert!(ours.branches >= other.branches && ours.blocks < other.blocks, "{}: {against:?}", way.name());
+    }
 }

@@ -31,6 +31,11 @@ pub struct Folded {
 }
 
 impl Folded {
+    /// Edges that were found in another way: for each block its targets, and the dead ends that stay dead.
+    pub fn new(targets: SecondaryMap<Block, SmallVec<[Block; 2]>>, dropped: EntitySet<Block>) -> Folded {
+        Folded { targets, dropped, steps: 0, coincided: 0 }
+    }
+
     /// Where a block goes now: one target for each old one, in order, if its branch was kept, else a single one.
     pub fn targets(&self, block: Block) -> &[Block] {
         &self.targets[block]

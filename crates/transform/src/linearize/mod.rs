@@ -55,6 +55,16 @@ use crate::canonicalize::unreachable::remove_unreachable;
 
 /// Folds the branches of these blocks. What is refused stays as it was.
 pub fn linearize(func: &mut Function, divergent: &EntitySet<Block>) -> Result<(), Refusal> {
+    linearize_by(func, divergent, fold)
+}
+
+/// The same, where the new edges are found in another way. Whoever took an edge must come to its target by all ways
+/// that lead on from where control goes instead.
+pub fn linearize_by(
+    func: &mut Function,
+    divergent: &EntitySet<Block>,
+    fold: impl FnOnce(&Cfg, &CycleForest, &BlockIndex, &EntitySet<Block>, &EntitySet<Block>) -> Folded,
+) -> Result<(), Refusal> {
     debug_assert!(
         func.blocks().all(|block| func.predicate(block).is_none()),
         "@{} has predicates already",
@@ -156,7 +166,7 @@ fn closed_graph(func: &Function) -> (Cfg, EntitySet<Block>) {
 
 /// The graph as it was, where what goes back leaves the loop instead: a uniform loop is a unit, and what comes only in
 /// the next iteration does not come now.
-pub(crate) fn iteration_graph(cfg: &Cfg, cycles: &CycleForest) -> Cfg {
+pub fn iteration_graph(cfg: &Cfg, cycles: &CycleForest) -> Cfg {
     let mut edges = Vec::with_capacity(cfg.num_edges());
     for edge in cfg.edges() {
         match cycles.headed_by(edge.to).filter(|_| cycles.is_retreating(edge)) {

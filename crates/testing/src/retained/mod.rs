@@ -1,8 +1,7 @@
 //! How much control flow linearization keeps, beside three other ways to fold a graph, counted by the interpreter.
 //!
-//! Each of the others is given by the branches that it folds beside the divergent ones, and these are then folded by
-//! partial linearization, so that all run and all are checked. That flatters them: what they fold they fold as well as
-//! we do.
+//! All run and all are checked. Each kind of if-conversion is given by the branches that it folds beside the divergent
+//! ones, and these are then folded by partial linearization, which flatters it: what it folds it folds as well as we do.
 //!
 //! A branch in a block without lanes may go anywhere; what the interpreter chooses there depends on what it did before.
 //! So where a program seems to execute more blocks, the fewest count that any of several choices give.
@@ -10,25 +9,28 @@
 //! * *Full if-conversion* folds every branch that has no say in how a loop is left.
 //! * *Bounded if-conversion* folds all of the smallest single-entry, single-exit region around a divergent branch, but
 //!   regions inside that have none of their own.
-//! * *Karrenberg & Hack* (CC 2012, 3.3) let no divergent block be skipped: edges to such blocks lead to the first that
-//!   is not yet scheduled. So a uniform branch between two of them is lost.
+//! * *Karrenberg & Hack* (CC 2012, 3.3) let no divergent block be skipped: `karrenberg` has their way to find edges.
+//!   Some graphs it cannot do; then nothing is counted.
+
+mod karrenberg;
 
 use crate::differential::is_deterministic;
 use crate::execution::{Part, difference, observe, options};
 use crate::generate::{Case, Class};
 use crate::uniformity::free_branches;
 use heddle::pipeline::{divergent_branches, uniform_loops};
-use heddle_analysis::baselines::divergent_blocks;
 use heddle_analysis::{ControlTables, PostDominators};
 use heddle_interp::{Options, Scheduler, Semantics};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function, Module};
 use heddle_transform::boscc::{self, Policy};
-use heddle_transform::{canonicalize, linearize};
+use heddle_transform::canonicalize;
+use heddle_transform::linearize::{fold, linearize_by};
+use karrenberg::fold_as_karrenberg;
 use rustc_hash::FxHashSet;
 
-/// How often branches without lanes choose anew.
-const CHOICES: u64 = 12;
+/// How often branches without lanes choose anew, and how often where a program seems to execute more blocks.
+const CHOICES: [u64; 2] = [12, 400];
 
 /// A way to fold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +41,7 @@ pub enum Way {
     Full,
     /// All branches of a region.
     Bounded,
-    /// What leads to divergent blocks.
+    /// Edges to divergent blocks lead to the first that has not had its turn.
     Karrenberg,
 }
 
@@ -53,7 +55,7 @@ impl Way {
             Way::Partial => "partial linearization",
             Way::Full => "full if-conversion",
             Way::Bounded => "SESE-bounded if-conversion",
-            Way::Karrenberg => "stand-in for Karrenberg & Hack",
+            Way::Karrenberg => "Karrenberg & Hack",
         }
     }
 }
@@ -87,15 +89,62 @@ impl Retained {
     }
 }
 
-/// Folds a program in all ways and runs the results; none if it launches, or has what cannot be folded.
-pub fn retained(case: &Case) -> Result<Option<[Retained; 4]>, String> {
+/// What partial linearization keeps against another way to fold.
+#[derive(Clone, Default, Debug)]
+pub struct Against {
+    /// The programs that the other way can do.
+    pub programs: u32,
+    /// What we keep of these.
+    pub ours: Retained,
+    /// What the other way keeps.
+    pub other: Retained,
+    /// The seeds of those of which we keep less.
+    pub worse: Vec<u64>,
+}
+
+impl Against {
+    /// Adds a program that was folded in all ways to what is known of each.
+    pub fn note(all: &mut [Against; 4], seed: u64, kept: Kept) {
+        let Some(ours) = kept[0] else { return };
+        for (against, other) in all.iter_mut().zip(kept) {
+            let Some(other) = other else { continue };
+            against.programs += 1;
+            against.ours.add(ours);
+            against.other.add(other);
+            if ours.is_worse(other) {
+                against.worse.push(seed);
+            }
+        }
+    }
+}
+
+/// Folds a program in all ways and runs the results; none if it launches, or has what cannot be folded, and no count for
+/// a way that cannot do it.
+pub fn retained(case: &Case) -> Result<Option<Kept>, String> {
+    let few = retained_of(case, CHOICES[0])?;
+    let is_worse = |ours: Retained| few.iter().flatten().flatten().any(|&other| ours.is_worse(other));
+    match few.and_then(|few| few[0]) {
+        Some(ours) if is_worse(ours) => retained_of(case, CHOICES[1]),
+        _ => Ok(few),
+    }
+}
+
+/// What each way keeps, if it can do the program.
+pub type Kept = [Option<Retained>; 4];
+
+fn retained_of(case: &Case, choices: u64) -> Result<Option<Kept>, String> {
     if case.traits.class == Class::Launch || case.traits.barriers {
         return Ok(None);
     }
-    let mut all = [Retained::default(); 4];
+    let mut all = [None; 4];
     let mut expected = Vec::new();
-    for (way, retained) in Way::ALL.into_iter().zip(&mut all) {
-        let Some(module) = folded(case, way)? else { return Ok(None) };
+    for (way, kept) in Way::ALL.into_iter().zip(&mut all) {
+        let module = match folded(case, way)? {
+            Done::Folded(module) => module,
+            Done::Impossible => continue,
+            Done::Refused => return Ok(None),
+        };
+        let retained = kept.insert(Retained::default());
         let branches = |func: &Function| func.blocks().filter(|&it| func.successors(it).len() > 1).count();
         retained.branches = module.functions.iter().map(|func| branches(func) as u64).sum();
         for (index, input) in case.inputs.iter().enumerate() {
@@ -105,7 +154,7 @@ pub fn retained(case: &Case) -> Result<Option<[Retained; 4]>, String> {
             retained.blocks += ran.counters.steps;
             retained.empty += ran.counters.empty_steps;
             let mut fewest = ran.counters.steps;
-            for seed in (0..CHOICES).filter(|_| ran.counters.empty_steps > 0) {
+            for seed in (0..choices).filter(|_| ran.counters.empty_steps > 0) {
                 let options = Options { scheduler: Scheduler::Random(seed), ..options.clone() };
                 let ran =
                     observe(case, &module, input, &options).map_err(|fault| fails(fault.to_string()))?;
@@ -124,8 +173,18 @@ pub fn retained(case: &Case) -> Result<Option<[Retained; 4]>, String> {
     Ok(Some(all))
 }
 
-fn folded(case: &Case, way: Way) -> Result<Option<Module>, String> {
+/// What came of folding a module.
+enum Done {
+    Folded(Module),
+    /// There is no such order of blocks.
+    Impossible,
+    /// The program has what cannot be folded.
+    Refused,
+}
+
+fn folded(case: &Case, way: Way) -> Result<Done, String> {
     let mut module = case.module.clone();
+    let mut is_possible = true;
     for func in &mut module.functions {
         canonicalize(func);
         uniform_loops(func).map_err(|reason| reason.to_string())?;
@@ -136,17 +195,24 @@ fn folded(case: &Case, way: Way) -> Result<Option<Module>, String> {
         let control = ControlTables::new(func);
         let free = free_branches(&control.cfg);
         let folds = match way {
-            Way::Partial => EntitySet::new(),
+            Way::Partial | Way::Karrenberg => EntitySet::new(),
             Way::Full => free.clone(),
             Way::Bounded => in_divergent_regions(&control, &divergent, &free),
-            Way::Karrenberg => between_divergent_blocks(&control, &divergent, &free),
         };
         let folds = divergent.iter().chain(folds.iter()).collect();
-        if linearize(func, &folds).is_err() {
-            return Ok(None);
+        let done = linearize_by(func, &folds, |cfg, cycles, index, folds, dead_ends| {
+            let other = match way {
+                Way::Karrenberg => fold_as_karrenberg(cfg, cycles, index, folds, dead_ends),
+                _ => None,
+            };
+            is_possible &= way != Way::Karrenberg || other.is_some();
+            other.unwrap_or_else(|| fold(cfg, cycles, index, folds, dead_ends))
+        });
+        if done.is_err() {
+            return Ok(Done::Refused);
         }
     }
-    Ok(Some(module))
+    Ok(if is_possible { Done::Folded(module) } else { Done::Impossible })
 }
 
 /// The branches whose smallest single-entry, single-exit region is that of a divergent branch.
@@ -170,17 +236,4 @@ fn in_divergent_regions(
     };
     let regions: FxHashSet<Option<(Block, Block)>> = divergent.iter().map(region).collect();
     free.iter().filter(|&branch| regions.contains(&region(branch))).collect()
-}
-
-/// The branches all of whose targets are divergent blocks.
-fn between_divergent_blocks(
-    control: &ControlTables,
-    divergent: &EntitySet<Block>,
-    free: &EntitySet<Block>,
-) -> EntitySet<Block> {
-    let blocks: EntitySet<Block> = divergent
-        .iter()
-        .flat_map(|branch| divergent_blocks(control, branch).iter().collect::<Vec<_>>())
-        .collect();
-    free.iter().filter(|&branch| control.cfg.succs(branch).iter().all(|&to| blocks.contains(to))).collect()
 }
