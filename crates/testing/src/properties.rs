@@ -188,7 +188,7 @@ fn divergence_holds_of(case: &Case, module: &Module, without: Option<Rule>) -> R
 }
 
 /// The brush with which a function runs: the input's, or that of all launches that it is the region of.
-pub(crate) fn brush_of(module: &Module, func: &Function, input: &Input) -> Option<Vec<u32>> {
+pub fn brush_of(module: &Module, func: &Function, input: &Input) -> Option<Vec<u32>> {
     let mut brush = None;
     for host in &module.functions {
         for inst in host.blocks().flat_map(|block| host.block_insts(block)) {
@@ -205,7 +205,14 @@ pub(crate) fn brush_of(module: &Module, func: &Function, input: &Input) -> Optio
     Some(brush.unwrap_or_else(|| input.brush.clone()))
 }
 
-fn initial_shapes(case: &Case, func: &Function, input: &Input, brush: &[u32], choice: u64) -> InitialShapes {
+/// What may be assumed of a function that runs on an input: `choice` says how much of it is.
+pub fn initial_shapes(
+    case: &Case,
+    func: &Function,
+    input: &Input,
+    brush: &[u32],
+    choice: u64,
+) -> InitialShapes {
     let known = Geometry::brush(brush);
     let mut geometry = match choice % 3 {
         0 => Geometry { brush: None, ..known },

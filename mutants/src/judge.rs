@@ -1,0 +1,141 @@
+//! Asks the tests about each mutant, until one fails.
+
+use crate::list::{Fate, Mutant};
+use crate::suites::{SKIPPED, Suite};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// A suite may take so many times the processor time that it takes without a mutant, and so many seconds at least.
+const TIMES: f64 = 8.0;
+const LEAST_SECONDS: f64 = 10.0;
+/// What takes more seconds is asked anew only when its binary is another one; what is shorter may read files.
+const LONG: f64 = 5.0;
+/// The most memory, in KiB of addresses.
+const MEMORY: u64 = 6 << 20;
+/// What the system sends when the time is up.
+const SIGXCPU: i32 = 24;
+
+/// What is known of a suite when nothing is mutated.
+struct Baseline<'s> {
+    suite: &'s Suite,
+    /// Seconds of processor time.
+    seconds: f64,
+    /// The mutants that it comes to.
+    reached: BTreeSet<usize>,
+}
+
+/// Finds out what becomes of the open mutants.
+pub(crate) fn judge(tree: &Path, suites: &[Suite], mutants: &mut [Mutant]) -> Result<(), String> {
+    let mut baselines = Vec::new();
+    for suite in suites {
+        let baseline = baseline(tree, suite)?;
+        eprintln!("{}: {:.1} s, comes to {} mutants", suite.name, baseline.seconds, baseline.reached.len());
+        baselines.push(baseline);
+    }
+    baselines.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let count = mutants.iter().filter(|mutant| mutant.fate == Fate::Open).count();
+    let start = Instant::now();
+    let open = mutants.iter_mut().filter(|mutant| mutant.fate == Fate::Open);
+    for (done, mutant) in (1..).zip(open) {
+        mutant.fate = fate(&baselines, mutant.number)?;
+        eprintln!("{done}/{count} {}: {}", mutant.fate, mutant.name);
+    }
+    eprintln!("{count} mutants in {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn arguments() -> impl Iterator<Item = &'static str> {
+    std::iter::once("--test-threads=1").chain(SKIPPED.iter().flat_map(|name| ["--skip", name]))
+}
+
+/// What was found out of the same binary before, if that took long.
+fn remembered<'s>(kept: &Path, suite: &'s Suite) -> Option<Baseline<'s>> {
+    let changed = |path: &Path| fs::metadata(path).and_then(|it| it.modified()).ok();
+    let text = fs::read_to_string(kept).ok().filter(|_| changed(kept) > changed(&suite.binary))?;
+    let (seconds, reached) = text.split_once('\n')?;
+    let reached = reached.lines().filter_map(|line| line.parse().ok()).collect();
+    Some(Baseline { suite, seconds: seconds.parse().ok().filter(|&it| it > LONG)?, reached })
+}
+
+fn baseline<'s>(tree: &Path, suite: &'s Suite) -> Result<Baseline<'s>, String> {
+    let (log, times) = (tree.join("reached.txt"), tree.join("times.txt"));
+    let name = suite.binary.file_name().map_or("suite".into(), |name| name.to_string_lossy());
+    let kept = tree.join(format!("baseline-{name}.txt"));
+    if let Some(baseline) = remembered(&kept, suite) {
+        return Ok(baseline);
+    }
+    let _ = fs::remove_file(&log);
+    let script = "\"$0\" \"$@\"; code=$?; times >\"$HEDDLE_TIMES\"; exit $code";
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).arg(&suite.binary).args(arguments()).current_dir(&suite.folder);
+    command.env("HEDDLE_REACHED", &log).env("HEDDLE_TIMES", &times).env_remove("HEDDLE_MUTANT");
+    let output = command.output().map_err(|error| format!("{}: {error}", suite.name))?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        return Err(format!("the tests of {} fail without a mutant:\n{text}", suite.name));
+    }
+    let reached = fs::read_to_string(&log).unwrap_or_default();
+    let seconds = fs::read_to_string(&times).ok().and_then(|text| children_seconds(&text));
+    let seconds = seconds.ok_or("the shell does not tell how long a test took")?;
+    let tell = |error: std::io::Error| format!("{}: {error}", kept.display());
+    fs::write(&kept, format!("{seconds}\n{reached}")).map_err(tell)?;
+    let reached = reached.lines().filter_map(|line| line.parse().ok()).collect();
+    Ok(Baseline { suite, seconds, reached })
+}
+
+/// The second line of what the shell's `times` prints: user and system time of what it started.
+fn children_seconds(text: &str) -> Option<f64> {
+    let line = text.lines().nth(1)?;
+    line.split_whitespace().map(seconds).sum()
+}
+
+/// `1m2.5s`.
+fn seconds(text: &str) -> Option<f64> {
+    let (minutes, seconds) = text.strip_suffix('s')?.split_once('m')?;
+    Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+}
+
+fn fate(baselines: &[Baseline<'_>], number: usize) -> Result<Fate, String> {
+    let mut is_reached = false;
+    for baseline in baselines.iter().filter(|baseline| baseline.reached.contains(&number)) {
+        is_reached = true;
+        if let Some(fate) = ask(baseline, number)? {
+            return Ok(fate);
+        }
+    }
+    Ok(if is_reached { Fate::Missed } else { Fate::Unreached })
+}
+
+/// What a suite makes of a mutant; none if all tests pass.
+fn ask(baseline: &Baseline<'_>, number: usize) -> Result<Option<Fate>, String> {
+    let suite = baseline.suite;
+    let seconds = (baseline.seconds * TIMES).max(LEAST_SECONDS).ceil();
+    let script = format!("ulimit -t {seconds}; ulimit -v {MEMORY}; ulimit -c 0; exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).arg(&suite.binary).args(arguments()).current_dir(&suite.folder);
+    command.env("HEDDLE_MUTANT", number.to_string()).env_remove("HEDDLE_REACHED");
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let tell = |error: std::io::Error| format!("{}: {error}", suite.name);
+    let mut child = command.spawn().map_err(tell)?;
+    let lines = BufReader::new(child.stdout.take().ok_or("a pipe was asked for")?).lines();
+    for line in lines.map_while(Result::ok) {
+        if let Some(test) = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED")) {
+            // One is enough.
+            let _ = child.kill();
+            child.wait().map_err(tell)?;
+            return Ok(Some(Fate::Killed(format!("{} {test}", suite.name))));
+        }
+    }
+    let status = child.wait().map_err(tell)?;
+    Ok(match status.signal() {
+        Some(SIGXCPU | 9) => Some(Fate::Overran(suite.name.clone())),
+        Some(signal) => Some(Fate::Killed(format!("{}, signal {signal}", suite.name))),
+        None if status.success() => None,
+        None => Some(Fate::Killed(format!("{}, {status}", suite.name))),
+    })
+}

@@ -1,0 +1,92 @@
+//! `heddle-mutants LIST TREE PLAN`: breaks programs on purpose, and counts what their tests notice.
+//!
+//! A build for each mutant would take minutes. So all mutants of a sample are *woven* into one copy of the sources, each
+//! behind a question (`crate::mutated(7)`) that is answered by the environment, and one build serves them all.
+//!
+//! `LIST` is what `cargo mutants --list --json` prints: that tool decides what a mutant is. `TREE` is a copy of the
+//! sources, which is overwritten.
+#![forbid(unsafe_code)]
+
+mod list;
+mod weave;
+mod build;
+mod suites;
+mod judge;
+
+use list::{read_list, sample};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: heddle-mutants LIST TREE [--sample N] [--shard K] [--out FILE]
+
+  LIST         what `cargo mutants --list --json` printed
+  TREE         a copy of the sources, which is overwritten
+  --sample N   N mutants of each crate; default: all
+  --shard K    the K-th such sample, from 1 on; no two have a mutant in common
+  --weave M    weave in the first M samples, so that another one of them needs no other build; default: K
+  --out FILE   where to write what became of each mutant
+
+exit code: 0 every crate has its share, 1 one has not, or something failed, 2 usage";
+
+struct Arguments {
+    list: PathBuf,
+    tree: PathBuf,
+    sample: Option<usize>,
+    shard: usize,
+    woven: usize,
+    out: Option<PathBuf>,
+}
+
+fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
+    let (mut paths, mut sample, mut shard, mut woven, mut out) = (Vec::new(), None, 1, 1, None);
+    while let Some(word) = words.next() {
+        let mut number = || {
+            let number = words.next().and_then(|it| it.parse::<usize>().ok()).filter(|&it| it > 0);
+            number.ok_or(format!("{word} takes a number above 0"))
+        };
+        match &*word {
+            "--sample" => sample = Some(number()?),
+            "--shard" => shard = number()?,
+            "--weave" => woven = number()?,
+            "--out" => out = Some(words.next().ok_or("--out takes a file")?.into()),
+            word if word.starts_with('-') => return Err(format!("there is no option {word}")),
+            _ => paths.push(PathBuf::from(word)),
+        }
+    }
+    match <[PathBuf; 2]>::try_from(paths) {
+        Ok([list, tree]) => Ok(Arguments { list, tree, sample, shard, woven: woven.max(shard), out }),
+        Err(_) => Err("a list and a tree are needed".into()),
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<bool, String> {
+    let tree = &arguments.tree;
+    let all = read_list(&arguments.list)?;
+    let mut mutants = sample(&all, arguments.sample, arguments.woven);
+    let suites = build::build(tree, &mut mutants)?;
+    mutants.retain(|mutant| mutant.shard == arguments.shard);
+    judge::judge(tree, &suites, &mut mutants)?;
+    let report: String = mutants.iter().map(|mutant| format!("{}: {}\n", mutant.fate, mutant.name)).collect();
+    if let Some(out) = &arguments.out {
+        std::fs::write(out, report).map_err(|error| format!("{}: {error}", out.display()))?;
+    }
+    Ok(list::summarize(&all, &mutants))
+}
+
+fn main() -> ExitCode {
+    let arguments = match arguments(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            eprintln!("heddle-mutants: {error}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("heddle-mutants: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Which tests are asked, cheapest first.
+
+use crate::list::Mutant;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What is asked of `heddle-testing`, beside the tests that a mutated package has itself: what takes seconds. Left out are
+/// tests that run for minutes, by which the same is checked on more programs (`divergence`, `generated`, `linearized`,
+/// `retained`), tests of the tests (the planted faults), and native code, which runs what `widen` made already.
+const SHARED: &[&str] = &["files", "figures", "slice", "shapes", "transform", "baselines"];
+
+/// Tests that are left out of these: of the tests, of time, and those whose time the caller sets.
+pub(crate) const SKIPPED: &[&str] = &["every_planted_fault", "growth::", "if_there_is_time"];
+
+/// Tests of one package that are built together: the names of integration tests, or all that the package has.
+pub(crate) struct Group {
+    pub package: String,
+    pub tests: &'static [&'static str],
+}
+
+/// The tests that are asked about these mutants.
+pub(crate) fn groups(tree: &Path, mutants: &[Mutant]) -> Vec<Group> {
+    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+    for mutant in mutants {
+        owners.insert(&mutant.package, crate::weave::folder_of(&mutant.file));
+    }
+    let own = owners.into_iter().filter(|(_, folder)| has_tests(&tree.join(folder)));
+    let own = own.map(|(package, _)| Group { package: package.into(), tests: &[] });
+    own.chain([Group { package: "heddle-testing".into(), tests: SHARED }]).collect()
+}
+
+/// Whether a package has tests of its own.
+fn has_tests(folder: &Path) -> bool {
+    let mut work = vec![folder.join("src")];
+    while let Some(path) = work.pop() {
+        if path.extension().is_some_and(|it| it == "rs") {
+            if std::fs::read_to_string(&path).is_ok_and(|text| text.contains("#[cfg(test)]")) {
+                return true;
+            }
+        } else if let Ok(entries) = std::fs::read_dir(&path) {
+            work.extend(entries.flatten().map(|entry| entry.path()));
+        }
+    }
+    folder.join("tests").is_dir()
+}
+
+/// A test binary.
+#[derive(Clone, Debug)]
+pub(crate) struct Suite {
+    /// Its name.
+    pub name: String,
+    /// The binary.
+    pub binary: PathBuf,
+    /// Where it runs.
+    pub folder: PathBuf,
+}

@@ -1,0 +1,324 @@
+//! Weaves mutants into sources: each stands behind a question beside what it replaces.
+//!
+//! ```text
+//!     a + b                 (if crate::mutated(7) { a - b } else { a + b })
+//!     Some(x) => x,         Some(x) if !crate::mutated(8) => x,
+//!     fn f() -> u32 { … }   fn f() -> u32 { if crate::mutated(9) { return 0; } … }
+//! ```
+
+use crate::list::{Fate, Genre, Mutant};
+use proc_macro2::Span;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use syn::spanned::Spanned as _;
+use syn::visit::{self, Visit};
+
+/// What answers the questions. `HEDDLE_MUTANT` is the number of the mutant that is asked about; what questions were asked
+/// is written to the file `HEDDLE_REACHED`.
+const ANSWER: &str = r#"
+#[allow(missing_docs, unreachable_pub)]
+#[doc(hidden)]
+pub(crate) fn mutated(number: u32) -> bool {
+    use std::sync::LazyLock;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    static CHOSEN: LazyLock<u32> =
+        LazyLock::new(|| std::env::var("HEDDLE_MUTANT").ok().and_then(|it| it.parse().ok()).unwrap_or(0));
+    static REACHED: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("HEDDLE_REACHED").ok());
+    static ASKED: [AtomicBool; COUNT] = [const { AtomicBool::new(false) }; COUNT];
+    if let Some(path) = &*REACHED
+        && !ASKED[number as usize].load(Ordering::Relaxed)
+        && !ASKED[number as usize].swap(true, Ordering::Relaxed)
+    {
+        use std::io::Write as _;
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).expect("can be written");
+        writeln!(file, "{number}").expect("can be written");
+    }
+    *CHOSEN == number
+}
+"#;
+
+/// Rewrites the files of the mutants that are open. Those that no question can stand beside are told.
+pub(crate) fn weave(tree: &Path, mutants: &mut [Mutant]) -> Result<(), String> {
+    let count = mutants.iter().map(|mutant| mutant.number + 1).max().unwrap_or(1);
+    let mut files: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (index, mutant) in mutants.iter().enumerate() {
+        files.entry(mutant.file.clone()).or_default().push(index);
+        // The one that answers stands in the root.
+        files.entry(root_of(&mutant.file)).or_default();
+    }
+    for (file, indices) in files {
+        let path = tree.join(&file);
+        let source = original(&path)?;
+        let mut text = source.clone();
+        if !indices.is_empty() {
+            let parsed = syn::parse_file(&source).map_err(|error| format!("{file}: {error}"))?;
+            let mut weaver = Weaver { mutants, open: HashMap::new(), edits: Vec::new(), in_constant: 0 };
+            for &index in &indices {
+                let mutant = &weaver.mutants[index];
+                if mutant.fate == Fate::Open {
+                    weaver.open.entry((mutant.genre as u8, mutant.at)).or_default().push(index);
+                }
+            }
+            weaver.visit_file(&parsed);
+            let left: Vec<usize> = weaver.open.values().flatten().copied().collect();
+            let mut edits = std::mem::take(&mut weaver.edits);
+            for index in left {
+                mutants[index].fate = Fate::Unviable("no place for its question".into());
+            }
+            edits.sort_by_key(|edit| (edit.range.start, std::cmp::Reverse(edit.range.end)));
+            text = render(&source, 0..source.len(), &edits);
+        }
+        if file == root_of(&file) {
+            text += &ANSWER.replace("COUNT", &count.to_string());
+        }
+        // A file that stays the same is not built again.
+        if std::fs::read_to_string(&path).is_ok_and(|old| old == text) {
+            continue;
+        }
+        std::fs::write(&path, text).map_err(|error| format!("{file}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// The source as it was before anything was woven into it; it is kept beside.
+fn original(path: &Path) -> Result<String, String> {
+    let kept = PathBuf::from(format!("{}.original", path.display()));
+    let tell = |error: std::io::Error| format!("{}: {error}", path.display());
+    if !kept.exists() {
+        std::fs::copy(path, &kept).map_err(tell)?;
+    }
+    std::fs::read_to_string(&kept).map_err(tell)
+}
+
+/// The folder of the package that a file belongs to.
+pub(crate) fn folder_of(file: &str) -> &str {
+    file.find("/src/").map_or("", |at| &file[..at])
+}
+
+/// The root of the library that a file belongs to.
+fn root_of(file: &str) -> String {
+    format!("{}/src/lib.rs", folder_of(file))
+}
+
+/// What is written instead of a part of the source.
+struct Edit {
+    range: Range<usize>,
+    parts: Vec<Part>,
+}
+
+enum Part {
+    Text(String),
+    /// What stands here in the source, with the edits inside of it.
+    Source(Range<usize>),
+}
+
+/// The source in a range with its edits. An edit comes before those inside of it.
+fn render(source: &str, range: Range<usize>, edits: &[Edit]) -> String {
+    let mut out = String::new();
+    let mut at = range.start;
+    let mut rest = edits;
+    while let [edit, others @ ..] = rest {
+        rest = others;
+        if edit.range.start < at || edit.range.end > range.end {
+            continue;
+        }
+        out += &source[at..edit.range.start];
+        let inside = edits_inside(others, &edit.range);
+        for part in &edit.parts {
+            match part {
+                Part::Text(text) => out += text,
+                Part::Source(part) => out += &render(source, part.clone(), inside),
+            }
+        }
+        at = edit.range.end;
+        if !edit.range.is_empty() {
+            rest = &others[inside.len()..];
+        }
+    }
+    out += &source[at..range.end];
+    out
+}
+
+fn edits_inside<'e>(edits: &'e [Edit], range: &Range<usize>) -> &'e [Edit] {
+    let count = edits.iter().take_while(|edit| edit.range.start < range.end).count();
+    &edits[..count]
+}
+
+struct Weaver<'m> {
+    mutants: &'m mut [Mutant],
+    /// Those that were not come to yet.
+    open: HashMap<(u8, (usize, usize)), Vec<usize>>,
+    edits: Vec<Edit>,
+    /// How many constants are around.
+    in_constant: u32,
+}
+
+fn text(text: impl Into<String>) -> Part {
+    Part::Text(text.into())
+}
+
+impl Weaver<'_> {
+    /// The open mutants that begin here, with their questions and what they put.
+    fn take(&mut self, genre: Genre, span: Span) -> Vec<(String, String)> {
+        let start = span.start();
+        let found = self.open.remove(&(genre as u8, (start.line, start.column + 1))).unwrap_or_default();
+        if self.in_constant > 0 {
+            found.iter().for_each(|&index| self.mutants[index].fate = Fate::InConstant);
+            return Vec::new();
+        }
+        let put = |index: &usize| {
+            let mutant = &self.mutants[*index];
+            (format!("crate::mutated({})", mutant.number), mutant.replacement.clone())
+        };
+        found.iter().map(put).collect()
+    }
+
+    /// `otherwise`, or what stands for it where one of the questions is answered yes.
+    fn choose(&mut self, range: Range<usize>, ways: Vec<(String, Vec<Part>)>) {
+        if ways.is_empty() {
+            return;
+        }
+        let mut parts = vec![text("(")];
+        for (question, way) in ways {
+            parts.push(text(format!("if {question} {{ ")));
+            parts.extend(way);
+            parts.push(text(" } else "));
+        }
+        parts.extend([text("{ "), Part::Source(range.clone()), text(" })")]);
+        self.edits.push(Edit { range, parts });
+    }
+
+    fn insert(&mut self, at: usize, what: String) {
+        self.edits.push(Edit { range: at..at, parts: vec![text(what)] });
+    }
+
+    fn body(&mut self, block: &syn::Block) {
+        let Some(first) = block.stmts.first() else { return };
+        let span = first.span();
+        for (question, value) in self.take(Genre::Body, span) {
+            let value = if value == "()" { String::new() } else { format!(" {value}") };
+            self.insert(span.byte_range().start, format!("if {question} {{ return{value}; }} "));
+        }
+    }
+
+    fn constant(&mut self, is_constant: bool, visit: impl FnOnce(&mut Self)) {
+        let around = self.in_constant;
+        self.in_constant = if is_constant { around + 1 } else { 0 };
+        visit(self);
+        self.in_constant = around;
+    }
+}
+
+/// Whether an expression is a chain of `&&` that binds names.
+fn binds(expr: &syn::Expr) -> bool {
+    match expr {
+        syn::Expr::Let(_) => true,
+        syn::Expr::Binary(binary) => {
+            matches!(binary.op, syn::BinOp::And(_)) && (binds(&binary.left) || binds(&binary.right))
+        }
+        _ => false,
+    }
+}
+
+impl<'ast> Visit<'ast> for Weaver<'_> {
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.constant(item.sig.constness.is_some(), |it| {
+            it.body(&item.block);
+            visit::visit_item_fn(it, item);
+        });
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.constant(item.sig.constness.is_some(), |it| {
+            it.body(&item.block);
+            visit::visit_impl_item_fn(it, item);
+        });
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        self.constant(false, |it| {
+            item.default.iter().for_each(|block| it.body(block));
+            visit::visit_trait_item_fn(it, item);
+        });
+    }
+
+    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
+        self.constant(true, |it| visit::visit_item_const(it, item));
+    }
+
+    fn visit_impl_item_const(&mut self, item: &'ast syn::ImplItemConst) {
+        self.constant(true, |it| visit::visit_impl_item_const(it, item));
+    }
+
+    fn visit_item_static(&mut self, item: &'ast syn::ItemStatic) {
+        self.constant(true, |it| visit::visit_item_static(it, item));
+    }
+
+    fn visit_expr_binary(&mut self, binary: &'ast syn::ExprBinary) {
+        let [left, op, right] =
+            [binary.left.span(), binary.op.span(), binary.right.span()].map(|span| span.byte_range());
+        let whole = left.start..right.end;
+        let is_chain =
+            matches!(binary.op, syn::BinOp::And(_)) && (binds(&binary.left) || binds(&binary.right));
+        if !is_chain {
+            let ways = self.take(Genre::Binary, binary.op.span()).into_iter().map(|(question, operator)| {
+                let between = text(format!(" {operator} "));
+                (question, vec![Part::Source(left.clone()), between, Part::Source(right.clone())])
+            });
+            let ways = ways.collect();
+            self.choose(whole, ways);
+        }
+        debug_assert!(left.end <= op.start && op.end <= right.start);
+        visit::visit_expr_binary(self, binary);
+    }
+
+    fn visit_expr_unary(&mut self, unary: &'ast syn::ExprUnary) {
+        let operand = unary.expr.span().byte_range();
+        let whole = unary.op.span().byte_range().start..operand.end;
+        let ways = self.take(Genre::Unary, unary.op.span());
+        let ways =
+            ways.into_iter().map(|(question, _)| (question, vec![Part::Source(operand.clone())])).collect();
+        self.choose(whole, ways);
+        visit::visit_expr_unary(self, unary);
+    }
+
+    fn visit_arm(&mut self, arm: &'ast syn::Arm) {
+        for (question, _) in self.take(Genre::Arm, arm.span()) {
+            self.insert(arm.pat.span().byte_range().end, format!(" if !{question}"));
+        }
+        if let Some((_, guard)) = &arm.guard {
+            let range = guard.span().byte_range();
+            let mut parts = vec![text("("), Part::Source(range.clone()), text(")")];
+            for (question, value) in self.take(Genre::Guard, guard.span()) {
+                let (before, after) = match &*value {
+                    "true" => (format!("({question} || "), ")"),
+                    _ => (format!("(!{question} && "), ")"),
+                };
+                parts.insert(0, text(before));
+                parts.push(text(after));
+            }
+            if parts.len() > 3 {
+                self.edits.push(Edit { range, parts });
+            }
+        }
+        visit::visit_arm(self, arm);
+    }
+
+    fn visit_expr_struct(&mut self, literal: &'ast syn::ExprStruct) {
+        let whole = literal.span().byte_range();
+        let mut ways = Vec::new();
+        for pair in literal.fields.pairs() {
+            let field = pair.value().span().byte_range();
+            let end = pair.punct().map_or(field.end, |comma| comma.span().byte_range().end);
+            for (question, _) in self.take(Genre::Field, pair.value().span()) {
+                ways.push((
+                    question,
+                    vec![Part::Source(whole.start..field.start), Part::Source(end..whole.end)],
+                ));
+            }
+        }
+        self.choose(whole, ways);
+        visit::visit_expr_struct(self, literal);
+    }
+}
