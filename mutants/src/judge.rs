@@ -1,4 +1,4 @@
-//! Asks the tests about each mutant, until one fails.
+//! Asks the tests about the mutants, until one fails.
 
 use crate::list::{Fate, Mutant};
 use crate::suites::{SKIPPED, Suite};
@@ -38,14 +38,23 @@ pub(crate) fn judge(tree: &Path, suites: &[Suite], mutants: &mut [Mutant]) -> Re
         baselines.push(baseline);
     }
     baselines.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
-    let count = mutants.iter().filter(|mutant| mutant.fate == Fate::Open).count();
     let start = Instant::now();
-    let open = mutants.iter_mut().filter(|mutant| mutant.fate == Fate::Open);
-    for (done, mutant) in (1..).zip(open) {
-        mutant.fate = fate(&baselines, mutant.number)?;
-        eprintln!("{done}/{count} {}: {}", mutant.fate, mutant.name);
+    // Suite by suite: the long ones are asked only about what is left.
+    for baseline in &baselines {
+        let is_here = |mutant: &&mut Mutant| {
+            matches!(mutant.fate, Fate::Open | Fate::Missed) && baseline.reached.contains(&mutant.number)
+        };
+        let mut left = 0;
+        for mutant in mutants.iter_mut().filter(is_here) {
+            mutant.fate = ask(baseline, mutant.number)?.unwrap_or(Fate::Missed);
+            left += usize::from(mutant.fate == Fate::Missed);
+            eprintln!("{}: {}", mutant.fate, mutant.name);
+        }
+        eprintln!("{}: {left} left, after {:.0} s", baseline.suite.name, start.elapsed().as_secs_f64());
     }
-    eprintln!("{count} mutants in {:.0} s", start.elapsed().as_secs_f64());
+    for mutant in mutants.iter_mut().filter(|mutant| mutant.fate == Fate::Open) {
+        mutant.fate = Fate::Unreached;
+    }
     Ok(())
 }
 
@@ -98,17 +107,6 @@ fn children_seconds(text: &str) -> Option<f64> {
 fn seconds(text: &str) -> Option<f64> {
     let (minutes, seconds) = text.strip_suffix('s')?.split_once('m')?;
     Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
-}
-
-fn fate(baselines: &[Baseline<'_>], number: usize) -> Result<Fate, String> {
-    let mut is_reached = false;
-    for baseline in baselines.iter().filter(|baseline| baseline.reached.contains(&number)) {
-        is_reached = true;
-        if let Some(fate) = ask(baseline, number)? {
-            return Ok(fate);
-        }
-    }
-    Ok(if is_reached { Fate::Missed } else { Fate::Unreached })
 }
 
 /// What a suite makes of a mutant; none if all tests pass.
