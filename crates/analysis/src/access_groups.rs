@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Where the shape of a term does not say how its lanes lie, a [`Condition`] on a uniform value may: `lane % u` is `lane`
-//! if `u` is at least the number of lanes; `sext(u + lane)` does not wrap around if `u` is not too close to the end.
+//! if `u` is at least the number of lanes; `sext(u + lane)` does not wrap around if `u` is not too close to the end. So
+//! may one on lane 0's number of a value that steps: nothing wraps around if that is far enough from the end.
 //! Who tests the conditions at run time may take the group for what it then is.
 //!
 //! What is claimed: whenever lanes execute an access of a group together and its conditions hold of what these values
@@ -40,11 +41,13 @@ const MOST_CONDITIONS: usize = 3;
 /// Addresses have so many bits.
 const ADDRESS: u32 = 64;
 
-/// A value is within bounds, in the execution of the access.
+/// A value is within bounds, in the execution of the access: in lane 0, or as it would be there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Condition {
-    /// The value; it is uniform.
+    /// The value.
     pub value: Value,
+    /// Its step from a lane to the next, modulo its width; 0 if it is uniform.
+    pub stride: i64,
     /// Its width in bits.
     pub width: u32,
     /// Whether it is read as a signed number.
@@ -56,10 +59,23 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Whether it holds of these bits.
-    pub fn holds(&self, bits: u128) -> bool {
-        let number = interpret(bits as i128, self.width, self.is_signed);
+    /// Whether it holds where a lane has these bits.
+    pub fn holds(&self, bits: u128, lane: usize) -> bool {
+        let first = (bits as i128).wrapping_sub(i128::from(self.stride) * lane as i128);
+        let number = interpret(first, self.width, self.is_signed);
         (self.least..=self.greatest).contains(&number)
+    }
+}
+
+impl Condition {
+    /// Whether there are numbers below those that it allows.
+    pub fn has_least(&self) -> bool {
+        self.least > range_of(self.width, self.is_signed).0
+    }
+
+    /// Whether there are numbers above those that it allows.
+    pub fn has_greatest(&self) -> bool {
+        self.greatest < range_of(self.width, self.is_signed).1
     }
 }
 
@@ -72,6 +88,9 @@ impl fmt::Display for Condition {
             (least, greatest) if greatest == last => write!(f, "{value} >= {least}")?,
             (least, greatest) if least == first => write!(f, "{value} <= {greatest}")?,
             (least, greatest) => write!(f, "{least} <= {value} <= {greatest}")?,
+        }
+        if self.stride != 0 {
+            f.write_str(" in lane 0")?;
         }
         f.write_str(if self.is_signed { " (signed)" } else { "" })
     }
@@ -137,7 +156,7 @@ pub struct AccessGroup {
 #[derive(Clone, Debug, Default)]
 pub struct AccessGroups {
     groups: Vec<AccessGroup>,
-    of: FxHashMap<Inst, u32>,
+    of: FxHashMap<Inst, (u32, u32)>,
 }
 
 impl AccessGroups {
@@ -171,8 +190,9 @@ impl AccessGroups {
                     Some(all.groups.len() - 1)
                 });
                 if let Some(number) = number {
-                    all.groups[number].accesses.push(access);
-                    all.of.insert(inst, number as u32);
+                    let accesses = &mut all.groups[number].accesses;
+                    all.of.insert(inst, (number as u32, accesses.len() as u32));
+                    accesses.push(access);
                 }
             }
         }
@@ -193,7 +213,13 @@ impl AccessGroups {
 
     /// The group of a load or a store, if its lanes lie regularly.
     pub fn of(&self, inst: Inst) -> Option<&AccessGroup> {
-        self.of.get(&inst).map(|&number| &self.groups[number as usize])
+        self.of.get(&inst).map(|&(number, _)| &self.groups[number as usize])
+    }
+
+    /// The number of a load's or a store's group, and its place in it.
+    pub fn place(&self, inst: Inst) -> Option<(usize, Access)> {
+        let &(number, index) = self.of.get(&inst)?;
+        Some((number as usize, self.groups[number as usize].accesses[index as usize]))
     }
 }
 
@@ -500,8 +526,7 @@ impl Finder<'_> {
         fits.then(|| Line { stride, range: Some(range), conditions: SmallVec::new() })
     }
 
-    /// How the lanes of a value lie, if that takes conditions: it is a sum of a multiple of one uniform value and of
-    /// numbers that are known from lane to lane, and no lane of it wraps around.
+    /// How the lanes of a value lie, if that takes conditions.
     fn line(&self, value: Value, extension: Extension, block: Block, depth: usize) -> Option<Line> {
         if depth > MOST_DEPTH || self.width(value) > ADDRESS {
             return None;
@@ -519,6 +544,25 @@ impl Finder<'_> {
                 _ => {}
             }
         }
+        self.sum(value, extension, block, depth).or_else(|| self.from_lane_0(value, extension, block))
+    }
+
+    /// The line of a value that steps modulo its width: no lane wraps around if lane 0 is far enough from the end.
+    fn from_lane_0(&self, value: Value, extension: Extension, block: Block) -> Option<Line> {
+        let stride = self.strides(value, block).filter(|&stride| stride != 0)?;
+        let width = self.width(value);
+        let is_signed = extension == Extension::Signed;
+        let reach = i128::from(stride) * (i128::from(self.geometry.width()?) - 1);
+        let (least, greatest) = range_of(width, is_signed);
+        let (least, greatest) = (least - reach.min(0), greatest - reach.max(0));
+        let condition = Condition { value, stride, width, is_signed, least, greatest };
+        let conditions = SmallVec::from_iter([condition]);
+        (least <= greatest).then(|| Line { stride: stride.into(), range: None, conditions })
+    }
+
+    /// The line of a sum of a multiple of one uniform value and of numbers that are known from lane to lane, if no lane
+    /// of it wraps around.
+    fn sum(&self, value: Value, extension: Extension, block: Block, depth: usize) -> Option<Line> {
         let width = self.width(value);
         let (least, greatest) = range_of(width, extension == Extension::Signed);
         // The sum, modulo 2^width: `factor` times `uniform`, and what lies within `range`.
@@ -572,7 +616,14 @@ impl Finder<'_> {
                     return None;
                 }
                 let is_signed = extension == Extension::Signed;
-                sum.conditions.push(Condition { value, width, is_signed, least: from, greatest: to });
+                sum.conditions.push(Condition {
+                    value,
+                    stride: 0,
+                    width,
+                    is_signed,
+                    least: from,
+                    greatest: to,
+                });
                 sum.range = None;
                 Some(sum)
             }
@@ -657,7 +708,7 @@ impl Finder<'_> {
         if line.conditions.len() == MOST_CONDITIONS {
             return None;
         }
-        line.conditions.push(Condition { value: by, width, is_signed, least, greatest });
+        line.conditions.push(Condition { value: by, stride: 0, width, is_signed, least, greatest });
         Some(line)
     }
 }

@@ -503,6 +503,7 @@ fn shape_json(shape: Shape) -> ShapeJson {
 fn condition_json(condition: &Condition) -> ConditionJson {
     ConditionJson {
         value: condition.value.to_string(),
+        stride: condition.stride,
         signed: condition.is_signed,
         // Beyond what many readers of JSON take for a number.
         least: condition.least.to_string(),
@@ -540,6 +541,7 @@ struct AccessGroupJson {
 #[derive(Serialize)]
 struct ConditionJson {
     value: String,
+    stride: i64,
     signed: bool,
     least: String,
     greatest: String,

@@ -2,7 +2,7 @@
 
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::{Activation, Geometry};
-use heddle_analysis::{ControlTables, InitialShapes, divergence};
+use heddle_analysis::{AccessGroups, ControlTables, InitialShapes, divergence};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::MAX_LANES;
@@ -10,8 +10,9 @@ use heddle_ir::verify::{Stage, Violations, verify_module};
 use heddle_ir::{Block, Function, Module, Op};
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::{
-    Around, LockStep, LoopFacts, LoopsError, boscc, canonicalize, geometry_of, guard_regions, linearize,
-    lock_step_functions, make_loops_uniform, replace_launches, simplify, specialize, tidy, widen,
+    Around, LockStep, LoopFacts, LoopsError, Remark, Target, Versions, WidenOptions, boscc, canonicalize,
+    geometry_of, guard_regions, linearize, lock_step_functions, make_loops_uniform, replace_launches,
+    simplify, specialize, tidy, widen,
 };
 use thiserror::Error;
 
@@ -27,7 +28,7 @@ pub struct Pass {
     /// The stage that it ensures; none leaves the stage as it was.
     pub ensures: Option<Stage>,
     /// What it does, given what its name was followed by, behind a colon.
-    run: fn(&mut Module, &str) -> Result<(), String>,
+    run: fn(&mut Module, &str, &mut Vec<Remark>) -> Result<(), String>,
 }
 
 /// All passes, in the order in which the pipeline runs them.
@@ -37,7 +38,7 @@ pub const PASSES: &[Pass] = &[
         doc: "reducible control flow, one return, simple loops, LCSSA, no switch",
         requires: Stage::Source,
         ensures: Some(Stage::Canonical),
-        run: |module, _| {
+        run: |module, _, _| {
             for func in &mut module.functions {
                 if let Some(block) = func.blocks().find(|&block| func.predicate(block).is_some()) {
                     return Err(format!(
@@ -55,7 +56,7 @@ pub const PASSES: &[Pass] = &[
         doc: "constant folding, dead code, trivial φs, common subexpressions",
         requires: Stage::Source,
         ensures: None,
-        run: |module, _| {
+        run: |module, _, _| {
             for func in &mut module.functions {
                 simplify(func);
             }
@@ -67,7 +68,7 @@ pub const PASSES: &[Pass] = &[
         doc: "no divergent loop: lanes that have left wait inside, their live-outs and exits tracked",
         requires: Stage::Canonical,
         ensures: Some(Stage::Uniform),
-        run: |module, _| {
+        run: |module, _, _| {
             let mut all = module.functions.iter_mut();
             all.try_for_each(|func| uniform_loops(func).map_err(|reason| format!("@{}: {reason}", func.name)))
         },
@@ -78,7 +79,7 @@ pub const PASSES: &[Pass] = &[
               `block3`, `block3=all-true`, and several with + in between)",
         requires: Stage::Uniform,
         ensures: Some(Stage::Uniform),
-        run: |module, words| {
+        run: |module, words, _| {
             let options = parse_guards(words)?;
             for func in &mut module.functions {
                 let divergent = divergent_branches(func)?;
@@ -92,7 +93,7 @@ pub const PASSES: &[Pass] = &[
         doc: "divergent branches folded into predicated code (`linearize:block1+block2`: these diverge, no others)",
         requires: Stage::Uniform,
         ensures: Some(Stage::Linear),
-        run: |module, blocks| {
+        run: |module, blocks, _| {
             let named = parse_blocks(blocks)?;
             for func in &mut module.functions {
                 let divergent = if named.is_empty() { divergent_branches(func)? } else { named.clone() };
@@ -106,7 +107,7 @@ pub const PASSES: &[Pass] = &[
         doc: "simpler masks and blends, masks hoisted, dead φs, empty regions",
         requires: Stage::Linear,
         ensures: None,
-        run: |module, _| {
+        run: |module, _, _| {
             for func in &mut module.functions {
                 tidy(func);
             }
@@ -118,7 +119,7 @@ pub const PASSES: &[Pass] = &[
         doc: "what is not said of parameters of entered functions: `params:uniform` or `params:varying`",
         requires: Stage::Source,
         ensures: None,
-        run: |module, word| {
+        run: |module, word, _| {
             let shape = match word {
                 "uniform" => DeclaredShape::Uniform,
                 "varying" => DeclaredShape::Varying,
@@ -138,17 +139,23 @@ pub const PASSES: &[Pass] = &[
         doc: "a form of each function for each way in which lanes enter it (`specialize:8`: in brushes of 8 lanes)",
         requires: Stage::Canonical,
         ensures: Some(Stage::Canonical),
-        run: |module, brush| {
+        run: |module, brush, _| {
             specialize(module, &parse_brush(brush)?);
             Ok(())
         },
     },
     Pass {
         name: "widen",
-        doc: "vector code for one thread (`widen:8`, `widen:8x2`: for brushes of so many lanes)",
+        doc: "vector code for one thread (`widen:8`, `widen:8x2`: for brushes of so many lanes; `widen:8+target=avx512`: \
+              for a machine; `versions=force|none`: accesses get run-time versions wherever they can, or nowhere)",
         requires: Stage::Linear,
         ensures: Some(Stage::Wide),
-        run: |module, brush| widen_module(module, &parse_brush(brush)?, |_, geometry| geometry),
+        run: |module, words, remarks| {
+            let (brush, options) = words.split_once('+').unwrap_or((words, ""));
+            let options = parse_widen_options(options)?;
+            remarks.extend(widen_module(module, &parse_brush(brush)?, &options, |_, geometry| geometry)?);
+            Ok(())
+        },
     },
 ];
 
@@ -162,13 +169,16 @@ pub fn expand(words: &[&str]) -> Result<Vec<String>, PassError> {
             names.push(word.to_string());
             continue;
         }
-        let (mut brush, mut params) = (None, None);
+        let (mut brush, mut params, mut chosen) = (None, None, String::new());
         while let Some((key, value)) = rest.peek().and_then(|word| word.split_once('=')) {
             match key {
                 "W" => brush = Some(value.to_string()),
                 "params" => params = Some(value.to_string()),
+                "target" | "versions" => chosen += &format!("+{key}={value}"),
                 _ => {
-                    let reason = "its options are `W=8` (or `W=8x2`) and `params=uniform|varying`".into();
+                    let reason =
+                        "its options are `W=8` (or `W=8x2`), `params=uniform|varying` and `target=avx512`"
+                            .into();
                     return Err(PassError::Argument { name: format!("{key}={value}"), reason });
                 }
             }
@@ -182,7 +192,7 @@ pub fn expand(words: &[&str]) -> Result<Vec<String>, PassError> {
         names.extend(["simplify", "canonicalize"].map(String::from));
         names.push(format!("specialize:{brush}"));
         names.extend(["loops", "boscc", "linearize", "tidy"].map(String::from));
-        names.push(format!("widen:{brush}"));
+        names.push(format!("widen:{brush}{chosen}"));
         names.push("simplify".into());
     }
     Ok(names)
@@ -197,24 +207,53 @@ fn parse_brush(text: &str) -> Result<Vec<u32>, String> {
     })
 }
 
-/// Replaces each lock-step function by its wide form. `know` may add to what is known of the places of its lanes.
+/// What is said of widening behind its brush, with + in between.
+fn parse_widen_options(words: &str) -> Result<WidenOptions, String> {
+    let mut options = WidenOptions::default();
+    for word in words.split('+').filter(|word| !word.is_empty()) {
+        match word.split_once('=') {
+            Some(("target", name)) => {
+                options.target = Target::named(name).ok_or_else(|| {
+                    let known: Vec<&str> = Target::ALL.iter().map(|target| target.name).collect();
+                    format!("`{name}` is no target; there are {}", known.join(", "))
+                })?;
+            }
+            Some(("versions", "force")) => options.versions = Versions::Force,
+            Some(("versions", "none")) => options.versions = Versions::None,
+            _ => {
+                return Err(format!(
+                    "`{word}` means nothing here; write `target=avx512` or `versions=force|none`"
+                ));
+            }
+        }
+    }
+    Ok(options)
+}
+
+/// Replaces each lock-step function by its wide form. `know` may add to what is known of the places of its lanes. Gives
+/// what was chosen for accesses, and why.
 pub fn widen_module(
     module: &mut Module,
     brush: &[u32],
+    options: &WidenOptions,
     know: impl Fn(&LockStep, Geometry) -> Geometry,
-) -> Result<(), String> {
+) -> Result<Vec<Remark>, String> {
     let functions = lock_step_functions(module, brush)?;
     let defined = module.functions.iter().map(|func| &*func.name).collect();
     let mut around = Around { defined, is_region: false };
-    let mut wide = Vec::new();
+    let (mut wide, mut remarks) = (Vec::new(), Vec::new());
     for form in &functions {
         let Some(func) = module.function(&form.name) else { continue };
         let control = ControlTables::new(func);
         let geometry = know(form, geometry_of(func, &form.brush, form.is_region));
         let initial = InitialShapes::declared(func, geometry).entered_by(Activation::Full);
         let facts = divergence(func, &control, &initial);
+        let accesses = AccessGroups::new(func, &control, &facts, &initial.geometry);
         around.is_region = form.is_region;
-        wide.push(widen(func, &facts, &form.brush, &around).map_err(|refusal| refusal.to_string())?);
+        let made = widen(func, &facts, &accesses, &form.brush, &around, options);
+        let made = made.map_err(|refusal| refusal.to_string())?;
+        wide.push(made.func);
+        remarks.extend(made.remarks);
     }
     drop(around);
     for (form, new) in functions.iter().zip(wide) {
@@ -222,7 +261,8 @@ pub fn widen_module(
             *func = new;
         }
     }
-    module.functions.iter_mut().try_for_each(replace_launches).map_err(|refusal| refusal.to_string())
+    module.functions.iter_mut().try_for_each(replace_launches).map_err(|refusal| refusal.to_string())?;
+    Ok(remarks)
 }
 
 /// What diverges, whatever the brush; none in sequential code, which one thread executes.
@@ -340,8 +380,19 @@ pub fn run_passes(
     module: &mut Module,
     names: &[&str],
     verify: bool,
-    mut watch: impl FnMut(&Pass, &Module),
+    watch: impl FnMut(&Pass, &Module),
 ) -> Result<(), PassError> {
+    run_passes_with_remarks(module, names, verify, watch).map(drop)
+}
+
+/// The same; gives what passes have chosen, and why.
+pub fn run_passes_with_remarks(
+    module: &mut Module,
+    names: &[&str],
+    verify: bool,
+    mut watch: impl FnMut(&Pass, &Module),
+) -> Result<Vec<Remark>, PassError> {
+    let mut remarks = Vec::new();
     let mut stage = Stage::Source;
     for full in &expand(names)? {
         let (name, argument) = full.split_once(':').unwrap_or((full, ""));
@@ -354,12 +405,13 @@ pub fn run_passes(
             let needed = pass.requires.max(stage);
             verify_module(module, needed).map_err(|violations| wrong("before", needed, violations))?;
         }
-        (pass.run)(module, argument).map_err(|reason| PassError::Argument { name: full.clone(), reason })?;
+        (pass.run)(module, argument, &mut remarks)
+            .map_err(|reason| PassError::Argument { name: full.clone(), reason })?;
         stage = pass.ensures.unwrap_or(stage);
         if verify {
             verify_module(module, stage).map_err(|violations| wrong("behind", stage, violations))?;
         }
         watch(pass, module);
     }
-    Ok(())
+    Ok(remarks)
 }

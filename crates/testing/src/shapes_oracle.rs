@@ -428,7 +428,7 @@ impl Frame {
             let mut all = lanes(mask).filter_map(address);
             let Some((first, start)) = all.next() else { continue };
             let holds = |condition: &heddle_analysis::Condition| {
-                self.get(claims.func, condition.value, first).is_some_and(|bits| condition.holds(bits))
+                self.get(claims.func, condition.value, first).is_some_and(|bits| condition.holds(bits, first))
             };
             let offset = group.accesses.iter().find(|access| access.inst == inst).map_or(0, |it| it.offset);
             // Constants are claimed to differ whatever holds of the lanes.

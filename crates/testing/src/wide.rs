@@ -11,7 +11,7 @@ use heddle_interp::run;
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module};
-use heddle_transform::{LockStep, lock_step_functions, simplify};
+use heddle_transform::{LockStep, Target, Versions, WidenOptions, lock_step_functions, simplify};
 
 /// Checks that a program's wide form computes, for each of its inputs, what its linear form does, and that all stages
 /// before do what the source does.
@@ -49,7 +49,10 @@ fn widens_on(case: &Case, input: &Input, spoil: fn(&mut Function)) -> Result<(),
     };
     let mut wide = module;
     // Generated programs keep to what has a wide form: a refusal is a find.
-    widen_module(&mut wide, &input.brush, know)?;
+    let target = Target::ALL[random.below(Target::ALL.len())];
+    let versions =
+        [Versions::Model, Versions::Force, Versions::None][random.weighted(&[(0, 30), (1, 60), (2, 10)])];
+    widen_module(&mut wide, &input.brush, &WidenOptions { target, versions }, know)?;
     for func in &mut wide.functions {
         spoil(func);
         // Wide code is one thread's: what holds of one lane holds of it.

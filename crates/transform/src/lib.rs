@@ -7,6 +7,7 @@ pub mod linearize;
 pub mod divergent_loops;
 pub mod simplify;
 pub mod specialize;
+pub mod target;
 pub mod tidy;
 pub mod widen;
 
@@ -19,5 +20,6 @@ pub use divergent_loops::{LoopFacts, LoopsError, make_loops_uniform};
 pub use linearize::{Refusal, linearize};
 pub use simplify::simplify;
 pub use specialize::{LockStep, geometry_of, lock_step_functions, specialize};
+pub use target::Target;
 pub use tidy::tidy;
-pub use widen::{Around, replace_launches, widen};
+pub use widen::{Around, Options as WidenOptions, Remark, Versions, replace_launches, widen};

@@ -42,6 +42,7 @@ impl Kind {
 pub(super) struct Kinds {
     kinds: SecondaryMap<Value, Option<Kind>>,
     rebased: EntitySet<Value>,
+    brush: [u32; 3],
 }
 
 impl Kinds {
@@ -72,7 +73,7 @@ impl Kinds {
             func.blocks().flat_map(|block| func.block_insts(block).map(move |inst| (block, inst))).collect();
         while solver.sweep(&order) {}
         let kinds = solver.kinds;
-        Kinds { kinds, rebased }
+        Kinds { kinds, rebased, brush }
     }
 
     /// How a value is held. What only ⊤ reaches is shared.
@@ -83,6 +84,27 @@ impl Kinds {
     /// Whether a value is a scalar that all lanes share.
     pub(super) fn is_shared(&self, value: Value) -> bool {
         self.of(value) == Kind::SHARED
+    }
+
+    /// How far each lane is from lane 0.
+    pub(super) fn offsets(&self, steps: [i64; 3]) -> Vec<i128> {
+        let [x, y, z] = self.brush.map(i128::from);
+        let [along_x, along_y, along_z] = steps.map(i128::from);
+        let mut offsets = Vec::with_capacity(self.brush.iter().product::<u32>() as usize);
+        for k in 0..z {
+            for j in 0..y {
+                offsets.extend((0..x).map(|i| i * along_x + j * along_y + k * along_z));
+            }
+        }
+        offsets
+    }
+
+    /// The step from each lane to the next, if it is always the same.
+    pub(super) fn lane_step(&self, steps: [i64; 3]) -> Option<i64> {
+        let offsets = self.offsets(steps);
+        let step = offsets.get(1).copied().unwrap_or(0);
+        let is_line = offsets.iter().zip(0i128..).all(|(&offset, lane)| offset == lane * step);
+        is_line.then(|| i64::try_from(step).ok()).flatten()
     }
 
     /// Whether the number of an address differs from its number in the source.

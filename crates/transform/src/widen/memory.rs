@@ -3,13 +3,13 @@
 use super::Refusal;
 use super::kinds::Kind;
 use super::writer::{Writer, Written};
-use heddle_analysis::Shape;
+use heddle_analysis::{Condition, Shape};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Inst, Op, Scalar, Space, Type, Value};
 
 /// Where the lanes of an access are.
-enum Pattern {
+pub(super) enum Pattern {
     /// All at one address.
     One(Value),
     /// Side by side, from this address on.
@@ -25,27 +25,33 @@ impl Writer<'_> {
         if self.is_special(inst) {
             return self.lane_by_lane(inst);
         }
+        let result = self.old.result(inst).expect("a load gives a value");
+        let scalar = self.old.value_type(result).scalar();
+        let pattern = self.pattern(inst, self.old.inst(inst).args[0], scalar);
+        let value = self.load_by(inst, pattern);
+        self.define(inst, value);
+        Ok(())
+    }
+
+    /// What a load gives, if its lanes are there.
+    pub(super) fn load_by(&mut self, inst: Inst, pattern: Pattern) -> Value {
         let mut data = self.old.inst(inst).clone();
         let result = self.old.result(inst).expect("a load gives a value");
         let ty = self.old.value_type(result);
         let address = data.args[0];
-        let pattern = self.pattern(inst, address, ty.scalar());
-        let Detail::Access(access) = &mut data.detail else { return Ok(()) };
-        let access = *access;
+        let access = data.access().copied().unwrap_or(Access::aligned(1));
         let wide = self.wide(ty);
-        if let Pattern::One(pointer) = pattern {
-            data.args[0] = pointer;
-            data.detail = Detail::Access(self.hinted(access, access.align));
-            let anyone = self.anyone(inst);
-            let value = self.only_if(anyone, |writer| vec![writer.emit(data, Some(ty))])[0];
-            let value = match self.kinds.of(result) {
-                Kind::Lanes => self.spread_scalar(value, [0; 3], wide),
-                Kind::Steps(_) => value,
-            };
-            self.define(inst, value);
-            return Ok(());
-        }
-        let value = match pattern {
+        match pattern {
+            Pattern::One(pointer) => {
+                data.args[0] = pointer;
+                data.detail = Detail::Access(self.hinted(access, access.align));
+                let anyone = self.anyone(inst);
+                let value = self.only_if(anyone, |writer| vec![writer.emit(data, Some(ty))])[0];
+                match self.kinds.of(result) {
+                    Kind::Lanes => self.spread_scalar(value, [0; 3], wide),
+                    Kind::Steps(_) => value,
+                }
+            }
             Pattern::Contiguous(pointer) => {
                 data.detail = Detail::Access(self.hinted(access, self.align(&access, address, ty)));
                 let mask = self.mask(inst);
@@ -58,7 +64,7 @@ impl Writer<'_> {
                 let loaded = self.load_vector(data, lowest, mask, wide);
                 self.reverse(loaded)
             }
-            _ => {
+            Pattern::Scattered => {
                 data.op = Op::Gather;
                 let align = self.align_of_one(&access, address, ty);
                 data.detail = Detail::Access(self.hinted(access, align));
@@ -68,12 +74,16 @@ impl Writer<'_> {
                 data.args = [pointers, mask, otherwise].into_iter().collect();
                 self.emit(data, Some(wide))
             }
-        };
-        self.define(inst, value);
-        Ok(())
+        }
     }
 
-    fn load_vector(&mut self, mut data: InstData, pointer: Value, mask: Option<Value>, wide: Type) -> Value {
+    pub(super) fn load_vector(
+        &mut self,
+        mut data: InstData,
+        pointer: Value,
+        mask: Option<Value>,
+        wide: Type,
+    ) -> Value {
         data.args = [pointer].into_iter().collect();
         if let Some(mask) = mask {
             data.op = Op::MaskedLoad;
@@ -84,7 +94,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn store(&mut self, inst: Inst) -> Written {
-        let mut data = self.old.inst(inst).clone();
+        let data = self.old.inst(inst).clone();
         let [stored, address] = [data.args[0], data.args[1]];
         let is_private = self.old.value_type(address).scalar() == Scalar::Ptr(Space::Private);
         if self.kinds.is_rebased(stored) && !is_private {
@@ -95,9 +105,17 @@ impl Writer<'_> {
         if self.is_special(inst) {
             return self.lane_by_lane(inst);
         }
+        let pattern = self.pattern(inst, address, self.old.value_type(stored).scalar());
+        self.store_by(inst, pattern);
+        Ok(())
+    }
+
+    /// Stores where the lanes are.
+    pub(super) fn store_by(&mut self, inst: Inst, pattern: Pattern) {
+        let mut data = self.old.inst(inst).clone();
+        let [stored, address] = [data.args[0], data.args[1]];
         let ty = self.old.value_type(stored);
-        let pattern = self.pattern(inst, address, ty.scalar());
-        let Detail::Access(access) = data.detail else { return Ok(()) };
+        let access = data.access().copied().unwrap_or(Access::aligned(1));
         match pattern {
             Pattern::One(pointer) => {
                 // The highest active lane has the last word.
@@ -143,10 +161,15 @@ impl Writer<'_> {
                 self.insert(data, None);
             }
         }
-        Ok(())
     }
 
-    fn store_vector(&mut self, mut data: InstData, value: Value, pointer: Value, mask: Option<Value>) {
+    pub(super) fn store_vector(
+        &mut self,
+        mut data: InstData,
+        value: Value,
+        pointer: Value,
+        mask: Option<Value>,
+    ) {
         data.args = [value, pointer].into_iter().collect();
         if let Some(mask) = mask {
             data.op = Op::MaskedStore;
@@ -222,20 +245,23 @@ impl Writer<'_> {
                 };
                 let steps = [0, 1, 2].map(|dimension| strides.along(dimension));
                 if steps == [0; 3] {
-                    let pointer = self.first_of(inst, address);
+                    let pointer = self.first_of(inst, address, &[]);
                     return Pattern::One(pointer);
                 }
                 let Some(step) = self.lane_step(steps).filter(|step| step.abs() == size) else {
                     return Pattern::Scattered;
                 };
-                let base = self.base_of(inst, address, step);
+                let base = self.base_of(inst, address, step, &[]);
                 if step == size { Pattern::Contiguous(base) } else { Pattern::Reversed(base) }
             }
         }
     }
 
     /// The address of the first lane that runs an access.
-    fn first_of(&mut self, inst: Inst, address: Value) -> Value {
+    pub(super) fn first_of(&mut self, inst: Inst, address: Value, conditions: &[Condition]) -> Value {
+        if let Some(scalar) = self.in_first_lane(inst, address, conditions) {
+            return scalar;
+        }
         let vector = self.vector(address);
         let lane = match self.active(inst) {
             Some(_) => self.first_lane(),
@@ -245,18 +271,19 @@ impl Writer<'_> {
     }
 
     /// Lane 0's address, found from that of the first lane that runs an access.
-    fn base_of(&mut self, inst: Inst, address: Value, step: i64) -> Value {
-        let first = self.first_of(inst, address);
+    pub(super) fn base_of(
+        &mut self,
+        inst: Inst,
+        address: Value,
+        step: i64,
+        conditions: &[Condition],
+    ) -> Value {
+        let first = self.first_of(inst, address, conditions);
         if self.active(inst).is_none() {
             return first;
         }
         let lane = self.first_lane();
-        let bits = self.new.value_type(lane).scalar().bits();
-        let lane = match bits {
-            64 => lane,
-            128 => self.emit(InstData::plain(Op::Trunc, [lane]), Some(Type::I64)),
-            _ => self.emit(InstData::plain(Op::Zext, [lane]), Some(Type::I64)),
-        };
+        let lane = self.as_number(lane, Scalar::I64);
         let back = self.new.make_int(Scalar::I64, -i128::from(step));
         let offset = self.emit(InstData::plain(Op::Mul, [lane, back]), None);
         self.emit(InstData::plain(Op::PtrAdd, [first, offset]), None)
@@ -281,8 +308,10 @@ impl Writer<'_> {
         if self.kinds.is_rebased(address) {
             return promised;
         }
-        let known = self.facts.shape(address).base().align().min(1 << 12) as u32;
-        promised.max(known)
+        match self.facts.shape(address) {
+            shape @ Shape::Strided { .. } => promised.max(shape.base().align().min(1 << 12) as u32),
+            _ => promised,
+        }
     }
 
     /// The alignment of each lane's address.
@@ -294,7 +323,7 @@ impl Writer<'_> {
     }
 
     /// What an access says, as far as it holds for all lanes together.
-    fn hinted(&mut self, access: Access, align: u32) -> Access {
+    pub(super) fn hinted(&mut self, access: Access, align: u32) -> Access {
         let base = access.base.and_then(|base| self.hint(base));
         Access { align, dereferenceable: 0, base, atomic: access.atomic }
     }

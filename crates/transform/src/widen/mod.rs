@@ -16,6 +16,7 @@
 //! * `kinds` decides for each value whether it is held as a scalar or as a vector.
 //! * `objects` decides which private objects lanes share.
 //! * `writer` walks through the blocks and hands each value out in the form that its user wants.
+//! * `clusters` decides which accesses are done together or in versions, `lines` does so; `one_lane` finds out where.
 //! * `plain`, `memory`, `horizontal`, `places`, `calls` turn one instruction each into its wide form.
 //! * `lane_loop` is for what has no vector form: one lane after the other.
 //!
@@ -25,13 +26,16 @@
 //! with whatever there is: scalar effects stand behind `any(mask)`, and a branch is taken on a frozen condition.
 
 mod calls;
+mod clusters;
 mod horizontal;
 mod kinds;
 mod lane_loop;
 mod launches;
+mod lines;
 mod memory;
 mod merge;
 mod objects;
+mod one_lane;
 mod places;
 mod plain;
 mod signature;
@@ -42,7 +46,8 @@ pub use signature::{wide_declaration, wide_name};
 
 pub(crate) use kinds::may_be_private;
 
-use heddle_analysis::Divergence;
+use crate::target::Target;
+use heddle_analysis::{AccessGroups, Divergence};
 use heddle_ir::function::Loc;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Function, Inst};
@@ -83,14 +88,72 @@ pub struct Around<'a> {
     pub is_region: bool,
 }
 
-/// The wide form of a function for a brush, given what is known of its lanes. It calls the wide forms of functions
+/// Where accesses get a version for when run-time conditions hold.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Versions {
+    /// Where they pay.
+    #[default]
+    Model,
+    /// Wherever they can be.
+    Force,
+    /// Nowhere.
+    None,
+}
+
+/// What may be chosen.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The machine that the code is for.
+    pub target: Target,
+    /// Versions of accesses.
+    pub versions: Versions,
+}
+
+/// What accesses have become.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Form {
+    /// Each is for itself.
+    Alone,
+    /// Whole lines of memory.
+    Lines,
+    /// A branch on run-time conditions, and one of two forms.
+    Version,
+}
+
+/// What was chosen for accesses, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Remark {
+    /// The function.
+    pub func: String,
+    /// Where the first of the accesses came from.
+    pub loc: Option<Loc>,
+    /// What they have become.
+    pub form: Form,
+    /// How many there are.
+    pub accesses: usize,
+    /// All that in words.
+    pub text: String,
+}
+
+/// A wide function, and what was chosen in it.
+#[derive(Clone, Debug)]
+pub struct Widened {
+    /// The function.
+    pub func: Function,
+    /// What became of accesses that had a choice.
+    pub remarks: Vec<Remark>,
+}
+
+/// The wide form of a function for a brush, given what is known of its lanes and of its accesses. It calls the wide forms of functions
 /// around it by the names that [`wide_name`] gives them.
 pub fn widen(
     func: &Function,
     facts: &Divergence,
+    accesses: &AccessGroups,
     brush: &[u32],
     around: &Around<'_>,
-) -> Result<Function, Refusal> {
+    options: &Options,
+) -> Result<Widened, Refusal> {
     let lanes = brush.iter().fold(1u32, |lanes, &extent| lanes.saturating_mul(extent));
     if brush.is_empty() || brush.len() > 3 || !(1..=MAX_LANES).contains(&lanes) {
         return Err(Refusal::of(
@@ -102,7 +165,8 @@ pub fn widen(
     extents[..brush.len()].copy_from_slice(brush);
     let objects = objects::Objects::new(func, facts, lanes)?;
     let kinds = kinds::Kinds::new(func, facts, extents, &objects, around);
-    let mut wide = writer::Writer::new(func, facts, &kinds, &objects, extents, around).write()?;
+    let clusters = clusters::Clusters::new(func, accesses, &kinds, lanes as u16, options);
+    let mut wide = writer::Writer::new(func, facts, &kinds, &objects, &clusters, extents, around).write()?;
     merge::merge_chains(&mut wide);
-    Ok(wide)
+    Ok(Widened { func: wide, remarks: clusters.remarks })
 }

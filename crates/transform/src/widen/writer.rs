@@ -1,10 +1,11 @@
 //! Walks through a linear function and writes the wide one.
 
+use super::clusters::Clusters;
 use super::kinds::{Kind, Kinds};
 use super::objects::Objects;
 use super::signature::{wide_name, wide_signature};
 use super::{Around, Refusal};
-use heddle_analysis::{Cfg, CycleForest, Divergence, Dominators};
+use heddle_analysis::{Cfg, Condition, CycleForest, Divergence, Dominators};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::function::Origin;
@@ -12,6 +13,7 @@ use heddle_ir::inst::InstData;
 use heddle_ir::ops::{Effect, Format};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Type, Value, ValueDef};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 pub(super) type Written<T = ()> = Result<T, Refusal>;
@@ -24,6 +26,7 @@ pub(super) struct Writer<'a> {
     pub(super) facts: &'a Divergence,
     pub(super) kinds: &'a Kinds,
     pub(super) objects: &'a Objects,
+    clusters: &'a Clusters,
     pub(super) brush: [u32; 3],
     pub(super) lanes: u16,
     /// The functions around it.
@@ -44,6 +47,8 @@ pub(super) struct Writer<'a> {
     vectors: SecondaryMap<Value, SmallVec<[(Block, Value); 1]>>,
     /// Per block, whether any lane is active in it.
     any: SecondaryMap<Block, Option<Value>>,
+    /// Whether conditions hold, each from where it is known.
+    conditions: FxHashMap<Condition, SmallVec<[(Block, Value); 1]>>,
     /// Per block, the first lane that is active in it.
     first: SecondaryMap<Block, Option<Value>>,
     origins: SecondaryMap<Origin, Option<Origin>>,
@@ -59,6 +64,7 @@ impl<'a> Writer<'a> {
         facts: &'a Divergence,
         kinds: &'a Kinds,
         objects: &'a Objects,
+        clusters: &'a Clusters,
         brush: [u32; 3],
         around: &'a Around<'a>,
     ) -> Writer<'a> {
@@ -76,6 +82,7 @@ impl<'a> Writer<'a> {
             facts,
             kinds,
             objects,
+            clusters,
             brush,
             lanes,
             around,
@@ -87,6 +94,7 @@ impl<'a> Writer<'a> {
             scalars: SecondaryMap::new(),
             vectors: SecondaryMap::new(),
             any: SecondaryMap::new(),
+            conditions: FxHashMap::default(),
             first: SecondaryMap::new(),
             origins: SecondaryMap::new(),
             origin: Origin::NONE,
@@ -121,6 +129,9 @@ impl<'a> Writer<'a> {
     }
 
     fn write_inst(&mut self, inst: Inst) -> Written {
+        if let Some(written) = self.clustered(inst, self.clusters) {
+            return written;
+        }
         let op = self.old.inst(inst).op;
         match op {
             Op::Phi => self.begin_phi(inst),
@@ -326,6 +337,89 @@ impl<'a> Writer<'a> {
         values.into_iter().map(join).collect()
     }
 
+    /// Writes code for where a condition holds, and for where it does not; gives what the one or the other gives.
+    pub(super) fn either(
+        &mut self,
+        condition: Value,
+        holds: impl FnOnce(&mut Self) -> Vec<Value>,
+        fails: impl FnOnce(&mut Self) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let before = self.here();
+        let one = self.new.insert_block_after(before);
+        let other = self.new.insert_block_after(one);
+        let behind = self.new.insert_block_after(other);
+        self.insert(InstData::branch(condition, one, other), None);
+        let was_aside = std::mem::replace(&mut self.is_aside, true);
+        self.at = At::End(one);
+        let ones = holds(self);
+        let end_of_one = self.here();
+        self.insert(InstData::jump(behind), None);
+        self.at = At::End(other);
+        let others = fails(self);
+        let end_of_other = self.here();
+        self.insert(InstData::jump(behind), None);
+        self.is_aside = was_aside;
+        self.go_on_in(behind);
+        let join = |(one, other): (Value, Value)| {
+            let ty = self.new.value_type(one);
+            self.emit(InstData::phi([(end_of_one, one), (end_of_other, other)], None), Some(ty))
+        };
+        ones.into_iter().zip(others).map(join).collect()
+    }
+
+    /// Whether conditions hold, each computed in front of the loops that its value does not change in.
+    pub(super) fn all_hold(&mut self, conditions: &[Condition]) -> Value {
+        let mut all: Option<Value> = None;
+        for condition in conditions {
+            let found = self.conditions.get(condition).into_iter().flatten();
+            let mut dominating = found.filter(|(from, _)| self.dominators.dominates(*from, self.block));
+            let holds = match dominating.next() {
+                Some(&(_, holds)) => holds,
+                None => self.one_holds(condition),
+            };
+            all = Some(match all {
+                None => holds,
+                Some(all) => self.emit(InstData::plain(Op::And, [all, holds]), None),
+            });
+        }
+        let all = all.unwrap_or_else(|| self.new.make_bool(true));
+        // Where no lane is, a value may be ⊤.
+        self.emit(InstData::plain(Op::Freeze, [all]), None)
+    }
+
+    fn one_holds(&mut self, condition: &Condition) -> Value {
+        let (block, at) = (self.block, self.at);
+        if let Some(preheader) = self.preheader(condition.value)
+            && let Some(terminator) = self.ends[preheader].and_then(|end| self.new.terminator(end))
+        {
+            (self.block, self.at) = (preheader, At::Before(terminator));
+        }
+        let value = self.scalar(condition.value);
+        let scalar = self.new.value_type(value).scalar();
+        let [least, greatest] = [condition.least, condition.greatest]
+            .map(|number| self.new.make_const(Constant::int(scalar, number)));
+        let holds = if condition.least == condition.greatest {
+            self.compare(IntPredicate::Eq, value, least)
+        } else {
+            let (at_least, at_most) = match condition.is_signed {
+                true => (IntPredicate::Sge, IntPredicate::Sle),
+                false => (IntPredicate::Uge, IntPredicate::Ule),
+            };
+            match (condition.has_least(), condition.has_greatest()) {
+                (true, false) => self.compare(at_least, value, least),
+                (false, _) => self.compare(at_most, value, greatest),
+                (true, true) => {
+                    let above = self.compare(at_least, value, least);
+                    let below = self.compare(at_most, value, greatest);
+                    self.emit(InstData::plain(Op::And, [above, below]), None)
+                }
+            }
+        };
+        self.conditions.entry(*condition).or_default().push((self.block, holds));
+        (self.block, self.at) = (block, at);
+        holds
+    }
+
     /// Starts a piece of the block behind what has been written of it.
     pub(super) fn new_piece(&mut self) -> Block {
         let here = self.here();
@@ -358,6 +452,14 @@ impl<'a> Writer<'a> {
         };
         self.origins[old] = Some(new);
         self.origin = new;
+    }
+
+    /// What is written comes from several instructions.
+    pub(super) fn merge_origins(&mut self, all: impl Iterator<Item = Inst>) {
+        let merged = all.map(|inst| self.old.origin(self.old.inst(inst).origin).clone());
+        if let Some(merged) = merged.reduce(|a, b| a.merged(&b)) {
+            self.origin = self.new.make_origin(merged);
+        }
     }
 
     /// Writes an instruction.
@@ -487,23 +589,12 @@ impl<'a> Writer<'a> {
 
     /// How far each lane is from lane 0.
     pub(super) fn offsets(&self, steps: [i64; 3]) -> Vec<i128> {
-        let [x, y, z] = self.brush.map(i128::from);
-        let [along_x, along_y, along_z] = steps.map(i128::from);
-        let mut offsets = Vec::with_capacity(self.lanes.into());
-        for k in 0..z {
-            for j in 0..y {
-                offsets.extend((0..x).map(|i| i * along_x + j * along_y + k * along_z));
-            }
-        }
-        offsets
+        self.kinds.offsets(steps)
     }
 
     /// The step from each lane to the next, if it is always the same.
     pub(super) fn lane_step(&self, steps: [i64; 3]) -> Option<i64> {
-        let offsets = self.offsets(steps);
-        let step = offsets.get(1).copied().unwrap_or(0);
-        let is_line = offsets.iter().zip(0i128..).all(|(&offset, lane)| offset == lane * step);
-        is_line.then(|| i64::try_from(step).ok()).flatten()
+        self.kinds.lane_step(steps)
     }
 
     /// A comparison of integers.

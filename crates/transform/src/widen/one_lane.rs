@@ -1,0 +1,126 @@
+//! What one lane computes, computed again with scalars: an address that lanes hold in a vector is wanted of one of them,
+//! and is made of scalars that step from lane to lane. Then nobody needs the vector, or only those who gather by it.
+
+use super::kinds::Kind;
+use super::writer::Writer;
+use heddle_analysis::Condition;
+use heddle_ir::inst::InstData;
+use heddle_ir::words::Flags;
+use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
+use rustc_hash::FxHashMap;
+
+/// The most instructions that are repeated.
+const MOST_REPEATED: usize = 12;
+
+impl Writer<'_> {
+    /// The value of the first lane that runs an instruction, computed by scalars alone; none if that takes too much.
+    /// `conditions` are known to hold.
+    pub(super) fn in_first_lane(
+        &mut self,
+        inst: Inst,
+        value: Value,
+        conditions: &[Condition],
+    ) -> Option<Value> {
+        let order = self.repeated(value, conditions)?;
+        let lane = self.active(inst).map(|_| self.first_lane());
+        let mut known: FxHashMap<Value, Value> = FxHashMap::default();
+        for inst in order {
+            let mut data = self.old.inst(inst).clone();
+            let result = self.old.result(inst)?;
+            let written = matches!(data.op.info().gives, heddle_ir::ops::Gives::Written(_));
+            let ty = self.old.value_type(result);
+            for at in 0..data.args.len() {
+                let arg = data.args[at];
+                data.args[at] = match known.get(&arg) {
+                    Some(&scalar) => scalar,
+                    None => {
+                        let scalar = self.leaf(arg, lane);
+                        known.insert(arg, scalar);
+                        scalar
+                    }
+                };
+            }
+            // Where no lane is, whatever it computes must be something.
+            data.flags = data.flags.without(Flags::POISON);
+            let scalar = self.emit(data, written.then_some(ty));
+            known.insert(result, scalar);
+        }
+        known.get(&value).copied()
+    }
+
+    /// The instructions that compute a value from scalars, each behind those that it needs.
+    fn repeated(&self, value: Value, conditions: &[Condition]) -> Option<Vec<Inst>> {
+        let mut order: Vec<Inst> = Vec::new();
+        let mut work = vec![(value, false)];
+        while let Some((value, is_ready)) = work.pop() {
+            if self.old.constant(value).is_some() {
+                continue;
+            }
+            if let Kind::Steps(steps) = self.kinds.of(value) {
+                let is_line = self.lane_step(steps).is_some();
+                let is_number = !self.old.value_type(value).scalar().is_float()
+                    && self.old.value_type(value).scalar().bits() >= 8;
+                if steps != [0; 3] && !(is_line && is_number) {
+                    return None;
+                }
+                continue;
+            }
+            let inst = self.old.def_inst(value)?;
+            if order.contains(&inst) {
+                continue;
+            }
+            if is_ready {
+                order.push(inst);
+                continue;
+            }
+            let data = self.old.inst(inst);
+            let divides = |divisor: Value| {
+                conditions.iter().any(|condition| condition.value == divisor && condition.least >= 1)
+            };
+            let is_plain = match data.op {
+                Op::Add | Op::Sub | Op::Mul | Op::Shl | Op::Lshr | Op::Ashr | Op::And | Op::Or | Op::Xor => {
+                    true
+                }
+                Op::Zext | Op::Sext | Op::Trunc | Op::SpaceCast => true,
+                Op::Umin | Op::Umax | Op::Smin | Op::Smax => true,
+                Op::PtrAdd => !self.objects.is_interleaved(data.args[0]),
+                Op::Udiv | Op::Urem | Op::Sdiv | Op::Srem => divides(data.args[1]),
+                _ => false,
+            };
+            if !is_plain || order.len() + work.len() > 2 * MOST_REPEATED {
+                return None;
+            }
+            work.push((value, true));
+            work.extend(data.args.iter().map(|&arg| (arg, false)));
+        }
+        (order.len() <= MOST_REPEATED).then_some(order)
+    }
+
+    /// A value that is a scalar, in a lane.
+    fn leaf(&mut self, value: Value, lane: Option<Value>) -> Value {
+        let scalar = self.scalar(value);
+        let (Kind::Steps(steps), Some(lane)) = (self.kinds.of(value), lane) else { return scalar };
+        let step = self.lane_step(steps).unwrap_or(0);
+        if step == 0 || self.old.constant(value).is_some() {
+            return scalar;
+        }
+        let found = self.old.value_type(value).scalar();
+        let number = if found.is_ptr() { Scalar::I64 } else { found };
+        let lane = self.as_number(lane, number);
+        let step = self.new.make_const(Constant::int(number, step.into()));
+        let distance = self.emit(InstData::plain(Op::Mul, [lane, step]), None);
+        let op = if found.is_ptr() { Op::PtrAdd } else { Op::Add };
+        self.emit(InstData::plain(op, [scalar, distance]), None)
+    }
+
+    /// The number of a lane, in a type of integers.
+    pub(super) fn as_number(&mut self, lane: Value, number: Scalar) -> Value {
+        let bits = self.new.value_type(lane).scalar().bits();
+        let op = match bits.cmp(&number.bits()) {
+            std::cmp::Ordering::Less => Op::Zext,
+            std::cmp::Ordering::Equal => return lane,
+            std::cmp::Ordering::Greater => Op::Trunc,
+        };
+        self.emit(InstData::plain(op, [lane]), Some(Type::Scalar(number)))
+    }
+}
