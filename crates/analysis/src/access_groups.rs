@@ -48,9 +48,11 @@ pub struct Condition {
     pub value: Value,
     /// Its step from a lane to the next, modulo its width; 0 if it is uniform.
     pub stride: i64,
-    /// Its width in bits.
+    /// How many of its bits are looked at, from the lowest on.
     pub width: u32,
-    /// Whether it is read as a signed number.
+    /// Whether it has more.
+    pub is_part: bool,
+    /// Whether they are read as a signed number.
     pub is_signed: bool,
     /// The least that it may be.
     pub least: i128,
@@ -83,6 +85,10 @@ impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (first, last) = range_of(self.width, self.is_signed);
         let value = self.value;
+        let value = match self.is_part {
+            true => format!("{value} mod 2^{}", self.width),
+            false => value.to_string(),
+        };
         match (self.least, self.greatest) {
             (least, greatest) if least == greatest => write!(f, "{value} == {least}")?,
             (least, greatest) if greatest == last => write!(f, "{value} >= {least}")?,
@@ -541,21 +547,30 @@ impl Finder<'_> {
                 (Op::Sext, Extension::Signed) => {
                     return self.line(data.args[0], Extension::Signed, block, depth + 1);
                 }
+                // The lowest bits, as if they had been cut off and extended.
+                (Op::And, _) => {
+                    let mask = self.constant(data.args[1], Extension::Unsigned).filter(|&mask| mask > 0);
+                    let width = mask.filter(|mask| mask & (mask + 1) == 0).map(|mask| mask.count_ones());
+                    if let Some(width) = width.filter(|&width| width < self.width(value)) {
+                        return self.from_lane_0(data.args[0], width, Extension::Unsigned, block);
+                    }
+                }
                 _ => {}
             }
         }
-        self.sum(value, extension, block, depth).or_else(|| self.from_lane_0(value, extension, block))
+        self.sum(value, extension, block, depth)
+            .or_else(|| self.from_lane_0(value, self.width(value), extension, block))
     }
 
-    /// The line of a value that steps modulo its width: no lane wraps around if lane 0 is far enough from the end.
-    fn from_lane_0(&self, value: Value, extension: Extension, block: Block) -> Option<Line> {
+    /// The line of the lowest bits of a value that steps: no lane wraps around if lane 0 is far enough from the end.
+    fn from_lane_0(&self, value: Value, width: u32, extension: Extension, block: Block) -> Option<Line> {
         let stride = self.strides(value, block).filter(|&stride| stride != 0)?;
-        let width = self.width(value);
         let is_signed = extension == Extension::Signed;
         let reach = i128::from(stride) * (i128::from(self.geometry.width()?) - 1);
         let (least, greatest) = range_of(width, is_signed);
         let (least, greatest) = (least - reach.min(0), greatest - reach.max(0));
-        let condition = Condition { value, stride, width, is_signed, least, greatest };
+        let is_part = width < self.width(value);
+        let condition = Condition { value, stride, width, is_part, is_signed, least, greatest };
         let conditions = SmallVec::from_iter([condition]);
         (least <= greatest).then(|| Line { stride: stride.into(), range: None, conditions })
     }
@@ -620,6 +635,7 @@ impl Finder<'_> {
                     value,
                     stride: 0,
                     width,
+                    is_part: false,
                     is_signed,
                     least: from,
                     greatest: to,
@@ -708,7 +724,15 @@ impl Finder<'_> {
         if line.conditions.len() == MOST_CONDITIONS {
             return None;
         }
-        line.conditions.push(Condition { value: by, stride: 0, width, is_signed, least, greatest });
+        line.conditions.push(Condition {
+            value: by,
+            stride: 0,
+            width,
+            is_part: false,
+            is_signed,
+            least,
+            greatest,
+        });
         Some(line)
     }
 }

@@ -504,6 +504,7 @@ fn condition_json(condition: &Condition) -> ConditionJson {
     ConditionJson {
         value: condition.value.to_string(),
         stride: condition.stride,
+        bits: condition.width,
         signed: condition.is_signed,
         // Beyond what many readers of JSON take for a number.
         least: condition.least.to_string(),
@@ -542,6 +543,7 @@ struct AccessGroupJson {
 struct ConditionJson {
     value: String,
     stride: i64,
+    bits: u32,
     signed: bool,
     least: String,
     greatest: String,

@@ -6,7 +6,7 @@ use clap::Args;
 use heddle::ir::Module;
 use heddle::ir::module::DeclaredShape;
 use heddle::ir::verify::Stage;
-use heddle::whole_function::{Report, vector_abi_name, vectorize_function};
+use heddle::whole_function::{Report, Target, vector_abi_name, vectorize_function_for};
 use heddle_llvm::{Cpu, EmitOptions, Output, emit, generate, optimize};
 use std::path::PathBuf;
 
@@ -58,7 +58,8 @@ impl Vectorize {
         };
         let mut module = read_module(&self.file, Stage::Source)?;
         let cpu = Cpu::named(&self.target);
-        let report = vectorize_function(&mut module, &self.func, self.lanes, &self.params)
+        let machine = Target::of_registers(cpu.vector_bits(), cfg!(target_arch = "x86_64"));
+        let report = vectorize_function_for(&mut module, &self.func, self.lanes, &self.params, &machine)
             .map_err(|reason| fail(reason.to_string()))?;
         if self.report {
             self.say(&report);
@@ -112,6 +113,9 @@ impl Vectorize {
             ),
         ];
         lines.iter().for_each(|line| note(line));
+        for remark in &report.remarks {
+            note(&format!("  {remark}"));
+        }
         for what in &report.lane_by_lane {
             note(&format!("  lane by lane: {what}, which has no vector form"));
         }

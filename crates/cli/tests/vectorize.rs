@@ -140,6 +140,114 @@ fn loops_of_another_compiler_call_wide_forms() {
     }
 }
 
+/// Structures, complex numbers under a condition, and an index that wraps around.
+const FIELDS: &str = "\
+void points(long i, const float *restrict a, float *restrict c, int n) {
+  const float *p = a + 4 * i;
+  c[4 * i] = p[0] + p[1];
+  c[4 * i + 1] = p[1] * p[2];
+  c[4 * i + 2] = p[2] - p[3];
+  c[4 * i + 3] = p[3] + n;
+}
+void some(long i, const float *restrict a, float *restrict c, int n) {
+  if (a[2 * i] > n) {
+    c[2 * i] = a[2 * i] - a[2 * i + 1];
+    c[2 * i + 1] = a[2 * i + 1] * 2;
+  }
+}
+void every_third(long i, const float *restrict a, float *restrict c, int n) { c[3 * i] = a[3 * i + 1] + n; }
+void wraps(long i, const float *restrict a, float *restrict c, int n) {
+  unsigned char at = (unsigned char)(i + n);
+  c[i] = a[at] + a[(unsigned char)(at * 2)];
+}
+";
+
+/// Runs each function alone and in lanes, over objects that end where the last lane's last number does.
+const DRIVER: &str = "\
+#include <stdio.h>
+enum { COUNT = 256 };
+static float a[4 * COUNT], c[4 * COUNT], d[4 * COUNT];
+typedef void F(long, const float *, float *, int);
+#define KERNEL(name) F name, name##_wide __asm__(ABI #name);
+KERNELS
+#undef KERNEL
+static int differ(const char *name, F *one, F *wide, int n) {
+  for (int i = 0; i < 4 * COUNT; i++) c[i] = d[i] = -i;
+  for (long i = 0; i < COUNT; i++) one(i, a, c, n);
+  for (long i = 0; i < COUNT; i += LANES) wide(i, a, d, n);
+  for (int i = 0; i < 4 * COUNT; i++)
+    if (c[i] != d[i]) return printf(\"%s %d: %d: %g, not %g\\n\", name, n, i, d[i], c[i]);
+  return 0;
+}
+int main(void) {
+  for (int i = 0; i < 4 * COUNT; i++) a[i] = i * 37 % 101;
+#define KERNEL(name) if (differ(#name, name, name##_wide, n)) return 1;
+  for (int n = 0; n < 300; n += 7) { KERNELS }
+  return 0;
+}
+";
+
+/// Fields and versions of accesses do natively, on each machine, what a lane alone does.
+#[test]
+fn fields_and_wrapping_indices_are_right_on_each_machine() {
+    let kernels = ["points", "some", "every_third", "wraps"];
+    for (target, lanes, letter, is_here) in [
+        ("x86-64-v2", "4", 'b', is_x86_feature_detected!("sse4.2")),
+        ("x86-64-v2", "8", 'b', is_x86_feature_detected!("sse4.2")),
+        ("haswell", "8", 'd', is_x86_feature_detected!("avx2")),
+        ("x86-64-v4", "16", 'e', is_x86_feature_detected!("avx512f")),
+        ("x86-64-v4", "8", 'e', is_x86_feature_detected!("avx512f")),
+    ] {
+        if !is_here {
+            println!("{target}: not on this machine");
+            continue;
+        }
+        let folder = Folder::new(&format!("fields-{target}-{lanes}"));
+        folder.write("f.c", FIELDS);
+        folder.write("driver.c", DRIVER);
+        let mut link = vec!["driver.c".to_string(), "f.c".into()];
+        let mut said = String::new();
+        for name in kernels {
+            let object = format!("{name}.o");
+            let output = heddle(
+                &folder.0,
+                &[
+                    "vectorize",
+                    "f.c",
+                    "--func",
+                    name,
+                    "--lanes",
+                    lanes,
+                    "--params",
+                    "linear:1,uniform,uniform,uniform",
+                    "--target",
+                    target,
+                    "--report",
+                    "-o",
+                    &object,
+                ],
+            );
+            said += &String::from_utf8_lossy(&output.stderr);
+            succeed(output);
+            link.push(object);
+        }
+        assert!(said.contains("in whole lines, by 16 bytes: cost"), "{said}");
+        assert!(said.contains("in lane 0"), "{said}");
+        let calls: String = kernels.iter().map(|name| format!(" KERNEL({name})")).collect();
+        link.extend([
+            "-O1".into(),
+            "-ffp-contract=off".into(),
+            format!("-DLANES={lanes}"),
+            format!("-DABI=\"_ZGV{letter}N{lanes}luuu_\""),
+            format!("-DKERNELS={calls}"),
+            "-o".into(),
+            "all".into(),
+        ]);
+        succeed(Command::new("cc").current_dir(&folder.0).args(&link).output().expect("cc runs"));
+        succeed(Command::new(folder.0.join("all")).output().expect("it runs"));
+    }
+}
+
 #[test]
 fn what_is_asked_for_wrongly_is_named() {
     let folder = Folder::new("wrong");

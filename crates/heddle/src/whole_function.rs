@@ -1,8 +1,9 @@
 //! Whole functions as vector code: what is asked for, and what comes out.
 
-use crate::pipeline::{PassError, run_passes};
+use crate::pipeline::{PassError, run_passes_with_remarks};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::{Detail, Function, Inst, Module, Op, Value};
+pub use heddle_transform::Target;
 use heddle_transform::widen::wide_name;
 use rustc_hash::FxHashSet;
 use thiserror::Error;
@@ -59,6 +60,8 @@ pub struct Report {
     pub instructions: [usize; 2],
     /// What is done lane by lane, by name.
     pub lane_by_lane: Vec<String>,
+    /// What loads and stores became that had a choice, and why.
+    pub remarks: Vec<String>,
 }
 
 /// Leaves of a module a function and what it calls.
@@ -81,6 +84,17 @@ pub fn vectorize_function(
     lanes: u32,
     shapes: &[DeclaredShape],
 ) -> Result<Report, WholeFunctionError> {
+    vectorize_function_for(module, name, lanes, shapes, &Target::default())
+}
+
+/// The same, for a machine.
+pub fn vectorize_function_for(
+    module: &mut Module,
+    name: &str,
+    lanes: u32,
+    shapes: &[DeclaredShape],
+    target: &Target,
+) -> Result<Report, WholeFunctionError> {
     retain_reachable(module, name);
     let known = module.functions.iter().map(|func| format!("@{}", func.name)).collect();
     let Some(func) = module.function_mut(name) else {
@@ -100,9 +114,20 @@ pub fn vectorize_function(
     };
     let before = branches(module, name);
     let width = format!("W={lanes}");
-    run_passes(module, &["vectorize", &width, "params=varying"], false, |_, _| {})?;
+    let machine = format!("target={}", target.name);
+    let passes = ["vectorize", &width, "params=varying", &machine];
+    let remarks = run_passes_with_remarks(module, &passes, false, |_, _| {})?;
     let wide = wide_name(name, &[lanes]);
     let mut report = Report { branches: [before, branches(module, &wide)], ..Report::default() };
+    let place = |loc: heddle_ir::function::Loc| match loc.column {
+        0 => format!("line {}: ", loc.line),
+        column => format!("line {}:{column}: ", loc.line),
+    };
+    report.remarks = remarks
+        .into_iter()
+        .filter(|remark| wide_name(&remark.func, &[lanes]) == wide)
+        .map(|remark| remark.loc.map_or(String::new(), place) + &remark.text)
+        .collect();
     if let Some(func) = module.function(&wide) {
         for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
             let data = func.inst(inst);

@@ -11,7 +11,9 @@ use heddle_interp::run;
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module};
+use heddle_transform::widen::Form;
 use heddle_transform::{LockStep, Target, Versions, WidenOptions, lock_step_functions, simplify};
+use std::collections::BTreeSet;
 
 /// Checks that a program's wide form computes, for each of its inputs, what its linear form does, and that all stages
 /// before do what the source does.
@@ -21,22 +23,56 @@ pub fn widens(case: &Case) -> Result<(), String> {
 
 /// The same, where something is done to each wide function.
 pub fn widens_by(case: &Case, spoil: fn(&mut Function)) -> Result<(), String> {
+    check(case, spoil, false)
+}
+
+/// The same, where accesses are done together whatever is in between.
+pub fn widens_out_of_order(case: &Case) -> Result<(), String> {
+    check(case, |_| {}, true)
+}
+
+fn check(case: &Case, spoil: fn(&mut Function), ignores_order: bool) -> Result<(), String> {
     for (index, input) in case.inputs.iter().enumerate() {
-        widens_on(case, input, spoil).map_err(|reason| format!("input {index}: {reason}"))?;
+        widens_on(case, input, spoil, ignores_order).map_err(|reason| format!("input {index}: {reason}"))?;
     }
     Ok(())
 }
 
-fn widens_on(case: &Case, input: &Input, spoil: fn(&mut Function)) -> Result<(), String> {
+/// What accesses of a program become, wherever they have a choice.
+pub fn forms(case: &Case) -> Result<BTreeSet<Form>, String> {
+    let mut forms = BTreeSet::new();
+    let Some(input) = case.inputs.first() else { return Ok(forms) };
     let mut random = Random::new(case.seed ^ 0x51de);
+    if let Some(mut module) = linear(case, input, &mut random)? {
+        let options =
+            WidenOptions { target: Target::AVX512, versions: Versions::Force, ..WidenOptions::default() };
+        let remarks = widen_module(&mut module, &input.brush, &options, |_, geometry| geometry)?;
+        forms.extend(remarks.iter().map(|remark| remark.form));
+    }
+    Ok(forms)
+}
+
+/// A program at stage Linear; none if it cannot be brought there for a reason of its own.
+fn linear(case: &Case, input: &Input, random: &mut Random) -> Result<Option<Module>, String> {
     let mut module = case.module.clone();
-    declare(&mut module, case, input, &mut random);
+    declare(&mut module, case, input, random);
     if case.traits.class != Class::Predicated {
-        bring_to_linear(&mut module, case, input, &mut random)?;
+        bring_to_linear(&mut module, case, input, random)?;
     } else if module.functions.len() > 1 {
         // What is linear already cannot be specialized any more.
-        return Ok(());
+        return Ok(None);
     }
+    Ok(Some(module))
+}
+
+fn widens_on(
+    case: &Case,
+    input: &Input,
+    spoil: fn(&mut Function),
+    ignores_order: bool,
+) -> Result<(), String> {
+    let mut random = Random::new(case.seed ^ 0x51de);
+    let Some(module) = linear(case, input, &mut random)? else { return Ok(()) };
     verify_module(&module, Stage::Linear).map_err(|violations| format!("not linear:\n{violations}"))?;
     let linear = Case { module: module.clone(), ..case.clone() };
     let expected =
@@ -52,7 +88,7 @@ fn widens_on(case: &Case, input: &Input, spoil: fn(&mut Function)) -> Result<(),
     let target = Target::ALL[random.below(Target::ALL.len())];
     let versions =
         [Versions::Model, Versions::Force, Versions::None][random.weighted(&[(0, 30), (1, 60), (2, 10)])];
-    widen_module(&mut wide, &input.brush, &WidenOptions { target, versions }, know)?;
+    widen_module(&mut wide, &input.brush, &WidenOptions { target, versions, ignores_order }, know)?;
     for func in &mut wide.functions {
         spoil(func);
         // Wide code is one thread's: what holds of one lane holds of it.

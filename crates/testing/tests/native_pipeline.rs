@@ -22,8 +22,12 @@ fn profile() -> Profile {
 fn widened(case: &Case, brush: &[u32]) -> Option<Module> {
     let brush: Vec<String> = brush.iter().map(u32::to_string).collect();
     let brush = format!("W={}", brush.join("x"));
+    // Any target's choices must do, whatever they cost here.
+    let target = ["target=avx512", "target=avx2", "target=sse4.2", "target=neon"][case.seed as usize % 4];
+    let versions = ["versions=force", "versions=none"][usize::from(case.seed % 5 == 0)];
     let mut module = case.module.clone();
-    run_passes(&mut module, &["vectorize", &brush, "params=varying"], false, |_, _| {}).ok()?;
+    run_passes(&mut module, &["vectorize", &brush, "params=varying", target, versions], false, |_, _| {})
+        .ok()?;
     Some(module)
 }
 

@@ -3,10 +3,13 @@
 //! They are planted into what the pass made, at all places of one kind at once.
 #![forbid(unsafe_code)]
 
+use heddle_ir::builder::{At, Builder};
 use heddle_ir::words::{Flags, IntPredicate};
-use heddle_ir::{Constant, Detail, Function, Inst, Op, Scalar, Type, Value};
+use heddle_ir::{Constant, Detail, Function, Inst, InstData, Op, Scalar, Type, Value};
 use heddle_testing::generate::{Profile, generate};
-use heddle_testing::wide::widens_by;
+use heddle_testing::wide::{forms, widens_by, widens_out_of_order};
+use heddle_transform::widen::Form;
+use std::collections::BTreeMap;
 
 type Fault = (&'static str, fn(&mut Function));
 
@@ -176,6 +179,134 @@ const FAULTS: &[Fault] = &[
             }
         });
     }),
+    ("lines are taken in another order", |func| {
+        each(func, |func, inst| {
+            let data = func.inst(inst);
+            if data.op == Op::Permute && data.args[0] != data.args[1] {
+                func.inst_mut(inst).args.swap(0, 1);
+            }
+        });
+    }),
+    ("the mask of the lanes is that of a line", |func| {
+        each(func, |func, inst| {
+            let at = match func.inst(inst).op {
+                Op::MaskedLoad => 1,
+                Op::MaskedStore => 2,
+                _ => return,
+            };
+            let mask = func.inst(inst).args[at];
+            let spread = func.def_inst(mask).filter(|&it| func.inst(it).op == Op::Permute);
+            if let Some(bare) = spread.map(|it| func.inst(it).args[0])
+                && func.value_type(bare) == func.value_type(mask)
+            {
+                func.inst_mut(inst).args[at] = bare;
+            }
+        });
+    }),
+    ("gaps are stored to", |func| {
+        each(func, |func, inst| {
+            if func.inst(inst).op == Op::MaskedStore
+                && matches!(func.constant(func.inst(inst).args[2]), Some(Constant::Vector(..)))
+            {
+                let ty = func.value_type(func.inst(inst).args[2]);
+                func.inst_mut(inst).args[2] = func.make_const(Constant::splat(ty, 1));
+            }
+        });
+    }),
+    ("the last line starts where it would", |func| {
+        each(func, |func, inst| {
+            let data = func.inst(inst);
+            let Some(lanes) = func.result(inst).and_then(|it| func.value_type(it).lanes()) else { return };
+            let line = func.result(inst).map_or(1, |it| func.value_type(it).bytes().max(1));
+            let address = data.args.first().and_then(|&address| func.def_inst(address));
+            let Some(ahead) = address.filter(|_| data.op == Op::Load && lanes > 1) else { return };
+            if func.inst(ahead).op != Op::PtrAdd {
+                return;
+            }
+            if let Some(&Constant::Scalar(Scalar::I64, distance)) = func.constant(func.inst(ahead).args[1])
+                && distance < 1 << 32
+            {
+                let next = (distance as u64).next_multiple_of(line.into());
+                let next = func.make_int(Scalar::I64, next.into());
+                func.inst_mut(ahead).args[1] = next;
+            }
+        });
+    }),
+    ("a version runs whatever its conditions", |func| {
+        each(func, |func, inst| {
+            if conditions_of(func, inst).is_some() {
+                let always = func.make_bool(true);
+                func.inst_mut(inst).args[0] = always;
+            }
+        });
+    }),
+    ("conditions are off by one", |func| {
+        each(func, |func, inst| {
+            for test in conditions_of(func, inst).unwrap_or_default() {
+                let Detail::IntCompare(predicate) = func.inst(test).detail else { continue };
+                let by = match predicate {
+                    IntPredicate::Ule | IntPredicate::Sle => 1,
+                    IntPredicate::Uge | IntPredicate::Sge => -1,
+                    _ => continue,
+                };
+                let bound = func.inst(test).args[1];
+                if let Some(&Constant::Scalar(scalar, bits)) = func.constant(bound) {
+                    let next = func.make_int(scalar, bits as i128 + by);
+                    func.inst_mut(test).args[1] = next;
+                }
+            }
+        });
+    }),
+    ("conditions are tested before a loop that changes them", |func| {
+        each(func, |func, inst| {
+            for test in conditions_of(func, inst).unwrap_or_default() {
+                let value = func.inst(test).args[0];
+                let before = |func: &Function, value: Value| {
+                    let phi = func.def_inst(value).filter(|&it| func.inst(it).op == Op::Phi)?;
+                    func.inst(phi).args.first().copied()
+                };
+                if let Some(first) = before(func, value) {
+                    func.inst_mut(test).args[0] = first;
+                    continue;
+                }
+                let Some(sum) = func.def_inst(value) else { continue };
+                let data = func.inst(sum).clone();
+                let args: Vec<Value> =
+                    data.args.iter().map(|&arg| before(func, arg).unwrap_or(arg)).collect();
+                if args[..] != data.args[..] && data.op != Op::Phi {
+                    let data = InstData { args: args.into_iter().collect(), ..data };
+                    let ty = func.value_type(value);
+                    let inst = Builder::new(func, At::Before(test)).inst(data, Some(ty));
+                    let first = func.results(inst)[0];
+                    func.inst_mut(test).args[0] = first;
+                }
+            }
+        });
+    }),
+    ("each row has the mask of the first", |func| {
+        each(func, |func, inst| {
+            let data = func.inst(inst);
+            let Some(result) = func.result(inst).filter(|_| data.op == Op::Permute) else { return };
+            let (from, to) = (func.value_type(data.args[0]), func.value_type(result));
+            if to.scalar() == Scalar::I1 && from.lanes() > to.lanes() {
+                let lanes = (0..to.lanes().unwrap_or(0)).collect();
+                func.inst_mut(inst).detail = Detail::Permute(lanes);
+            }
+        });
+    }),
+    ("rows begin at their first active lane", |func| {
+        each(func, |func, inst| {
+            let data = func.inst(inst);
+            if data.op != Op::Mul || func.value_type(data.args[0]) != Type::I64 {
+                return;
+            }
+            if let Some(&Constant::Scalar(Scalar::I64, bits)) = func.constant(data.args[1])
+                && (bits as i64) < 0
+            {
+                func.inst_mut(inst).args[1] = func.make_int(Scalar::I64, 0);
+            }
+        });
+    }),
     ("queries tell the place of the group", |func| {
         each(func, |func, inst| {
             if matches!(func.inst(inst).op, Op::GlobalId | Op::LocalId) {
@@ -189,6 +320,27 @@ fn each(func: &mut Function, mut spoil: impl FnMut(&mut Function, Inst)) {
     let all: Vec<Inst> =
         func.blocks().flat_map(|block| func.block_insts(block).collect::<Vec<_>>()).collect();
     all.into_iter().for_each(|inst| spoil(func, inst));
+}
+
+/// The comparisons that a branch on run-time conditions asks for; none of other branches.
+fn conditions_of(func: &Function, inst: Inst) -> Option<Vec<Inst>> {
+    let data = func.inst(inst);
+    let asked = data.args.first().filter(|_| data.op == Op::Br)?;
+    let other = *func.successors(func.layout.block_of(inst)?).get(1)?;
+    let is_far = |it: Inst| matches!(func.inst(it).op, Op::Gather | Op::Scatter);
+    func.block_insts(other).any(is_far).then_some(())?;
+    let frozen = func.def_inst(*asked).filter(|&it| func.inst(it).op == Op::Freeze)?;
+    let mut tests = Vec::new();
+    let mut work = vec![func.inst(frozen).args[0]];
+    while let Some(value) = work.pop() {
+        let it = func.def_inst(value)?;
+        match func.inst(it).op {
+            Op::And => work.extend(&func.inst(it).args),
+            Op::Icmp => tests.push(it),
+            _ => return None,
+        }
+    }
+    Some(tests)
 }
 
 /// Lets all lanes take part in an access.
@@ -220,6 +372,30 @@ fn take_part(func: &mut Function, op: Op) {
 
 /// How many programs a fault may hide in.
 const MOST_PROGRAMS: u64 = 20_000;
+
+/// A fuzz run of widening is worth nothing if accesses have no other form than each its own.
+#[test]
+fn generated_programs_have_lines_rows_and_versions() {
+    let programs = 600;
+    let mut counts: BTreeMap<Form, u64> = BTreeMap::new();
+    for seed in 1..=programs {
+        let found =
+            forms(&generate(seed, &Profile::default())).unwrap_or_else(|reason| panic!("{seed}: {reason}"));
+        found.into_iter().for_each(|form| *counts.entry(form).or_default() += 1);
+    }
+    for form in [Form::Lines, Form::Rows, Form::Version] {
+        let share = 100 * counts.get(&form).copied().unwrap_or(0) / programs;
+        println!("{form:?}: {share} %");
+        assert!(share >= 3, "{form:?}: {share} % of programs");
+    }
+}
+
+#[test]
+fn stores_that_meet_are_kept_in_order() {
+    let caught =
+        (1..=MOST_PROGRAMS).find(|&seed| widens_out_of_order(&generate(seed, &Profile::default())).is_err());
+    assert!(caught.is_some());
+}
 
 #[test]
 fn every_fault_is_caught() {

@@ -153,6 +153,16 @@ impl Target {
         Target::ALL.into_iter().find(|target| target.name == name)
     }
 
+    /// A machine whose vector registers have so many bits, of x86 or not.
+    pub fn of_registers(bits: u32, is_x86: bool) -> Target {
+        match bits {
+            _ if !is_x86 => Target::NEON,
+            512.. => Target::AVX512,
+            256..512 => Target::AVX2,
+            _ => Target::SSE42,
+        }
+    }
+
     /// What an operation on a vector of this many bits costs.
     pub fn cost(&self, cost: Cost, lanes: u32, bits: u32) -> u32 {
         cost.register * bits.div_ceil(self.vector_bits) + cost.lane * lanes

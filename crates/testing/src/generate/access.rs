@@ -26,6 +26,10 @@ const RMW_ORDERS: &[Ordering] =
     &[Ordering::Relaxed, Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst];
 const SCOPES: &[Scope] = &[Scope::Group, Scope::Device, Scope::System];
 
+/// The elements of a place that is large enough for lanes to step through it without being held back: as many as a number
+/// of eight bits can tell apart, and more than the most lanes want at their widest steps.
+pub(super) const FIELD: u32 = 256;
+
 impl Place {
     fn bytes(&self) -> u32 {
         self.scalar.bytes() * self.len
@@ -44,7 +48,8 @@ impl Writer<'_> {
             return;
         }
         match self.random.below(20) {
-            0..=8 => {
+            0 | 1 => self.record(),
+            2..=8 => {
                 self.load_something();
             }
             9..=14 => self.store_something(),
@@ -66,6 +71,62 @@ impl Writer<'_> {
         }
         let first = self.random.below(count);
         (0..count).map(|index| self.places[(first + index) % count]).find(fits)
+    }
+
+    /// Loads fields of each lane's record, or lanes' neighbours in a field: all that lies regularly if nothing wraps around.
+    fn record(&mut self) {
+        let Some(place) = self.place(|place| place.len >= FIELD && place.reach == Reach::ReadOnly) else {
+            self.load_something();
+            return;
+        };
+        let (index, fields) = match self.random.below(4) {
+            // Structures, or every so many elements.
+            0 => {
+                let period = self.random.pick(&[2, 2, 3, 4, 4]);
+                let lane = self.lane(Scalar::I64, None);
+                (self.op_int(Op::Mul, lane, period.into()), period)
+            }
+            // An index of eight bits wraps around within the place.
+            1 | 2 => {
+                let lane = self.lane(Scalar::I8, None);
+                let step = self.random.pick(&[1, 1, 1, -1, 2, 4]);
+                let lane = if step == 1 { lane } else { self.op_int(Op::Mul, lane, step) };
+                let from = self.pick(Scalar::I8, Want { clean: true, uniform: true });
+                let index = self.op(Op::Add, &[from, lane]);
+                (self.op_to(Op::Zext, Scalar::I64, &[index]), 1)
+            }
+            // Rows of so many elements.
+            _ => {
+                let column = self.lane(Scalar::I64, Some(0));
+                let row = self.lane(Scalar::I64, Some(1));
+                let length = self.pick(Scalar::I64, Want { clean: true, uniform: true });
+                let length = self.op_int(Op::And, length, 31);
+                let before = self.op(Op::Mul, &[row, length]);
+                (self.op(Op::Add, &[before, column]), 1)
+            }
+        };
+        let bytes = place.scalar.bytes();
+        let offset = if bytes == 1 { index } else { self.op_int(Op::Mul, index, bytes.into()) };
+        let start = InstData::plain(Op::PtrAdd, [place.pointer, offset.value]);
+        let start = self.define(start, None, true, false);
+        for field in 0..fields {
+            if fields > 1 && self.random.chance(25) {
+                continue;
+            }
+            if self.random.chance(20) {
+                self.store_something();
+            }
+            let distance = self.int(Scalar::I64, (field * bytes).into());
+            let address =
+                self.define(InstData::plain(Op::PtrAdd, [start.value, distance.value]), None, true, false);
+            let data = InstData::new(Op::Load, [address.value], Detail::Access(Access::aligned(bytes)));
+            self.define(data, Some(place.scalar), place.clean, false);
+        }
+    }
+
+    fn lane(&mut self, scalar: Scalar, along: Option<u8>) -> Temp {
+        let data = InstData::new(Op::Lane, [], Detail::Dimension(along));
+        self.define(data, Some(scalar), true, false)
     }
 
     /// The address of one of the place's values.

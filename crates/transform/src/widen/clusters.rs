@@ -101,7 +101,7 @@ impl Clusters {
         if lanes < 2 {
             return this;
         }
-        let order = Order { func, accesses };
+        let order = Order { func, accesses, is_ignored: options.ignores_order };
         for block in func.blocks() {
             let is_masked = func.predicate(block).is_some();
             let mut open: Vec<Open> = Vec::new();
@@ -296,6 +296,8 @@ fn is_harmless(func: &Function, inst: Inst) -> bool {
 struct Order<'a> {
     func: &'a Function,
     accesses: &'a AccessGroups,
+    /// Whether nothing is said to meet.
+    is_ignored: bool,
 }
 
 impl Order<'_> {
@@ -365,6 +367,9 @@ impl Order<'_> {
 
     /// Whether two accesses may touch one byte, each in any lane.
     fn may_meet(&self, a: &Touch, b: &Touch) -> bool {
+        if self.is_ignored {
+            return false;
+        }
         if let (Some((group, from)), Some((other, to))) = (a.place, b.place)
             && group == other
             && self.accesses.groups()[group].conditions.is_empty()

@@ -16,6 +16,8 @@ pub(super) enum Pattern {
     Contiguous(Value),
     /// Side by side, back from this address.
     Reversed(Value),
+    /// Side by side in rows, from these addresses on.
+    Rows(Vec<Value>),
     /// Each somewhere.
     Scattered,
 }
@@ -63,6 +65,10 @@ impl Writer<'_> {
                 let mask = self.mask(inst).map(|mask| self.reverse(mask));
                 let loaded = self.load_vector(data, lowest, mask, wide);
                 self.reverse(loaded)
+            }
+            Pattern::Rows(starts) => {
+                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+                self.load_rows(inst, &data, &starts, ty.scalar())
             }
             Pattern::Scattered => {
                 data.op = Op::Gather;
@@ -150,6 +156,11 @@ impl Writer<'_> {
                 let mask = self.mask(inst).map(|mask| self.reverse(mask));
                 self.store_vector(data, value, lowest, mask);
             }
+            Pattern::Rows(starts) => {
+                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+                let value = self.vector(stored);
+                self.store_rows(inst, &data, &starts, value);
+            }
             Pattern::Scattered => {
                 data.op = Op::Scatter;
                 let align = self.align_of_one(&access, address, ty);
@@ -235,13 +246,13 @@ impl Writer<'_> {
             Kind::Steps(steps) => match self.lane_step(steps) {
                 Some(step) if step == size => Pattern::Contiguous(self.scalar(address)),
                 Some(step) if step == -size => Pattern::Reversed(self.scalar(address)),
-                _ => Pattern::Scattered,
+                _ => self.rows(inst, address, scalar).unwrap_or(Pattern::Scattered),
             },
             Kind::Lanes if self.kinds.is_rebased(address) => Pattern::Scattered,
             Kind::Lanes => {
                 // Of a total access all lanes count, and so does lane 0; of others those that are active.
                 let Shape::Strided { strides, .. } = self.facts.shape(address) else {
-                    return Pattern::Scattered;
+                    return self.rows(inst, address, scalar).unwrap_or(Pattern::Scattered);
                 };
                 let steps = [0, 1, 2].map(|dimension| strides.along(dimension));
                 if steps == [0; 3] {
@@ -249,7 +260,7 @@ impl Writer<'_> {
                     return Pattern::One(pointer);
                 }
                 let Some(step) = self.lane_step(steps).filter(|step| step.abs() == size) else {
-                    return Pattern::Scattered;
+                    return self.rows(inst, address, scalar).unwrap_or(Pattern::Scattered);
                 };
                 let base = self.base_of(inst, address, step, &[]);
                 if step == size { Pattern::Contiguous(base) } else { Pattern::Reversed(base) }

@@ -16,7 +16,9 @@
 //! * `kinds` decides for each value whether it is held as a scalar or as a vector.
 //! * `objects` decides which private objects lanes share.
 //! * `writer` walks through the blocks and hands each value out in the form that its user wants.
-//! * `clusters` decides which accesses are done together or in versions, `lines` does so; `one_lane` finds out where.
+//! * `clusters` decides which accesses are done together or in versions, `lines` does so; `one_lane` finds out
+//!   where.
+//! * `rows` is for brushes of several dimensions.
 //! * `plain`, `memory`, `horizontal`, `places`, `calls` turn one instruction each into its wide form.
 //! * `lane_loop` is for what has no vector form: one lane after the other.
 //!
@@ -38,6 +40,7 @@ mod objects;
 mod one_lane;
 mod places;
 mod plain;
+mod rows;
 mod signature;
 mod writer;
 
@@ -107,6 +110,9 @@ pub struct Options {
     pub target: Target,
     /// Versions of accesses.
     pub versions: Versions,
+    /// Whether accesses are done together whatever is in between: tests see whether that is noticed.
+    #[doc(hidden)]
+    pub ignores_order: bool,
 }
 
 /// What accesses have become.
@@ -116,6 +122,8 @@ pub enum Form {
     Alone,
     /// Whole lines of memory.
     Lines,
+    /// One access for each row of lanes.
+    Rows,
     /// A branch on run-time conditions, and one of two forms.
     Version,
 }
@@ -166,7 +174,10 @@ pub fn widen(
     let objects = objects::Objects::new(func, facts, lanes)?;
     let kinds = kinds::Kinds::new(func, facts, extents, &objects, around);
     let clusters = clusters::Clusters::new(func, accesses, &kinds, lanes as u16, options);
-    let mut wide = writer::Writer::new(func, facts, &kinds, &objects, &clusters, extents, around).write()?;
-    merge::merge_chains(&mut wide);
-    Ok(Widened { func: wide, remarks: clusters.remarks })
+    let plan = writer::Plan { kinds: &kinds, objects: &objects, clusters: &clusters, options };
+    let writer = writer::Writer::new(func, facts, plan, extents, around);
+    let mut wide = writer.write()?;
+    merge::merge_chains(&mut wide.func);
+    wide.remarks.extend(clusters.remarks);
+    Ok(wide)
 }

@@ -12,6 +12,15 @@ use rustc_hash::FxHashMap;
 /// The most instructions that are repeated.
 const MOST_REPEATED: usize = 12;
 
+/// A lane: so many behind one that is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) from: u32,
+    pub(super) behind: Option<Value>,
+    /// Whether the lane may be in another row than that one.
+    pub(super) is_anywhere: bool,
+}
+
 impl Writer<'_> {
     /// The value of the first lane that runs an instruction, computed by scalars alone; none if that takes too much.
     /// `conditions` are known to hold.
@@ -21,10 +30,21 @@ impl Writer<'_> {
         value: Value,
         conditions: &[Condition],
     ) -> Option<Value> {
-        let order = self.repeated(value, conditions)?;
-        let lane = self.active(inst).map(|_| self.first_lane());
+        let order = self.repeated(value, conditions, true)?;
+        let behind = self.active(inst).map(|_| self.first_lane());
+        self.repeat(&order, value, Place { from: 0, behind, is_anywhere: true })
+    }
+
+    /// The value of a lane, the same way.
+    pub(super) fn in_lane(&mut self, value: Value, place: Place) -> Option<Value> {
+        let order = self.repeated(value, &[], place.is_anywhere)?;
+        self.repeat(&order, value, place)
+    }
+
+    /// Writes instructions with scalars; gives what becomes of a value.
+    fn repeat(&mut self, order: &[Inst], value: Value, lane: Place) -> Option<Value> {
         let mut known: FxHashMap<Value, Value> = FxHashMap::default();
-        for inst in order {
+        for &inst in order {
             let mut data = self.old.inst(inst).clone();
             let result = self.old.result(inst)?;
             let written = matches!(data.op.info().gives, heddle_ir::ops::Gives::Written(_));
@@ -49,7 +69,7 @@ impl Writer<'_> {
     }
 
     /// The instructions that compute a value from scalars, each behind those that it needs.
-    fn repeated(&self, value: Value, conditions: &[Condition]) -> Option<Vec<Inst>> {
+    fn repeated(&self, value: Value, conditions: &[Condition], is_anywhere: bool) -> Option<Vec<Inst>> {
         let mut order: Vec<Inst> = Vec::new();
         let mut work = vec![(value, false)];
         while let Some((value, is_ready)) = work.pop() {
@@ -57,7 +77,7 @@ impl Writer<'_> {
                 continue;
             }
             if let Kind::Steps(steps) = self.kinds.of(value) {
-                let is_line = self.lane_step(steps).is_some();
+                let is_line = !is_anywhere || self.lane_step(steps).is_some();
                 let is_number = !self.old.value_type(value).scalar().is_float()
                     && self.old.value_type(value).scalar().bits() >= 8;
                 if steps != [0; 3] && !(is_line && is_number) {
@@ -97,19 +117,24 @@ impl Writer<'_> {
     }
 
     /// A value that is a scalar, in a lane.
-    fn leaf(&mut self, value: Value, lane: Option<Value>) -> Value {
-        let scalar = self.scalar(value);
-        let (Kind::Steps(steps), Some(lane)) = (self.kinds.of(value), lane) else { return scalar };
-        let step = self.lane_step(steps).unwrap_or(0);
-        if step == 0 || self.old.constant(value).is_some() {
+    fn leaf(&mut self, value: Value, lane: Place) -> Value {
+        let mut scalar = self.scalar(value);
+        let Kind::Steps(steps) = self.kinds.of(value) else { return scalar };
+        if steps == [0; 3] || self.old.constant(value).is_some() {
             return scalar;
         }
         let found = self.old.value_type(value).scalar();
-        let number = if found.is_ptr() { Scalar::I64 } else { found };
-        let lane = self.as_number(lane, number);
+        let (number, op) = if found.is_ptr() { (Scalar::I64, Op::PtrAdd) } else { (found, Op::Add) };
+        let offset = self.offsets(steps)[lane.from as usize];
+        if offset != 0 {
+            let offset = self.new.make_const(Constant::int(number, offset));
+            scalar = self.emit(InstData::plain(op, [scalar, offset]), None);
+        }
+        let step = if lane.is_anywhere { self.lane_step(steps).unwrap_or(0) } else { steps[0] };
+        let Some(behind) = lane.behind.filter(|_| step != 0) else { return scalar };
+        let behind = self.as_number(behind, number);
         let step = self.new.make_const(Constant::int(number, step.into()));
-        let distance = self.emit(InstData::plain(Op::Mul, [lane, step]), None);
-        let op = if found.is_ptr() { Op::PtrAdd } else { Op::Add };
+        let distance = self.emit(InstData::plain(Op::Mul, [behind, step]), None);
         self.emit(InstData::plain(op, [scalar, distance]), None)
     }
 

@@ -4,7 +4,7 @@ use super::clusters::Clusters;
 use super::kinds::{Kind, Kinds};
 use super::objects::Objects;
 use super::signature::{wide_name, wide_signature};
-use super::{Around, Refusal};
+use super::{Around, Options, Refusal, Remark, Widened};
 use heddle_analysis::{Cfg, Condition, CycleForest, Divergence, Dominators};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::entity::SecondaryMap;
@@ -18,6 +18,14 @@ use smallvec::SmallVec;
 
 pub(super) type Written<T = ()> = Result<T, Refusal>;
 
+/// What has been decided before.
+pub(super) struct Plan<'a> {
+    pub(super) kinds: &'a Kinds,
+    pub(super) objects: &'a Objects,
+    pub(super) clusters: &'a Clusters,
+    pub(super) options: &'a Options,
+}
+
 /// The state of the walk.
 pub(super) struct Writer<'a> {
     /// The linear function.
@@ -27,6 +35,9 @@ pub(super) struct Writer<'a> {
     pub(super) kinds: &'a Kinds,
     pub(super) objects: &'a Objects,
     clusters: &'a Clusters,
+    pub(super) options: &'a Options,
+    /// What was chosen, and why.
+    pub(super) remarks: Vec<Remark>,
     pub(super) brush: [u32; 3],
     pub(super) lanes: u16,
     /// The functions around it.
@@ -62,12 +73,11 @@ impl<'a> Writer<'a> {
     pub(super) fn new(
         old: &'a Function,
         facts: &'a Divergence,
-        kinds: &'a Kinds,
-        objects: &'a Objects,
-        clusters: &'a Clusters,
+        plan: Plan<'a>,
         brush: [u32; 3],
         around: &'a Around<'a>,
     ) -> Writer<'a> {
+        let Plan { kinds, objects, clusters, options } = plan;
         let lanes = brush.iter().product::<u32>() as u16;
         let cfg = Cfg::new(old);
         let signature = wide_signature(&old.signature, old.kind, lanes);
@@ -83,6 +93,8 @@ impl<'a> Writer<'a> {
             kinds,
             objects,
             clusters,
+            options,
+            remarks: Vec::new(),
             brush,
             lanes,
             around,
@@ -104,7 +116,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    pub(super) fn write(mut self) -> Written<Function> {
+    pub(super) fn write(mut self) -> Written<Widened> {
         for index in 0..self.old.params().len() {
             let (old, new) = (self.old.params()[index], self.new.params()[index]);
             match self.kinds.of(old) {
@@ -125,7 +137,7 @@ impl<'a> Writer<'a> {
         for &block in order.order() {
             self.join(block)?;
         }
-        Ok(self.new)
+        Ok(Widened { func: self.new, remarks: self.remarks })
     }
 
     fn write_inst(&mut self, inst: Inst) -> Written {
@@ -305,7 +317,7 @@ impl<'a> Writer<'a> {
         self.emit(InstData::plain(Op::Sub, [top, zeros]), None)
     }
 
-    fn ballot(&mut self, mask: Value) -> Value {
+    pub(super) fn ballot(&mut self, mask: Value) -> Value {
         let bits = u32::from(self.lanes).next_power_of_two().max(8);
         let scalar = Scalar::int(bits).unwrap_or(Scalar::I128);
         self.emit(InstData::plain(Op::Ballot, [mask]), Some(scalar.into()))
@@ -394,8 +406,12 @@ impl<'a> Writer<'a> {
         {
             (self.block, self.at) = (preheader, At::Before(terminator));
         }
-        let value = self.scalar(condition.value);
+        let mut value = self.scalar(condition.value);
         let scalar = self.new.value_type(value).scalar();
+        if condition.width < scalar.bits() {
+            let low = self.new.make_const(Constant::int(scalar, (1 << condition.width) - 1));
+            value = self.emit(InstData::plain(Op::And, [value, low]), None);
+        }
         let [least, greatest] = [condition.least, condition.greatest]
             .map(|number| self.new.make_const(Constant::int(scalar, number)));
         let holds = if condition.least == condition.greatest {

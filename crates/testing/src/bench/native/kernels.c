@@ -79,3 +79,27 @@ KERNEL(nested) {
   }
   c[i] = sum + (float)n;
 }
+
+// Points of four floats side by side, turned and scaled.
+KERNEL(points) {
+  const float *p = a + 4 * i, *q = b + 4 * i;
+  float x = p[0], y = p[1], z = p[2], w = p[3];
+  c[4 * i] = x * q[0] - y * q[1];
+  c[4 * i + 1] = x * q[1] + y * q[0];
+  c[4 * i + 2] = z * w + q[2];
+  c[4 * i + 3] = w * q[3];
+}
+
+// Products of complex numbers.
+KERNEL(complex) {
+  float re = a[2 * i] * b[2 * i] - a[2 * i + 1] * b[2 * i + 1];
+  float im = a[2 * i] * b[2 * i + 1] + a[2 * i + 1] * b[2 * i];
+  c[2 * i] = re;
+  c[2 * i + 1] = im;
+}
+
+// Neighbours in an image, by an index of 32 bits that might wrap around.
+KERNEL(stencil) {
+  unsigned width = (unsigned)n + 1, at = (unsigned)i + width;
+  c[i] = 0.25f * (a[at - 1] + a[at + 1] + a[at - width] + a[at + width]);
+}

@@ -1,0 +1,242 @@
+//! Rows of lanes: in a brush of several dimensions, lanes that differ along the first one only.
+//!
+//! ```text
+//!     a[y * width + x]      lanes 0 1 2 3      at y      one load each, joined
+//!                           lanes 4 5 6 7      at y + 1
+//! ```
+//!
+//! What a value's step is within each row is found from the operations that make it, since how far rows are apart need not
+//! be known: `y * width` is the same in a row whatever `width` is. What is claimed is of active lanes. Rows are stored in
+//! ascending order, as lanes are.
+
+use super::kinds::Kind;
+use super::memory::Pattern;
+use super::one_lane::Place;
+use super::writer::Writer;
+use super::{Form, Remark};
+use heddle_analysis::Shape;
+use heddle_ir::inst::{Args, Detail, InstData};
+use heddle_ir::ops::Effect;
+use heddle_ir::words::Flag;
+use heddle_ir::{Inst, Op, Scalar, Type, Value};
+
+/// How deeply values are looked into.
+const MOST_DEPTH: usize = 8;
+
+impl Writer<'_> {
+    /// Where the rows of an access begin, if that is cheaper than each lane at an address of its own.
+    pub(super) fn rows(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<Pattern> {
+        let [length, count] = self.row_extents();
+        let size = i64::from(scalar.bytes());
+        if length < 2 || count < 2 || scalar == Scalar::I1 || self.row_step(address, MOST_DEPTH) != Some(size)
+        {
+            return None;
+        }
+        let writes = self.old.inst(inst).op == Op::Store;
+        let target = &self.options.target;
+        let is_masked = self.active(inst).is_some();
+        let costs = if writes { &target.store } else { &target.load };
+        let (row, alone) = match is_masked {
+            true => (costs.masked, costs.masked_scattered),
+            false => (costs.whole, costs.scattered),
+        };
+        let bits = |lanes: u32| lanes * scalar.bytes() * 8;
+        let lanes = u32::from(self.lanes);
+        // Finding the row's place costs a few scalar operations, and so does asking who is there.
+        let finding = if is_masked { 30 } else { 5 };
+        let permutes = target.cost(target.permute, lanes, bits(lanes)) * if is_masked { 2 } else { 1 };
+        let together = (target.cost(row, length, bits(length)) + permutes + finding) * count;
+        let alone = target.cost(alone, lanes, bits(lanes));
+        let pays = together < alone;
+        let (is_not, than) = if pays { ("", "instead of") } else { ("not ", "which is no less than") };
+        self.remarks.push(Remark {
+            func: self.old.name.clone(),
+            loc: self.old.loc(inst),
+            form: if pays { Form::Rows } else { Form::Alone },
+            accesses: 1,
+            text: format!(
+                "a {} at {address}: {is_not}in {count} rows of {length}: cost {together} {than} {alone} on {}",
+                if writes { "store" } else { "load" },
+                target.name
+            ),
+        });
+        pays.then(|| Pattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect()))
+    }
+
+    /// Lanes of a row, and rows.
+    fn row_extents(&self) -> [u32; 2] {
+        [self.brush[0], self.brush[1] * self.brush[2]]
+    }
+
+    /// The address of a row's first lane.
+    fn row_start(&mut self, inst: Inst, address: Value, row: u32, size: i64) -> Value {
+        let from = row * self.row_extents()[0];
+        if let Kind::Steps(steps) = self.kinds.of(address) {
+            let scalar = self.scalar(address);
+            let offset = self.offsets(steps)[from as usize];
+            return self.further(scalar, offset as i64);
+        }
+        let Some(mask) = self.row_mask(inst, row) else {
+            let place = Place { from, behind: None, is_anywhere: false };
+            return self.in_lane(address, place).unwrap_or_else(|| self.lane_of(address, from, None));
+        };
+        // Only active lanes know where they are.
+        let ballot = self.ballot(mask);
+        let behind = self.emit(InstData::plain(Op::Cttz, [ballot]), None);
+        let place = Place { from, behind: Some(behind), is_anywhere: false };
+        let found = self.in_lane(address, place).unwrap_or_else(|| self.lane_of(address, from, Some(behind)));
+        let behind = self.as_number(behind, Scalar::I64);
+        let back = self.new.make_int(Scalar::I64, -i128::from(size));
+        let distance = self.emit(InstData::plain(Op::Mul, [behind, back]), None);
+        self.emit(InstData::plain(Op::PtrAdd, [found, distance]), None)
+    }
+
+    fn lane_of(&mut self, value: Value, from: u32, behind: Option<Value>) -> Value {
+        let vector = self.vector(value);
+        let mut lane = self.new.make_int(Scalar::I32, from.into());
+        if let Some(behind) = behind {
+            let behind = self.as_number(behind, Scalar::I32);
+            lane = self.emit(InstData::plain(Op::Add, [lane, behind]), None);
+        }
+        self.emit(InstData::plain(Op::Extract, [vector, lane]), None)
+    }
+
+    /// The lanes of a row that run an instruction; none if all do.
+    fn row_mask(&mut self, inst: Inst, row: u32) -> Option<Value> {
+        let mask = self.mask(inst)?;
+        Some(self.row_of(mask, row))
+    }
+
+    fn row_of(&mut self, vector: Value, row: u32) -> Value {
+        let length = self.row_extents()[0] as u16;
+        let first = row as u16 * length;
+        let ty = Type::Vector(self.new.value_type(vector).scalar(), length);
+        let lanes = Detail::Permute((first..first + length).collect());
+        self.emit(InstData::new(Op::Permute, [vector, vector], lanes), Some(ty))
+    }
+
+    /// Loads rows and joins them.
+    pub(super) fn load_rows(
+        &mut self,
+        inst: Inst,
+        data: &InstData,
+        starts: &[Value],
+        scalar: Scalar,
+    ) -> Value {
+        let length = self.row_extents()[0] as u16;
+        let ty = Type::Vector(scalar, length);
+        let mut parts: Vec<Value> = Vec::with_capacity(starts.len());
+        for (row, &start) in (0..).zip(starts) {
+            let mask = self.row_mask(inst, row);
+            parts.push(self.load_vector(data.clone(), start, mask, ty));
+        }
+        let mut lanes = length;
+        while parts.len() > 1 && parts.len().is_multiple_of(2) {
+            lanes *= 2;
+            let both: Box<[u16]> = (0..lanes).collect();
+            let ty = Type::Vector(scalar, lanes);
+            let join = |pair: &[Value]| {
+                let args: Args = pair.iter().copied().collect();
+                self.emit(InstData::new(Op::Permute, args, Detail::Permute(both.clone())), Some(ty))
+            };
+            parts = parts.chunks(2).map(join).collect();
+        }
+        if parts.len() == 1 {
+            return parts[0];
+        }
+        // An odd number: each at the front of all lanes, then moved to its place.
+        let all = Type::Vector(scalar, self.lanes);
+        let (width, total) = (usize::from(lanes), usize::from(self.lanes));
+        let mut joined: Option<Value> = None;
+        for (number, part) in parts.into_iter().enumerate() {
+            let front = Detail::Permute((0..total).map(|lane| lane.min(width - 1) as u16).collect());
+            let part = self.emit(InstData::new(Op::Permute, [part, part], front), Some(all));
+            joined = Some(match joined {
+                None => part,
+                Some(before) => {
+                    let from = number * width;
+                    let pick = |lane: usize| match lane.checked_sub(from) {
+                        Some(within) if within < width => (total + within) as u16,
+                        _ => lane as u16,
+                    };
+                    let lanes = Detail::Permute((0..total).map(pick).collect());
+                    self.emit(InstData::new(Op::Permute, [before, part], lanes), Some(all))
+                }
+            });
+        }
+        joined.expect("there are rows")
+    }
+
+    /// Stores rows, in ascending order.
+    pub(super) fn store_rows(&mut self, inst: Inst, data: &InstData, starts: &[Value], value: Value) {
+        for (row, &start) in (0..).zip(starts) {
+            let part = self.row_of(value, row);
+            let mask = self.row_mask(inst, row);
+            self.store_vector(data.clone(), part, start, mask);
+        }
+    }
+
+    /// The step of a value from each lane of a row to the next, modulo its width.
+    fn row_step(&self, value: Value, depth: usize) -> Option<i64> {
+        if self.old.constant(value).is_some() {
+            return Some(0);
+        }
+        if let Kind::Steps(steps) = self.kinds.of(value) {
+            return Some(steps[0]);
+        }
+        if self.kinds.is_rebased(value) {
+            return None;
+        }
+        if let Shape::Strided { strides, .. } = self.facts.shape(value) {
+            return Some(strides.along(0));
+        }
+        let depth = depth.checked_sub(1)?;
+        let data = self.old.inst(self.old.def_inst(value)?);
+        let step = |at: usize| self.row_step(data.args[at], depth);
+        let number = |at: usize| self.number(data.args[at]);
+        match data.op {
+            Op::Add => Some(step(0)?.wrapping_add(step(1)?)),
+            Op::Sub => Some(step(0)?.wrapping_sub(step(1)?)),
+            Op::PtrAdd if self.old.value_type(data.args[1]).scalar().bits() == 64 => {
+                Some(step(0)?.wrapping_add(step(1)?))
+            }
+            Op::Mul if let Some(factor) = number(1) => Some(step(0)?.wrapping_mul(factor)),
+            Op::Mul if let Some(factor) = number(0) => Some(step(1)?.wrapping_mul(factor)),
+            Op::Shl if let Some(amount @ 0..63) = number(1) => Some(step(0)?.wrapping_shl(amount as u32)),
+            Op::Trunc | Op::SpaceCast => step(0),
+            Op::Sext => self.exact_row_step(data.args[0], true, depth),
+            Op::Zext => self.exact_row_step(data.args[0], false, depth),
+            op if op.info().effect == Effect::Pure && op != Op::Freeze && !data.args.is_empty() => {
+                (0..data.args.len()).all(|at| step(at) == Some(0)).then_some(0)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same, where no lane of a row wraps around.
+    fn exact_row_step(&self, value: Value, is_signed: bool, depth: usize) -> Option<i64> {
+        if self.row_step(value, depth) == Some(0) {
+            return Some(0);
+        }
+        let fact = self.facts.fact(value);
+        if let Shape::Strided { strides, .. } = fact.shape {
+            let is_straight = if is_signed { fact.straight.signed } else { fact.straight.unsigned };
+            return is_straight.then(|| strides.along(0));
+        }
+        let depth = depth.checked_sub(1)?;
+        let data = self.old.inst(self.old.def_inst(value)?);
+        let keeps = data.flags.has(if is_signed { Flag::Nsw } else { Flag::Nuw });
+        let step = |at: usize| self.exact_row_step(data.args[at], is_signed, depth);
+        match data.op {
+            Op::Add if keeps => step(0)?.checked_add(step(1)?),
+            Op::Sub if keeps => step(0)?.checked_sub(step(1)?),
+            _ => None,
+        }
+    }
+
+    fn number(&self, value: Value) -> Option<i64> {
+        let Some(&heddle_ir::Constant::Scalar(scalar, bits)) = self.old.constant(value) else { return None };
+        let unused = 128 - scalar.bits();
+        i64::try_from((bits as i128) << unused >> unused).ok()
+    }
+}
