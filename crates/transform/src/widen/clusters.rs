@@ -309,7 +309,11 @@ impl Order<'_> {
         let accessed = if touch.writes { data.args[0] } else { self.func.result(touch.inst)? };
         let scalar = self.func.value_type(accessed).scalar();
         let period = group.stride.checked_abs().filter(|stride| stride % touch.bytes == 0)? / touch.bytes;
-        let is_vector = touch.writes || kinds.of(accessed) == Kind::Lanes;
+        // Addresses of private objects are refused by who stores alone.
+        let is_vector = match touch.writes {
+            true => !kinds.is_rebased(accessed),
+            false => kinds.of(accessed) == Kind::Lanes,
+        };
         let is_plain = is_vector && scalar != Scalar::I1 && touch.bytes.count_ones() == 1;
         let has_versions = !group.conditions.is_empty();
         let least = match has_versions {
