@@ -39,7 +39,9 @@ pub(super) fn run(report: &mut Report) {
         return;
     }
     growth(report);
-    precision(report);
+    if report.is_full() {
+        precision(report);
+    }
 }
 
 struct Subject {
@@ -81,6 +83,9 @@ fn growth(report: &mut Report) {
     ]);
     let mut exponents = Vec::new();
     for family in DIVERGING {
+        if !report.is_on(family.name) {
+            continue;
+        }
         report.progress(format_args!("{}: building", family.name));
         let sizes = affordable_sizes(family);
         let copies: Vec<Vec<Subject>> = sizes

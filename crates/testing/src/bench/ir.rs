@@ -14,7 +14,9 @@ const ROUNDS: usize = 3;
 
 pub(super) fn run(report: &mut Report) {
     growth(report);
-    interp::run(report);
+    if report.is_full() {
+        interp::run(report);
+    }
 }
 
 /// A program of some size.
@@ -144,6 +146,9 @@ fn growth(report: &mut Report) {
     ]);
     let mut worst = vec![(f64::NEG_INFINITY, ""); operations.len()];
     for family in FAMILIES {
+        if !report.is_on(family.name) {
+            continue;
+        }
         report.progress(format_args!("{}: building", family.name));
         let subjects: Vec<Vec<Subject>> = SIZES
             .iter()

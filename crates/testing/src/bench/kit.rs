@@ -188,9 +188,28 @@ impl Display for Aim {
 pub struct Report {
     aims: Vec<Aim>,
     wrong: Vec<String>,
+    /// The family that alone is measured, and whether there is one of this name.
+    only: Option<(String, bool)>,
 }
 
 impl Report {
+    /// A report on one family of programs, or on all that a benchmark measures.
+    pub fn on(family: Option<String>) -> Report {
+        Report { only: family.map(|name| (name, false)), ..Report::default() }
+    }
+
+    /// Whether this family is to be measured.
+    pub fn is_on(&mut self, family: &str) -> bool {
+        let Some((only, is_found)) = &mut self.only else { return true };
+        *is_found |= only == family;
+        only == family
+    }
+
+    /// Whether all is to be measured.
+    pub fn is_full(&self) -> bool {
+        self.only.is_none()
+    }
+
     /// A text for the reader.
     pub fn say(&mut self, text: impl Display) {
         println!("{text}");
@@ -218,6 +237,9 @@ impl Report {
     /// Prints the aims, or all that was wrong; whether nothing was.
     pub fn finish(mut self) -> bool {
         self.progress("");
+        if let Some((only, false)) = &self.only {
+            self.wrong.push(format!("there is no family `{only}` of which it measures the growth"));
+        }
         for wrong in &self.wrong {
             println!("wrong: {wrong}");
         }

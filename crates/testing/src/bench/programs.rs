@@ -34,6 +34,7 @@ pub(super) const DIVERGING: &[Family] = &[
     Family { name: "if cascade", build: heavy_cascade, stage: Stage::Canonical, scale: 1 },
     Family { name: "nested ifs", build: nested_ifs, stage: Stage::Canonical, scale: 1 },
     Family { name: "early outs", build: early_outs, stage: Stage::Canonical, scale: 1 },
+    Family { name: "uniform outs", build: uniform_outs, stage: Stage::Canonical, scale: 1 },
     Family { name: "nested loops", build: nested_loops, stage: Stage::Canonical, scale: 1 },
     Family { name: "loops 100 deep", build: loops_100_deep, stage: Stage::Canonical, scale: 1 },
     Family { name: "exits of one loop", build: exits_of_one_loop, stage: Stage::Source, scale: 1 },
@@ -177,15 +178,40 @@ fn nested_ifs(draft: &mut Draft<'_>, size: usize) {
 
 /// `if (..) goto out;` again and again.
 fn early_outs(draft: &mut Draft<'_>, size: usize) {
+    let value = draft.a;
+    outs(draft, size, value, |_, here, out| (out, here));
+}
+
+/// All lanes take the same way out, each past a block with nothing in it.
+fn uniform_outs(draft: &mut Draft<'_>, size: usize) {
+    draft.a = draft.b;
+    let value = draft.b;
+    outs(draft, size / 2, value, |draft, _, out| {
+        let (here, way) = (draft.here, draft.block());
+        draft.go(way);
+        draft.builder.jump(out);
+        draft.go(here);
+        (way, way)
+    });
+}
+
+/// `exit` says where a way out leads, given where it begins and where all end, and from where it comes there.
+fn outs(
+    draft: &mut Draft<'_>,
+    size: usize,
+    mut value: Value,
+    exit: impl Fn(&mut Draft<'_>, Block, Block) -> (Block, Block),
+) {
     let out = draft.block();
-    let mut value = draft.a;
     let mut incoming = Vec::new();
     for number in 0..size {
         let next = draft.block();
         value = heavy_work(draft, value, number);
         let condition = draft.condition(value);
-        draft.builder.branch(condition, out, next);
-        incoming.push((draft.here, value));
+        let here = draft.here;
+        let (target, from) = exit(draft, here, out);
+        draft.builder.branch(condition, target, next);
+        incoming.push((from, value));
         draft.go(next);
     }
     draft.builder.jump(out);

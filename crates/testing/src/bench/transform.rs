@@ -27,7 +27,9 @@ const STEPS: [&str; 5] = ["loops", "boscc", "linearize", "tidy", "all"];
 
 pub(super) fn run(report: &mut Report) {
     growth(report);
-    control_flow(report);
+    if report.is_full() {
+        control_flow(report);
+    }
 }
 
 /// The canonical member of a family whose first parameter differs between lanes and whose second does not.
@@ -97,6 +99,9 @@ fn growth(report: &mut Report) {
     let mut table = Table::new(&head);
     let mut exponents = Vec::new();
     for family in DIVERGING {
+        if !report.is_on(family.name) {
+            continue;
+        }
         report.progress(format_args!("{}: building", family.name));
         let sizes = affordable_sizes(family);
         let subjects = sizes.map(|size| subject(family, size));

@@ -1,4 +1,5 @@
-//! `bench NAME` runs a benchmark, `bench` lists them. Exit code 1 says that results were wrong, 2 that the name was.
+//! `bench NAME` runs a benchmark, `bench NAME FAMILY` its growth on one family of programs, `bench` lists them. Exit code 1
+//! says that results were wrong, 2 that the name was.
 #![forbid(unsafe_code)]
 
 use heddle_testing::bench::BENCHES;
@@ -11,19 +12,23 @@ fn main() -> ExitCode {
         let width = BENCHES.iter().map(|bench| bench.name.len()).max().unwrap_or(0);
         BENCHES.iter().map(|bench| format!("{:width$}  {}\n", bench.name, bench.about)).collect::<String>()
     };
-    let [name] = &names[..] else {
-        if names.is_empty() {
+    let (name, family) = match &names[..] {
+        [] => {
             print!("{}", list());
             return ExitCode::SUCCESS;
         }
-        eprint!("usage: bench [NAME]\n\n{}", list());
-        return ExitCode::from(2);
+        [name] => (name, None),
+        [name, family] => (name, Some(family.clone())),
+        _ => {
+            eprint!("usage: bench [NAME [FAMILY]]\n\n{}", list());
+            return ExitCode::from(2);
+        }
     };
     let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
         eprint!("there is no benchmark `{name}`; there are:\n\n{}", list());
         return ExitCode::from(2);
     };
-    let mut report = Report::default();
+    let mut report = Report::on(family);
     (bench.run)(&mut report);
     if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
