@@ -54,7 +54,17 @@ impl<'a> DominanceFrontier<'a> {
     /// The least set that contains the frontiers of these blocks and of its own members, in order: where φs are
     /// needed for a variable that these blocks write.
     pub fn iterated(&self, blocks: impl IntoIterator<Item = Block>) -> Vec<Block> {
-        self.joins.iterated(blocks)
+        self.joins.iterated(blocks, |_| true)
+    }
+
+    /// The same, as far as blocks lead for which `goes_on` is true; the others must not lead back to them. On a graph
+    /// without cycles, `goes_on` may say what stands before some block; then only that is walked.
+    pub fn iterated_while(
+        &self,
+        blocks: impl IntoIterator<Item = Block>,
+        goes_on: impl Fn(Block) -> bool,
+    ) -> Vec<Block> {
+        self.joins.iterated(blocks, goes_on)
     }
 }
 
@@ -96,7 +106,7 @@ impl<'a> ControlDependence<'a> {
 
     /// The blocks whose branches decide, directly or through one another, whether these blocks run, in order.
     pub fn iterated(&self, blocks: impl IntoIterator<Item = Block>) -> Vec<Block> {
-        self.joins.iterated(blocks)
+        self.joins.iterated(blocks, |_| true)
     }
 
     /// The blocks that are control dependent on this edge of the graph, the edge's target or a post-dominator of
@@ -153,7 +163,11 @@ impl<'a> JoinEdges<'a> {
         }
     }
 
-    fn iterated(&self, blocks: impl IntoIterator<Item = Block>) -> Vec<Block> {
+    fn iterated(
+        &self,
+        blocks: impl IntoIterator<Item = Block>,
+        goes_on: impl Fn(Block) -> bool,
+    ) -> Vec<Block> {
         let mut found = FxHashSet::default();
         let mut walked = FxHashSet::default();
         let mut seen: FxHashSet<Block> = FxHashSet::default();
@@ -166,7 +180,7 @@ impl<'a> JoinEdges<'a> {
         while let Some((_, Reverse(root))) = deepest_first.pop() {
             self.leaving_new(
                 root,
-                |block| walked.insert(block),
+                |block| goes_on(block) && walked.insert(block),
                 |edge| {
                     if found.insert(edge.to) && seen.insert(edge.to) {
                         deepest_first.push((self.tree.depth(edge.to), Reverse(edge.to)));

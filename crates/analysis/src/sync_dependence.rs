@@ -29,6 +29,7 @@
 //!   loop, on forward paths) if it dominates that one: whoever goes in comes out there, with the label unchanged.
 //! * If a walk is at a branch `c`, and all other labels alive are at targets of `c`, what is left is what lanes that
 //!   part at `c` do: the result refers to that of `c` instead of repeating it ([`Parting::then`]).
+//! * So it is where a question is asked in front of `c` that leads past it or to a target of it.
 //! * So it is if others wait elsewhere that nothing else leads to any more: they go on first. A chain of checks, each
 //!   with a way into a chain of clean-ups (two rails with rungs), costs no more than one walk along both.
 //! * What happens behind a loop depends on the edges left apart alone, not on the branches.
@@ -108,7 +109,8 @@ const UNREACHED: u32 = u32::MAX;
 const MOST_BESIDE: usize = 4;
 const MOST_EDGES: usize = 8;
 const MOST_HURRIED: usize = 4;
-/// How many blocks are left behind on the way from a branch.
+/// How many targets a branch has that is looked at closely, and how many blocks are left behind on the way to each.
+const MOST_WAYS: usize = 8;
 const MOST_PASSED: usize = 3;
 /// The greatest size of a parting that is remembered.
 const MOST_KEPT: usize = 64;
@@ -404,24 +406,30 @@ impl<'a> SyncDependence<'a> {
 
     /// Whether what is still to come is what lanes do that part at this branch, the last block taken.
     fn is_like_parting_at(&self, walk: &Walk, around: Option<Cycle>, branch: Block) -> bool {
+        if walk.round.is_some() || walk.some_are_lost || self.cycles.innermost(branch) != around {
+            return false;
+        }
+        if walk.pending.len() > MOST_WAYS * (MOST_PASSED + 1) {
+            return false;
+        }
         let targets = self.landings(around, branch);
         let label = self.labels[branch];
-        if targets.len() < 2 || walk.round.is_some() || walk.some_are_lost {
+        if targets.len() < 2 {
             return false;
         }
-        if self.cycles.innermost(branch) != around || walk.pending.len() > targets.len() {
-            return false;
-        }
-        if !walk.pending.iter().all(|Reverse((_, block))| targets.contains(block)) {
+        let passages = self.passages(around, branch);
+        if !walk.pending.iter().all(|Reverse((_, block))| targets.contains(block) || passages.contains(block))
+        {
             return false;
         }
         let mut distinct = targets.clone();
         distinct.dedup();
-        // One target at most is reached from here alone; the others become joins, with labels of their own.
-        let is_new = |&&to: &&Block| self.labels[to] == UNREACHED;
+        // One target at most gets the label from here, or has it; the others become joins, with labels of their own.
+        // What has it must not become a join later: the parting at the branch does not know of its other edges.
+        let is_followed = |&&to: &&Block| self.labels[to] == UNREACHED || self.labels[to] == label;
         distinct.len() == targets.len()
-            && distinct.iter().all(|&to| self.labels[to] != label)
-            && distinct.iter().filter(is_new).count() <= 1
+            && distinct.iter().filter(is_followed).count() <= 1
+            && distinct.iter().all(|&to| self.labels[to] != label || self.is_complete(to, branch))
     }
 
     /// Where lanes come to that take one or the other way at a branch, ways on which nothing else happens left behind:
@@ -429,7 +437,7 @@ impl<'a> SyncDependence<'a> {
     fn landings(&self, around: Option<Cycle>, branch: Block) -> SmallVec<[Block; 8]> {
         let ways = self.ways(branch);
         let mut landings: SmallVec<[Block; 8]> =
-            ways.iter().map(|&to| self.way(around, to).last().unwrap_or(to)).collect();
+            ways.iter().map(|&to| self.way(around, branch, to).last().unwrap_or(to)).collect();
         landings.sort_unstable();
         landings
     }
@@ -438,7 +446,7 @@ impl<'a> SyncDependence<'a> {
     fn passages(&self, around: Option<Cycle>, branch: Block) -> SmallVec<[Block; 8]> {
         let mut blocks = SmallVec::new();
         for to in self.ways(branch) {
-            let way: SmallVec<[Block; MOST_PASSED + 1]> = self.way(around, to).collect();
+            let way: SmallVec<[Block; MOST_PASSED + 1]> = self.way(around, branch, to).collect();
             blocks.extend(way.iter().copied().take(way.len() - 1));
         }
         blocks
@@ -447,7 +455,7 @@ impl<'a> SyncDependence<'a> {
     /// The distinct targets of a branch, in order; none if there are many.
     fn ways(&self, branch: Block) -> SmallVec<[Block; 8]> {
         let targets = self.cfg.succs(branch);
-        if targets.len() > 8 {
+        if targets.len() > MOST_WAYS {
             return SmallVec::new();
         }
         let mut ways = SmallVec::from_slice(targets);
@@ -456,16 +464,27 @@ impl<'a> SyncDependence<'a> {
         ways
     }
 
-    /// A block and those behind it, as long as there is one way into it and one out.
-    fn way(&self, around: Option<Cycle>, from: Block) -> impl Iterator<Item = Block> + '_ {
+    /// A target of a branch and the blocks behind it, as long as there is one way out, and nobody else comes in who is
+    /// not there yet.
+    fn way(&self, around: Option<Cycle>, branch: Block, from: Block) -> impl Iterator<Item = Block> + '_ {
         let next = move |&at: &Block| {
             let [to] = self.cfg.succs(at) else { return None };
-            let is_passage = self.cfg.preds(at).len() == 1 && self.cycles.innermost(at) == around;
+            let is_passage = self.cycles.innermost(at) == around
+                && (self.cfg.preds(at).len() == 1 || at == from && self.is_complete(at, branch));
             let goes_on = around
                 .is_none_or(|cycle| self.cycles.contains(cycle, *to) && self.cycles.header(cycle) != *to);
             (is_passage && goes_on).then_some(*to)
         };
         std::iter::successors(Some(from), next).take(MOST_PASSED + 1)
+    }
+
+    /// Whether nothing but this branch, and what was taken before it, leads to a block.
+    fn is_complete(&self, block: Block, branch: Block) -> bool {
+        let [number, last] = [block, branch].map(|block| self.index.number(block));
+        let preds = self.cfg.preds(block);
+        number > last
+            && preds.len() <= MOST_EDGES
+            && preds.iter().all(|&pred| self.index.number(pred) <= last)
     }
 
     /// Local post-dominators, level by level: the nodes of a level are the blocks directly in a loop and the loops

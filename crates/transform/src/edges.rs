@@ -37,6 +37,15 @@ pub(crate) fn set_incoming(
     data.detail = Detail::Phi(blocks);
 }
 
+/// Adds an incoming edge to a φ, behind the others.
+pub(crate) fn add_incoming(func: &mut Function, phi: Inst, from: Block, value: Value) {
+    let data = func.inst_mut(phi);
+    if let Detail::Phi(blocks) = &mut data.detail {
+        data.args.insert(blocks.len(), value);
+        blocks.push(from);
+    }
+}
+
 /// Says that what came to the φs of `target` from one block now comes from those in its list, the same from each;
 /// from none if the list is empty. Blocks without a list stay.
 pub(crate) fn replace_predecessors(

@@ -51,6 +51,16 @@ fn frontiers_follow_their_definition() {
             let some = random.next() & random.next() & ((1 << graph.len()) - 1);
             let reachable = some & graph.reachable();
             assert_eq!(frontiers.iterated(list(some)), list(fixpoint(&twin, reachable)), "of {some:b}");
+            if graph.edges().any(|edge| edge.to <= edge.from) {
+                continue;
+            }
+            for last in 0..graph.len() {
+                let found = frontiers.iterated_while(list(some), |at| at < block(last));
+                let found: Vec<Block> = found.into_iter().filter(|&at| at <= block(last)).collect();
+                let before = bit(last) | (bit(last) - 1);
+                let expected = fixpoint(&twin, reachable & (bit(last) - 1)) & before;
+                assert_eq!(found, list(expected), "of {some:b} up to {last}");
+            }
         }
     });
 }

@@ -293,6 +293,53 @@ fn loops_do_what_two_lanes_do() {
     assert!(temporal > 2000 && uniform > 500 && joins > 2000, "{temporal} {uniform} {joins}");
 }
 
+/// The graph with a question in front of some of its branches: the one answer leads to the branch, the other one past it.
+fn guarded(mut graph: Graph, random: &mut Random) -> Graph {
+    for at in 0..graph.len() {
+        let [first, second] = graph.succs[at][..] else { continue };
+        if first != second && random.below(4) > 0 {
+            let asking = graph.succs.len();
+            let past = if random.below(2) == 0 { first } else { second };
+            let branch = std::mem::replace(&mut graph.succs[at], vec![past, asking]);
+            graph.succs.push(branch);
+        }
+    }
+    graph
+}
+
+#[test]
+fn behind_guards_lanes_do_what_two_lanes_do() {
+    let mut random = Random(78);
+    let mut count = 0;
+    for round in 0..3000 {
+        let graph = match round % 3 {
+            0 => reducible(&mut random),
+            // Checks one after the other, with arms that lead to the end or into the chain again.
+            _ => {
+                let checks = 2 + random.below(2);
+                let end = 2 * checks;
+                let mut succs: Vec<Vec<usize>> =
+                    (0..checks).flat_map(|at| [vec![2 * at + 1, 2 * at + 2], vec![end]]).collect();
+                succs.push(vec![]);
+                for at in 0..checks {
+                    if random.below(4) == 0 {
+                        let behind = 2 * at + 2 + random.below(end - 2 * at - 1);
+                        succs[2 * at + 1] = vec![behind];
+                    }
+                }
+                Graph { entry: 0, succs }
+            }
+        };
+        let graph = guarded(graph, &mut random);
+        for branch in branches(&graph) {
+            let expected = TwoLanes::new(&graph, branch).explore();
+            assert_eq!(analyzed(&graph, branch), expected, "{graph}lanes part at block{branch}");
+            count += 1;
+        }
+    }
+    assert!(count > 10_000, "{count}");
+}
+
 /// All pairs of paths from the branch, told in full: which blocks two of them reach by different edges without a
 /// common block in between.
 fn disjoint_paths(graph: &Graph, branch: usize) -> BTreeMap<usize, BTreeSet<usize>> {
@@ -395,8 +442,19 @@ fn cascades_share_their_walks() {
             .chain([(len - 1, 2 * len - 1), (2 * len - 1, 2 * len)])
             .collect()
     };
+    // The same where a question is asked in front of each, that leads past the arm or straight to it.
+    let guarded_switch = |len: usize, past: usize| {
+        (0..len)
+            .flat_map(move |at| {
+                let (asking, arm, next) = (3 * at + 1, 3 * at + 2, 3 * at + 3);
+                [(3 * at, asking), (3 * at, [next, arm][past]), (asking, arm), (asking, next), (arm, 3 * len)]
+            })
+            .collect()
+    };
     let len = 20_000;
-    let families: [(&str, Vec<(usize, usize)>); 7] = [
+    let families: [(&str, Vec<(usize, usize)>); 9] = [
+        ("switch with arms skipped", guarded_switch(len, 0)),
+        ("switch with rests skipped", guarded_switch(len, 1)),
         ("switch", switch(len)),
         ("ladder", ladder(len)),
         ("cascade", cascade(len)),
@@ -406,8 +464,9 @@ fn cascades_share_their_walks() {
         ("nested loops", loops(len)),
     ];
     for (name, edges) in families {
+        let last = edges.iter().map(|&(_, to)| to).max().unwrap_or(0);
         let cfg =
-            Cfg::from_edges(2 * len + 1, block(0), edges.iter().map(|&(from, to)| (block(from), block(to))));
+            Cfg::from_edges(last + 1, block(0), edges.iter().map(|&(from, to)| (block(from), block(to))));
         let dominators = Dominators::new(&cfg);
         let cycles = CycleForest::new(&cfg);
         let index = BlockIndex::new(&cfg, &dominators, &cycles);

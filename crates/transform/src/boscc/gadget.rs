@@ -1,5 +1,7 @@
 //! The edits: a guard in front of a branch, a guard at the entry of a block.
 
+use std::collections::BTreeMap;
+
 use heddle_analysis::Cfg;
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::InstData;
@@ -7,11 +9,14 @@ use heddle_ir::{Block, Function, Op, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::edges::{phis, replace_predecessors, retarget, set_incoming};
+use crate::edges::{add_incoming, phis, replace_predecessors, retarget};
 
 /// Edits a function, and knows who leads where meanwhile.
 pub(super) struct Editor {
     preds: SecondaryMap<Block, SmallVec<[Block; 2]>>,
+    /// By which blocks others are replaced in the φs of a block, which [`Editor::finish_arms`] does: a join may have an
+    /// edge from each of many guards.
+    replaced: BTreeMap<Block, FxHashMap<Block, SmallVec<[Block; 2]>>>,
 }
 
 impl Editor {
@@ -22,7 +27,7 @@ impl Editor {
             preds[block].sort_unstable();
             preds[block].dedup();
         }
-        Editor { preds }
+        Editor { preds, replaced: BTreeMap::new() }
     }
 
     /// Asks in front of a block's branch whether any lane goes to this target of it. If the block may run without lanes
@@ -55,11 +60,18 @@ impl Editor {
             }
         };
         append_branch(func, from, asked, targets);
-        replace_predecessors(func, arm, &FxHashMap::from_iter([(from, smallvec![asking])]));
-        replace_predecessors(func, other, &FxHashMap::from_iter([(from, smallvec![from, asking])]));
+        self.replaced.entry(arm).or_default().insert(from, smallvec![asking]);
+        self.replaced.entry(other).or_default().insert(from, smallvec![from, asking]);
         self.preds[asking] = smallvec![from];
         self.preds[arm] = smallvec![asking];
         self.preds[other].push(asking);
+    }
+
+    /// Tells the φs of the guards of arms.
+    pub(super) fn finish_arms(&mut self, func: &mut Function) {
+        for (block, replaced) in std::mem::take(&mut self.replaced) {
+            replace_predecessors(func, block, &replaced);
+        }
     }
 
     /// Asks at the entry of a block whether any lane is there; if not, control goes on at another.
@@ -79,8 +91,7 @@ impl Editor {
         append_branch(func, asking, asked, [block, behind]);
         for phi in phis(func, behind) {
             let nothing = func.make_poison(func.value_type(func.results(phi)[0]));
-            let incoming: Vec<_> = func.inst(phi).incoming().chain([(asking, nothing)]).collect();
-            set_incoming(func, phi, incoming);
+            add_incoming(func, phi, asking, nothing);
         }
         self.preds[behind].push(asking);
     }

@@ -132,6 +132,7 @@ pub fn guard_regions(
             editor.guard_arm(func, (from, slot), block, is_occupied);
         }
     }
+    editor.finish_arms(func);
     for &(block, guard) in &plan {
         if let Guard::Entry(behind) = guard {
             editor.guard_entry(func, block, behind);

@@ -79,9 +79,11 @@ impl<'a> Join<'a> {
         sources.dedup();
         let preds = graphs.joins.preds(block);
         let is_direct = |&from: &Block| carrier(graphs, from, block) == Some(block);
-        let is_unchanged = sources.iter().all(is_direct)
-            && sources.len() == preds.len()
-            && preds.iter().all(|pred| sources.contains(pred));
+        let is_source = |pred: &Block| {
+            sources.binary_search_by_key(&graphs.number(*pred), |&from| graphs.number(from)).is_ok()
+        };
+        let is_unchanged =
+            sources.iter().all(is_direct) && sources.len() == preds.len() && preds.iter().all(is_source);
         let comes_past = |&from: &Block| match carrier(graphs, from, block) {
             Some(to) if graphs.folded.is_kept(from) => {
                 graphs.joins.preds(to).len() == 1 && graphs.joins.dominates(to, block)
@@ -250,7 +252,8 @@ impl Plan {
             }
         }
         let last = graphs.number(*target);
-        for block in joins.frontier.iterated(carriers.iter().copied()) {
+        let is_before = |block: Block| graphs.number(block) < last;
+        for block in joins.frontier.iterated_while(carriers.iter().copied(), is_before) {
             if graphs.number(block) <= last {
                 add(block, SiteKind::Join(Vec::new()));
             }

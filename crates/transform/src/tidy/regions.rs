@@ -8,13 +8,15 @@
 //! An edge may lead past such a block if the φs behind it can tell what they would have got: from a block that led
 //! there already they must get the same. Loops keep their preheaders and latches.
 
+use std::collections::BTreeMap;
+
 use heddle_analysis::{Cfg, CycleForest, Edge};
 use heddle_ir::inst::InstData;
-use heddle_ir::{Block, Function, Op};
+use heddle_ir::{Block, Function, Op, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::edges::{replace_predecessors, retarget};
+use crate::edges::{phis, retarget, set_incoming};
 
 /// The most φs of a block whose edges are compared.
 const MOST_PHIS: usize = 64;
@@ -23,43 +25,112 @@ const MOST_PHIS: usize = 64;
 pub(super) fn skip_empty(func: &mut Function) -> bool {
     let cfg = Cfg::new(func);
     let cycles = CycleForest::new(&cfg);
-    let mut changed = false;
+    let mut sources_of = Sources { cfg: &cfg, added: FxHashMap::default() };
+    let mut joins: BTreeMap<Block, Incoming> = BTreeMap::new();
     let blocks: Vec<Block> = func.blocks().collect();
-    // What is skipped changes who leads where, so a block is looked at with those that are now in front of it.
-    let mut preds: FxHashMap<Block, SmallVec<[Block; 2]>> = FxHashMap::default();
-    for &block in &blocks {
-        let mut all: SmallVec<[Block; 2]> = cfg.preds(block).iter().copied().collect();
-        all.sort_unstable();
-        all.dedup();
-        preds.insert(block, all);
-    }
+    let mut changed = false;
     for block in blocks {
         let Some(to) = leads_on(func, block) else { continue };
         let is_back = cycles.is_retreating(Edge { from: block, to });
         if block == func.entry() || to == block || is_back || cycles.headed_by(to).is_some() {
             continue;
         }
-        let sources = preds[&block].clone();
-        if sources.is_empty() || !phis_can_tell(func, block, to, &sources, &preds[&to]) {
+        let sources = sources_of.of(func, block);
+        let (both, new): (Vec<Block>, Vec<Block>) =
+            sources.iter().partition(|&&source| leads(func, source, to));
+        if sources.is_empty() {
             continue;
         }
-        let others = preds[&to].clone();
-        let new = sources.iter().copied().filter(|source| !others.contains(source)).collect();
-        replace_predecessors(func, to, &FxHashMap::from_iter([(block, new)]));
+        if func.phis(to).next().is_some() {
+            let join = joins.entry(to).or_insert_with(|| Incoming::new(func, to));
+            if !both.is_empty() && !join.can_tell(func, block, to, &both) {
+                continue;
+            }
+            join.replace(block, &new);
+        }
         sources.iter().for_each(|&source| retarget(func, source, block, to));
-        let mut all: SmallVec<[Block; 2]> = others.into_iter().filter(|&pred| pred != block).collect();
-        all.extend(sources.iter().copied());
-        all.sort_unstable();
-        all.dedup();
-        preds.insert(to, all);
-        preds.remove(&block);
+        sources_of.added.entry(to).or_default().extend(new);
         let jump = func.terminator(block).expect("the block leads on");
         func.remove_inst(jump);
         func.set_predicate(block, None);
         func.remove_block(block);
         changed = true;
     }
+    joins.into_iter().for_each(|(to, join)| join.finish(func, to));
     changed | join_branches(func)
+}
+
+/// Who leads to a block: what is skipped changes it, and a block is looked at with those that are now in front of it.
+struct Sources<'a> {
+    cfg: &'a Cfg,
+    /// Those that came to be.
+    added: FxHashMap<Block, Vec<Block>>,
+}
+
+impl Sources<'_> {
+    /// In order.
+    fn of(&self, func: &Function, block: Block) -> SmallVec<[Block; 4]> {
+        let added = self.added.get(&block).into_iter().flatten();
+        let all = self.cfg.preds(block).iter().chain(added).copied();
+        let mut sources: SmallVec<[Block; 4]> = all.filter(|&from| leads(func, from, block)).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        sources
+    }
+}
+
+fn leads(func: &Function, from: Block, to: Block) -> bool {
+    func.successors(from).contains(&to)
+}
+
+/// The edges into a block, for its φs, which get to know of it in the end.
+struct Incoming {
+    /// Which of the φs' values comes from a block.
+    position: FxHashMap<Block, usize>,
+    /// By which blocks, perhaps skipped themselves, those are replaced that were skipped.
+    replaced: FxHashMap<Block, Vec<Block>>,
+}
+
+impl Incoming {
+    fn new(func: &Function, to: Block) -> Incoming {
+        let first = func.phis(to).next();
+        let sources = first.into_iter().flat_map(|phi| func.inst(phi).incoming());
+        let position = sources.enumerate().map(|(at, (source, _))| (source, at)).collect();
+        Incoming { position, replaced: FxHashMap::default() }
+    }
+
+    /// Whether sources that led to the block already bring what they would bring by the other.
+    fn can_tell(&self, func: &Function, block: Block, to: Block, both: &[Block]) -> bool {
+        if func.phis(to).nth(MOST_PHIS).is_some() {
+            return false;
+        }
+        func.phis(to).all(|phi| {
+            let brings = |source: &Block| func.inst(phi).args[self.position[source]];
+            both.iter().all(|source| brings(source) == brings(&block))
+        })
+    }
+
+    fn replace(&mut self, block: Block, new: &[Block]) {
+        let position = self.position[&block];
+        self.position.extend(new.iter().map(|&source| (source, position)));
+        self.replaced.insert(block, new.to_vec());
+    }
+
+    fn finish(self, func: &mut Function, to: Block) {
+        for phi in phis(func, to) {
+            let mut incoming: Vec<(Block, Value)> = Vec::with_capacity(self.position.len());
+            for (source, value) in func.inst(phi).incoming() {
+                let mut work = vec![source];
+                while let Some(source) = work.pop() {
+                    match self.replaced.get(&source) {
+                        None => incoming.push((source, value)),
+                        Some(sources) => work.extend(sources.iter().rev()),
+                    }
+                }
+            }
+            set_incoming(func, phi, incoming);
+        }
+    }
 }
 
 /// Where a block leads that does nothing else.
@@ -69,22 +140,6 @@ fn leads_on(func: &Function, block: Block) -> Option<Block> {
         &[to] if func.inst(first).op == Op::Br => Some(to),
         _ => None,
     }
-}
-
-/// Whether sources that led to the block already bring what they would bring by the other.
-fn phis_can_tell(func: &Function, block: Block, to: Block, sources: &[Block], others: &[Block]) -> bool {
-    let both: Vec<Block> =
-        sources.iter().copied().filter(|source| others.binary_search(source).is_ok()).collect();
-    if both.is_empty() {
-        return true;
-    }
-    if func.phis(to).nth(MOST_PHIS).is_some() {
-        return false;
-    }
-    func.phis(to).all(|phi| {
-        let incoming: FxHashMap<Block, _> = func.inst(phi).incoming().collect();
-        both.iter().all(|source| incoming.get(source) == incoming.get(&block))
-    })
 }
 
 /// Makes jumps of branches that lead to one block.
