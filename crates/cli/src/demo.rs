@@ -9,7 +9,7 @@ use heddle::ir::{Module, Value, parse_module};
 use heddle::pipeline::run_passes;
 use heddle::run_line::RunLine;
 use heddle::trace_table::trace_table;
-use heddle::whole_function::vectorize_function;
+use heddle::whole_function::{WholeFunction, vectorize_function};
 use heddle_llvm::{Cpu, EmitOptions, Output, emit, generate, optimize};
 
 const SOURCE: &str = include_str!("../../../tests/thesis/logstar.hed");
@@ -166,8 +166,8 @@ fn show_c_function() -> Result<(), String> {
     let shapes = [DeclaredShape::Varying, DeclaredShape::Uniform, DeclaredShape::Uniform];
     let cpu = Cpu::host();
     let lanes = cpu.vector_bits() / 32;
-    let report =
-        vectorize_function(&mut module, "mandelbrot", lanes, &shapes).map_err(|error| error.to_string())?;
+    let report = vectorize_function(&mut module, &WholeFunction::new("mandelbrot", lanes, &shapes))
+        .map_err(|error| error.to_string())?;
     anstream::println!(
         "  heddle vectorize mandelbrot.c --func mandelbrot --lanes {lanes} --params varying,uniform,uniform --report\n    \
          {} branches of the source, {} of the vector code; {} instructions on vectors, {} scalar\n",

@@ -1,4 +1,4 @@
-//! `heddle exec`.
+//! `heddle exec`: on the oracle, or natively.
 
 use crate::Failure;
 use crate::report::{error, note, parse_stage, read_module};
@@ -6,12 +6,15 @@ use clap::{Args, ValueEnum};
 use heddle::interp::{Limits, Options, Scheduler, Semantics};
 use heddle::ir::Value;
 use heddle::ir::verify::Stage;
+use heddle::native_run::{NativeError, NativeOptions, run_native};
 use heddle::run_line::{
     Expectation, Ran, RunLine, parse_dims, parse_geometry, parse_scheduler, parse_semantics,
 };
 use heddle::run_spec::{object_values, show_data, show_result};
 use heddle::trace_table::{trace_json, trace_table};
+use heddle_llvm::ObjectCache;
 use std::path::PathBuf;
+use std::time::Duration;
 
 const LITERALS: &str = "\
 Arguments (--arg, one for each parameter, in order):
@@ -56,6 +59,27 @@ fn brush(word: &str) -> Result<Vec<u32>, String> {
         }
     })
 }
+
+fn seconds(word: &str) -> Result<Duration, String> {
+    let seconds = word.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "write seconds: `2`, `0.5`, or `0` for no limit".into())
+}
+
+/// What only the oracle does.
+const OF_THE_ORACLE: [&str; 12] = [
+    "trace",
+    "watch",
+    "scheduler",
+    "semantics",
+    "local",
+    "groups",
+    "offset",
+    "limit",
+    "limit_work",
+    "limit_calls",
+    "stats",
+    "stage",
+];
 
 /// Run a function on the interpreter, all lanes in lock-step
 #[derive(Args)]
@@ -117,6 +141,16 @@ pub(crate) struct Exec {
     /// The stage that the file is at
     #[arg(long, default_value = "source", value_parser = parse_stage)]
     stage: Stage,
+    /// Run it as compiled vector code instead, in a process of its own. Nothing is checked there: that the program stays
+    /// inside of its objects is your promise
+    #[arg(long, conflicts_with_all = OF_THE_ORACLE)]
+    native: bool,
+    /// How long native code may run, in seconds; 0 is no limit
+    #[arg(long, default_value = "10", value_parser = seconds, requires = "native", value_name = "SECONDS")]
+    timeout: Duration,
+    /// Compile native code anew, and keep none
+    #[arg(long, requires = "native")]
+    no_cache: bool,
 }
 
 impl Exec {
@@ -159,6 +193,19 @@ impl Exec {
             names_semantics: true,
             expected: Expectation::Runs,
         };
+        if self.native {
+            let limit = Some(self.timeout).filter(|limit| !limit.is_zero());
+            let cache = if self.no_cache { None } else { ObjectCache::of_user() };
+            let native = NativeOptions { limit, cache, ..NativeOptions::default() };
+            let ran = run_native(&module, &run, &native).map_err(|reason| match reason {
+                NativeError::Line(_) | NativeError::Lanes { .. } => Failure::Usage(reason.to_string()),
+                _ => {
+                    error(&reason.to_string());
+                    Failure::Program
+                }
+            })?;
+            return self.show(&module, &run, &ran);
+        }
         let ran = run.run(&module, &options).map_err(|reason| Failure::Usage(reason.to_string()))?;
         self.show(&module, &run, &ran)
     }

@@ -19,9 +19,13 @@ use std::process::ExitCode;
 /// Lock-step SIMD compiler toolkit: read, check, run and transform `.hed` programs.
 #[derive(Parser)]
 #[command(name = "heddle", version, max_term_width = 100)]
+#[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
 struct Command {
+    /// Print the folder with `heddle.h`, for other compilers: `cc -I$(heddle --print-include-dir)`
+    #[arg(long)]
+    print_include_dir: bool,
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(Subcommand)]
@@ -48,14 +52,21 @@ enum Failure {
     Usage(String),
 }
 
+fn print_include_dir() -> Result<(), Failure> {
+    let folder = heddle_llvm::include_folder().map_err(|reason| Failure::Usage(reason.to_string()))?;
+    say_line!("{}", folder.display());
+    Ok(())
+}
+
 fn main() -> ExitCode {
     let done = match Command::parse().verb {
-        Verb::Opt(opt) => opt.run(),
-        Verb::Exec(exec) => exec.run(),
-        Verb::Analyze(analyze) => analyze.run(),
-        Verb::Vectorize(vectorize) => vectorize.run(),
-        Verb::Test(tests) => tests.run(),
-        Verb::Demo => demo::run(),
+        Some(Verb::Opt(opt)) => opt.run(),
+        Some(Verb::Exec(exec)) => exec.run(),
+        Some(Verb::Analyze(analyze)) => analyze.run(),
+        Some(Verb::Vectorize(vectorize)) => vectorize.run(),
+        Some(Verb::Test(tests)) => tests.run(),
+        Some(Verb::Demo) => demo::run(),
+        None => print_include_dir(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,6 +4,7 @@ use crate::Failure;
 use anstyle::{AnsiColor, Style};
 use heddle::ir::verify::{Stage, verify_module};
 use heddle::ir::{Module, parse_bytes};
+use heddle_llvm::LlvmModule;
 use std::fmt;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -50,9 +51,14 @@ pub(crate) fn title(message: &str) {
 
 /// Reads a module from a file and checks it against a stage: a `.hed` file, or what LLVM or clang reads.
 pub(crate) fn read_module(path: &Path, stage: Stage) -> Result<Module, Failure> {
+    read_with_source(path, stage).map(|(module, _)| module)
+}
+
+/// The same, with the module of LLVM that it was imported from, if it was.
+pub(crate) fn read_with_source(path: &Path, stage: Stage) -> Result<(Module, Option<LlvmModule>), Failure> {
     let shown = path.display();
     if heddle_llvm::language_of(path).is_some() {
-        return import_module(path);
+        return import_module(path).map(|(module, llvm)| (module, Some(llvm)));
     }
     let source = if path == Path::new("-") {
         let mut source = Vec::new();
@@ -66,7 +72,7 @@ pub(crate) fn read_module(path: &Path, stage: Stage) -> Result<Module, Failure> 
         Failure::Program
     })?;
     match verify_module(&module, stage) {
-        Ok(()) => Ok(module),
+        Ok(()) => Ok((module, None)),
         Err(violations) => {
             error(&format!("{shown}: {violations}"));
             Err(Failure::Program)
@@ -75,7 +81,7 @@ pub(crate) fn read_module(path: &Path, stage: Stage) -> Result<Module, Failure> 
 }
 
 /// Imports what LLVM or clang reads. What is not taken is said; it is an error only if nothing is left.
-fn import_module(path: &Path) -> Result<Module, Failure> {
+fn import_module(path: &Path) -> Result<(Module, LlvmModule), Failure> {
     let fail = |message: String| {
         error(&message);
         Failure::Program
@@ -91,7 +97,7 @@ fn import_module(path: &Path) -> Result<Module, Failure> {
     }
     verify_module(&imported.module, Stage::Source)
         .map_err(|violations| fail(format!("{}: {violations}", path.display())))?;
-    Ok(imported.module)
+    Ok((imported.module, llvm))
 }
 
 /// A stage by its name, for clap.

@@ -1,19 +1,24 @@
 //! `heddle vectorize`.
 
 use crate::Failure;
-use crate::report::{error, note, read_module};
+use crate::report::{error, note, read_with_source};
 use clap::Args;
 use heddle::ir::Module;
 use heddle::ir::module::DeclaredShape;
 use heddle::ir::verify::Stage;
-use heddle::whole_function::{Report, Target, vector_abi_name, vectorize_function_for};
-use heddle_llvm::{Cpu, EmitOptions, Output, emit, generate, optimize};
+use heddle::vector_abi::{Form, Isa, add_abi_form};
+use heddle::whole_function::{Report, Target, WholeFunction, vectorize_function};
+use heddle_llvm::{
+    Cpu, EmitOptions, LlvmModule, Output, cut_out, emit, generate, keep_private_but, link, optimize,
+    share_globals,
+};
 use std::path::PathBuf;
 
 /// Make vector code of a function, for lanes that each run it
 ///
-/// The object exports the wide form under its name in the x86 Vector Function ABI: `_ZGVeN16uv_f` is `f` for sixteen lanes,
-/// its first parameter the same for all, the second different, on AVX-512.
+/// The wide form has its name and its calling convention of the x86 Vector Function ABI: `_ZGVeN16uv_f` is `f` for sixteen
+/// lanes, its first parameter the same for all, the second different, on AVX-512. An object or assembly has only that, to be
+/// linked with the object of the source; LLVM IR has all that the source has, as it was, and the wide form.
 #[derive(Args)]
 pub(crate) struct Vectorize {
     /// C, C++, OpenCL C, LLVM IR (`.ll`, `.bc`) or `.hed`
@@ -27,6 +32,9 @@ pub(crate) struct Vectorize {
     /// What lanes share of each parameter: `uniform`, `varying`, or `linear:S`, S more (bytes, of pointers) from lane to lane
     #[arg(long, value_delimiter = ',', value_parser = parse_shape)]
     params: Vec<DeclaredShape>,
+    /// Make the masked form (`_ZGVeM16uv_f`): one more parameter says which lanes are there
+    #[arg(long)]
+    mask: bool,
     /// The CPU to generate code for, by LLVM's name
     #[arg(long, default_value = "native")]
     target: String,
@@ -43,6 +51,11 @@ fn parse_shape(word: &str) -> Result<DeclaredShape, String> {
     match word.split_once(':') {
         None if word == "uniform" => Ok(DeclaredShape::Uniform),
         None if word == "varying" => Ok(DeclaredShape::Varying),
+        Some(("linear", text)) if ["ref", "val", "uval"].iter().any(|kind| text.starts_with(kind)) => {
+            Err("no forms are made with references that are linear: let the function take the value (`linear:1`), or the \
+                 pointer (`linear:4`)"
+                .into())
+        }
         Some(("linear", text)) if stride(text).is_some() => {
             Ok(DeclaredShape::Linear(stride(text).into_iter().collect()))
         }
@@ -50,33 +63,27 @@ fn parse_shape(word: &str) -> Result<DeclaredShape, String> {
     }
 }
 
+fn fail(reason: &dyn std::fmt::Display) -> Failure {
+    error(&reason.to_string());
+    Failure::Program
+}
+
 impl Vectorize {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let fail = |message: String| {
-            error(&message);
-            Failure::Program
-        };
-        let mut module = read_module(&self.file, Stage::Source)?;
+        let (mut module, source) = read_with_source(&self.file, Stage::Source)?;
         let cpu = Cpu::named(&self.target);
-        let machine = Target::of_registers(cpu.vector_bits(), cfg!(target_arch = "x86_64"));
-        let report = vectorize_function_for(&mut module, &self.func, self.lanes, &self.params, &machine)
-            .map_err(|reason| fail(reason.to_string()))?;
+        let asked = WholeFunction {
+            is_masked: self.mask,
+            target: Target::of_registers(cpu.vector_bits(), cfg!(target_arch = "x86_64")),
+            ..WholeFunction::new(&self.func, self.lanes, &self.params)
+        };
+        let report = vectorize_function(&mut module, &asked).map_err(|reason| fail(&reason))?;
         if self.report {
             self.say(&report);
         }
-        let bytes = if self.extension() == "hed" {
-            module.to_string().into_bytes()
-        } else {
-            self.rename(&mut module, &report, &cpu);
-            let llvm = emit(&module, EmitOptions::default()).map_err(|reason| fail(reason.to_string()))?;
-            optimize(&llvm, &cpu).map_err(|reason| fail(reason.to_string()))?;
-            let output = match self.extension() {
-                "ll" => Output::Text,
-                "bc" => Output::Bitcode,
-                "o" => Output::Object,
-                _ => Output::Assembly,
-            };
-            generate(&llvm, &cpu, output).map_err(|reason| fail(reason.to_string()))?
+        let bytes = match self.extension() {
+            "hed" => module.to_string().into_bytes(),
+            _ => self.compile(&mut module, source.as_ref().filter(|it| it.is_for_host()), &report)?,
         };
         match &self.output {
             Some(path) => std::fs::write(path, bytes)
@@ -88,17 +95,52 @@ impl Vectorize {
         }
     }
 
-    fn extension(&self) -> &str {
-        self.output.as_ref().and_then(|path| path.extension()?.to_str()).unwrap_or("s")
+    /// The code in the form that is asked for: beside all that the source has, as LLVM IR, or by itself.
+    fn compile(
+        &self,
+        module: &mut Module,
+        source: Option<&LlvmModule>,
+        report: &Report,
+    ) -> Result<Vec<u8>, Failure> {
+        let cpu = Cpu::named(&self.target);
+        let output = match self.extension() {
+            "ll" => Output::Text,
+            "bc" => Output::Bitcode,
+            "o" => Output::Object,
+            _ => Output::Assembly,
+        };
+        let is_ir = matches!(output, Output::Text | Output::Bitcode);
+        let mut shapes = self.params.clone();
+        let own = module.function(&report.wide).map_or(0, |func| func.signature.params.len());
+        shapes.resize(own - usize::from(self.mask && own > 0), DeclaredShape::Varying);
+        let isa = Isa::of_bits(cpu.vector_bits());
+        let form = Form { name: &self.func, lanes: self.lanes, shapes: &shapes, isa, is_masked: self.mask };
+        let name = match add_abi_form(module, &report.wide, &form) {
+            Ok(name) => name,
+            Err(reason) if is_ir => {
+                note(&format!("{reason}: it is @{}", report.wide));
+                report.wide.clone()
+            }
+            Err(reason) => return Err(fail(&reason)),
+        };
+        let code = emit(module, EmitOptions::default()).map_err(|reason| fail(&reason))?;
+        keep_private_but(&code, &[&name]);
+        if let Some(source) = source {
+            share_globals(&code, source);
+        }
+        optimize(&code, &cpu).map_err(|reason| fail(&reason))?;
+        let Some(source) = source else {
+            return generate(&code, &cpu, output).map_err(|reason| fail(&reason));
+        };
+        link(source, &code).map_err(|reason| fail(&reason))?;
+        if !is_ir {
+            cut_out(source, &[&name]).map_err(|reason| fail(&reason))?;
+        }
+        generate(source, &cpu, output).map_err(|reason| fail(&reason))
     }
 
-    /// Gives the wide form the name by which other compilers call it.
-    fn rename(&self, module: &mut Module, report: &Report, cpu: &Cpu) {
-        let Some(func) = module.function_mut(&report.wide) else { return };
-        let count = func.signature.params.len();
-        let mut shapes = self.params.clone();
-        shapes.resize(count, DeclaredShape::Varying);
-        func.name = vector_abi_name(&self.func, self.lanes, &shapes, cpu.vector_bits());
+    fn extension(&self) -> &str {
+        self.output.as_ref().and_then(|path| path.extension()?.to_str()).unwrap_or("s")
     }
 
     fn say(&self, report: &Report) {

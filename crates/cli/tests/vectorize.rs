@@ -1,39 +1,10 @@
 //! `heddle vectorize`: objects that other compilers call, and what is said where there is none.
 #![cfg(target_arch = "x86_64")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod common;
 
-/// A folder for a test, which goes with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("heddle-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder can be made");
-        Folder(path)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.join(name), text).expect("a file can be written");
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn heddle(folder: &Path, arguments: &[&str]) -> Output {
-    let command = Command::new(env!("CARGO_BIN_EXE_heddle")).current_dir(folder).args(arguments).output();
-    command.expect("heddle runs")
-}
-
-fn succeed(output: Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
+use common::{Folder, heddle, says, succeed};
+use std::process::Command;
 
 const FUNCTION: &str = "\
 float power(float x, int n) {
@@ -51,6 +22,12 @@ float sum(const float *from, int count, float start) {
     if (from[i] > start) start += from[i] * 0.5f;
   return start;
 }
+
+double deep(double x, float y) { return x > y ? x * 1.5 : x - y; }
+
+int odd(short x) { return x & 1 ? x * 3 : -x; }
+
+void mark(int *to, int by) { *to += by; }
 ";
 
 /// Loops whose calls the compiler replaces by those of wide functions.
@@ -60,83 +37,338 @@ const CALLER: &str = "\
 float power(float x, int n);
 #pragma omp declare simd notinbranch uniform(from, count) simdlen(LANES)
 float sum(const float *from, int count, float start);
+#pragma omp declare simd notinbranch simdlen(LANES)
+double deep(double x, float y);
+double one_deep(double x, float y);
 float one_power(float x, int n);
 float one_sum(const float *from, int count, float start);
 static float x[1000], y[1000], z[1000];
+static double d[1000];
 static int n[1000];
 void all(void) {
 #pragma omp simd
   for (int i = 0; i < 1000; i++) y[i] = power(x[i], n[i]);
 #pragma omp simd
   for (int i = 0; i < 1000; i++) z[i] = sum(x, 50, y[i]);
+#pragma omp simd simdlen(LANES)
+  for (int i = 0; i < 1000; i++) d[i] = deep(d[i], y[i]);
 }
 int main(void) {
-  for (int i = 0; i < 1000; i++) { x[i] = (i % 37) * 0.11f; n[i] = i % 23; }
+  for (int i = 0; i < 1000; i++) { x[i] = (i % 37) * 0.11f; n[i] = i % 23; d[i] = i % 19; }
   all();
   for (int i = 0; i < 1000; i++) {
     if (y[i] != one_power(x[i], n[i])) return printf(\"power %d\\n\", i), 1;
     if (z[i] != one_sum(x, 50, y[i])) return printf(\"sum %d\\n\", i), 1;
+    if (d[i] != one_deep(i % 19, y[i])) return printf(\"deep %d\\n\", i), 1;
   }
   return 0;
 }
 ";
 
+/// CPUs, gcc's flags for them, lanes that fill a register with floats, its letter, whether this machine has it.
+fn machines() -> [(&'static str, &'static str, usize, char, bool); 3] {
+    [
+        ("x86-64-v2", "-msse4.2", 4, 'b', is_x86_feature_detected!("sse4.2")),
+        ("haswell", "-mavx2", 8, 'd', is_x86_feature_detected!("avx2")),
+        ("x86-64-v4", "-march=x86-64-v4", 16, 'e', is_x86_feature_detected!("avx512bw")),
+    ]
+}
+
+fn cc(folder: &Folder, arguments: &[&str]) -> String {
+    let arguments = ["-ffp-contract=off"].iter().chain(arguments);
+    succeed(Command::new("gcc").current_dir(&folder.0).args(arguments).output().expect("gcc runs"))
+}
+
+fn run(folder: &Folder, program: &str) -> String {
+    succeed(Command::new(folder.0.join(program)).output().expect("it runs"))
+}
+
+/// Makes the wide form of a function of `f.c`.
+fn wide(folder: &Folder, name: &str, lanes: usize, params: &str, target: &str, more: &[&str]) {
+    let (lanes, object) = (lanes.to_string(), format!("{name}.o"));
+    let plain =
+        ["vectorize", "f.c", "--func", name, "--lanes", &lanes, "--params", params, "--target", target];
+    succeed(heddle(&folder.0, &[&plain[..], &["-o", &object], more].concat()));
+}
+
 /// Code of other compilers calls our wide forms by their names in the vector ABI, and they compute what the scalar
 /// functions do.
 #[test]
 fn loops_of_another_compiler_call_wide_forms() {
-    for (target, flag, lanes, letter, is_here) in [
-        ("x86-64-v2", "-msse4.2", "4", 'b', is_x86_feature_detected!("sse4.2")),
-        ("haswell", "-mavx2", "8", 'd', is_x86_feature_detected!("avx2")),
-    ] {
+    for (target, flag, lanes, letter, is_here) in machines() {
         if !is_here {
             println!("{target}: not on this machine");
             continue;
         }
         let folder = Folder::new(target);
         folder.write("f.c", FUNCTION);
-        folder.write("caller.c", &CALLER.replace("LANES", lanes));
-        for (name, params) in [("power", "varying,varying"), ("sum", "uniform,uniform,varying")] {
-            let object = format!("{name}.o");
-            succeed(heddle(
-                &folder.0,
-                &[
-                    "vectorize",
-                    "f.c",
-                    "--func",
-                    name,
-                    "--lanes",
-                    lanes,
-                    "--params",
-                    params,
-                    "--target",
-                    target,
-                    "-o",
-                    &object,
-                ],
-            ));
+        folder.write("caller.c", &CALLER.replace("LANES", &lanes.to_string()));
+        let functions =
+            [("power", "varying,varying"), ("sum", "uniform,uniform,varying"), ("deep", "varying,varying")];
+        for (name, params) in functions {
+            wide(&folder, name, lanes, params, target, &[]);
         }
-        let cc = |arguments: &[&str]| {
-            succeed(Command::new("cc").current_dir(&folder.0).args(arguments).output().expect("cc runs"))
-        };
-        cc(&[
-            "-O1",
-            "-ffp-contract=off",
-            "-Dpower=one_power",
-            "-Dsum=one_sum",
-            "-c",
-            "f.c",
-            "-o",
-            "scalar.o",
-        ]);
-        cc(&["-O1", "-ffp-contract=off", "-c", "f.c", "-o", "rest.o"]);
-        cc(&["-O2", "-fopenmp-simd", flag, "-c", "caller.c", "-o", "caller.o"]);
-        cc(&["caller.o", "power.o", "sum.o", "scalar.o", "rest.o", "-o", "all"]);
-        succeed(Command::new(folder.0.join("all")).output().expect("it runs"));
+        let one =
+            ["-Dpower=one_power", "-Dsum=one_sum", "-Ddeep=one_deep", "-Dodd=one_odd", "-Dmark=one_mark"];
+        cc(&folder, &[&["-O1"], &one[..], &["-c", "f.c", "-o", "scalar.o"]].concat());
+        cc(&folder, &["-O1", "-c", "f.c", "-o", "rest.o"]);
+        cc(&folder, &["-O2", "-fopenmp-simd", flag, "-c", "caller.c", "-o", "caller.o"]);
+        cc(&folder, &["caller.o", "power.o", "sum.o", "deep.o", "scalar.o", "rest.o", "-o", "all"]);
+        run(&folder, "all");
         // It did call them.
-        let calls = cc(&["-O2", "-fopenmp-simd", flag, "-S", "caller.c", "-o", "-"]);
-        assert!(calls.contains(&format!("_ZGV{letter}N{lanes}vv_power")), "{calls}");
-        assert!(calls.contains(&format!("_ZGV{letter}N{lanes}uuv_sum")), "{calls}");
+        let calls = cc(&folder, &["-O2", "-fopenmp-simd", flag, "-S", "caller.c", "-o", "-"]);
+        for name in ["vv_power", "uuv_sum", "vv_deep"] {
+            assert!(calls.contains(&format!("_ZGV{letter}N{lanes}{name}")), "{name}: {calls}");
+        }
+    }
+}
+
+/// Calls of masked forms, as a compiler would write them: lanes that are not there have arguments that do harm.
+const MASKED_CALLER: &str = "\
+#include <stdio.h>
+typedef float vf __attribute__((vector_size(4 * LANES)));
+typedef int vi __attribute__((vector_size(4 * LANES)));
+typedef double vd __attribute__((vector_size(4 * LANES)));
+typedef long vl __attribute__((vector_size(4 * LANES)));
+typedef short vs __attribute__((vector_size(2 * LANES)));
+typedef struct { vd part[2]; } Two;
+#ifdef BITS
+#define MASK(a) unsigned a
+#define HALVES(a, b) unsigned a, unsigned b
+#define GIVE(m) m
+#define GIVE_HALVES(m, h) m, m >> LANES / 2
+#else
+#define MASK(a) vi a
+#define HALVES(a, b) vl a, vl b
+#define GIVE(m) lanes
+#define GIVE_HALVES(m, h) halves[0], halves[1]
+#endif
+vf _ZGVLETTERMLANESvv_power(vf, vi, MASK(m));
+Two _ZGVLETTERMLANESvv_deep(vd, vd, vf, HALVES(a, b));
+vi _ZGVLETTERMLANESv_odd(vs, MASK(m));
+void _ZGVLETTERMLANESvv_mark(vl, vl, vi, HALVES(a, b));
+float power(float x, int n);
+double deep(double x, float y);
+int odd(short x);
+int main(void) {
+  unsigned seed = 1;
+  for (int round = 0; round < 50; round++) {
+    vf x, z; vi n, lanes, o; vs s; Two d, e; vl halves[2], to[2];
+    int marked[LANES];
+    // Whatever lies above the lanes' bits does not count.
+    unsigned bits = (seed = seed * 1664525 + 1013904223) >> 7;
+    if (round == 0) bits = 0;
+    for (int i = 0; i < LANES; i++) {
+      int here = bits >> i & 1;
+      x[i] = (i * 7 + round) % 37 * 0.11f; n[i] = (i * 5 + round) % 23; s[i] = i * 311 - round * 77;
+      d.part[i / (LANES / 2)][i % (LANES / 2)] = round - i;
+      lanes[i] = here ? -1 : 0;
+      halves[i / (LANES / 2)][i % (LANES / 2)] = here ? -1 : 0;
+      marked[i] = i;
+      to[i / (LANES / 2)][i % (LANES / 2)] = here ? (long)&marked[i] : 0;
+    }
+    z = _ZGVLETTERMLANESvv_power(x, n, GIVE(bits));
+    e = _ZGVLETTERMLANESvv_deep(d.part[0], d.part[1], x, GIVE_HALVES(bits, halves));
+    o = _ZGVLETTERMLANESv_odd(s, GIVE(bits));
+    _ZGVLETTERMLANESvv_mark(to[0], to[1], n, GIVE_HALVES(bits, halves));
+    for (int i = 0; i < LANES; i++) {
+      int here = bits >> i & 1;
+      if (marked[i] != i + (here ? n[i] : 0)) return printf(\"mark %d %d\\n\", round, i), 1;
+      if (!here) continue;
+      double from = d.part[i / (LANES / 2)][i % (LANES / 2)], given = e.part[i / (LANES / 2)][i % (LANES / 2)];
+      if (z[i] != power(x[i], n[i])) return printf(\"power %d %d\\n\", round, i), 1;
+      if (given != deep(from, x[i])) return printf(\"deep %d %d\\n\", round, i), 1;
+      if (o[i] != odd(s[i])) return printf(\"odd %d %d\\n\", round, i), 1;
+    }
+  }
+  return 0;
+}
+";
+
+/// One program calls the masked forms that gcc makes, and ours.
+#[test]
+fn masks_come_as_other_compilers_pass_them() {
+    for (target, flag, lanes, letter, is_here) in machines() {
+        if !is_here {
+            println!("{target}: not on this machine");
+            continue;
+        }
+        let folder = Folder::new(&format!("masked-{target}"));
+        folder.write("f.c", FUNCTION);
+        let simd = format!("#pragma omp declare simd inbranch simdlen({lanes})\n");
+        let theirs = ["float power", "double deep", "int odd", "void mark"]
+            .iter()
+            .fold(FUNCTION.to_string(), |text, start| text.replace(start, &format!("{simd}{start}")));
+        folder.write("theirs.c", &theirs);
+        let caller =
+            MASKED_CALLER.replace("LANES", &lanes.to_string()).replace("LETTER", &letter.to_string());
+        folder.write("caller.c", &caller);
+        let bits = if letter == 'e' { "-DBITS" } else { "-DLANES_OF_ONES" };
+        cc(&folder, &["-O1", flag, bits, "-Wno-psabi", "-c", "caller.c", "-o", "caller.o"]);
+        cc(&folder, &["-O2", "-fopenmp-simd", flag, "-c", "theirs.c", "-o", "theirs.o"]);
+        cc(&folder, &["caller.o", "theirs.o", "-o", "with_theirs"]);
+        run(&folder, "with_theirs");
+        for (name, params) in [
+            ("power", "varying,varying"),
+            ("deep", "varying,varying"),
+            ("odd", "varying"),
+            ("mark", "varying,varying"),
+        ] {
+            wide(&folder, name, lanes, params, target, &["--mask"]);
+        }
+        cc(&folder, &["-O1", "-c", "f.c", "-o", "rest.o"]);
+        cc(&folder, &["caller.o", "power.o", "deep.o", "odd.o", "mark.o", "rest.o", "-o", "with_ours"]);
+        run(&folder, "with_ours");
+    }
+}
+
+/// The text of a function, without the numbers of what stands elsewhere.
+fn function_text(module: &str, name: &str) -> String {
+    let call = format!("@{name}(");
+    let is_head = |line: &&str| line.starts_with("define") && line.contains(&call);
+    let head = module.lines().find(is_head).unwrap_or_else(|| panic!("@{name}: {module}"));
+    let start = module.find(head).expect("it is there");
+    let text = &module[start..start + module[start..].find("\n}\n").expect("it ends")];
+    let mut plain = String::new();
+    let mut is_number = false;
+    for c in text.chars() {
+        if !(is_number && c.is_ascii_digit()) {
+            plain.push(c);
+            is_number = c == '#' || c == '!';
+        }
+    }
+    plain
+}
+
+const SHARED: &str = "\
+static int base = 5;
+int steps;
+static const int table[4] = {3, 1, 4, 1};
+static __attribute__((noinline, section(\".text\"))) int plain(int x) { __asm__(\"\"); return x * 2 + base; }
+void set(int to) { base = to; }
+int shifted(int x) { return x + base + table[x & 3]; }
+int counted(int x) { return x + steps + table[x & 3]; }
+int twice(int x) { return plain(x); }
+";
+
+/// LLVM IR has all of the source as it was, and the wide form uses what the source has.
+#[test]
+fn what_is_not_vectorized_is_left_as_it_was() {
+    let folder = Folder::new("left");
+    folder.write("f.c", SHARED);
+    let flags = [
+        "-O1",
+        "-g",
+        "-fno-vectorize",
+        "-fno-slp-vectorize",
+        "-fno-math-errno",
+        "-fno-exceptions",
+        "-fno-pic",
+    ];
+    let mut clang = Command::new("clang-22");
+    let clang = clang.current_dir(&folder.0).args(flags).args(["-S", "-emit-llvm", "f.c", "-o", "-"]);
+    let source = succeed(clang.output().expect("clang runs"));
+    for (name, output) in [("shifted", "out.ll"), ("twice", "out.bc")] {
+        let all = ["vectorize", "f.c", "--func", name, "--lanes", "4", "--target", "x86-64-v2", "-o", output];
+        succeed(heddle(&folder.0, &all));
+        let mut dis = Command::new("llvm-dis-22");
+        let text = match output {
+            "out.ll" => std::fs::read_to_string(folder.0.join(output)).expect("it was written"),
+            _ => {
+                succeed(dis.current_dir(&folder.0).args([output, "-o", "-"]).output().expect("llvm-dis runs"))
+            }
+        };
+        for function in ["plain", "set", "shifted", "counted", "twice"] {
+            assert_eq!(function_text(&source, function), function_text(&text, function));
+        }
+        assert!(function_text(&text, &format!("_ZGVbN4v_{name}")).contains("ret <4 x i32>"), "{text}");
+        folder.write(
+            "main.c",
+            &format!(
+                "typedef int v4 __attribute__((vector_size(16)));
+                 v4 _ZGVbN4v_{name}(v4); int {name}(int); void set(int);
+                 int main(void) {{
+                   v4 x = {{1, 2, 3, 40}}; set(7); v4 y = _ZGVbN4v_{name}(x);
+                   for (int i = 0; i < 4; i++) if (y[i] != {name}(x[i])) return 1;
+                   return 0;
+                 }}"
+            ),
+        );
+        let mut clang = Command::new("clang-22");
+        succeed(
+            clang
+                .current_dir(&folder.0)
+                .args(["-O1", "main.c", output, "-o", "all"])
+                .output()
+                .expect("clang runs"),
+        );
+        run(&folder, "all");
+    }
+    // An object is linked with that of the source, so it can only use what that shows.
+    let object = ["--lanes", "4", "--target", "x86-64-v2", "-o", "wide.o"];
+    let vectorize = |name| [&["vectorize", "f.c", "--func", name], &object[..]].concat();
+    says(&folder, &vectorize("shifted"), 1, "cannot see the static variable @base");
+    says(&folder, &vectorize("twice"), 1, "cannot see the static variable @base");
+    succeed(heddle(&folder.0, &vectorize("counted")));
+    folder.write(
+        "main.c",
+        "typedef int v4 __attribute__((vector_size(16)));
+         v4 _ZGVbN4v_counted(v4); int counted(int); extern int steps;
+         int main(void) {
+           v4 x = {1, 2, 3, 40}; steps = 9; v4 y = _ZGVbN4v_counted(x);
+           for (int i = 0; i < 4; i++) if (y[i] != counted(x[i]) || counted(1) != 11) return 1;
+           return 0;
+         }",
+    );
+    cc(&folder, &["-O1", "main.c", "f.c", "wide.o", "-o", "all"]);
+    run(&folder, "all");
+}
+
+/// A program by its name, if the machine has it.
+fn tool(folder: &Folder, name: &str, arguments: &[&str]) -> Option<String> {
+    match Command::new(name).current_dir(&folder.0).args(arguments).output() {
+        Ok(output) => Some(succeed(output)),
+        Err(_) => {
+            println!("{name}: not on this machine");
+            None
+        }
+    }
+}
+
+/// Debuggers and profilers find the lines of the source in vector code.
+#[test]
+fn vector_code_has_the_lines_of_its_source() {
+    let folder = Folder::new("lines");
+    folder.write("f.c", FUNCTION);
+    wide(&folder, "power", 4, "varying,varying", "x86-64-v2", &[]);
+    let power = ["vectorize", "f.c", "--func", "power", "--lanes", "4", "--target", "x86-64-v2"];
+    let text = succeed(heddle(&folder.0, &[&power[..], &["-o", "/dev/stdout"]].concat()));
+    assert!(text.contains(".loc"), "{text}");
+    succeed(heddle(&folder.0, &[&power[..], &["-o", "out.ll"]].concat()));
+    let text = std::fs::read_to_string(folder.0.join("out.ll")).expect("it was written");
+    let is_ours = |line: &&str| line.contains("DISubprogram(name: \"_ZGVbN4vv_power\"");
+    assert!(text.lines().find(is_ours).is_some_and(|line| line.contains("line: 3")), "{text}");
+    if let Some(table) = tool(&folder, "llvm-dwarfdump-22", &["--debug-line", "power.o"]) {
+        assert!(table.contains("name: \"f.c\""), "{table}");
+        let rows = table.lines().filter(|line| line.starts_with("0x"));
+        let lines: Vec<&str> = rows.filter_map(|row| row.split_whitespace().nth(1)).collect();
+        for line in ["3", "4", "5", "6"] {
+            assert!(lines.contains(&line), "line {line}: {table}");
+        }
+        assert!(!lines.contains(&"12"), "that is another function: {table}");
+    }
+    tool(&folder, "llvm-dwarfdump-22", &["--verify", "power.o"]);
+    folder.write(
+        "main.c",
+        "typedef float vf __attribute__((vector_size(16))); typedef int vi __attribute__((vector_size(16)));
+         vf _ZGVbN4vv_power(vf, vi);
+         int main(void) { vf x = {1, 2, 3, 4}; vi n = {3, 2, 1, 0}; return _ZGVbN4vv_power(x, n)[0] != 1; }",
+    );
+    cc(&folder, &["-O1", "main.c", "power.o", "-o", "all"]);
+    run(&folder, "all");
+    let stop = ["-nx", "-batch", "-ex", "break f.c:4", "-ex", "run", "-ex", "bt", "all"];
+    if let Some(said) = tool(&folder, "gdb", &stop) {
+        assert!(said.contains("if (n & 1) y *= x;") && said.contains("_ZGVbN4vv_power () at f.c"), "{said}");
     }
 }
 
@@ -252,16 +484,25 @@ fn fields_and_wrapping_indices_are_right_on_each_machine() {
 fn what_is_asked_for_wrongly_is_named() {
     let folder = Folder::new("wrong");
     folder.write("f.c", FUNCTION);
-    let says = |arguments: &[&str], code: i32, text: &str| {
-        let output = heddle(&folder.0, arguments);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{said}");
-        assert!(said.contains(text), "{said}");
-    };
-    says(&["vectorize", "f.c", "--func", "pow"], 1, "there is no function @pow");
-    says(&["vectorize", "f.c", "--func", "power", "--params", "varying"], 1, "2 parameters, and 1 shapes");
-    says(&["vectorize", "f.c", "--func", "power", "--params", "same,varying"], 2, "write `uniform`");
-    says(&["vectorize", "f.c", "--func", "power", "--lanes", "0"], 1, "no brush");
-    says(&["vectorize", "f.c", "--func", "power", "--lanes", "500"], 1, "no brush");
-    says(&["vectorize", "g.c", "--func", "power"], 1, "g.c");
+    says(&folder, &["vectorize", "f.c", "--func", "pow"], 1, "there is no function @pow");
+    says(
+        &folder,
+        &["vectorize", "f.c", "--func", "power", "--params", "varying"],
+        1,
+        "2 parameters, and 1 shapes",
+    );
+    says(&folder, &["vectorize", "f.c", "--func", "power", "--params", "same,varying"], 2, "write `uniform`");
+    says(&folder, &["vectorize", "f.c", "--func", "power", "--lanes", "0"], 1, "no brush");
+    says(&folder, &["vectorize", "f.c", "--func", "power", "--lanes", "500"], 1, "no brush");
+    says(&folder, &["vectorize", "g.c", "--func", "power"], 1, "g.c");
+    let power = ["vectorize", "f.c", "--func", "power", "-o", "o.o", "--target", "haswell"];
+    says(&folder, &[&power[..], &["--lanes", "6"]].concat(), 1, "no form in the x86 vector ABI for 6 lanes");
+    says(
+        &folder,
+        &[&power[..], &["--params", "linear:ref:4,varying"]].concat(),
+        2,
+        "references that are linear",
+    );
+    let odd = ["vectorize", "f.c", "--func", "odd", "-o", "o.o", "--lanes", "2"];
+    says(&folder, &odd, 1, "so few i16 fill no register of 64 bits, ask for 4 lanes");
 }

@@ -7,8 +7,11 @@ pub mod run_line;
 pub mod trace_table;
 pub mod wide_call;
 pub mod whole_function;
+pub mod vector_abi;
+pub mod native_run;
 
 pub use heddle_analysis as analysis;
 pub use heddle_interp as interp;
 pub use heddle_ir as ir;
+pub use heddle_llvm as llvm;
 pub use heddle_transform as transform;

@@ -4,6 +4,7 @@ use crate::pipeline::{PassError, run_passes_with_remarks};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::{Detail, Function, Inst, Module, Op, Value};
 pub use heddle_transform::Target;
+use heddle_transform::specialize::enter_with_mask;
 use heddle_transform::widen::wide_name;
 use rustc_hash::FxHashSet;
 use thiserror::Error;
@@ -76,25 +77,34 @@ pub fn retain_reachable(module: &mut Module, name: &str) {
     module.functions.retain(|func| wanted.contains(&func.name));
 }
 
-/// Makes vector code of a function and of what it calls, for so many lanes; of parameters beyond `shapes` nothing is
-/// known. Other functions go.
-pub fn vectorize_function(
-    module: &mut Module,
-    name: &str,
-    lanes: u32,
-    shapes: &[DeclaredShape],
-) -> Result<Report, WholeFunctionError> {
-    vectorize_function_for(module, name, lanes, shapes, &Target::default())
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct WholeFunction<'a> {
+    /// The function.
+    pub name: &'a str,
+    /// How many lanes run it at a time.
+    pub lanes: u32,
+    /// What is said of its parameters; of those beyond nothing is known.
+    pub shapes: &'a [DeclaredShape],
+    /// Whether one more parameter is wanted, a mask of the lanes that are there.
+    pub is_masked: bool,
+    /// The machine.
+    pub target: Target,
 }
 
-/// The same, for a machine.
-pub fn vectorize_function_for(
+impl<'a> WholeFunction<'a> {
+    /// All lanes are there, and the machine is any.
+    pub fn new(name: &'a str, lanes: u32, shapes: &'a [DeclaredShape]) -> WholeFunction<'a> {
+        WholeFunction { name, lanes, shapes, is_masked: false, target: Target::default() }
+    }
+}
+
+/// Makes vector code of a function and of what it calls. Other functions go.
+pub fn vectorize_function(
     module: &mut Module,
-    name: &str,
-    lanes: u32,
-    shapes: &[DeclaredShape],
-    target: &Target,
+    asked: &WholeFunction<'_>,
 ) -> Result<Report, WholeFunctionError> {
+    let &WholeFunction { name, lanes, shapes, is_masked, target } = asked;
     retain_reachable(module, name);
     let known = module.functions.iter().map(|func| format!("@{}", func.name)).collect();
     let Some(func) = module.function_mut(name) else {
@@ -113,6 +123,15 @@ pub fn vectorize_function_for(
             .map_or(0, |func| func.blocks().filter(|&b| func.successors(b).len() > 1).count())
     };
     let before = branches(module, name);
+    let masked = format!("{name}.masked");
+    let source = module.function(name).filter(|_| is_masked).cloned();
+    let name = if is_masked { &masked } else { name };
+    if let Some(mut func) = source {
+        func.name = masked.clone();
+        enter_with_mask(&mut func);
+        module.functions.push(func);
+        retain_reachable(module, name);
+    }
     let width = format!("W={lanes}");
     let machine = format!("target={}", target.name);
     let passes = ["vectorize", &width, "params=varying", &machine];
@@ -156,23 +175,4 @@ pub fn vectorize_function_for(
 fn is_of_one_lane(func: &Function, inst: Inst) -> bool {
     let is_extracted = |&arg: &Value| func.def_inst(arg).is_some_and(|it| func.inst(it).op == Op::Extract);
     func.inst(inst).args.iter().any(is_extracted)
-}
-
-/// The name of a vector form by the x86 Vector Function ABI, for vector registers of so many bits.
-pub fn vector_abi_name(name: &str, lanes: u32, shapes: &[DeclaredShape], register_bits: u32) -> String {
-    let isa = match register_bits {
-        512.. => 'e',
-        256..512 => 'd',
-        _ => 'b',
-    };
-    let letters = shapes.iter().map(|shape| match shape {
-        DeclaredShape::Uniform => "u".to_string(),
-        DeclaredShape::Varying => "v".to_string(),
-        DeclaredShape::Linear(strides) => match strides.first().copied().unwrap_or(1) {
-            1 => "l".into(),
-            stride if stride < 0 => format!("ln{}", stride.unsigned_abs()),
-            stride => format!("l{stride}"),
-        },
-    });
-    format!("_ZGV{isa}N{lanes}{}_{name}", letters.collect::<String>())
 }

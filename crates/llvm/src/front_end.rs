@@ -1,5 +1,7 @@
 //! clang as a front end: C, C++ and OpenCL C to LLVM IR.
 
+use crate::cache_folder::include_folder;
+use crate::import::asks_lanes;
 use crate::read::{ReadError, read_ir};
 use crate::view::LlvmModule;
 use std::path::Path;
@@ -80,7 +82,12 @@ pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Com
         }
         // What is vectorized looks at no `errno`. Position-independent code has tables of differences of addresses.
         Some(Language::C | Language::Cpp) => {
-            arguments.extend(["-fno-math-errno", "-fno-exceptions", "-fno-pic"].map(Into::into));
+            arguments
+                .extend(["-fno-math-errno", "-fno-exceptions", "-fno-pic", "-D__HEDDLE__=1"].map(Into::into));
+            // Where there is no folder for it, clang says that it does not find the header.
+            if let Ok(folder) = include_folder() {
+                arguments.extend(["-isystem".into(), folder.display().to_string()]);
+            }
         }
         Some(Language::OpenCl) => {
             arguments.extend(
@@ -90,10 +97,21 @@ pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Com
         }
     }
     arguments.extend(extra.iter().map(ToString::to_string));
-    arguments.extend(["-o".into(), "-".into(), "--".into(), file.clone()]);
+    let module = run_clang(&file, &arguments)?;
+    if !asks_lanes(&module) {
+        return Ok(module);
+    }
+    // What asks other lanes, and what calls that, must stay where it is. For anybody else that would be in the way.
+    arguments.push("-fconvergent-functions".into());
+    run_clang(&file, &arguments)
+}
+
+/// Has clang compile a file to LLVM IR.
+fn run_clang(file: &str, arguments: &[String]) -> Result<LlvmModule, CompileError> {
+    let file = file.to_string();
     let mut missing = None;
     for clang in CLANGS {
-        let output = match Command::new(clang).args(&arguments).output() {
+        let output = match Command::new(clang).args(arguments).args(["-o", "-", "--", &file]).output() {
             Ok(output) => output,
             Err(reason) => {
                 missing.get_or_insert(reason.to_string());

@@ -101,6 +101,19 @@ pub fn generate(module: &LlvmModule, cpu: &Cpu, output: Output) -> Result<Vec<u8
     };
     let machine =
         machine(cpu, CodeLevel::Default, LLVMCodeModel::LLVMCodeModelDefault).map_err(JitError::Machine)?;
+    emit_file(module, machine, file)
+}
+
+/// Compiles a module; takes the machine over.
+pub(crate) fn emit_object(module: &LlvmModule, machine: LLVMTargetMachineRef) -> Result<Vec<u8>, JitError> {
+    emit_file(module, machine, LLVMCodeGenFileType::LLVMObjectFile)
+}
+
+fn emit_file(
+    module: &LlvmModule,
+    machine: LLVMTargetMachineRef,
+    file: LLVMCodeGenFileType,
+) -> Result<Vec<u8>, JitError> {
     // SAFETY: module and machine are live; message and buffer are LLVM's, taken over here.
     unsafe {
         let (mut message, mut buffer) = (std::ptr::null_mut(), std::ptr::null_mut());

@@ -2,9 +2,10 @@
 
 use crate::builtins::builtins;
 use crate::emit::entry_name;
-use crate::generate::Cpu;
+use crate::generate::{Cpu, emit_object};
+use crate::object_cache::ObjectCache;
 use crate::view::{LlvmModule, c_text};
-use llvm_sys::core::{LLVMSetDataLayout, LLVMSetTarget};
+use llvm_sys::core::{LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMSetDataLayout, LLVMSetTarget};
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use llvm_sys::orc2::lljit::*;
 use llvm_sys::orc2::*;
@@ -45,6 +46,7 @@ pub enum JitError {
 #[derive(Debug)]
 pub struct Jit {
     raw: LLVMOrcLLJITRef,
+    is_from_cache: bool,
 }
 
 /// A compiled function that reads its arguments from memory and writes its results there, each in a slot of
@@ -56,18 +58,20 @@ pub struct Entry<'j> {
 }
 
 impl Entry<'_> {
+    /// The function, which must not outlive the JIT.
+    pub(crate) fn function(&self) -> extern "C" fn(*const u8, *mut u8) {
+        // SAFETY: the address is that of an entry, compiled with this type.
+        unsafe { std::mem::transmute(self.address as usize) }
+    }
+
     /// Calls the function.
     ///
     /// # Safety
     /// The function has no undefined behaviour for these arguments: what the oracle says of the program that was
     /// emitted, with its objects where the arguments point to. Both slices hold as many bytes as the slots take.
     pub unsafe fn call(&self, arguments: &[u8], results: &mut [u8]) {
-        // SAFETY: the address is that of an entry, compiled with this type, and lives as long as the JIT; the rest is
-        // for the caller.
-        unsafe {
-            let entry: extern "C" fn(*const u8, *mut u8) = std::mem::transmute(self.address as usize);
-            entry(arguments.as_ptr(), results.as_mut_ptr());
-        }
+        // What the code needs to be safe is for the caller.
+        self.function()(arguments.as_ptr(), results.as_mut_ptr());
     }
 }
 
@@ -146,6 +150,51 @@ impl Jit {
     /// Compiles a module for this machine. Symbols that it only declares come from `symbols`, or else from the
     /// process.
     pub fn new(module: LlvmModule, level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, JitError> {
+        let jit = Jit::empty(level, symbols)?;
+        jit.add(module)?;
+        Ok(jit)
+    }
+
+    /// The same, with an object that was compiled before of the same module, for the same machine, in the same way, if
+    /// the cache has it. If not, it gets it.
+    pub fn cached(
+        module: LlvmModule,
+        level: CodeLevel,
+        symbols: &[(&str, usize)],
+        cache: &ObjectCache,
+    ) -> Result<Jit, JitError> {
+        let mut jit = Jit::empty(level, symbols)?;
+        // SAFETY: the module is live, and the JIT keeps its texts.
+        unsafe {
+            LLVMSetTarget(module.raw(), LLVMOrcLLJITGetTripleString(jit.raw));
+            LLVMSetDataLayout(module.raw(), LLVMOrcLLJITGetDataLayoutStr(jit.raw));
+        }
+        let cpu = Cpu::host();
+        let version = (env!("CARGO_PKG_VERSION"), crate::view::version());
+        let key = format!("{version:?} {level:?} {cpu:?} {WITHOUT}\n{}", module.text());
+        let object = match cache.find(key.as_bytes()) {
+            Some(object) => {
+                jit.is_from_cache = true;
+                object
+            }
+            None => {
+                let machine = machine(&cpu, level, LLVMCodeModel::LLVMCodeModelJITDefault)
+                    .map_err(JitError::Machine)?;
+                let object = emit_object(&module, machine)?;
+                cache.keep(key.as_bytes(), &object);
+                object
+            }
+        };
+        jit.add_object(&object)?;
+        Ok(jit)
+    }
+
+    /// Whether the code was compiled before, by this process or another.
+    pub fn is_from_cache(&self) -> bool {
+        self.is_from_cache
+    }
+
+    fn empty(level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, JitError> {
         let machine = machine(&Cpu::host(), level, LLVMCodeModel::LLVMCodeModelJITDefault)
             .map_err(JitError::Machine)?;
         // SAFETY: the machine is taken over by the machine builder, and that by the JIT's builder, and that by the JIT.
@@ -159,13 +208,22 @@ impl Jit {
             check(LLVMOrcCreateLLJIT(&mut raw, builder)).map_err(JitError::Machine)?;
             raw
         };
-        let jit = Jit { raw };
+        let jit = Jit { raw, is_from_cache: false };
         let is_given = |name| symbols.iter().any(|(given, _)| *given == name);
         let own = builtins().into_iter().filter(|(name, _)| !is_given(*name));
         jit.define(&own.chain(symbols.iter().copied()).collect::<Vec<_>>())?;
         jit.search_process()?;
-        jit.add(module)?;
         Ok(jit)
+    }
+
+    fn add_object(&self, object: &[u8]) -> Result<(), JitError> {
+        // SAFETY: the buffer is a copy, which the JIT takes over.
+        unsafe {
+            let buffer =
+                LLVMCreateMemoryBufferWithMemoryRangeCopy(object.as_ptr().cast(), object.len(), c"".as_ptr());
+            let library = LLVMOrcLLJITGetMainJITDylib(self.raw);
+            check(LLVMOrcLLJITAddObjectFile(self.raw, library, buffer)).map_err(JitError::Compile)
+        }
     }
 
     fn add(&self, module: LlvmModule) -> Result<(), JitError> {

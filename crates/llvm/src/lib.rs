@@ -7,19 +7,27 @@
 
 mod view;
 mod read;
+mod cache_folder;
 mod front_end;
 mod import;
 mod emit;
 mod builtins;
 mod jit;
+mod apart;
 mod generate;
+mod link;
+mod object_cache;
 mod coverage;
 
+pub use apart::{Ended, SharedMemory};
+pub use cache_folder::include_folder;
 pub use coverage::{Coverage, Verdict, coverage};
 pub use emit::{EmitError, EmitOptions, emit, slot_bytes};
 pub use front_end::{CompileError, Language, compile, language_of};
 pub use generate::{Cpu, Output, generate, optimize};
 pub use import::{Imported, Refusal, import};
 pub use jit::{CodeLevel, Entry, Jit, JitError};
+pub use link::{LinkError, cut_out, keep_private_but, link, share_globals};
+pub use object_cache::ObjectCache;
 pub use read::{ReadError, read_ir};
 pub use view::{LlvmModule, intrinsic_names, version};

@@ -163,6 +163,22 @@ impl LlvmModule {
             .flatten()
     }
 
+    pub(crate) fn aliases(&self) -> impl Iterator<Item = Val<'_>> {
+        // SAFETY: the module is live.
+        let first = unsafe { LLVMGetFirstGlobalAlias(self.raw) };
+        // SAFETY: each is an alias of the live module.
+        Val::of(first)
+            .map(|first| chain(first, |alias| unsafe { LLVMGetNextGlobalAlias(alias.0) }))
+            .into_iter()
+            .flatten()
+    }
+
+    /// Whether it is for the processors that code is generated for here, and not for a GPU.
+    pub fn is_for_host(&self) -> bool {
+        let triple = self.triple();
+        !["spir", "nvptx", "amdgcn"].iter().any(|gpu| triple.starts_with(gpu))
+    }
+
     /// The number of a synchronization scope.
     pub(crate) fn sync_scope(&self, name: &str) -> u32 {
         // SAFETY: the context is live; the text is `len` bytes.
@@ -538,6 +554,13 @@ impl<'m> Val<'m> {
         let attribute = unsafe { LLVMGetEnumAttributeAtIndex(self.0, index, kind) };
         // SAFETY: live, and not null.
         (!attribute.is_null()).then(|| unsafe { LLVMGetEnumAttributeValue(attribute) })
+    }
+
+    /// The attribute itself.
+    pub(crate) fn attribute_ref(self, index: u32, kind: u32) -> Option<LLVMAttributeRef> {
+        // SAFETY: live; a function.
+        let attribute = unsafe { LLVMGetEnumAttributeAtIndex(self.0, index, kind) };
+        (!attribute.is_null()).then_some(attribute)
     }
 
     /// The same of a call.

@@ -18,6 +18,7 @@ fn sources() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/c");
     let entries = std::fs::read_dir(folder).expect("tests/c can be listed");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("tests/c can be listed").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "c"));
     files.sort();
     files
 }

@@ -26,7 +26,11 @@ const RULES: &[Rule] = &[
     rule("interp", "heddle-interp", &["heddle-ir"]),
     rule("llvm", "heddle-llvm", &["heddle-ir"]),
     rule("transform", "heddle-transform", &["heddle-analysis", "heddle-ir"]),
-    rule("heddle", "heddlec", &["heddle-ir", "heddle-analysis", "heddle-interp", "heddle-transform"]),
+    rule(
+        "heddle",
+        "heddlec",
+        &["heddle-ir", "heddle-analysis", "heddle-interp", "heddle-llvm", "heddle-transform"],
+    ),
     rule(
         "testing",
         "heddle-testing",

@@ -42,6 +42,12 @@ impl Drop for Assembler {
     }
 }
 
+impl Node {
+    pub(super) fn raw(self) -> LLVMValueRef {
+        self.0
+    }
+}
+
 fn raw(nodes: &[Node]) -> Vec<LLVMValueRef> {
     nodes.iter().map(|node| node.0).collect()
 }
@@ -70,6 +76,20 @@ impl Assembler {
 
     fn context(&self) -> LLVMContextRef {
         self.module.context()
+    }
+
+    // For `debug.rs`.
+
+    pub(super) fn raw_module(&self) -> LLVMModuleRef {
+        self.module.raw()
+    }
+
+    pub(super) fn raw_context(&self) -> LLVMContextRef {
+        self.context()
+    }
+
+    pub(super) fn raw_builder(&self) -> LLVMBuilderRef {
+        self.builder
     }
 
     // Types.

@@ -36,11 +36,18 @@ pub(super) fn emit_body(module: &Emitting<'_>, func: &Function) -> Result<(), Em
         values.insert(param, asm.param(node, index));
     }
     let mut body = Body { module, func, values, labels };
+    let scope = module.debug.as_ref().and_then(|debug| debug.enter(asm, node, func));
     for &block in &order {
         asm.go(body.labels[&block]);
         for inst in func.block_insts(block) {
+            if let (Some(debug), Some(_)) = (&module.debug, scope) {
+                debug.go(asm, scope, func.loc(inst));
+            }
             body.emit(block, inst)?;
         }
+    }
+    if let Some(debug) = &module.debug {
+        debug.go(asm, None, None);
     }
     for &block in &order {
         body.fill_phis(block);

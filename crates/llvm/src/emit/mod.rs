@@ -9,12 +9,14 @@ mod table;
 mod memory;
 mod lanes;
 mod entry;
+mod debug;
 
 pub(crate) use entry::entry_name;
 pub use entry::slot_bytes;
 
 use crate::view::LlvmModule;
 use assembler::{Assembler, Node, Ty};
+use debug::Debug;
 use function::emit_body;
 use heddle_ir::module::{Declaration, Effects, Init, Signature};
 use heddle_ir::{Module, Op, Scalar, Space};
@@ -61,6 +63,8 @@ pub enum EmitError {
 
 /// A module being emitted.
 struct Emitting<'a> {
+    /// Goes before the module that it describes.
+    debug: Option<Debug>,
     asm: Assembler,
     options: EmitOptions,
     globals: FxHashMap<&'a str, Node>,
@@ -69,12 +73,10 @@ struct Emitting<'a> {
 
 /// Emits a module. It must verify at its stage.
 pub fn emit(module: &Module, options: EmitOptions) -> Result<LlvmModule, EmitError> {
-    let mut emitting = Emitting {
-        asm: Assembler::new("heddle"),
-        options,
-        globals: FxHashMap::default(),
-        functions: FxHashMap::default(),
-    };
+    let asm = Assembler::new("heddle");
+    let debug = Debug::new(&asm, module);
+    let mut emitting =
+        Emitting { asm, options, globals: FxHashMap::default(), functions: FxHashMap::default(), debug };
     emitting.emit_globals(module);
     for declaration in &module.declarations {
         let func = emitting.declare(&declaration.name, &declaration.signature);
@@ -95,6 +97,7 @@ pub fn emit(module: &Module, options: EmitOptions) -> Result<LlvmModule, EmitErr
             emitting.emit_entry(func);
         }
     }
+    drop(emitting.debug);
     let llvm = emitting.asm.finish();
     llvm.verify().map_err(EmitError::Invalid)?;
     Ok(llvm)

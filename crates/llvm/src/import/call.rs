@@ -28,6 +28,9 @@ impl<'m> Body<'_, 'm> {
         if let Some(taken) = self.work_item_function(inst, callee)? {
             return Ok(taken);
         }
+        if let Some(taken) = self.horizontal(inst, callee)? {
+            return Ok(taken);
+        }
         let twice = self.module.kinds.returns_twice;
         if callee.attribute(FUNCTION, twice).is_some() || inst.call_attribute(FUNCTION, twice).is_some() {
             let reason = format!("@{} may return twice", callee.name());

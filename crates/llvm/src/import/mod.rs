@@ -18,6 +18,7 @@ mod odd;
 mod call;
 pub(crate) mod intrinsic;
 mod work_items;
+mod horizontals;
 
 pub use refusal::Refusal;
 
@@ -76,6 +77,11 @@ impl<'m> Importing<'m> {
         known.insert(name, file);
         file
     }
+}
+
+/// Whether a module asks for what `heddle.h` declares.
+pub(crate) fn asks_lanes(llvm: &LlvmModule) -> bool {
+    llvm.functions().any(|func| func.is_declaration() && func.name().starts_with(horizontals::PREFIX))
 }
 
 /// Imports a module. Functions and globals that cannot be taken are named, and left out.

@@ -5,7 +5,7 @@
 
 use super::kit::{Report, Table, Target, geomean};
 use heddle::ir::module::DeclaredShape;
-use heddle::whole_function::{Target as Machine, vectorize_function_for};
+use heddle::whole_function::{Target as Machine, WholeFunction, vectorize_function};
 use heddle_llvm::{Cpu, EmitOptions, Output, compile, emit, generate, import, optimize};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -129,7 +129,8 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
     let mut objects = Vec::new();
     for name in KERNELS {
         let mut module = imported.clone();
-        let done = vectorize_function_for(&mut module, name, lanes(&cpu), &shapes, &machine)
+        let asked = WholeFunction { target: machine, ..WholeFunction::new(name, lanes(&cpu), &shapes) };
+        let done = vectorize_function(&mut module, &asked)
             .map_err(|error| error.to_string())?;
         let wide = module.function_mut(&done.wide).ok_or("the wide form is lost")?;
         wide.name = format!("{name}_wide");

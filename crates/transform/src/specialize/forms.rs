@@ -86,7 +86,7 @@ pub(super) fn declared(declaration: &Declaration, form: &Form, name: String) -> 
     Declaration { name, kind: Kind::Function, signature }
 }
 
-fn mask_param() -> Param {
+pub(super) fn mask_param() -> Param {
     Param { shape: Some(DeclaredShape::Varying), ..Param::new(Type::I1) }
 }
 

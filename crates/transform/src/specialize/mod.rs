@@ -134,6 +134,13 @@ fn replace_call(func: &mut Function, inst: Inst, form: &Form, name: String) {
     *func.inst_mut(inst) = InstData { args, detail: Detail::Call(callee), ..data };
 }
 
+/// Gives a function one more parameter, which says for each lane whether it comes along, and makes it canonical.
+pub fn enter_with_mask(func: &mut Function) {
+    crate::canonicalize(func);
+    let mask = func.add_param(forms::mask_param());
+    entry::enter_if(func, |_| mask);
+}
+
 /// What is known of the places of lanes of a function that this brush enters.
 pub fn geometry_of(func: &Function, brush: &[u32], is_region: bool) -> Geometry {
     let mut geometry = Geometry::brush(brush);

@@ -1,0 +1,157 @@
+//! Compiled code run in a process of its own: it can neither hang nor harm this one. What it reads and writes lies in
+//! memory that both processes share.
+
+use crate::jit::Entry;
+use std::io;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Memory that a child process shares, zeros at first, aligned as a page is.
+#[derive(Debug)]
+pub struct SharedMemory {
+    base: *mut u8,
+    len: usize,
+}
+
+/// Why compiled code did not come to its end.
+#[derive(Debug, Error)]
+pub enum Ended {
+    /// It ran for too long.
+    #[error("native code ran for longer than {} s, and was ended; `--timeout` gives it more", .0.as_secs_f64())]
+    Late(Duration),
+    /// A signal ended it.
+    #[error(
+        "native code was ended by signal {signal}{}; the oracle says what is wrong with the program (without `--native`)",
+        signal_text(*.signal)
+    )]
+    Signal {
+        /// The signal.
+        signal: i32,
+    },
+    /// It ended its process itself.
+    #[error("native code ended its process, with code {0}")]
+    Exit(i32),
+    /// No process could be made.
+    #[error("there is no process for native code: {0}")]
+    Process(#[from] io::Error),
+}
+
+fn signal_text(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGSEGV | libc::SIGBUS => ": it reads or writes where there is no memory, or its stack is full",
+        libc::SIGFPE => ": it divides by zero, or a quotient does not fit",
+        libc::SIGILL | libc::SIGTRAP => ": it came to a trap",
+        libc::SIGABRT => ": it gave up",
+        _ => "",
+    }
+}
+
+impl SharedMemory {
+    /// So many bytes.
+    pub fn new(len: usize) -> io::Result<SharedMemory> {
+        let len = len.max(1);
+        // SAFETY: new memory, at no address that is asked for.
+        let base = unsafe {
+            let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+            libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(SharedMemory { base: base.cast(), len })
+    }
+
+    /// The address of the first byte, in both processes.
+    pub fn address(&self) -> u64 {
+        self.base as u64
+    }
+
+    /// The bytes. No child is there to change them: `call_apart` returns when it has ended.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: mapped for as long as this lives, initialized by the system.
+        unsafe { std::slice::from_raw_parts(self.base, self.len) }
+    }
+
+    /// The bytes, to change them.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: mapped for as long as this lives, initialized by the system, and borrowed by nobody else.
+        unsafe { std::slice::from_raw_parts_mut(self.base, self.len) }
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`, and borrowed by nobody any more.
+        unsafe { libc::munmap(self.base.cast(), self.len) };
+    }
+}
+
+impl Entry<'_> {
+    /// Calls the function in a child process, with its arguments and results at these places of the memory. Whatever it
+    /// does, only the memory changes here.
+    pub fn call_apart(
+        &self,
+        memory: &mut SharedMemory,
+        [arguments, results]: [usize; 2],
+        limit: Option<Duration>,
+    ) -> Result<(), Ended> {
+        assert!(arguments <= memory.len && results <= memory.len, "places lie in the memory");
+        let (entry, base) = (self.function(), memory.base);
+        // SAFETY: the child is a copy of this thread alone. It calls nothing that needs other threads, only the system
+        // and compiled code, and leaves by `_exit`; what it does to its copy of our memory nobody sees.
+        let child = unsafe { libc::fork() };
+        match child {
+            -1 => return Err(io::Error::last_os_error().into()),
+            // SAFETY: as above.
+            0 => unsafe {
+                prepare_child(limit);
+                entry(base.add(arguments), base.add(results));
+                libc::_exit(0)
+            },
+            _ => {}
+        }
+        let mut status = 0;
+        // SAFETY: the child is ours; one place to write to.
+        while unsafe { libc::waitpid(child, &mut status, 0) } == -1 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error.into());
+            }
+        }
+        match (libc::WIFSIGNALED(status), libc::WTERMSIG(status), libc::WEXITSTATUS(status), limit) {
+            (true, libc::SIGALRM, _, Some(limit)) => Err(Ended::Late(limit)),
+            (true, signal, ..) => Err(Ended::Signal { signal }),
+            (false, _, 0, _) => Ok(()),
+            (false, _, code, _) => Err(Ended::Exit(code)),
+        }
+    }
+}
+
+/// Signals end the child and do nothing else, one of them when its time is over.
+///
+/// # Safety
+/// Called in a child process before it does anything else.
+unsafe fn prepare_child(limit: Option<Duration>) {
+    // SAFETY: calls of the system, each of which reads only what is given here.
+    unsafe {
+        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT, libc::SIGALRM]
+        {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut none = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+        libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
+        if let Some(limit) = limit {
+            // A time of nothing would be no limit.
+            let limit = limit.max(Duration::from_millis(1));
+            let value = libc::timeval {
+                tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),
+                tv_usec: limit.subsec_micros() as libc::suseconds_t,
+            };
+            let once = libc::timeval { tv_sec: 0, tv_usec: 0 };
+            let timer = libc::itimerval { it_interval: once, it_value: value };
+            libc::setitimer(libc::ITIMER_REAL, &timer, std::ptr::null_mut());
+        }
+    }
+}

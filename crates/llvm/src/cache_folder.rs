@@ -1,0 +1,51 @@
+//! The folder in which Heddle keeps what it can make again: `heddle.h` for compilers, and objects.
+
+use rustc_hash::FxHasher;
+use std::hash::Hasher as _;
+use std::io::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const HEADER: &str = include_str!("../../../include/heddle.h");
+
+/// `HEDDLE_CACHE`, or else `heddle` in the user's folder for such things.
+pub(crate) fn cache_folder() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    folder("HEDDLE_CACHE")
+        .or_else(|| folder("XDG_CACHE_HOME").map(|it| it.join("heddle")))
+        .or_else(|| folder("HOME").map(|it| it.join(".cache/heddle")))
+}
+
+/// A number for these bytes, the same each time.
+pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+/// Writes a file that others see whole or not at all, and the folders above it.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let beside = folder.join(format!(".{}-{count}", std::process::id()));
+    std::fs::write(&beside, bytes)
+        .and_then(|()| std::fs::rename(&beside, path))
+        .inspect_err(|_| _ = std::fs::remove_file(&beside))
+}
+
+/// The folder with `heddle.h`, which is written there if it is not there yet.
+pub fn include_folder() -> Result<PathBuf> {
+    let Some(root) = cache_folder() else {
+        let reason = "there is no folder for heddle.h: set HEDDLE_CACHE or HOME";
+        return Err(Error::new(ErrorKind::NotFound, reason));
+    };
+    let folder = root.join(format!("include-{:016x}", hash_of(HEADER.as_bytes())));
+    let path = folder.join("heddle.h");
+    if !std::fs::read(&path).is_ok_and(|known| known == HEADER.as_bytes()) {
+        write_whole(&path, HEADER.as_bytes())
+            .map_err(|reason| Error::new(reason.kind(), format!("{}: {reason}", path.display())))?;
+    }
+    std::path::absolute(folder)
+}

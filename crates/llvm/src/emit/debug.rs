@@ -1,0 +1,150 @@
+//! Where code came from: lines of the source, as debuggers and profilers look them up.
+//!
+//! A function has a place if one of its instructions has one; it begins where the first of them stands. What has no
+//! place of its own has line 0 there: LLVM wants a place wherever a call may be inlined.
+
+use super::assembler::{Assembler, Node};
+use heddle_ir::entity::Entity;
+use heddle_ir::function::Loc;
+use heddle_ir::module::File;
+use heddle_ir::{Function, Module};
+use llvm_sys::LLVMModuleFlagBehavior;
+use llvm_sys::core::{LLVMAddModuleFlag, LLVMSetCurrentDebugLocation2, LLVMValueAsMetadata};
+use llvm_sys::debuginfo::*;
+use llvm_sys::prelude::*;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+
+/// The places of a module under construction.
+#[derive(Debug)]
+pub(super) struct Debug {
+    builder: LLVMDIBuilderRef,
+    files: Vec<LLVMMetadataRef>,
+    /// Of each function and file, the scope of what came into the function from there.
+    scopes: RefCell<FxHashMap<(usize, File), LLVMMetadataRef>>,
+}
+
+/// The places of a function.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scope {
+    function: LLVMMetadataRef,
+    file: File,
+}
+
+fn first_place(func: &Function) -> Option<Loc> {
+    func.blocks().flat_map(|block| func.block_insts(block)).find_map(|inst| func.loc(inst))
+}
+
+impl Drop for Debug {
+    fn drop(&mut self) {
+        // SAFETY: the builder is ours alone, and the module is still there: it is finished behind this.
+        unsafe {
+            LLVMDIBuilderFinalize(self.builder);
+            LLVMDisposeDIBuilder(self.builder);
+        }
+    }
+}
+
+impl Debug {
+    /// Of a module with places in its source; none if it has none.
+    pub(super) fn new(asm: &Assembler, module: &Module) -> Option<Debug> {
+        let first = module.functions.iter().find_map(first_place)?;
+        let first = first.file.index();
+        if first >= module.files.len() {
+            return None;
+        }
+        let (producer, version) = ("heddle", "Debug Info Version");
+        // SAFETY: the module is live, texts are as long as said, and nodes live in the context.
+        unsafe {
+            let builder = LLVMCreateDIBuilder(asm.raw_module());
+            let file = |name: &String| {
+                LLVMDIBuilderCreateFile(builder, name.as_ptr().cast(), name.len(), c"".as_ptr(), 0)
+            };
+            let files: Vec<LLVMMetadataRef> = module.files.values().map(file).collect();
+            LLVMDIBuilderCreateCompileUnit(
+                builder,
+                LLVMDWARFSourceLanguage::LLVMDWARFSourceLanguageC11,
+                files[first],
+                producer.as_ptr().cast(),
+                producer.len(),
+                1,
+                c"".as_ptr(),
+                0,
+                0,
+                c"".as_ptr(),
+                0,
+                LLVMDWARFEmissionKind::LLVMDWARFEmissionKindLineTablesOnly,
+                0,
+                0,
+                0,
+                c"".as_ptr(),
+                0,
+                c"".as_ptr(),
+                0,
+            );
+            let number = LLVMValueAsMetadata(asm.int(32, LLVMDebugMetadataVersion().into()).raw());
+            let warning = LLVMModuleFlagBehavior::LLVMModuleFlagBehaviorWarning;
+            LLVMAddModuleFlag(asm.raw_module(), warning, version.as_ptr().cast(), version.len(), number);
+            Some(Debug { builder, files, scopes: RefCell::default() })
+        }
+    }
+
+    /// Says where a function came from; none if that is not known.
+    pub(super) fn enter(&self, asm: &Assembler, node: Node, func: &Function) -> Option<Scope> {
+        let place = first_place(func).filter(|place| place.file.index() < self.files.len())?;
+        let file = self.files[place.file.index()];
+        // SAFETY: the function is live, texts are as long as said, and nodes live in the context.
+        let function = unsafe {
+            let ty = LLVMDIBuilderCreateSubroutineType(self.builder, file, std::ptr::null_mut(), 0, 0);
+            let name = &func.name;
+            let function = LLVMDIBuilderCreateFunction(
+                self.builder,
+                file,
+                name.as_ptr().cast(),
+                name.len(),
+                name.as_ptr().cast(),
+                name.len(),
+                file,
+                place.line,
+                ty,
+                0,
+                1,
+                place.line,
+                0,
+                1,
+            );
+            LLVMSetSubprogram(node.raw(), function);
+            function
+        };
+        let scope = Scope { function, file: place.file };
+        self.go(asm, Some(scope), None);
+        Some(scope)
+    }
+
+    /// Says where the instructions to come are from.
+    pub(super) fn go(&self, asm: &Assembler, scope: Option<Scope>, place: Option<Loc>) {
+        let Some(scope) = scope else {
+            // SAFETY: the builder is live.
+            unsafe { LLVMSetCurrentDebugLocation2(asm.raw_builder(), std::ptr::null_mut()) };
+            return;
+        };
+        let place = place.filter(|place| place.file.index() < self.files.len());
+        let (line, column) = place.map_or((0, 0), |place| (place.line, place.column));
+        let file = place.map_or(scope.file, |place| place.file);
+        // SAFETY: the builder is live, and nodes live in the context.
+        unsafe {
+            let within = match file == scope.file {
+                true => scope.function,
+                false => {
+                    *self.scopes.borrow_mut().entry((scope.function as usize, file)).or_insert_with(|| {
+                        let file = self.files[file.index()];
+                        LLVMDIBuilderCreateLexicalBlockFile(self.builder, scope.function, file, 0)
+                    })
+                }
+            };
+            let none = std::ptr::null_mut();
+            let location = LLVMDIBuilderCreateDebugLocation(asm.raw_context(), line, column, within, none);
+            LLVMSetCurrentDebugLocation2(asm.raw_builder(), location);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Vector code beside what it was made of: linked into its module, or cut out of it as an object of its own.
+
+use crate::view::{LlvmModule, Val, attribute_kind, c_text};
+use llvm_sys::LLVMLinkage;
+use llvm_sys::comdat::LLVMSetComdat;
+use llvm_sys::core::*;
+use llvm_sys::error::LLVMGetErrorMessage;
+use llvm_sys::linker::LLVMLinkModules2;
+use llvm_sys::prelude::*;
+use llvm_sys::transforms::pass_builder::*;
+use std::ffi::CStr;
+use thiserror::Error;
+
+/// Why code and its source do not come together.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum LinkError {
+    /// There is such a function already.
+    #[error("the module has @{0} already: write an object (`.o`), or take it out of the source")]
+    Taken(String),
+    /// A variable that only the source's own module sees.
+    #[error(
+        "an object by itself cannot see the static variable @{0}: write the whole module (`.ll` or `.bc`), or declare the variable `extern`"
+    )]
+    Static(String),
+    /// A function that is called lane by lane is called in a way that only its own module knows.
+    #[error(
+        "@{0}, which is called lane by lane, takes its arguments in a way that vector code does not: pass structs by address"
+    )]
+    Convention(String),
+    /// LLVM does not do it.
+    #[error("LLVM does not link vector code and its source, which is a mistake in Heddle: {0}")]
+    Broken(String),
+}
+
+/// What linking replaces by what the source has: nothing there has such a name.
+const STANDS_FOR: &str = "heddle.stands.for.";
+
+fn set_name(value: LLVMValueRef, name: &str) {
+    // SAFETY: a live value; as many bytes as said.
+    unsafe { LLVMSetValueName2(value, name.as_ptr().cast(), name.len()) }
+}
+
+fn set_linkage(value: Val<'_>, linkage: LLVMLinkage) {
+    // SAFETY: a live global value.
+    unsafe { LLVMSetLinkage(value.0, linkage) }
+}
+
+/// Leaves of a module's functions only these to be seen from outside.
+pub fn keep_private_but(code: &LlvmModule, seen: &[&str]) {
+    for func in code.functions().filter(|func| !func.is_declaration()) {
+        if !seen.contains(&&*func.name()) {
+            set_linkage(func, LLVMLinkage::LLVMInternalLinkage);
+        }
+    }
+}
+
+/// Says of the globals of vector code that they are those of its source: variables are only declared, constants stay to
+/// be looked into.
+pub fn share_globals(code: &LlvmModule, source: &LlvmModule) {
+    for global in code.globals() {
+        if source.globals().any(|known| known.name() == global.name()) {
+            // SAFETY: a live global; without contents it is a declaration.
+            unsafe {
+                if global.is_global_constant() {
+                    LLVMSetLinkage(global.0, LLVMLinkage::LLVMAvailableExternallyLinkage);
+                } else {
+                    LLVMSetInitializer(global.0, std::ptr::null_mut());
+                    LLVMSetLinkage(global.0, LLVMLinkage::LLVMExternalLinkage);
+                }
+            }
+        } else {
+            set_linkage(global, LLVMLinkage::LLVMInternalLinkage);
+        }
+    }
+}
+
+/// Links vector code into the module that it was made of, which otherwise stays as it is. What both name is the source's.
+pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), LinkError> {
+    let broken = |reason: &str| LinkError::Broken(reason.into());
+    let bitcode = code.bitcode();
+    let name = c_text("heddle");
+    let mut raw = std::ptr::null_mut();
+    // SAFETY: the buffer is a copy, freed behind the parser; the module lives in the source's context, which is live.
+    let failed = unsafe {
+        let buffer =
+            LLVMCreateMemoryBufferWithMemoryRangeCopy(bitcode.as_ptr().cast(), bitcode.len(), name.as_ptr());
+        let failed = llvm_sys::bit_reader::LLVMParseBitcodeInContext2(source.context(), buffer, &mut raw);
+        LLVMDisposeMemoryBuffer(buffer);
+        failed != 0
+    };
+    if failed || raw.is_null() {
+        return Err(broken("it cannot be read again"));
+    }
+    // Both are of one machine, which may have several names.
+    // SAFETY: both modules are live.
+    unsafe {
+        LLVMSetTarget(raw, LLVMGetTarget(source.raw()));
+        LLVMSetDataLayout(raw, LLVMGetDataLayoutStr(source.raw()));
+    }
+    let known: Vec<Val<'_>> = source.functions().chain(source.globals()).collect();
+    let mut standing = Vec::new();
+    for &theirs in &known {
+        let name = theirs.name();
+        let c_name = c_text(&name);
+        // SAFETY: both modules are live.
+        let ours = unsafe {
+            let func = LLVMGetNamedFunction(raw, c_name.as_ptr());
+            if func.is_null() { LLVMGetNamedGlobal(raw, c_name.as_ptr()) } else { func }
+        };
+        if ours.is_null() || name.starts_with("llvm.") {
+            continue;
+        }
+        // SAFETY: a live global value of the parsed module.
+        let is_defined = unsafe {
+            LLVMIsDeclaration(ours) == 0
+                && LLVMGetLinkage(ours) != LLVMLinkage::LLVMAvailableExternallyLinkage
+        };
+        // SAFETY: a live global value.
+        if is_defined && !unsafe { LLVMIsAFunction(ours) }.is_null() {
+            // SAFETY: the parsed module is ours, and nobody keeps anything of it.
+            unsafe { LLVMDisposeModule(raw) };
+            return Err(LinkError::Taken(name));
+        }
+        let stand_in = format!("{STANDS_FOR}{}", standing.len());
+        set_name(ours, &stand_in);
+        // SAFETY: a live global value. Only the name is needed any more, and what is only declared is linked by it.
+        unsafe {
+            if LLVMIsAFunction(ours).is_null() {
+                LLVMSetInitializer(ours, std::ptr::null_mut());
+                LLVMSetLinkage(ours, LLVMLinkage::LLVMExternalLinkage);
+            }
+        }
+        standing.push((stand_in, theirs));
+    }
+    // SAFETY: both modules are in one context; the second is taken over.
+    if unsafe { LLVMLinkModules2(source.raw(), raw) } != 0 {
+        return Err(broken("the linker refuses it"));
+    }
+    for (stand_in, theirs) in standing {
+        let name = c_text(&stand_in);
+        // SAFETY: the module is live; all uses are replaced before the declaration goes.
+        unsafe {
+            let func = LLVMGetNamedFunction(source.raw(), name.as_ptr());
+            let global = LLVMGetNamedGlobal(source.raw(), name.as_ptr());
+            if !func.is_null() {
+                call_as_declared(func, theirs)?;
+                LLVMReplaceAllUsesWith(func, theirs.0);
+                LLVMDeleteFunction(func);
+            } else if !global.is_null() {
+                LLVMReplaceAllUsesWith(global, theirs.0);
+                LLVMDeleteGlobal(global);
+            }
+        }
+    }
+    source.verify().map_err(LinkError::Broken)
+}
+
+/// Lets calls of a stand-in follow the convention of the function that it stands for: whoever defined it may have chosen
+/// one, and counts on how small integers are extended.
+///
+/// # Safety
+/// The stand-in is a live function of the same module.
+unsafe fn call_as_declared(stand_in: LLVMValueRef, theirs: Val<'_>) -> Result<(), LinkError> {
+    let [byval, zeroext, signext] = ["byval", "zeroext", "signext"].map(attribute_kind);
+    let count = theirs.params().len() as u32;
+    let has = |index: u32, kind: u32| theirs.attribute_ref(index, kind);
+    // SAFETY: both are live functions.
+    let is_same = unsafe { LLVMGlobalGetValueType(stand_in) } == theirs.value_type().0;
+    if !is_same || (1..=count).any(|index| has(index, byval).is_some()) {
+        return Err(LinkError::Convention(theirs.name()));
+    }
+    // SAFETY: uses of a live function, each by a live user; attributes live in the context.
+    unsafe {
+        let mut at = LLVMGetFirstUse(stand_in);
+        while !at.is_null() {
+            let user = LLVMGetUser(at);
+            if !LLVMIsACallInst(user).is_null() && LLVMGetCalledValue(user) == stand_in {
+                LLVMSetInstructionCallConv(user, LLVMGetFunctionCallConv(theirs.0));
+                for index in 0..=count {
+                    for attribute in [has(index, zeroext), has(index, signext)].into_iter().flatten() {
+                        LLVMAddCallSiteAttribute(user, index, attribute);
+                    }
+                }
+            }
+            at = LLVMGetNextUse(at);
+        }
+    }
+    Ok(())
+}
+
+/// Leaves of a linked module what these functions need, for an object that is linked with that of the source.
+pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), LinkError> {
+    // What the source's own module shows the outside its own object shows.
+    let mut outside = Vec::new();
+    for func in module.functions().filter(|func| !func.is_declaration()) {
+        if !seen.contains(&&*func.name()) {
+            hide(func);
+        }
+    }
+    for alias in module.aliases() {
+        set_linkage(alias, LLVMLinkage::LLVMInternalLinkage);
+    }
+    let globals: Vec<Val<'_>> = module.globals().filter(|global| !global.is_declaration()).collect();
+    for global in globals {
+        // SAFETY: a live global.
+        let linkage = unsafe { LLVMGetLinkage(global.0) };
+        match linkage {
+            // Lists that the linker puts together: those of the source are its own.
+            // SAFETY: nothing uses such a list.
+            LLVMLinkage::LLVMAppendingLinkage => unsafe { LLVMDeleteGlobal(global.0) },
+            LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage => {}
+            _ => {
+                outside.push(global.name());
+                hide(global);
+            }
+        }
+    }
+    // SAFETY: the module is live; a text of no bytes.
+    unsafe { LLVMSetModuleInlineAsm2(module.raw(), c"".as_ptr(), 0) };
+    // SAFETY: module and options are live; an error is taken over once.
+    unsafe {
+        let options = LLVMCreatePassBuilderOptions();
+        let error = LLVMRunPasses(module.raw(), c"globaldce".as_ptr(), std::ptr::null_mut(), options);
+        LLVMDisposePassBuilderOptions(options);
+        if !error.is_null() {
+            let text = LLVMGetErrorMessage(error);
+            let reason = CStr::from_ptr(text).to_string_lossy().into_owned();
+            llvm_sys::error::LLVMDisposeErrorMessage(text);
+            return Err(LinkError::Broken(reason));
+        }
+    }
+    let left: Vec<Val<'_>> = module.globals().filter(|global| !global.is_declaration()).collect();
+    for global in left.into_iter().filter(|global| !global.is_global_constant()) {
+        let name = global.name();
+        if !outside.contains(&name) {
+            return Err(LinkError::Static(name));
+        }
+        // SAFETY: a live global; without contents it is a declaration.
+        unsafe {
+            LLVMSetInitializer(global.0, std::ptr::null_mut());
+            LLVMSetLinkage(global.0, LLVMLinkage::LLVMExternalLinkage);
+        }
+    }
+    module.verify().map_err(LinkError::Broken)
+}
+
+fn hide(value: Val<'_>) {
+    // SAFETY: a live function or global, which may be in no group of the linker any more.
+    unsafe {
+        LLVMSetComdat(value.0, std::ptr::null_mut());
+        LLVMSetVisibility(value.0, llvm_sys::LLVMVisibility::LLVMDefaultVisibility);
+        LLVMSetLinkage(value.0, LLVMLinkage::LLVMInternalLinkage);
+    }
+}
