@@ -6,11 +6,11 @@ use clap::Args;
 use heddle::ir::Module;
 use heddle::ir::module::DeclaredShape;
 use heddle::ir::verify::Stage;
-use heddle::vector_abi::{Form, Isa, add_abi_form};
+use heddle::vector_abi::{Form, Isa, add_abi_form, declare_forms};
 use heddle::whole_function::{Report, Target, WholeFunction, vectorize_function};
 use heddle_llvm::{
     Cpu, EmitOptions, LlvmModule, Output, cut_out, emit, generate, keep_private_but, link, optimize,
-    share_globals,
+    share_globals, vector_form_names,
 };
 use std::path::PathBuf;
 
@@ -71,10 +71,14 @@ fn fail(reason: &dyn std::fmt::Display) -> Failure {
 impl Vectorize {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (mut module, source) = read_with_source(&self.file, Stage::Source)?;
-        let cpu = Cpu::named(&self.target);
+        let bits = Cpu::named(&self.target).vector_bits();
+        if let Some(source) = source.as_ref().filter(|it| it.is_for_host()) {
+            let names = vector_form_names(source);
+            declare_forms(&mut module, names.iter().map(String::as_str), Isa::of_bits(bits));
+        }
         let asked = WholeFunction {
             is_masked: self.mask,
-            target: Target::of_registers(cpu.vector_bits(), cfg!(target_arch = "x86_64")),
+            target: Target::of_registers(bits, cfg!(target_arch = "x86_64")),
             ..WholeFunction::new(&self.func, self.lanes, &self.params)
         };
         let report = vectorize_function(&mut module, &asked).map_err(|reason| fail(&reason))?;

@@ -222,6 +222,96 @@ fn masks_come_as_other_compilers_pass_them() {
     }
 }
 
+/// What gcc makes forms of, and what calls it.
+const THEIRS: &str = "\
+#pragma omp declare simd simdlen(LANES)
+float theirs(float x, int n);
+#pragma omp declare simd simdlen(LANES)
+double deeper(double x, float y);
+#pragma omp declare simd notinbranch simdlen(LANES) uniform(table) linear(i:1)
+int looked_up(const int *table, int i, FLAG other);
+#pragma omp declare simd simdlen(LANES)
+void put(int *to, short what);
+#ifdef DEFINE
+float theirs(float x, int n) { while (n > 3 && x < 900) { x = x * 1.5f + n; n--; } return x; }
+double deeper(double x, float y) { return x > y ? x * 2.5 : y - x; }
+int looked_up(const int *table, int i, FLAG other) { return other ? -table[i] : table[i]; }
+void put(int *to, short what) { *to = what; }
+#endif
+";
+const OUTER: &str = "\
+float outer(float x, int n, const int *table, int i, int *to) {
+  float y = theirs(x, n);
+  if (n & 1) {
+    y += theirs(y, n + 2);
+    if (x > 1) y += (float)deeper(y, x);
+    put(to, n);
+  }
+  return y + (float)deeper(x, y) + looked_up(table, i, n & 2);
+}
+";
+
+/// Functions that are said to have vector forms elsewhere are called by those, under masks too.
+#[test]
+fn vector_forms_of_another_compiler_are_called() {
+    for (target, flag, lanes, letter, is_here) in machines() {
+        if !is_here {
+            println!("{target}: not on this machine");
+            continue;
+        }
+        let folder = Folder::new(&format!("theirs-{target}"));
+        // Four bools fill no register.
+        let bool = if lanes == 4 { "short" } else { "_Bool" };
+        let theirs = THEIRS.replace("LANES", &lanes.to_string()).replace("FLAG", bool);
+        folder.write("theirs.c", &theirs);
+        folder.write("f.c", &format!("{theirs}{OUTER}"));
+        wide(&folder, "outer", lanes, "varying,varying,uniform,linear:1,varying", target, &[]);
+        let calls =
+            succeed(Command::new("nm").current_dir(&folder.0).arg("outer.o").output().expect("nm runs"));
+        let forms = ["Nvv_theirs", "Mvv_theirs", "Mvv_deeper", "Nvv_deeper", "Nulv_looked_up", "Mvv_put"];
+        for form in forms {
+            let form = format!("U _ZGV{letter}{}{lanes}{}", &form[..1], &form[1..]);
+            assert!(calls.contains(&form), "{form}: {calls}");
+        }
+        for scalar in ["U theirs", "U deeper", "U looked_up", "U put"] {
+            assert!(!calls.contains(scalar), "{calls}");
+        }
+        folder.write(
+            "main.c",
+            &format!(
+                "#include <stdio.h>
+                 typedef float vf __attribute__((vector_size(4 * {lanes})));
+                 typedef int vi __attribute__((vector_size(4 * {lanes})));
+                 typedef long vl __attribute__((vector_size(4 * {lanes})));
+                 vf _ZGV{letter}N{lanes}vvulv_outer(vf, vi, const int *, int, vl, vl);
+                 float outer(float x, int n, const int *table, int i, int *to);
+                 int main(void) {{
+                   int table[100];
+                   for (int i = 0; i < 100; i++) table[i] = i * i;
+                   for (int round = 0; round < 60; round++) {{
+                     vf x; vi n; vl to[2]; int ours[{lanes}], expected[{lanes}];
+                     for (int i = 0; i < {lanes}; i++) {{
+                       x[i] = (round * 7 + i * 3) % 11 * 0.7f; n[i] = round == 0 ? 0 : (round * 5 + i * i) % 9 - 1;
+                       ours[i] = expected[i] = -7; to[i / ({lanes} / 2)][i % ({lanes} / 2)] = (long)&ours[i];
+                     }}
+                     vf z = _ZGV{letter}N{lanes}vvulv_outer(x, n, table, round, to[0], to[1]);
+                     for (int i = 0; i < {lanes}; i++) {{
+                       float one = outer(x[i], n[i], table, round + i, &expected[i]);
+                       if (z[i] != one || ours[i] != expected[i]) return printf(\"%d %d: %f %f\\n\", round, i, z[i], one), 1;
+                     }}
+                   }}
+                   return 0;
+                 }}"
+            ),
+        );
+        cc(&folder, &["-O1", flag, "-Wno-psabi", "-c", "main.c", "-o", "main.o"]);
+        cc(&folder, &["-O2", "-DDEFINE", "-fopenmp-simd", flag, "-c", "theirs.c", "-o", "theirs.o"]);
+        cc(&folder, &["-O1", "-c", "f.c", "-o", "rest.o"]);
+        cc(&folder, &["main.o", "theirs.o", "rest.o", "outer.o", "-o", "all"]);
+        run(&folder, "all");
+    }
+}
+
 /// The text of a function, without the numbers of what stands elsewhere.
 fn function_text(module: &str, name: &str) -> String {
     let call = format!("@{name}(");

@@ -1,5 +1,6 @@
 //! The pipeline: the only place that knows the passes and their order.
 
+use crate::vector_abi::{define_outgoing, known_forms};
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::{Activation, Geometry};
 use heddle_analysis::{AccessGroups, ControlTables, InitialShapes, divergence};
@@ -240,7 +241,7 @@ pub fn widen_module(
 ) -> Result<Vec<Remark>, String> {
     let functions = lock_step_functions(module, brush)?;
     let defined = module.functions.iter().map(|func| &*func.name).collect();
-    let mut around = Around { defined, is_region: false };
+    let mut around = Around { defined, is_region: false, forms: known_forms(module, brush) };
     let (mut wide, mut remarks) = (Vec::new(), Vec::new());
     for form in &functions {
         let Some(func) = module.function(&form.name) else { continue };
@@ -261,6 +262,7 @@ pub fn widen_module(
             *func = new;
         }
     }
+    define_outgoing(module);
     module.functions.iter_mut().try_for_each(replace_launches).map_err(|refusal| refusal.to_string())?;
     Ok(remarks)
 }

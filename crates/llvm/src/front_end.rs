@@ -82,8 +82,10 @@ pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Com
         }
         // What is vectorized looks at no `errno`. Position-independent code has tables of differences of addresses.
         Some(Language::C | Language::Cpp) => {
-            arguments
-                .extend(["-fno-math-errno", "-fno-exceptions", "-fno-pic", "-D__HEDDLE__=1"].map(Into::into));
+            arguments.extend(
+                ["-fno-math-errno", "-fno-exceptions", "-fno-pic", "-fopenmp-simd", "-D__HEDDLE__=1"]
+                    .map(Into::into),
+            );
             // Where there is no folder for it, clang says that it does not find the header.
             if let Ok(folder) = include_folder() {
                 arguments.extend(["-isystem".into(), folder.display().to_string()]);

@@ -16,6 +16,7 @@ mod jit;
 mod apart;
 mod generate;
 mod link;
+mod vector_forms;
 mod object_cache;
 mod coverage;
 
@@ -30,4 +31,5 @@ pub use jit::{CodeLevel, Entry, Jit, JitError};
 pub use link::{LinkError, cut_out, keep_private_but, link, share_globals};
 pub use object_cache::ObjectCache;
 pub use read::{ReadError, read_ir};
+pub use vector_forms::vector_form_names;
 pub use view::{LlvmModule, intrinsic_names, version};

@@ -556,6 +556,43 @@ impl<'m> Val<'m> {
         (!attribute.is_null()).then(|| unsafe { LLVMGetEnumAttributeValue(attribute) })
     }
 
+    /// The names of a function's attributes that are texts.
+    pub(crate) fn text_attributes(self) -> Vec<String> {
+        let index = llvm_sys::LLVMAttributeFunctionIndex;
+        // SAFETY: live; a function, and as much room as it has attributes.
+        unsafe {
+            let count = LLVMGetAttributeCountAtIndex(self.0, index) as usize;
+            let mut all = vec![std::ptr::null_mut(); count];
+            LLVMGetAttributesAtIndex(self.0, index, all.as_mut_ptr());
+            all.retain(|&attribute| LLVMIsStringAttribute(attribute) != 0);
+            all.into_iter()
+                .map(|attribute| {
+                    let mut len = 0;
+                    let text = LLVMGetStringAttributeKind(attribute, &mut len);
+                    copy_text(text, len as usize)
+                })
+                .collect()
+        }
+    }
+
+    /// What an attribute of a call says that is a text.
+    pub(crate) fn call_text_attribute(self, name: &str) -> Option<String> {
+        // SAFETY: live; a call, and the name is as long as said.
+        unsafe {
+            let attribute = LLVMGetCallSiteStringAttribute(
+                self.0,
+                llvm_sys::LLVMAttributeFunctionIndex,
+                name.as_ptr().cast(),
+                name.len() as c_uint,
+            );
+            let mut len = 0;
+            (!attribute.is_null()).then(|| {
+                let text = LLVMGetStringAttributeValue(attribute, &mut len);
+                copy_text(text, len as usize)
+            })
+        }
+    }
+
     /// The attribute itself.
     pub(crate) fn attribute_ref(self, index: u32, kind: u32) -> Option<LLVMAttributeRef> {
         // SAFETY: live; a function.

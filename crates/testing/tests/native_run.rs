@@ -179,7 +179,8 @@ fn parted(a: &[u64], b: &[u64]) -> Vec<u64> {
 }
 
 /// How two values of a type combine, and from what.
-type Ways<T, const N: usize> = [(fn(T, T) -> T, T); N];
+type Way<T> = (fn(T, T) -> T, T);
+type Ways<T, const N: usize> = [Way<T>; N];
 const I32: Ways<i32, 7> = [
     (i32::wrapping_add, 0),
     (i32::wrapping_mul, 1),
@@ -227,7 +228,7 @@ fn mix(hash: &mut [u64], values: &[u64]) {
     }
 }
 
-fn combined<T: Copy>(hash: &mut [u64], values: &[T], ways: &[(fn(T, T) -> T, T)], bits: fn(T) -> u64) {
+fn combined<T: Copy>(hash: &mut [u64], values: &[T], ways: &[Way<T>], bits: fn(T) -> u64) {
     for &(combine, neutral) in ways {
         let (mut up_to, mut before, mut sum) = (Vec::new(), Vec::new(), neutral);
         for &value in values {
@@ -241,12 +242,12 @@ fn combined<T: Copy>(hash: &mut [u64], values: &[T], ways: &[(fn(T, T) -> T, T)]
     }
 }
 
-fn arithmetic<T: Copy>(hash: &mut [u64], values: &[T], ways: &[(fn(T, T) -> T, T)], bits: fn(T) -> u64) {
+fn arithmetic<T: Copy>(hash: &mut [u64], values: &[T], ways: &[Way<T>], bits: fn(T) -> u64) {
     combined(hash, values, &ways[..4], bits);
     mix(hash, &vec![bits(values[0]); values.len()]);
 }
 
-fn integers<T: Copy>(hash: &mut [u64], values: &[T], ways: &[(fn(T, T) -> T, T)], bits: fn(T) -> u64) {
+fn integers<T: Copy>(hash: &mut [u64], values: &[T], ways: &[Way<T>], bits: fn(T) -> u64) {
     arithmetic(hash, values, ways, bits);
     combined(hash, values, &ways[4..], bits);
 }

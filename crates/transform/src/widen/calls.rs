@@ -1,15 +1,15 @@
 //! Calls: of wide forms, where there are some.
 
-use super::Refusal;
-use super::kinds::is_pure;
+use super::kinds::{Kind, is_pure};
 use super::signature::{is_one_scalar, wide_declaration};
 use super::writer::{Writer, Written};
+use super::{Refusal, VectorForm};
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::module::Kind;
-use heddle_ir::{Inst, Value};
+use heddle_ir::module::{Declaration, DeclaredShape, Kind as FunctionKind, Param, Returned, Signature};
+use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
 use std::sync::Arc;
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
     pub(super) fn call(&mut self, inst: Inst) -> Written {
         let data = self.old.inst(inst).clone();
         let Some(callee) = self.old.callee_of(&data).cloned() else {
@@ -18,7 +18,10 @@ impl Writer<'_> {
         if !self.around.defined.contains(&*callee.name) {
             let is_same = data.args.iter().all(|&arg| self.kinds.is_shared(arg));
             if !(is_pure(&callee) && is_same) {
-                return self.call_lane_by_lane(inst, &callee);
+                return match self.vector_form(inst, &callee) {
+                    Some(form) => self.call_form(inst, &callee, form),
+                    None => self.call_lane_by_lane(inst, &callee),
+                };
             }
             let args: Vec<Value> = data.args.iter().map(|&arg| self.scalar(arg)).collect();
             let name = self.new.make_callee(&callee);
@@ -31,7 +34,7 @@ impl Writer<'_> {
         }
         let mut args = Vec::with_capacity(data.args.len());
         for (param, &arg) in callee.signature.params.iter().zip(&data.args) {
-            if !is_one_scalar(param.shape.as_ref(), Kind::Function) {
+            if !is_one_scalar(param.shape.as_ref(), FunctionKind::Function) {
                 args.push(self.vector(arg));
                 continue;
             }
@@ -56,9 +59,69 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// A vector form of a function defined elsewhere that this call can take.
+    fn vector_form(&self, inst: Inst, callee: &Declaration) -> Option<&'a VectorForm> {
+        let data = self.old.inst(inst);
+        let fits = |(shape, &arg): (&DeclaredShape, &Value)| match shape {
+            DeclaredShape::Varying => !self.kinds.is_rebased(arg) || self.kinds.of(arg) == Kind::Lanes,
+            DeclaredShape::Uniform => self.kinds.is_shared(arg) && !self.kinds.is_rebased(arg),
+            DeclaredShape::Linear(strides) => {
+                let mut steps = [0; 3];
+                steps.iter_mut().zip(strides).for_each(|(step, &stride)| *step = stride);
+                self.kinds.of(arg) == Kind::Steps(steps)
+            }
+        };
+        let is_whole = self.active(inst).is_none() || is_pure(callee);
+        let forms = self.around.forms.get(&callee.name)?;
+        let fitting = forms.iter().filter(|form| {
+            form.shapes.len() == data.args.len()
+                && form.shapes.iter().zip(&data.args).all(fits)
+                && (form.is_masked || is_whole)
+        });
+        // One without a mask where none is needed.
+        fitting.min_by_key(|form| form.is_masked == is_whole)
+    }
+
+    /// Calls a vector form, if any lane is there.
+    fn call_form(&mut self, inst: Inst, callee: &Declaration, form: &VectorForm) -> Written {
+        let data = self.old.inst(inst).clone();
+        let mut args = Vec::with_capacity(data.args.len() + 1);
+        for (shape, &arg) in form.shapes.iter().zip(&data.args) {
+            args.push(if *shape == DeclaredShape::Varying { self.vector(arg) } else { self.scalar(arg) });
+        }
+        if form.is_masked {
+            let all = Constant::splat(Type::Vector(Scalar::I1, self.lanes), 1);
+            args.push(self.mask(inst).unwrap_or_else(|| self.new.make_const(all)));
+        }
+        let params = args.iter().map(|&arg| Param::new(self.new.value_type(arg))).collect();
+        let results = self.old.results(inst).to_vec();
+        let wide = |&result: &Value| Returned { ty: self.wide(self.old.value_type(result)), shape: None };
+        let effects = callee.signature.effects;
+        let signature = Signature { params, results: results.iter().map(wide).collect(), effects };
+        let declaration = Declaration { name: form.name.clone(), kind: FunctionKind::Function, signature };
+        let name = self.new.make_callee(&Arc::new(declaration));
+        let anyone = self.anyone(inst);
+        let values = self.only_if(anyone, |writer| {
+            let call =
+                writer.insert(InstData { args: args.into(), detail: Detail::Call(name), ..data }, None);
+            writer.new.results(call).to_vec()
+        });
+        for (&result, whole) in results.iter().zip(values) {
+            let value = match self.kinds.of(result) {
+                Kind::Lanes => whole,
+                Kind::Steps(_) => {
+                    let lane = self.first_lane();
+                    self.emit(InstData::plain(Op::Extract, [whole, lane]), None)
+                }
+            };
+            self.define_value(result, value);
+        }
+        Ok(())
+    }
+
     /// Calls a function that has no wide form, once for each lane.
-    fn call_lane_by_lane(&mut self, inst: Inst, callee: &heddle_ir::module::Declaration) -> Written {
-        if callee.signature.effects.convergent && !is_pure(callee) && callee.kind != Kind::Function {
+    fn call_lane_by_lane(&mut self, inst: Inst, callee: &Declaration) -> Written {
+        if callee.signature.effects.convergent && !is_pure(callee) && callee.kind != FunctionKind::Function {
             let reason =
                 "what lanes do there together, one lane cannot do alone: define the function in this module";
             return Err(Refusal::at(self.old, inst, reason));

@@ -52,9 +52,10 @@ pub(crate) use kinds::may_be_private;
 use crate::target::Target;
 use heddle_analysis::{AccessGroups, Divergence};
 use heddle_ir::function::Loc;
+use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Function, Inst};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
 /// Why a function has no wide form.
@@ -89,6 +90,19 @@ pub struct Around<'a> {
     pub defined: FxHashSet<&'a str>,
     /// Whether the brush is a work-group by itself: the function is part of a region that sequential code launches.
     pub is_region: bool,
+    /// Of functions that are only declared, their vector forms for this brush.
+    pub forms: FxHashMap<String, Vec<VectorForm>>,
+}
+
+/// A vector form of a function that is defined elsewhere: it takes whole vectors, and a mask behind them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VectorForm {
+    /// Its name.
+    pub name: String,
+    /// What lanes share of each parameter.
+    pub shapes: Vec<DeclaredShape>,
+    /// Whether a mask says which lanes are there.
+    pub is_masked: bool,
 }
 
 /// Where accesses get a version for when run-time conditions hold.

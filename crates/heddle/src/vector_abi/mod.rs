@@ -1,0 +1,258 @@
+//! Vector forms as other compilers call and make them: names and calling conventions of the x86 Vector Function ABI.
+//!
+//! A wide function takes whole vectors, however wide, and a mask of bits. The ABI hands a vector over register by
+//! register, bools as bytes, and a mask as bits (AVX-512) or as lanes of all ones (before it); a result that fills several
+//! registers goes to memory, whose address comes before all arguments. Functions between the two take all of that apart and
+//! put it together again: `incoming` makes those that others call, `outgoing` those through which we call theirs.
+//!
+//! ```text
+//! double f(double)            double f(double)                       as wide functions have it
+//! _ZGVbN4v_f                  _ZGVbM4v_f                             f.w4, f.masked.w4
+//! (ptr, <2 x f64>, <2 x f64>) (ptr, 2 × <2 x f64>, 2 × <2 x i64>)    (<4 x f64>), (<4 x f64>, mask<4>)
+//! ```
+
+mod incoming;
+mod outgoing;
+
+pub use incoming::add_abi_form;
+pub use outgoing::declare_forms;
+
+pub(crate) use outgoing::{define_outgoing, known_forms};
+
+use heddle_ir::builder::Builder;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::module::{DeclaredShape, Param, Signature};
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{Constant, Op, Scalar, Space, Type, Value};
+use thiserror::Error;
+
+/// The vector registers that a form is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Isa {
+    /// Of 128 bits: SSE.
+    Sse,
+    /// Of 256 bits: AVX2.
+    Avx2,
+    /// Of 512 bits, with masks of their own: AVX-512.
+    Avx512,
+}
+
+impl Isa {
+    /// By the bits of the registers.
+    pub fn of_bits(bits: u32) -> Isa {
+        match bits {
+            512.. => Isa::Avx512,
+            256..512 => Isa::Avx2,
+            _ => Isa::Sse,
+        }
+    }
+
+    fn bits(self) -> u32 {
+        match self {
+            Isa::Sse => 128,
+            Isa::Avx2 => 256,
+            Isa::Avx512 => 512,
+        }
+    }
+
+    fn of_letter(letter: char) -> Option<Isa> {
+        [Isa::Sse, Isa::Avx2, Isa::Avx512].into_iter().find(|isa| isa.letter() == letter)
+    }
+
+    fn letter(self) -> char {
+        match self {
+            Isa::Sse => 'b',
+            Isa::Avx2 => 'd',
+            Isa::Avx512 => 'e',
+        }
+    }
+}
+
+/// A vector form that is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Form<'a> {
+    /// The function.
+    pub name: &'a str,
+    /// How many lanes.
+    pub lanes: u32,
+    /// What lanes share of each parameter.
+    pub shapes: &'a [DeclaredShape],
+    /// The registers.
+    pub isa: Isa,
+    /// Whether a mask says which lanes are there.
+    pub is_masked: bool,
+}
+
+impl Form<'_> {
+    /// Its name: `_ZGVeN16uv_f` is `f` for sixteen lanes, its first parameter the same for all, the second different,
+    /// on AVX-512; with `M` instead of `N` it takes a mask.
+    pub fn abi_name(&self) -> String {
+        let letters = self.shapes.iter().map(|shape| match shape {
+            DeclaredShape::Uniform => "u".to_string(),
+            DeclaredShape::Varying => "v".to_string(),
+            DeclaredShape::Linear(strides) => match strides.first().copied().unwrap_or(1) {
+                1 => "l".into(),
+                stride if stride < 0 => format!("ln{}", stride.unsigned_abs()),
+                stride => format!("l{stride}"),
+            },
+        });
+        let masked = if self.is_masked { 'M' } else { 'N' };
+        let letters: String = letters.collect();
+        format!("_ZGV{}{masked}{}{letters}_{}", self.isa.letter(), self.lanes, self.name)
+    }
+}
+
+/// Why a function has no form in the vector ABI.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error(
+    "@{name} has no form in the x86 vector ABI for {lanes} lanes: {reason}; LLVM IR of it (`.ll`) keeps the form that Heddle makes"
+)]
+pub struct AbiError {
+    name: String,
+    lanes: u32,
+    reason: String,
+}
+
+/// How the elements of a vector are handed over.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    /// The type as which an element lies in a register.
+    element: Scalar,
+    /// Lanes of each part.
+    lanes: u16,
+    count: u16,
+}
+
+impl Parts {
+    fn ty(self) -> Type {
+        Type::Vector(self.element, self.lanes)
+    }
+}
+
+impl Form<'_> {
+    fn refuse<T>(&self, reason: impl Into<String>) -> Result<T, AbiError> {
+        Err(AbiError { name: self.name.into(), lanes: self.lanes, reason: reason.into() })
+    }
+
+    fn parts(&self, scalar: Scalar) -> Result<Parts, AbiError> {
+        let element = if scalar == Scalar::I1 { Scalar::I8 } else { scalar };
+        if matches!(element, Scalar::F16 | Scalar::BF16 | Scalar::I128) {
+            return self.refuse(format!("it has no vectors of {element}"));
+        }
+        let all = element.bits() * self.lanes;
+        if all < 64 {
+            return self.refuse(format!(
+                "so few {element} fill no register of 64 bits, ask for {} lanes",
+                64 / element.bits()
+            ));
+        }
+        let count = (all / self.isa.bits()).max(1);
+        Ok(Parts { element, lanes: (self.lanes / count) as u16, count: count as u16 })
+    }
+
+    /// The type whose size masks have: that of the result, or of the first parameter that varies.
+    fn characteristic(&self, signature: &Signature) -> Scalar {
+        let of_vector = |ty: Type| ty.is_vector().then(|| ty.scalar());
+        let given = signature.results.iter().find_map(|result| of_vector(result.ty));
+        let params = self.plain(signature);
+        given.or_else(|| params.iter().find_map(|param| of_vector(param.ty))).unwrap_or(Scalar::I32)
+    }
+
+    /// What a mask comes as: for each register that the characteristic type fills, an integer of bits, or a vector.
+    fn mask(&self, signature: &Signature) -> Result<Mask, AbiError> {
+        let scalar = self.characteristic(signature);
+        let parts = self.parts(scalar)?;
+        if self.isa != Isa::Avx512 {
+            let element = Scalar::int(parts.element.bits()).unwrap_or(Scalar::I32);
+            return Ok(Mask::Lanes(Parts { element, ..parts }));
+        }
+        let scalar = if parts.element.bits() == 8 { Scalar::I64 } else { Scalar::I32 };
+        Ok(Mask::Bits(scalar, parts))
+    }
+}
+
+/// How the values of a form are handed over.
+struct Layout {
+    /// The types of the parameters.
+    params: Vec<Type>,
+    /// The types of the results.
+    given: Vec<Type>,
+    /// Of each parameter of the wide function but the mask, its parts, if it is a vector.
+    taken: Vec<Option<Parts>>,
+    mask: Option<Mask>,
+    /// The parts of the result, if it is a vector.
+    result: Option<Parts>,
+    /// Whether the result goes to memory.
+    in_memory: bool,
+}
+
+impl Form<'_> {
+    /// The parameters of a wide function but the mask.
+    fn plain<'s>(&self, signature: &'s Signature) -> &'s [Param] {
+        &signature.params[..signature.params.len().saturating_sub(usize::from(self.is_masked))]
+    }
+
+    /// How the values of a wide function with this signature are handed over.
+    fn layout(&self, signature: &Signature) -> Result<Layout, AbiError> {
+        if !self.lanes.is_power_of_two() || self.lanes < 2 {
+            return self.refuse("the number of lanes is no power of two");
+        }
+        if signature.results.len() > 1 {
+            return self.refuse("it gives several values");
+        }
+        let pointer = Type::ptr(Space::Generic);
+        let result = match signature.results.first().map(|result| result.ty) {
+            Some(ty) if ty.is_vector() => Some(self.parts(ty.scalar())?),
+            _ => None,
+        };
+        let in_memory = result.is_some_and(|parts| parts.count > 1);
+        let mut params: Vec<Type> = in_memory.then_some(pointer).into_iter().collect();
+        let mut taken = Vec::new();
+        for param in self.plain(signature) {
+            let parts = if param.ty.is_vector() { Some(self.parts(param.ty.scalar())?) } else { None };
+            match parts {
+                Some(parts) => params.extend(std::iter::repeat_n(parts.ty(), parts.count.into())),
+                None => params.push(param.ty),
+            }
+            taken.push(parts);
+        }
+        let mask = if self.is_masked { Some(self.mask(signature)?) } else { None };
+        match mask {
+            Some(Mask::Bits(scalar, parts)) => {
+                params.extend(std::iter::repeat_n(Type::Scalar(scalar), parts.count.into()));
+            }
+            Some(Mask::Lanes(parts)) => params.extend(std::iter::repeat_n(parts.ty(), parts.count.into())),
+            None => {}
+        }
+        let given = match (result, signature.results.first()) {
+            (Some(_), _) if in_memory => vec![pointer],
+            (Some(parts), _) => vec![parts.ty()],
+            (None, Some(one)) => vec![one.ty],
+            (None, None) => Vec::new(),
+        };
+        Ok(Layout { params, given, taken, mask, result, in_memory })
+    }
+}
+
+/// What a mask comes as.
+#[derive(Clone, Copy, Debug)]
+enum Mask {
+    /// A bit for each lane, in an integer for each part.
+    Bits(Scalar, Parts),
+    /// Lanes that are all ones, or zero.
+    Lanes(Parts),
+}
+
+/// Some lanes of two vectors side by side.
+fn permute(builder: &mut Builder<'_>, vectors: [Value; 2], lanes: impl IntoIterator<Item = u16>) -> Value {
+    let lanes: Box<[u16]> = lanes.into_iter().collect();
+    let ty = Type::Vector(builder.func.value_type(vectors[0]).scalar(), lanes.len() as u16);
+    builder.value(InstData::new(Op::Permute, vectors, Detail::Permute(lanes)), Some(ty))
+}
+
+/// The lanes that are not zero.
+fn is_set(builder: &mut Builder<'_>, vector: Value) -> Value {
+    let ty = builder.func.value_type(vector);
+    let zero = builder.func.make_const(Constant::splat(ty, 0));
+    builder.icmp(IntPredicate::Ne, vector, zero)
+}

@@ -1,0 +1,245 @@
+//! Forms that other compilers make: a call of a function that is only declared is one call of its vector form, where the
+//! module declares that by its name in the ABI.
+//!
+//! `widen` calls `NAME.whole`, which takes whole vectors; that is made here, and calls `NAME` part by part.
+
+use super::{Form, Isa, Layout, Mask, is_set, permute};
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::module::{Declaration, DeclaredShape, Kind, Param, Returned, Signature};
+use heddle_ir::{Constant, Function, Module, Op, Scalar, Space, Type, Value};
+use heddle_transform::widen::VectorForm;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// What stands behind the name of a form that takes whole vectors.
+const WHOLE: &str = ".whole";
+
+/// What a name of the ABI says.
+struct Named<'a> {
+    name: &'a str,
+    lanes: u32,
+    shapes: Vec<DeclaredShape>,
+    isa: Isa,
+    is_masked: bool,
+}
+
+impl Named<'_> {
+    fn form(&self) -> Form<'_> {
+        let Named { name, lanes, ref shapes, isa, is_masked } = *self;
+        Form { name, lanes, shapes, isa, is_masked }
+    }
+}
+
+/// Cuts a number off the start of a text.
+fn number(text: &str) -> (Option<i64>, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    (text[..end].parse().ok(), &text[end..])
+}
+
+/// Reads a name of the ABI; none if it is no such name, or says what has no counterpart here.
+fn read_name(text: &str) -> Option<Named<'_>> {
+    let mut letters = text.strip_prefix("_ZGV")?.chars();
+    let isa = Isa::of_letter(letters.next()?)?;
+    let is_masked = match letters.next()? {
+        'M' => true,
+        'N' => false,
+        _ => return None,
+    };
+    let (lanes, mut rest) = number(letters.as_str());
+    let lanes = u32::try_from(lanes?).ok()?;
+    let mut shapes = Vec::new();
+    while let Some(tail) = rest.strip_prefix(['v', 'u', 'l']) {
+        let letter = &rest[..1];
+        rest = tail;
+        shapes.push(match letter {
+            "v" => DeclaredShape::Varying,
+            "u" => DeclaredShape::Uniform,
+            _ => {
+                let tail = rest.strip_prefix('n');
+                let (stride, behind) = number(tail.unwrap_or(rest));
+                rest = behind;
+                let stride = stride.unwrap_or(1);
+                DeclaredShape::Linear([if tail.is_some() { -stride } else { stride }][..].into())
+            }
+        });
+        // How a pointer is aligned.
+        if let Some(tail) = rest.strip_prefix('a') {
+            rest = number(tail).1;
+        }
+    }
+    let name = rest.strip_prefix('_').filter(|name| !name.is_empty())?;
+    Some(Named { name, lanes, shapes, isa, is_masked })
+}
+
+/// The signature of the form that takes whole vectors.
+fn whole_signature(signature: &Signature, named: &Named<'_>) -> Signature {
+    let vector = |ty: Type| Type::Vector(ty.scalar(), named.lanes as u16);
+    let params = signature.params.iter().zip(&named.shapes).map(|(param, shape)| match shape {
+        DeclaredShape::Varying => Param::new(vector(param.ty)),
+        DeclaredShape::Uniform | DeclaredShape::Linear(_) => Param::new(param.ty),
+    });
+    let mask = named.is_masked.then(|| Param::new(vector(Type::I1)));
+    let results = signature.results.iter().map(|result| Returned { ty: vector(result.ty), shape: None });
+    Signature { params: params.chain(mask).collect(), results: results.collect(), effects: signature.effects }
+}
+
+/// Declares those vector forms of functions of a module that these registers can call, by their names.
+pub fn declare_forms<'n>(module: &mut Module, names: impl IntoIterator<Item = &'n str>, isa: Isa) {
+    let mut known: FxHashSet<String> =
+        module.declarations.iter().map(|declaration| declaration.name.clone()).collect();
+    let scalar: FxHashMap<String, Arc<Declaration>> =
+        module.declarations.iter().map(|it| (it.name.clone(), Arc::clone(it))).collect();
+    for text in names {
+        let Some(named) = read_name(text).filter(|named| named.isa == isa) else { continue };
+        let Some(callee) = scalar.get(named.name) else { continue };
+        if callee.signature.params.len() != named.shapes.len() || !known.insert(text.into()) {
+            continue;
+        }
+        // What the ABI cannot hand over is called lane by lane.
+        let Ok(layout) = named.form().layout(&whole_signature(&callee.signature, &named)) else { continue };
+        let effects = callee.signature.effects;
+        let signature = Signature { effects, ..Signature::new(&layout.params, &layout.given) };
+        module.declarations.push(Arc::new(Declaration {
+            name: text.into(),
+            kind: Kind::Function,
+            signature,
+        }));
+    }
+}
+
+/// The vector forms for a brush that a module declares.
+pub(crate) fn known_forms(module: &Module, brush: &[u32]) -> FxHashMap<String, Vec<VectorForm>> {
+    let mut known: FxHashMap<String, Vec<VectorForm>> = FxHashMap::default();
+    let lanes = brush.first().copied().filter(|_| brush.iter().skip(1).all(|&extent| extent == 1));
+    for declaration in &module.declarations {
+        let Some(named) = read_name(&declaration.name).filter(|named| Some(named.lanes) == lanes) else {
+            continue;
+        };
+        let name = format!("{}{WHOLE}", declaration.name);
+        let form = VectorForm { name, shapes: named.shapes, is_masked: named.is_masked };
+        known.entry(named.name.into()).or_default().push(form);
+    }
+    known
+}
+
+/// Defines the forms that take whole vectors and that functions call.
+pub(crate) fn define_outgoing(module: &mut Module) {
+    let declared: FxHashMap<String, Arc<Declaration>> =
+        module.declarations.iter().map(|it| (it.name.clone(), Arc::clone(it))).collect();
+    let mut made: FxHashSet<String> = module.functions.iter().map(|func| func.name.clone()).collect();
+    let mut new = Vec::new();
+    for callee in module.functions.iter().flat_map(|func| func.callees.values()) {
+        let target = callee.name.strip_suffix(WHOLE).and_then(|name| declared.get(name));
+        let Some(target) = target.filter(|_| !made.contains(&callee.name)) else { continue };
+        let Some(named) = read_name(&target.name) else { continue };
+        let Ok(layout) = named.form().layout(&callee.signature) else { continue };
+        made.insert(callee.name.clone());
+        new.push(outgoing(callee, target, &named.form(), &layout));
+    }
+    module.functions.extend(new);
+}
+
+/// The function that takes whole vectors, and calls the form part by part.
+fn outgoing(whole: &Declaration, target: &Arc<Declaration>, form: &Form<'_>, layout: &Layout) -> Function {
+    let lanes = form.lanes as u16;
+    let mut func = Function::new(whole.name.clone(), whole.signature.clone());
+    let block = func.append_block();
+    let mut builder = Builder::new(&mut func, At::End(block));
+    let mut incoming = builder.func.params().to_vec().into_iter();
+    let mut args = Vec::new();
+    let memory = layout.result.filter(|_| layout.in_memory).map(|parts| {
+        let detail = Detail::Alloca {
+            bytes: u64::from(parts.ty().bytes()) * u64::from(parts.count),
+            align: parts.ty().bytes(),
+        };
+        let object = builder.value(InstData::new(Op::Alloca, [], detail), None);
+        builder.op_to(Op::SpaceCast, Type::ptr(Space::Generic), &[object])
+    });
+    args.extend(memory);
+    for (parts, mut value) in layout.taken.iter().zip(incoming.by_ref()) {
+        let Some(parts) = parts else {
+            args.push(value);
+            continue;
+        };
+        if builder.func.value_type(value).scalar() == Scalar::I1 {
+            value = builder.op_to(Op::Zext, Type::Vector(parts.element, lanes), &[value]);
+        }
+        args.extend(split(&mut builder, value, parts.lanes, parts.count));
+    }
+    match (layout.mask, incoming.next()) {
+        (Some(Mask::Lanes(parts)), Some(mask)) => {
+            let whole = builder.op_to(Op::Sext, Type::Vector(parts.element, lanes), &[mask]);
+            args.extend(split(&mut builder, whole, parts.lanes, parts.count));
+        }
+        (Some(Mask::Bits(scalar, parts)), Some(mask)) => {
+            for part in split(&mut builder, mask, parts.lanes, parts.count) {
+                args.push(bits_of_mask(&mut builder, part, scalar));
+            }
+        }
+        _ => {}
+    }
+    let callee = builder.func.make_callee(target);
+    let call = builder.inst(InstData::new(Op::Call, args, Detail::Call(callee)), None);
+    let mut value = builder.func.result(call);
+    if let (Some(address), Some(parts)) = (memory, layout.result) {
+        value = Some(builder.load(Type::Vector(parts.element, lanes), address, parts.ty().bytes()));
+    }
+    if let (Some(bytes), Some(result)) = (value, whole.signature.results.first())
+        && result.ty.scalar() == Scalar::I1
+    {
+        value = Some(is_set(&mut builder, bytes));
+    }
+    builder.ret(&value.into_iter().collect::<Vec<_>>());
+    func
+}
+
+/// A vector as so many of so many lanes.
+fn split(builder: &mut Builder<'_>, whole: Value, lanes: u16, count: u16) -> Vec<Value> {
+    match count {
+        1 => vec![whole],
+        _ => (0..count)
+            .map(|part| permute(builder, [whole, whole], part * lanes..(part + 1) * lanes))
+            .collect(),
+    }
+}
+
+/// The bits of a mask in an integer, zeros above them.
+fn bits_of_mask(builder: &mut Builder<'_>, mut mask: Value, scalar: Scalar) -> Value {
+    let lanes = builder.func.value_type(mask).lanes().unwrap_or(1);
+    let width = lanes.max(8);
+    if lanes < width {
+        let none = builder.func.make_const(Constant::splat(Type::Vector(Scalar::I1, lanes), 0));
+        mask = permute(builder, [mask, none], (0..width).map(|lane| lane.min(lanes)));
+    }
+    let int = Scalar::int(width.into()).unwrap_or(Scalar::I64);
+    let bits = builder.op_to(Op::Bitcast, int.into(), &[mask]);
+    if int == scalar { bits } else { builder.op_to(Op::Zext, scalar.into(), &[bits]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for text in ["_ZGVbN4v_f", "_ZGVdM8uvl_g_h", "_ZGVeN16l4ln8u__Z3foof"] {
+            let named = read_name(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(named.form().abi_name(), text);
+        }
+        assert_eq!(read_name("_ZGVbN2ua16v_f").map(|named| named.shapes.len()), Some(2));
+        for text in [
+            "f",
+            "_ZGVcN4v_f",
+            "_ZGVbX4v_f",
+            "_ZGVbNv_f",
+            "_ZGVbN4v",
+            "_ZGVbN4v_",
+            "_ZGVbN4R4v_f",
+            "_ZGVbN4ls2_f",
+            "_ZGV_LLVM_N4v_f",
+        ] {
+            assert!(read_name(text).is_none(), "{text}");
+        }
+    }
+}
