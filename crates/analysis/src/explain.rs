@@ -190,13 +190,8 @@ impl<'a> Search<'a> {
     fn is_source(&self, inst: Inst) -> bool {
         let data = self.func.inst(inst);
         match data.op {
-            Op::Lane
-            | Op::LocalId
-            | Op::GlobalId
-            | Op::Call
-            | Op::Launch
-            | Op::AtomicRmw
-            | Op::CompareExchange => true,
+            Op::Lane | Op::LocalId | Op::GlobalId | Op::Launch | Op::AtomicRmw | Op::CompareExchange => true,
+            Op::Call => !data.args.iter().any(|&arg| varies(self.divergence, arg)),
             Op::Load => {
                 !varies(self.divergence, data.args[0]) && self.divergence.ssa.read_by(inst).is_empty()
             }
@@ -395,7 +390,7 @@ impl InWords<'_> {
                 Op::Load => "a load from memory of which each lane has its own".into(),
                 Op::Call | Op::Launch => {
                     let callee = func.callee_of(func.inst(inst)).map_or("?", |callee| &callee.name);
-                    format!("a result of @{callee}, of which nothing is declared")
+                    format!("a result of @{callee}, which is not known to be the same for all lanes")
                 }
                 op => format!("`{op}`"),
             },

@@ -59,7 +59,7 @@ pub use block_index::BlockIndex;
 pub use cfg::{Cfg, Edge};
 pub use control_tables::ControlTables;
 pub use cycles::{Cycle, CycleForest};
-pub use divergence::{Agreement, Divergence, InitialShapes, SlotFact, divergence};
+pub use divergence::{Agreement, Divergence, InitialShapes, SlotFact, Summaries, divergence};
 pub use dominators::{Dominators, PostDominators};
 pub use explain::{Chain, Explanations};
 pub use frontier::{ControlDependence, DominanceFrontier};

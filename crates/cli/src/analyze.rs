@@ -7,7 +7,7 @@ use heddle::analysis::baselines::{Analysis, Baseline};
 use heddle::analysis::shape::{Context, Geometry, Shape, declared_fact};
 use heddle::analysis::{
     Access, AccessGroups, Activation, Condition, ControlTables, Cycle, Divergence, Explanations,
-    InitialShapes, Level, divergence,
+    InitialShapes, Level, Summaries, divergence,
 };
 use heddle::ir::module::DeclaredShape;
 use heddle::ir::text::{Where, print_function_with};
@@ -18,6 +18,7 @@ use heddle::transform::canonicalize;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 const SHAPES: &str = "\
 Shapes of parameters (--param NAME=SHAPE, NAME as in the text: v0, v1, …):
@@ -159,8 +160,10 @@ impl Analyze {
             }
         };
         let mut founds = Vec::new();
+        let uniform = |func: &Function| Some(InitialShapes::uniform(func, self.geometry()));
+        let callees = Arc::new(Summaries::infer(&module, uniform));
         for func in funcs {
-            match self.analyze(&module, func)? {
+            match self.analyze(&module, func, &callees)? {
                 Some(found) => founds.push(found),
                 None => {
                     error(&format!("@{} has a cycle with several entries", func.name));
@@ -196,9 +199,18 @@ impl Analyze {
         Ok(())
     }
 
-    fn analyze<'m>(&self, module: &'m Module, func: &'m Function) -> Result<Option<Found<'m>>, Failure> {
-        let geometry = self.lanes.as_deref().map_or_else(Geometry::unknown, Geometry::brush);
-        let mut initial = InitialShapes::uniform(func, geometry.clone());
+    fn geometry(&self) -> Geometry {
+        self.lanes.as_deref().map_or_else(Geometry::unknown, Geometry::brush)
+    }
+
+    fn analyze<'m>(
+        &self,
+        module: &'m Module,
+        func: &'m Function,
+        callees: &Arc<Summaries>,
+    ) -> Result<Option<Found<'m>>, Failure> {
+        let geometry = self.geometry();
+        let mut initial = InitialShapes::uniform(func, geometry.clone()).knowing(callees);
         let context = Context::new(geometry);
         for given in &self.params {
             let Some(index) = func.params().iter().position(|&param| param == given.param) else {

@@ -27,13 +27,14 @@ use heddle::run_line::{RunLine, parse_dims};
 use heddle::trace_table::trace_table;
 use heddle_analysis::explain::unexplained;
 use heddle_analysis::shape::Geometry;
-use heddle_analysis::{Activation, InitialShapes};
+use heddle_analysis::{Activation, InitialShapes, Summaries};
 use heddle_interp::{Options, Scheduler, Semantics};
 use heddle_ir::ops::Op;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module, Value, parse_bytes};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Runs passes on a module, by name; `Err` names an unknown pass.
 pub type RunPasses = fn(&mut Module, &[&str]) -> Result<(), String>;
@@ -316,11 +317,14 @@ impl FileTest<'_> {
     fn check_divergence(&mut self, module: &Module, assumed: &Assumed) {
         let claims = |brush: Option<&[u32]>| -> Vec<Option<Claims<'_>>> {
             let geometry = brush.map_or_else(Geometry::unknown, Geometry::brush);
+            let uniform = |func: &Function| Some(InitialShapes::uniform(func, geometry.clone()));
+            let callees = Arc::new(Summaries::infer(module, uniform));
             let of = |func| {
                 let initial = match assumed.params_are_uniform {
                     true => InitialShapes::uniform(func, geometry.clone()),
                     false => InitialShapes::declared(func, geometry.clone()),
                 };
+                let initial = initial.knowing(&callees);
                 let entry = if assumed.some_enter { Activation::Varying } else { Activation::Full };
                 Claims::new(func, initial.entered_by(entry), brush.unwrap_or(&[1]))
             };

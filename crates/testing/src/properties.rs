@@ -7,12 +7,13 @@ use crate::shapes_oracle::{Checked, Claims, check_trace};
 use crate::spill::spill_phis;
 use heddle_analysis::divergence::Rule;
 use heddle_analysis::shape::{Context, Geometry, Size, declared_fact};
-use heddle_analysis::{Activation, InitialShapes};
+use heddle_analysis::{Activation, InitialShapes, Summaries};
 use heddle_interp::{Options, Scheduler, Semantics};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Detail, Function, Module};
 use heddle_transform::{canonicalize, simplify};
+use std::sync::Arc;
 
 /// A property of programs.
 #[derive(Clone, Copy, Debug)]
@@ -164,7 +165,10 @@ fn divergence_holds_of(case: &Case, module: &Module, without: Option<Rule>) -> R
             .map(|func| {
                 let brush = brush_of(module, func, input)?;
                 let initial = initial_shapes(case, func, input, &brush, choice);
-                Claims::without(func, initial, &brush, without)
+                let uniform =
+                    |callee: &Function| Some(InitialShapes::uniform(callee, initial.geometry.clone()));
+                let callees = Arc::new(Summaries::infer(module, uniform));
+                Claims::without(func, initial.knowing(&callees), &brush, without)
             })
             .collect();
         let seeds = (0..3).map(|seed| Scheduler::Random(case.seed.wrapping_mul(7).wrapping_add(seed)));

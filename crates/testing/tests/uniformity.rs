@@ -4,7 +4,7 @@
 
 use heddle::run_line::RunLine;
 use heddle_analysis::shape::Geometry;
-use heddle_analysis::{ControlTables, Divergence, InitialShapes, divergence};
+use heddle_analysis::{ControlTables, Divergence, InitialShapes, Summaries, divergence};
 use heddle_interp::{Options, Scheduler};
 use heddle_ir::{Block, Function, Module, Op};
 use heddle_llvm::{LlvmModule, compile, import};
@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// Operations that come out of the import one by one.
 const COMPARED: &[(&str, Op)] = &[
@@ -110,11 +111,21 @@ fn parse(text: &str) -> Vec<(String, Vec<Uniform>)> {
     functions
 }
 
+/// Threads of a block along one dimension, any number of them.
+fn unknown_block() -> Geometry {
+    Geometry { dimensions: 1, ..Geometry::unknown() }
+}
+
+/// What functions return for arguments that threads share.
+fn callees_of(module: &Module, geometry: &Geometry) -> Arc<Summaries> {
+    Arc::new(Summaries::infer(module, |func| Some(InitialShapes::uniform(func, geometry.clone()))))
+}
+
 /// What we say.
-fn ours(func: &Function) -> Vec<Uniform> {
+fn ours(func: &Function, callees: &Arc<Summaries>) -> Vec<Uniform> {
     let control = ControlTables::new(func);
-    let geometry = Geometry { dimensions: 1, ..Geometry::unknown() };
-    let facts = divergence(func, &control, &InitialShapes::declared(func, geometry));
+    let initial = InitialShapes::declared(func, unknown_block());
+    let facts = divergence(func, &control, &initial.knowing(callees));
     func.blocks().map(|block| ours_of(func, &facts, block)).collect()
 }
 
@@ -138,11 +149,12 @@ struct Score {
 /// Compares the two, and tells what LLVM alone proves.
 fn compare(path: &Path) -> (Score, Vec<String>) {
     let (llvm, module) = compiled(path);
+    let callees = callees_of(&module, &unknown_block());
     let mut score = Score::default();
     let mut lost = Vec::new();
     for (name, theirs) in theirs(&llvm) {
         let func = module.function(&name).expect("each function is imported");
-        let ours = ours(func);
+        let ours = ours(func, &callees);
         assert_eq!(ours.len(), theirs.len(), "@{name}: blocks come one by one");
         for (number, (our, their)) in ours.iter().zip(&theirs).enumerate() {
             let mut note = |counts: &mut [usize; 3], what: &str, our: bool, their: bool| {
@@ -217,11 +229,18 @@ fn no_run_contradicts_ours() {
         let line = text.lines().find_map(|line| line.strip_prefix("// run: ")).expect("it says how to run");
         let run = RunLine::parse(line).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let brush = run.options.brush.clone();
-        for geometry in [Geometry::brush(&brush), Geometry { dimensions: 1, ..Geometry::unknown() }] {
+        for geometry in [Geometry::brush(&brush), unknown_block()] {
+            let callees = callees_of(&module, &geometry);
             let claims: Vec<Option<Claims<'_>>> = module
                 .functions
                 .iter()
-                .map(|func| Claims::new(func, InitialShapes::declared(func, geometry.clone()), &brush))
+                .map(|func| {
+                    Claims::new(
+                        func,
+                        InitialShapes::declared(func, geometry.clone()).knowing(&callees),
+                        &brush,
+                    )
+                })
                 .collect();
             for scheduler in [Scheduler::Greedy, Scheduler::Random(1), Scheduler::Random(2)] {
                 let options = Options { trace: true, scheduler, ..run.options.clone() };

@@ -12,7 +12,7 @@ use crate::alloca_ssa;
 use crate::cfg::Edge;
 use crate::control_tables::ControlTables;
 use crate::cycles::Cycle;
-use crate::shape::{Activation, Contents, Context, Domain, Fact, Poison, transfer};
+use crate::shape::{Activation, Contents, Context, Domain, Fact, Poison, are_shared, transfer};
 
 /// The level at which lanes agree on a value: one that nobody holds divides nobody.
 pub(crate) fn agreement_on(fact: Fact) -> Agreement {
@@ -91,11 +91,14 @@ impl Solver<'_> {
         let reads = matches!(data.op, Op::Load | Op::AtomicRmw | Op::CompareExchange);
         let is_unknown = reads && alloca_ssa::reads_unknown(self.func, &self.ssa.points_to, inst);
         let is_alike = reads && agreement.is_some() && !(is_unknown && self.follows(Rule::Unknown));
+        let callee = self.func.callee_of(data).filter(|_| data.op == Op::Call);
+        let has_summary = are_shared(&operands) || !self.follows(Rule::Arguments);
+        let summary = callee.and_then(|callee| self.initial.callees.of(&callee.name));
         let context = Context {
             geometry: self.initial.geometry.clone(),
             activation,
             contents: if is_alike { Contents::Alike } else { Contents::PerLane },
-            results: None,
+            results: summary.filter(|_| has_summary),
         };
         let mut facts = transfer(self.func, inst, &operands, &context);
         if data.op == Op::Load && is_private {

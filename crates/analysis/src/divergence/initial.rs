@@ -2,7 +2,9 @@
 
 use heddle_ir::Function;
 use heddle_ir::module::{DeclaredShape, Kind};
+use std::sync::Arc;
 
+use super::Summaries;
 use crate::shape::{Activation, Context, Fact, Geometry, Level, declared_fact};
 
 /// What is known before.
@@ -14,6 +16,8 @@ pub struct InitialShapes {
     pub geometry: Geometry,
     /// Which lanes enter the function.
     pub entry: Activation,
+    /// What functions return that it calls.
+    pub callees: Arc<Summaries>,
 }
 
 impl InitialShapes {
@@ -37,7 +41,13 @@ impl InitialShapes {
             let fact = declared_fact(param.ty, shape, param.align, &context);
             if is_kernel && fact.is_uniform() { fact.at(Level::Launch) } else { fact }
         });
-        Self { params: params.collect(), geometry, entry: Activation::Varying }
+        Self { params: params.collect(), geometry, entry: Activation::Varying, callees: Arc::default() }
+    }
+
+    /// The same, where this is known of functions that it calls.
+    #[must_use]
+    pub fn knowing(self, callees: &Arc<Summaries>) -> Self {
+        Self { callees: Arc::clone(callees), ..self }
     }
 
     /// The same, entered by these lanes.

@@ -41,11 +41,13 @@ mod partings;
 mod solver;
 
 mod rule;
+mod summaries;
 
 use heddle_ir::Function;
 
 pub use initial::InitialShapes;
 pub use rule::Rule;
+pub use summaries::Summaries;
 pub use table::{Divergence, SlotFact};
 pub(crate) use table::{Outcome, Source};
 

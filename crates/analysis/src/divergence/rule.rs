@@ -33,11 +33,13 @@ pub enum Rule {
     TemporalState,
     /// Private memory of which nothing is known differs.
     Unknown,
+    /// What a function returns for shared arguments says nothing of others.
+    Arguments,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Rule; 15] = [
+    pub const ALL: [Rule; 16] = [
         Rule::Sync,
         Rule::Leads,
         Rule::Temporal,
@@ -53,5 +55,6 @@ impl Rule {
         Rule::MixedState,
         Rule::TemporalState,
         Rule::Unknown,
+        Rule::Arguments,
     ];
 }

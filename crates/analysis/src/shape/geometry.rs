@@ -180,7 +180,7 @@ pub struct Context<'a> {
     pub activation: Activation,
     /// Of a load: the memory that it reads.
     pub contents: Contents,
-    /// Of a call or a launch: a summary of what it returns, which goes before the declaration.
+    /// Of a call: a summary of what it returns to these lanes.
     pub results: Option<&'a [Fact]>,
 }
 

@@ -58,6 +58,7 @@ pub use fact::{Fact, Level, Poison, Straight};
 pub use geometry::{Activation, Contents, Context, Geometry, Size};
 pub use operation::{Domain, Operation};
 pub use strides::Strides;
+pub(crate) use transfer::are_shared;
 pub use transfer::{Facts, apply, declared_fact, transfer};
 
 /// How the lanes of a value relate; the module's head says what each variant means.

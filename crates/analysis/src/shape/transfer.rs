@@ -8,7 +8,7 @@ use super::{
     Congruence, Contents, Context, Domain, Fact, Level, Operation, Poison, Shape, Straight, arithmetic, bits,
     compare, concrete, convert, division, horizontal, query,
 };
-use heddle_ir::module::{DeclaredShape, Effects, Returned};
+use heddle_ir::module::{DeclaredShape, Effects};
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Detail, Function, Inst, Op, Type};
 use smallvec::SmallVec;
@@ -24,28 +24,32 @@ pub fn transfer(func: &Function, inst: Inst, operands: &[Fact], context: &Contex
     let operation = Operation::of(func, inst);
     match operation.op {
         Op::Call | Op::Launch => {
-            let results = func.results(inst);
-            if let Some(facts) = context.results.filter(|facts| facts.len() == results.len()) {
-                return facts.iter().copied().collect();
-            }
             let callee = func.callee_of(func.inst(inst));
             let declared = callee.map_or(&[][..], |callee| &callee.signature.results);
             let is_same = operation.op == Op::Call
-                && callee.is_some_and(|callee| is_function_of_arguments(callee.signature.effects))
-                && operands.iter().all(|operand| operand.is_uniform() && operand.poison != Poison::Any);
-            (0..results.len())
-                .map(|index| match declared.get(index) {
-                    Some(Returned { shape: None | Some(DeclaredShape::Varying), .. }) if is_same => {
-                        let fact = Fact::of_shape(Shape::UNIFORM).with_poison(Poison::Even);
-                        finish(fact, context)
+                && are_shared(operands)
+                && callee.is_some_and(|callee| is_function_of_arguments(callee.signature.effects));
+            let summary = context.results.filter(|facts| facts.len() == declared.len());
+            let results = declared.iter().enumerate().map(|(index, result)| {
+                let summary = summary.map(|facts| facts[index]).filter(|it| !is_same || it.is_uniform());
+                match (&result.shape, summary) {
+                    (None | Some(DeclaredShape::Varying), Some(fact)) => finish(fact, context),
+                    (None | Some(DeclaredShape::Varying), None) if is_same => {
+                        finish(Fact::of_shape(Shape::UNIFORM).with_poison(Poison::Even), context)
                     }
-                    Some(result) => declared_fact(result.ty, result.shape.as_ref(), 1, context),
-                    None => finish(Fact::TOP, context),
-                })
-                .collect()
+                    (shape, _) => declared_fact(result.ty, shape.as_ref(), 1, context),
+                }
+            });
+            let unknown = std::iter::repeat_with(|| finish(Fact::TOP, context));
+            results.chain(unknown).take(func.results(inst).len()).collect()
         }
         _ => apply(&operation, operands, context),
     }
+}
+
+/// Whether all lanes that call bring the same arguments.
+pub(crate) fn are_shared(arguments: &[Fact]) -> bool {
+    arguments.iter().all(|argument| argument.is_uniform() && argument.poison != Poison::Any)
 }
 
 /// Whether a function gives equal results for equal arguments, whoever calls it and when.
