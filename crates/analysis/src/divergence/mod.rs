@@ -47,7 +47,7 @@ use heddle_ir::Function;
 
 pub use initial::InitialShapes;
 pub use rule::Rule;
-pub use summaries::Summaries;
+pub use summaries::{Summaries, callees_first, returned};
 pub use table::{Divergence, SlotFact};
 pub(crate) use table::{Outcome, Source};
 

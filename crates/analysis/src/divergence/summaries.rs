@@ -22,14 +22,14 @@ impl Summaries {
     /// which it says nothing.
     pub fn infer(module: &Module, initial: impl Fn(&Function) -> Option<InitialShapes>) -> Summaries {
         let mut summaries = Arc::new(Summaries::default());
-        for func in callees_first(module) {
+        for func in callees_first(module).into_iter().map(|number| &module.functions[number]) {
             let Some(initial) = initial(func) else { continue };
             let control = ControlTables::new(func);
             if !control.cycles.is_graph_reducible() {
                 continue;
             }
             let facts = divergence(func, &control, &initial.knowing(&summaries));
-            if let Some(results) = results(func, &control, &facts) {
+            if let Some(results) = returned(func, &control, &facts) {
                 Arc::make_mut(&mut summaries).results.insert(func.name.clone(), results);
             }
         }
@@ -43,7 +43,7 @@ impl Summaries {
 }
 
 /// What lanes that come back together hold; nothing if they may come from different places, or never.
-fn results(func: &Function, control: &ControlTables, facts: &Divergence) -> Option<Vec<Fact>> {
+pub fn returned(func: &Function, control: &ControlTables, facts: &Divergence) -> Option<Vec<Fact>> {
     let returns: Vec<Block> = func
         .blocks()
         .filter(|&block| control.cfg.is_reachable(block))
@@ -66,8 +66,8 @@ fn results(func: &Function, control: &ControlTables, facts: &Divergence) -> Opti
     Some(all.collect()).filter(|all: &Vec<Fact>| !all.iter().any(|fact| fact.is_bottom()))
 }
 
-/// The functions, each behind those that it calls, as far as there is such an order.
-fn callees_first(module: &Module) -> Vec<&Function> {
+/// The numbers of the functions, each behind those that it calls, as far as there is such an order.
+pub fn callees_first(module: &Module) -> Vec<usize> {
     let numbers: FxHashMap<&str, usize> =
         module.functions.iter().enumerate().map(|(number, func)| (&*func.name, number)).collect();
     let mut order = Vec::with_capacity(module.functions.len());
@@ -81,7 +81,7 @@ fn callees_first(module: &Module) -> Vec<&Function> {
             let func = &module.functions[number];
             match func.callees.values().as_slice().get(*next) {
                 None => {
-                    order.push(func);
+                    order.push(number);
                     open.pop();
                 }
                 Some(callee) => {

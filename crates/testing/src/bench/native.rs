@@ -130,8 +130,7 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
     for name in KERNELS {
         let mut module = imported.clone();
         let asked = WholeFunction { target: machine, ..WholeFunction::new(name, lanes(&cpu), &shapes) };
-        let done = vectorize_function(&mut module, &asked)
-            .map_err(|error| error.to_string())?;
+        let done = vectorize_function(&mut module, &asked).map_err(|error| error.to_string())?;
         let wide = module.function_mut(&done.wide).ok_or("the wide form is lost")?;
         wide.name = format!("{name}_wide");
         let llvm = emit(&module, EmitOptions::default()).map_err(|error| error.to_string())?;

@@ -19,6 +19,7 @@
 mod entered;
 mod entry;
 mod forms;
+mod results;
 
 pub use entered::{LockStep, entered_functions, lock_step_functions};
 
@@ -30,7 +31,7 @@ use heddle_ir::builder::{At, Builder};
 use heddle_ir::inst::{Detail, InstData, Launch};
 use heddle_ir::module::{DeclaredShape, Kind, Param};
 use heddle_ir::{Function, Inst, Module, Op, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -54,13 +55,16 @@ pub fn specialize(module: &mut Module, brush: &[u32]) {
         let brush = SmallVec::from_slice(brush);
         call_forms(func, &mut forms, &LockStep { name: func.name.clone(), brush, is_region: false });
     }
+    let mut entered_as: FxHashMap<String, LockStep> = FxHashMap::default();
     // Forms ask for further ones.
     while !forms.made.is_empty() {
         for (mut func, entered) in std::mem::take(&mut forms.made) {
             call_forms(&mut func, &mut forms, &entered);
             module.functions.push(func);
+            entered_as.insert(entered.name.clone(), entered);
         }
     }
+    results::declare_shared(module, &entered_as);
 }
 
 /// Lets sequential code launch forms.

@@ -1,0 +1,49 @@
+//! Says of the results of forms which of them lanes share, so that callers need not take them for vectors.
+
+use heddle_analysis::divergence::{callees_first, divergence, returned};
+use heddle_analysis::shape::{Activation, Poison};
+use heddle_analysis::{ControlTables, InitialShapes};
+use heddle_ir::module::{DeclaredShape, Returned};
+use heddle_ir::{Function, Module, Scalar, Space, Type};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+use super::{LockStep, geometry_of};
+
+/// Declares the results of forms uniform that are, each form behind those that it calls. Where only some lanes come
+/// along, the others have no result, so nothing is said.
+pub(super) fn declare_shared(module: &mut Module, entered_as: &FxHashMap<String, LockStep>) {
+    let mut known: FxHashMap<String, Vec<Returned>> = FxHashMap::default();
+    for number in callees_first(module) {
+        let func = &mut module.functions[number];
+        for declaration in func.callees.values_mut() {
+            if let Some(results) = known.get(&declaration.name) {
+                Arc::make_mut(declaration).signature.results.clone_from(results);
+            }
+        }
+        let Some(entered) = entered_as.get(&func.name) else { continue };
+        for index in shared_results(func, entered) {
+            func.signature.results[index].shape.get_or_insert(DeclaredShape::Uniform);
+        }
+        known.insert(func.name.clone(), func.signature.results.clone());
+    }
+}
+
+fn shared_results(func: &Function, entered: &LockStep) -> Vec<usize> {
+    if func.signature.results.is_empty() {
+        return Vec::new();
+    }
+    let control = ControlTables::new(func);
+    let geometry = geometry_of(func, &entered.brush, entered.is_region);
+    let initial = InitialShapes::declared(func, geometry).entered_by(Activation::Full);
+    let facts = divergence(func, &control, &initial);
+    let results = returned(func, &control, &facts).unwrap_or_default();
+    // Private objects of lanes may come to lie apart.
+    let may_be_private = |ty: Type| matches!(ty, Type::Scalar(Scalar::Ptr(Space::Private | Space::Generic)));
+    let is_shared = |index: &usize| {
+        results[*index].is_uniform()
+            && results[*index].poison != Poison::Any
+            && !may_be_private(func.signature.results[*index].ty)
+    };
+    (0..results.len()).filter(is_shared).collect()
+}
