@@ -11,46 +11,65 @@ use heddle_ir::{Constant, Function, Inst, Value};
 
 /// Drops dead code; tells whether there was any.
 pub(crate) fn remove_dead(func: &mut Function) -> bool {
-    let mut needed = EntitySet::new();
-    let mut worklist: Vec<Inst> = Vec::new();
-    let need = |func: &Function, value: Value, needed: &mut EntitySet<Inst>, worklist: &mut Vec<Inst>| {
-        if let Some(inst) = func.def_inst(value)
-            && needed.insert(inst)
-        {
-            worklist.push(inst);
-        }
-    };
-    for block in func.blocks() {
-        if let Some(predicate) = func.predicate(block) {
-            need(func, predicate, &mut needed, &mut worklist);
-        }
-        for inst in func.block_insts(block) {
-            if acts(func, func.inst(inst)) && needed.insert(inst) {
-                worklist.push(inst);
-            }
-        }
-    }
-    while let Some(inst) = worklist.pop() {
-        for &arg in &func.inst(inst).args {
-            need(func, arg, &mut needed, &mut worklist);
-        }
-    }
-    let all: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
-    let dead: Vec<Inst> = all.iter().copied().filter(|&inst| !needed.contains(inst)).collect();
+    let needed = needed(func);
+    let all = || func.blocks().flat_map(|block| func.block_insts(block));
+    let dead: Vec<Inst> = all().filter(|&inst| !needed.contains(inst)).collect();
     if dead.is_empty() {
         return false;
     }
     // A hint may name an object that nothing reaches any more.
     let gone: EntitySet<Value> = dead.iter().flat_map(|&inst| func.results(inst)).copied().collect();
-    for &inst in all.iter().filter(|&&inst| needed.contains(inst)) {
-        if func.inst(inst).access().is_some() {
-            forget_bases(func.inst_mut(inst), &gone);
-        }
+    let hints: Vec<Inst> =
+        all().filter(|&inst| needed.contains(inst) && func.inst(inst).access().is_some()).collect();
+    for inst in hints {
+        forget_bases(func.inst_mut(inst), &gone);
     }
     for inst in dead {
         func.remove_inst(inst);
     }
     true
+}
+
+/// The instructions that something needs. One sweep from the end finds nearly all, since most stand behind what they
+/// read; what the sweep has passed by is gone after in the end.
+fn needed(func: &Function) -> EntitySet<Inst> {
+    let mut needed = EntitySet::new();
+    let mut passed: EntitySet<Inst> = EntitySet::new();
+    let mut late: Vec<Inst> = Vec::new();
+    let mut next = func.layout.last_block();
+    while let Some(block) = next {
+        let mut next_inst = func.layout.last_inst(block);
+        while let Some(inst) = next_inst {
+            passed.insert(inst);
+            let data = func.inst(inst);
+            if needed.contains(inst) || acts(func, data) {
+                needed.insert(inst);
+                need(func, &data.args, &mut needed, &passed, &mut late);
+            }
+            next_inst = func.layout.prev_inst(inst);
+        }
+        need(func, func.predicate(block).as_slice(), &mut needed, &passed, &mut late);
+        next = func.layout.prev_block(block);
+    }
+    while let Some(inst) = late.pop() {
+        need(func, &func.inst(inst).args, &mut needed, &passed, &mut late);
+    }
+    needed
+}
+
+/// Marks what defines these values; what the sweep has passed by has to be looked at again.
+fn need(
+    func: &Function,
+    values: &[Value],
+    needed: &mut EntitySet<Inst>,
+    passed: &EntitySet<Inst>,
+    late: &mut Vec<Inst>,
+) {
+    for inst in values.iter().filter_map(|&value| func.def_inst(value)) {
+        if needed.insert(inst) && passed.contains(inst) {
+            late.push(inst);
+        }
+    }
 }
 
 fn forget_bases(data: &mut InstData, gone: &EntitySet<Value>) {

@@ -34,8 +34,8 @@ pub fn simplify(func: &mut Function) -> bool {
         }
         let replaced = values::replace_values(func, is_closed);
         let removed = dead::remove_dead(func);
-        changed |= straightened || replaced || removed;
-        if !straightened && !replaced {
+        changed |= straightened || replaced.any || removed;
+        if !straightened && !replaced.uncovers_more {
             break;
         }
     }

@@ -24,8 +24,18 @@ use std::hash::BuildHasher as _;
 
 use super::fold::{Folded, fold};
 
-/// Replaces what can be replaced; tells whether there was anything. `keep_closed` keeps loops closed.
-pub(crate) fn replace_values(func: &mut Function, keep_closed: bool) -> bool {
+/// What came of replacing values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Replaced {
+    /// Whether there was anything to replace.
+    pub(crate) any: bool,
+    /// Whether there may be more now: a branch has become certain, or something reads a value that was replaced only after
+    /// it was looked at itself.
+    pub(crate) uncovers_more: bool,
+}
+
+/// Replaces what can be replaced. `keep_closed` keeps loops closed.
+pub(crate) fn replace_values(func: &mut Function, keep_closed: bool) -> Replaced {
     let cfg = Cfg::new(func);
     let dominators = Dominators::new(&cfg);
     let forest = CycleForest::new(&cfg);
@@ -40,17 +50,23 @@ pub(crate) fn replace_values(func: &mut Function, keep_closed: bool) -> bool {
         constants_only,
         replaced_by,
         computed,
-        changed: false,
+        any: false,
+        branches_change: false,
     };
     for &block in dominators.pre_order() {
         pass.visit(block);
     }
-    let Replace { func, mut replaced_by, changed, .. } = pass;
-    if changed {
+    let Replace { func, mut replaced_by, any, branches_change, .. } = pass;
+    let mut is_late = false;
+    if any {
         // φs read along edges back, where replacements were found only later.
-        func.map_values(|value| resolve(&mut replaced_by, value));
+        func.map_values(|value| {
+            let now = resolve(&mut replaced_by, value);
+            is_late |= now != value;
+            now
+        });
     }
-    changed
+    Replaced { any, uncovers_more: is_late || branches_change }
 }
 
 /// Whether something reads values in lanes that did not execute what defines them.
@@ -126,7 +142,9 @@ struct Replace<'a> {
     constants_only: bool,
     replaced_by: Replacements,
     computed: Computed,
-    changed: bool,
+    any: bool,
+    /// Whether a branch asks for a constant that it did not ask for before.
+    branches_change: bool,
 }
 
 impl Replace<'_> {
@@ -134,7 +152,17 @@ impl Replace<'_> {
         let insts: Vec<Inst> = self.func.block_insts(block).collect();
         for inst in insts {
             let replaced_by = &mut self.replaced_by;
-            self.func.inst_mut(inst).map_values(|value| resolve(replaced_by, value));
+            let mut is_new = false;
+            let data = self.func.inst_mut(inst);
+            data.map_values(|value| {
+                let now = resolve(replaced_by, value);
+                is_new |= now != value;
+                now
+            });
+            if is_new && data.op.is_terminator() {
+                let asked = data.args.first().copied();
+                self.branches_change |= asked.is_some_and(|value| self.func.constant(value).is_some());
+            }
             if let Some(result) = self.func.result(inst)
                 && let Some(value) = self.value_for(inst, result, block)
             {
@@ -153,7 +181,7 @@ impl Replace<'_> {
         let new = resolve(&mut self.replaced_by, new);
         if old != new {
             self.replaced_by[old] = Some(new);
-            self.changed = true;
+            self.any = true;
         }
     }
 
