@@ -14,6 +14,7 @@
 //! number holds here, and it must not be told to other lanes.
 
 use super::Around;
+use super::closure::Closure;
 use super::objects::{Objects, derived};
 use heddle_analysis::{Divergence, Shape};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
@@ -49,14 +50,22 @@ impl Kinds {
     /// Decides for every value.
     pub(super) fn new(
         func: &Function,
+        closure: &Closure,
         facts: &Divergence,
         brush: [u32; 3],
         objects: &Objects,
         around: &Around<'_>,
     ) -> Kinds {
-        let rebased = rebased(func, objects);
-        let mut solver =
-            Solver { func, facts, brush, objects, around, kinds: SecondaryMap::new(), rebased: &rebased };
+        let rebased = rebased(func, closure, objects);
+        let mut solver = Solver {
+            func,
+            facts,
+            brush,
+            objects,
+            around,
+            kinds: SecondaryMap::with_len(func.value_count()),
+            rebased: &rebased,
+        };
         for (&value, param) in func.params().iter().zip(&func.signature.params) {
             let shape = param.shape.as_ref();
             solver.kinds[value] = Some(match (shape, func.kind) {
@@ -69,9 +78,7 @@ impl Kinds {
                 _ => Kind::Lanes,
             });
         }
-        let order: Vec<(Block, Inst)> =
-            func.blocks().flat_map(|block| func.block_insts(block).map(move |inst| (block, inst))).collect();
-        while solver.sweep(&order) {}
+        closure.settle(func, |block, inst| solver.update(block, inst));
         let kinds = solver.kinds;
         Kinds { kinds, rebased, brush }
     }
@@ -114,8 +121,8 @@ impl Kinds {
 }
 
 /// The addresses that depend on those of objects of which each lane has its own.
-fn rebased(func: &Function, objects: &Objects) -> EntitySet<Value> {
-    derived(func, EntitySet::new(), |inst, found| {
+fn rebased(func: &Function, closure: &Closure, objects: &Objects) -> EntitySet<Value> {
+    derived(func, closure, EntitySet::new(), |inst, found| {
         let data = func.inst(inst);
         match data.op {
             Op::Alloca => objects.stride(inst) != 0,
@@ -146,25 +153,24 @@ struct Solver<'a> {
 }
 
 impl Solver<'_> {
-    fn sweep(&mut self, order: &[(Block, Inst)]) -> bool {
+    /// Decides anew for the results of an instruction; tells whether something changed.
+    fn update(&mut self, block: Block, inst: Inst) -> bool {
         let mut changed = false;
-        for &(block, inst) in order {
-            for index in 0..self.func.results(inst).len() {
-                let result = self.func.results(inst)[index];
-                let old = self.kinds[result];
-                if old == Some(Kind::Lanes) {
-                    continue;
-                }
-                let found = self.kind(block, inst, index);
-                let new = match (old, found) {
-                    (None, found) => found,
-                    (Some(old), Some(new)) if new == old => Some(old),
-                    (Some(old), None) => Some(old),
-                    _ => Some(Kind::Lanes),
-                };
-                changed |= new != old;
-                self.kinds[result] = new;
+        for index in 0..self.func.results(inst).len() {
+            let result = self.func.results(inst)[index];
+            let old = self.kinds[result];
+            if old == Some(Kind::Lanes) {
+                continue;
             }
+            let found = self.kind(block, inst, index);
+            let new = match (old, found) {
+                (None, found) => found,
+                (Some(old), Some(new)) if new == old => Some(old),
+                (Some(old), None) => Some(old),
+                _ => Some(Kind::Lanes),
+            };
+            changed |= new != old;
+            self.kinds[result] = new;
         }
         changed
     }

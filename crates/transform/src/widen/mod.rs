@@ -15,6 +15,7 @@
 //!
 //! * `kinds` decides for each value whether it is held as a scalar or as a vector.
 //! * `objects` decides which private objects lanes share.
+//! * `closure` asks instructions until both have settled.
 //! * `writer` walks through the blocks and hands each value out in the form that its user wants.
 //! * `clusters` decides which accesses are done together or in versions, `lines` does so; `one_lane` finds out
 //!   where.
@@ -28,6 +29,7 @@
 //! with whatever there is: scalar effects stand behind `any(mask)`, and a branch is taken on a frozen condition.
 
 mod calls;
+mod closure;
 mod clusters;
 mod horizontal;
 mod kinds;
@@ -185,8 +187,9 @@ pub fn widen(
     }
     let mut extents = [1; 3];
     extents[..brush.len()].copy_from_slice(brush);
-    let objects = objects::Objects::new(func, facts, lanes)?;
-    let kinds = kinds::Kinds::new(func, facts, extents, &objects, around);
+    let closure = closure::Closure::new(func);
+    let objects = objects::Objects::new(func, &closure, facts, lanes)?;
+    let kinds = kinds::Kinds::new(func, &closure, facts, extents, &objects, around);
     let clusters = clusters::Clusters::new(func, accesses, &kinds, lanes as u16, options);
     let plan = writer::Plan { kinds: &kinds, objects: &objects, clusters: &clusters, options };
     let writer = writer::Writer::new(func, facts, plan, extents, around);

@@ -9,6 +9,7 @@
 //! that use one index lie side by side then. An offset becomes `W` times as large.
 
 use super::Refusal;
+use super::closure::Closure;
 use heddle_analysis::Divergence;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
@@ -30,7 +31,12 @@ pub(super) struct Objects {
 
 impl Objects {
     /// Decides for every object.
-    pub(super) fn new(func: &Function, facts: &Divergence, lanes: u32) -> Result<Objects, Refusal> {
+    pub(super) fn new(
+        func: &Function,
+        closure: &Closure,
+        facts: &Divergence,
+        lanes: u32,
+    ) -> Result<Objects, Refusal> {
         let allocas: Vec<Inst> = func
             .blocks()
             .flat_map(|block| func.block_insts(block))
@@ -40,7 +46,7 @@ impl Objects {
             strides: SecondaryMap::new(),
             interleaved: EntitySet::new(),
             sizes: SecondaryMap::new(),
-            are_kept: are_kept(func, &allocas),
+            are_kept: are_kept(func, closure, &allocas),
         };
         for inst in allocas {
             if facts.object(inst).is_some() && !this.are_kept {
@@ -180,31 +186,29 @@ fn use_of(
 /// All values that come from these by instructions that pass them on: each says so, given what has been found.
 pub(super) fn derived(
     func: &Function,
+    closure: &Closure,
     mut found: EntitySet<Value>,
     passes_on: impl Fn(Inst, &EntitySet<Value>) -> bool,
 ) -> EntitySet<Value> {
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
-            if passes_on(inst, &found) {
-                for &it in func.results(inst) {
-                    changed |= found.insert(it);
-                }
-            }
+    closure.settle(func, |_, inst| {
+        let is_new = |found: &EntitySet<Value>| func.results(inst).iter().any(|&it| !found.contains(it));
+        let changes = is_new(&found) && passes_on(inst, &found);
+        if changes {
+            func.results(inst).iter().for_each(|&it| _ = found.insert(it));
         }
-    }
+        changes
+    });
     found
 }
 
 /// Whether an address that depends on one of these objects may be written to memory or be passed on to a callee.
-fn are_kept(func: &Function, allocas: &[Inst]) -> bool {
+fn are_kept(func: &Function, closure: &Closure, allocas: &[Inst]) -> bool {
     let mut addresses = EntitySet::new();
     allocas.iter().flat_map(|&inst| func.results(inst)).for_each(|&value| _ = addresses.insert(value));
     if addresses.is_empty() {
         return false;
     }
-    let derived = derived(func, addresses, |inst, found| {
+    let derived = derived(func, closure, addresses, |inst, found| {
         let data = func.inst(inst);
         let follows = matches!(
             data.op,
