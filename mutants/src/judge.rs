@@ -12,7 +12,7 @@ use std::time::Instant;
 
 /// A suite may take so many times the processor time that it takes without a mutant, and so many seconds at least.
 const TIMES: f64 = 8.0;
-const LEAST_SECONDS: f64 = 10.0;
+const LEAST_SECONDS: f64 = 4.0;
 /// What takes more seconds is asked anew only when its binary is another one; what is shorter may read files.
 const LONG: f64 = 5.0;
 /// The most memory, in KiB of addresses.
