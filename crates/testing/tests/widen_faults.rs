@@ -383,9 +383,9 @@ fn generated_programs_have_lines_rows_and_versions() {
             forms(&generate(seed, &Profile::default())).unwrap_or_else(|reason| panic!("{seed}: {reason}"));
         found.into_iter().for_each(|form| *counts.entry(form).or_default() += 1);
     }
+    println!("of {programs} programs: {counts:?}");
     for form in [Form::Lines, Form::Rows, Form::Version] {
         let share = 100 * counts.get(&form).copied().unwrap_or(0) / programs;
-        println!("{form:?}: {share} %");
         assert!(share >= 3, "{form:?}: {share} % of programs");
     }
 }

@@ -48,8 +48,8 @@ impl Writer<'_> {
             return;
         }
         match self.random.below(20) {
-            0 | 1 => self.record(),
-            2..=8 => {
+            0..=2 => self.record(),
+            3..=8 => {
                 self.load_something();
             }
             9..=14 => self.store_something(),
@@ -79,15 +79,37 @@ impl Writer<'_> {
             self.load_something();
             return;
         };
-        let (index, fields) = match self.random.below(4) {
+        let (index, fields) = self.regular_index();
+        let bytes = place.scalar.bytes();
+        let offset = if bytes == 1 { index } else { self.op_int(Op::Mul, index, bytes.into()) };
+        let start = InstData::plain(Op::PtrAdd, [place.pointer, offset.value]);
+        let start = self.define(start, None, true, false);
+        for field in 0..fields {
+            if fields > 1 && self.random.chance(25) {
+                continue;
+            }
+            if self.random.chance(20) {
+                self.store_something();
+            }
+            let distance = self.int(Scalar::I64, (field * bytes).into());
+            let data = InstData::plain(Op::PtrAdd, [start.value, distance.value]);
+            let address = self.define(data, None, true, false);
+            let data = InstData::new(Op::Load, [address.value], Detail::Access(Access::aligned(bytes)));
+            self.define(data, Some(place.scalar), place.clean, false);
+        }
+    }
+
+    /// Which of the elements of a large place a lane has, and how many from there on.
+    fn regular_index(&mut self) -> (Temp, u32) {
+        match self.random.below(6) {
             // Structures, or every so many elements.
-            0 => {
+            0 | 1 => {
                 let period = self.random.pick(&[2, 2, 3, 4, 4]);
                 let lane = self.lane(Scalar::I64, None);
                 (self.op_int(Op::Mul, lane, period.into()), period)
             }
             // An index of eight bits wraps around within the place.
-            1 | 2 => {
+            2 | 3 => {
                 let lane = self.lane(Scalar::I8, None);
                 let step = self.random.pick(&[1, 1, 1, -1, 2, 4]);
                 let lane = if step == 1 { lane } else { self.op_int(Op::Mul, lane, step) };
@@ -104,23 +126,6 @@ impl Writer<'_> {
                 let before = self.op(Op::Mul, &[row, length]);
                 (self.op(Op::Add, &[before, column]), 1)
             }
-        };
-        let bytes = place.scalar.bytes();
-        let offset = if bytes == 1 { index } else { self.op_int(Op::Mul, index, bytes.into()) };
-        let start = InstData::plain(Op::PtrAdd, [place.pointer, offset.value]);
-        let start = self.define(start, None, true, false);
-        for field in 0..fields {
-            if fields > 1 && self.random.chance(25) {
-                continue;
-            }
-            if self.random.chance(20) {
-                self.store_something();
-            }
-            let distance = self.int(Scalar::I64, (field * bytes).into());
-            let address =
-                self.define(InstData::plain(Op::PtrAdd, [start.value, distance.value]), None, true, false);
-            let data = InstData::new(Op::Load, [address.value], Detail::Access(Access::aligned(bytes)));
-            self.define(data, Some(place.scalar), place.clean, false);
         }
     }
 
@@ -143,6 +148,14 @@ impl Writer<'_> {
             }
             kind => {
                 let scalar = self.random.pick(&[Scalar::I32, Scalar::I32, Scalar::I64]);
+                let is_shared = matches!(place.reach, Reach::ReadOnly | Reach::Racy);
+                if kind < 7 && place.len >= FIELD && is_shared {
+                    let (index, _) = self.regular_index();
+                    let bytes = place.scalar.bytes();
+                    let offset = if bytes == 1 { index } else { self.op_int(Op::Mul, index, bytes.into()) };
+                    let data = InstData::plain(Op::PtrAdd, [place.pointer, offset.value]);
+                    return self.define(data, None, true, false).value;
+                }
                 let index = match kind {
                     3 | 4 if matches!(place.reach, Reach::ReadOnly | Reach::Racy) => {
                         let data = InstData::new(Op::Lane, [], Detail::Dimension(None));

@@ -216,6 +216,17 @@ struct Run {
     ty: Type,
 }
 
+impl Run {
+    /// The lane of a line's only element, if all lanes are active. LLVM 22 stores too much where a mask is known to be of
+    /// one lane and the value was truncated.
+    fn only_lane(&self, line: usize) -> Option<usize> {
+        let lanes = self.layout.lanes;
+        let mut owned = (0..lanes).filter(|lane| self.layout.owner(line * lanes + lane).is_some());
+        let lane = owned.next()?;
+        (self.mask.is_none() && owned.next().is_none()).then_some(lane)
+    }
+}
+
 impl Writer<'_> {
     /// An access of a cluster: loads are done at the first one, stores at the last one.
     pub(super) fn clustered(&mut self, inst: Inst, clusters: &Clusters) -> Option<Written> {
@@ -330,9 +341,20 @@ impl Writer<'_> {
         let shuffles = run.layout.put_together();
         let lines = self.shuffle(&shuffles, &given, run.ty);
         for (line, value) in lines.into_iter().enumerate() {
+            if let Some(lane) = run.only_lane(line) {
+                self.store_element(&run, line, lane, value);
+                continue;
+            }
             let mask = self.line_mask(&run, line, !run.layout.is_gapless());
             self.access_line(&run, line * run.layout.lanes, mask, Some(value));
         }
+    }
+
+    /// Stores the one element that a line has.
+    fn store_element(&mut self, run: &Run, line: usize, lane: usize, value: Value) {
+        let lane_number = self.new.make_int(Scalar::I32, lane as i128);
+        let element = self.emit(InstData::plain(Op::Extract, [value, lane_number]), None);
+        self.access_line(run, line * run.layout.lanes + lane, None, Some(element));
     }
 
     /// The elements of a line that active lanes access; none if that is all of them, or if those between may be read.
