@@ -66,7 +66,7 @@ fn seconds(word: &str) -> Result<Duration, String> {
 }
 
 /// What only the oracle does.
-const OF_THE_ORACLE: [&str; 12] = [
+const OF_THE_ORACLE: [&str; 11] = [
     "trace",
     "watch",
     "scheduler",
@@ -78,7 +78,6 @@ const OF_THE_ORACLE: [&str; 12] = [
     "limit_work",
     "limit_calls",
     "stats",
-    "stage",
 ];
 
 /// Run a function on the interpreter, all lanes in lock-step

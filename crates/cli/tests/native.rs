@@ -101,6 +101,44 @@ fn native_runs_say_what_the_oracle_says() {
         assert_eq!(oracle, native, "{run:?}");
         assert!(oracle.contains("result 0"), "{oracle}");
     }
+    // What is vector code already runs as it is.
+    succeed(heddle(
+        &folder.0,
+        &[
+            "vectorize",
+            "f.c",
+            "--func",
+            "scale",
+            "--lanes",
+            "4",
+            "--params",
+            "uniform,varying,uniform,varying",
+            "-o",
+            "wide.hed",
+        ],
+    ));
+    let run = [
+        "exec",
+        "wide.hed",
+        "--stage",
+        "wide",
+        "--func",
+        "scale",
+        "--mem",
+        numbers,
+        "--mem",
+        "to: i32 zero 16",
+        "--arg",
+        "&from",
+        "--arg",
+        "[&to, &to+16, &to+32, &to+48]",
+        "--arg",
+        "4",
+        "--arg",
+        "[0.5, -2.0, 1.25, 3.0]",
+    ];
+    let oracle = succeed(heddle(&folder.0, &run));
+    assert_eq!(oracle, succeed(heddle(&folder.0, &[&run[..], &["--native"]].concat())));
 }
 
 #[test]
@@ -224,6 +262,11 @@ fn what_is_asked_of_lanes_wrongly_is_named() {
         "e.c",
         "float heddle_any(float); float f(float x) { return heddle_any(x); }",
         "@heddle_any takes (f32) and gives (f32) here; in heddle.h it takes (i1) and gives (i1)",
+    );
+    wrong(
+        "g.ll",
+        "declare i1 @heddle_any(i1)\ndefine i1 @f(i1 %x) {\n  %y = call i1 @heddle_any(i1 %x)\n  ret i1 %y\n}\n",
+        "@heddle_any is not `convergent` here",
     );
     wrong("f.c", "int heddle_sum(int); int f(int x) { return heddle_sum(x); }", "has no @heddle_sum");
 }

@@ -339,6 +339,9 @@ void set(int to) { base = to; }
 int shifted(int x) { return x + base + table[x & 3]; }
 int counted(int x) { return x + steps + table[x & 3]; }
 int twice(int x) { return plain(x); }
+typedef int v4 __attribute__((vector_size(16)));
+v4 _ZGVbN4v_shifted(v4);
+v4 wide_shifted(v4 x) { return _ZGVbN4v_shifted(x); }
 ";
 
 /// LLVM IR has all of the source as it was, and the wide form uses what the source has.
@@ -368,18 +371,21 @@ fn what_is_not_vectorized_is_left_as_it_was() {
                 succeed(dis.current_dir(&folder.0).args([output, "-o", "-"]).output().expect("llvm-dis runs"))
             }
         };
-        for function in ["plain", "set", "shifted", "counted", "twice"] {
+        for function in ["plain", "set", "shifted", "counted", "twice", "wide_shifted"] {
             assert_eq!(function_text(&source, function), function_text(&text, function));
         }
         assert!(function_text(&text, &format!("_ZGVbN4v_{name}")).contains("ret <4 x i32>"), "{text}");
+        // What the source calls the wide form may be.
+        let other = if name == "shifted" { "" } else { "v4 _ZGVbN4v_shifted(v4 x) { return x; }" };
         folder.write(
             "main.c",
             &format!(
                 "typedef int v4 __attribute__((vector_size(16)));
-                 v4 _ZGVbN4v_{name}(v4); int {name}(int); void set(int);
+                 v4 _ZGVbN4v_{name}(v4), wide_shifted(v4); int {name}(int); void set(int);
+                 {other}
                  int main(void) {{
                    v4 x = {{1, 2, 3, 40}}; set(7); v4 y = _ZGVbN4v_{name}(x);
-                   for (int i = 0; i < 4; i++) if (y[i] != {name}(x[i])) return 1;
+                   for (int i = 0; i < 4; i++) if (y[i] != {name}(x[i]) || wide_shifted(x)[i] < x[i]) return 1;
                    return 0;
                  }}"
             ),
@@ -394,6 +400,24 @@ fn what_is_not_vectorized_is_left_as_it_was() {
         );
         run(&folder, "all");
     }
+    // The same once more would be there twice.
+    succeed(heddle(
+        &folder.0,
+        &["vectorize", "f.c", "--func", "counted", "--lanes", "4", "--target", "x86-64-v2", "-o", "once.ll"],
+    ));
+    let again = [
+        "vectorize",
+        "once.ll",
+        "--func",
+        "counted",
+        "--lanes",
+        "4",
+        "--target",
+        "x86-64-v2",
+        "-o",
+        "twice.ll",
+    ];
+    says(&folder, &again, 1, "the module has @_ZGVbN4v_counted already");
     // An object is linked with that of the source, so it can only use what that shows.
     let object = ["--lanes", "4", "--target", "x86-64-v2", "-o", "wide.o"];
     let vectorize = |name| [&["vectorize", "f.c", "--func", name], &object[..]].concat();
@@ -404,6 +428,7 @@ fn what_is_not_vectorized_is_left_as_it_was() {
         "main.c",
         "typedef int v4 __attribute__((vector_size(16)));
          v4 _ZGVbN4v_counted(v4); int counted(int); extern int steps;
+         v4 _ZGVbN4v_shifted(v4 x) { return x; }
          int main(void) {
            v4 x = {1, 2, 3, 40}; steps = 9; v4 y = _ZGVbN4v_counted(x);
            for (int i = 0; i < 4; i++) if (y[i] != counted(x[i]) || counted(1) != 11) return 1;

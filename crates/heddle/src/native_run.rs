@@ -1,5 +1,5 @@
-//! A run in words ([`RunLine`]), done natively: the function is made vector code for the brush, compiled, and called in a
-//! process of its own.
+//! A run in words ([`RunLine`]), done natively: the function is made vector code for the brush (unless it is that already),
+//! compiled, and called in a process of its own.
 //!
 //! What comes out is what the oracle gives, bit by bit, for programs that the oracle runs without fault. Nothing is
 //! checked here: that a program stays inside of its objects is the promise of who runs it. ⊤ is some number, and steps
@@ -9,7 +9,7 @@ use crate::pipeline::{PassError, run_passes};
 use crate::run_line::{LineError, Ran, RunLine};
 use crate::run_spec::{ObjectSpec, SpecError, parse_arguments, parse_object};
 use crate::whole_function::retain_reachable;
-use crate::wide_call::{lanes_of_outcome, wide_arguments};
+use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form};
 use heddle_interp::{Argument, Counters, Datum, Memory, Outcome, Trace};
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::{Function, Module, Type};
@@ -91,7 +91,8 @@ pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Re
         .map(|text| parse_object(text, &mut memory, options.limits.memory))
         .collect::<Result<_, SpecError>>()
         .map_err(LineError::from)?;
-    let func = module.function(&line.func).ok_or_else(|| LineError::Function(line.func.clone()))?;
+    let whole = wide_form(module, &line.func, &options.brush);
+    let func = module.function(&line.func).or(whole).ok_or_else(|| LineError::Function(line.func.clone()))?;
     let args = parse_arguments(&line.func, &func.signature, &line.args, &memory).map_err(LineError::from)?;
     let lanes = options.width() as usize;
     for (index, arg) in args.iter().enumerate() {
@@ -103,8 +104,12 @@ pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Re
         }
     }
 
-    let code = vector_code(module, &line.func, &options.brush, &args)?;
-    let name = if lanes == 1 { line.func.clone() } else { wide_name(&line.func, &options.brush) };
+    let code = match whole {
+        Some(_) => module.clone(),
+        None => vector_code(module, &line.func, &options.brush, &args)?,
+    };
+    let is_scalar = lanes == 1 && whole.is_none();
+    let name = if is_scalar { line.func.clone() } else { wide_name(&line.func, &options.brush) };
     let entered = code.function(&name).ok_or_else(|| LineError::Function(name.clone()))?;
     let emission = EmitOptions { canonical_nans: true, fused: Some(options.fused), entries: true };
     let llvm = emit(&code, emission)?;

@@ -8,6 +8,7 @@ use llvm_sys::error::LLVMGetErrorMessage;
 use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::prelude::*;
 use llvm_sys::transforms::pass_builder::*;
+use rustc_hash::FxHashSet;
 use std::ffi::CStr;
 use thiserror::Error;
 
@@ -57,8 +58,9 @@ pub fn keep_private_but(code: &LlvmModule, seen: &[&str]) {
 /// Says of the globals of vector code that they are those of its source: variables are only declared, constants stay to
 /// be looked into.
 pub fn share_globals(code: &LlvmModule, source: &LlvmModule) {
+    let known: FxHashSet<String> = source.globals().map(|global| global.name()).collect();
     for global in code.globals() {
-        if source.globals().any(|known| known.name() == global.name()) {
+        if known.contains(&global.name()) {
             // SAFETY: a live global; without contents it is a declaration.
             unsafe {
                 if global.is_global_constant() {
@@ -115,6 +117,10 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), LinkError> {
             LLVMIsDeclaration(ours) == 0
                 && LLVMGetLinkage(ours) != LLVMLinkage::LLVMAvailableExternallyLinkage
         };
+        // What the source calls and does not have it gets.
+        if is_defined && theirs.is_declaration() {
+            continue;
+        }
         // SAFETY: a live global value.
         if is_defined && !unsafe { LLVMIsAFunction(ours) }.is_null() {
             // SAFETY: the parsed module is ours, and nobody keeps anything of it.
@@ -191,7 +197,7 @@ unsafe fn call_as_declared(stand_in: LLVMValueRef, theirs: Val<'_>) -> Result<()
 /// Leaves of a linked module what these functions need, for an object that is linked with that of the source.
 pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), LinkError> {
     // What the source's own module shows the outside its own object shows.
-    let mut outside = Vec::new();
+    let mut outside = FxHashSet::default();
     for func in module.functions().filter(|func| !func.is_declaration()) {
         if !seen.contains(&&*func.name()) {
             hide(func);
@@ -210,7 +216,7 @@ pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), LinkError> {
             LLVMLinkage::LLVMAppendingLinkage => unsafe { LLVMDeleteGlobal(global.0) },
             LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage => {}
             _ => {
-                outside.push(global.name());
+                outside.insert(global.name());
                 hide(global);
             }
         }

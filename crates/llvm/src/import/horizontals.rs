@@ -8,6 +8,8 @@ use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::Reduction;
 use heddle_ir::{Op, Scalar, Type};
 
+const FUNCTION: u32 = u32::MAX;
+
 /// What its names begin with.
 pub(super) const PREFIX: &str = "heddle_";
 
@@ -106,6 +108,14 @@ impl<'m> Body<'_, 'm> {
                            scan_before_…` with `_i32 _u32 _i64 _u64 _f32 _f64`";
             return Err(Why::new(reason, way_out));
         };
+        let convergent = self.module.kinds.convergent;
+        let stays = callee.attribute(FUNCTION, convergent).is_some()
+            || inst.call_attribute(FUNCTION, convergent).is_some();
+        if !stays && !matches!(meaning.op, Op::Lane | Op::Width) {
+            let reason = format!("@{name} is not `convergent` here, so the question may have been moved");
+            let way_out = "include <heddle.h>, or give the declaration that attribute before any pass runs";
+            return Err(Why::new(reason, way_out));
+        }
         let mut args = Leaves::new();
         for argument in inst.arguments() {
             args.extend(self.leaves(argument)?);

@@ -64,6 +64,7 @@ struct Kinds {
     nontemporal: u32,
     invariant: u32,
     align: u32,
+    convergent: u32,
 }
 
 impl<'m> Importing<'m> {
@@ -107,6 +108,7 @@ pub fn import(llvm: &LlvmModule) -> Imported {
             nontemporal: llvm.metadata_kind("nontemporal"),
             invariant: llvm.metadata_kind("invariant.load"),
             align: attribute_kind("align"),
+            convergent: attribute_kind("convergent"),
         },
     };
     let mut module = Module { globals, ..Module::default() };
