@@ -72,7 +72,7 @@ const CLANGS: [&str; 2] = ["clang-22", "clang"];
 pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, CompileError> {
     let file = path.display().to_string();
     let mut arguments: Vec<String> =
-        ["-S", "-emit-llvm", "-g", "-fno-vectorize", "-fno-slp-vectorize"].map(Into::into).into();
+        ["-c", "-emit-llvm", "-g", "-fno-vectorize", "-fno-slp-vectorize"].map(Into::into).into();
     arguments.push(format!("-O{level}"));
     match language_of(path) {
         None | Some(Language::Ir) => {

@@ -28,6 +28,8 @@ pub struct Cpu {
     pub name: String,
     /// What it can do beyond its name, in LLVM's words: `+avx2,-avx512f`.
     pub features: String,
+    /// The triple of LLVM for it; none is that of the machine that runs this.
+    pub triple: Option<String>,
 }
 
 impl Cpu {
@@ -36,14 +38,14 @@ impl Cpu {
         // SAFETY: LLVM's texts, taken over and freed.
         let [name, features] =
             unsafe { [take_message(LLVMGetHostCPUName()), take_message(LLVMGetHostCPUFeatures())] };
-        Cpu { name, features }
+        Cpu { name, features, triple: None }
     }
 
     /// A machine by name.
     pub fn named(name: &str) -> Cpu {
         match name {
             "native" | "host" => Cpu::host(),
-            _ => Cpu { name: name.into(), features: String::new() },
+            _ => Cpu { name: name.into(), features: String::new(), triple: None },
         }
     }
 
@@ -62,19 +64,27 @@ impl Cpu {
     }
 }
 
-/// Lets LLVM's passes work on a module, but those that would vectorize it once more.
-pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), JitError> {
-    let machine =
-        machine(cpu, CodeLevel::Default, LLVMCodeModel::LLVMCodeModelDefault).map_err(JitError::Machine)?;
-    tell_cpu(module, cpu);
-    // SAFETY: module, machine and options are live; an error is taken over once.
+/// Says in a module what machine it is for.
+fn aim(module: &LlvmModule, machine: LLVMTargetMachineRef) {
+    // SAFETY: module and machine are live; the texts are LLVM's, taken over and freed.
     unsafe {
-        let triple = LLVMGetDefaultTargetTriple();
+        let triple = LLVMGetTargetMachineTriple(machine);
         LLVMSetTarget(module.raw(), triple);
         take_message(triple);
         let layout = LLVMCreateTargetDataLayout(machine);
         llvm_sys::target::LLVMSetModuleDataLayout(module.raw(), layout);
         llvm_sys::target::LLVMDisposeTargetData(layout);
+    }
+}
+
+/// Lets LLVM's passes work on a module, but those that would vectorize it once more.
+pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), JitError> {
+    let machine =
+        machine(cpu, CodeLevel::Default, LLVMCodeModel::LLVMCodeModelDefault).map_err(JitError::Machine)?;
+    aim(module, machine);
+    tell_cpu(module, cpu);
+    // SAFETY: module, machine and options are live; an error is taken over once.
+    unsafe {
         let options = LLVMCreatePassBuilderOptions();
         LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
         LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
@@ -93,14 +103,24 @@ pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), JitError> {
 
 /// Writes a module.
 pub fn generate(module: &LlvmModule, cpu: &Cpu, output: Output) -> Result<Vec<u8>, JitError> {
+    generate_at(CodeLevel::Default, module, cpu, output)
+}
+
+/// Writes a module, with as much done to its machine code.
+pub fn generate_at(
+    level: CodeLevel,
+    module: &LlvmModule,
+    cpu: &Cpu,
+    output: Output,
+) -> Result<Vec<u8>, JitError> {
     let file = match output {
         Output::Text => return Ok(module.text().into_bytes()),
         Output::Bitcode => return Ok(module.bitcode()),
         Output::Assembly => LLVMCodeGenFileType::LLVMAssemblyFile,
         Output::Object => LLVMCodeGenFileType::LLVMObjectFile,
     };
-    let machine =
-        machine(cpu, CodeLevel::Default, LLVMCodeModel::LLVMCodeModelDefault).map_err(JitError::Machine)?;
+    let machine = machine(cpu, level, LLVMCodeModel::LLVMCodeModelDefault).map_err(JitError::Machine)?;
+    aim(module, machine);
     emit_file(module, machine, file)
 }
 

@@ -118,22 +118,26 @@ pub(crate) fn machine(
     initialize();
     let without = if cpu.features.contains("+avx512bf16") { WITHOUT } else { "" };
     let features = c_text(&format!("{}{without}", cpu.features));
+    let triple = match &cpu.triple {
+        Some(triple) => c_text(triple),
+        // SAFETY: LLVM's text, taken over and freed.
+        None => c_text(&unsafe { crate::view::take_message(LLVMGetDefaultTargetTriple()) }),
+    };
     let level = match level {
         CodeLevel::Least => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
         CodeLevel::Default => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
     };
     // SAFETY: texts are taken over and freed, the target is LLVM's own.
     unsafe {
-        let triple = LLVMGetDefaultTargetTriple();
         let (mut target, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
-        let failed = LLVMGetTargetFromTriple(triple, &mut target, &mut message) != 0;
+        let failed = LLVMGetTargetFromTriple(triple.as_ptr(), &mut target, &mut message) != 0;
         let message = crate::view::take_message(message);
         let machine = if failed {
             std::ptr::null_mut()
         } else {
             LLVMCreateTargetMachine(
                 target,
-                triple,
+                triple.as_ptr(),
                 c_text(&cpu.name).as_ptr(),
                 features.as_ptr(),
                 level,
@@ -141,7 +145,6 @@ pub(crate) fn machine(
                 model,
             )
         };
-        crate::view::take_message(triple);
         if machine.is_null() { Err(message) } else { Ok(machine) }
     }
 }

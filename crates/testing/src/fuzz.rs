@@ -61,6 +61,11 @@ pub fn check(topic: &Topic, case: &Case) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| (topic.check)(case))).unwrap_or_else(|panic| Err(message(&*panic)))
 }
 
+/// Does something that may panic; the error is what it said.
+pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(&*panic))
+}
+
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic
         .downcast_ref::<String>()
@@ -134,10 +139,10 @@ fn shrunk(topic: &'static Topic, seed: u64, reason: String) -> Find {
 }
 
 /// Keeps panics, which are finds here, from printing themselves; gives the old hook back when dropped.
-struct Quiet;
+pub(crate) struct Quiet;
 
 impl Quiet {
-    fn new() -> Quiet {
+    pub(crate) fn new() -> Quiet {
         std::panic::set_hook(Box::new(|_| {}));
         Quiet
     }

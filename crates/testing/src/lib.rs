@@ -21,4 +21,5 @@ pub mod properties;
 pub mod coverage;
 pub mod shrink;
 pub mod fuzz;
+pub mod native;
 pub mod bench;

@@ -11,8 +11,8 @@ pub fn slot_bytes(ty: Type) -> usize {
     (ty.bytes() as usize).next_multiple_of(16)
 }
 
-/// The name of the function that the JIT calls for this one.
-pub(crate) fn entry_name(name: &str) -> String {
+/// The name of the function that is called for this one with arguments in memory: `void entry(arguments, results)`.
+pub fn entry_name(name: &str) -> String {
     format!("heddle.entry.{name}")
 }
 
@@ -21,8 +21,8 @@ impl Emitting<'_> {
     pub(super) fn emit_entry(&self, func: &Function) {
         let asm = &self.asm;
         let pointer = asm.scalar_ty(heddle_ir::Scalar::Ptr(heddle_ir::Space::Generic));
-        let entry =
-            asm.add_function(&entry_name(&func.name), asm.function_ty(asm.void_ty(), &[pointer, pointer]));
+        let name = entry_name(&format!("{}{}", self.prefix, func.name));
+        let entry = asm.add_function(&name, asm.function_ty(asm.void_ty(), &[pointer, pointer]));
         asm.go(asm.add_label(entry));
         let mut at = 0;
         let mut slot = |base: Node, ty: Type| {

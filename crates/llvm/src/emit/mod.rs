@@ -11,8 +11,7 @@ mod lanes;
 mod entry;
 mod debug;
 
-pub(crate) use entry::entry_name;
-pub use entry::slot_bytes;
+pub use entry::{entry_name, slot_bytes};
 
 use crate::view::LlvmModule;
 use assembler::{Assembler, Node, Ty};
@@ -67,35 +66,39 @@ struct Emitting<'a> {
     debug: Option<Debug>,
     asm: Assembler,
     options: EmitOptions,
+    /// What comes before the names of functions and globals.
+    prefix: &'a str,
     globals: FxHashMap<&'a str, Node>,
     functions: FxHashMap<&'a str, (Ty, Node)>,
+    /// What all parts only declare.
+    declared: FxHashMap<&'a str, (Ty, Node)>,
 }
 
 /// Emits a module. It must verify at its stage.
 pub fn emit(module: &Module, options: EmitOptions) -> Result<LlvmModule, EmitError> {
+    emit_together(&[("", module)], options)
+}
+
+/// Emits several modules as one, with a prefix of its own before the names that each of them defines. Where they are
+/// several, the lines of their sources do not go out.
+pub fn emit_together(parts: &[(&str, &Module)], options: EmitOptions) -> Result<LlvmModule, EmitError> {
     let asm = Assembler::new("heddle");
-    let debug = Debug::new(&asm, module);
-    let mut emitting =
-        Emitting { asm, options, globals: FxHashMap::default(), functions: FxHashMap::default(), debug };
-    emitting.emit_globals(module);
-    for declaration in &module.declarations {
-        let func = emitting.declare(&declaration.name, &declaration.signature);
-        emitting.functions.insert(&declaration.name, func);
-        if declaration.signature.effects == Effects::PURE && !is_intrinsic(declaration) {
-            // No kind of memory is touched.
-            emitting.asm.add_function_attribute(func.1, "memory", 0);
-            emitting.asm.add_function_attribute(func.1, "willreturn", 0);
-        }
-    }
-    for func in &module.functions {
-        let declared = emitting.declare(&func.name, &func.signature);
-        emitting.functions.insert(&func.name, declared);
-    }
-    for func in &module.functions {
-        emit_body(&emitting, func)?;
-        if options.entries {
-            emitting.emit_entry(func);
-        }
+    // One module has one table of lines.
+    let debug = match parts {
+        [(_, module)] => Debug::new(&asm, module),
+        _ => None,
+    };
+    let mut emitting = Emitting {
+        debug,
+        asm,
+        options,
+        prefix: "",
+        globals: FxHashMap::default(),
+        functions: FxHashMap::default(),
+        declared: FxHashMap::default(),
+    };
+    for &(prefix, module) in parts {
+        emitting.emit_part(prefix, module)?;
     }
     drop(emitting.debug);
     let llvm = emitting.asm.finish();
@@ -108,6 +111,42 @@ fn is_intrinsic(declaration: &Declaration) -> bool {
 }
 
 impl<'a> Emitting<'a> {
+    fn emit_part(&mut self, prefix: &'a str, module: &'a Module) -> Result<(), EmitError> {
+        self.prefix = prefix;
+        self.globals.clear();
+        self.functions.clear();
+        self.emit_globals(module);
+        for declaration in &module.declarations {
+            let func = match self.declared.get(&*declaration.name) {
+                Some(&known) => known,
+                None => self.declare_outside(declaration),
+            };
+            self.declared.insert(&declaration.name, func);
+            self.functions.insert(&declaration.name, func);
+        }
+        for func in &module.functions {
+            let declared = self.declare(&format!("{prefix}{}", func.name), &func.signature);
+            self.functions.insert(&func.name, declared);
+        }
+        for func in &module.functions {
+            emit_body(self, func)?;
+            if self.options.entries {
+                self.emit_entry(func);
+            }
+        }
+        Ok(())
+    }
+
+    fn declare_outside(&self, declaration: &Declaration) -> (Ty, Node) {
+        let func = self.declare(&declaration.name, &declaration.signature);
+        if declaration.signature.effects == Effects::PURE && !is_intrinsic(declaration) {
+            // No kind of memory is touched.
+            self.asm.add_function_attribute(func.1, "memory", 0);
+            self.asm.add_function_attribute(func.1, "willreturn", 0);
+        }
+        func
+    }
+
     fn declare(&self, name: &str, signature: &Signature) -> (Ty, Node) {
         let params: Vec<Ty> = signature.params.iter().map(|param| self.asm.ty(param.ty)).collect();
         let ty = self.asm.function_ty(self.result_ty(signature), &params);
@@ -159,7 +198,8 @@ impl<'a> Emitting<'a> {
         for global in &module.globals {
             let pieces: Vec<Node> = global.init.iter().map(|init| piece(init, &|_, _| null)).collect();
             let ty = asm.type_of(asm.packed_struct(&pieces));
-            let node = asm.add_global(&global.name, ty, global.align, global.space == Space::Constant);
+            let name = format!("{}{}", self.prefix, global.name);
+            let node = asm.add_global(&name, ty, global.align, global.space == Space::Constant);
             self.globals.insert(&global.name, node);
         }
         for global in &module.globals {

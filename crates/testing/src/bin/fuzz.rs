@@ -3,6 +3,7 @@
 
 use heddle_testing::coverage::Coverage;
 use heddle_testing::fuzz::{Find, Plan, Report, fuzz};
+use heddle_testing::native::{self, NATIVE_TOPICS, NativeTopic, Target, drive, native_topic};
 use heddle_testing::properties::{TOPICS, Topic, topic};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-const USAGE: &str = "usage: fuzz [TOPIC] [--minutes N] [--seed S] [--count N] [--jobs N]
+const USAGE: &str = "usage: fuzz [TOPIC] [--minutes N] [--seed S] [--count N] [--jobs N] [--target NAME]
 
 Generates programs from seed S on and checks properties of them. Without a TOPIC all topics share the minutes.
 
@@ -18,20 +19,26 @@ Generates programs from seed S on and checks properties of them. Without a TOPIC
   --seed S      the first seed; default 1
   --count N     stop after N programs a topic
   --jobs N      threads; default: one a core
+  --target NAME of topics that run native code: sse4.2, avx2, avx512, neon (emulated), several with commas between;
+                default: what this machine is
 
 exit code: 0 nothing found, 1 something was found (each find is a file in target/fuzz), 2 usage
 
 topics:";
 
 fn usage() -> String {
-    TOPICS.iter().fold(USAGE.to_owned(), |mut text, topic| {
-        let _ = write!(text, "\n  {:<13} {}", topic.name, topic.says);
+    let plain = TOPICS.iter().map(|topic| (topic.name, topic.says));
+    let native = NATIVE_TOPICS.iter().map(|topic| (topic.name, topic.says));
+    plain.chain(native).fold(USAGE.to_owned(), |mut text, (name, says)| {
+        let _ = write!(text, "\n  {name:<13} {says}");
         text
     })
 }
 
 struct Arguments {
     topics: Vec<&'static Topic>,
+    native: Vec<&'static NativeTopic>,
+    targets: Vec<Target>,
     minutes: f64,
     seed: u64,
     count: Option<u64>,
@@ -40,7 +47,15 @@ struct Arguments {
 
 fn arguments(words: impl Iterator<Item = String>) -> Result<Option<Arguments>, String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut found = Arguments { topics: Vec::new(), minutes: 1.0, seed: 1, count: None, jobs: cores };
+    let mut found = Arguments {
+        topics: Vec::new(),
+        native: Vec::new(),
+        targets: Vec::new(),
+        minutes: 1.0,
+        seed: 1,
+        count: None,
+        jobs: cores,
+    };
     let mut minutes = None;
     let mut words = words;
     while let Some(word) = words.next() {
@@ -58,14 +73,25 @@ fn arguments(words: impl Iterator<Item = String>) -> Result<Option<Arguments>, S
             "--seed" => found.seed = value()?.parse().map_err(wrong)?,
             "--count" => found.count = Some(value()?.parse().map_err(wrong)?),
             "--jobs" => found.jobs = value()?.parse::<usize>().map_err(wrong)?.max(1),
+            "--target" => {
+                for name in value()?.split(',') {
+                    let target = Target::named(name);
+                    found.targets.push(target.ok_or(format!("there is no target {name}"))?);
+                }
+            }
             word if word.starts_with('-') => return Err(format!("there is no option {word}")),
-            word => found.topics.push(topic(word).ok_or(format!("there is no topic {word}"))?),
+            word => match (topic(word), native_topic(word)) {
+                (Some(topic), _) => found.topics.push(topic),
+                (None, Some(topic)) => found.native.push(topic),
+                (None, None) => return Err(format!("there is no topic {word}")),
+            },
         }
     }
     // A count is a limit of its own: time only bounds it where asked to.
     found.minutes = minutes.unwrap_or(if found.count.is_some() { 1e6 } else { 1.0 });
-    if found.topics.is_empty() {
+    if found.topics.is_empty() && found.native.is_empty() {
         found.topics = TOPICS.iter().collect();
+        found.native = NATIVE_TOPICS.iter().filter(|topic| topic.is_in_slice).collect();
     }
     Ok(Some(found))
 }
@@ -84,7 +110,8 @@ fn main() -> ExitCode {
     };
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let folder = target.join("fuzz");
-    let share = Duration::from_secs_f64(arguments.minutes * 60.0 / arguments.topics.len() as f64);
+    let topics = arguments.topics.len() + arguments.native.len();
+    let share = Duration::from_secs_f64(arguments.minutes * 60.0 / topics as f64);
     let mut coverage = Coverage::default();
     let mut finds = Vec::new();
     for &topic in &arguments.topics {
@@ -107,8 +134,20 @@ fn main() -> ExitCode {
         coverage.merge(&report.coverage);
         finds.extend(report.finds);
     }
-    println!("{coverage}");
-    match finds.len() {
+    if !arguments.topics.is_empty() {
+        println!("{coverage}");
+    }
+    let mut wrong = finds.len();
+    for topic in &arguments.native {
+        match run_native(topic, &arguments, share, &folder) {
+            Ok(finds) => wrong += finds,
+            Err(reason) => {
+                eprintln!("fuzz: {}: {reason}", topic.name);
+                return ExitCode::from(2);
+            }
+        }
+    }
+    match wrong {
         0 => {
             println!("no finds");
             ExitCode::SUCCESS
@@ -118,6 +157,71 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs a topic of native code; gives the number of finds.
+fn run_native(
+    topic: &'static NativeTopic,
+    arguments: &Arguments,
+    time: Duration,
+    folder: &std::path::Path,
+) -> Result<usize, String> {
+    let mut targets = arguments.targets.clone();
+    if targets.is_empty() {
+        targets = Target::of_this_machine();
+    }
+    targets.retain(|target| match target.missing() {
+        Some(reason) => {
+            println!("{:<13} {} skipped: {reason}", topic.name, target.name());
+            false
+        }
+        None => true,
+    });
+    if targets.is_empty() {
+        println!("{:<13} skipped: nothing to run on", topic.name);
+        return Ok(0);
+    }
+    let (seed, count, jobs) = (arguments.seed, arguments.count, arguments.jobs);
+    let plan = native::Plan { topic, seed, time, count, jobs, targets, folder: folder.to_path_buf() };
+    let terminal = std::io::stderr().is_terminal();
+    let report = drive(&plan, &|programs, finds| {
+        if terminal {
+            eprint!("\r{}: {programs} programs, {finds} finds ", topic.name);
+            let _ = std::io::stderr().flush();
+        }
+    })?;
+    if terminal {
+        eprint!("\r\x1b[K");
+    }
+    let tally = &report.tally;
+    println!(
+        "{:<13} seeds {}..{}: {} programs, {} pairs in {:.1} s, {:.0} pairs a second of a core, {} finds",
+        topic.name,
+        report.seeds.start,
+        report.seeds.end,
+        tally.programs,
+        tally.all_pairs(),
+        report.time.as_secs_f64(),
+        report.rate(),
+        tally.finds.len(),
+    );
+    println!("{tally}");
+    for line in &report.covered {
+        println!("  {line}");
+    }
+    match &report.lacks[..] {
+        [] => println!("  coverage ok"),
+        lacks => println!("  coverage VOID: {}", lacks.join("; ")),
+    }
+    for find in tally.finds.iter().take(20) {
+        let pair = &find.pair;
+        let reason: String = find.reason.lines().next().unwrap_or_default().chars().take(300).collect();
+        println!("find: seed {}, {}, {}: {reason}", pair.seed, pair.target.name(), pair.form);
+    }
+    for file in &report.files {
+        println!("  made small: {}", file.display());
+    }
+    Ok(tally.finds.len())
 }
 
 fn line(topic: &Topic, report: &Report) -> String {

@@ -1,0 +1,503 @@
+//! Generated C as native vector code, against clang's scalar code: the topics `c` and `c-contract`.
+//!
+//! Each function is `void f(n, u, in, fin, mem, fio, out, id)`: all lanes share everything but `id`, read `in` and `fin`,
+//! and write their own rows of `mem` and `fio` and their own column of `out`. The scalar code traps where behaviour is
+//! undefined, so a mistake of the generator is not taken for one of ours.
+
+mod tree;
+mod expression;
+mod statement;
+mod generate;
+mod lanes;
+mod reduce;
+
+use super::compile::{Quality, WidePart, compile_parts};
+use super::hed::Bench;
+use super::tally::{Find, Pair, Phase, Tally};
+use super::target::Target;
+use super::workshop::{Call, Outcome, Workshop};
+use crate::fuzz::quietly;
+use generate::generate;
+use heddle::pipeline::run_passes;
+use heddle::whole_function::retain_reachable;
+use heddle::wide_call::wide_form;
+use heddle_analysis::{Cfg, CycleForest};
+use heddle_interp::Scheduler;
+use heddle_ir::module::DeclaredShape;
+use heddle_ir::{Function, Module};
+use heddle_llvm::{EmitOptions, compile, import};
+use lanes::{IDS, Room, choose_ids};
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::path::Path;
+use tree::Program;
+
+/// What clang may contract.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contract {
+    /// Nothing.
+    Off,
+    /// Products and sums of one expression.
+    On,
+}
+
+const LANES: [u32; 3] = [4, 8, 16];
+const LEVELS: [u8; 3] = [0, 1, 2];
+const INPUTS: u64 = 2;
+/// Of so many programs one is run by the oracle, too.
+const SAMPLE: u64 = 8;
+const PRELUDE: &str = include_str!("prelude.c");
+
+/// Features of which a share of all programs is asked, in percent.
+const ASKED: &[(&str, u32)] = &[
+    ("nested loops", 20),
+    ("loops with several exits", 20),
+    ("early returns", 20),
+    ("guarded divisions", 20),
+    ("guarded loads", 5),
+    ("local arrays", 20),
+    ("structs", 20),
+    ("pointers to locals", 20),
+    ("helper functions", 20),
+    ("floating point", 20),
+    ("mathematical functions", 20),
+    ("switches", 20),
+    ("fallthrough", 5),
+    ("switches into loops", 5),
+    ("explicit stacks", 5),
+    ("jumps forward", 20),
+    ("jumps backward", 10),
+    ("break", 5),
+    ("continue", 5),
+    ("short-circuit operators", 20),
+    ("irreducible cycles", 5),
+];
+const TRACED: &str = "(programs traced)";
+const DIVERGENT: &str = "divergent when run";
+const LEAST_DIVERGENT: u32 = 60;
+
+/// What is right of a program: for each input, after scalar code ran; by the way of rounding.
+type Expected = Vec<Vec<Result<Room, String>>>;
+
+/// Which lanes and targets a program is tried in.
+struct Scope<'a> {
+    targets: &'a [(Target, Workshop)],
+    reference: &'a Workshop,
+    contract: Contract,
+    quality: Quality,
+    /// What is done to wide modules.
+    spoil: fn(&mut Module),
+}
+
+/// Runs the functions of these seeds in all their forms.
+pub fn run_batch(bench: &Bench, seeds: Range<u64>, contract: Contract) -> Tally {
+    run_batch_by(bench, seeds, contract, |_| {})
+}
+
+/// The same, where something is done to each wide module.
+pub fn run_batch_by(bench: &Bench, seeds: Range<u64>, contract: Contract, spoil: fn(&mut Module)) -> Tally {
+    let mut tally = Tally::default();
+    let count = seeds.end - seeds.start;
+    let quality = if seeds.start / count.max(1) % 8 == 7 { Quality::Optimized } else { Quality::Quick };
+    let programs: Vec<Program> = tally.timed(Phase::Generate, || seeds.map(generate).collect());
+    tally.programs = programs.len() as u64;
+    for feature in programs.iter().flat_map(|program| &program.features) {
+        *tally.features.entry(feature).or_default() += 1;
+    }
+    let scope = Scope { targets: &bench.shops, reference: &bench.reference, contract, quality, spoil };
+    check_programs(&scope, &programs, &mut tally);
+    tally
+}
+
+fn whole_batch(programs: &[Program], target: Target, reason: String) -> Find {
+    let seed = programs.first().map_or(0, |program| program.seed);
+    Find {
+        pair: Pair { seed, target, form: "the whole batch".into() },
+        reason: format!("the batch of {}: {reason}", programs.len()),
+    }
+}
+
+fn check_programs(scope: &Scope<'_>, programs: &[Program], tally: &mut Tally) {
+    let mut text = String::from(PRELUDE);
+    programs.iter().for_each(|program| text += &program.text());
+    let target = scope.targets[0].0;
+    let expected = match expected(scope, programs, &text, tally) {
+        Ok(expected) => expected,
+        Err(reason) => {
+            tally.finds.push(whole_batch(programs, target, reason));
+            return;
+        }
+    };
+    let mut parts: Vec<(u8, u32, WidePart)> = Vec::new();
+    for level in LEVELS {
+        let module = match imported(scope, level, tally) {
+            Ok(module) => module,
+            Err(reason) => {
+                tally.finds.push(whole_batch(programs, target, reason));
+                return;
+            }
+        };
+        if level == 1 {
+            trace_some(scope, programs, &module, &expected, tally);
+        }
+        for lanes in LANES {
+            for (number, mut module) in
+                vectorized(programs, &module, lanes, scope, tally).into_iter().enumerate()
+            {
+                (scope.spoil)(&mut module);
+                let prefix = format!("O{level}.w{lanes}.{number}.");
+                parts.push((level, lanes, WidePart { prefix, module }));
+            }
+        }
+    }
+    for (target, shop) in scope.targets {
+        if let Err(reason) = run_parts(scope, programs, (*target, shop), &parts, &expected, tally) {
+            tally.finds.push(whole_batch(programs, *target, reason));
+        }
+    }
+}
+
+fn clang_flags(contract: Contract) -> [&'static str; 3] {
+    match contract {
+        Contract::Off => ["-w", "-g0", "-ffp-contract=off"],
+        Contract::On => ["-w", "-g0", "-ffp-contract=on"],
+    }
+}
+
+/// Runs clang's scalar code for all ids.
+fn expected(
+    scope: &Scope<'_>,
+    programs: &[Program],
+    text: &str,
+    tally: &mut Tally,
+) -> Result<Expected, String> {
+    let shop = scope.reference;
+    let mut with_entries = text.to_string();
+    for program in programs {
+        let _ = writeln!(
+            with_entries,
+            "void r{0}(const char *a, char *r) {{ f{0}(*(uint32_t *)a, *(uint32_t *)(a + 16), *(void **)(a + 32), \
+             *(void **)(a + 48), *(void **)(a + 64), *(void **)(a + 80), *(void **)(a + 96), *(uint32_t *)(a + 112)); }}",
+            program.seed
+        );
+    }
+    shop.write("batch.c", text.as_bytes())?;
+    shop.write("reference.c", with_entries.as_bytes())?;
+    let entries: Vec<String> = programs.iter().map(|program| format!("r{}", program.seed)).collect();
+    let mut calls = Vec::new();
+    for (entry, program) in (0..).zip(programs) {
+        for input in 0..INPUTS {
+            let room = Room::new(program.seed, input);
+            for id in 0..IDS {
+                let (args, pointers) = room.arguments(&[id], false);
+                let keeps = id > 0;
+                calls.push(Call {
+                    entry,
+                    args,
+                    pointers,
+                    objects: if keeps { Vec::new() } else { room.objects() },
+                    results: 0,
+                    keeps,
+                    is_silent: id + 1 < IDS,
+                });
+            }
+        }
+    }
+    let roundings: &[&[&str]] = match scope.contract {
+        Contract::Off => &[&[]],
+        Contract::On => &[&[], &["-mfma"]],
+    };
+    let mut all: Expected = programs.iter().map(|_| Vec::new()).collect();
+    for rounding in roundings {
+        tally.timed(Phase::Clang, || {
+            let checks =
+                ["-fsanitize=undefined,float-cast-overflow", "-fsanitize-trap=all", "-fno-math-errno"];
+            let own = ["-O0", "-c", "reference.c", "-o", "reference.o"];
+            shop.clang(clang_flags(scope.contract).iter().chain(*rounding).chain(&checks).chain(&own))
+        })?;
+        tally.timed(Phase::Link, || shop.link(&["reference.o"], &entries, &[]))?;
+        let outcomes = tally.timed(Phase::Run, || shop.run(&calls))?;
+        let mut answered = outcomes.into_iter().skip(IDS as usize - 1).step_by(IDS as usize);
+        for (of_program, program) in all.iter_mut().zip(programs) {
+            for input in 0..INPUTS {
+                of_program.push(match answered.next() {
+                    Some(Outcome::Done { objects, is_damaged: false, .. }) => {
+                        Ok(Room::new(program.seed, input).with(objects))
+                    }
+                    other => Err(format!("the generator is wrong: scalar code gives {other:?}")),
+                });
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The batch as clang compiles it at this level, in our IR.
+fn imported(scope: &Scope<'_>, level: u8, tally: &mut Tally) -> Result<Module, String> {
+    let path = scope.reference.path("batch.c");
+    let llvm = tally.timed(Phase::Clang, || compile(&path, level, &clang_flags(scope.contract)));
+    let llvm = llvm.map_err(|error| error.to_string())?;
+    let imported = tally.timed(Phase::Import, || import(&llvm));
+    for refusal in &imported.refused {
+        tally.refuse(&format!("import: {refusal}"));
+    }
+    Ok(imported.module)
+}
+
+fn declare(module: &mut Module, programs: &[Program]) {
+    for program in programs {
+        let Some(func) = module.function_mut(&program.name()) else { continue };
+        for param in &mut func.signature.params {
+            param.shape = Some(DeclaredShape::Uniform);
+        }
+        if let Some(id) = func.signature.params.last_mut() {
+            id.shape = Some(match program.is_linear {
+                true => DeclaredShape::Linear([1].into_iter().collect()),
+                false => DeclaredShape::Varying,
+            });
+        }
+    }
+}
+
+/// All functions as vector code: in one module, or each in its own if there is one that cannot be.
+fn vectorized(
+    programs: &[Program],
+    module: &Module,
+    lanes: u32,
+    scope: &Scope<'_>,
+    tally: &mut Tally,
+) -> Vec<Module> {
+    let width = format!("W={lanes}");
+    let widen = |mut module: Module| {
+        quietly(|| {
+            run_passes(&mut module, &["vectorize", &width, "params=varying"], false, |_, _| {})
+                .map_err(|error| error.to_string())?;
+            Ok(module)
+        })
+        .unwrap_or_else(|panic| Err(format!("PANIC {panic}")))
+    };
+    let mut whole = module.clone();
+    declare(&mut whole, programs);
+    let known: Vec<String> = programs.iter().map(Program::name).collect();
+    whole.functions.retain(|func| !func.name.starts_with('f') || known.contains(&func.name));
+    if let Ok(done) = tally.timed(Phase::Vectorize, || widen(whole.clone())) {
+        return vec![done];
+    }
+    let mut modules = Vec::new();
+    for program in programs {
+        let mut alone = whole.clone();
+        retain_reachable(&mut alone, &program.name());
+        if alone.functions.is_empty() {
+            continue;
+        }
+        match tally.timed(Phase::Vectorize, || widen(alone)) {
+            Ok(done) => modules.push(done),
+            Err(reason) if reason.starts_with("PANIC") => {
+                let pair =
+                    Pair { seed: program.seed, target: scope.targets[0].0, form: format!("{lanes} lanes") };
+                tally.note(pair, &lanes.to_string(), Some(reason));
+            }
+            Err(reason) => tally.refuse(&reason),
+        }
+    }
+    modules
+}
+
+fn run_parts(
+    scope: &Scope<'_>,
+    programs: &[Program],
+    (target, shop): (Target, &Workshop),
+    parts: &[(u8, u32, WidePart)],
+    expected: &Expected,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let options = EmitOptions { entries: true, ..EmitOptions::default() };
+    let (mut entries, mut calls, mut called) = (Vec::new(), Vec::new(), Vec::new());
+    let mut objects = Vec::new();
+    for level in LEVELS {
+        let of_level: Vec<WidePart> = parts
+            .iter()
+            .filter(|(of, ..)| *of == level)
+            .map(|(_, _, part)| WidePart { prefix: part.prefix.clone(), module: part.module.clone() })
+            .collect();
+        if of_level.is_empty() {
+            continue;
+        }
+        let object = compile_parts(tally, &of_level, options, target, scope.quality)
+            .map_err(|(_, reason)| format!("at -O{level}: {reason}"))?;
+        let name = format!("O{level}.o");
+        shop.write(&name, &object)?;
+        objects.push(name);
+    }
+    for (level, lanes, part) in parts {
+        for (number, program) in programs.iter().enumerate() {
+            let Some(func) = wide_form(&part.module, &program.name(), &[*lanes]) else { continue };
+            for input in 0..INPUTS {
+                let room = Room::new(program.seed, input);
+                let ids = choose_ids(program.seed ^ input, *lanes, program.is_linear);
+                let (args, pointers) = room.arguments(&ids, takes_vector(func));
+                let entry = entries.len() as u32;
+                calls.push(Call { entry, args, pointers, objects: room.objects(), ..Call::default() });
+                called.push((number, *level, *lanes, input, ids));
+            }
+            entries.push(part.entry(&func.name));
+        }
+    }
+    tally.timed(Phase::Link, || {
+        let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
+        shop.link(&objects, &entries, &[])
+    })?;
+    let outcomes = tally.timed(Phase::Run, || shop.run(&calls))?;
+    let mut wrong: Vec<Option<String>> = vec![None; entries.len()];
+    tally.timed(Phase::Compare, || {
+        for ((call, (number, _, _, input, ids)), outcome) in calls.iter().zip(&called).zip(outcomes) {
+            let program = &programs[*number];
+            let found = verdict(program, *input, ids, &expected[*number], outcome);
+            let wrong = &mut wrong[call.entry as usize];
+            if wrong.is_none() {
+                *wrong = found.map(|reason| format!("input {input}, ids {ids:?}: {reason}"));
+            }
+        }
+    });
+    for ((call, (number, level, lanes, ..)), _) in
+        calls.iter().zip(&called).zip(0..).filter(|(_, place)| place % INPUTS == 0)
+    {
+        let reason = wrong[call.entry as usize].take();
+        let pair = Pair { seed: programs[*number].seed, target, form: format!("-O{level}, {lanes} lanes") };
+        tally.note(pair, &format!("{lanes} of -O{level}"), reason);
+    }
+    Ok(())
+}
+
+fn takes_vector(func: &Function) -> bool {
+    func.signature.params.last().is_some_and(|param| param.ty.is_vector())
+}
+
+/// What is wrong with an outcome.
+fn verdict(
+    program: &Program,
+    input: u64,
+    ids: &[u32],
+    expected: &[Result<Room, String>],
+    outcome: Outcome,
+) -> Option<String> {
+    let objects = match outcome {
+        Outcome::Done { is_damaged: true, .. } => return Some("memory beside the objects is written".into()),
+        Outcome::Done { objects, .. } => objects,
+        Outcome::Silent => return Some("was not answered".into()),
+        Outcome::Died(how) => return Some(how),
+    };
+    let before = Room::new(program.seed, input);
+    let found = before.clone().with(objects);
+    // Of each way to round there is an outcome for each input.
+    let mut allowed = Vec::new();
+    for expected in expected.iter().skip(input as usize).step_by(INPUTS as usize) {
+        match expected {
+            Ok(room) => allowed.push(room),
+            Err(reason) => return Some(reason.clone()),
+        }
+    }
+    found.difference(&before, &allowed, ids)
+}
+
+/// Takes down what loops look like, and has the oracle run some of the programs, in lanes.
+fn trace_some(
+    scope: &Scope<'_>,
+    programs: &[Program],
+    module: &Module,
+    expected: &Expected,
+    tally: &mut Tally,
+) {
+    for (program, expected) in programs.iter().zip(expected) {
+        let Some(func) = module.function(&program.name()) else { continue };
+        let cfg = Cfg::new(func);
+        let forest = CycleForest::new(&cfg);
+        if forest.cycles().any(|cycle| !forest.is_reducible(cycle)) {
+            *tally.features.entry("irreducible cycles").or_default() += 1;
+        }
+        if forest.cycles().any(|cycle| forest.exiting_edges(&cfg, cycle).count() > 1) {
+            *tally.features.entry("loops with several exits").or_default() += 1;
+        }
+        if !program.seed.is_multiple_of(SAMPLE) || scope.contract == Contract::On {
+            continue;
+        }
+        let mut alone = module.clone();
+        retain_reachable(&mut alone, &program.name());
+        let ids = choose_ids(program.seed, 8, program.is_linear);
+        let room = Room::new(program.seed, 0);
+        let ran =
+            tally.timed(Phase::Expect, || room.interpreted(&alone, &program.name(), &ids, Scheduler::Greedy));
+        *tally.features.entry(TRACED).or_default() += 1;
+        let wrong = match ran {
+            Ok((after, counters)) => {
+                if counters.divergent_branches > 0 {
+                    *tally.features.entry(DIVERGENT).or_default() += 1;
+                }
+                match &expected[0] {
+                    Ok(right) => after.difference(&room, &[right], &ids),
+                    Err(_) => None,
+                }
+            }
+            Err(fault) => Some(fault),
+        };
+        if let Some(reason) = wrong {
+            let form = "-O1 on the oracle, 8 lanes".to_string();
+            let pair = Pair { seed: program.seed, target: scope.targets[0].0, form };
+            tally.finds.push(Find { pair, reason });
+        }
+    }
+}
+
+/// The find as a small program.
+pub(super) fn reduced(folder: &Path, find: &Find, contract: Contract) -> String {
+    let program = generate(find.pair.seed);
+    let Ok(bench) = Bench::new(folder, &[find.pair.target]) else { return program.text() };
+    let wrong = |program: &Program, quality: Quality| {
+        let mut tally = Tally::default();
+        let scope =
+            Scope { targets: &bench.shops, reference: &bench.reference, contract, quality, spoil: |_| {} };
+        check_programs(&scope, std::slice::from_ref(program), &mut tally);
+        tally.finds.first().map(|find| (find.pair.form.clone(), find.reason.clone()))
+    };
+    // What clang refuses, what traps in scalar code, and what is wrong in vector code are different mistakes.
+    let sort = |reason: &str| ["the generator is wrong", "the batch of"].map(|words| reason.contains(words));
+    for quality in [Quality::Quick, Quality::Optimized] {
+        let Some((form, reason)) = wrong(&program, quality) else { continue };
+        let first = sort(&reason);
+        let still =
+            |program: &Program| wrong(program, quality).is_some_and(|(_, reason)| sort(&reason) == first);
+        let small = reduce::reduce(&program, &still);
+        let (form, reason) = wrong(&small, quality).unwrap_or((form, reason));
+        return format!("// {} {form}: {reason}\n{PRELUDE}{}", find.pair.target.name(), small.text());
+    }
+    format!("// not again, alone: {} {}\n{PRELUDE}{}", find.pair.form, find.reason, program.text())
+}
+
+/// What the programs lack for their count to be worth something.
+pub fn lacks(tally: &Tally) -> Vec<String> {
+    let share = |name: &str, of: u64| {
+        100.0 * tally.features.get(name).copied().unwrap_or(0) as f64 / of.max(1) as f64
+    };
+    let mut lacks: Vec<String> = ASKED
+        .iter()
+        .map(|&(name, least)| (name, share(name, tally.programs), least))
+        .filter(|(_, share, least)| *share < f64::from(*least))
+        .map(|(name, share, least)| format!("{name} {share:.1} % < {least} %"))
+        .collect();
+    let traced = tally.features.get(TRACED).copied().unwrap_or(0);
+    let divergent = share(DIVERGENT, traced);
+    if traced > 0 && divergent < f64::from(LEAST_DIVERGENT) {
+        lacks.push(format!("{DIVERGENT} {divergent:.1} % < {LEAST_DIVERGENT} %"));
+    }
+    lacks
+}
+
+/// What the programs covered, line by line.
+pub fn covered(tally: &Tally) -> Vec<String> {
+    let traced = tally.features.get(TRACED).copied().unwrap_or(0);
+    let lines = tally.features.iter().map(|(name, count)| {
+        let of = if *name == DIVERGENT { traced } else { tally.programs };
+        format!("{name:<28} {:>6.1} %", 100.0 * *count as f64 / of.max(1) as f64)
+    });
+    lines.collect()
+}

@@ -1,0 +1,60 @@
+//! Modules at stage Wide, many of them, as one object file for an instruction set.
+
+use super::tally::{Phase, Tally};
+use super::target::Target;
+use heddle_ir::Module;
+use heddle_llvm::{CodeLevel, EmitOptions, Output, emit, emit_together, entry_name, generate_at, optimize};
+
+/// How good the machine code is to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quality {
+    /// Quickly made.
+    Quick,
+    /// By LLVM's passes and with care.
+    Optimized,
+}
+
+/// A module with what stands before its names.
+#[derive(Debug)]
+pub(super) struct WidePart {
+    pub(super) prefix: String,
+    pub(super) module: Module,
+}
+
+impl WidePart {
+    /// The symbol to call for a function.
+    pub(super) fn entry(&self, name: &str) -> String {
+        entry_name(&format!("{}{name}", self.prefix))
+    }
+}
+
+/// Why there is no object file: of which part, and the reason.
+pub(super) type Failure = (Option<usize>, String);
+
+/// The object file of these parts.
+pub(super) fn compile_parts(
+    tally: &mut Tally,
+    parts: &[WidePart],
+    options: EmitOptions,
+    target: Target,
+    quality: Quality,
+) -> Result<Vec<u8>, Failure> {
+    let named: Vec<(&str, &Module)> = parts.iter().map(|part| (&*part.prefix, &part.module)).collect();
+    let cpu = target.cpu();
+    let llvm = tally.timed(Phase::Emit, || emit_together(&named, options)).map_err(|error| {
+        let is_culprit = |part: &WidePart| emit(&part.module, options).is_err();
+        (parts.iter().position(is_culprit), error.to_string())
+    })?;
+    let level = match quality {
+        Quality::Quick => CodeLevel::Least,
+        Quality::Optimized => CodeLevel::Default,
+    };
+    tally
+        .timed(Phase::Codegen, || {
+            if quality == Quality::Optimized {
+                optimize(&llvm, &cpu)?;
+            }
+            generate_at(level, &llvm, &cpu, Output::Object)
+        })
+        .map_err(|error| (None, error.to_string()))
+}

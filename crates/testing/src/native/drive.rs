@@ -1,0 +1,190 @@
+//! Runs of the native topics: batches of seeds dealt out to threads, finds made small and written down.
+
+use super::hed::Bench;
+use super::tally::{Find, Tally};
+use super::target::Target;
+use super::{c, hed};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// The most finds of a run that are made small.
+const MOST_SHRUNK: usize = 3;
+
+/// What is tried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// Generated programs.
+    Hed,
+    /// Generated C.
+    C(c::Contract),
+}
+
+/// A property of native code.
+#[derive(Clone, Copy, Debug)]
+pub struct NativeTopic {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What holds, in a sentence.
+    pub says: &'static str,
+    /// Programs that are compiled together.
+    pub batch: u64,
+    /// Whether it runs where no topic is named.
+    pub is_in_slice: bool,
+    kind: Kind,
+}
+
+/// The topics that compile and run what they check.
+pub const NATIVE_TOPICS: &[NativeTopic] = &[
+    NativeTopic {
+        name: "native",
+        says: "native vector code of generated programs computes in each lane what the oracle does",
+        batch: 128,
+        is_in_slice: true,
+        kind: Kind::Hed,
+    },
+    NativeTopic {
+        name: "c",
+        says: "native vector code of generated C computes in each lane what clang's scalar code does",
+        batch: 100,
+        is_in_slice: true,
+        kind: Kind::C(c::Contract::Off),
+    },
+    NativeTopic {
+        name: "c-contract",
+        says: "the same with -ffp-contract=on, where products may be rounded or not before they are added to",
+        batch: 100,
+        is_in_slice: false,
+        kind: Kind::C(c::Contract::On),
+    },
+];
+
+/// The native topic of this name.
+pub fn native_topic(name: &str) -> Option<&'static NativeTopic> {
+    NATIVE_TOPICS.iter().find(|topic| topic.name == name)
+}
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The property.
+    pub topic: &'static NativeTopic,
+    /// The first seed.
+    pub seed: u64,
+    /// When to stop.
+    pub time: Duration,
+    /// After how many programs to stop.
+    pub count: Option<u64>,
+    /// On how many threads.
+    pub jobs: usize,
+    /// For which instruction sets.
+    pub targets: Vec<Target>,
+    /// Where to work, and where finds go.
+    pub folder: PathBuf,
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The seeds that were tried, all of them.
+    pub seeds: Range<u64>,
+    /// What was counted.
+    pub tally: Tally,
+    /// The files of finds.
+    pub files: Vec<PathBuf>,
+    /// How long it took.
+    pub time: Duration,
+    /// What the processor worked for it, where the system says.
+    pub cpu: Option<f64>,
+    /// What the programs covered, in words.
+    pub covered: Vec<String>,
+    /// What they lack for their count to be worth something.
+    pub lacks: Vec<String>,
+}
+
+impl Report {
+    /// Pairs for each second that a core worked, or that passed where nothing else is known.
+    pub fn rate(&self) -> f64 {
+        let seconds = self.cpu.unwrap_or(self.time.as_secs_f64());
+        self.tally.all_pairs() as f64 / seconds.max(1e-3)
+    }
+}
+
+/// Seconds that this process and the ones that it waited for have worked.
+fn cpu_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks: u64 = fields.get(11..15)?.iter().map(|field| field.parse::<u64>().unwrap_or(0)).sum();
+    Some(ticks as f64 / 100.0)
+}
+
+/// Checks programs from the plan's first seed on, in whole batches. `progress` hears of programs and finds so far.
+pub fn drive(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Result<Report, String> {
+    let (start, worked) = (Instant::now(), cpu_seconds());
+    let folder = plan.folder.join(format!("{}-{}", plan.topic.name, std::process::id()));
+    let next = AtomicU64::new(plan.seed);
+    let end = plan.count.map_or(u64::MAX, |count| plan.seed.saturating_add(count));
+    let all = Mutex::new(Tally::default());
+    let quiet = crate::fuzz::Quiet::new();
+    let benches: Vec<Bench> = (0..plan.jobs)
+        .map(|job| Bench::new(&folder.join(format!("job{job}")), &plan.targets))
+        .collect::<Result<_, String>>()?;
+    std::thread::scope(|scope| {
+        for (job, bench) in benches.iter().enumerate() {
+            let (next, all, folder) = (&next, &all, &folder);
+            scope.spawn(move || {
+                while start.elapsed() < plan.time {
+                    let first = next.fetch_add(plan.topic.batch, Ordering::Relaxed);
+                    if first >= end {
+                        break;
+                    }
+                    let seeds = first..(first + plan.topic.batch).min(end);
+                    // LLVM may end the process: what is left tells where.
+                    let note =
+                        format!("{} --seed {} --count {}\n", plan.topic.name, first, seeds.end - first);
+                    let _ = std::fs::write(folder.join(format!("job{job}/doing")), note);
+                    let tally = match plan.topic.kind {
+                        Kind::Hed => hed::run_batch(bench, seeds),
+                        Kind::C(contract) => c::run_batch(bench, seeds, contract),
+                    };
+                    let mut all = all.lock().expect("no thread panics");
+                    all.merge(&tally);
+                    progress(next.load(Ordering::Relaxed).min(end) - plan.seed, all.finds.len());
+                }
+            });
+        }
+    });
+    let (time, cpu) = (start.elapsed(), worked.zip(cpu_seconds()).map(|(from, to)| to - from));
+    let mut tally = all.into_inner().expect("no thread panics");
+    tally.finds.sort_by_key(|find| (find.pair.seed, find.pair.target));
+    let mut files = Vec::new();
+    let mut told: Vec<u64> = Vec::new();
+    for find in &tally.finds {
+        if !told.contains(&find.pair.seed) && told.len() < MOST_SHRUNK {
+            told.push(find.pair.seed);
+            files.push(write_down(plan, &folder, find)?);
+        }
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    drop(quiet);
+    let (covered, lacks) = match plan.topic.kind {
+        Kind::Hed => (hed::covered(&tally), hed::lacks(&tally)),
+        Kind::C(_) => (c::covered(&tally), c::lacks(&tally)),
+    };
+    // A batch that was begun was finished.
+    let seeds = plan.seed..next.load(Ordering::Relaxed).min(end).max(plan.seed);
+    Ok(Report { seeds, tally, files, time, cpu, covered, lacks })
+}
+
+fn write_down(plan: &Plan, folder: &std::path::Path, find: &Find) -> Result<PathBuf, String> {
+    let shrinking = folder.join("shrink");
+    let (text, extension) = match plan.topic.kind {
+        Kind::Hed => (hed::shrunk(&shrinking, find), "hed"),
+        Kind::C(contract) => (c::reduced(&shrinking, find, contract), "c"),
+    };
+    let path = plan.folder.join(format!("{}-{}.{extension}", plan.topic.name, find.pair.seed));
+    std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(path)
+}

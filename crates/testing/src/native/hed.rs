@@ -1,0 +1,457 @@
+//! Generated programs as native vector code, against the oracle's lanes: the topic `native`.
+
+use super::compile::{Quality, WidePart, compile_parts};
+use super::tally::{Find, Pair, Phase, Tally};
+use super::target::Target;
+use super::workshop::{Call, MOST_OBJECTS, Object, Outcome, ROOM, Workshop};
+use crate::coverage::{Coverage, Feature, LEAST_MEDIAN};
+use crate::differential::is_deterministic;
+use crate::execution::{Observed, Part, difference, observe, options, prepare};
+use crate::fuzz::quietly;
+use crate::generate::{Argument, Case, Class, Input, ObjectShape, Owner, Profile, generate};
+use crate::shrink::{print, shrink};
+use heddle::pipeline::run_passes;
+use heddle::wide_call::{wide_arguments, wide_form};
+use heddle_interp::{Datum, Memory, Options};
+use heddle_ir::module::{Global, Init};
+use heddle_ir::{Module, Op, Space, Type};
+use heddle_llvm::{EmitOptions, slot_bytes};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::path::Path;
+
+/// Lanes in which every program runs, whatever its own inputs ask for.
+const LANES: [u32; 3] = [4, 8, 16];
+
+/// Programs whose lanes need no others, and that are rather small: nearly all of the time is LLVM's.
+pub fn profile() -> Profile {
+    let sizes = [((1, 3), 70), ((3, 8), 25), ((8, 30), 5)];
+    let mut profile = Profile { horizontals: 0, sizes, ..Profile::source() };
+    for (class, weight) in &mut profile.classes {
+        *weight = u32::from(*class == Class::Lanes);
+    }
+    profile
+}
+
+/// Workshops for targets.
+#[derive(Debug)]
+pub struct Bench {
+    pub(super) shops: Vec<(Target, Workshop)>,
+    /// Where scalar code runs on this machine.
+    pub(super) reference: Workshop,
+}
+
+impl Bench {
+    /// Prepares a folder for these targets.
+    pub fn new(folder: &Path, targets: &[Target]) -> Result<Bench, String> {
+        let shop = |target: Target| Workshop::new(&folder.join(target.name()), target);
+        let shops = targets.iter().map(|&target| Ok((target, shop(target)?)));
+        let shops = shops.collect::<Result<_, String>>()?;
+        Ok(Bench { shops, reference: Workshop::new(&folder.join("reference"), Target::Sse42)? })
+    }
+}
+
+/// One wide form of a program, with its inputs in so many lanes.
+struct Form {
+    /// Of which program.
+    case: usize,
+    brush: Vec<u32>,
+    /// The inputs, and what the oracle says.
+    runs: Vec<(Input, Observed)>,
+    fused: bool,
+}
+
+impl Form {
+    fn lanes(&self) -> String {
+        self.brush.iter().map(u32::to_string).collect::<Vec<_>>().join("x")
+    }
+}
+
+/// Whether a program is one that can be run so: its lanes do not ask for each other, for a launch, or for functions of
+/// the machine's own library.
+fn is_of_topic(case: &Case) -> bool {
+    let asks = |op: Op| {
+        matches!(
+            op,
+            Op::LocalId
+                | Op::LocalSize
+                | Op::GroupId
+                | Op::NumGroups
+                | Op::GlobalId
+                | Op::GlobalSize
+                | Op::GlobalOffset
+                | Op::WorkDim
+        )
+    };
+    let mut funcs = case.module.functions.iter();
+    is_deterministic(case)
+        && case.module.declarations.is_empty()
+        && !funcs
+            .any(|func| func.blocks().any(|block| func.block_insts(block).any(|i| asks(func.inst(i).op))))
+}
+
+/// The same input for so many lanes: what lanes have of their own is dealt out anew.
+fn in_lanes(input: &Input, objects: &[ObjectShape], lanes: u32) -> Input {
+    let args = input.args.iter().map(|arg| match arg {
+        Argument::Varying(values) => {
+            Argument::Varying(values.iter().copied().cycle().take(lanes as usize).collect())
+        }
+        Argument::Linear(base, strides) => Argument::Linear(*base, strides.iter().copied().take(1).collect()),
+        other => other.clone(),
+    });
+    let contents = input.contents.iter().zip(objects).map(|(bytes, object)| match object.owner {
+        Owner::Lane(size) => bytes.iter().copied().cycle().take((size * lanes) as usize).collect(),
+        _ => bytes.clone(),
+    });
+    Input { brush: vec![lanes], args: args.collect(), contents: contents.collect(), ..input.clone() }
+}
+
+/// The forms in which a program runs.
+fn inputs_by_brush(case: &Case, lanes: &[u32]) -> Vec<(Vec<u32>, Vec<Input>)> {
+    let mut forms: Vec<(Vec<u32>, Vec<Input>)> = Vec::new();
+    let mut add = |input: Input| match forms.iter_mut().find(|(brush, _)| *brush == input.brush) {
+        Some((_, inputs)) => inputs.push(input),
+        None => forms.push((input.brush.clone(), vec![input])),
+    };
+    // LLVM 22.1 cannot always compile vectors of one bit, and nobody asks for vector code of one lane.
+    case.inputs.iter().filter(|input| input.lanes() > 1).for_each(|input| add(input.clone()));
+    if let Some(input) = case.inputs.first() {
+        lanes.iter().for_each(|&lanes| add(in_lanes(input, &case.objects, lanes)));
+    }
+    forms
+}
+
+fn widened(case: &Case, brush: &[u32]) -> Result<Module, String> {
+    let brush: Vec<String> = brush.iter().map(u32::to_string).collect();
+    let brush = format!("W={}", brush.join("x"));
+    let mut module = case.module.clone();
+    run_passes(&mut module, &["vectorize", &brush, "params=varying"], false, |_, _| {})
+        .map_err(|error| error.to_string())?;
+    Ok(module)
+}
+
+/// How batches of these seeds are compiled: most of them quickly.
+fn quality_of(first: u64, batch: u64) -> Quality {
+    if first / batch.max(1) % 8 == 7 { Quality::Optimized } else { Quality::Quick }
+}
+
+/// Runs the programs of these seeds in all their forms.
+pub fn run_batch(bench: &Bench, seeds: Range<u64>) -> Tally {
+    run_batch_by(bench, seeds, |_| {})
+}
+
+/// The same, where something is done to each wide module.
+pub fn run_batch_by(bench: &Bench, seeds: Range<u64>, spoil: fn(&mut Module)) -> Tally {
+    let mut tally = Tally::default();
+    let profile = profile();
+    let quality = quality_of(seeds.start, seeds.end - seeds.start);
+    let cases: Vec<Case> =
+        tally.timed(Phase::Generate, || seeds.map(|seed| generate(seed, &profile)).collect());
+    let (cases, others): (Vec<Case>, Vec<Case>) = cases.into_iter().partition(is_of_topic);
+    tally.passed_by = others.len() as u64;
+    tally.programs = cases.len() as u64;
+    let mut coverage = Coverage::default();
+    cases.iter().for_each(|case| coverage.note(case));
+    tally.coverage = coverage;
+    check_cases(bench, &cases, &LANES, quality, spoil, &mut tally);
+    tally
+}
+
+fn check_cases(
+    bench: &Bench,
+    cases: &[Case],
+    lanes: &[u32],
+    quality: Quality,
+    spoil: fn(&mut Module),
+    tally: &mut Tally,
+) {
+    let (mut forms, mut parts) = (Vec::new(), Vec::new());
+    for (index, case) in cases.iter().enumerate() {
+        let fused = case.traits.fmuladd && case.seed.is_multiple_of(2);
+        for (brush, inputs) in inputs_by_brush(case, lanes) {
+            let mut module = match tally.timed(Phase::Vectorize, || quietly(|| widened(case, &brush))) {
+                Ok(Ok(module)) => module,
+                Ok(Err(reason)) => {
+                    tally.refuse(&reason);
+                    continue;
+                }
+                Err(panic) => {
+                    for &(target, _) in &bench.shops[..1] {
+                        let form = format!("{brush:?} lanes");
+                        let pair = Pair { seed: case.seed, target, form: form.clone() };
+                        tally.note(pair, &form, Some(format!("panic: {panic}")));
+                    }
+                    continue;
+                }
+            };
+            spoil(&mut module);
+            let runs = tally.timed(Phase::Expect, || {
+                let options = |input: &Input| Options { fused, ..options(input) };
+                let run = |input: Input| {
+                    let oracle = observe(case, &case.module, &input, &options(&input)).ok()?;
+                    fits(&input).then_some((input, oracle))
+                };
+                inputs.into_iter().filter_map(run).collect::<Vec<_>>()
+            });
+            let form = Form { case: index, brush, runs, fused };
+            if !form.runs.is_empty() {
+                parts.push(WidePart { prefix: format!("s{index}.{}.", form.lanes()), module });
+                forms.push(form);
+            }
+        }
+    }
+    for (target, shop) in &bench.shops {
+        let mut wrong = vec![None; forms.len()];
+        // How `fmuladd` rounds is fixed for a whole module.
+        for fused in [false, true] {
+            let of_this: Vec<usize> = (0..forms.len()).filter(|&form| forms[form].fused == fused).collect();
+            if !of_this.is_empty() {
+                check_forms(shop, *target, quality, (cases, &forms, &parts), &of_this, &mut wrong, tally);
+            }
+        }
+        for (form, wrong) in forms.iter().zip(wrong) {
+            let lanes = form.lanes();
+            let pair = Pair { seed: cases[form.case].seed, target: *target, form: format!("{lanes} lanes") };
+            tally.note(pair, &lanes, wrong);
+        }
+    }
+}
+
+fn fits(input: &Input) -> bool {
+    input.contents.len() < MOST_OBJECTS - 8 && input.contents.iter().all(|bytes| bytes.len() <= ROOM)
+}
+
+type Batch<'a> = (&'a [Case], &'a [Form], &'a [WidePart]);
+
+/// Compiles and runs some of the forms; what is wrong with one is written down at its place.
+fn check_forms(
+    shop: &Workshop,
+    target: Target,
+    quality: Quality,
+    (cases, forms, parts): Batch<'_>,
+    of_this: &[usize],
+    wrong: &mut [Option<String>],
+    tally: &mut Tally,
+) {
+    let chosen: Vec<WidePart> = of_this
+        .iter()
+        .map(|&form| WidePart { prefix: parts[form].prefix.clone(), module: parts[form].module.clone() })
+        .collect();
+    let fused = forms[of_this[0]].fused;
+    let options = EmitOptions { canonical_nans: true, fused: Some(fused), entries: true };
+    let object = match compile_parts(tally, &chosen, options, target, quality) {
+        Ok(object) => object,
+        Err((culprit, reason)) => return fail(culprit, reason, of_this, wrong),
+    };
+    let (mut entries, mut symbols, mut calls, mut called) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (&index, part) in of_this.iter().zip(&chosen) {
+        let form = &forms[index];
+        let case = &cases[form.case];
+        let Some(func) = wide_form(&part.module, &case.entry, &form.brush) else {
+            wrong[index] = Some("the entry has no wide form".into());
+            continue;
+        };
+        let globals: Vec<(u32, &Global)> = part
+            .module
+            .globals
+            .iter()
+            .filter(|global| global.space == Space::Global)
+            .map(|global| {
+                symbols.push(format!("{}{}", part.prefix, global.name));
+                (symbols.len() as u32 - 1, global)
+            })
+            .collect();
+        for (run, (input, _)) in form.runs.iter().enumerate() {
+            let entry = entries.len() as u32;
+            let (args, pointers) = arguments(case, input, func);
+            let mut objects: Vec<Object> =
+                input.contents.iter().map(|bytes| Object { symbol: None, bytes: bytes.clone() }).collect();
+            objects.extend(
+                globals
+                    .iter()
+                    .map(|(symbol, global)| Object { symbol: Some(*symbol), bytes: initial(global) }),
+            );
+            let results = func.signature.results.iter().map(|result| slot_bytes(result.ty)).sum();
+            calls.push(Call { entry, args, pointers, objects, results, ..Call::default() });
+            called.push((index, run));
+        }
+        entries.push(part.entry(&func.name));
+    }
+    let linked = tally.timed(Phase::Link, || {
+        shop.write("batch.o", &object)?;
+        shop.link(&["batch.o"], &entries, &symbols)
+    });
+    let outcomes = match linked.and_then(|()| tally.timed(Phase::Run, || shop.run(&calls))) {
+        Ok(outcomes) => outcomes,
+        Err(reason) => return fail(None, reason, of_this, wrong),
+    };
+    tally.timed(Phase::Compare, || {
+        for (&(index, run), outcome) in called.iter().zip(outcomes) {
+            let form = &forms[index];
+            let (case, (input, oracle)) = (&cases[form.case], &form.runs[run]);
+            let found = match outcome {
+                Outcome::Done { is_damaged: true, .. } => Some("memory beside the objects is written".into()),
+                Outcome::Done { results, objects, .. } => {
+                    let part = of_this.iter().position(|&form| form == index).map(|at| &chosen[at]);
+                    part.and_then(|part| wide_form(&part.module, &case.entry, &form.brush))
+                        .map(|func| observed(case, input, oracle, func, &results, &objects))
+                        .and_then(|native| difference(case, oracle, &native, Part::Whole))
+                }
+                Outcome::Silent => Some("was not answered".into()),
+                Outcome::Died(how) => Some(how),
+            };
+            if wrong[index].is_none() {
+                wrong[index] = found.map(|reason| format!("input {run}: {reason}"));
+            }
+        }
+    });
+}
+
+fn fail(culprit: Option<usize>, reason: String, of_this: &[usize], wrong: &mut [Option<String>]) {
+    let at = culprit.unwrap_or(0);
+    wrong[of_this[at]] = Some(match culprit {
+        Some(_) => reason,
+        None => format!("the whole batch of {}: {reason}", of_this.len()),
+    });
+}
+
+/// The arguments of a wide function, one slot each, and where among them addresses of objects go.
+fn arguments(case: &Case, input: &Input, func: &heddle_ir::Function) -> (Vec<u8>, Vec<(u32, u32)>) {
+    let (memory, args) = prepare(case, input);
+    let places: FxHashMap<u64, u32> = (0..)
+        .zip(&case.objects)
+        .filter_map(|(number, object)| Some((memory.object(&object.name)?.address, number)))
+        .collect();
+    let (mut bytes, mut pointers) = (Vec::new(), Vec::new());
+    for (arg, param) in wide_arguments(args, func, &input.brush).iter().zip(&func.signature.params) {
+        let start = bytes.len();
+        let one;
+        let data: &[Datum] = match arg {
+            heddle_interp::Argument::Uniform(datum) => {
+                one = [*datum];
+                &one
+            }
+            heddle_interp::Argument::Vector(data) => data,
+            _ => &[],
+        };
+        let scalar = param.ty.scalar();
+        for datum in data {
+            let bits = datum.bits().unwrap_or(0);
+            if let Some(&object) = places.get(&(bits as u64)).filter(|_| scalar.is_ptr()) {
+                pointers.push((bytes.len() as u32, object));
+            }
+            bytes.extend_from_slice(&bits.to_le_bytes()[..scalar.bytes() as usize]);
+        }
+        bytes.resize(start + slot_bytes(param.ty), 0);
+    }
+    (bytes, pointers)
+}
+
+/// The bytes of a global at the start.
+fn initial(global: &Global) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for init in &global.init {
+        match init {
+            Init::Values(scalar, values) => {
+                for value in values {
+                    bytes.extend_from_slice(&value.to_le_bytes()[..scalar.bytes() as usize]);
+                }
+            }
+            other => bytes.resize(bytes.len() + other.bytes() as usize, 0),
+        }
+    }
+    bytes
+}
+
+/// What a call left behind, as the oracle says it.
+fn observed(
+    case: &Case,
+    input: &Input,
+    oracle: &Observed,
+    func: &heddle_ir::Function,
+    results: &[u8],
+    objects: &[Vec<u8>],
+) -> Observed {
+    let lanes = input.lanes() as usize;
+    let mut at = 0;
+    let mut values = Vec::new();
+    for result in &func.signature.results {
+        let ty: Type = result.ty;
+        let size = ty.scalar().bytes() as usize;
+        let value = |lane: usize| {
+            let mut bytes = [0; 16];
+            let from = at + if ty.is_vector() { lane * size } else { 0 };
+            bytes[..size].copy_from_slice(&results[from..from + size]);
+            Datum::Bits(u128::from_le_bytes(bytes))
+        };
+        values.push((0..lanes).map(value).collect());
+        at += slot_bytes(ty);
+    }
+    let mut memory: Memory = oracle.memory.clone();
+    let globals = case.module.globals.iter().filter(|global| global.space == Space::Global);
+    let names = case.objects.iter().map(|object| &*object.name).chain(globals.map(|global| &*global.name));
+    for (name, bytes) in names.zip(objects) {
+        if let Some(seen) = memory.object_mut(name) {
+            seen.bytes.copy_from_slice(bytes);
+            seen.poison.fill(false);
+        }
+    }
+    Observed { results: values, memory, ..oracle.clone() }
+}
+
+/// The find as a small file test: shrunk as long as the same target is wrong.
+pub fn shrunk(folder: &Path, find: &Find) -> String {
+    let case = generate(find.pair.seed, &profile());
+    let Ok(bench) = Bench::new(folder, &[find.pair.target]) else { return String::new() };
+    let wrong = |case: &Case, quality: Quality| {
+        let mut tally = Tally::default();
+        check_cases(&bench, std::slice::from_ref(case), &[], quality, |_| {}, &mut tally);
+        tally.finds.first().map(|find| find.reason.clone())
+    };
+    let forms = inputs_by_brush(&case, &LANES).into_iter().flat_map(|(_, inputs)| inputs);
+    for input in forms {
+        // One input alone, whose lanes are its own, is tried by itself.
+        let alone = Case { inputs: vec![input], ..case.clone() };
+        for quality in [Quality::Quick, Quality::Optimized] {
+            if wrong(&alone, quality).is_some() {
+                let small = shrink(&alone, &|case| wrong(case, quality).is_some());
+                let reason = wrong(&small, quality).unwrap_or_default();
+                return print(&small, "verify", &format!("{}: {reason}", find.pair.target.name()));
+            }
+        }
+    }
+    format!("; not again, alone: {}\n{}", find.reason, case.module)
+}
+
+/// What the programs lack for their count to be worth something.
+pub fn lacks(tally: &Tally) -> Vec<String> {
+    let coverage = &tally.coverage;
+    let mut lacks = Vec::new();
+    for feature in Feature::ALL {
+        let is_asked = !matches!(feature, Feature::Horizontals | Feature::Barriers);
+        if is_asked && coverage.share(feature) < feature.least().into() {
+            lacks.push(format!(
+                "{} {:.1} % < {} %",
+                feature.name(),
+                coverage.share(feature),
+                feature.least()
+            ));
+        }
+    }
+    if coverage.median() < LEAST_MEDIAN {
+        lacks.push(format!("median {} < {LEAST_MEDIAN} instructions", coverage.median()));
+    }
+    lacks
+}
+
+/// What the programs covered, line by line.
+pub fn covered(tally: &Tally) -> Vec<String> {
+    let coverage = &tally.coverage;
+    let mut lines: Vec<String> = Feature::ALL
+        .into_iter()
+        .filter(|feature| !matches!(feature, Feature::Horizontals | Feature::Barriers))
+        .map(|feature| format!("{:<28} {:>6.1} %", feature.name(), coverage.share(feature)))
+        .collect();
+    lines.push(format!("{:<28} {:>6}", "median instructions", coverage.median()));
+    lines
+}

@@ -1,0 +1,18 @@
+//! Native code, many functions at a time: programs in, vector code compiled for several instruction sets, run in
+//! processes of their own, compared with what says how it is.
+//!
+//! Two topics of the fuzzer: [`hed`] takes generated programs, and the oracle says what is right; [`c`] takes generated
+//! C, and clang's scalar code says it. What is counted are pairs: programs, each in so many lanes on an instruction set.
+
+mod target;
+mod workshop;
+mod tally;
+mod compile;
+pub mod hed;
+pub mod c;
+mod drive;
+
+pub use compile::Quality;
+pub use drive::{NATIVE_TOPICS, NativeTopic, Plan, Report, drive, native_topic};
+pub use tally::{Find, Pair, Phase, Tally};
+pub use target::Target;

@@ -1,0 +1,106 @@
+//! The instruction sets that native code is tried on.
+
+use heddle_llvm::Cpu;
+use std::path::Path;
+use std::process::Command;
+
+/// An instruction set.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Target {
+    /// x86-64 with vectors of 128 bits.
+    Sse42,
+    /// x86-64 with vectors of 256 bits.
+    Avx2,
+    /// x86-64 with vectors of 512 bits and masks.
+    Avx512,
+    /// 64-bit Arm with vectors of 128 bits, emulated.
+    Neon,
+}
+
+const EMULATOR: &str = "qemu-aarch64";
+const ARM_LIBRARIES: &str = "/usr/aarch64-linux-gnu/lib/libc.a";
+
+impl Target {
+    /// All of them.
+    pub const ALL: [Target; 4] = [Target::Sse42, Target::Avx2, Target::Avx512, Target::Neon];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Target::Sse42 => "sse4.2",
+            Target::Avx2 => "avx2",
+            Target::Avx512 => "avx512",
+            Target::Neon => "neon",
+        }
+    }
+
+    /// The target of this name.
+    pub fn named(name: &str) -> Option<Target> {
+        Target::ALL.into_iter().find(|target| target.name() == name)
+    }
+
+    /// Those that this machine executes itself.
+    pub fn of_this_machine() -> Vec<Target> {
+        let direct = [Target::Sse42, Target::Avx2, Target::Avx512];
+        direct.into_iter().filter(|target| target.missing().is_none()).collect()
+    }
+
+    /// What LLVM calls it.
+    pub fn cpu(self) -> Cpu {
+        let named = |name: &str| Cpu { name: name.into(), features: String::new(), triple: None };
+        match self {
+            Target::Sse42 => named("x86-64-v2"),
+            Target::Avx2 => named("x86-64-v3"),
+            Target::Avx512 => named("x86-64-v4"),
+            Target::Neon => Cpu { triple: Some("aarch64-unknown-linux-gnu".into()), ..named("cortex-a72") },
+        }
+    }
+
+    /// What it takes to run its code here and is not there.
+    pub fn missing(self) -> Option<String> {
+        let needed: &[&str] = match self {
+            Target::Sse42 => &["+sse4.2", "+popcnt"],
+            Target::Avx2 => &["+avx2", "+fma", "+bmi2", "+f16c", "+lzcnt", "+movbe"],
+            Target::Avx512 => &["+avx512f", "+avx512bw", "+avx512cd", "+avx512dq", "+avx512vl"],
+            Target::Neon => {
+                if Command::new(EMULATOR).arg("--version").output().is_err() {
+                    return Some(format!("`{EMULATOR}` is missing (Debian: qemu-user)"));
+                }
+                if !Path::new(ARM_LIBRARIES).exists() {
+                    return Some(
+                        "the C library of its machines is missing (Debian: libc6-dev-arm64-cross libgcc-12-dev-arm64-cross)"
+                            .into(),
+                    );
+                }
+                return match Command::new("ld.lld-22").arg("--version").output() {
+                    Ok(_) => None,
+                    Err(_) => Some("`ld.lld-22` is missing (Debian: lld-22)".into()),
+                };
+            }
+        };
+        let host = Cpu::host();
+        let has = |feature: &&&str| host.features.split(',').any(|it| it == **feature);
+        let lacks = needed.iter().find(|feature| !has(feature))?;
+        Some(format!("this machine has no {}", &lacks[1..]))
+    }
+
+    /// What clang is told to compile and link for it.
+    pub(super) fn clang_arguments(self) -> &'static [&'static str] {
+        match self {
+            Target::Neon => &["--target=aarch64-linux-gnu", "-static", "-fuse-ld=lld"],
+            _ => &[],
+        }
+    }
+
+    /// The command that runs a program of it.
+    pub(super) fn command(self, program: &Path) -> Command {
+        match self {
+            Target::Neon => {
+                let mut command = Command::new(EMULATOR);
+                command.arg(program);
+                command
+            }
+            _ => Command::new(program),
+        }
+    }
+}
