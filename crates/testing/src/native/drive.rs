@@ -10,6 +10,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+/// A run that is to end before this is one of small batches: what is begun is finished.
+const SHORT: Duration = Duration::from_secs(60);
 /// The most finds of a run that are made small.
 const MOST_SHRUNK: usize = 3;
 
@@ -29,8 +31,10 @@ pub struct NativeTopic {
     pub name: &'static str,
     /// What holds, in a sentence.
     pub says: &'static str,
-    /// Programs that are compiled together.
+    /// Programs that are compiled together, where there is time.
     pub batch: u64,
+    /// And where there is not: still more than a hundred functions.
+    pub small_batch: u64,
     /// Whether it runs where no topic is named.
     pub is_in_slice: bool,
     kind: Kind,
@@ -42,6 +46,7 @@ pub const NATIVE_TOPICS: &[NativeTopic] = &[
         name: "native",
         says: "native vector code of generated programs computes in each lane what the oracle does",
         batch: 128,
+        small_batch: 32,
         is_in_slice: true,
         kind: Kind::Hed,
     },
@@ -49,6 +54,7 @@ pub const NATIVE_TOPICS: &[NativeTopic] = &[
         name: "c",
         says: "native vector code of generated C computes in each lane what clang's scalar code does",
         batch: 100,
+        small_batch: 12,
         is_in_slice: true,
         kind: Kind::C(c::Contract::Off),
     },
@@ -56,6 +62,7 @@ pub const NATIVE_TOPICS: &[NativeTopic] = &[
         name: "c-contract",
         says: "the same with -ffp-contract=on, where products may be rounded or not before they are added to",
         batch: 100,
+        small_batch: 12,
         is_in_slice: false,
         kind: Kind::C(c::Contract::On),
     },
@@ -126,6 +133,7 @@ pub fn drive(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Result<Repo
     let folder = plan.folder.join(format!("{}-{}", plan.topic.name, std::process::id()));
     let next = AtomicU64::new(plan.seed);
     let end = plan.count.map_or(u64::MAX, |count| plan.seed.saturating_add(count));
+    let batch = if plan.time < SHORT { plan.topic.small_batch } else { plan.topic.batch };
     let all = Mutex::new(Tally::default());
     let quiet = crate::fuzz::Quiet::new();
     let benches: Vec<Bench> = (0..plan.jobs)
@@ -136,11 +144,11 @@ pub fn drive(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Result<Repo
             let (next, all, folder) = (&next, &all, &folder);
             scope.spawn(move || {
                 while start.elapsed() < plan.time {
-                    let first = next.fetch_add(plan.topic.batch, Ordering::Relaxed);
+                    let first = next.fetch_add(batch, Ordering::Relaxed);
                     if first >= end {
                         break;
                     }
-                    let seeds = first..(first + plan.topic.batch).min(end);
+                    let seeds = first..(first + batch).min(end);
                     // LLVM may end the process: what is left tells where.
                     let note =
                         format!("{} --seed {} --count {}\n", plan.topic.name, first, seeds.end - first);
