@@ -99,10 +99,22 @@ impl Writer<'_> {
         self.emit(data, Some(wide))
     }
 
+    /// The address that this one was cast from, a few steps back.
+    fn cast_from(&self, address: Value) -> Value {
+        let mut from = address;
+        for _ in 0..8 {
+            match self.old.def_inst(from).map(|inst| self.old.inst(inst)) {
+                Some(data) if matches!(data.op, Op::SpaceCast | Op::PtrAdd) => from = data.args[0],
+                _ => break,
+            }
+        }
+        from
+    }
+
     pub(super) fn store(&mut self, inst: Inst) -> Written {
         let data = self.old.inst(inst).clone();
         let [stored, address] = [data.args[0], data.args[1]];
-        let is_private = self.old.value_type(address).scalar() == Scalar::Ptr(Space::Private);
+        let is_private = self.old.value_type(self.cast_from(address)).scalar() == Scalar::Ptr(Space::Private);
         if self.kinds.is_rebased(stored) && !is_private {
             let reason = "the address of a private object is stored where other lanes may read it: their own objects \
                           lie elsewhere; keep an index instead";
