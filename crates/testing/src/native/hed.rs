@@ -130,11 +130,6 @@ fn widened(case: &Case, brush: &[u32]) -> Result<Module, String> {
     Ok(module)
 }
 
-/// How batches of these seeds are compiled: most of them quickly.
-fn quality_of(first: u64, batch: u64) -> Quality {
-    if first / batch.max(1) % 8 == 7 { Quality::Optimized } else { Quality::Quick }
-}
-
 /// Runs the programs of these seeds in all their forms.
 pub fn run_batch(bench: &Bench, seeds: Range<u64>) -> Tally {
     run_batch_by(bench, seeds, |_| {})
@@ -144,7 +139,7 @@ pub fn run_batch(bench: &Bench, seeds: Range<u64>) -> Tally {
 pub fn run_batch_by(bench: &Bench, seeds: Range<u64>, spoil: fn(&mut Module)) -> Tally {
     let mut tally = Tally::default();
     let profile = profile();
-    let quality = quality_of(seeds.start, seeds.end - seeds.start);
+    let quality = Quality::of_batch(&seeds);
     let cases: Vec<Case> =
         tally.timed(Phase::Generate, || seeds.map(|seed| generate(seed, &profile)).collect());
     let (cases, others): (Vec<Case>, Vec<Case>) = cases.into_iter().partition(is_of_topic);

@@ -201,7 +201,10 @@ impl<'r> Writer<'r> {
     /// Declares what a function works with.
     fn declare_locals(&mut self) {
         let initial = |writer: &mut Writer<'_>| {
-            writer.random.pick(&["(id)", "(u)", "(n)", "(id*2654435761u)", "(7)", "(0)", "(id&3)"])
+            let all =
+                ["(id)", "(u)", "(id*2654435761u)", "(7)", "(id&3)", "m[0]", "m[5]", "(uint32_t)in[id&31]"];
+            // Helpers know no memory.
+            writer.random.pick(if writer.is_helper { &all[..5] } else { &all })
         };
         for number in 0..self.random.between(2, 4) {
             let ty = self.random.pick(&Type::INTS);

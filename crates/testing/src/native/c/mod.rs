@@ -45,7 +45,7 @@ const LANES: [u32; 3] = [4, 8, 16];
 const LEVELS: [u8; 3] = [0, 1, 2];
 const INPUTS: u64 = 2;
 /// Of so many programs one is run by the oracle, too.
-const SAMPLE: u64 = 8;
+const SAMPLE: u64 = 4;
 const PRELUDE: &str = include_str!("prelude.c");
 
 /// Features of which a share of all programs is asked, in percent.
@@ -97,8 +97,7 @@ pub fn run_batch(bench: &Bench, seeds: Range<u64>, contract: Contract) -> Tally 
 /// The same, where something is done to each wide module.
 pub fn run_batch_by(bench: &Bench, seeds: Range<u64>, contract: Contract, spoil: fn(&mut Module)) -> Tally {
     let mut tally = Tally::default();
-    let count = seeds.end - seeds.start;
-    let quality = if seeds.start / count.max(1) % 8 == 7 { Quality::Optimized } else { Quality::Quick };
+    let quality = Quality::of_batch(&seeds);
     let programs: Vec<Program> = tally.timed(Phase::Generate, || seeds.map(generate).collect());
     tally.programs = programs.len() as u64;
     for feature in programs.iter().flat_map(|program| &program.features) {

@@ -151,3 +151,37 @@ fn simplified(node: &mut Node, edit: Edit) -> Applied {
         None => Applied::Same,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::generate::generate;
+    use super::*;
+
+    #[test]
+    fn what_is_not_needed_goes() {
+        let mut reduced = 0;
+        for seed in 0..40 {
+            let program = generate(seed);
+            if !program.text().contains("fmaf(") || !program.text().contains("goto ") {
+                continue;
+            }
+            let small = reduce(&program, &|program| program.text().contains("fmaf("));
+            let text = small.text();
+            assert!(text.contains("fmaf(") && text.contains(&format!("void f{seed}(")), "{text}");
+            assert!(!text.contains("goto ") && !text.contains("fmaf(fmaf"), "{text}");
+            reduced += 1;
+        }
+        assert!(reduced > 2, "{reduced}");
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_text() {
+        let texts: Vec<[String; 2]> = (0..60).map(|seed| [(); 2].map(|()| generate(seed).text())).collect();
+        assert!(texts.iter().all(|[a, b]| a == b));
+        let bodies = texts.iter().map(|[text, _]| text.split_once('{').map(|(_, body)| body.to_string()));
+        let mut bodies: Vec<_> = bodies.collect();
+        bodies.sort();
+        bodies.dedup();
+        assert_eq!(bodies.len(), 60);
+    }
+}
