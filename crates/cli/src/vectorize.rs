@@ -6,6 +6,7 @@ use clap::Args;
 use heddle::ir::Module;
 use heddle::ir::module::DeclaredShape;
 use heddle::ir::verify::Stage;
+use heddle::math::Accuracy;
 use heddle::vector_abi::{Form, Isa, add_abi_form, declare_forms};
 use heddle::whole_function::{Report, Target, WholeFunction, vectorize_function};
 use heddle_llvm::{
@@ -38,6 +39,10 @@ pub(crate) struct Vectorize {
     /// The CPU to generate code for, by LLVM's name
     #[arg(long, default_value = "native")]
     target: String,
+    /// Mathematical functions: `exact` is Heddle's own, at most one unit in the last place off, with the same bits in
+    /// vectors and scalars; `fast` at most four units; `libm` the C library's, lane by lane
+    #[arg(long, default_value = "exact", value_parser = parse_accuracy)]
+    math: Accuracy,
     /// Say what became of branches, loads and stores
     #[arg(long)]
     report: bool,
@@ -68,6 +73,10 @@ fn fail(reason: &dyn std::fmt::Display) -> Failure {
     Failure::Program
 }
 
+fn parse_accuracy(word: &str) -> Result<Accuracy, String> {
+    Accuracy::named(word).ok_or_else(|| "write `exact`, `fast` or `libm`".into())
+}
+
 impl Vectorize {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (mut module, source) = read_with_source(&self.file, Stage::Source)?;
@@ -78,6 +87,7 @@ impl Vectorize {
         }
         let asked = WholeFunction {
             is_masked: self.mask,
+            math: self.math,
             target: Target::of_registers(bits, cfg!(target_arch = "x86_64")),
             ..WholeFunction::new(&self.func, self.lanes, &self.params)
         };

@@ -14,4 +14,5 @@ pub use heddle_analysis as analysis;
 pub use heddle_interp as interp;
 pub use heddle_ir as ir;
 pub use heddle_llvm as llvm;
+pub use heddle_math as math;
 pub use heddle_transform as transform;

@@ -9,6 +9,7 @@ use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::verify::{Stage, Violations, verify_module};
 use heddle_ir::{Block, Function, Module, Op};
+use heddle_math::{Accuracy, provide};
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::{
     Around, LockStep, LoopFacts, LoopsError, Remark, Target, Versions, WidenOptions, boscc, canonicalize,
@@ -116,6 +117,19 @@ pub const PASSES: &[Pass] = &[
         },
     },
     Pass {
+        name: "math",
+        doc: "bodies for the mathematical functions that are called: `math:exact`, `math:fast`; `math:libm` gives none",
+        requires: Stage::Source,
+        ensures: None,
+        run: |module, word, _| {
+            let accuracy = match word {
+                "" => Accuracy::Exact,
+                _ => Accuracy::named(word).ok_or("write `math:exact`, `math:fast` or `math:libm`")?,
+            };
+            provide(module, accuracy).map_err(|broken| broken.to_string())
+        },
+    },
+    Pass {
         name: "params",
         doc: "what is not said of parameters of entered functions: `params:uniform` or `params:varying`",
         requires: Stage::Source,
@@ -161,7 +175,7 @@ pub const PASSES: &[Pass] = &[
 ];
 
 /// Names of passes, where short names stand for the passes that they are made of: `vectorize`, followed by its options
-/// (`W=8`, `params=uniform`), is all that makes vector code.
+/// (`W=8`, `params=uniform`, `math=exact`), is all that makes vector code.
 pub fn expand(words: &[&str]) -> Result<Vec<String>, PassError> {
     let mut names = Vec::new();
     let mut rest = words.iter().copied().peekable();
@@ -170,16 +184,17 @@ pub fn expand(words: &[&str]) -> Result<Vec<String>, PassError> {
             names.push(word.to_string());
             continue;
         }
-        let (mut brush, mut params, mut chosen) = (None, None, String::new());
+        let (mut brush, mut params, mut math, mut chosen) = (None, None, None, String::new());
         while let Some((key, value)) = rest.peek().and_then(|word| word.split_once('=')) {
             match key {
                 "W" => brush = Some(value.to_string()),
                 "params" => params = Some(value.to_string()),
+                "math" => math = Some(value.to_string()),
                 "target" | "versions" => chosen += &format!("+{key}={value}"),
                 _ => {
-                    let reason =
-                        "its options are `W=8` (or `W=8x2`), `params=uniform|varying` and `target=avx512`"
-                            .into();
+                    let reason = "its options are `W=8` (or `W=8x2`), `params=uniform|varying`, \
+                                  `math=exact|fast|libm` and `target=avx512`"
+                        .into();
                     return Err(PassError::Argument { name: format!("{key}={value}"), reason });
                 }
             }
@@ -189,6 +204,7 @@ pub fn expand(words: &[&str]) -> Result<Vec<String>, PassError> {
             let reason = "say for how many lanes: `vectorize,W=8`".into();
             return Err(PassError::Argument { name: word.into(), reason });
         };
+        names.extend(math.map(|math| format!("math:{math}")));
         names.extend(params.map(|params| format!("params:{params}")));
         names.extend(["simplify", "canonicalize"].map(String::from));
         names.push(format!("specialize:{brush}"));

@@ -3,6 +3,7 @@
 use crate::pipeline::{PassError, run_passes_with_remarks};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::{Detail, Function, Inst, Module, Op, Value};
+use heddle_math::Accuracy;
 pub use heddle_transform::Target;
 use heddle_transform::specialize::enter_with_mask;
 use heddle_transform::widen::wide_name;
@@ -90,12 +91,21 @@ pub struct WholeFunction<'a> {
     pub is_masked: bool,
     /// The machine.
     pub target: Target,
+    /// Whose mathematical functions are called.
+    pub math: Accuracy,
 }
 
 impl<'a> WholeFunction<'a> {
     /// All lanes are there, and the machine is any.
     pub fn new(name: &'a str, lanes: u32, shapes: &'a [DeclaredShape]) -> WholeFunction<'a> {
-        WholeFunction { name, lanes, shapes, is_masked: false, target: Target::default() }
+        WholeFunction {
+            name,
+            lanes,
+            shapes,
+            is_masked: false,
+            target: Target::default(),
+            math: Accuracy::Exact,
+        }
     }
 }
 
@@ -104,7 +114,7 @@ pub fn vectorize_function(
     module: &mut Module,
     asked: &WholeFunction<'_>,
 ) -> Result<Report, WholeFunctionError> {
-    let &WholeFunction { name, lanes, shapes, is_masked, target } = asked;
+    let &WholeFunction { name, lanes, shapes, is_masked, target, math } = asked;
     retain_reachable(module, name);
     let known = module.functions.iter().map(|func| format!("@{}", func.name)).collect();
     let Some(func) = module.function_mut(name) else {
@@ -134,7 +144,8 @@ pub fn vectorize_function(
     }
     let width = format!("W={lanes}");
     let machine = format!("target={}", target.name);
-    let passes = ["vectorize", &width, "params=varying", &machine];
+    let math = format!("math={}", math.name());
+    let passes = ["vectorize", &width, "params=varying", &machine, &math];
     let remarks = run_passes_with_remarks(module, &passes, false, |_, _| {})?;
     let wide = wide_name(name, &[lanes]);
     let mut report = Report { branches: [before, branches(module, &wide)], ..Report::default() };

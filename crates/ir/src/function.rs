@@ -457,6 +457,13 @@ impl Function {
         callee
     }
 
+    /// Lets all calls of one function be calls of another one, of the same types.
+    pub fn rename_callee(&mut self, callee: Callee, declaration: Arc<Declaration>) {
+        self.callee_ids.remove(&self.callees[callee].name);
+        self.callee_ids.insert(declaration.name.clone(), callee);
+        self.callees[callee] = declaration;
+    }
+
     /// Forgets the functions that are not called or launched any more.
     pub fn forget_unused_callees(&mut self) {
         let known = std::mem::take(&mut self.callees);

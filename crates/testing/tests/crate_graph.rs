@@ -26,15 +26,24 @@ const RULES: &[Rule] = &[
     rule("interp", "heddle-interp", &["heddle-ir"]),
     rule("llvm", "heddle-llvm", &["heddle-ir"]),
     rule("transform", "heddle-transform", &["heddle-analysis", "heddle-ir"]),
+    rule("math", "heddle-math", &["heddle-ir"]),
     rule(
         "heddle",
         "heddlec",
-        &["heddle-ir", "heddle-analysis", "heddle-interp", "heddle-llvm", "heddle-transform"],
+        &["heddle-ir", "heddle-analysis", "heddle-interp", "heddle-llvm", "heddle-transform", "heddle-math"],
     ),
     rule(
         "testing",
         "heddle-testing",
-        &["heddle-ir", "heddle-interp", "heddle-analysis", "heddle-transform", "heddle-llvm", "heddlec"],
+        &[
+            "heddle-ir",
+            "heddle-interp",
+            "heddle-analysis",
+            "heddle-transform",
+            "heddle-math",
+            "heddle-llvm",
+            "heddlec",
+        ],
     ),
     rule(
         "cli",

@@ -226,6 +226,12 @@ impl Assembler {
         }
     }
 
+    /// Keeps a global or a defined function out of what other modules see.
+    pub(super) fn set_internal(&self, node: Node) {
+        // SAFETY: live, and a global value.
+        unsafe { LLVMSetLinkage(node.0, LLVMLinkage::LLVMInternalLinkage) }
+    }
+
     pub(super) fn set_initializer(&self, global: Node, value: Node) {
         // SAFETY: live; the value is of the global's type.
         unsafe { LLVMSetInitializer(global.0, value.0) }

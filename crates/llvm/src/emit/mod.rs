@@ -34,6 +34,9 @@ pub struct EmitOptions {
     pub entries: bool,
 }
 
+/// What the names of Heddle's own functions and globals begin with: each module has its own copies.
+const OWN: &str = "heddle.";
+
 /// Why a module cannot be emitted.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum EmitError {
@@ -126,6 +129,9 @@ impl<'a> Emitting<'a> {
         }
         for func in &module.functions {
             let declared = self.declare(&format!("{prefix}{}", func.name), &func.signature);
+            if func.name.starts_with(OWN) {
+                self.asm.set_internal(declared.1);
+            }
             self.functions.insert(&func.name, declared);
         }
         for func in &module.functions {
@@ -200,6 +206,9 @@ impl<'a> Emitting<'a> {
             let ty = asm.type_of(asm.packed_struct(&pieces));
             let name = format!("{}{}", self.prefix, global.name);
             let node = asm.add_global(&name, ty, global.align, global.space == Space::Constant);
+            if global.name.starts_with(OWN) {
+                asm.set_internal(node);
+            }
             self.globals.insert(&global.name, node);
         }
         for global in &module.globals {

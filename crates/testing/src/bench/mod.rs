@@ -9,6 +9,7 @@ mod analysis;
 mod interp;
 mod ir;
 mod kernels;
+mod math;
 mod native;
 mod programs;
 mod transform;
@@ -52,5 +53,10 @@ pub const BENCHES: &[Bench] = &[
         name: "native",
         about: "C functions as native vector code, beside scalar code and the loops that clang vectorizes",
         run: native::run,
+    },
+    Bench {
+        name: "math",
+        about: "mathematical functions on vectors, beside SLEEF, libmvec and the C library's scalar ones",
+        run: math::run,
     },
 ];

@@ -1,0 +1,31 @@
+// What inverse functions share: a quotient or root as a sum of two floats, and angles as such sums.
+#include "common.h"
+
+// atan(q + low) - q, for |q| <= 1: the slope, 1 / (1 + q^2), is nearly 1 - q^2 / 2.
+INLINE real atan_tail(real q, real low) {
+  real z = q * q;
+  real slope = q * K(ATAN_POLY)(z);
+  real rest = fma_of(fma_of(q, q, -z), slope, fma_of(z, -HALF * low, low));
+  return fma_of(z, slope, rest);
+}
+
+// (base_high + base_low) + (a + tail), where |base| >= |a| or it is 0.
+INLINE real angle_sum(real base_high, real base_low, real a, real tail) {
+  real sum = base_high + a;
+  return sum + ((a - (sum - base_high)) + (base_low + tail));
+}
+
+// The root of (1 - |x|) / 2, and what the arc sine of the exact root has beyond it.
+struct half_angle {
+  real root, tail;
+};
+
+INLINE struct half_angle half_angle(real size) {
+  struct half_angle half;
+  real z = fma_of(-HALF, size, HALF);
+  half.root = BUILTIN(sqrt)(z);
+  real low = fma_of(-half.root, half.root, z) * (HALF / half.root);
+  low = half.root == 0 ? 0 : low;
+  half.tail = fma_of(half.root * z, K(ASIN_POLY)(z), low);
+  return half;
+}

@@ -1,0 +1,1 @@
+#include "exp10.inc"

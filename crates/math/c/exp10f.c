@@ -1,0 +1,2 @@
+#define SINGLE
+#include "exp10.inc"

@@ -1,0 +1,1 @@
+#include "expm1.inc"

@@ -1,0 +1,2 @@
+#define SINGLE
+#include "expm1.inc"

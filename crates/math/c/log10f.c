@@ -1,0 +1,2 @@
+#define SINGLE
+#include "log10.inc"

@@ -1,0 +1,168 @@
+//! Mathematical functions: Heddle's on vectors, beside SLEEF's, libmvec's, and the C library's one by one.
+//!
+//! All are called through pointers on the same numbers, in turn, in one process for each width of registers. SLEEF is loaded
+//! if it is there (Debian: `libsleef3`; `HEDDLE_SLEEF` names another file); its functions are those of at most one unit in
+//! the last place. libmvec's are off by up to four.
+
+use super::kit::{Report, Table, Target, geomean};
+use heddle::math::{Accuracy, FUNCTIONS, Own};
+use heddle::whole_function::{WholeFunction, vectorize_function};
+use heddle_ir::Type;
+use heddle_ir::module::DeclaredShape;
+use heddle_ir::text::parse_module;
+use heddle_llvm::{Cpu, EmitOptions, Output, emit, generate, optimize};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+const DRIVER: &str = include_str!("math/driver.c");
+
+/// How far a result may be from the C library's, both being off by about a unit.
+const MOST_ULPS: f64 = 2.0;
+
+pub(super) fn run(report: &mut Report) {
+    let folder = std::env::temp_dir().join(format!("heddle-bench-math-{}", std::process::id()));
+    let host = Cpu::host().vector_bits();
+    for (bits, cpu) in [(512, "native"), (256, "haswell")] {
+        if host < bits {
+            report.say(format_args!("no registers of {bits} bits here"));
+            continue;
+        }
+        let made = std::fs::create_dir_all(&folder).map_err(|error| error.to_string());
+        let result = made.and_then(|()| measured(&folder, bits, cpu));
+        let _ = std::fs::remove_dir_all(&folder);
+        match result {
+            Ok(rows) => say(report, bits, &rows),
+            Err(reason) => report.check(false, || reason),
+        }
+    }
+}
+
+struct Row {
+    name: String,
+    off: f64,
+    own: f64,
+    /// SLEEF, libmvec, the C library; those that there are.
+    peers: [Option<f64>; 3],
+}
+
+fn say(report: &mut Report, bits: u32, rows: &[Row]) {
+    let head = [
+        "function",
+        "Heddle ns",
+        "SLEEF",
+        "libmvec",
+        "scalar libm",
+        "SLEEF / Heddle",
+        "libmvec / Heddle",
+        "libm / Heddle",
+    ];
+    let mut table = Table::new(&head);
+    let mut ratios = [Vec::new(), Vec::new(), Vec::new()];
+    for row in rows {
+        report.check(row.off <= MOST_ULPS, || format!("{}: {} units off the C library", row.name, row.off));
+        let shown = |time: Option<f64>| time.map_or("-".into(), |time| format!("{time:.3}"));
+        let mut cells = vec![row.name.clone(), format!("{:.3}", row.own)];
+        cells.extend(row.peers.map(shown));
+        for (ratios, peer) in ratios.iter_mut().zip(row.peers) {
+            ratios.extend(peer.map(|peer| peer / row.own));
+            cells.push(peer.map_or("-".into(), |peer| format!("{:.2}", peer / row.own)));
+        }
+        table.row(cells);
+    }
+    report.say(format_args!("ns for each element, registers of {bits} bits (medians)\n\n{table}"));
+    if ratios[0].is_empty() {
+        report.say("SLEEF is not here (Debian: libsleef3)");
+    } else {
+        report.aim(
+            format!("math.sleef.{bits}"),
+            geomean(&ratios[0]),
+            Target::AtLeast(1.0),
+            "times SLEEF u10",
+        );
+    }
+    if !ratios[1].is_empty() {
+        report.say(format_args!("{:.2} times libmvec, which is off by up to 4 units", geomean(&ratios[1])));
+    }
+}
+
+/// Numbers on which a function does its work: from where to where, of each parameter.
+fn interval(name: &str) -> [f64; 4] {
+    match name.trim_end_matches('f') {
+        "pow" => [0.1, 20.0, -10.0, 10.0],
+        "log" | "log2" | "log10" => [0.001, 1000.0, 0.0, 1.0],
+        "log1p" => [-0.9, 100.0, 0.0, 1.0],
+        "asin" | "acos" => [-1.0, 1.0, 0.0, 1.0],
+        _ => [-10.0, 10.0, -10.0, 10.0],
+    }
+}
+
+fn object(own: &Own, bits: u32, cpu: &Cpu) -> Result<Vec<u8>, String> {
+    let ty = if own.ty == Type::F32 { "f32" } else { "f64" };
+    let params: Vec<String> = (0..own.params).map(|index| format!("v{index}: {ty}")).collect();
+    let args: Vec<String> = (0..own.params).map(|index| format!("v{index}")).collect();
+    let text = format!(
+        "declare @{name}({types}) -> {ty} pure\nfunc @f({params}) -> {ty} {{\nblock0:\n  v9 = call @{name}({args})\n  ret v9\n}}\n",
+        name = own.name,
+        types = vec![ty; own.params].join(", "),
+        params = params.join(", "),
+        args = args.join(", ")
+    );
+    let mut module = parse_module(&text).map_err(|messages| messages[0].to_string())?;
+    let lanes = bits / if own.ty == Type::F32 { 32 } else { 64 };
+    let shapes = vec![DeclaredShape::Varying; own.params];
+    let asked = WholeFunction { math: Accuracy::Exact, ..WholeFunction::new("f", lanes, &shapes) };
+    let done = vectorize_function(&mut module, &asked).map_err(|error| error.to_string())?;
+    module.function_mut(&done.wide).ok_or("the wide form is lost")?.name = format!("heddle_{}", own.name);
+    let llvm = emit(&module, EmitOptions::default()).map_err(|error| error.to_string())?;
+    optimize(&llvm, cpu).map_err(|error| error.to_string())?;
+    generate(&llvm, cpu, Output::Object).map_err(|error| error.to_string())
+}
+
+fn measured(folder: &Path, bits: u32, cpu: &str) -> Result<Vec<Row>, String> {
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.join(name);
+        std::fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let (mut list, mut link) = (String::new(), vec!["driver.o".to_string()]);
+    for own in FUNCTIONS {
+        let [least, most, least_b, most_b] = interval(own.name);
+        let is_double = u8::from(own.ty == Type::F64);
+        let _ = writeln!(
+            list,
+            "FUNCTION({}, {is_double}, {}, {least}, {most}, {least_b}, {most_b})",
+            own.name, own.params
+        );
+        write(&format!("{}.o", own.name), &object(own, bits, &Cpu::named(cpu))?)?;
+        link.push(format!("{}.o", own.name));
+    }
+    write("functions.list", list.as_bytes())?;
+    write("driver.c", DRIVER.as_bytes())?;
+    let clang = |arguments: &[&str]| {
+        let run = Command::new("clang-22").current_dir(folder).args(arguments).output();
+        let output = run.map_err(|error| format!("clang-22: {error}"))?;
+        let messages = || format!("clang-22: {}", String::from_utf8_lossy(&output.stderr));
+        output.status.success().then_some(()).ok_or_else(messages)
+    };
+    let (march, bytes) = (format!("-march={cpu}"), format!("-DBYTES={}", bits / 8));
+    clang(&["-O2", &march, &bytes, "-c", "driver.c", "-o", "driver.o"])?;
+    let mut arguments: Vec<&str> = link.iter().map(String::as_str).collect();
+    arguments.extend(["-lm", "-ldl", "-o", "bench"]);
+    clang(&arguments)?;
+    let output = Command::new(folder.join("bench")).output().map_err(|error| error.to_string())?;
+    String::from_utf8_lossy(&output.stdout).lines().map(parse).collect()
+}
+
+fn parse(line: &str) -> Result<Row, String> {
+    let broken = || format!("the driver says `{line}`");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let &[name, off, own, sleef, mvec, libm] = &words[..] else { return Err(broken()) };
+    let number = |word: &str| word.parse::<f64>().map_err(|_| broken());
+    let maybe = |word: &str| if word == "-" { Ok(None) } else { number(word).map(Some) };
+    Ok(Row {
+        name: name.into(),
+        off: number(off)?,
+        own: number(own)?,
+        peers: [maybe(sleef)?, maybe(mvec)?, maybe(libm)?],
+    })
+}

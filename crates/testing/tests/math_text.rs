@@ -1,0 +1,44 @@
+//! The text of each mathematical function is what the importer makes of its C.
+
+use heddle_llvm::{compile, import};
+use heddle_math::FUNCTIONS;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../math")
+}
+
+fn imported(path: &Path) -> String {
+    let llvm = compile(path, 2, &["-ffp-contract=off", "-g0"]).unwrap_or_else(|error| panic!("{error}"));
+    let imported = import(&llvm);
+    assert!(imported.refused.is_empty(), "{}: {}", path.display(), imported.refused[0]);
+    imported.module.to_string()
+}
+
+#[test]
+fn each_text_is_what_the_importer_makes_of_the_c() {
+    let bless = std::env::var_os("HEDDLE_BLESS").is_some();
+    let mut wrong = Vec::new();
+    for own in FUNCTIONS {
+        let text = imported(&folder().join(format!("c/{}.c", own.name)));
+        if bless {
+            let path = folder().join(format!("hed/{}.hed", own.name));
+            std::fs::write(&path, &text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        } else if text != own.exact {
+            wrong.push(own.name);
+        }
+    }
+    assert!(wrong.is_empty(), "stale below crates/math/hed (HEDDLE_BLESS=1 rewrites them): {wrong:?}");
+}
+
+#[test]
+fn each_source_is_in_the_table_and_the_table_in_order() {
+    let entries = std::fs::read_dir(folder().join("c")).expect("crates/math/c can be listed");
+    let mut sources: Vec<String> = entries
+        .map(|entry| entry.expect("crates/math/c can be listed").file_name().to_string_lossy().into_owned())
+        .filter_map(|name| name.strip_suffix(".c").map(String::from))
+        .collect();
+    sources.sort();
+    let names: Vec<&str> = FUNCTIONS.iter().map(|own| own.name).collect();
+    assert_eq!(sources, names);
+}
