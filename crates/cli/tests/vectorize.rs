@@ -595,6 +595,31 @@ fn fields_and_wrapping_indices_are_right_on_each_machine() {
     }
 }
 
+/// Heddle's own functions are in the object, which then asks for none of the C library; two such objects go together.
+#[test]
+fn mathematical_functions_come_along() {
+    let folder = Folder::new("math");
+    for name in ["f", "g"] {
+        let source =
+            format!("#include <math.h>\nfloat {name}(float x) {{ return x > 0 ? sinf(x) : expf(x); }}\n");
+        folder.write(&format!("{name}.c"), &source);
+        let object = format!("{name}.o");
+        succeed(heddle(
+            &folder.0,
+            &["vectorize", &format!("{name}.c"), "--func", name, "--target", "x86-64-v3", "-o", &object],
+        ));
+    }
+    let link = ["-shared", "f.o", "g.o", "-o", "both.so", "-nostdlib", "-Wl,--no-undefined"];
+    succeed(Command::new("cc").current_dir(&folder.0).args(link).output().expect("cc runs"));
+    let report = |math: &str| {
+        let output =
+            heddle(&folder.0, &["vectorize", "f.c", "--func", "f", "--math", math, "--report", "-o", "f.s"]);
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(!report("exact").contains("lane by lane") && !report("fast").contains("lane by lane"));
+    assert!(report("libm").contains("lane by lane: call of @sinf"));
+}
+
 #[test]
 fn what_is_asked_for_wrongly_is_named() {
     let folder = Folder::new("wrong");
@@ -609,6 +634,7 @@ fn what_is_asked_for_wrongly_is_named() {
     says(&folder, &["vectorize", "f.c", "--func", "power", "--params", "same,varying"], 2, "write `uniform`");
     says(&folder, &["vectorize", "f.c", "--func", "power", "--lanes", "0"], 1, "no brush");
     says(&folder, &["vectorize", "f.c", "--func", "power", "--lanes", "500"], 1, "no brush");
+    says(&folder, &["vectorize", "f.c", "--func", "power", "--math", "good"], 2, "write `exact`");
     says(&folder, &["vectorize", "g.c", "--func", "power"], 1, "g.c");
     let power = ["vectorize", "f.c", "--func", "power", "-o", "o.o", "--target", "haswell"];
     says(&folder, &[&power[..], &["--lanes", "6"]].concat(), 1, "no form in the x86 vector ABI for 6 lanes");

@@ -24,6 +24,10 @@ INLINE struct half_angle half_angle(real size) {
   struct half_angle half;
   real z = fma_of(-HALF, size, HALF);
   half.root = BUILTIN(sqrt)(z);
+#ifdef FAST
+  half.tail = half.root * z * K(ASIN_POLY)(z);
+  return half;
+#endif
   real low = fma_of(-half.root, half.root, z) * (HALF / half.root);
   low = half.root == 0 ? 0 : low;
   half.tail = fma_of(half.root * z, K(ASIN_POLY)(z), low);

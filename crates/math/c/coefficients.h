@@ -37,6 +37,10 @@
 #define ATAN_POLY_F(z) FMAF(FMAF(FMAF(FMAF(FMAF(FMAF(FMAF(FMAF(FMAF(0x1.2968b2p-10f, z, -0x1.e6a148p-8f), z, 0x1.75307ap-6f), z, -0x1.7080dep-5f), z, 0x1.150a0cp-4f), z, -0x1.6953cp-4f), z, 0x1.c5117p-4f), z, -0x1.24762p-3f), z, 0x1.99981cp-3f), z, -0x1.555552p-2f)
 // ASIN_POLY_F: error -27.62 as a power of 2
 #define ASIN_POLY_F(z) FMAF(FMAF(FMAF(FMAF(0x1.595c78p-5f, z, 0x1.8c3e34p-6f), z, 0x1.747bbap-5f), z, 0x1.330204p-4f), z, 0x1.5555c8p-3f)
+// SINH_POLY_F: error -34.31 as a power of 2
+#define SINH_POLY_F(z) FMAF(FMAF(0x1.a2e332p-13f, z, 0x1.110fbep-7f), z, 0x1.555556p-3f)
+// COSH_POLY_F: error -33.24 as a power of 2
+#define COSH_POLY_F(z) FMAF(FMAF(0x1.6d4f1p-10f, z, 0x1.5554e6p-5f), z, 0x1p-1f)
 #define LOG2E 0x1.71547652b82fep+0
 #define LOG2_10 0x1.a934f0979a371p+1
 #define LN2_0 0x1.62e42fefa4p-1
@@ -71,14 +75,12 @@
 #define ATAN_POLY(z) FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(0x1.b9d00d01794efp-17, z, -0x1.3deb8d01d1afdp-13), z, 0x1.b28543179fc4dp-11), z, -0x1.7936dfb46723cp-9), z, 0x1.d6c33bc817091p-8), z, -0x1.c6e5d0e9b30a2p-7), z, 0x1.67e46c06c87e7p-6), z, -0x1.e9b393411d49bp-6), z, 0x1.2c189035a6abep-5), z, -0x1.59997da1a5f6bp-5), z, 0x1.82d6e6c129ad7p-5), z, -0x1.ae5d4e0009187p-5), z, 0x1.e1bb6573c26c8p-5), z, -0x1.110e4bbc60b02p-4), z, 0x1.3b1365f0e7a29p-4), z, -0x1.745d119fe2889p-4), z, 0x1.c71c717ef91b5p-4), z, -0x1.249249237b91dp-3), z, 0x1.9999999995495p-3), z, -0x1.5555555555525p-2)
 // ASIN_POLY: error -55.9 as a power of 2
 #define ASIN_POLY(z) FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(0x1.056c12958fd22p-5, z, -0x1.09ced3b2c7ee8p-6), z, 0x1.3ff19a67cd846p-6), z, 0x1.abd45f2bdb3acp-8), z, 0x1.8ec254993f423p-7), z, 0x1.c6fddf1729f6p-7), z, 0x1.1c6bdfe855794p-6), z, 0x1.6e89f4639309p-6), z, 0x1.f1c72c37244f3p-6), z, 0x1.6db6db4281d75p-5), z, 0x1.333333336e6fep-4), z, 0x1.5555555555391p-3)
+// SINH_POLY: error -61.69 as a power of 2
+#define SINH_POLY(z) FMA(FMA(FMA(FMA(0x1.af5ff4bb793c6p-26, z, 0x1.71ddf7af83148p-19), z, 0x1.a01a01b0205a8p-13), z, 0x1.111111110f62ap-7), z, 0x1.5555555555559p-3)
+// COSH_POLY: error -70.0 as a power of 2
+#define COSH_POLY(z) FMA(FMA(FMA(FMA(FMA(0x1.1f8bef494ef76p-29, z, 0x1.27e4cc08f896dp-22), z, 0x1.a01a01ad8107cp-16), z, 0x1.6c16c16c14ffap-10), z, 0x1.5555555555558p-5), z, 0x1p-1)
 // LOG2_33: error -33.19 as a power of 2
 #define LOG2_33(z) FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(-0x1.619559c587703p-4, z, 0x1.3d1e04db5e753p-3), z, -0x1.4181475cbe3cap-3), z, 0x1.45a44aea6d141p-3), z, -0x1.6eb032f77cea3p-3), z, 0x1.a615aa38b7959p-3), z, -0x1.ec8d71b91393bp-3), z, 0x1.2777334bad977p-2), z, -0x1.715435f44501dp-2), z, 0x1.ec709bffe389p-2), z, -0x1.7154767ba6bedp-1), z, 0x1.71547652ef6e8p+0)
-// TAN_30: error -29.55 as a power of 2
-#define TAN_30(z) FMA(FMA(FMA(FMA(FMA(FMA(0x1.1f7b1aefb707dp-8, z, 0x1.21fae0578eed2p-14), z, 0x1.63949ad629c99p-7), z, 0x1.5c97676154b52p-6), z, 0x1.bade2a3adc65cp-5), z, 0x1.110d813e6d4a9p-3), z, 0x1.55556087aaec3p-2)
-// SINH_34: error -37.47 as a power of 2
-#define SINH_34(z) FMA(FMA(0x1.a17007fbb3a0ap-13, z, 0x1.1110b1b75db5ep-7), z, 0x1.555555738d681p-3)
-// COSH_34: error -34.3 as a power of 2
-#define COSH_34(z) FMA(FMA(0x1.6d97aa1395b08p-10, z, 0x1.55547eb230ba4p-5), z, 0x1.00000044076a7p-1)
 // CBRT_30: error -30.8 as a power of 2
 #define CBRT_30(z) FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(FMA(0x1.174f653ba8b87p-11, z, -0x1.cb1e47a86dcefp-11), z, 0x1.43084c7e78b47p-10), z, -0x1.301e18e4125fdp-9), z, 0x1.2a7e95d511478p-8), z, -0x1.31073ffeb6cddp-7), z, 0x1.5705a38e4eb75p-6), z, -0x1.cf15e0d270b55p-5), z, 0x1.047c706921501p-2), z, 0x1.250bfe18a1a0cp+0)
 #define CBRT_2 0x1.428a2f98d728bp+0

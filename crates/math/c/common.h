@@ -1,7 +1,7 @@
 // What the mathematical functions share. They are plain C of one lane: no tables in the common path, few branches, no calls.
 // `FMA` is rounded once; the bits of a result follow from that on each machine.
 //
-// Files `*.inc` are written once for both types: `SINGLE` makes f32 of `real`.
+// Files `*.inc` are written once for both types: `SINGLE` makes f32 of `real`. `FAST` leaves out what only the last bits need.
 #ifndef HEDDLE_COMMON_H
 #define HEDDLE_COMMON_H
 

@@ -1,21 +1,42 @@
-// What hyperbolic functions share, in f64: for x = n log 2 + r, with c = cosh r, s = sinh r, P and Q half of 2^n and 2^-n,
-// sinh x = s (P + Q) + c (P - Q) and cosh x = c (P + Q) + s (P - Q).
-#define SINGLE
+// What hyperbolic functions share: for x = n log 2 + r, A and B the sum and difference of 2^n / 4 and 2^-n / 4,
+// sinh x / 2 = A sinh r + B cosh r and cosh x / 2 = A cosh r + B sinh r, each as a sum of two floats.
 #include "common.h"
 
-struct hyperbolic {
-  double sinh, cosh;
+struct two {
+  real high, low;
 };
 
-INLINE struct hyperbolic hyperbolic(float x) {
-  double wide = x;
-  double shifted = FMA(wide, LOG2E, ROUNDER_D);
-  double n = shifted - ROUNDER_D;
-  double r = FMA(n, -LN2_1, FMA(n, -LN2_0, wide));
-  double z = r * r;
-  double s = FMA(r * z, SINH_34(z), r), c = FMA(z, COSH_34(z), 1.0);
-  u64 whole = bits_d(shifted);
-  double p = double_of((whole + 1022) << 52), q = double_of((1022 - whole) << 52);
-  struct hyperbolic both = {FMA(s, p + q, c * (p - q)), FMA(c, p + q, s * (p - q))};
+struct hyperbolic {
+  struct two sinh, cosh;
+  // sinh x where n is 0.
+  real near;
+  int is_near;
+};
+
+// a + (r + t) b + w a, where a is greater than r b.
+INLINE struct two combined(real a, real b, real a_low, real r, real t, real w) {
+  real high = fma_of(r, b, a);
+  real low = fma_of(r, b, a - high) + (a_low + fma_of(t, b, w * a));
+  struct two sum = {high + low, low - ((high + low) - high)};
+  return sum;
+}
+
+INLINE struct hyperbolic hyperbolic(real size) {
+  real shifted = fma_of(size, K(LOG2E), ROUNDER);
+  real n = shifted - ROUNDER;
+  real first = fma_of(n, -K(LN2_0), size);
+  real r = fma_of(n, -K(LN2_1), first);
+  real z = r * r;
+  real t = fma_of(r * z, K(SINH_POLY)(z), fma_of(n, -K(LN2_1), first - r));
+  real w = z * K(COSH_POLY)(z);
+  real p = power(bits(shifted) - 2);
+  real q = n > 2 * MANTISSA ? 0 : power(0 - bits(shifted) - 2);
+  real a = p + q, b = p - q;
+  struct hyperbolic both = {
+      combined(b, a, (p - b) - q, r, t, w),
+      combined(a, b, (p - a) + q, r, t, w),
+      r + t,
+      n == 0,
+  };
   return both;
 }

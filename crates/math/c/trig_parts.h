@@ -90,19 +90,30 @@ INLINE struct angle reduced(real x) {
   real first = fma_of(n, -K(HALF_PI_0), x);
   real second = fma_of(n, -K(HALF_PI_1), first);
   angle.n = (u32)bits(shifted);
+#ifdef FAST
+  angle.r = fma_of(n, -K(HALF_PI_2), second);
+  angle.low = 0;
+#else
   angle.r = second;
   angle.low = fma_of(n, -K(HALF_PI_2), fma_of(n, -K(HALF_PI_1), first - second));
+#endif
   if (!(BUILTIN(fabs)(x) < MOST)) angle = great_angle(x);
   return angle;
 }
 
 INLINE real sin_of(struct angle a) {
   real z = a.r * a.r;
+#ifdef FAST
+  return fma_of(a.r * z, K(SIN_POLY)(z), a.r);
+#endif
   return a.r + fma_of(a.r * z, K(SIN_POLY)(z), a.low);
 }
 
 INLINE real cos_of(struct angle a) {
   real z = a.r * a.r;
+#ifdef FAST
+  return fma_of(z * z, K(COS_POLY)(z), fma_of(-HALF, z, ONE));
+#endif
   real half = -HALF * a.r;
   real high = fma_of(half, a.r, ONE);
   real low = fma_of(-a.r, a.low, fma_of(half, a.r, ONE - high));

@@ -58,9 +58,10 @@ SPECIAL = {
     "log": {0.0: -math.inf, math.inf: math.inf}, "log2": {0.0: -math.inf, math.inf: math.inf},
     "log10": {0.0: -math.inf, math.inf: math.inf}, "log1p": {-1.0: -math.inf, math.inf: math.inf},
     "sin": {}, "cos": {}, "atan": {}, "asin": {}, "acos": {}, "tan": {},
-    "cbrt": {-math.inf: -math.inf, math.inf: math.inf},
+    "cbrt": {-math.inf: -math.inf, math.inf: math.inf}, "sinh": {-math.inf: -math.inf, math.inf: math.inf},
+    "cosh": {-math.inf: math.inf, math.inf: math.inf}, "tanh": {-math.inf: -1.0, math.inf: 1.0},
 }
-ODD = {"expm1", "log1p", "sin", "atan", "asin", "tan", "cbrt"}
+ODD = {"expm1", "log1p", "sin", "atan", "asin", "tan", "cbrt", "sinh", "tanh"}
 
 FUNCTIONS = {
     "exp": (lambda x: mpmath.exp(x), (-745, 709)),
@@ -78,6 +79,9 @@ FUNCTIONS = {
     "acos": (lambda x: mpmath.acos(x), (-1, 1)),
     "tan": (trig(mpmath.tan), (-1000, 1000)),
     "cbrt": (lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), None),
+    "sinh": (lambda x: mpmath.sinh(x), (-30, 30)),
+    "cosh": (lambda x: mpmath.cosh(x), (-30, 30)),
+    "tanh": (lambda x: mpmath.tanh(x), (-2, 2)),
 }
 
 
@@ -129,6 +133,8 @@ def line(name, function, x):
         result, missing = x, 0
     elif name in ("exp", "exp2", "exp10", "expm1") and abs(x) > 2000:
         result, missing = (math.inf if x > 0 else -1.0 if name == "expm1" else 0.0), 0
+    elif name in ("sinh", "cosh", "tanh") and abs(x) > 2000:
+        result, missing = (math.inf if name == "cosh" else math.copysign(1.0 if name == "tanh" else math.inf, x)), 0
     else:
         result, missing = nearest(function(mpf(x)))
         if result == 0 and name in ODD:

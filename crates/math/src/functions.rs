@@ -17,53 +17,70 @@ pub struct Own {
     pub fast: Option<&'static str>,
 }
 
+macro_rules! text {
+    (exact $name:ident) => {
+        None
+    };
+    (fast $name:ident) => {
+        Some(include_str!(concat!("../hed/fast/", stringify!($name), ".hed")))
+    };
+}
+
 macro_rules! functions {
-    ($($name:ident $ty:ident $params:literal)*) => {
+    ($($name:ident $ty:ident $params:literal $quickest:ident)*) => {
         /// All functions, in the order of their names.
         pub const FUNCTIONS: &[Own] = &[$(Own {
             name: stringify!($name),
             ty: Type::$ty,
             params: $params,
             exact: include_str!(concat!("../hed/", stringify!($name), ".hed")),
-            fast: None,
+            fast: text!($quickest $name),
         }),*];
     };
 }
 
 functions! {
-    acos F64 1
-    acosf F32 1
-    asin F64 1
-    asinf F32 1
-    atan F64 1
-    atan2f F32 2
-    atanf F32 1
-    cbrtf F32 1
-    cos F64 1
-    cosf F32 1
-    coshf F32 1
-    erff F32 1
-    exp F64 1
-    exp10 F64 1
-    exp10f F32 1
-    exp2 F64 1
-    exp2f F32 1
-    expf F32 1
-    expm1 F64 1
-    expm1f F32 1
-    hypotf F32 2
-    log F64 1
-    log10 F64 1
-    log10f F32 1
-    log1p F64 1
-    log1pf F32 1
-    log2 F64 1
-    log2f F32 1
-    logf F32 1
-    powf F32 2
-    sin F64 1
-    sinf F32 1
-    sinhf F32 1
-    tanf F32 1
-    tanhf F32 1
+    acos F64 1 fast
+    acosf F32 1 fast
+    asin F64 1 fast
+    asinf F32 1 fast
+    atan F64 1 fast
+    atan2 F64 2 exact
+    atan2f F32 2 exact
+    atanf F32 1 fast
+    cbrt F64 1 exact
+    cbrtf F32 1 exact
+    cos F64 1 fast
+    cosf F32 1 fast
+    cosh F64 1 exact
+    coshf F32 1 exact
+    erff F32 1 exact
+    exp F64 1 exact
+    exp10 F64 1 exact
+    exp10f F32 1 exact
+    exp2 F64 1 exact
+    exp2f F32 1 exact
+    expf F32 1 exact
+    expm1 F64 1 exact
+    expm1f F32 1 exact
+    hypot F64 2 exact
+    hypotf F32 2 exact
+    log F64 1 fast
+    log10 F64 1 fast
+    log10f F32 1 fast
+    log1p F64 1 exact
+    log1pf F32 1 exact
+    log2 F64 1 fast
+    log2f F32 1 fast
+    logf F32 1 fast
+    pow F64 2 exact
+    powf F32 2 exact
+    sin F64 1 fast
+    sinf F32 1 fast
+    sinh F64 1 exact
+    sinhf F32 1 exact
+    tan F64 1 fast
+    tanf F32 1 fast
+    tanh F64 1 exact
+    tanhf F32 1 exact
 }

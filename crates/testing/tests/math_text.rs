@@ -1,4 +1,4 @@
-//! The text of each mathematical function is what the importer makes of its C.
+//! The text of each mathematical function is what the importer makes of its C, with and without `FAST`.
 
 use heddle_llvm::{compile, import};
 use heddle_math::FUNCTIONS;
@@ -8,8 +8,9 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../math")
 }
 
-fn imported(path: &Path) -> String {
-    let llvm = compile(path, 2, &["-ffp-contract=off", "-g0"]).unwrap_or_else(|error| panic!("{error}"));
+fn imported(path: &Path, extra: &[&str]) -> String {
+    let llvm = compile(path, 2, &[&["-ffp-contract=off", "-g0"], extra].concat())
+        .unwrap_or_else(|error| panic!("{error}"));
     let imported = import(&llvm);
     assert!(imported.refused.is_empty(), "{}: {}", path.display(), imported.refused[0]);
     imported.module.to_string()
@@ -20,11 +21,17 @@ fn each_text_is_what_the_importer_makes_of_the_c() {
     let bless = std::env::var_os("HEDDLE_BLESS").is_some();
     let mut wrong = Vec::new();
     for own in FUNCTIONS {
-        let text = imported(&folder().join(format!("c/{}.c", own.name)));
+        let source = folder().join(format!("c/{}.c", own.name));
+        let (exact, fast) = (imported(&source, &[]), imported(&source, &["-DFAST"]));
         if bless {
-            let path = folder().join(format!("hed/{}.hed", own.name));
-            std::fs::write(&path, &text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        } else if text != own.exact {
+            let write = |path: PathBuf, text: &str| {
+                std::fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            };
+            write(folder().join(format!("hed/{}.hed", own.name)), &exact);
+            if own.fast.is_some() {
+                write(folder().join(format!("hed/fast/{}.hed", own.name)), &fast);
+            }
+        } else if exact != own.exact || fast != own.fast.unwrap_or(own.exact) {
             wrong.push(own.name);
         }
     }
