@@ -416,13 +416,14 @@ fn bits_are_the_same_on_the_oracle_and_in_vectors_of_any_width() {
     }
 }
 
-fn divergent() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/math/divergent.c")
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/math").join(name)
 }
 
 #[test]
 fn divergent_programs_get_the_same_bits_natively_as_on_the_oracle() {
-    let llvm = compile(&divergent(), 1, &["-ffp-contract=off"]).unwrap_or_else(|error| panic!("{error}"));
+    let llvm =
+        compile(&file("divergent.c"), 1, &["-ffp-contract=off"]).unwrap_or_else(|error| panic!("{error}"));
     let imported = import(&llvm);
     assert!(imported.refused.is_empty(), "{}", imported.refused[0]);
     let mut random = Random::new(5);
@@ -453,9 +454,27 @@ fn an_error_of_two_units_is_noticed() {
 }
 
 #[test]
+fn floats_of_16_bits_go_by_way_of_f32() {
+    let llvm = compile(&file("half.ll"), 1, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let imported = import(&llvm);
+    assert!(imported.refused.is_empty(), "{}", imported.refused[0]);
+    let mut module = imported.module;
+    run_passes(&mut module, &["math:exact"], true, |_, _| {}).unwrap_or_else(|error| panic!("{error}"));
+    assert!(module.declarations.is_empty(), "{:?}", module.declarations);
+    // sin 1 and e.
+    assert_eq!(by_oracle(&module, "f", &[vec![0x3c00, 0]]), [0x3abb, 0]);
+    assert_eq!(by_oracle(&module, "g", &[vec![0x3f80, 0]]), [0x402e, 0x3f80]);
+}
+
+#[test]
 fn functions_that_are_the_programs_own_stay_its_own() {
     let text = "func @expf(v0: f32) -> f32 {\nblock0:\n  ret v0\n}\nfunc @f(v0: f32) -> f32 {\nblock0:\n  v1 = call @expf(v0)\n  ret v1\n}\n";
     let mut module = parse_module(text).expect("it parses");
     run_passes(&mut module, &["math:exact"], true, |_, _| {}).expect("it runs");
     assert_eq!(module.functions.len(), 2);
+    // Nor is what has other types than C's function.
+    let text = "declare @expf(f64) -> f64 pure\nfunc @f(v0: f64) -> f64 {\nblock0:\n  v1 = call @expf(v0)\n  ret v1\n}\n";
+    let mut module = parse_module(text).expect("it parses");
+    run_passes(&mut module, &["math:exact"], true, |_, _| {}).expect("it runs");
+    assert_eq!((module.functions.len(), module.declarations.len()), (1, 1));
 }

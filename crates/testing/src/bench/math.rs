@@ -38,12 +38,15 @@ pub(super) fn run(report: &mut Report) {
     }
 }
 
+/// Where Heddle's fast function stands among the peers.
+const FAST: usize = 3;
+
 struct Row {
     name: String,
     off: f64,
     own: f64,
-    /// SLEEF, libmvec, the C library; those that there are.
-    peers: [Option<f64>; 3],
+    /// SLEEF, libmvec, the C library, Heddle's fast one; those that there are.
+    peers: [Option<f64>; 4],
 }
 
 fn say(report: &mut Report, bits: u32, rows: &[Row]) {
@@ -52,21 +55,25 @@ fn say(report: &mut Report, bits: u32, rows: &[Row]) {
         "Heddle ns",
         "SLEEF",
         "libmvec",
-        "scalar libm",
+        "libm",
+        "Heddle fast",
         "SLEEF / Heddle",
         "libmvec / Heddle",
         "libm / Heddle",
+        "exact / fast",
     ];
     let mut table = Table::new(&head);
-    let mut ratios = [Vec::new(), Vec::new(), Vec::new()];
+    let mut ratios: [Vec<f64>; 4] = Default::default();
     for row in rows {
         report.check(row.off <= MOST_ULPS, || format!("{}: {} units off the C library", row.name, row.off));
-        let shown = |time: Option<f64>| time.map_or("-".into(), |time| format!("{time:.3}"));
         let mut cells = vec![row.name.clone(), format!("{:.3}", row.own)];
-        cells.extend(row.peers.map(shown));
-        for (ratios, peer) in ratios.iter_mut().zip(row.peers) {
-            ratios.extend(peer.map(|peer| peer / row.own));
-            cells.push(peer.map_or("-".into(), |peer| format!("{:.2}", peer / row.own)));
+        cells.extend(row.peers.map(|time| time.map_or("-".into(), |time| format!("{time:.3}"))));
+        let by_own = |(index, peer): (usize, Option<f64>)| {
+            peer.map(|peer| if index == FAST { row.own / peer } else { peer / row.own })
+        };
+        for (ratios, ratio) in ratios.iter_mut().zip(row.peers.into_iter().enumerate().map(by_own)) {
+            ratios.extend(ratio);
+            cells.push(ratio.map_or("-".into(), |ratio| format!("{ratio:.2}")));
         }
         table.row(cells);
     }
@@ -81,6 +88,10 @@ fn say(report: &mut Report, bits: u32, rows: &[Row]) {
             "times SLEEF u10",
         );
     }
+    report.say(format_args!(
+        "fast is {:.2} times as fast as exact, where it is another function",
+        geomean(&ratios[FAST])
+    ));
     if !ratios[1].is_empty() {
         report.say(format_args!("{:.2} times libmvec, which is off by up to 4 units", geomean(&ratios[1])));
     }
@@ -97,7 +108,7 @@ fn interval(name: &str) -> [f64; 4] {
     }
 }
 
-fn object(own: &Own, bits: u32, cpu: &Cpu) -> Result<Vec<u8>, String> {
+fn object(own: &Own, accuracy: Accuracy, name: &str, bits: u32, cpu: &Cpu) -> Result<Vec<u8>, String> {
     let ty = if own.ty == Type::F32 { "f32" } else { "f64" };
     let params: Vec<String> = (0..own.params).map(|index| format!("v{index}: {ty}")).collect();
     let args: Vec<String> = (0..own.params).map(|index| format!("v{index}")).collect();
@@ -111,9 +122,9 @@ fn object(own: &Own, bits: u32, cpu: &Cpu) -> Result<Vec<u8>, String> {
     let mut module = parse_module(&text).map_err(|messages| messages[0].to_string())?;
     let lanes = bits / if own.ty == Type::F32 { 32 } else { 64 };
     let shapes = vec![DeclaredShape::Varying; own.params];
-    let asked = WholeFunction { math: Accuracy::Exact, ..WholeFunction::new("f", lanes, &shapes) };
+    let asked = WholeFunction { math: accuracy, ..WholeFunction::new("f", lanes, &shapes) };
     let done = vectorize_function(&mut module, &asked).map_err(|error| error.to_string())?;
-    module.function_mut(&done.wide).ok_or("the wide form is lost")?.name = format!("heddle_{}", own.name);
+    module.function_mut(&done.wide).ok_or("the wide form is lost")?.name = name.into();
     let llvm = emit(&module, EmitOptions::default()).map_err(|error| error.to_string())?;
     optimize(&llvm, cpu).map_err(|error| error.to_string())?;
     generate(&llvm, cpu, Output::Object).map_err(|error| error.to_string())
@@ -133,8 +144,12 @@ fn measured(folder: &Path, bits: u32, cpu: &str) -> Result<Vec<Row>, String> {
             "FUNCTION({}, {is_double}, {}, {least}, {most}, {least_b}, {most_b})",
             own.name, own.params
         );
-        write(&format!("{}.o", own.name), &object(own, bits, &Cpu::named(cpu))?)?;
-        link.push(format!("{}.o", own.name));
+        let exact = (Accuracy::Exact, format!("heddle_{}", own.name));
+        let fast = own.fast.map(|_| (Accuracy::Fast, format!("heddle_fast_{}", own.name)));
+        for (accuracy, name) in [Some(exact), fast].into_iter().flatten() {
+            write(&format!("{name}.o"), &object(own, accuracy, &name, bits, &Cpu::named(cpu))?)?;
+            link.push(format!("{name}.o"));
+        }
     }
     write("functions.list", list.as_bytes())?;
     write("driver.c", DRIVER.as_bytes())?;
@@ -156,13 +171,13 @@ fn measured(folder: &Path, bits: u32, cpu: &str) -> Result<Vec<Row>, String> {
 fn parse(line: &str) -> Result<Row, String> {
     let broken = || format!("the driver says `{line}`");
     let words: Vec<&str> = line.split_whitespace().collect();
-    let &[name, off, own, sleef, mvec, libm] = &words[..] else { return Err(broken()) };
+    let &[name, off, own, sleef, mvec, libm, fast] = &words[..] else { return Err(broken()) };
     let number = |word: &str| word.parse::<f64>().map_err(|_| broken());
     let maybe = |word: &str| if word == "-" { Ok(None) } else { number(word).map(Some) };
     Ok(Row {
         name: name.into(),
         off: number(off)?,
         own: number(own)?,
-        peers: [maybe(sleef)?, maybe(mvec)?, maybe(libm)?],
+        peers: [maybe(sleef)?, maybe(mvec)?, maybe(libm)?, maybe(fast)?],
     })
 }

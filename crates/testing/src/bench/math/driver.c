@@ -11,7 +11,8 @@
 #define COUNT 1024
 #define REPEATS 20
 #define ROUNDS 41
-#define PEERS 4
+#define PEERS 5
+#define SCALAR 3
 
 typedef float vector_f __attribute__((vector_size(BYTES)));
 typedef double vector_d __attribute__((vector_size(BYTES)));
@@ -62,8 +63,8 @@ static void fill(char *to, int is_double, double least, double most) {
 }
 
 static void measure(const char *name, int is_double, int arity, double least, double most, double least_b,
-                    double most_b, void *own, void *sleef, void *mvec, void *scalar) {
-  void *peers[PEERS] = {own, sleef, mvec, scalar};
+                    double most_b, void *own, void *sleef, void *mvec, void *scalar, void *fast) {
+  void *peers[PEERS] = {own, sleef, mvec, scalar, fast};
   double times[PEERS][ROUNDS];
   fill(a, is_double, least, most);
   fill(b, is_double, least_b, most_b);
@@ -72,8 +73,8 @@ static void measure(const char *name, int is_double, int arity, double least, do
       if (!peers[peer]) continue;
       double start = seconds();
       for (int repeat = 0; repeat < REPEATS; repeat++) {
-        if (is_double) once_d(peers[peer], arity, peer < 3, (double *)a, (double *)b, (double *)c);
-        else once_f(peers[peer], arity, peer < 3, (float *)a, (float *)b, (float *)c);
+        if (is_double) once_d(peers[peer], arity, peer != SCALAR, (double *)a, (double *)b, (double *)c);
+        else once_f(peers[peer], arity, peer != SCALAR, (float *)a, (float *)b, (float *)c);
       }
       times[peer][round] = (seconds() - start) / (REPEATS * COUNT) * 1e9;
     }
@@ -123,12 +124,13 @@ static void *named(void *library, const char *format, const char *name, int is_d
 
 #define FUNCTION(name, is_double, arity, least, most, least_b, most_b)                                                 \
   extern char heddle_##name[];                                                                                         \
+  extern char heddle_fast_##name[] __attribute__((weak));                                                              \
   static void bench_##name(void) {                                                                                     \
     void *u10 = named(sleef, "u10", #name, is_double, arity);                                                          \
     if (!u10) u10 = named(sleef, "u15", #name, is_double, arity);                                                      \
     if (!u10) u10 = named(sleef, "u05", #name, is_double, arity);                                                      \
     measure(#name, is_double, arity, least, most, least_b, most_b, heddle_##name, u10,                                 \
-            named(mvec, "#", #name, is_double, arity), dlsym(libm, #name));                                            \
+            named(mvec, "#", #name, is_double, arity), dlsym(libm, #name), heddle_fast_##name);                        \
   }
 #include "functions.list"
 #undef FUNCTION
