@@ -13,10 +13,10 @@ struct hyperbolic {
   int is_near;
 };
 
-// a + (r + t) b + w a, where a is greater than r b.
-INLINE struct two combined(real a, real b, real a_low, real r, real t, real w) {
-  real high = fma_of(r, b, a);
-  real low = fma_of(r, b, a - high) + (a_low + fma_of(t, b, w * a));
+// a + (r + t) b + w a, where a is greater than r b, and both are sums of two floats.
+INLINE struct two combined(struct two a, struct two b, real r, real t, real w) {
+  real high = fma_of(r, b.high, a.high);
+  real low = fma_of(r, b.high, a.high - high) + fma_of(r, b.low, a.low + fma_of(t, b.high, w * a.high));
   struct two sum = {high + low, low - ((high + low) - high)};
   return sum;
 }
@@ -31,10 +31,10 @@ INLINE struct hyperbolic hyperbolic(real size) {
   real w = z * K(COSH_POLY)(z);
   real p = power(bits(shifted) - 2);
   real q = n > 2 * MANTISSA ? 0 : power(0 - bits(shifted) - 2);
-  real a = p + q, b = p - q;
+  struct two a = {p + q, (p - (p + q)) + q}, b = {p - q, (p - (p - q)) - q};
   struct hyperbolic both = {
-      combined(b, a, (p - b) - q, r, t, w),
-      combined(a, b, (p - a) + q, r, t, w),
+      combined(b, a, r, t, w),
+      combined(a, b, r, t, w),
       r + t,
       n == 0,
   };
