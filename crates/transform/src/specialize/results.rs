@@ -4,15 +4,17 @@ use heddle_analysis::divergence::{callees_first, divergence, returned};
 use heddle_analysis::shape::{Activation, Poison};
 use heddle_analysis::{ControlTables, InitialShapes};
 use heddle_ir::module::{DeclaredShape, Returned};
-use heddle_ir::{Function, Module, Scalar, Space, Type};
-use rustc_hash::FxHashMap;
+use heddle_ir::{Function, Module, Op, Scalar, Space, Type};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
+use super::entered::insts_of;
 use super::{LockStep, geometry_of};
 
 /// Declares the results of forms uniform that are, each form behind those that it calls. Where only some lanes come
-/// along, the others have no result, so nothing is said.
+/// along, the others have no result, so nothing is said; nor of what is launched, since launches give vectors.
 pub(super) fn declare_shared(module: &mut Module, entered_as: &FxHashMap<String, LockStep>) {
+    let launched = launched_functions(module);
     let mut known: FxHashMap<String, Vec<Returned>> = FxHashMap::default();
     for number in callees_first(module) {
         let func = &mut module.functions[number];
@@ -21,12 +23,21 @@ pub(super) fn declare_shared(module: &mut Module, entered_as: &FxHashMap<String,
                 Arc::make_mut(declaration).signature.results.clone_from(results);
             }
         }
-        let Some(entered) = entered_as.get(&func.name) else { continue };
+        let Some(entered) = entered_as.get(&func.name).filter(|_| !launched.contains(&func.name)) else {
+            continue;
+        };
         for index in shared_results(func, entered) {
             func.signature.results[index].shape.get_or_insert(DeclaredShape::Uniform);
         }
         known.insert(func.name.clone(), func.signature.results.clone());
     }
+}
+
+fn launched_functions(module: &Module) -> FxHashSet<String> {
+    let launches = module.functions.iter().flat_map(|func| {
+        insts_of(func, Op::Launch).into_iter().filter_map(|inst| func.callee_of(func.inst(inst)))
+    });
+    launches.map(|callee| callee.name.clone()).collect()
 }
 
 fn shared_results(func: &Function, entered: &LockStep) -> Vec<usize> {
