@@ -48,8 +48,8 @@ impl Writer<'_> {
             return;
         }
         match self.random.below(20) {
-            0..=2 => self.record(),
-            3..=8 => {
+            0..=3 => self.record(),
+            4..=8 => {
                 self.load_something();
             }
             9..=14 => self.store_something(),
@@ -101,7 +101,7 @@ impl Writer<'_> {
 
     /// Which of the elements of a large place a lane has, and how many from there on.
     fn regular_index(&mut self) -> (Temp, u32) {
-        match self.random.below(6) {
+        match self.random.below(8) {
             // Structures, or every so many elements.
             0 | 1 => {
                 let period = self.random.pick(&[2, 2, 3, 4, 4]);
@@ -121,8 +121,13 @@ impl Writer<'_> {
             _ => {
                 let column = self.lane(Scalar::I64, Some(0));
                 let row = self.lane(Scalar::I64, Some(1));
-                let length = self.pick(Scalar::I64, Want { clean: true, uniform: true });
-                let length = self.op_int(Op::And, length, 31);
+                let length = if self.random.chance(50) {
+                    let length = self.random.between(3, 31);
+                    self.int(Scalar::I64, length.into())
+                } else {
+                    let length = self.pick(Scalar::I64, Want { clean: true, uniform: true });
+                    self.op_int(Op::And, length, 31)
+                };
                 let before = self.op(Op::Mul, &[row, length]);
                 (self.op(Op::Add, &[before, column]), 1)
             }

@@ -166,7 +166,7 @@ impl Maker<'_> {
             shape.params.push(ShapeParam { scalar: Scalar::Ptr(space), kind: ShapeKind::Object(index) });
         };
         for index in 0..self.random.between(1, 2) {
-            let (scalar, len) = (memory_type(self.random), self.random.pick(&[8, 16, 32, FIELD, FIELD]));
+            let (scalar, len) = (memory_type(self.random), self.random.pick(&[8, 32, FIELD, FIELD]));
             let space = if self.random.chance(15) { Space::Constant } else { Space::Global };
             add(&mut shape, format!("in{index}"), scalar, len, Owner::ReadOnly, space);
         }
