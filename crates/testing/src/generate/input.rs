@@ -79,7 +79,7 @@ impl Input {
 fn geometry(random: &mut Random, is_kernel: bool, fixed: Option<u32>) -> Input {
     let brush = match fixed {
         Some(lanes) => vec![lanes],
-        None if random.chance(28) => {
+        None if random.chance(35) => {
             let shapes: [&[u32]; 6] = [&[2, 2], &[4, 2], &[4, 4], &[8, 2], &[2, 4], &[2, 2, 2]];
             random.pick(&shapes).to_vec()
         }
