@@ -552,18 +552,18 @@ impl Finder<'_> {
                     let mask = self.constant(data.args[1], Extension::Unsigned).filter(|&mask| mask > 0);
                     let width = mask.filter(|mask| mask & (mask + 1) == 0).map(|mask| mask.count_ones());
                     if let Some(width) = width.filter(|&width| width < self.width(value)) {
-                        return self.from_lane_0(data.args[0], width, Extension::Unsigned, block);
+                        return self.stepping_line(data.args[0], width, Extension::Unsigned, block);
                     }
                 }
                 _ => {}
             }
         }
         self.sum(value, extension, block, depth)
-            .or_else(|| self.from_lane_0(value, self.width(value), extension, block))
+            .or_else(|| self.stepping_line(value, self.width(value), extension, block))
     }
 
     /// The line of the lowest bits of a value that steps: no lane wraps around if lane 0 is far enough from the end.
-    fn from_lane_0(&self, value: Value, width: u32, extension: Extension, block: Block) -> Option<Line> {
+    fn stepping_line(&self, value: Value, width: u32, extension: Extension, block: Block) -> Option<Line> {
         let stride = self.strides(value, block).filter(|&stride| stride != 0)?;
         let is_signed = extension == Extension::Signed;
         let reach = i128::from(stride) * (i128::from(self.geometry.width()?) - 1);
