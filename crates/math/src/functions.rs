@@ -65,14 +65,14 @@ functions! {
     expm1f F32 1 exact
     hypot F64 2 exact
     hypotf F32 2 exact
-    log F64 1 fast
+    log F64 1 exact
     log10 F64 1 fast
     log10f F32 1 fast
     log1p F64 1 exact
     log1pf F32 1 exact
     log2 F64 1 fast
     log2f F32 1 fast
-    logf F32 1 fast
+    logf F32 1 exact
     pow F64 2 exact
     powf F32 2 exact
     sin F64 1 fast
