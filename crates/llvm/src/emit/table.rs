@@ -233,8 +233,13 @@ impl Body<'_, '_> {
             },
             (Row::Special, Op::Ldexp) => {
                 let exponent = self.exponent(args[1], types[1], from.scalar());
-                let open = [asm.ty(from), asm.type_of(exponent)];
-                let node = asm.intrinsic("llvm.ldexp", &open, &[args[0], exponent]);
+                // LLVM 22.1 scales vectors of f16 wrongly on AVX-512. What exponents are clamped to is exact in f32.
+                let is_half = from.scalar() == Scalar::F16;
+                let scaled = asm.ty(if is_half { from.with_scalar(Scalar::F32) } else { from });
+                let number = if is_half { asm.cast(Code::LLVMFPExt, args[0], scaled) } else { args[0] };
+                let open = [scaled, asm.type_of(exponent)];
+                let node = asm.intrinsic("llvm.ldexp", &open, &[number, exponent]);
+                let node = if is_half { asm.cast(Code::LLVMFPTrunc, node, asm.ty(to)) } else { node };
                 self.computed(node, to, flags)
             }
             (Row::Special, Op::SpaceCast) => args[0],

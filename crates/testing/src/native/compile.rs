@@ -23,6 +23,12 @@ impl Quality {
     }
 }
 
+/// What the pipeline is told to choose for. Any target's choices must do on any machine, whatever they cost there.
+pub(super) fn choices(seed: u64) -> [&'static str; 2] {
+    let target = ["target=avx512", "target=avx2", "target=sse4.2", "target=neon"][(seed % 4) as usize];
+    [target, if seed.is_multiple_of(5) { "versions=none" } else { "versions=force" }]
+}
+
 /// A module with what stands before its names.
 #[derive(Debug)]
 pub(super) struct WidePart {

@@ -1,6 +1,6 @@
 //! Generated programs as native vector code, against the oracle's lanes: the topic `native`.
 
-use super::compile::{Quality, WidePart, compile_parts};
+use super::compile::{Quality, WidePart, choices, compile_parts};
 use super::tally::{Find, Pair, Phase, Tally};
 use super::target::Target;
 use super::workshop::{Call, MOST_OBJECTS, Object, Outcome, ROOM, Workshop};
@@ -139,7 +139,8 @@ fn widened(case: &Case, brush: &[u32]) -> Result<Module, String> {
     let brush: Vec<String> = brush.iter().map(u32::to_string).collect();
     let brush = format!("W={}", brush.join("x"));
     let mut module = case.module.clone();
-    run_passes(&mut module, &["vectorize", &brush, "params=varying"], false, |_, _| {})
+    let [target, versions] = choices(case.seed);
+    run_passes(&mut module, &["vectorize", &brush, "params=varying", target, versions], false, |_, _| {})
         .map_err(|error| error.to_string())?;
     Ok(module)
 }
@@ -465,4 +466,44 @@ pub fn covered(tally: &Tally) -> Vec<String> {
         .collect();
     lines.push(format!("{:<28} {:>6}", "median instructions", coverage.median()));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::Traits;
+
+    /// Runs a program of four lanes on each instruction set that this machine has; what is wrong, and on how many pairs.
+    fn wrong(name: &str, text: &str, args: [[u128; 4]; 2]) -> (Vec<String>, u64) {
+        let module = heddle_ir::parse_module(text).expect("it parses");
+        let args = args.map(|values| Argument::Varying(values.to_vec())).to_vec();
+        let input = Input { brush: vec![4], group: None, groups: [1; 3], args, contents: Vec::new() };
+        let traits = Traits {
+            class: Class::Lanes,
+            order_dependent: false,
+            horizontals: false,
+            barriers: false,
+            fmuladd: false,
+            counters: false,
+        };
+        let (entry, objects) = ("main".into(), Vec::new());
+        let case = Case { seed: 1, module, entry, traits, objects, inputs: vec![input] };
+        let folder = std::env::temp_dir().join(format!("heddle-{name}-{}", std::process::id()));
+        let bench = Bench::new(&folder, &Target::of_this_machine()).expect("a folder and clang");
+        let mut tally = Tally::default();
+        check_cases(&bench, &[case], &[8, 16], Quality::Quick, |_| {}, &mut tally);
+        let _ = std::fs::remove_dir_all(&folder);
+        (
+            tally.finds.iter().map(|find| format!("{:?}: {}", find.pair, find.reason)).collect(),
+            tally.all_pairs(),
+        )
+    }
+
+    #[test]
+    fn halves_are_scaled_by_exponents() {
+        let text = "func @main(v0: f16 varying, v1: i32 varying) -> f16 {\nblock0:\n  v2 = ldexp v0, v1\n  ret v2\n}\n";
+        let exponents = [0x7fff_ffff, 3, 0, 0xffff_fff0];
+        let (wrong, pairs) = wrong("halves", text, [[0x3457, 0x3c00, 0, 0x7bff], exponents]);
+        assert!(wrong.is_empty() && pairs >= 3, "{pairs} pairs\n{}", wrong.join("\n"));
+    }
 }
