@@ -24,7 +24,7 @@ fn widened(case: &Case, brush: &[u32]) -> Option<Module> {
     let brush = format!("W={}", brush.join("x"));
     // Any target's choices must do, whatever they cost here.
     let target = ["target=avx512", "target=avx2", "target=sse4.2", "target=neon"][case.seed as usize % 4];
-    let versions = ["versions=force", "versions=none"][usize::from(case.seed % 5 == 0)];
+    let versions = ["versions=force", "versions=none"][usize::from(case.seed.is_multiple_of(5))];
     let mut module = case.module.clone();
     run_passes(&mut module, &["vectorize", &brush, "params=varying", target, versions], false, |_, _| {})
         .ok()?;
