@@ -30,7 +30,7 @@ fn every_topic_holds_of_the_first_programs() {
 #[test]
 fn the_default_profile_covers_what_it_should() {
     let mut coverage = Coverage::default();
-    for seed in 0..6000 {
+    for seed in 0..12_000 {
         coverage.note(&generate(seed, &Profile::default()));
     }
     assert_eq!(coverage.lacks(), Vec::<String>::new(), "{coverage}");
