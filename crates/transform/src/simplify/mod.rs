@@ -27,17 +27,21 @@ const MAX_ROUNDS: usize = 16;
 pub fn simplify(func: &mut Function) -> bool {
     let is_closed = lcssa::is_closed(func);
     let mut changed = false;
+    let mut may_replace = true;
     for _ in 0..MAX_ROUNDS {
         let straightened = branches::straighten(func);
         if straightened {
             unreachable::remove_unreachable(func);
+        } else if !may_replace {
+            break;
         }
         let replaced = values::replace_values(func, is_closed);
         let removed = dead::remove_dead(func);
         changed |= straightened || replaced.any || removed;
-        if !straightened && !replaced.uncovers_more {
+        if !straightened && !replaced.is_late && !replaced.branches_change {
             break;
         }
+        may_replace = replaced.is_late;
     }
     changed
 }

@@ -29,9 +29,10 @@ use super::fold::{Folded, fold};
 pub(crate) struct Replaced {
     /// Whether there was anything to replace.
     pub(crate) any: bool,
-    /// Whether there may be more now: a branch has become certain, or something reads a value that was replaced only after
-    /// it was looked at itself.
-    pub(crate) uncovers_more: bool,
+    /// Whether there may be more now: something reads a value that was replaced only after it was looked at itself.
+    pub(crate) is_late: bool,
+    /// Whether a branch has become certain.
+    pub(crate) branches_change: bool,
 }
 
 /// Replaces what can be replaced. `keep_closed` keeps loops closed.
@@ -66,7 +67,7 @@ pub(crate) fn replace_values(func: &mut Function, keep_closed: bool) -> Replaced
             now
         });
     }
-    Replaced { any, uncovers_more: is_late || branches_change }
+    Replaced { any, is_late, branches_change }
 }
 
 /// Whether something reads values in lanes that did not execute what defines them.

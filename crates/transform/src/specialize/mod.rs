@@ -95,6 +95,8 @@ fn call_forms(func: &mut Function, forms: &mut Forms, entered: &LockStep) {
         |inst: &Inst| func.callee_of(func.inst(*inst)).is_some_and(|callee| forms.is_ours(&callee.name));
     let calls: Vec<Inst> = insts_of(func, Op::Call).into_iter().filter(is_ours).collect();
     if calls.is_empty() {
+        // Code that went may have called.
+        func.forget_unused_callees();
         return;
     }
     let control = ControlTables::new(func);

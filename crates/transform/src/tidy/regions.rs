@@ -92,10 +92,19 @@ struct Incoming {
 }
 
 impl Incoming {
-    fn new(func: &Function, to: Block) -> Incoming {
-        let first = func.phis(to).next();
-        let sources = first.into_iter().flat_map(|phi| func.inst(phi).incoming());
-        let position = sources.enumerate().map(|(at, (source, _))| (source, at)).collect();
+    /// All φs come to list the edges in the order of the first.
+    fn new(func: &mut Function, to: Block) -> Incoming {
+        let phis = phis(func, to);
+        let sources = phis.first().into_iter().flat_map(|&phi| func.inst(phi).incoming());
+        let position: FxHashMap<Block, usize> =
+            sources.enumerate().map(|(at, (source, _))| (source, at)).collect();
+        for phi in phis.into_iter().skip(1) {
+            let mut incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
+            if !incoming.is_sorted_by_key(|(source, _)| position[source]) {
+                incoming.sort_unstable_by_key(|(source, _)| position[source]);
+                set_incoming(func, phi, incoming);
+            }
+        }
         Incoming { position, replaced: FxHashMap::default() }
     }
 
