@@ -437,7 +437,7 @@ fn run_line(case: &Case, input: &Input) -> String {
         } else {
             values(object.scalar, bytes.chunks(size).map(word))
         };
-        let start = if index == 0 { " with " } else { ", " };
+        let start = if index == 0 { " with " } else { "; " };
         let _ = write!(line, "{start}{}: {space}{} {contents}", object.name, object.scalar);
     }
     line

@@ -1,6 +1,7 @@
 //! Each topic of the fuzzer, briefly; and what the generator and the shrinker promise.
 #![forbid(unsafe_code)]
 
+use heddle::run_line::RunLine;
 use heddle_ir::Module;
 use heddle_ir::ops::Op;
 use heddle_ir::verify::verify_module;
@@ -92,6 +93,10 @@ fn what_is_shrunk_is_small_well_formed_and_still_fails() {
         let text = print(&small, "verify", "a store is missing");
         let again = heddle_ir::parse_module(&text).expect("a shrunk program parses, its header included");
         assert_eq!(again.to_string(), small.module.to_string(), "seed {seed}");
+        let run = text.lines().find_map(|line| line.strip_prefix("; run: ")).expect("it says how to run");
+        let run = RunLine::parse(run).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let ran = run.run(&again, &run.options).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        assert!(ran.outcome.is_ok(), "seed {seed}: {:?}", ran.outcome);
         shrunk += 1;
     }
     assert!(shrunk > 5, "{shrunk} programs were shrunk");
