@@ -1,9 +1,11 @@
 //! Whole functions as vector code: what is asked for, and what comes out.
 
 use crate::pipeline::{PassError, run_passes_with_remarks};
+use heddle_ir::function::Loc;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::{Detail, Function, Inst, Module, Op, Value};
 use heddle_math::Accuracy;
+use heddle_transform::Remark;
 pub use heddle_transform::Target;
 use heddle_transform::specialize::enter_with_mask;
 use heddle_transform::widen::wide_name;
@@ -127,12 +129,7 @@ pub fn vectorize_function(
     for (param, shape) in func.signature.params.iter_mut().zip(shapes) {
         param.shape = Some(shape.clone());
     }
-    let branches = |module: &Module, name: &str| {
-        module
-            .function(name)
-            .map_or(0, |func| func.blocks().filter(|&b| func.successors(b).len() > 1).count())
-    };
-    let before = branches(module, name);
+    let before = branches(func);
     let masked = format!("{name}.masked");
     let source = module.function(name).filter(|_| is_masked).cloned();
     let name = if is_masked { &masked } else { name };
@@ -148,38 +145,49 @@ pub fn vectorize_function(
     let passes = ["vectorize", &width, "params=varying", &machine, &math];
     let remarks = run_passes_with_remarks(module, &passes, false, |_, _| {})?;
     let wide = wide_name(name, &[lanes]);
-    let mut report = Report { branches: [before, branches(module, &wide)], ..Report::default() };
-    let place = |loc: heddle_ir::function::Loc| match loc.column {
-        0 => format!("line {}: ", loc.line),
-        column => format!("line {}:{column}: ", loc.line),
-    };
-    report.remarks = remarks
-        .into_iter()
-        .filter(|remark| wide_name(&remark.func, &[lanes]) == wide)
-        .map(|remark| remark.loc.map_or(String::new(), place) + &remark.text)
-        .collect();
+    let branches = [before, module.function(&wide).map_or(0, branches)];
+    let remarks = remarks.into_iter().filter(|remark| wide_name(&remark.func, &[lanes]) == wide);
+    let mut report = Report { branches, remarks: remarks.map(in_words).collect(), ..Report::default() };
     if let Some(func) = module.function(&wide) {
+        report.count(func);
+    }
+    report.wide = wide;
+    Ok(report)
+}
+
+/// The blocks that lead to one of several.
+fn branches(func: &Function) -> usize {
+    func.blocks().filter(|&block| func.successors(block).len() > 1).count()
+}
+
+fn in_words(remark: Remark) -> String {
+    match remark.loc {
+        None => remark.text,
+        Some(Loc { line, column: 0, .. }) => format!("line {line}: {}", remark.text),
+        Some(Loc { line, column, .. }) => format!("line {line}:{column}: {}", remark.text),
+    }
+}
+
+impl Report {
+    /// Counts what stands in a wide function.
+    fn count(&mut self, func: &Function) {
         for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
             let data = func.inst(inst);
             let is_vector = |value: &Value| func.value_type(*value).is_vector();
             let on_vectors = data.args.iter().chain(func.results(inst)).any(is_vector);
-            report.instructions[usize::from(on_vectors)] += 1;
+            self.instructions[usize::from(on_vectors)] += 1;
             match (data.op, &data.detail) {
-                (Op::Load | Op::Store, _) if !on_vectors => report.accesses.scalar += 1,
-                (Op::Load | Op::Store | Op::MaskedLoad | Op::MaskedStore, _) => {
-                    report.accesses.contiguous += 1
-                }
-                (Op::Gather | Op::Scatter, _) => report.accesses.scattered += 1,
+                (Op::Load | Op::Store, _) if !on_vectors => self.accesses.scalar += 1,
+                (Op::Load | Op::Store | Op::MaskedLoad | Op::MaskedStore, _) => self.accesses.contiguous += 1,
+                (Op::Gather | Op::Scatter, _) => self.accesses.scattered += 1,
                 (Op::Call, Detail::Call(callee)) if !on_vectors && is_of_one_lane(func, inst) => {
-                    report.lane_by_lane.push(format!("call of @{}", func.callees[*callee].name));
+                    self.lane_by_lane.push(format!("call of @{}", func.callees[*callee].name));
                 }
-                (Op::AtomicRmw | Op::CompareExchange, _) => report.lane_by_lane.push(data.op.to_string()),
+                (Op::AtomicRmw | Op::CompareExchange, _) => self.lane_by_lane.push(data.op.to_string()),
                 _ => {}
             }
         }
     }
-    report.wide = wide;
-    Ok(report)
 }
 
 /// Whether an instruction works on what was taken out of vectors.
