@@ -32,15 +32,6 @@ pub struct AccessCosts {
     pub masked_scattered: Cost,
 }
 
-/// How a machine holds masks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MaskStyle {
-    /// A bit for each lane, in registers of their own.
-    Bits,
-    /// Lanes of zeros and ones, in vector registers.
-    Lanes,
-}
-
 /// A machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Target {
@@ -48,8 +39,6 @@ pub struct Target {
     pub name: &'static str,
     /// Bits of a vector register.
     pub vector_bits: u32,
-    /// How it holds masks.
-    pub masks: MaskStyle,
     /// Loads.
     pub load: AccessCosts,
     /// Stores.
@@ -65,7 +54,6 @@ impl Target {
     pub const AVX512: Target = Target {
         name: "avx512",
         vector_bits: 512,
-        masks: MaskStyle::Bits,
         load: AccessCosts {
             whole: Cost::of_registers(5),
             masked: Cost::of_registers(8),
@@ -86,7 +74,6 @@ impl Target {
     pub const AVX2: Target = Target {
         name: "avx2",
         vector_bits: 256,
-        masks: MaskStyle::Lanes,
         load: AccessCosts {
             whole: Cost::of_registers(5),
             masked: Cost::of_registers(10),
@@ -107,7 +94,6 @@ impl Target {
     pub const SSE42: Target = Target {
         name: "sse4.2",
         vector_bits: 128,
-        masks: MaskStyle::Lanes,
         load: AccessCosts {
             whole: Cost::of_registers(5),
             masked: Cost::of_lanes(30),
@@ -128,7 +114,6 @@ impl Target {
     pub const NEON: Target = Target {
         name: "neon",
         vector_bits: 128,
-        masks: MaskStyle::Lanes,
         load: AccessCosts {
             whole: Cost::of_registers(5),
             masked: Cost::of_lanes(30),
