@@ -67,9 +67,7 @@ impl Condition {
         let number = interpret(first, self.width, self.is_signed);
         (self.least..=self.greatest).contains(&number)
     }
-}
 
-impl Condition {
     /// Whether there are numbers below those that it allows.
     pub fn has_least(&self) -> bool {
         self.least > range_of(self.width, self.is_signed).0

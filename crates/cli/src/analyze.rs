@@ -160,8 +160,7 @@ impl Analyze {
             }
         };
         let mut founds = Vec::new();
-        let uniform = |func: &Function| Some(InitialShapes::uniform(func, self.geometry()));
-        let callees = Arc::new(Summaries::infer(&module, uniform));
+        let callees = Summaries::infer(&module, &self.geometry());
         for func in funcs {
             match self.analyze(&module, func, &callees)? {
                 Some(found) => founds.push(found),

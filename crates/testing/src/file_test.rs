@@ -34,7 +34,6 @@ use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module, Value, parse_bytes};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Runs passes on a module, by name; `Err` names an unknown pass.
 pub type RunPasses = fn(&mut Module, &[&str]) -> Result<(), String>;
@@ -317,8 +316,7 @@ impl FileTest<'_> {
     fn check_divergence(&mut self, module: &Module, assumed: &Assumed) {
         let claims = |brush: Option<&[u32]>| -> Vec<Option<Claims<'_>>> {
             let geometry = brush.map_or_else(Geometry::unknown, Geometry::brush);
-            let uniform = |func: &Function| Some(InitialShapes::uniform(func, geometry.clone()));
-            let callees = Arc::new(Summaries::infer(module, uniform));
+            let callees = Summaries::infer(module, &geometry);
             let of = |func| {
                 let initial = match assumed.params_are_uniform {
                     true => InitialShapes::uniform(func, geometry.clone()),

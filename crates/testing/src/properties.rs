@@ -13,7 +13,6 @@ use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Detail, Function, Module};
 use heddle_transform::{canonicalize, simplify};
-use std::sync::Arc;
 
 /// A property of programs.
 #[derive(Clone, Copy, Debug)]
@@ -165,9 +164,7 @@ fn divergence_holds_of(case: &Case, module: &Module, without: Option<Rule>) -> R
             .map(|func| {
                 let brush = brush_of(module, func, input)?;
                 let initial = initial_shapes(case, func, input, &brush, choice);
-                let uniform =
-                    |callee: &Function| Some(InitialShapes::uniform(callee, initial.geometry.clone()));
-                let callees = Arc::new(Summaries::infer(module, uniform));
+                let callees = Summaries::infer(module, &initial.geometry);
                 Claims::without(func, initial.knowing(&callees), &brush, without)
             })
             .collect();

@@ -117,11 +117,6 @@ fn unknown_block() -> Geometry {
     Geometry { dimensions: 1, ..Geometry::unknown() }
 }
 
-/// What functions return for arguments that threads share.
-fn callees_of(module: &Module, geometry: &Geometry) -> Arc<Summaries> {
-    Arc::new(Summaries::infer(module, |func| Some(InitialShapes::uniform(func, geometry.clone()))))
-}
-
 /// What we say.
 fn ours(func: &Function, callees: &Arc<Summaries>) -> Vec<Uniform> {
     let control = ControlTables::new(func);
@@ -150,7 +145,7 @@ struct Score {
 /// Compares the two, and tells what LLVM alone proves.
 fn compare(path: &Path) -> (Score, Vec<String>) {
     let (llvm, module) = compiled(path);
-    let callees = callees_of(&module, &unknown_block());
+    let callees = Summaries::infer(&module, &unknown_block());
     let mut score = Score::default();
     let mut lost = Vec::new();
     for (name, theirs) in theirs(&llvm) {
@@ -231,7 +226,7 @@ fn no_run_contradicts_ours() {
         let run = RunLine::parse(line).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let brush = run.options.brush.clone();
         for geometry in [Geometry::brush(&brush), unknown_block()] {
-            let callees = callees_of(&module, &geometry);
+            let callees = Summaries::infer(&module, &geometry);
             let claims: Vec<Option<Claims<'_>>> = module
                 .functions
                 .iter()

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{Divergence, InitialShapes, divergence};
 use crate::control_tables::ControlTables;
-use crate::shape::{Fact, Level};
+use crate::shape::{Fact, Geometry, Level};
 
 /// What is known of the results of functions, by name, where lanes that call together share the arguments.
 #[derive(Clone, Debug, Default)]
@@ -18,22 +18,23 @@ pub struct Summaries {
 }
 
 impl Summaries {
-    /// Looks at all functions that have a body, each with what `initial` says is known at its entry; not at those of
-    /// which it says nothing.
-    pub fn infer(module: &Module, initial: impl Fn(&Function) -> Option<InitialShapes>) -> Summaries {
+    /// Looks at all functions that have a body, for lanes at these places.
+    pub fn infer(module: &Module, geometry: &Geometry) -> Arc<Summaries> {
         let mut summaries = Arc::new(Summaries::default());
         for func in callees_first(module).into_iter().map(|number| &module.functions[number]) {
-            let Some(initial) = initial(func) else { continue };
             let control = ControlTables::new(func);
             if !control.cycles.is_graph_reducible() {
                 continue;
             }
-            let facts = divergence(func, &control, &initial.knowing(&summaries));
+            let initial = InitialShapes::uniform(func, geometry.clone()).knowing(&summaries);
+            let facts = divergence(func, &control, &initial);
+            // What it was lent has to be back before it grows.
+            drop(initial);
             if let Some(results) = returned(func, &control, &facts) {
                 Arc::make_mut(&mut summaries).results.insert(func.name.clone(), results);
             }
         }
-        Arc::unwrap_or_clone(summaries)
+        summaries
     }
 
     /// The results of the function of this name.

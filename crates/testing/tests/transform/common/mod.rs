@@ -1,5 +1,4 @@
 //! What the tests of passes share: random functions, a small sequential evaluator, a check of stage Canonical.
-#![allow(dead_code)]
 
 use heddle_analysis::{Cfg, Dominators};
 use heddle_ir::inst::{Detail, InstData, Switch};
