@@ -5,7 +5,7 @@ use super::assembler::{Assembler, Node};
 use super::function::Body;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{Flag, Flags, Ordering, Rmw, Scope};
-use heddle_ir::{Op, Scalar, Type};
+use heddle_ir::{Block, Op, Scalar, Type};
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMOpcode};
 
 /// The type as which a value lies in memory.
@@ -58,9 +58,17 @@ fn ordering(ordering: Ordering) -> LLVMAtomicOrdering {
     }
 }
 
+/// What the largest vectors want.
+const STACK_ALIGN: u32 = 64;
+
 impl Body<'_, '_> {
     /// What touches memory.
-    pub(super) fn memory(&mut self, data: &InstData, results: &[Type]) -> Result<Vec<Node>, EmitError> {
+    pub(super) fn memory(
+        &mut self,
+        block: Block,
+        data: &InstData,
+        results: &[Type],
+    ) -> Result<Vec<Node>, EmitError> {
         let args = self.nodes(&data.args);
         let types: Vec<Type> = data.args.iter().map(|&arg| self.func.value_type(arg)).collect();
         let asm = &self.module.asm;
@@ -70,6 +78,11 @@ impl Body<'_, '_> {
         let one = |node| Ok(vec![node]);
         match data.op {
             Op::Alloca => match data.detail {
+                // LLVM 22 moves the stack pointer for what is made behind the entry, and then stores vectors that a call
+                // passes on the stack as if it were still aligned for them.
+                Detail::Alloca { bytes, align } if block != self.func.entry() => {
+                    one(asm.alloca(bytes.next_multiple_of(STACK_ALIGN.into()), align.max(STACK_ALIGN)))
+                }
                 Detail::Alloca { bytes, align } => one(asm.alloca(bytes, align)),
                 _ => Ok(Vec::new()),
             },

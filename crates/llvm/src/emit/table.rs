@@ -175,7 +175,7 @@ impl Body<'_, '_> {
     /// An instruction that neither ends its block nor joins values nor calls.
     pub(super) fn operation(
         &mut self,
-        _block: Block,
+        block: Block,
         inst: Inst,
         data: &InstData,
     ) -> Result<Vec<Node>, EmitError> {
@@ -188,7 +188,7 @@ impl Body<'_, '_> {
             Effect::Reads | Effect::Writes | Effect::ReadsWrites | Effect::Allocates
         );
         if is_memory || matches!(data.op, Op::PtrAdd | Op::Fence) {
-            return self.memory(data, &results);
+            return self.memory(block, data, &results);
         }
         let args = self.nodes(&data.args);
         let asm = &self.module.asm;

@@ -84,7 +84,7 @@ impl Writer<'_> {
         if let (Detail::Alloca { bytes, .. }, true) = (&mut data.detail, stride != 0) {
             *bytes = self.objects.size(inst) * u64::from(self.lanes);
         }
-        let value = self.emit(data, None);
+        let value = self.emit_object(data);
         self.define(inst, value);
     }
 

@@ -491,6 +491,18 @@ impl<'a> Writer<'a> {
         self.new.result(inst).expect("the instruction gives one value")
     }
 
+    /// Writes what makes an object. What is made once is made at the entry, where code generators expect what is part of the
+    /// frame: a block of the linear function may have become several.
+    pub(super) fn emit_object(&mut self, data: InstData) -> Value {
+        let (entry, at) = (self.old.entry(), self.at);
+        if self.cycles.innermost(self.block).is_none() && self.here() != entry {
+            self.at = At::Start(entry);
+        }
+        let object = self.emit(data, None);
+        self.at = at;
+        object
+    }
+
     /// What an instruction of the linear function gives, by its kind.
     pub(super) fn define(&mut self, inst: Inst, value: Value) {
         let old = self.old.result(inst).expect("the instruction gives one value");
