@@ -4,7 +4,7 @@ use crate::Failure;
 use anstyle::{AnsiColor, Style};
 use heddle::ir::verify::{Stage, verify_module};
 use heddle::ir::{Module, parse_bytes};
-use heddle_llvm::LlvmModule;
+use heddle_llvm::{Language, LlvmModule, language_of};
 use std::fmt;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -51,14 +51,18 @@ pub(crate) fn title(message: &str) {
 
 /// Reads a module from a file and checks it against a stage: a `.hed` file, or what LLVM or clang reads.
 pub(crate) fn read_module(path: &Path, stage: Stage) -> Result<Module, Failure> {
-    read_with_source(path, stage).map(|(module, _)| module)
+    read_with_source(path, stage, None).map(|(module, _)| module)
 }
 
 /// The same, with the module of LLVM that it was imported from, if it was.
-pub(crate) fn read_with_source(path: &Path, stage: Stage) -> Result<(Module, Option<LlvmModule>), Failure> {
+pub(crate) fn read_with_source(
+    path: &Path,
+    stage: Stage,
+    triple: Option<&str>,
+) -> Result<(Module, Option<LlvmModule>), Failure> {
     let shown = path.display();
-    if heddle_llvm::language_of(path).is_some() {
-        return import_module(path).map(|(module, llvm)| (module, Some(llvm)));
+    if language_of(path).is_some() {
+        return import_module(path, triple).map(|(module, llvm)| (module, Some(llvm)));
     }
     let source = if path == Path::new("-") {
         let mut source = Vec::new();
@@ -81,12 +85,15 @@ pub(crate) fn read_with_source(path: &Path, stage: Stage) -> Result<(Module, Opt
 }
 
 /// Imports what LLVM or clang reads. What is not taken is said; it is an error only if nothing is left.
-fn import_module(path: &Path) -> Result<(Module, LlvmModule), Failure> {
+fn import_module(path: &Path, triple: Option<&str>) -> Result<(Module, LlvmModule), Failure> {
     let fail = |message: String| {
         error(&message);
         Failure::Program
     };
-    let llvm = heddle_llvm::compile(path, 1, &[]).map_err(|reason| fail(reason.to_string()))?;
+    let is_for_cpus = matches!(language_of(path), Some(Language::C | Language::Cpp));
+    let target = triple.filter(|_| is_for_cpus).map(|triple| format!("--target={triple}"));
+    let llvm = heddle_llvm::compile(path, 1, target.as_deref().as_slice())
+        .map_err(|reason| fail(reason.to_string()))?;
     let imported = heddle_llvm::import(&llvm);
     let is_empty = imported.module.functions.is_empty();
     for refusal in &imported.refused {

@@ -36,9 +36,10 @@ pub(crate) struct Vectorize {
     /// Make the masked form (`_ZGVeM16uv_f`): one more parameter says which lanes are there
     #[arg(long)]
     mask: bool,
-    /// The CPU to generate code for, by LLVM's name
-    #[arg(long, default_value = "native")]
-    target: String,
+    /// The machine to generate code for: `native`, an instruction set (`sse4.2`, `avx2`, `avx512`, `neon`), or a CPU of x86-64
+    /// by LLVM's name (`znver4`)
+    #[arg(long, value_name = "CPU", default_value = "native", value_parser = Cpu::named)]
+    target: Cpu,
     /// Mathematical functions: `exact` is Heddle's own, at most one unit in the last place off, with the same bits in
     /// vectors and scalars; `fast` at most four units; `libm` the C library's, lane by lane
     #[arg(long, default_value = "exact", value_parser = parse_accuracy)]
@@ -79,16 +80,28 @@ fn parse_accuracy(word: &str) -> Result<Accuracy, String> {
 
 impl Vectorize {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let (mut module, source) = read_with_source(&self.file, Stage::Source)?;
-        let bits = Cpu::named(&self.target).vector_bits();
-        if let Some(source) = source.as_ref().filter(|it| it.is_for_host()) {
+        let cpu = &self.target;
+        let (mut module, source) = read_with_source(&self.file, Stage::Source, cpu.triple.as_deref())?;
+        if let Some(source) = source.as_ref().filter(|it| it.is_for_host() && it.is_x86() != cpu.is_x86()) {
+            let advice = cpu
+                .triple
+                .as_ref()
+                .map_or(String::new(), |it| format!(": let clang make it with --target={it}"));
+            return Err(fail(&format!(
+                "{}: it is LLVM IR for {}{advice}",
+                self.file.display(),
+                source.triple()
+            )));
+        }
+        let bits = cpu.vector_bits();
+        if let Some(source) = source.as_ref().filter(|it| it.is_for_host() && cpu.is_x86()) {
             let names = vector_form_names(source);
             declare_forms(&mut module, names.iter().map(String::as_str), Isa::of_bits(bits));
         }
         let asked = WholeFunction {
             is_masked: self.mask,
             math: self.math,
-            target: Target::of_registers(bits, cfg!(target_arch = "x86_64")),
+            target: Target::of_registers(bits, cpu.is_x86()),
             ..WholeFunction::new(&self.func, self.lanes, &self.params)
         };
         let report = vectorize_function(&mut module, &asked).map_err(|reason| fail(&reason))?;
@@ -116,7 +129,7 @@ impl Vectorize {
         source: Option<&LlvmModule>,
         report: &Report,
     ) -> Result<Vec<u8>, Failure> {
-        let cpu = Cpu::named(&self.target);
+        let cpu = &self.target;
         let output = match self.extension() {
             "ll" => Output::Text,
             "bc" => Output::Bitcode,
@@ -124,14 +137,9 @@ impl Vectorize {
             _ => Output::Assembly,
         };
         let is_ir = matches!(output, Output::Text | Output::Bitcode);
-        let mut shapes = self.params.clone();
-        let own = module.function(&report.wide).map_or(0, |func| func.signature.params.len());
-        shapes.resize(own - usize::from(self.mask && own > 0), DeclaredShape::Varying);
-        let isa = Isa::of_bits(cpu.vector_bits());
-        let form = Form { name: &self.func, lanes: self.lanes, shapes: &shapes, isa, is_masked: self.mask };
-        let name = match add_abi_form(module, &report.wide, &form) {
+        let name = match self.add_abi_form(module, &report.wide) {
             Ok(name) => name,
-            Err(reason) if is_ir => {
+            Err(reason) if is_ir || !cpu.is_x86() => {
                 note(&format!("{reason}: it is @{}", report.wide));
                 report.wide.clone()
             }
@@ -142,15 +150,28 @@ impl Vectorize {
         if let Some(source) = source {
             share_globals(&code, source);
         }
-        optimize(&code, &cpu).map_err(|reason| fail(&reason))?;
+        optimize(&code, cpu).map_err(|reason| fail(&reason))?;
         let Some(source) = source else {
-            return generate(&code, &cpu, output).map_err(|reason| fail(&reason));
+            return generate(&code, cpu, output).map_err(|reason| fail(&reason));
         };
         link(source, &code).map_err(|reason| fail(&reason))?;
         if !is_ir {
             cut_out(source, &[&name]).map_err(|reason| fail(&reason))?;
         }
-        generate(source, &cpu, output).map_err(|reason| fail(&reason))
+        generate(source, cpu, output).map_err(|reason| fail(&reason))
+    }
+
+    /// Adds the form of the vector ABI; its name.
+    fn add_abi_form(&self, module: &mut Module, wide: &str) -> Result<String, String> {
+        if !self.target.is_x86() {
+            return Err(format!("@{}: the forms of the vector ABI are made for x86 only", self.func));
+        }
+        let mut shapes = self.params.clone();
+        let own = module.function(wide).map_or(0, |func| func.signature.params.len());
+        shapes.resize(own - usize::from(self.mask && own > 0), DeclaredShape::Varying);
+        let isa = Isa::of_bits(self.target.vector_bits());
+        let form = Form { name: &self.func, lanes: self.lanes, shapes: &shapes, isa, is_masked: self.mask };
+        add_abi_form(module, wide, &form).map_err(|reason| reason.to_string())
     }
 
     fn extension(&self) -> &str {

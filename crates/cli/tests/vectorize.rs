@@ -647,3 +647,38 @@ fn what_is_asked_for_wrongly_is_named() {
     let odd = ["vectorize", "f.c", "--func", "odd", "-o", "o.o", "--lanes", "2"];
     says(&folder, &odd, 1, "so few i16 fill no register of 64 bits, ask for 4 lanes");
 }
+
+/// Machines go by their instruction sets as well; one that LLVM does not know is told before LLVM is asked.
+#[test]
+fn machines_have_names() {
+    let folder = Folder::new("machines");
+    folder.write("f.c", "int odd(short x) { return x & 1 ? x * 3 : -x; }\n");
+    let vectorize = |more: &[&str]| -> Vec<String> {
+        let all = ["vectorize", "f.c", "--func", "odd", "--lanes", "8", "--target"].iter().chain(more);
+        all.map(ToString::to_string).collect()
+    };
+    let words = |all: &[String]| all.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+    for (set, letter) in [("sse4.2", 'b'), ("avx2", 'd'), ("avx512", 'e')] {
+        let all = vectorize(&[set]);
+        let assembly = succeed(heddle(&folder.0, &all.iter().map(String::as_str).collect::<Vec<_>>()));
+        assert!(assembly.contains(&format!("_ZGV{letter}N8v_odd:")), "{}", words(&all));
+    }
+    says(&folder, &["vectorize", "f.c", "--func", "odd", "--target", "znver"], 2, "`znver4` is one");
+    says(&folder, &["vectorize", "f.c", "--func", "odd", "--target", "i386"], 2, "there is no CPU `i386`");
+    // Another architecture: no form of the vector ABI, but code.
+    let [all, ir] = [vectorize(&["neon", "-o", "odd.o"]), vectorize(&["neon", "-o", "odd.ll"])];
+    for all in [all, ir] {
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        says(&folder, &all, 0, "the forms of the vector ABI are made for x86 only: it is @odd.w8");
+    }
+    let object = std::fs::read(folder.0.join("odd.o")).expect("it was written");
+    const AARCH64: [u8; 2] = [183, 0];
+    assert_eq!(object[18..20], AARCH64);
+    // What is LLVM IR for one machine already is not code for another.
+    says(
+        &folder,
+        &["vectorize", "odd.ll", "--func", "odd", "--target", "avx2"],
+        1,
+        "it is LLVM IR for aarch64",
+    );
+}

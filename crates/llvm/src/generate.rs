@@ -1,5 +1,6 @@
 //! Machine code for a machine: modules made better by LLVM's own passes, and written as text, bitcode, assembly, objects.
 
+use crate::cpu::Cpu;
 use crate::jit::{CodeLevel, JitError, machine};
 use crate::view::{LlvmModule, take_message};
 use llvm_sys::core::*;
@@ -19,49 +20,6 @@ pub enum Output {
     Assembly,
     /// An object file.
     Object,
-}
-
-/// The machine that code is for.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Cpu {
-    /// LLVM's name of it.
-    pub name: String,
-    /// What it can do beyond its name, in LLVM's words: `+avx2,-avx512f`.
-    pub features: String,
-    /// The triple of LLVM for it; none is that of the machine that runs this.
-    pub triple: Option<String>,
-}
-
-impl Cpu {
-    /// The machine that runs this.
-    pub fn host() -> Cpu {
-        // SAFETY: LLVM's texts, taken over and freed.
-        let [name, features] =
-            unsafe { [take_message(LLVMGetHostCPUName()), take_message(LLVMGetHostCPUFeatures())] };
-        Cpu { name, features, triple: None }
-    }
-
-    /// A machine by name.
-    pub fn named(name: &str) -> Cpu {
-        match name {
-            "native" | "host" => Cpu::host(),
-            _ => Cpu { name: name.into(), features: String::new(), triple: None },
-        }
-    }
-
-    /// The bits of its vector registers: of x86 by what the name or the features say.
-    pub fn vector_bits(&self) -> u32 {
-        let wide =
-            ["x86-64-v4", "skylake-avx512", "icelake", "sapphirerapids", "znver4", "znver5", "graniterapids"];
-        let half = ["x86-64-v3", "haswell", "broadwell", "skylake", "znver", "alderlake"];
-        let has = |feature: &str| self.features.split(',').any(|it| it == feature);
-        let is = |names: &[&str]| names.iter().any(|name| self.name.starts_with(name));
-        match () {
-            () if has("+avx512f") || is(&wide) => 512,
-            () if has("+avx2") || is(&half) => 256,
-            () => 128,
-        }
-    }
 }
 
 /// Says in a module what machine it is for.

@@ -1,8 +1,9 @@
 //! The JIT: modules compiled in memory by ORC's LLJIT, for the machine that runs.
 
 use crate::builtins::builtins;
+use crate::cpu::Cpu;
 use crate::emit::entry_name;
-use crate::generate::{Cpu, emit_object};
+use crate::generate::emit_object;
 use crate::object_cache::ObjectCache;
 use crate::view::{LlvmModule, c_text};
 use llvm_sys::core::{LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMSetDataLayout, LLVMSetTarget};

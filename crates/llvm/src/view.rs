@@ -133,7 +133,7 @@ impl LlvmModule {
     }
 
     /// The target triple.
-    pub(crate) fn triple(&self) -> String {
+    pub fn triple(&self) -> String {
         // SAFETY: the module is live and keeps the text.
         unsafe { CStr::from_ptr(LLVMGetTarget(self.raw)).to_string_lossy().into_owned() }
     }
@@ -177,6 +177,12 @@ impl LlvmModule {
     pub fn is_for_host(&self) -> bool {
         let triple = self.triple();
         !["spir", "nvptx", "amdgcn"].iter().any(|gpu| triple.starts_with(gpu))
+    }
+
+    /// Whether it is for processors of x86-64. No triple at all is that of the machine that runs this.
+    pub fn is_x86(&self) -> bool {
+        let triple = self.triple();
+        triple.starts_with("x86_64") || triple.is_empty() && cfg!(target_arch = "x86_64")
     }
 
     /// The number of a synchronization scope.

@@ -135,6 +135,7 @@ fn measured(folder: &Path, bits: u32, cpu: &str) -> Result<Vec<Row>, String> {
         let path = folder.join(name);
         std::fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))
     };
+    let machine = Cpu::named(cpu).map_err(|error| error.to_string())?;
     let (mut list, mut link) = (String::new(), vec!["driver.o".to_string()]);
     for own in FUNCTIONS {
         let [least, most, least_b, most_b] = interval(own.name);
@@ -147,7 +148,7 @@ fn measured(folder: &Path, bits: u32, cpu: &str) -> Result<Vec<Row>, String> {
         let exact = (Accuracy::Exact, format!("heddle_{}", own.name));
         let fast = own.fast.map(|_| (Accuracy::Fast, format!("heddle_fast_{}", own.name)));
         for (accuracy, name) in [Some(exact), fast].into_iter().flatten() {
-            write(&format!("{name}.o"), &object(own, accuracy, &name, bits, &Cpu::named(cpu))?)?;
+            write(&format!("{name}.o"), &object(own, accuracy, &name, bits, &machine)?)?;
             link.push(format!("{name}.o"));
         }
     }

@@ -47,13 +47,7 @@ impl Target {
 
     /// What LLVM calls it.
     pub fn cpu(self) -> Cpu {
-        let named = |name: &str| Cpu { name: name.into(), features: String::new(), triple: None };
-        match self {
-            Target::Sse42 => named("x86-64-v2"),
-            Target::Avx2 => named("x86-64-v3"),
-            Target::Avx512 => named("x86-64-v4"),
-            Target::Neon => Cpu { triple: Some("aarch64-unknown-linux-gnu".into()), ..named("cortex-a72") },
-        }
+        Cpu::named(self.name()).expect("its name is one that CPUs go by")
     }
 
     /// What it takes to run its code here and is not there.

@@ -1,0 +1,231 @@
+//! The machines that code is generated for, by name.
+
+use crate::view::take_message;
+use llvm_sys::target_machine::{LLVMGetHostCPUFeatures, LLVMGetHostCPUName};
+use thiserror::Error;
+
+/// The machine that code is for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cpu {
+    /// LLVM's name of it.
+    pub name: String,
+    /// What it can do beyond its name, in LLVM's words: `+avx2,-avx512f`.
+    pub features: String,
+    /// The triple of LLVM for it; none is that of the machine that runs this.
+    pub triple: Option<String>,
+}
+
+/// LLVM ends the process when it is asked for code of a CPU that it does not know, so names are looked up before.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error(
+    "there is no CPU `{name}`: write `native`, an instruction set (`sse4.2`, `avx2`, `avx512`, `neon`), or LLVM's name of \
+     an x86-64 CPU, as `clang --print-supported-cpus` lists them{}",
+    .near.map_or(String::new(), |near| format!("; `{near}` is one"))
+)]
+pub struct UnknownCpu {
+    /// What was asked for.
+    pub name: String,
+    /// A CPU whose name begins alike.
+    pub near: Option<&'static str>,
+}
+
+/// Instruction sets, and the least of the CPUs that have them.
+const SETS: [(&str, &str); 3] = [("sse4.2", "x86-64-v2"), ("avx2", "x86-64-v3"), ("avx512", "x86-64-v4")];
+
+/// x86-64 CPUs with registers of 512 bits.
+const WIDE: &[&str] = &[
+    "cannonlake",
+    "cascadelake",
+    "cooperlake",
+    "diamondrapids",
+    "emeraldrapids",
+    "graniterapids",
+    "graniterapids-d",
+    "icelake-client",
+    "icelake-server",
+    "knl",
+    "knm",
+    "novalake",
+    "rocketlake",
+    "sapphirerapids",
+    "skx",
+    "skylake-avx512",
+    "tigerlake",
+    "x86-64-v4",
+    "znver4",
+    "znver5",
+];
+
+/// With registers of 256 bits, for integers as well.
+const HALF: &[&str] = &[
+    "alderlake",
+    "arrowlake",
+    "arrowlake-s",
+    "bdver4",
+    "broadwell",
+    "clearwaterforest",
+    "core-avx2",
+    "gracemont",
+    "grandridge",
+    "haswell",
+    "lunarlake",
+    "meteorlake",
+    "pantherlake",
+    "raptorlake",
+    "sierraforest",
+    "skylake",
+    "wildcatlake",
+    "x86-64-v3",
+    "znver1",
+    "znver2",
+    "znver3",
+];
+
+/// With registers of 128 bits.
+const NARROW: &[&str] = &[
+    "amdfam10",
+    "athlon-fx",
+    "athlon64",
+    "athlon64-sse3",
+    "atom",
+    "barcelona",
+    "bdver1",
+    "bdver2",
+    "bdver3",
+    "bonnell",
+    "btver1",
+    "btver2",
+    "core-avx-i",
+    "core2",
+    "corei7",
+    "corei7-avx",
+    "goldmont",
+    "goldmont-plus",
+    "ivybridge",
+    "k8",
+    "k8-sse3",
+    "nehalem",
+    "nocona",
+    "opteron",
+    "opteron-sse3",
+    "penryn",
+    "sandybridge",
+    "silvermont",
+    "slm",
+    "tremont",
+    "westmere",
+    "x86-64",
+    "x86-64-v2",
+];
+
+impl Cpu {
+    /// The machine that runs this.
+    pub fn host() -> Cpu {
+        // SAFETY: LLVM's texts, taken over and freed.
+        let [name, features] =
+            unsafe { [take_message(LLVMGetHostCPUName()), take_message(LLVMGetHostCPUFeatures())] };
+        Cpu { name, features, triple: None }
+    }
+
+    /// A machine by name: `native`, an instruction set, or a CPU of x86-64.
+    pub fn named(name: &str) -> Result<Cpu, UnknownCpu> {
+        let cpu = |name: &str, triple: Option<&str>| Cpu {
+            name: name.into(),
+            features: String::new(),
+            triple: triple.map(str::to_string),
+        };
+        if matches!(name, "native" | "host") {
+            return Ok(Cpu::host());
+        }
+        if name == "neon" {
+            return Ok(cpu(
+                "generic",
+                (!cfg!(target_arch = "aarch64")).then_some("aarch64-unknown-linux-gnu"),
+            ));
+        }
+        let name = SETS.iter().find(|(set, _)| *set == name).map_or(name, |(_, least)| least);
+        let known = || [WIDE, HALF, NARROW].into_iter().flatten().copied();
+        if !known().any(|it| it == name) {
+            let closeness = |it: &&str| (alike(it, name), std::cmp::Reverse(it.len()));
+            let near = known().rev().max_by_key(closeness).filter(|it| alike(it, name) > 3);
+            return Err(UnknownCpu { name: name.into(), near });
+        }
+        Ok(cpu(name, (!cfg!(target_arch = "x86_64")).then_some("x86_64-unknown-linux-gnu")))
+    }
+
+    /// Whether it is an x86-64 CPU.
+    pub fn is_x86(&self) -> bool {
+        self.triple.as_ref().map_or(cfg!(target_arch = "x86_64"), |triple| triple.starts_with("x86_64"))
+    }
+
+    /// The bits of its vector registers.
+    pub fn vector_bits(&self) -> u32 {
+        let has = |feature: &str| self.features.split(',').any(|it| it == feature);
+        let is = |names: &[&str]| names.contains(&&*self.name);
+        match () {
+            () if has("+avx512f") || is(WIDE) && !has("-avx512f") => 512,
+            () if has("+avx2") || (is(HALF) || is(WIDE)) && !has("-avx2") => 256,
+            () => 128,
+        }
+    }
+}
+
+/// With how many bytes two names begin alike.
+fn alike(a: &str, b: &str) -> usize {
+    a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// What clang says of each CPU that it lists.
+    #[test]
+    fn names_and_registers_are_those_of_clang() {
+        let clang = |args: &[&str]| {
+            let output = Command::new("clang-22").args(args).output().expect("there is clang-22");
+            let text = String::from_utf8_lossy(if output.stdout.is_empty() {
+                &output.stderr
+            } else {
+                &output.stdout
+            });
+            output.status.success().then(|| text.into_owned())
+        };
+        let list = clang(&["--target=x86_64-unknown-linux-gnu", "--print-supported-cpus"]).expect("a list");
+        let names: Vec<&str> = list.lines().filter_map(|line| line.strip_prefix('\t')).collect();
+        assert!(names.len() > 60, "{list}");
+        for name in names {
+            let march = format!("-march={name}");
+            let macros =
+                clang(&["--target=x86_64-unknown-linux-gnu", &march, "-dM", "-E", "-x", "c", "/dev/null"]);
+            let wanted = macros.map(|macros| {
+                if macros.contains("__AVX512F__ ") {
+                    512
+                } else if macros.contains("__AVX2__ ") {
+                    256
+                } else {
+                    128
+                }
+            });
+            assert_eq!(Cpu::named(name).ok().map(|cpu| cpu.vector_bits()), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn who_is_not_known_is_told() {
+        let error = Cpu::named("skylak").unwrap_err();
+        assert_eq!(error.near, Some("skylake"));
+        assert!(error.to_string().contains("there is no CPU `skylak`"), "{error}");
+        assert_eq!(Cpu::named("i386").unwrap_err().near, None);
+    }
+
+    #[test]
+    fn instruction_sets_have_registers() {
+        let bits = |name: &str| Cpu::named(name).map(|cpu| (cpu.is_x86(), cpu.vector_bits()));
+        assert_eq!(bits("sse4.2"), Ok((true, 128)));
+        assert_eq!(bits("avx2"), Ok((true, 256)));
+        assert_eq!(bits("avx512"), Ok((true, 512)));
+        assert_eq!(bits("neon"), Ok((false, 128)));
+    }
+}
