@@ -18,11 +18,19 @@ pub(crate) enum Folded {
     Poison,
 }
 
-/// What an instruction with one scalar result gives, φs and horizontals excepted.
+/// Ops of which a lane's result comes from other lanes.
+const ACROSS_LANES: [Op; 5] = [Op::Extract, Op::Insert, Op::Permute, Op::Compress, Op::Expand];
+
+/// What an instruction with one result gives, φs and horizontals excepted. Of vectors what holds in every lane.
 pub(crate) fn fold(func: &Function, data: &InstData, to: Type) -> Option<Folded> {
     let args = &data.args;
-    let is_scalar = |ty: Type| !ty.is_vector();
-    if args.is_empty() || !is_scalar(to) || !args.iter().all(|&arg| is_scalar(func.value_type(arg))) {
+    if data.op == Op::Splat {
+        return bits(func, args[0]).map(Folded::Bits);
+    }
+    let lanes_of = |arg: Value| func.value_type(arg).lanes();
+    let chooses = data.op == Op::Select && args.first().is_some_and(|&arg| lanes_of(arg).is_none());
+    let is_alike = args[usize::from(chooses)..].iter().all(|&arg| lanes_of(arg) == to.lanes());
+    if args.is_empty() || !is_alike || ACROSS_LANES.contains(&data.op) {
         return None;
     }
     match data.op {
@@ -54,21 +62,19 @@ pub(crate) fn fold(func: &Function, data: &InstData, to: Type) -> Option<Folded>
 }
 
 fn bits(func: &Function, value: Value) -> Option<u128> {
-    match func.constant(value) {
-        Some(Constant::Scalar(_, bits)) => Some(*bits),
-        _ => None,
-    }
+    func.constant(value)?.splat_bits()
 }
 
 fn select(func: &Function, args: &[Value]) -> Option<Folded> {
     let &[condition, then, otherwise] = args else { return None };
-    match (func.constant(condition), bits(func, then), bits(func, otherwise)) {
-        (Some(Constant::Poison(_)), ..) => Some(Folded::Poison),
-        (Some(Constant::Scalar(_, bits)), ..) => {
-            Some(Folded::Value(if *bits == 1 { then } else { otherwise }))
-        }
+    if matches!(func.constant(condition), Some(Constant::Poison(_))) {
+        return Some(Folded::Poison);
+    }
+    let is_same_type = || func.value_type(then) == func.value_type(condition);
+    match (bits(func, condition), bits(func, then), bits(func, otherwise)) {
+        (Some(condition), ..) => Some(Folded::Value(if condition == 1 { then } else { otherwise })),
         _ if then == otherwise => Some(Folded::Value(then)),
-        (_, Some(1), Some(0)) if func.value_type(then) == Type::I1 => Some(Folded::Value(condition)),
+        (_, Some(1), Some(0)) if is_same_type() => Some(Folded::Value(condition)),
         _ => None,
     }
 }
@@ -146,4 +152,48 @@ fn compare(
         _ => return None,
     };
     Some(Folded::Bits(answer.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the first instruction of a function at stage Wide folds to, as text.
+    fn folded(instruction: &str) -> Option<String> {
+        let text = format!(
+            "func @f(v0: <2 x i32>, v1: mask<2>, v2: i32) -> <2 x i32> {{\nblock0:\n  v9 = {instruction}\n  ret v0\n}}\n"
+        );
+        let module = heddle_ir::parse_bytes(text.as_bytes()).expect(instruction);
+        let func = &module.functions[0];
+        let inst = func.block_insts(func.entry()).next().expect(instruction);
+        let result = func.result(inst).expect(instruction);
+        match fold(func, func.inst(inst), func.value_type(result))? {
+            Folded::Value(value) => Some(value.to_string()),
+            Folded::Bits(bits) => Some(format!("splat {bits}")),
+            Folded::Poison => Some("poison".into()),
+        }
+    }
+
+    #[test]
+    fn what_holds_in_every_lane_folds_vectors() {
+        for (instruction, wanted) in [
+            ("select i1 true, v0, splat 5", Some("v0")),
+            ("select v1, mask<2> splat true, splat false", Some("v1")),
+            ("select <true, true>, v0, splat 5", Some("v0")),
+            ("select <true, false>, v0, splat 5", None),
+            ("add v0, splat 0", Some("v0")),
+            ("add v0, <0, 1>", None),
+            ("mul v0, splat 0", Some("splat 0")),
+            ("add <2 x i32> splat 3, splat 4", Some("splat 7")),
+            ("add v0, poison", Some("poison")),
+            ("splat <2 x i32>, i32 6", Some("splat 6")),
+            ("splat <2 x i32>, v2", None),
+            // What lanes take from others.
+            ("permute <2 x i32>, v0, poison [1, 0]", None),
+            ("insert v0, v2, i32 1", None),
+            ("compress v0, splat true", None),
+        ] {
+            assert_eq!(folded(instruction).as_deref(), wanted, "{instruction}");
+        }
+    }
 }
