@@ -208,6 +208,15 @@ impl Writer<'_> {
             self.fill_all(inst);
             return Ok(());
         }
+        if let Some(bytes) = self.filled_objects(inst) {
+            data.args[0] = self.scalar(data.args[0]);
+            data.args[1] = self.scalar(data.args[1]);
+            let ty = self.old.value_type(data.args[2]);
+            data.args[2] = self.new.make_const(Constant::splat(ty, bytes.into()));
+            data.detail = self.detail_of(data.detail);
+            self.insert(data, None);
+            return Ok(());
+        }
         let is_volatile = data.flags.has(Flag::Volatile);
         let is_same = data.args.iter().all(|&arg| self.kinds.is_shared(arg));
         if is_volatile || !is_same || data.op == Op::Memmove {
@@ -223,6 +232,22 @@ impl Writer<'_> {
             Vec::new()
         });
         Ok(())
+    }
+
+    /// The bytes of all lanes' objects together, if every lane fills the whole of its own with the same byte: what lies
+    /// between them belongs to nobody.
+    fn filled_objects(&self, inst: Inst) -> Option<u64> {
+        let data = self.old.inst(inst);
+        let alloca = self.old.def_inst(data.args[0])?;
+        let Detail::Alloca { bytes, .. } = self.old.inst(alloca).detail else { return None };
+        let size = self.old.constant(*data.args.get(2)?)?.splat_bits()?;
+        let all = self.objects.stride(alloca) * u64::from(self.lanes);
+        let is_filled =
+            data.op == Op::Memset && size == u128::from(bytes) && self.kinds.is_shared(data.args[1]);
+        let block = self.old.layout.block_of(inst)?;
+        let is_plain = !data.flags.has(Flag::Volatile) && self.old.predicate(block).is_none();
+        let fits = u128::from(all) <= self.old.value_type(data.args[2]).scalar().bit_mask() >> 1;
+        (is_filled && is_plain && all != 0 && fits).then_some(all)
     }
 
     /// Fills interleaved objects, all lanes' at once.

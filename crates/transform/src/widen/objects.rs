@@ -165,7 +165,7 @@ fn use_of(
             return if fills { Element::None } else { Element::Any };
         }
         Op::PtrAdd if index == 0 => None,
-        Op::Phi | Op::Select | Op::Freeze => None,
+        Op::Phi | Op::Select | Op::Freeze | Op::SpaceCast => None,
         Op::Icmp => return Element::None,
         _ => return Element::Any,
     };
