@@ -44,6 +44,9 @@ impl Writer<'_> {
         let [dividend, divisor] = [data.args[0], data.args[1]];
         let is_signed = matches!(data.op, Op::Sdiv | Op::Srem);
         let ty = self.old.value_type(divisor);
+        if let Some(float) = self.divides_as(inst) {
+            return self.divide_floats(inst, float);
+        }
         if self.active(inst).is_none() || self.never_traps(divisor, is_signed) {
             return self.plain(inst);
         }
@@ -68,6 +71,46 @@ impl Writer<'_> {
             }
         }
         let value = self.emit(data, None);
+        self.define(inst, value);
+    }
+
+    /// The floats by which lanes' integers are divided exactly, if that is better than one lane after the other, which is
+    /// what machines without divisions of vectors do. By constants they multiply.
+    ///
+    /// A quotient that is no integer is at least `1 / divisor` away from the next one, and rounding moves it by no more than
+    /// `quotient / 2^p`, where floats have `p` bits: by less, as long as the dividend is below `2^p`. So what is cut to an
+    /// integer is what integers give.
+    fn divides_as(&self, inst: Inst) -> Option<Scalar> {
+        let data = self.old.inst(inst);
+        let result = self.old.result(inst)?;
+        if self.kinds.of(result) != Kind::Lanes || self.old.constant(data.args[1]).is_some() {
+            return None;
+        }
+        match self.old.value_type(result).scalar() {
+            Scalar::I8 | Scalar::I16 => Some(Scalar::F32),
+            Scalar::I32 => Some(Scalar::F64),
+            _ => None,
+        }
+    }
+
+    /// A division of floats, which never traps, cut to an integer; the remainder by what the quotient leaves.
+    fn divide_floats(&mut self, inst: Inst, float: Scalar) {
+        let data = self.old.inst(inst);
+        let (op, args) = (data.op, [data.args[0], data.args[1]]);
+        let (to_float, to_int) = match op {
+            Op::Sdiv | Op::Srem => (Op::Sitofp, Op::Fptosi),
+            _ => (Op::Uitofp, Op::Fptoui),
+        };
+        let [above, below] = args.map(|arg| self.vector(arg));
+        let ty = self.new.value_type(above);
+        let floats = [above, below]
+            .map(|value| self.emit(InstData::plain(to_float, [value]), Some(ty.with_scalar(float))));
+        let quotient = self.emit(InstData::plain(Op::Fdiv, floats), None);
+        let mut value = self.emit(InstData::plain(to_int, [quotient]), Some(ty));
+        if matches!(op, Op::Srem | Op::Urem) {
+            let whole = self.emit(InstData::plain(Op::Mul, [value, below]), None);
+            value = self.emit(InstData::plain(Op::Sub, [above, whole]), None);
+        }
         self.define(inst, value);
     }
 
