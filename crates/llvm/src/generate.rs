@@ -2,6 +2,7 @@
 
 use crate::cpu::Cpu;
 use crate::jit::{CodeLevel, JitError, machine};
+use crate::masks::{MaskForm, form_masks};
 use crate::view::{LlvmModule, take_message};
 use llvm_sys::core::*;
 use llvm_sys::error::LLVMGetErrorMessage;
@@ -35,7 +36,7 @@ fn aim(module: &LlvmModule, machine: LLVMTargetMachineRef) {
     }
 }
 
-/// Lets LLVM's passes work on a module, but those that would vectorize it once more.
+/// Lets LLVM's passes work on a module, but those that would vectorize it once more. Masks come out in the machine's form.
 pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), JitError> {
     let machine =
         machine(cpu, CodeLevel::Default, LLVMCodeModel::LLVMCodeModelDefault).map_err(JitError::Machine)?;
@@ -56,6 +57,7 @@ pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), JitError> {
             return Err(JitError::Compile(reason));
         }
     }
+    form_masks(module, MaskForm::of(cpu));
     Ok(())
 }
 

@@ -3,7 +3,10 @@
 use super::tally::{Phase, Tally};
 use super::target::Target;
 use heddle_ir::Module;
-use heddle_llvm::{CodeLevel, EmitOptions, Output, emit, emit_together, entry_name, generate_at, optimize};
+use heddle_llvm::{
+    CodeLevel, EmitOptions, MaskForm, Output, emit, emit_together, entry_name, form_masks, generate_at,
+    optimize,
+};
 use std::ops::Range;
 
 /// How good the machine code is to be.
@@ -66,8 +69,9 @@ pub(super) fn compile_parts(
     };
     tally
         .timed(Phase::Codegen, || {
-            if quality == Quality::Optimized {
-                optimize(&llvm, &cpu)?;
+            match quality {
+                Quality::Optimized => optimize(&llvm, &cpu)?,
+                Quality::Quick => form_masks(&llvm, MaskForm::of(&cpu)),
             }
             generate_at(level, &llvm, &cpu, Output::Object)
         })

@@ -1,0 +1,210 @@
+//! Which masks get another form, and how wide the elements are that they guard.
+//!
+//! Masks that are made of each other are one *web*, which has one width: that of most of the elements that its masks are
+//! compared from, blend, load and store. A web is worth it if one of its masks lives in several blocks.
+
+use super::MaskForm;
+use crate::view::{Bb, Val};
+use llvm_sys::{LLVMOpcode as Code, LLVMTypeKind as Kind};
+use rustc_hash::FxHashMap;
+
+/// The least vector of integers that a mask becomes.
+const LEAST_BITS: u32 = 64;
+
+/// What becomes of the masks of a function.
+#[derive(Debug)]
+pub(super) struct Plan<'m> {
+    /// The blocks that can be reached, each before those that it dominates.
+    pub(super) order: Vec<Bb<'m>>,
+    /// Of each mask that gets another form, the width of what it guards.
+    widths: FxHashMap<Val<'m>, u32>,
+}
+
+/// Whether a value is a mask of several lanes.
+pub(super) fn is_mask(value: Val<'_>) -> bool {
+    let ty = value.ty();
+    ty.is_vector()
+        && ty.count() > 1
+        && ty.element().kind() == Kind::LLVMIntegerTypeKind
+        && ty.element().int_bits() == 1
+}
+
+/// Whether an instruction makes a mask of masks, or of the same bits.
+pub(super) fn is_inside(inst: Val<'_>) -> bool {
+    let is_known = matches!(
+        inst.opcode(),
+        Code::LLVMPHI
+            | Code::LLVMAnd
+            | Code::LLVMOr
+            | Code::LLVMXor
+            | Code::LLVMSelect
+            | Code::LLVMFreeze
+            | Code::LLVMInsertElement
+            | Code::LLVMShuffleVector
+    );
+    is_known && is_mask(inst)
+}
+
+impl<'m> Plan<'m> {
+    /// Decides for a function; none if there is nothing to do.
+    pub(super) fn new(func: Val<'m>, form: MaskForm) -> Option<Plan<'m>> {
+        let least_bits = match form {
+            MaskForm::Any => return None,
+            MaskForm::Bits { register } => register + 1,
+            MaskForm::Elements { .. } => LEAST_BITS,
+        };
+        let order = reverse_postorder(func);
+        let mut webs = Webs::default();
+        let mut home: FxHashMap<Val<'m>, Bb<'m>> = FxHashMap::default();
+        for &block in &order {
+            for inst in block.insts().filter(|&inst| is_mask(inst)) {
+                webs.add(inst);
+                home.insert(inst, block);
+            }
+        }
+        for &block in &order {
+            for inst in block.insts() {
+                let inside = is_inside(inst);
+                for operand in inst.operands().filter(|operand| home.contains_key(operand)) {
+                    let web = webs.of(operand);
+                    let lives_on = inst.opcode() == Code::LLVMPHI || home[&operand] != block;
+                    webs.all[web].crosses |= lives_on;
+                    if inside {
+                        webs.join(inst, operand);
+                    }
+                }
+            }
+        }
+        for &block in &order {
+            block.insts().for_each(|inst| webs.vote(inst));
+        }
+        let widths: FxHashMap<Val<'m>, u32> = home
+            .keys()
+            .filter_map(|&mask| {
+                let web = webs.of(mask);
+                let width = webs.all[web].width().filter(|_| webs.all[web].crosses)?;
+                (width * mask.ty().count() as u32 >= least_bits).then_some((mask, width))
+            })
+            .collect();
+        (!widths.is_empty()).then_some(Plan { order, widths })
+    }
+
+    /// The bits of the elements that a mask guards, if it gets another form.
+    pub(super) fn width(&self, mask: Val<'m>) -> Option<u32> {
+        self.widths.get(&mask).copied()
+    }
+}
+
+/// Masks that are made of each other.
+#[derive(Clone, Copy, Default, Debug)]
+struct Web {
+    crosses: bool,
+    /// How many elements of 8, 16, 32 and 64 bits it is made of or guards.
+    votes: [u32; 4],
+}
+
+impl Web {
+    /// The width that most elements have; of several the greatest.
+    fn width(&self) -> Option<u32> {
+        let most = self.votes.iter().copied().max().filter(|&most| most > 0)?;
+        let log = self.votes.iter().rposition(|&count| count == most)?;
+        Some(8 << log)
+    }
+}
+
+#[derive(Default, Debug)]
+struct Webs<'m> {
+    numbers: FxHashMap<Val<'m>, usize>,
+    /// Union-find over the masks, by number.
+    parents: Vec<usize>,
+    all: Vec<Web>,
+}
+
+impl<'m> Webs<'m> {
+    fn add(&mut self, mask: Val<'m>) {
+        self.numbers.insert(mask, self.parents.len());
+        self.parents.push(self.parents.len());
+        self.all.push(Web::default());
+    }
+
+    fn of(&mut self, mask: Val<'m>) -> usize {
+        let mut at = self.numbers[&mask];
+        while self.parents[at] != at {
+            self.parents[at] = self.parents[self.parents[at]];
+            at = self.parents[at];
+        }
+        at
+    }
+
+    fn join(&mut self, a: Val<'m>, b: Val<'m>) {
+        let (a, b) = (self.of(a), self.of(b));
+        let (lower, upper) = (a.min(b), a.max(b));
+        if lower != upper {
+            self.parents[upper] = lower;
+            self.all[lower].crosses |= self.all[upper].crosses;
+        }
+    }
+
+    /// Counts the elements that an instruction compares or guards.
+    fn vote(&mut self, inst: Val<'m>) {
+        if is_inside(inst) {
+            return;
+        }
+        let masks: Vec<Val<'m>> = std::iter::once(inst)
+            .filter(|_| matches!(inst.opcode(), Code::LLVMICmp | Code::LLVMFCmp))
+            .chain(inst.operands())
+            .filter(|mask| self.numbers.contains_key(mask))
+            .collect();
+        if masks.is_empty() {
+            return;
+        }
+        let guarded = std::iter::once(inst).chain(inst.operands()).find(|&value| {
+            let ty = value.ty();
+            ty.is_vector() && !is_mask(value) && ty.element().kind() != Kind::LLVMPointerTypeKind
+        });
+        let Some(log) = guarded.and_then(|value| width_class(value)) else { return };
+        for mask in masks {
+            let web = self.of(mask);
+            self.all[web].votes[log] += 1;
+        }
+    }
+}
+
+/// 0 for elements of 8 bits, to 3 for elements of 64.
+fn width_class(vector: Val<'_>) -> Option<usize> {
+    let element = vector.ty().element();
+    match element.kind() {
+        Kind::LLVMIntegerTypeKind => [8, 16, 32, 64].iter().position(|&bits| bits == element.int_bits()),
+        Kind::LLVMHalfTypeKind | Kind::LLVMBFloatTypeKind => Some(1),
+        Kind::LLVMFloatTypeKind => Some(2),
+        Kind::LLVMDoubleTypeKind => Some(3),
+        _ => None,
+    }
+}
+
+/// The blocks that the entry leads to, each before those that it dominates.
+fn reverse_postorder(func: Val<'_>) -> Vec<Bb<'_>> {
+    let mut order = Vec::new();
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut stack = Vec::new();
+    if let Some(&entry) = func.blocks().first() {
+        seen.insert(entry);
+        stack.push((entry, successors(entry)));
+    }
+    while let Some((block, rest)) = stack.last_mut() {
+        match rest.next() {
+            Some(next) if seen.insert(next) => stack.push((next, successors(next))),
+            Some(_) => {}
+            None => {
+                order.push(*block);
+                stack.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+fn successors(block: Bb<'_>) -> std::vec::IntoIter<Bb<'_>> {
+    block.terminator().map_or(Vec::new(), |it| it.successors()).into_iter()
+}
