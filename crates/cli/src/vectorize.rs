@@ -8,7 +8,7 @@ use heddle::ir::module::DeclaredShape;
 use heddle::ir::verify::Stage;
 use heddle::math::Accuracy;
 use heddle::vector_abi::{Form, Isa, add_abi_form, declare_forms};
-use heddle::whole_function::{Report, Target, WholeFunction, vectorize_function};
+use heddle::whole_function::{Brushes, Report, Target, WholeFunction, vectorize_function};
 use heddle_llvm::{
     Cpu, EmitOptions, LlvmModule, Output, cut_out, emit, generate, keep_private_but, link, optimize,
     share_globals, vector_form_names,
@@ -27,9 +27,13 @@ pub(crate) struct Vectorize {
     /// The function
     #[arg(long, value_name = "NAME")]
     func: String,
-    /// How many lanes
+    /// How many lanes a brush has
     #[arg(long, default_value_t = 8)]
     lanes: u32,
+    /// How many brushes of so many lanes one call runs side by side, each with live masks of its own: a number, or `auto`, as
+    /// many as a loop pays that waits for itself (`--report` says the figures). The form is for all their lanes
+    #[arg(long, value_name = "K|auto", default_value = "1", value_parser = parse_brushes)]
+    brushes: Brushes,
     /// What lanes share of each parameter: `uniform`, `varying`, or `linear:S`, S more (bytes, of pointers) from lane to lane
     #[arg(long, value_delimiter = ',', value_parser = parse_shape)]
     params: Vec<DeclaredShape>,
@@ -78,6 +82,14 @@ fn parse_accuracy(word: &str) -> Result<Accuracy, String> {
     Accuracy::named(word).ok_or_else(|| "write `exact`, `fast` or `libm`".into())
 }
 
+fn parse_brushes(word: &str) -> Result<Brushes, String> {
+    match (word, word.parse()) {
+        ("auto", _) => Ok(Brushes::Auto),
+        (_, Ok(count)) if count > 0 => Ok(Brushes::Count(count)),
+        _ => Err("write a number above 0, or `auto`".into()),
+    }
+}
+
 impl Vectorize {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let cpu = &self.target;
@@ -100,6 +112,7 @@ impl Vectorize {
         }
         let asked = WholeFunction {
             is_masked: self.mask,
+            brushes: self.brushes,
             math: self.math,
             target: Target::of_registers(bits, cpu.is_x86()),
             ..WholeFunction::new(&self.func, self.lanes, &self.params)
@@ -137,7 +150,7 @@ impl Vectorize {
             _ => Output::Assembly,
         };
         let is_ir = matches!(output, Output::Text | Output::Bitcode);
-        let name = match self.add_abi_form(module, &report.wide) {
+        let name = match self.add_abi_form(module, report) {
             Ok(name) => name,
             Err(reason) if is_ir || !cpu.is_x86() => {
                 note(&format!("{reason}: it is @{}", report.wide));
@@ -162,16 +175,16 @@ impl Vectorize {
     }
 
     /// Adds the form of the vector ABI; its name.
-    fn add_abi_form(&self, module: &mut Module, wide: &str) -> Result<String, String> {
+    fn add_abi_form(&self, module: &mut Module, report: &Report) -> Result<String, String> {
         if !self.target.is_x86() {
             return Err(format!("@{}: the forms of the vector ABI are made for x86 only", self.func));
         }
         let mut shapes = self.params.clone();
-        let own = module.function(wide).map_or(0, |func| func.signature.params.len());
+        let own = module.function(&report.wide).map_or(0, |func| func.signature.params.len());
         shapes.resize(own - usize::from(self.mask && own > 0), DeclaredShape::Varying);
         let isa = Isa::of_bits(self.target.vector_bits());
-        let form = Form { name: &self.func, lanes: self.lanes, shapes: &shapes, isa, is_masked: self.mask };
-        add_abi_form(module, wide, &form).map_err(|reason| reason.to_string())
+        let form = Form { name: &self.func, lanes: report.lanes, shapes: &shapes, isa, is_masked: self.mask };
+        add_abi_form(module, &report.wide, &form).map_err(|reason| reason.to_string())
     }
 
     fn extension(&self) -> &str {
@@ -181,7 +194,12 @@ impl Vectorize {
     fn say(&self, report: &Report) {
         let Report { branches, accesses, instructions, .. } = report;
         let lines = [
-            format!("@{} for {} lanes", self.func, self.lanes),
+            match report.lanes / self.lanes.max(1) {
+                0 | 1 => format!("@{} for {} lanes", self.func, report.lanes),
+                count => {
+                    format!("@{} for {} lanes, {count} brushes of {}", self.func, report.lanes, self.lanes)
+                }
+            },
             format!("  branches: {} of the source, {} of the vector code", branches[0], branches[1]),
             format!("  instructions: {} on vectors, {} scalar", instructions[1], instructions[0]),
             format!(

@@ -5,16 +5,17 @@ use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::{Activation, Geometry};
 use heddle_analysis::{AccessGroups, ControlTables, InitialShapes, divergence};
 use heddle_ir::entity::EntitySet;
-use heddle_ir::module::DeclaredShape;
+use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::verify::{Stage, Violations, verify_module};
-use heddle_ir::{Block, Function, Module, Op};
+use heddle_ir::{Block, Function, Inst, Module, Op};
 use heddle_math::{Accuracy, provide};
 use heddle_transform::specialize::entered_functions;
+use heddle_transform::widen::{Form, wide_name};
 use heddle_transform::{
     Around, LockStep, LoopFacts, LoopsError, Remark, Target, Versions, WidenOptions, boscc, canonicalize,
-    geometry_of, guard_regions, linearize, lock_step_functions, make_loops_uniform, replace_launches,
-    simplify, specialize, tidy, widen,
+    choose_brushes, geometry_of, guard_regions, linearize, lock_step_functions, make_loops_uniform,
+    replace_launches, sees_brush, simplify, specialize, tidy, widen,
 };
 use thiserror::Error;
 
@@ -150,6 +151,23 @@ pub const PASSES: &[Pass] = &[
         },
     },
     Pass {
+        name: "brushes",
+        doc: "nothing but a look whether several brushes may run side by side in one call (`brushes:2`): no program may see who else \
+              is in its brush",
+        requires: Stage::Source,
+        ensures: None,
+        run: |module, count, _| {
+            let Some((func, inst)) = seen_brush(module) else { return Ok(()) };
+            Err(format!(
+                "@{}: `{}`{} depends on who is in its brush, and would see {count} brushes as one: let one run at a time, or \
+                 write all lanes as one brush if that is meant",
+                func.name,
+                func.inst(inst).op,
+                func.loc(inst).map_or(String::new(), |loc| format!(" at line {}", loc.line))
+            ))
+        },
+    },
+    Pass {
         name: "specialize",
         doc: "a form of each function for each way in which lanes enter it (`specialize:8`: in brushes of 8 lanes)",
         requires: Stage::Canonical,
@@ -175,7 +193,8 @@ pub const PASSES: &[Pass] = &[
 ];
 
 /// Names of passes, where short names stand for the passes that they are made of: `vectorize`, followed by its options
-/// (`W=8`, `params=uniform`, `math=exact`), is all that makes vector code.
+/// (`W=8`, `params=uniform`, `math=exact`), is all that makes vector code. `brushes=2` is for two brushes side by side: twice as
+/// many lanes, along the last dimension.
 pub fn expand(words: &[&str]) -> Result<Vec<String>, PassError> {
     let mut names = Vec::new();
     let mut rest = words.iter().copied().peekable();
@@ -184,26 +203,33 @@ pub fn expand(words: &[&str]) -> Result<Vec<String>, PassError> {
             names.push(word.to_string());
             continue;
         }
-        let (mut brush, mut params, mut math, mut chosen) = (None, None, None, String::new());
+        let (mut brush, mut params, mut math, mut brushes, mut chosen) =
+            (None, None, None, None, String::new());
         while let Some((key, value)) = rest.peek().and_then(|word| word.split_once('=')) {
             match key {
                 "W" => brush = Some(value.to_string()),
                 "params" => params = Some(value.to_string()),
                 "math" => math = Some(value.to_string()),
+                "brushes" => brushes = Some(value),
                 "target" | "versions" => chosen += &format!("+{key}={value}"),
                 _ => {
                     let reason = "its options are `W=8` (or `W=8x2`), `params=uniform|varying`, \
-                                  `math=exact|fast|libm` and `target=avx512`"
+                                  `math=exact|fast|libm`, `target=avx512`, `versions=force|none` and `brushes=2` (or `auto`)"
                         .into();
                     return Err(PassError::Argument { name: format!("{key}={value}"), reason });
                 }
             }
             rest.next();
         }
-        let Some(brush) = brush else {
+        let Some(mut brush) = brush else {
             let reason = "say for how many lanes: `vectorize,W=8`".into();
             return Err(PassError::Argument { name: word.into(), reason });
         };
+        if let Some(count) = brushes.filter(|&count| count != "1") {
+            brush = side_by_side(&brush, count)
+                .map_err(|reason| PassError::Argument { name: format!("brushes={count}"), reason })?;
+            names.push(format!("brushes:{count}"));
+        }
         names.extend(math.map(|math| format!("math:{math}")));
         names.extend(params.map(|params| format!("params:{params}")));
         names.extend(["simplify", "canonicalize"].map(String::from));
@@ -213,6 +239,74 @@ pub fn expand(words: &[&str]) -> Result<Vec<String>, PassError> {
         names.push("simplify".into());
     }
     Ok(names)
+}
+
+/// A brush that several are, side by side along the last dimension.
+fn side_by_side(brush: &str, count: &str) -> Result<String, String> {
+    let mut extents = parse_brush(brush)?;
+    let number: Option<u32> = count.parse().ok().filter(|&number| number > 0);
+    let number =
+        number.ok_or("write how many brushes run side by side, as in `brushes=2`, or `brushes=auto`")?;
+    if let Some(last) = extents.last_mut() {
+        *last = last.saturating_mul(number);
+    }
+    let text: Vec<String> = extents.iter().map(u32::to_string).collect();
+    let text = text.join("x");
+    parse_brush(&text).map(|_| text)
+}
+
+/// Where lock-step code sees who else is in its brush, if it does.
+fn seen_brush(module: &Module) -> Option<(&Function, Inst)> {
+    let launches = |func: &Function| {
+        let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+        insts.any(|inst| func.inst(inst).op == Op::Launch)
+    };
+    let is_launched = module.functions.iter().any(|func| matches!(func.kind, Kind::Kernel(_)));
+    let mut functions = module.functions.iter().filter(|func| !launches(func));
+    functions.find_map(|func| Some((func, sees_brush(func, is_launched)?)))
+}
+
+/// Puts a number in the place of `brushes=auto`: what the passes make of one brush is looked at.
+fn settle_brushes(
+    module: &Module,
+    words: &[&str],
+    remarks: &mut Vec<Remark>,
+) -> Result<Vec<String>, PassError> {
+    let mut settled: Vec<String> = words.iter().map(|&word| word.into()).collect();
+    let Some(at) = words.iter().position(|&word| word == "brushes=auto") else { return Ok(settled) };
+    let value = |key: &str| words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+    let wrong = |reason| PassError::Argument { name: "brushes=auto".into(), reason };
+    let brush = parse_brush(value("W").unwrap_or_default()).map_err(wrong)?;
+    let target = match value("target") {
+        Some(name) => parse_widen_options(&format!("target={name}")).map_err(wrong)?.target,
+        None => Target::default(),
+    };
+    let remark =
+        |func: &str, loc, text| Remark { func: func.into(), loc, form: Form::Brushes, accesses: 0, text };
+    let brushes = match seen_brush(module) {
+        Some((func, inst)) => {
+            let text = format!("1 brush: `{}` depends on who is in it", func.inst(inst).op);
+            remarks.push(remark(&func.name, func.loc(inst), text));
+            1
+        }
+        None => {
+            let one: Vec<&str> = words.iter().copied().filter(|&word| word != "brushes=auto").collect();
+            let mut trial = module.clone();
+            run_passes(&mut trial, &one, false, |_, _| {})?;
+            let mut least = None;
+            for name in entered_functions(module) {
+                let Some(wide) = trial.function(&wide_name(&name, &brush)) else { continue };
+                let choice = choose_brushes(&trial, wide, brush.iter().product(), &target);
+                let loc = choice.figures.and_then(|figures| figures.loc);
+                let text = format!("{choice}, on {}", target.name);
+                remarks.push(remark(&name, loc, text));
+                least = Some(least.map_or(choice.brushes, |least: u32| least.min(choice.brushes)));
+            }
+            least.unwrap_or(1)
+        }
+    };
+    settled[at] = format!("brushes={brushes}");
+    Ok(settled)
 }
 
 /// The lanes of a brush along each dimension: `8`, `8x2`.
@@ -412,7 +506,8 @@ pub fn run_passes_with_remarks(
 ) -> Result<Vec<Remark>, PassError> {
     let mut remarks = Vec::new();
     let mut stage = Stage::Source;
-    for full in &expand(names)? {
+    let settled = settle_brushes(module, names, &mut remarks)?;
+    for full in &expand(&settled.iter().map(String::as_str).collect::<Vec<_>>())? {
         let (name, argument) = full.split_once(':').unwrap_or((full, ""));
         let pass = PASSES
             .iter()

@@ -3,6 +3,7 @@
 use crate::pipeline::{PassError, run_passes_with_remarks};
 use heddle_ir::function::Loc;
 use heddle_ir::module::DeclaredShape;
+use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Detail, Function, Inst, Module, Op, Value};
 use heddle_math::Accuracy;
 use heddle_transform::Remark;
@@ -56,6 +57,8 @@ pub struct Accesses {
 pub struct Report {
     /// The name of the wide form.
     pub wide: String,
+    /// How many lanes it is for, of all brushes.
+    pub lanes: u32,
     /// Branches of the source, and those that are left.
     pub branches: [usize; 2],
     /// Loads and stores.
@@ -64,7 +67,7 @@ pub struct Report {
     pub instructions: [usize; 2],
     /// What is done lane by lane, by name.
     pub lane_by_lane: Vec<String>,
-    /// What loads and stores became that had a choice, and why.
+    /// What loads and stores became that had a choice, how many brushes were chosen, and why.
     pub remarks: Vec<String>,
 }
 
@@ -80,13 +83,24 @@ pub fn retain_reachable(module: &mut Module, name: &str) {
     module.functions.retain(|func| wanted.contains(&func.name));
 }
 
+/// How many brushes run side by side in one call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Brushes {
+    /// So many.
+    Count(u32),
+    /// As many as pay.
+    Auto,
+}
+
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeFunction<'a> {
     /// The function.
     pub name: &'a str,
-    /// How many lanes run it at a time.
+    /// How many lanes a brush has.
     pub lanes: u32,
+    /// How many brushes one call runs.
+    pub brushes: Brushes,
     /// What is said of its parameters; of those beyond nothing is known.
     pub shapes: &'a [DeclaredShape],
     /// Whether one more parameter is wanted, a mask of the lanes that are there.
@@ -103,6 +117,7 @@ impl<'a> WholeFunction<'a> {
         WholeFunction {
             name,
             lanes,
+            brushes: Brushes::Count(1),
             shapes,
             is_masked: false,
             target: Target::default(),
@@ -116,7 +131,7 @@ pub fn vectorize_function(
     module: &mut Module,
     asked: &WholeFunction<'_>,
 ) -> Result<Report, WholeFunctionError> {
-    let &WholeFunction { name, lanes, shapes, is_masked, target, math } = asked;
+    let &WholeFunction { name, lanes, brushes, shapes, is_masked, target, math } = asked;
     retain_reachable(module, name);
     let known = module.functions.iter().map(|func| format!("@{}", func.name)).collect();
     let Some(func) = module.function_mut(name) else {
@@ -142,8 +157,14 @@ pub fn vectorize_function(
     let width = format!("W={lanes}");
     let machine = format!("target={}", target.name);
     let math = format!("math={}", math.name());
-    let passes = ["vectorize", &width, "params=varying", &machine, &math];
+    let brushes = match brushes {
+        Brushes::Count(count) => format!("brushes={count}"),
+        Brushes::Auto => "brushes=auto".into(),
+    };
+    let passes = ["vectorize", &width, "params=varying", &machine, &math, &brushes];
     let remarks = run_passes_with_remarks(module, &passes, false, |_, _| {})?;
+    let is_made = |all: &u32| module.function(&wide_name(name, &[*all])).is_some();
+    let lanes = (1..=MAX_LANES).map(|count| count.saturating_mul(lanes)).find(is_made).unwrap_or(lanes);
     let wide = wide_name(name, &[lanes]);
     let branches = [before, module.function(&wide).map_or(0, branches)];
     let remarks = remarks.into_iter().filter(|remark| wide_name(&remark.func, &[lanes]) == wide);
@@ -151,7 +172,7 @@ pub fn vectorize_function(
     if let Some(func) = module.function(&wide) {
         report.count(func);
     }
-    report.wide = wide;
+    (report.wide, report.lanes) = (wide, lanes);
     Ok(report)
 }
 

@@ -9,6 +9,7 @@ pub mod differential;
 pub mod uniformity;
 pub mod bytes;
 pub mod wide;
+pub mod brushes;
 pub mod uniform_loops;
 pub mod linear;
 pub mod retained;

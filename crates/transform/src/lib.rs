@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod boscc;
+pub mod brushes;
 pub mod canonicalize;
 pub mod linearize;
 pub mod divergent_loops;
@@ -15,6 +16,7 @@ mod edges;
 mod ssa_repair;
 
 pub use boscc::guard_regions;
+pub use brushes::{choose_brushes, sees_brush};
 pub use canonicalize::{canonicalize, split_critical_edges};
 pub use divergent_loops::{LoopFacts, LoopsError, make_loops_uniform};
 pub use linearize::{Refusal, linearize};

@@ -1,4 +1,4 @@
-//! What a machine's vector instructions cost, as far as passes choose by it.
+//! What a machine's vector instructions cost and how long they take, as far as passes choose by it.
 
 /// What an operation on a vector costs, in tenths of a plain operation on one register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +32,36 @@ pub struct AccessCosts {
     pub masked_scattered: Cost,
 }
 
+/// How long an operation takes, in tenths of a cycle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Time {
+    /// Until its result is there.
+    pub latency: u32,
+    /// For which it keeps the machine busy; of vectors, for each register.
+    pub busy: u32,
+}
+
+const fn time(latency: u32, busy: u32) -> Time {
+    Time { latency, busy }
+}
+
+/// How long operations take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Times {
+    /// On scalars.
+    pub scalar: Time,
+    /// Of integers, comparisons, blends, masks.
+    pub plain: Time,
+    /// Additions and multiplications of floats, conversions.
+    pub float: Time,
+    /// Multiplications of integers.
+    pub multiply: Time,
+    /// Divisions and roots of floats.
+    pub divide: Time,
+    /// Loads of whole vectors.
+    pub load: Time,
+}
+
 /// A machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Target {
@@ -39,6 +69,12 @@ pub struct Target {
     pub name: &'static str,
     /// Bits of a vector register.
     pub vector_bits: u32,
+    /// How many vector registers there are.
+    pub registers: u32,
+    /// How many registers for masks there are; without one, masks are in vector registers.
+    pub mask_registers: u32,
+    /// How long operations take.
+    pub times: Times,
     /// Loads.
     pub load: AccessCosts,
     /// Stores.
@@ -54,6 +90,16 @@ impl Target {
     pub const AVX512: Target = Target {
         name: "avx512",
         vector_bits: 512,
+        registers: 32,
+        mask_registers: 8,
+        times: Times {
+            scalar: time(10, 2),
+            plain: time(10, 5),
+            float: time(40, 5),
+            multiply: time(100, 10),
+            divide: time(170, 100),
+            load: time(70, 5),
+        },
         load: AccessCosts {
             whole: Cost::of_registers(5),
             masked: Cost::of_registers(8),
@@ -74,6 +120,16 @@ impl Target {
     pub const AVX2: Target = Target {
         name: "avx2",
         vector_bits: 256,
+        registers: 16,
+        mask_registers: 0,
+        times: Times {
+            scalar: time(10, 2),
+            plain: time(10, 4),
+            float: time(40, 5),
+            multiply: time(100, 10),
+            divide: time(110, 50),
+            load: time(70, 4),
+        },
         load: AccessCosts {
             whole: Cost::of_registers(5),
             masked: Cost::of_registers(10),
@@ -94,6 +150,16 @@ impl Target {
     pub const SSE42: Target = Target {
         name: "sse4.2",
         vector_bits: 128,
+        registers: 16,
+        mask_registers: 0,
+        times: Times {
+            scalar: time(10, 2),
+            plain: time(10, 4),
+            float: time(40, 5),
+            multiply: time(100, 10),
+            divide: time(110, 30),
+            load: time(60, 4),
+        },
         load: AccessCosts {
             whole: Cost::of_registers(5),
             masked: Cost::of_lanes(30),
@@ -114,6 +180,16 @@ impl Target {
     pub const NEON: Target = Target {
         name: "neon",
         vector_bits: 128,
+        registers: 32,
+        mask_registers: 0,
+        times: Times {
+            scalar: time(10, 4),
+            plain: time(30, 5),
+            float: time(70, 5),
+            multiply: time(50, 10),
+            divide: time(180, 120),
+            load: time(60, 10),
+        },
         load: AccessCosts {
             whole: Cost::of_registers(5),
             masked: Cost::of_lanes(30),
@@ -148,9 +224,14 @@ impl Target {
         }
     }
 
+    /// The registers that a vector of this many bits fills.
+    pub fn registers_of(&self, bits: u32) -> u32 {
+        bits.div_ceil(self.vector_bits)
+    }
+
     /// What an operation on a vector of this many bits costs.
     pub fn cost(&self, cost: Cost, lanes: u32, bits: u32) -> u32 {
-        cost.register * bits.div_ceil(self.vector_bits) + cost.lane * lanes
+        cost.register * self.registers_of(bits) + cost.lane * lanes
     }
 }
 

@@ -142,6 +142,8 @@ pub enum Form {
     Rows,
     /// A branch on run-time conditions, and one of two forms.
     Version,
+    /// Not of accesses: how many brushes run side by side.
+    Brushes,
 }
 
 /// What was chosen for accesses, and why.

@@ -1,0 +1,289 @@
+//! How many brushes one call of vector code runs side by side.
+//!
+//! A loop that lanes leave one by one often computes each iteration's values from those of the last: the machine waits
+//! for them most of the time. With the lanes of several brushes in one call, each brush in registers and with a live
+//! mask of its own, their chains of operations overlap. A brush more is worth it while the machine still waits, and as
+//! long as what goes round the loop stays in registers.
+//!
+//! Wide code for `K * W` lanes is that: values are vectors for all of them, which are cut into registers when code is
+//! made. So what is left to do is to choose `K`, and to see that no program notices.
+//!
+//! After: S. Moll, *The Region Vectorizer*, 11.5 (vector register tiling). Differs in: a model chooses.
+
+use crate::target::{Target, Time};
+use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, Dominators};
+use heddle_ir::function::Loc;
+use heddle_ir::ops::{Effect, Format};
+use heddle_ir::types::MAX_LANES;
+use heddle_ir::{Block, Function, Inst, Module, Op, Scalar, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt;
+
+/// The most brushes that are chosen.
+const MOST: u32 = 8;
+/// Iterations that are followed: half of them until the chain through the loop has settled.
+const FOLLOWED: u32 = 8;
+/// What twice as many brushes must gain, in percent.
+const LEAST_GAIN: u64 = 10;
+/// How deep calls are looked into.
+const DEEPEST_CALLS: u32 = 4;
+/// Registers for what is computed in between, for each brush; also those for masks.
+const BETWEEN: u32 = 2;
+
+/// The first instruction by which a lock-step function sees who else is in its brush. Where no launch says in which
+/// work-group lanes are, the brush is the group.
+pub fn sees_brush(func: &Function, is_launched: bool) -> Option<Inst> {
+    let sees = |inst: &Inst| {
+        let data = func.inst(*inst);
+        let info = data.op.info();
+        let asks_place = info.format == Format::Dimension && !is_launched;
+        let asks_lane = matches!(data.op, Op::Lane | Op::Width) || info.effect == Effect::Horizontal;
+        asks_place
+            || asks_lane
+            || func.callee_of(data).is_some_and(|callee| callee.signature.effects.convergent)
+    };
+    func.blocks().flat_map(|block| func.block_insts(block)).find(sees)
+}
+
+/// What is known of the loop that decides, of one brush.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Figures {
+    /// Where it came from.
+    pub loc: Option<Loc>,
+    /// Tenths of a cycle from one iteration's values to those of the next.
+    pub latency: u32,
+    /// Tenths of a cycle for which an iteration keeps the machine busy.
+    pub busy: u32,
+    /// Vector registers for what goes round.
+    pub registers: u32,
+    /// Registers for masks that go round.
+    pub masks: u32,
+}
+
+/// How many brushes, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// How many.
+    pub brushes: u32,
+    /// By which loop; none if there is none that computes with vectors.
+    pub figures: Option<Figures>,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let brushes = match self.brushes {
+            1 => "1 brush".to_string(),
+            count => format!("{count} brushes side by side"),
+        };
+        let Some(figures) = self.figures else {
+            return write!(f, "{brushes}: no loop computes its values from those of the iteration before");
+        };
+        let cycles = |tenths: u32| format!("{}.{}", tenths / 10, tenths % 10);
+        let masks = match figures.masks {
+            0 => String::new(),
+            masks => format!(" and {masks} for masks"),
+        };
+        write!(
+            f,
+            "{brushes}: an iteration waits {} cycles for the one before, keeps the machine busy for {}, and needs {} vector registers{masks}",
+            cycles(figures.latency),
+            cycles(figures.busy),
+            figures.registers
+        )
+    }
+}
+
+/// How long functions take that have no loops, by name.
+type CallTimes = FxHashMap<String, Time>;
+
+/// Chooses by the wide form of a function for one brush, and by the forms around it that it calls.
+pub fn choose_brushes(module: &Module, wide: &Function, lanes: u32, target: &Target) -> Choice {
+    let calls = call_times(module, target);
+    let cfg = Cfg::new(wide);
+    let (dominators, cycles) = (Dominators::new(&cfg), CycleForest::new(&cfg));
+    let index = BlockIndex::new(&cfg, &dominators, &cycles);
+    let mut places: FxHashMap<Cycle, Vec<Block>> = FxHashMap::default();
+    for &block in index.order() {
+        if let Some(cycle) = cycles.innermost(block).filter(|&cycle| cycles.children(cycle).is_empty()) {
+            places.entry(cycle).or_default().push(block);
+        }
+    }
+    let found: Vec<(usize, Figures)> = (cycles.cycles())
+        .filter_map(|cycle| {
+            let figures = figures(wide, cycles.header(cycle), places.get(&cycle)?, &calls, target)?;
+            Some((cycles.depth(cycle), figures))
+        })
+        .collect();
+    // The loop that most time is spent in, as far as one can see; of several the first.
+    let weight = |(depth, figures): &&(usize, Figures)| (*depth, figures.latency.max(figures.busy));
+    let Some(&(_, hottest)) = found.iter().rev().max_by_key(weight) else {
+        return Choice { brushes: 1, figures: None };
+    };
+    let mut brushes = 1;
+    while brushes < MOST && 2 * brushes * lanes <= MAX_LANES {
+        let fits = found.iter().all(|(_, figures)| figures.fit(2 * brushes, target));
+        let gains = hottest.each(brushes) * 100 >= hottest.each(2 * brushes) * (100 + LEAST_GAIN);
+        if !fits || !gains {
+            break;
+        }
+        brushes *= 2;
+    }
+    Choice { brushes, figures: Some(hottest) }
+}
+
+/// How long the functions of a module take, as far as they have no loops and no calls too deep.
+fn call_times(module: &Module, target: &Target) -> CallTimes {
+    let mut known = CallTimes::default();
+    for _ in 0..DEEPEST_CALLS {
+        let before = known.len();
+        for func in &module.functions {
+            if !known.contains_key(&func.name)
+                && let Some(time) = straight_time(func, &known, target)
+            {
+                known.insert(func.name.clone(), time);
+            }
+        }
+        if known.len() == before {
+            break;
+        }
+    }
+    known
+}
+
+/// From a function's call to its results, and how busy the machine is in between; none if it has a loop.
+fn straight_time(func: &Function, calls: &CallTimes, target: &Target) -> Option<Time> {
+    let cfg = Cfg::new(func);
+    let cycles = CycleForest::new(&cfg);
+    if cycles.num_cycles() > 0 {
+        return None;
+    }
+    let index = BlockIndex::new(&cfg, &Dominators::new(&cfg), &cycles);
+    let insts = index.order().iter().flat_map(|&block| func.block_insts(block));
+    let times: Vec<(Inst, Time)> =
+        insts.map(|inst| Some((inst, time_of(func, inst, calls, target)?))).collect::<Option<_>>()?;
+    let mut ready = FxHashMap::default();
+    let latency = follow(func, &times, &mut ready);
+    Some(Time { latency, busy: times.iter().map(|(_, time)| time.busy).sum() })
+}
+
+/// Finds out when values are there, given when those are from outside; gives when the last thing is returned.
+fn follow(func: &Function, times: &[(Inst, Time)], ready: &mut FxHashMap<Value, u32>) -> u32 {
+    let mut returned = 0;
+    for &(inst, time) in times {
+        let args = func.inst(inst).args.iter().map(|arg| ready.get(arg).copied().unwrap_or(0));
+        let done = args.max().unwrap_or(0) + time.latency;
+        ready.extend(func.results(inst).iter().map(|&value| (value, done)));
+        if func.inst(inst).op == Op::Ret {
+            returned = returned.max(done);
+        }
+    }
+    returned
+}
+
+impl Figures {
+    /// What an iteration of one brush takes, with so many beside each other: what waits and what is busy overlap, though
+    /// not to the last.
+    fn each(&self, count: u32) -> u64 {
+        let (latency, busy) = (u64::from(self.latency), u64::from(self.busy) * u64::from(count));
+        (latency.max(busy) * 4 + latency.min(busy)) * u64::from(MOST) / u64::from(count)
+    }
+
+    /// Whether what goes round a loop stays in registers, of so many brushes.
+    fn fit(&self, count: u32, target: &Target) -> bool {
+        let masks = if self.masks == 0 { 0 } else { self.masks + BETWEEN };
+        count * (self.registers + BETWEEN) <= target.registers
+            && (target.mask_registers == 0 || count * masks <= target.mask_registers)
+    }
+}
+
+/// What is known of an innermost loop, whose blocks come in an order in which definitions come before uses; none if
+/// nothing in it is a vector, or if it calls what is not known.
+fn figures(
+    func: &Function,
+    header: Block,
+    blocks: &[Block],
+    calls: &CallTimes,
+    target: &Target,
+) -> Option<Figures> {
+    let inside: FxHashSet<Block> = blocks.iter().copied().collect();
+    let insts: Vec<Inst> = blocks.iter().flat_map(|&block| func.block_insts(block)).collect();
+    let is_vector = |inst: Inst| func.results(inst).iter().any(|&value| func.value_type(value).is_vector());
+    if !insts.iter().any(|&inst| is_vector(inst)) {
+        return None;
+    }
+    let carried: Vec<Inst> = func.phis(header).collect();
+    let is_carried = |inst: Inst| func.inst(inst).op == Op::Phi && func.layout.block_of(inst) == Some(header);
+    let times: Vec<(Inst, Time)> = (insts.iter().filter(|&&inst| !is_carried(inst)))
+        .map(|&inst| Some((inst, time_of(func, inst, calls, target)?)))
+        .collect::<Option<_>>()?;
+    let mut ready: FxHashMap<Value, u32> = FxHashMap::default();
+    let mut totals = Vec::new();
+    for _ in 0..FOLLOWED {
+        let from_last = |phi: &Inst| {
+            let back = func.inst(*phi).incoming().filter(|(from, _)| inside.contains(from));
+            back.map(|(_, value)| ready.get(&value).copied().unwrap_or(0)).max().unwrap_or(0)
+        };
+        let begun: Vec<u32> = carried.iter().map(from_last).collect();
+        totals.push(begun.iter().copied().max().unwrap_or(0));
+        ready.extend(carried.iter().filter_map(|&phi| func.result(phi)).zip(begun));
+        follow(func, &times, &mut ready);
+    }
+    let (half, last) = (FOLLOWED as usize / 2, FOLLOWED as usize - 1);
+    let latency = (totals[last] - totals[half]) / (last - half) as u32;
+    let (mut registers, mut masks) = (0, 0);
+    for phi in carried.iter().filter(|&&phi| is_vector(phi)) {
+        let ty = func.result(*phi).map_or(Type::I1, |value| func.value_type(value));
+        match (is_mask(ty), target.mask_registers) {
+            (true, 1..) => masks += 1,
+            (true, 0) => registers += 1,
+            (false, _) => registers += target.registers_of(ty.bytes() * 8),
+        }
+    }
+    let loc = blocks.iter().flat_map(|&block| func.block_insts(block)).find_map(|inst| func.loc(inst));
+    let busy = times.iter().map(|(_, time)| time.busy).sum();
+    Some(Figures { loc, latency, busy, registers, masks })
+}
+
+fn is_mask(ty: Type) -> bool {
+    ty.is_vector() && ty.scalar() == Scalar::I1
+}
+
+/// How long an instruction takes: what it does with each of several registers it does one after the other. None of calls
+/// that are not known. What code generators fold into others takes no time.
+fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &Target) -> Option<Time> {
+    let data = func.inst(inst);
+    let times = &target.times;
+    let none = Time { latency: 0, busy: 0 };
+    if data.op == Op::Call {
+        return calls.get(&func.callee_of(data)?.name).copied();
+    }
+    let types = func.results(inst).iter().chain(&data.args).map(|&value| func.value_type(value));
+    let widest = types.filter(|ty| ty.is_vector()).max_by_key(|ty| if is_mask(*ty) { 0 } else { ty.bytes() });
+    let Some(ty) = widest else {
+        let is_free = matches!(data.op, Op::Phi | Op::Ret) || data.op == Op::Br && data.args.is_empty();
+        return Some(if is_free { none } else { times.scalar });
+    };
+    let registers = if is_mask(ty) { 1 } else { target.registers_of(ty.bytes() * 8) };
+    let lanes = u32::from(ty.lanes().unwrap_or(1));
+    let is_constant = |at: usize| data.args.get(at).is_some_and(|&value| func.constant(value).is_some());
+    let of_lanes = |busy: u32| Time { latency: times.load.latency + times.plain.latency, busy };
+    let one = match data.op {
+        Op::Phi | Op::Freeze | Op::Bitcast | Op::Fneg | Op::Ret => none,
+        Op::Xor if is_mask(ty) && is_constant(1) => none,
+        Op::Select if is_constant(0) => none,
+        Op::Load | Op::MaskedLoad => times.load,
+        Op::Store | Op::MaskedStore => Time { latency: 0, busy: 10 },
+        Op::Gather => return Some(of_lanes(target.cost(target.load.scattered, lanes, ty.bytes() * 8))),
+        Op::Scatter => return Some(of_lanes(target.cost(target.store.scattered, lanes, ty.bytes() * 8))),
+        Op::Fdiv | Op::Sqrt | Op::Frem => times.divide,
+        Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => return Some(of_lanes(60 * lanes)),
+        // By few bits it becomes shifts and additions.
+        Op::Mul if is_constant(1) => times.float,
+        Op::Mul => times.multiply,
+        Op::Fadd | Op::Fsub | Op::Fmul | Op::Fma | Op::Fmuladd => times.float,
+        Op::Fptosi | Op::Fptoui | Op::Sitofp | Op::Uitofp | Op::Fptrunc | Op::Fpext => times.float,
+        Op::Floor | Op::Ceil | Op::Truncate | Op::Round | Op::RoundEven => times.float,
+        _ => times.plain,
+    };
+    Some(Time { latency: one.latency, busy: one.busy * registers })
+}
