@@ -682,3 +682,22 @@ fn machines_have_names() {
         "it is LLVM IR for aarch64",
     );
 }
+
+/// Several brushes side by side are a form for all their lanes, and what was chosen is said with its figures.
+#[test]
+fn brushes_side_by_side_are_one_form() {
+    let folder = Folder::new("brushes");
+    folder.write("f.c", FUNCTION);
+    let plain = ["vectorize", "f.c", "--func", "power", "--lanes", "4", "--params", "varying,varying"];
+    let with = |brushes: &'static str| {
+        [&plain[..], &["--target", "x86-64-v2", "-o", "f.ll", "--report", "--brushes", brushes]].concat()
+    };
+    succeed(heddle(&folder.0, &with("2")));
+    let text = std::fs::read_to_string(folder.0.join("f.ll")).expect("it is written");
+    assert!(text.contains("@_ZGVbN8vv_power("), "{text}");
+    let output = heddle(&folder.0, &with("auto"));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    succeed(output);
+    assert!(said.contains("keeps the machine busy for"), "{said}");
+    says(&folder, &with("0"), 2, "write a number above 0, or `auto`");
+}

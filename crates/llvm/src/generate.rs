@@ -38,6 +38,11 @@ fn aim(module: &LlvmModule, machine: LLVMTargetMachineRef) {
 
 /// Lets LLVM's passes work on a module, but those that would vectorize it once more. Masks come out in the machine's form.
 pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), JitError> {
+    optimize_with_masks(module, cpu, MaskForm::of(cpu))
+}
+
+/// The same, with masks in this form.
+pub fn optimize_with_masks(module: &LlvmModule, cpu: &Cpu, form: MaskForm) -> Result<(), JitError> {
     let machine =
         machine(cpu, CodeLevel::Default, LLVMCodeModel::LLVMCodeModelDefault).map_err(JitError::Machine)?;
     aim(module, machine);
@@ -57,7 +62,7 @@ pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), JitError> {
             return Err(JitError::Compile(reason));
         }
     }
-    form_masks(module, MaskForm::of(cpu));
+    form_masks(module, form);
     Ok(())
 }
 

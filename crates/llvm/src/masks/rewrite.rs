@@ -327,8 +327,10 @@ impl<'m> Rewriter<'_, 'm> {
         let width = self.width(mask);
         let layout = self.layout(mask, width);
         let parts = self.parts(mask, width);
-        if user.opcode() == Code::LLVMBitCast && asks_any(user) {
-            self.any(user, parts, layout);
+        if user.opcode() == Code::LLVMBitCast
+            && let Some(vote) = vote(user)
+        {
+            self.ask(user, vote, parts, layout);
             return self.dead.push(user);
         }
         if user.opcode() == Code::LLVMSelect && parts.len() > 1 {
@@ -354,46 +356,69 @@ impl<'m> Rewriter<'_, 'm> {
         unsafe { LLVMReplaceAllUsesWith(select.0, all) };
     }
 
-    /// Whether any lane is set: registers are joined before their lanes are looked at.
-    fn any(&self, bits_of_all: Val<'m>, parts: Parts, layout: Layout) {
+    /// Whether any lane is set, or all are: registers are joined before their lanes are looked at.
+    fn ask(&self, bits_of_all: Val<'m>, vote: Vote, parts: Parts, layout: Layout) {
         // SAFETY: live; both of one type.
-        let or = |a, b| unsafe { LLVMBuildOr(self.builder, a, b, NO_NAME) };
-        let Some(mut some) = parts.into_iter().reduce(or) else { return };
+        let join = |a, b| unsafe {
+            match vote {
+                Vote::Any => LLVMBuildOr(self.builder, a, b, NO_NAME),
+                Vote::All => LLVMBuildAnd(self.builder, a, b, NO_NAME),
+            }
+        };
+        let Some(mut some) = parts.into_iter().reduce(join) else { return };
         let mut lanes = layout.lanes;
         if let MaskForm::Elements { register } = self.form {
             while lanes * layout.bits > register && lanes.is_multiple_of(2) {
                 lanes /= 2;
-                some = or(self.lanes_of(some, 0, lanes), self.lanes_of(some, lanes, lanes));
+                some = join(self.lanes_of(some, 0, lanes), self.lanes_of(some, lanes, lanes));
             }
         }
         let set = self.bits_of(some, layout);
-        // SAFETY: live; as many bits as lanes, and no more than the old ones. Nobody but comparisons with zero asks.
+        let (builder, all) = (self.builder, bits_of_all.ty());
+        // SAFETY: live; as many bits as lanes, and no more than the old ones. Nobody asks but whether all are zero, or one.
         unsafe {
-            let few = LLVMBuildBitCast(self.builder, set, bits_of_all.ty().same_bits_int(lanes).0, NO_NAME);
-            let all = LLVMBuildZExt(self.builder, few, bits_of_all.ty().0, NO_NAME);
-            LLVMReplaceAllUsesWith(bits_of_all.0, all);
+            let few = LLVMBuildBitCast(builder, set, all.same_bits_int(lanes).0, NO_NAME);
+            let bits = match vote {
+                Vote::Any => LLVMBuildZExt(builder, few, all.0, NO_NAME),
+                Vote::All => LLVMBuildSExt(builder, few, all.0, NO_NAME),
+            };
+            LLVMReplaceAllUsesWith(bits_of_all.0, bits);
         }
     }
 }
 
-/// Whether the bits of a mask are only asked whether there are any.
-fn asks_any(bits: Val<'_>) -> bool {
+/// What is asked of a mask's bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Vote {
+    Any,
+    All,
+}
+
+/// What everybody asks who uses the bits of a mask, if it is the same vote.
+fn vote(bits: Val<'_>) -> Option<Vote> {
     // SAFETY: live; uses follow each other until null, and are of live users.
     unsafe {
+        let ones = LLVMConstAllOnes(LLVMTypeOf(bits.0));
+        let mut found = None;
         let mut at = LLVMGetFirstUse(bits.0);
         while !at.is_null() {
             let user = LLVMGetUser(at);
-            let asks = LLVMGetInstructionOpcode(user) == Code::LLVMICmp
+            let is_equality = LLVMGetInstructionOpcode(user) == Code::LLVMICmp
                 && matches!(
                     LLVMGetICmpPredicate(user),
                     LLVMIntPredicate::LLVMIntEQ | LLVMIntPredicate::LLVMIntNE
-                )
-                && LLVMIsNull(LLVMGetOperand(user, 1)) != 0;
-            if !asks {
-                return false;
+                );
+            let with = if is_equality { LLVMGetOperand(user, 1) } else { bits.0 };
+            let vote = match (LLVMIsNull(with) != 0, with == ones) {
+                (true, _) => Vote::Any,
+                (_, true) => Vote::All,
+                _ => return None,
+            };
+            if *found.get_or_insert(vote) != vote {
+                return None;
             }
             at = LLVMGetNextUse(at);
         }
-        true
+        found
     }
 }

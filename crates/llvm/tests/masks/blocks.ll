@@ -25,7 +25,7 @@ else:
 
 join:
   %mask = phi <8 x i1> [ %one, %then ], [ %other, %else ]
-  %seldom = phi <8 x i1> [ zeroinitializer, %then ], [ <i1 true, i1 false, i1 true, i1 true, i1 false, i1 false, i1 true, i1 false>, %else ]
+  %seldom = phi <8 x i1> [ splat (i1 true), %then ], [ <i1 true, i1 false, i1 true, i1 true, i1 false, i1 false, i1 true, i1 false>, %else ]
   %general = select <8 x i1> %mask, <8 x i1> %seldom, <8 x i1> %less
   %sum = fadd <8 x float> %a, %b
   %blend = select <8 x i1> %mask, <8 x float> %sum, <8 x float> %a
@@ -39,6 +39,11 @@ join:
   %any.int = zext i1 %any to i32
   %last = getelementptr i8, ptr %out, i64 36
   store i32 %any.int, ptr %last
+  %all.bits = bitcast <8 x i1> %seldom to i8
+  %all = icmp eq i8 %all.bits, -1
+  %all.int = zext i1 %all to i32
+  %behind = getelementptr i8, ptr %out, i64 40
+  store i32 %all.int, ptr %behind
   %ones = zext <8 x i1> %seldom to <8 x i32>
   %end = getelementptr i8, ptr %out, i64 64
   store <8 x i32> %ones, ptr %end

@@ -6,6 +6,7 @@
 pub mod kit;
 
 mod analysis;
+mod brushes;
 mod interp;
 mod ir;
 mod kernels;
@@ -53,6 +54,11 @@ pub const BENCHES: &[Bench] = &[
         name: "native",
         about: "C functions as native vector code, beside scalar code and the loops that clang vectorizes",
         run: native::run,
+    },
+    Bench {
+        name: "brushes",
+        about: "loops that wait for themselves, as vector code of one brush and of several; masks in the machine's form",
+        run: brushes::run,
     },
     Bench {
         name: "math",
