@@ -36,6 +36,60 @@ fn aim(module: &LlvmModule, machine: LLVMTargetMachineRef) {
     }
 }
 
+/// LLVM's passes for a machine, ready to run on modules.
+#[derive(Debug)]
+pub struct LlvmPasses {
+    machine: LLVMTargetMachineRef,
+    names: &'static CStr,
+    /// Whether loops and straight-line code become vectors.
+    vectorizes: bool,
+}
+
+impl Drop for LlvmPasses {
+    fn drop(&mut self) {
+        // SAFETY: ours alone.
+        unsafe { LLVMDisposeTargetMachine(self.machine) }
+    }
+}
+
+impl LlvmPasses {
+    fn new(cpu: &Cpu, names: &'static CStr, vectorizes: bool) -> Result<LlvmPasses, JitError> {
+        let machine = machine(cpu, CodeLevel::Default, LLVMCodeModel::LLVMCodeModelDefault)
+            .map_err(JitError::Machine)?;
+        Ok(LlvmPasses { machine, names, vectorizes })
+    }
+
+    /// Those for modules that are vector code already.
+    fn of_vector_code(cpu: &Cpu) -> Result<LlvmPasses, JitError> {
+        LlvmPasses::new(cpu, c"default<O2>", false)
+    }
+
+    /// What `clang -O3` does to scalar code, its vectorizers included.
+    pub fn of_clang_o3(cpu: &Cpu) -> Result<LlvmPasses, JitError> {
+        LlvmPasses::new(cpu, c"default<O3>", true)
+    }
+
+    /// Lets them work on a module.
+    pub fn run(&self, module: &LlvmModule) -> Result<(), JitError> {
+        aim(module, self.machine);
+        // SAFETY: module, machine and options are live; an error is taken over once.
+        unsafe {
+            let options = LLVMCreatePassBuilderOptions();
+            LLVMPassBuilderOptionsSetLoopVectorization(options, self.vectorizes.into());
+            LLVMPassBuilderOptionsSetSLPVectorization(options, self.vectorizes.into());
+            let error = LLVMRunPasses(module.raw(), self.names.as_ptr(), self.machine, options);
+            LLVMDisposePassBuilderOptions(options);
+            if !error.is_null() {
+                let text = LLVMGetErrorMessage(error);
+                let reason = CStr::from_ptr(text).to_string_lossy().into_owned();
+                llvm_sys::error::LLVMDisposeErrorMessage(text);
+                return Err(JitError::Compile(reason));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Lets LLVM's passes work on a module, but those that would vectorize it once more. Masks come out in the machine's form.
 pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), JitError> {
     optimize_with_masks(module, cpu, MaskForm::of(cpu))
@@ -43,25 +97,8 @@ pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), JitError> {
 
 /// The same, with masks in this form.
 pub fn optimize_with_masks(module: &LlvmModule, cpu: &Cpu, form: MaskForm) -> Result<(), JitError> {
-    let machine =
-        machine(cpu, CodeLevel::Default, LLVMCodeModel::LLVMCodeModelDefault).map_err(JitError::Machine)?;
-    aim(module, machine);
     tell_cpu(module, cpu);
-    // SAFETY: module, machine and options are live; an error is taken over once.
-    unsafe {
-        let options = LLVMCreatePassBuilderOptions();
-        LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
-        LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
-        let error = LLVMRunPasses(module.raw(), c"default<O2>".as_ptr(), machine, options);
-        LLVMDisposePassBuilderOptions(options);
-        LLVMDisposeTargetMachine(machine);
-        if !error.is_null() {
-            let text = LLVMGetErrorMessage(error);
-            let reason = CStr::from_ptr(text).to_string_lossy().into_owned();
-            llvm_sys::error::LLVMDisposeErrorMessage(text);
-            return Err(JitError::Compile(reason));
-        }
-    }
+    LlvmPasses::of_vector_code(cpu)?.run(module)?;
     form_masks(module, form);
     Ok(())
 }

@@ -28,7 +28,7 @@ pub use coverage::{Coverage, Verdict, coverage};
 pub use cpu::{Cpu, UnknownCpu};
 pub use emit::{EmitError, EmitOptions, emit, emit_together, entry_name, slot_bytes};
 pub use front_end::{CompileError, Language, compile, language_of};
-pub use generate::{Output, generate, generate_at, optimize, optimize_with_masks};
+pub use generate::{LlvmPasses, Output, generate, generate_at, optimize, optimize_with_masks};
 pub use import::{Imported, Refusal, import};
 pub use jit::{CodeLevel, Entry, Jit, JitError};
 pub use link::{LinkError, cut_out, keep_private_but, link, share_globals};

@@ -7,6 +7,7 @@ pub mod kit;
 
 mod analysis;
 mod brushes;
+mod compile;
 mod interp;
 mod ir;
 mod kernels;
@@ -59,6 +60,11 @@ pub const BENCHES: &[Bench] = &[
         name: "brushes",
         about: "loops that wait for themselves, as vector code of one brush and of several; masks in the machine's form",
         run: brushes::run,
+    },
+    Bench {
+        name: "compile",
+        about: "C functions made vector code: the time of our passes beside that of clang -O3's on the same modules",
+        run: compile::run,
     },
     Bench {
         name: "math",

@@ -23,7 +23,7 @@ const KERNELS: &[&str] = &[
     "complex",
     "stencil",
 ];
-const SOURCE: &str = include_str!("native/kernels.c");
+pub(super) const SOURCE: &str = include_str!("native/kernels.c");
 const DRIVER: &str = include_str!("native/driver.c");
 
 /// What a divergent loop in lanes should gain on scalar code.

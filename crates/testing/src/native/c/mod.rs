@@ -117,8 +117,7 @@ fn whole_batch(programs: &[Program], target: Target, reason: String) -> Find {
 }
 
 fn check_programs(scope: &Scope<'_>, programs: &[Program], tally: &mut Tally) {
-    let mut text = String::from(PRELUDE);
-    programs.iter().for_each(|program| text += &program.text());
+    let text = text_of(programs);
     let target = scope.targets[0].0;
     let expected = match expected(scope, programs, &text, tally) {
         Ok(expected) => expected,
@@ -241,6 +240,20 @@ fn imported(scope: &Scope<'_>, level: u8, tally: &mut Tally) -> Result<Module, S
         tally.refuse(&format!("import: {refusal}"));
     }
     Ok(imported.module)
+}
+
+/// The functions of these seeds as one file of C.
+pub(crate) fn source(seeds: Range<u64>) -> String {
+    text_of(&seeds.map(generate).collect::<Vec<_>>())
+}
+
+/// Says of the functions of these seeds what their lanes share.
+pub(crate) fn declare_shapes(module: &mut Module, seeds: Range<u64>) {
+    declare(module, &seeds.map(generate).collect::<Vec<_>>());
+}
+
+fn text_of(programs: &[Program]) -> String {
+    programs.iter().fold(PRELUDE.to_string(), |text, program| text + &program.text())
 }
 
 fn declare(module: &mut Module, programs: &[Program]) {
