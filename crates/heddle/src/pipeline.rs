@@ -31,7 +31,27 @@ pub struct Pass {
     /// The stage that it ensures; none leaves the stage as it was.
     pub ensures: Option<Stage>,
     /// What it does, given what its name was followed by, behind a colon.
-    run: fn(&mut Module, &str, &mut Vec<Remark>) -> Result<(), String>,
+    run: fn(&mut Module, &str, &mut Notes) -> Result<(), String>,
+}
+
+/// What a pass finds beside the module that it makes.
+#[derive(Default)]
+struct Notes {
+    remarks: Vec<Remark>,
+    /// For each function, which branches diverge, if the pass before has left it for this one.
+    known: Vec<Option<EntitySet<Block>>>,
+    /// The same, for the pass behind.
+    found: Vec<Option<EntitySet<Block>>>,
+}
+
+impl Notes {
+    /// The branches of the function of this number that may diverge.
+    fn divergent_branches(&mut self, number: usize, func: &Function) -> Result<EntitySet<Block>, String> {
+        match self.known.get_mut(number).and_then(Option::take) {
+            Some(known) => Ok(known),
+            None => divergent_branches(func),
+        }
+    }
 }
 
 /// All passes, in the order in which the pipeline runs them.
@@ -71,9 +91,12 @@ pub const PASSES: &[Pass] = &[
         doc: "no divergent loop: lanes that have left wait inside, their live-outs and exits tracked",
         requires: Stage::Canonical,
         ensures: Some(Stage::Uniform),
-        run: |module, _, _| {
-            let mut all = module.functions.iter_mut();
-            all.try_for_each(|func| uniform_loops(func).map_err(|reason| format!("@{}: {reason}", func.name)))
+        run: |module, _, notes| {
+            for func in &mut module.functions {
+                let left = uniform_loops_and_branches(func);
+                notes.found.push(left.map_err(|reason| format!("@{}: {reason}", func.name))?);
+            }
+            Ok(())
         },
     },
     Pass {
@@ -82,11 +105,13 @@ pub const PASSES: &[Pass] = &[
               `block3`, `block3=all-true`, and several with + in between)",
         requires: Stage::Uniform,
         ensures: Some(Stage::Uniform),
-        run: |module, words, _| {
+        run: |module, words, notes| {
             let options = parse_guards(words)?;
-            for func in &mut module.functions {
-                let divergent = divergent_branches(func)?;
-                guard_regions(func, &divergent, &options).map_err(|impossible| impossible.to_string())?;
+            for (number, func) in module.functions.iter_mut().enumerate() {
+                let divergent = notes.divergent_branches(number, func)?;
+                let guarded =
+                    guard_regions(func, &divergent, &options).map_err(|impossible| impossible.to_string())?;
+                notes.found.push(guarded.is_empty().then_some(divergent));
             }
             Ok(())
         },
@@ -96,10 +121,13 @@ pub const PASSES: &[Pass] = &[
         doc: "divergent branches folded into predicated code (`linearize:block1+block2`: these diverge, no others)",
         requires: Stage::Uniform,
         ensures: Some(Stage::Linear),
-        run: |module, blocks, _| {
+        run: |module, blocks, notes| {
             let named = parse_blocks(blocks)?;
-            for func in &mut module.functions {
-                let divergent = if named.is_empty() { divergent_branches(func)? } else { named.clone() };
+            for (number, func) in module.functions.iter_mut().enumerate() {
+                let divergent = match named.is_empty() {
+                    true => notes.divergent_branches(number, func)?,
+                    false => named.clone(),
+                };
                 linearize(func, &divergent).map_err(|refusal| refusal.to_string())?;
             }
             Ok(())
@@ -183,10 +211,12 @@ pub const PASSES: &[Pass] = &[
               for a machine; `versions=force|none`: accesses get run-time versions wherever they can, or nowhere)",
         requires: Stage::Linear,
         ensures: Some(Stage::Wide),
-        run: |module, words, remarks| {
+        run: |module, words, notes| {
             let (brush, options) = words.split_once('+').unwrap_or((words, ""));
             let options = parse_widen_options(options)?;
-            remarks.extend(widen_module(module, &parse_brush(brush)?, &options, |_, geometry| geometry)?);
+            notes
+                .remarks
+                .extend(widen_module(module, &parse_brush(brush)?, &options, |_, geometry| geometry)?);
             Ok(())
         },
     },
@@ -400,14 +430,21 @@ pub fn loop_facts(func: &Function) -> LoopFacts {
 /// Makes divergent loops uniform, by the divergence analysis. Behind a loop that has several exits lanes tell by masks
 /// which one they took; where all took the same, that is lost, and loops may turn out divergent that were not.
 pub fn uniform_loops(func: &mut Function) -> Result<(), LoopsError> {
+    uniform_loops_and_branches(func).map(drop)
+}
+
+/// The same; gives the branches that may diverge then, if the analysis has been asked.
+fn uniform_loops_and_branches(func: &mut Function) -> Result<Option<EntitySet<Block>>, LoopsError> {
     loop {
-        let facts = loop_facts(func);
-        let blocks = func.block_count();
-        if !facts.divergent_loops.is_empty() {
-            make_loops_uniform(func, &facts)?;
+        let Some((control, facts)) = verdicts(func) else { return Ok(None) };
+        let loops = LoopFacts::by_divergence(&control, &facts);
+        if loops.divergent_loops.is_empty() {
+            return Ok(Some(branches_of(func, &facts)));
         }
+        let blocks = func.block_count();
+        make_loops_uniform(func, &loops)?;
         if func.block_count() == blocks {
-            return Ok(());
+            return Ok(None);
         }
     }
 }
@@ -422,7 +459,11 @@ pub fn divergent_branches(func: &Function) -> Result<EntitySet<Block>, String> {
             func.name
         ));
     }
-    Ok(func.blocks().filter(|&block| facts.is_divergent_branch(block)).collect())
+    Ok(branches_of(func, &facts))
+}
+
+fn branches_of(func: &Function, facts: &Divergence) -> EntitySet<Block> {
+    func.blocks().filter(|&block| facts.is_divergent_branch(block)).collect()
 }
 
 /// Blocks by name, with `+` in between.
@@ -504,9 +545,9 @@ pub fn run_passes_with_remarks(
     verify: bool,
     mut watch: impl FnMut(&Pass, &Module),
 ) -> Result<Vec<Remark>, PassError> {
-    let mut remarks = Vec::new();
+    let mut notes = Notes::default();
     let mut stage = Stage::Source;
-    let settled = settle_brushes(module, names, &mut remarks)?;
+    let settled = settle_brushes(module, names, &mut notes.remarks)?;
     for full in &expand(&settled.iter().map(String::as_str).collect::<Vec<_>>())? {
         let (name, argument) = full.split_once(':').unwrap_or((full, ""));
         let pass = PASSES
@@ -518,7 +559,8 @@ pub fn run_passes_with_remarks(
             let needed = pass.requires.max(stage);
             verify_module(module, needed).map_err(|violations| wrong("before", needed, violations))?;
         }
-        (pass.run)(module, argument, &mut remarks)
+        notes.known = std::mem::take(&mut notes.found);
+        (pass.run)(module, argument, &mut notes)
             .map_err(|reason| PassError::Argument { name: full.clone(), reason })?;
         stage = pass.ensures.unwrap_or(stage);
         if verify {
@@ -526,5 +568,5 @@ pub fn run_passes_with_remarks(
         }
         watch(pass, module);
     }
-    Ok(remarks)
+    Ok(notes.remarks)
 }

@@ -9,6 +9,7 @@ use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Function, Inst, Op, Scalar, Space, Type, Value};
 use rustc_hash::FxHashSet;
+use std::borrow::Cow;
 
 use crate::control_tables::ControlTables;
 use crate::divergence::{Divergence, InitialShapes, divergence};
@@ -215,7 +216,8 @@ impl Marks<'_> {
         };
         let contents =
             if data.args.first().is_some_and(is_shared) { Contents::Alike } else { Contents::PerLane };
-        let context = Context { contents, ..Context::new(self.initial.geometry.clone()) };
+        let geometry = Cow::Borrowed(&self.initial.geometry);
+        let context = Context { geometry, contents, ..Context::default() };
         let facts = transfer(self.func, inst, &operands, &context);
         facts.iter().any(|fact| !fact.is_uniform() && !fact.shape.is_undefined())
     }

@@ -1,5 +1,7 @@
 //! Facts of values: what instructions see of their operands, and what they give.
 
+use std::borrow::Cow;
+
 use heddle_ir::entity::Entity;
 use heddle_ir::{Block, Function, Inst, Op, Value, ValueDef};
 use rustc_hash::FxHashSet;
@@ -95,7 +97,7 @@ impl Solver<'_> {
         let has_summary = are_shared(&operands) || !self.follows(Rule::Arguments);
         let summary = callee.and_then(|callee| self.initial.callees.of(&callee.name));
         let context = Context {
-            geometry: self.initial.geometry.clone(),
+            geometry: Cow::Borrowed(&self.initial.geometry),
             activation,
             contents: if is_alike { Contents::Alike } else { Contents::PerLane },
             results: summary.filter(|_| has_summary),

@@ -253,8 +253,10 @@ impl<'a> Solver<'a> {
                     let user = self.uses.of(result)[at];
                     self.push(Item::Inst(user));
                 }
-                for inst in self.predicated.get(&result).cloned().unwrap_or_default() {
-                    self.push_written(inst);
+                if !self.predicated.is_empty() {
+                    for inst in self.predicated.get(&result).cloned().unwrap_or_default() {
+                        self.push_written(inst);
+                    }
                 }
             }
         }

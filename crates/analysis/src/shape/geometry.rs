@@ -1,5 +1,7 @@
 //! What is known of the brush, the work-group and the launch around a function.
 
+use std::borrow::Cow;
+
 use super::Fact;
 use super::strides::signed;
 use heddle_ir::types::MAX_LANES;
@@ -175,7 +177,7 @@ pub enum Contents {
 #[derive(Clone, Debug, Default)]
 pub struct Context<'a> {
     /// The lanes' places.
-    pub geometry: Geometry,
+    pub geometry: Cow<'a, Geometry>,
     /// Which lanes execute the instruction; `Full` for a `total` one.
     pub activation: Activation,
     /// Of a load: the memory that it reads.
@@ -187,6 +189,6 @@ pub struct Context<'a> {
 impl Context<'_> {
     /// Nothing known but the lanes' places.
     pub fn new(geometry: Geometry) -> Context<'static> {
-        Context { geometry, ..Context::default() }
+        Context { geometry: Cow::Owned(geometry), ..Context::default() }
     }
 }
