@@ -214,6 +214,12 @@ impl Target {
         Target::ALL.into_iter().find(|target| target.name == name)
     }
 
+    /// A CPU by LLVM's name of it; one that has no table of its own gets that of its instruction set, by the bits of its
+    /// vector registers.
+    pub fn of_cpu(_name: &str, bits: u32, is_x86: bool) -> Target {
+        Target::of_registers(bits, is_x86)
+    }
+
     /// A machine whose vector registers have so many bits, of x86 or not.
     pub fn of_registers(bits: u32, is_x86: bool) -> Target {
         match bits {

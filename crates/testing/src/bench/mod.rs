@@ -8,6 +8,7 @@ pub mod kit;
 mod analysis;
 mod brushes;
 mod compile;
+mod cost;
 mod interp;
 mod ir;
 mod kernels;
@@ -65,6 +66,11 @@ pub const BENCHES: &[Bench] = &[
         name: "compile",
         about: "C functions made vector code: the time of our passes beside that of clang -O3's on the same modules",
         run: compile::run,
+    },
+    Bench {
+        name: "cost",
+        about: "operations on vectors: what they cost on this machine, beside what passes choose by",
+        run: cost::run,
     },
     Bench {
         name: "math",
