@@ -3,6 +3,7 @@
 use crate::cpu::Cpu;
 use crate::jit::{CodeLevel, JitError, machine};
 use crate::masks::{MaskForm, form_masks};
+use crate::single_lanes::{make_ready, store_single_lanes};
 use crate::view::{LlvmModule, take_message};
 use llvm_sys::core::*;
 use llvm_sys::error::LLVMGetErrorMessage;
@@ -99,6 +100,7 @@ pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), JitError> {
 pub fn optimize_with_masks(module: &LlvmModule, cpu: &Cpu, form: MaskForm) -> Result<(), JitError> {
     tell_cpu(module, cpu);
     LlvmPasses::of_vector_code(cpu)?.run(module)?;
+    store_single_lanes(module);
     form_masks(module, form);
     Ok(())
 }
@@ -121,6 +123,11 @@ pub fn generate_at(
         Output::Assembly => LLVMCodeGenFileType::LLVMAssemblyFile,
         Output::Object => LLVMCodeGenFileType::LLVMObjectFile,
     };
+    // What comes here to be compiled with care has been through LLVM's passes; another one would undo the form of masks.
+    match level {
+        CodeLevel::Least => make_ready(module),
+        CodeLevel::Default => store_single_lanes(module),
+    }
     let machine = machine(cpu, level, LLVMCodeModel::LLVMCodeModelDefault).map_err(JitError::Machine)?;
     aim(module, machine);
     emit_file(module, machine, file)
@@ -128,6 +135,7 @@ pub fn generate_at(
 
 /// Compiles a module; takes the machine over.
 pub(crate) fn emit_object(module: &LlvmModule, machine: LLVMTargetMachineRef) -> Result<Vec<u8>, JitError> {
+    make_ready(module);
     emit_file(module, machine, LLVMCodeGenFileType::LLVMObjectFile)
 }
 

@@ -5,6 +5,7 @@ use crate::cpu::Cpu;
 use crate::emit::entry_name;
 use crate::generate::emit_object;
 use crate::object_cache::ObjectCache;
+use crate::single_lanes::make_ready;
 use crate::view::{LlvmModule, c_text};
 use llvm_sys::core::{LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMSetDataLayout, LLVMSetTarget};
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
@@ -231,6 +232,7 @@ impl Jit {
     }
 
     fn add(&self, module: LlvmModule) -> Result<(), JitError> {
+        make_ready(&module);
         let (context, module) = module.into_raw();
         // SAFETY: module and context are owned here; the thread-safe wrappers take them over, and the JIT takes over
         // the module's wrapper, which keeps the context alive.

@@ -11,6 +11,7 @@ mod cache_folder;
 mod front_end;
 mod import;
 mod emit;
+mod single_lanes;
 mod builtins;
 mod jit;
 mod apart;

@@ -381,7 +381,7 @@ pub(crate) struct DebugLoc {
 }
 
 impl<'m> Val<'m> {
-    fn of(raw: LLVMValueRef) -> Option<Val<'m>> {
+    pub(crate) fn of(raw: LLVMValueRef) -> Option<Val<'m>> {
         (!raw.is_null()).then_some(Val(raw, PhantomData))
     }
 

@@ -8,6 +8,7 @@ mod function;
 mod table;
 mod memory;
 mod lanes;
+mod bf16;
 mod entry;
 mod debug;
 

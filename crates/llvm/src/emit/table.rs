@@ -2,6 +2,7 @@
 
 use super::EmitError;
 use super::assembler::{Node, Ty};
+use super::bf16::is_rounded_twice;
 use super::function::Body;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Effect;
@@ -195,6 +196,7 @@ impl Body<'_, '_> {
         let flags = data.flags;
         let from = types.first().copied().unwrap_or(to);
         Ok(vec![match (row(data.op), data.op) {
+            (Row::Cast(_), op) if is_rounded_twice(op, from, to) => self.to_bf16(op, args[0], from, to),
             (Row::Cast(_) | Row::Convert(_), op) if is_far(op, from, to) => {
                 self.lane_by_lane(args[0], to, |lane| {
                     let (from, to) = (Type::Scalar(from.scalar()), Type::Scalar(to.scalar()));
@@ -233,8 +235,9 @@ impl Body<'_, '_> {
             },
             (Row::Special, Op::Ldexp) => {
                 let exponent = self.exponent(args[1], types[1], from.scalar());
-                // LLVM 22.1 scales vectors of f16 wrongly on AVX-512. What exponents are clamped to is exact in f32.
-                let is_half = from.scalar() == Scalar::F16;
+                // LLVM 22.1 scales vectors of f16 wrongly on AVX-512, and cannot select code for all of bf16 on AArch64.
+                // What exponents are clamped to is exact in f32.
+                let is_half = matches!(from.scalar(), Scalar::F16 | Scalar::BF16);
                 let scaled = asm.ty(if is_half { from.with_scalar(Scalar::F32) } else { from });
                 let number = if is_half { asm.cast(Code::LLVMFPExt, args[0], scaled) } else { args[0] };
                 let open = [scaled, asm.type_of(exponent)];

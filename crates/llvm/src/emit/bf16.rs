@@ -1,0 +1,76 @@
+//! Integers as bf16, rounded once.
+//!
+//! LLVM 22.1 goes by way of f32 on x86, where an integer of more than 24 bits is rounded a first time, and cannot compile
+//! i128 on AArch64. By way of f64 nothing is lost of 48 bits. Of more, only the upper ones are converted and scaled; the
+//! last of them is set where something below was not zero, so that the only rounding sees it.
+
+use super::assembler::Node;
+use super::function::Body;
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{Op, Scalar, Type};
+use llvm_sys::LLVMOpcode as Code;
+
+/// The bits that f64 holds and that are enough.
+const KEPT: u32 = 48;
+
+/// Whether a conversion has to take this way.
+pub(super) fn is_rounded_twice(op: Op, from: Type, to: Type) -> bool {
+    matches!(op, Op::Sitofp | Op::Uitofp) && to.scalar() == Scalar::BF16 && from.scalar().bits() > 16
+}
+
+impl Body<'_, '_> {
+    /// Converts integers of more than 16 bits, or vectors of them.
+    pub(super) fn to_bf16(&self, op: Op, number: Node, from: Type, to: Type) -> Node {
+        let asm = &self.module.asm;
+        let (shift_right, convert) = match op {
+            Op::Sitofp => (Code::LLVMAShr, Code::LLVMSIToFP),
+            _ => (Code::LLVMLShr, Code::LLVMUIToFP),
+        };
+        let all = |ty: Type, bits: u128| {
+            let one = asm.scalar(ty.scalar(), bits);
+            ty.lanes().map_or(one, |lanes| asm.vector(&vec![one; usize::from(lanes)]))
+        };
+        let double = from.with_scalar(Scalar::F64);
+        let power = |exponent: u32| all(double, u128::from(1023 + exponent) << 52);
+        let bits = from.scalar().bits();
+        let shifted = |by: u32| asm.binary(shift_right, number, all(from, by.into()));
+        // The last bit stands for all that was cut off.
+        let cut = |by: u32| {
+            let low = asm.binary(Code::LLVMAnd, number, all(from, (1 << by) - 1));
+            let is_some = asm.icmp(IntPredicate::Ne, low, all(from, 0));
+            asm.binary(Code::LLVMOr, shifted(by), asm.cast(Code::LLVMZExt, is_some, asm.ty(from)))
+        };
+        let fits = |value: Node| {
+            let around = all(from, (bits - KEPT).into());
+            let back = asm.binary(shift_right, asm.binary(Code::LLVMShl, value, around), around);
+            asm.icmp(IntPredicate::Eq, back, value)
+        };
+        // How much is cut off, each as soon as less does not do. Enough is left: what does not fit after one step has at
+        // least 15 bits after the next.
+        let steps: &[u32] = match bits {
+            ..=32 => &[],
+            33..=64 => &[0, 16],
+            _ => &[0, 32, 64, 80],
+        };
+        let (mut kept, mut scale) = (number, None);
+        if let [less @ .., most] = steps {
+            (kept, scale) = (cut(*most), Some(power(*most)));
+            for &by in less.iter().rev() {
+                let (value, is_enough) = match by {
+                    0 => (number, fits(number)),
+                    _ => (cut(by), fits(shifted(by))),
+                };
+                kept = asm.select(is_enough, value, kept);
+                scale = scale.map(|scale| asm.select(is_enough, power(by), scale));
+            }
+        }
+        if bits > 64 {
+            kept = asm.cast(Code::LLVMTrunc, kept, asm.ty(from.with_scalar(Scalar::I64)));
+        }
+        let mut exact = asm.cast(convert, kept, asm.ty(double));
+        if let Some(scale) = scale {
+            exact = asm.binary(Code::LLVMFMul, exact, scale);
+        }
+        asm.cast(Code::LLVMFPTrunc, exact, asm.ty(to))
+    }
+}

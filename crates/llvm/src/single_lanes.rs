@@ -1,0 +1,133 @@
+//! Stores of one lane, without a mask.
+//!
+//! On AVX-512, LLVM 22.1 makes a truncating store of a masked store of truncated lanes, and where it knows that the mask is
+//! of one lane, it stores that lane as wide as it was before: `masked_store (trunc <4 x i32>, <4 x i64>), p, <1,0,0,0>`
+//! writes eight bytes. So no such store is left to it. It knows what masks are by `instcombine` as well as by what it
+//! does when it selects instructions, so that goes before.
+
+use crate::view::{LlvmModule, Val, attribute_kind};
+use llvm_sys::LLVMTypeKind;
+use llvm_sys::core::*;
+use llvm_sys::error::LLVMConsumeError;
+use llvm_sys::prelude::*;
+use llvm_sys::transforms::pass_builder::*;
+
+/// Before machine code is made of a module: finds out what masks of truncated lanes are, and takes out single lanes.
+pub(crate) fn make_ready(module: &LlvmModule) {
+    // SAFETY: each is a live call of a masked store; module and options are live.
+    unsafe {
+        let is_open = |&call: &LLVMValueRef| {
+            !LLVMIsATruncInst(LLVMGetOperand(call, 0)).is_null()
+                && LLVMIsConstant(LLVMGetOperand(call, 2)) == 0
+        };
+        if masked_stores(module).iter().any(is_open) {
+            let options = LLVMCreatePassBuilderOptions();
+            // One round is enough; whether another would find more is nothing to end the process for.
+            let names = c"instcombine<no-verify-fixpoint>";
+            let error = LLVMRunPasses(module.raw(), names.as_ptr(), std::ptr::null_mut(), options);
+            // It knows the pass.
+            LLVMConsumeError(error);
+            LLVMDisposePassBuilderOptions(options);
+        }
+    }
+    store_single_lanes(module);
+}
+
+/// Replaces masked stores whose masks are known to be of one lane by stores of that lane.
+pub(crate) fn store_single_lanes(module: &LlvmModule) {
+    // SAFETY: each is a live call of a masked store, and goes once.
+    masked_stores(module).into_iter().for_each(|call| unsafe { store_single_lane(module, call) });
+}
+
+/// All calls that store vectors under masks.
+fn masked_stores(module: &LlvmModule) -> Vec<LLVMValueRef> {
+    let is_masked_store =
+        |func: &Val<'_>| func.is_declaration() && func.name().starts_with("llvm.masked.store.");
+    let mut calls = Vec::new();
+    for func in module.functions().filter(is_masked_store) {
+        // SAFETY: uses of a live function, each by a live user.
+        unsafe {
+            let mut at = LLVMGetFirstUse(func.0);
+            while !at.is_null() {
+                let user = LLVMGetUser(at);
+                if !LLVMIsACallInst(user).is_null() && LLVMGetCalledValue(user) == func.0 {
+                    calls.push(user);
+                }
+                at = LLVMGetNextUse(at);
+            }
+        }
+    }
+    calls
+}
+
+/// # Safety
+/// A live call of a masked store in this module, which nobody keeps.
+unsafe fn store_single_lane(module: &LlvmModule, call: LLVMValueRef) {
+    // SAFETY: live; a masked store has a value, an address, and a mask. What is built stands before it, and nothing
+    // reads what it gives, as that is nothing.
+    unsafe {
+        let [value, address, mask] = [0, 1, 2].map(|index| LLVMGetOperand(call, index));
+        let element = LLVMGetElementType(LLVMTypeOf(value));
+        let (Some(lane), Some(bytes)) = (only_lane(mask), bytes_of(element)) else { return };
+        let align =
+            Val::of(call).and_then(|call| call.call_attribute(2, attribute_kind("align"))).unwrap_or(1);
+        let offset = u64::from(lane) * u64::from(bytes);
+        let align = if offset == 0 { align } else { align.min(1 << offset.trailing_zeros()) };
+        let builder = LLVMCreateBuilderInContext(module.context());
+        LLVMPositionBuilderBefore(builder, call);
+        let i64_ty = LLVMInt64TypeInContext(module.context());
+        let index = LLVMConstInt(i64_ty, lane.into(), 0);
+        let stored = LLVMBuildExtractElement(builder, value, index, c"".as_ptr());
+        let address = LLVMBuildGEP2(builder, element, address, [index].as_mut_ptr(), 1, c"".as_ptr());
+        // Each has the location of the call.
+        let store = LLVMBuildStore(builder, stored, address);
+        LLVMSetAlignment(store, align as u32);
+        LLVMDisposeBuilder(builder);
+        LLVMInstructionEraseFromParent(call);
+    }
+}
+
+/// The lane that a mask is known to have, if it is one.
+///
+/// # Safety
+/// A live vector of bits.
+unsafe fn only_lane(mask: LLVMValueRef) -> Option<u32> {
+    // SAFETY: live; elements of a constant are there below its length.
+    unsafe {
+        if LLVMIsConstant(mask) == 0 || LLVMGetTypeKind(LLVMTypeOf(mask)) != LLVMTypeKind::LLVMVectorTypeKind
+        {
+            return None;
+        }
+        let mut only = None;
+        for lane in 0..LLVMGetVectorSize(LLVMTypeOf(mask)) {
+            let bit = LLVMGetAggregateElement(mask, lane);
+            if bit.is_null() || LLVMIsAConstantInt(bit).is_null() {
+                return None;
+            }
+            if LLVMConstIntGetZExtValue(bit) != 0 && only.replace(lane).is_some() {
+                return None;
+            }
+        }
+        only
+    }
+}
+
+/// The bytes between the elements of a vector of this type, if they are whole.
+///
+/// # Safety
+/// A live type.
+unsafe fn bytes_of(element: LLVMTypeRef) -> Option<u32> {
+    // SAFETY: live.
+    unsafe {
+        match LLVMGetTypeKind(element) {
+            LLVMTypeKind::LLVMIntegerTypeKind => match LLVMGetIntTypeWidth(element) {
+                bits @ (8 | 16 | 32 | 64 | 128) => Some(bits / 8),
+                _ => None,
+            },
+            LLVMTypeKind::LLVMHalfTypeKind | LLVMTypeKind::LLVMBFloatTypeKind => Some(2),
+            LLVMTypeKind::LLVMFloatTypeKind => Some(4),
+            LLVMTypeKind::LLVMDoubleTypeKind | LLVMTypeKind::LLVMPointerTypeKind => Some(8),
+            _ => None,
+        }
+    }
+}
