@@ -114,7 +114,7 @@ impl Vectorize {
             is_masked: self.mask,
             brushes: self.brushes,
             math: self.math,
-            target: Target::of_registers(bits, cpu.is_x86()),
+            target: Target::of_cpu(&cpu.name, bits, cpu.is_x86()),
             ..WholeFunction::new(&self.func, self.lanes, &self.params)
         };
         let report = vectorize_function(&mut module, &asked).map_err(|reason| fail(&reason))?;

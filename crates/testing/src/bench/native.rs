@@ -120,7 +120,7 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
     write("loop.c", loops.replace("PEER", "loop").as_bytes())?;
 
     let cpu = Cpu::host();
-    let machine = Machine::of_registers(cpu.vector_bits(), cfg!(target_arch = "x86_64"));
+    let machine = Machine::of_cpu(&cpu.name, cpu.vector_bits(), cfg!(target_arch = "x86_64"));
     let llvm = compile(&source, 1, &[]).map_err(|error| error.to_string())?;
     let imported = import(&llvm).module;
     let shapes: Vec<DeclaredShape> = std::iter::once(DeclaredShape::Linear([1].into_iter().collect()))
