@@ -52,8 +52,10 @@ pub struct Figures {
     pub loc: Option<Loc>,
     /// Tenths of a cycle from one iteration's values to those of the next.
     pub latency: u32,
-    /// Tenths of a cycle for which an iteration keeps the machine busy.
+    /// Tenths of a cycle for which an iteration keeps the machine busy with what lanes do.
     pub busy: u32,
+    /// The same with what is done once for all lanes, of however many brushes.
+    pub shared: u32,
     /// Vector registers for what goes round.
     pub registers: u32,
     /// Registers for masks that go round.
@@ -87,7 +89,7 @@ impl fmt::Display for Choice {
             f,
             "{brushes}: an iteration waits {} cycles for the one before, keeps the machine busy for {}, and needs {} vector registers{masks}",
             cycles(figures.latency),
-            cycles(figures.busy),
+            cycles(figures.busy + figures.shared),
             figures.registers
         )
     }
@@ -115,7 +117,7 @@ pub fn choose_brushes(module: &Module, wide: &Function, lanes: u32, target: &Tar
         })
         .collect();
     // The loop that most time is spent in, as far as one can see; of several the first.
-    let weight = |(depth, figures): &&(usize, Figures)| (*depth, figures.latency.max(figures.busy));
+    let weight = |(depth, figures): &&(usize, Figures)| (*depth, figures.each(1));
     let Some(&(_, hottest)) = found.iter().rev().max_by_key(weight) else {
         return Choice { brushes: 1, figures: None };
     };
@@ -123,7 +125,7 @@ pub fn choose_brushes(module: &Module, wide: &Function, lanes: u32, target: &Tar
     while brushes < MOST && 2 * brushes * lanes <= MAX_LANES {
         let fits = found.iter().all(|(_, figures)| figures.fit(2 * brushes, target));
         let gains = hottest.each(brushes) * 100 >= hottest.each(2 * brushes) * (100 + LEAST_GAIN);
-        if !fits || !gains {
+        if !fits || !gains || !hottest.waits(brushes) {
             break;
         }
         brushes *= 2;
@@ -181,10 +183,20 @@ fn follow(func: &Function, times: &[(Inst, Time)], ready: &mut FxHashMap<Value, 
 }
 
 impl Figures {
+    fn busy_for(&self, count: u32) -> u64 {
+        u64::from(self.shared) + u64::from(self.busy) * u64::from(count)
+    }
+
+    /// Whether the machine waits for a good part of an iteration of so many brushes. More lanes also wait longer for the last
+    /// of them, so what is only shared is no reason for more.
+    fn waits(&self, count: u32) -> bool {
+        2 * u64::from(self.latency) >= self.busy_for(count)
+    }
+
     /// What an iteration of one brush takes, with so many beside each other: what waits and what is busy overlap, though
     /// not to the last.
     fn each(&self, count: u32) -> u64 {
-        let (latency, busy) = (u64::from(self.latency), u64::from(self.busy) * u64::from(count));
+        let (latency, busy) = (u64::from(self.latency), self.busy_for(count));
         (latency.max(busy) * 4 + latency.min(busy)) * u64::from(MOST) / u64::from(count)
     }
 
@@ -240,8 +252,13 @@ fn figures(
         }
     }
     let loc = blocks.iter().flat_map(|&block| func.block_insts(block)).find_map(|inst| func.loc(inst));
-    let busy = times.iter().map(|(_, time)| time.busy).sum();
-    Some(Figures { loc, latency, busy, registers, masks })
+    let (mut busy, mut shared) = (0, 0);
+    for &(inst, time) in &times {
+        let has_vector = func.inst(inst).args.iter().any(|&arg| func.value_type(arg).is_vector());
+        let is_of_lanes = has_vector || is_vector(inst) && func.inst(inst).op != Op::Splat;
+        *(if is_of_lanes { &mut busy } else { &mut shared }) += time.busy;
+    }
+    Some(Figures { loc, latency, busy, shared, registers, masks })
 }
 
 fn is_mask(ty: Type) -> bool {
