@@ -304,3 +304,78 @@ fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &Target) -> O
     };
     Some(Time { latency: one.latency, busy: one.busy * registers })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Times;
+    use heddle_ir::parse_module;
+
+    /// What goes round is x, by four operations of four cycles, a mask, and what lanes left with.
+    const LOOP: &str = "\
+func @root(v0: <8 x f32>, v1: i32) -> <8 x f32> {
+block0:
+  br block1
+block1:
+  v2 = phi mask<8> [block0: splat true], [block2: v15]
+  v3 = phi <8 x f32> [block0: splat 0.0], [block2: v14]
+  v4 = phi <8 x f32> [block0: splat 0.5], [block2: v9]
+  v5 = phi i32 [block0: 0], [block2: v16]
+  v6 = fmul v0, v4
+  v7 = fmul v6, v4
+  v8 = fsub splat 1.5, v7
+  v9 = fmul v4, v8
+  v10 = fsub v9, v4
+  v11 = fcmp olt v10, splat 1.0e-6
+  v12 = xor v11, splat true
+  v13 = select v2, v11, splat false
+  v14 = select v13, v9, v3
+  v15 = select v2, v12, splat false
+  v16 = add v5, 1
+  v17 = any v15
+  br v17, block2, block3
+block2:
+  br block1
+block3:
+  ret v14
+}
+";
+
+    fn choice(text: &str, target: &Target) -> Choice {
+        let module = parse_module(text).expect("it parses");
+        choose_brushes(&module, &module.functions[0], 8, target)
+    }
+
+    #[test]
+    fn a_loop_is_followed_and_its_registers_are_counted() {
+        let figures = choice(LOOP, &Target::AVX2).figures.map(|figures| Figures { loc: None, ..figures });
+        // Five operations on floats, a comparison, three selects and a vote; an addition and a branch for all.
+        let expected =
+            Figures { loc: None, latency: 160, busy: 5 * 5 + 5 * 4, shared: 2 + 2, registers: 3, masks: 0 };
+        assert_eq!(figures, Some(expected));
+        let with_masks = choice(LOOP, &Target::AVX512).figures.map(|it| (it.registers, it.masks));
+        assert_eq!(with_masks, Some((2, 1)));
+    }
+
+    #[test]
+    fn brushes_are_as_many_as_wait_and_fit() {
+        assert_eq!(choice(LOOP, &Target::AVX2).brushes, 2);
+        // Eight times three registers, and what is in between, are more than there are; four times are not.
+        let many = Target { registers: 32, ..Target::AVX2 };
+        assert_eq!(choice(LOOP, &many).brushes, 4);
+        let busy = Times { float: Time { latency: 40, busy: 40 }, ..Target::AVX2.times };
+        assert_eq!(choice(LOOP, &Target { times: busy, ..many }).brushes, 1);
+        let few_masks = Target { mask_registers: 5, ..Target::AVX512 };
+        assert_eq!(choice(LOOP, &few_masks).brushes, 1);
+    }
+
+    #[test]
+    fn calls_are_looked_into_if_they_have_no_loops() {
+        let called = LOOP.replace("v7 = fmul v6, v4", "v7 = call @twice(v6)");
+        let declared = "func @twice(v0: <8 x f32>) -> <8 x f32> {\nblock0:\n  v1 = fmul v0, v0\n  v2 = fmul v1, v1\n  ret v2\n}\n";
+        let latency = |text: &str| choice(text, &Target::AVX2).figures.map(|figures| figures.latency);
+        assert_eq!(latency(&format!("{called}\n{declared}")), Some(200));
+        let unknown = format!("declare @twice(<8 x f32>) -> <8 x f32>\n\n{called}");
+        assert_eq!(latency(&unknown), None);
+    }
+}
