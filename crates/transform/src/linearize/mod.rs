@@ -53,7 +53,7 @@ use heddle_ir::{Block, Function, InstData, Op, Value};
 
 use crate::canonicalize::unreachable::remove_unreachable;
 
-/// Folds the branches of these blocks. What is refused stays as it was.
+/// Folds the branches of these blocks; a block that leads to one place only has none. What is refused stays as it was.
 pub fn linearize(func: &mut Function, divergent: &EntitySet<Block>) -> Result<(), Refusal> {
     linearize_by(func, divergent, fold)
 }
@@ -71,6 +71,8 @@ pub fn linearize_by(
         func.name
     );
     let first_new = func.inst_count();
+    let parts = |block: &Block| func.successors(*block).windows(2).any(|pair| pair[0] != pair[1]);
+    let divergent = &func.blocks().filter(|block| divergent.contains(*block) && parts(block)).collect();
     let (cfg, dead_ends) = closed_graph(func);
     let cycles = CycleForest::new(&cfg);
     let dominators = Dominators::new(&cfg);

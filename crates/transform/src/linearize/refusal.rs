@@ -71,12 +71,11 @@ pub(super) fn check_exits(
     for &block in index.order() {
         let Some(home) = cycles.innermost(block).filter(|_| divergent.contains(block)) else { continue };
         let succs = cfg.succs(block);
-        let parts = succs.iter().any(|&to| to != succs[0]);
         let ends = |&to: &Block| !cycles.contains(home, to) || cycles.is_retreating(Edge { from: block, to });
-        if parts && succs.iter().any(ends) {
+        if succs.iter().any(ends) {
             return Err(refuse(block));
         }
-        let mut next = Some(block).filter(|_| parts);
+        let mut next = Some(block);
         while let Some(at) = next.filter(|&at| seen.insert(at)) {
             let parting = sync.of_branch(at);
             if !parting.exits.is_empty() {
@@ -115,10 +114,7 @@ pub(super) fn check_lanes(
         let is_uniform = match graphs.dominators.idom(block) {
             None => true,
             Some(above) if graphs.shares_lanes(above, block) => uniform.contains(above),
-            Some(_) => join
-                .sources
-                .iter()
-                .all(|&from| uniform.contains(from) && !is_divergent(graphs, divergent, from)),
+            Some(_) => join.sources.iter().all(|&from| uniform.contains(from) && !divergent.contains(from)),
         };
         if is_uniform {
             uniform.insert(block);
@@ -143,11 +139,6 @@ pub(super) fn check_lanes(
         }
     }
     Ok(())
-}
-
-fn is_divergent(graphs: &Graphs<'_>, divergent: &EntitySet<Block>, block: Block) -> bool {
-    let succs = graphs.cfg.succs(block);
-    divergent.contains(block) && succs.iter().any(|&succ| succ != succs[0])
 }
 
 fn is_folded(graphs: &Graphs<'_>, block: Block) -> bool {
