@@ -7,6 +7,7 @@ use super::{Form, Isa, Layout, Mask, is_set, permute};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{Declaration, DeclaredShape, Kind, Param, Returned, Signature};
+use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Constant, Function, Module, Op, Scalar, Space, Type, Value};
 use heddle_transform::widen::VectorForm;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -47,7 +48,7 @@ fn read_name(text: &str) -> Option<Named<'_>> {
         _ => return None,
     };
     let (lanes, mut rest) = number(letters.as_str());
-    let lanes = u32::try_from(lanes?).ok()?;
+    let lanes = u32::try_from(lanes?).ok().filter(|&lanes| lanes <= MAX_LANES)?;
     let mut shapes = Vec::new();
     while let Some(tail) = rest.strip_prefix(['v', 'u', 'l']) {
         let letter = &rest[..1];
@@ -108,19 +109,35 @@ pub fn declare_forms<'n>(module: &mut Module, names: impl IntoIterator<Item = &'
     }
 }
 
-/// The vector forms for a brush that a module declares.
+/// The vector forms for a brush that a module declares, with the types that the ABI has for them.
 pub(crate) fn known_forms(module: &Module, brush: &[u32]) -> FxHashMap<String, Vec<VectorForm>> {
     let mut known: FxHashMap<String, Vec<VectorForm>> = FxHashMap::default();
+    let declared: FxHashMap<&str, &Declaration> =
+        module.declarations.iter().map(|it| (&*it.name, &**it)).collect();
     let lanes = brush.first().copied().filter(|_| brush.iter().skip(1).all(|&extent| extent == 1));
     for declaration in &module.declarations {
         let Some(named) = read_name(&declaration.name).filter(|named| Some(named.lanes) == lanes) else {
             continue;
         };
+        if !declared.get(named.name).is_some_and(|callee| has_types(declaration, callee, &named)) {
+            continue;
+        }
         let name = format!("{}{WHOLE}", declaration.name);
         let form = VectorForm { name, shapes: named.shapes, is_masked: named.is_masked };
         known.entry(named.name.into()).or_default().push(form);
     }
     known
+}
+
+/// Whether a form of a function is declared as the ABI has it.
+fn has_types(declaration: &Declaration, callee: &Declaration, named: &Named<'_>) -> bool {
+    let signature = &declaration.signature;
+    let layout = named.form().layout(&whole_signature(&callee.signature, named));
+    callee.signature.params.len() == named.shapes.len()
+        && layout.is_ok_and(|layout| {
+            signature.params.iter().map(|param| param.ty).eq(layout.params)
+                && signature.results.iter().map(|result| result.ty).eq(layout.given)
+        })
 }
 
 /// Defines the forms that take whole vectors and that functions call.
