@@ -756,3 +756,47 @@ fn interpret(bits: i128, width: u32, is_signed: bool) -> i128 {
         false => ((bits as u128) << shift >> shift) as i128,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_read_as_numbers_of_their_width() {
+        assert_eq!(interpret(0xff, 8, true), -1);
+        assert_eq!(interpret(0xff, 8, false), 255);
+        assert_eq!(interpret(0x17f, 8, true), 127);
+        assert_eq!(interpret(-1, 64, false), (1 << 64) - 1);
+        assert_eq!(interpret(1 << 63, 64, true), -(1 << 63));
+        assert_eq!((range_of(8, true), range_of(8, false)), ((-128, 127), (0, 255)));
+        assert_eq!((range_of(1, true), range_of(1, false)), ((-1, 0), (0, 1)));
+        assert_eq!([-7, -6, 0, 6, 7].map(|number| ceiling(number, 3)), [-2, -2, 0, 2, 3]);
+    }
+
+    /// A value that goes up by two from lane to lane, in eight bits of more, from -3 up to 100 in lane 0.
+    #[test]
+    fn conditions_are_about_lane_0() {
+        let value = Value::from_u32(4);
+        let signed = Condition {
+            value,
+            stride: 2,
+            width: 8,
+            is_part: true,
+            is_signed: true,
+            least: -3,
+            greatest: 100,
+        };
+        assert!(signed.holds(100, 0) && signed.holds(0x1fd, 0) && signed.holds(106, 3) && signed.holds(3, 3));
+        assert!(
+            !signed.holds(101, 0) && !signed.holds(0xfc, 0) && !signed.holds(107, 3) && !signed.holds(2, 3)
+        );
+        assert!(signed.has_least() && signed.has_greatest());
+        assert_eq!(signed.to_string(), "-3 <= v4 mod 2^8 <= 100 in lane 0 (signed)");
+        let all = Condition { stride: 0, is_part: false, least: -128, greatest: 127, ..signed };
+        assert!(!all.has_least() && !all.has_greatest());
+        let below = Condition { is_signed: false, least: 0, greatest: 7, ..all };
+        assert_eq!(below.to_string(), "v4 <= 7");
+        assert_eq!(Condition { least: 7, ..below }.to_string(), "v4 == 7");
+        assert_eq!(Condition { least: 7, greatest: 255, ..below }.to_string(), "v4 >= 7");
+    }
+}

@@ -321,4 +321,27 @@ mod tests {
                 && gather(Target::SAPPHIRE_RAPIDS) < 2 * lines(Target::ZEN4)
         );
     }
+
+    #[test]
+    fn vectors_cost_by_the_registers_that_they_fill_and_by_lane() {
+        let cost = Cost { register: 30, lane: 2 };
+        // Eight lanes of 32 bits fill one register of AVX2 and two of SSE; nine fill one more.
+        assert_eq!(Target::AVX2.cost(cost, 8, 256), 46);
+        assert_eq!(Target::SSE42.cost(cost, 8, 256), 76);
+        assert_eq!(Target::AVX2.cost(cost, 9, 288), 78);
+        assert_eq!(Target::AVX512.cost(Cost::of_registers(5), 4, 32), 5);
+        assert_eq!(Target::NEON.cost(Cost::of_lanes(15), 4, 128), 60);
+    }
+
+    #[test]
+    fn machines_are_found_by_name_and_by_registers() {
+        for target in Target::ALL {
+            assert_eq!(Target::named(target.name), Some(target));
+        }
+        assert_eq!(Target::named("sse5"), None);
+        let x86 = [128, 255, 256, 511, 512, 1024].map(|bits| Target::of_registers(bits, true).name);
+        assert_eq!(x86, ["sse4.2", "sse4.2", "avx2", "avx2", "avx512", "avx512"]);
+        assert_eq!([128, 512].map(|bits| Target::of_registers(bits, false).name), ["neon", "neon"]);
+        assert_eq!(Target::default().name, "avx2");
+    }
 }

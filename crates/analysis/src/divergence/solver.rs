@@ -238,10 +238,6 @@ impl<'a> Solver<'a> {
                 return;
             }
             Op::Phi => SmallVec::from_iter([self.phi(inst, block)]),
-            _ if self.func.results(inst).is_empty() => {
-                self.push_written(inst);
-                return;
-            }
             _ => self.results(inst, block),
         };
         for (&result, fact) in self.func.results(inst).iter().zip(facts) {

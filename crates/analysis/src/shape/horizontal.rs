@@ -16,7 +16,7 @@ pub(crate) fn horizontal(operation: &Operation<'_>, operands: &[Fact], context: 
     };
     let uniform = |known: Congruence| {
         let fact = Fact::of_shape(Shape::uniform(known.known(width)));
-        Fact { poison: told, level: Level::Brush, ..fact }
+        fact.with_poison(told)
     };
     match operation.op {
         // Of lanes that agree, some and all are any one of them.

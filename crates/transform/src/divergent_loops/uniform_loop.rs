@@ -205,7 +205,6 @@ impl State {
                 None => *current,
                 // Nobody who waits needs it.
                 Some(value) if is_poison(func, before) && !differs(before) => value,
-                Some(value) if value == before && !differs(value) => value,
                 Some(value) => {
                     let all: Vec<_> = std::iter::once((exit.from, value)).chain(incoming).collect();
                     append_phi(func, join, tracker.ty, &all, None)
