@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod list;
+mod equivalent;
 mod weave;
 mod build;
 mod suites;
@@ -17,13 +18,14 @@ use list::{read_list, sample};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: heddle-mutants LIST TREE [--sample N] [--shard K] [--out FILE]
+const USAGE: &str = "usage: heddle-mutants LIST TREE [--sample N] [--shard K] [--same FILE] [--out FILE]
 
   LIST         what `cargo mutants --list --json` printed
   TREE         a copy of the sources, which is overwritten
   --sample N   N mutants of each crate; default: all
   --shard K    the K-th such sample, from 1 on; no two have a mutant in common
   --weave M    weave in the first M samples, so that another one of them needs no other build; default: K
+  --same FILE  mutants that mean the same as the program, and why
   --out FILE   where to write what became of each mutant
 
 exit code: 0 every crate has its share, 1 one has not, or something failed, 2 usage";
@@ -34,11 +36,13 @@ struct Arguments {
     sample: Option<usize>,
     shard: usize,
     woven: usize,
+    same: Option<PathBuf>,
     out: Option<PathBuf>,
 }
 
 fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
-    let (mut paths, mut sample, mut shard, mut woven, mut out) = (Vec::new(), None, 1, 1, None);
+    let (mut paths, mut sample, mut shard, mut woven) = (Vec::new(), None, 1, 1);
+    let (mut same, mut out) = (None, None);
     while let Some(word) = words.next() {
         let mut number = || {
             let number = words.next().and_then(|it| it.parse::<usize>().ok()).filter(|&it| it > 0);
@@ -48,20 +52,24 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, Strin
             "--sample" => sample = Some(number()?),
             "--shard" => shard = number()?,
             "--weave" => woven = number()?,
+            "--same" => same = Some(words.next().ok_or("--same takes a file")?.into()),
             "--out" => out = Some(words.next().ok_or("--out takes a file")?.into()),
             word if word.starts_with('-') => return Err(format!("there is no option {word}")),
             _ => paths.push(PathBuf::from(word)),
         }
     }
     match <[PathBuf; 2]>::try_from(paths) {
-        Ok([list, tree]) => Ok(Arguments { list, tree, sample, shard, woven: woven.max(shard), out }),
+        Ok([list, tree]) => Ok(Arguments { list, tree, sample, shard, woven: woven.max(shard), same, out }),
         Err(_) => Err("a list and a tree are needed".into()),
     }
 }
 
 fn run(arguments: &Arguments) -> Result<bool, String> {
     let tree = &arguments.tree;
-    let all = read_list(&arguments.list)?;
+    let mut all = read_list(&arguments.list)?;
+    if let Some(same) = &arguments.same {
+        equivalent::mark(same, tree, &mut all)?;
+    }
     let mut mutants = sample(&all, arguments.sample, arguments.woven);
     let suites = build::build(tree, &mut mutants)?;
     mutants.retain(|mutant| mutant.shard == arguments.shard);
@@ -70,7 +78,12 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     if let Some(out) = &arguments.out {
         std::fs::write(out, report).map_err(|error| format!("{}: {error}", out.display()))?;
     }
-    Ok(list::summarize(&all, &mutants))
+    let mut ok = list::summarize(&all, &mutants);
+    for mutant in equivalent::noticed(&mutants) {
+        println!("it does not mean the same, a test notices it: {}", mutant.name);
+        ok = false;
+    }
+    Ok(ok)
 }
 
 fn main() -> ExitCode {

@@ -82,7 +82,7 @@ pub(crate) fn weave(tree: &Path, mutants: &mut [Mutant]) -> Result<(), String> {
 }
 
 /// The source as it was before anything was woven into it; it is kept beside.
-fn original(path: &Path) -> Result<String, String> {
+pub(crate) fn original(path: &Path) -> Result<String, String> {
     let kept = PathBuf::from(format!("{}.original", path.display()));
     let tell = |error: std::io::Error| format!("{}: {error}", path.display());
     if !kept.exists() {
