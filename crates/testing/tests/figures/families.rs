@@ -1,0 +1,444 @@
+//! Functions by lot that are about one thing each, and densely: addresses, private objects, graphs of blocks. Nobody runs
+//! them, so what they compute need not be defined.
+
+use heddle_testing::generate::Random;
+use std::fmt::Write as _;
+
+/// A function on its way.
+struct Text {
+    random: Random,
+    out: String,
+    values: u32,
+}
+
+impl Text {
+    fn new(seed: u64, params: &[&str]) -> Text {
+        let params: Vec<String> =
+            params.iter().enumerate().map(|(number, it)| format!("v{number}: {it}")).collect();
+        let out = format!("func @f({}) {{\nblock0:\n", params.join(", "));
+        Text { random: Random::new(seed), out, values: params.len() as u32 }
+    }
+
+    /// An instruction that gives a value.
+    fn value(&mut self, what: &str) -> u32 {
+        let number = self.values;
+        self.values += 1;
+        let _ = writeln!(self.out, "  v{number} = {what}");
+        number
+    }
+
+    fn line(&mut self, what: &str) {
+        let _ = writeln!(self.out, "{what}");
+    }
+
+    fn end(mut self) -> String {
+        self.out += "}\n";
+        self.out
+    }
+
+    /// Something straight, in a loop, or behind a branch, or in a loop that lanes leave apart: `write` gets the values that
+    /// change from round to round.
+    fn around(&mut self, uniform: u32, varying: u32, mut write: impl FnMut(&mut Text, Option<u32>)) {
+        match self.random.below(4) {
+            0 => write(self, None),
+            1 | 2 => {
+                let bound = if self.random.chance(60) { uniform } else { varying };
+                let next = self.values + 1;
+                self.line("  br block1\nblock1:");
+                // The number of what comes next is known only behind the body.
+                let at = self.out.len();
+                self.values += 2;
+                write(self, Some(next - 1));
+                let head = format!("  v{} = phi i64 [block0: 0], [block1: v{next}]\n", next - 1);
+                self.out.insert_str(at, &head);
+                let _ = writeln!(self.out, "  v{next} = add nuw nsw v{}, 1", next - 1);
+                let more = self.value(&format!("icmp ult v{next}, v{bound}"));
+                self.line(&format!("  br v{more}, block1, block2\nblock2:"));
+            }
+            _ => {
+                let bound = if self.random.chance(40) { uniform } else { varying };
+                let taken = self.value(&format!("icmp ult v{bound}, 7"));
+                self.line(&format!("  br v{taken}, block1, block2\nblock1:"));
+                write(self, None);
+                self.line("  br block2\nblock2:");
+            }
+        }
+    }
+}
+
+const WIDTHS: [u32; 4] = [8, 16, 32, 64];
+
+/// Addresses of all kinds, and groups of accesses that start from them.
+pub(super) fn addresses(seed: u64) -> String {
+    let params = [
+        "ptr(global) uniform align 16",
+        "ptr(global) uniform noalias",
+        "i8 uniform",
+        "i16 uniform",
+        "i32 uniform align 4",
+        "i64 uniform",
+        "i32 linear(1)",
+        "i64 varying",
+    ];
+    let mut text = Text::new(seed, &params);
+    // Values by width.
+    let mut pool: [Vec<u32>; 4] = [vec![2], vec![3], vec![4, 6], vec![5]];
+    for (at, width) in WIDTHS.into_iter().enumerate() {
+        let lane = text.value(&format!("lane i{width}"));
+        pool[at].extend([lane, lane]);
+    }
+    if text.random.chance(35) {
+        // A tile of an image.
+        let [column, row] = [0, 1].map(|along| text.value(&format!("lane i64, {along}")));
+        let rows = text.value(&format!("mul nsw v{row}, v5"));
+        let index = text.value(&format!("add nsw v{rows}, v{column}"));
+        pool[3].extend([index, index, index]);
+    }
+    for _ in 0..text.random.between(1, 5) {
+        arithmetic(&mut text, &mut pool);
+    }
+    text.around(5, 7, |text, round| {
+        pool[3].extend(round);
+        for _ in 0..text.random.between(1, 5) {
+            arithmetic(text, &mut pool);
+        }
+        for _ in 0..text.random.between(1, 3) {
+            accesses(text, &pool);
+        }
+        if let Some(round) = round {
+            pool[3].retain(|&it| it != round);
+        }
+    });
+    text.line("  ret");
+    text.end()
+}
+
+fn arithmetic(text: &mut Text, pool: &mut [Vec<u32>; 4]) {
+    let at = text.random.weighted(&[(0, 15), (1, 10), (2, 45), (3, 30)]);
+    let operand = |text: &mut Text, at: usize| text.random.pick(&pool[at]);
+    let flags = text.random.pick(&["", "", " nuw", " nsw", " nuw nsw"]);
+    let a = operand(text, at);
+    let b = operand(text, at);
+    let small = match text.random.below(8) {
+        0 => text.random.pick(&[100, 120, 127, 128, 200, 250]),
+        _ => text.random.between(0, 9) as i32 - 1,
+    };
+    let value = match text.random.below(16) {
+        0..=2 => format!("add{flags} v{a}, v{b}"),
+        3 => format!("add{flags} v{a}, {small}"),
+        4 => format!("sub{flags} v{a}, v{b}"),
+        5 => format!("sub{flags} {small}, v{a}"),
+        6 => format!("mul{flags} v{a}, {small}"),
+        7 => format!("mul{flags} v{a}, v{b}"),
+        8 => format!("shl{flags} v{a}, {}", text.random.between(0, 4)),
+        9 => format!("shl{flags} v{a}, v{b}"),
+        10 => format!("or{} v{a}, {}", text.random.pick(&["", " disjoint"]), text.random.between(0, 7)),
+        11 => format!("and v{a}, {}", text.random.pick(&[1, 3, 7, 15, 31, 63, 5, 127, -4, -1])),
+        12 | 13 => {
+            let op =
+                text.random.pick(&["urem", "udiv", "umin", "smin", "srem", "sdiv", "umax", "lshr", "ashr"]);
+            format!("{op} v{a}, v{b}")
+        }
+        _ => {
+            let from = text.random.below(4);
+            let of = operand(text, from);
+            let op = match from.cmp(&at) {
+                std::cmp::Ordering::Less => text.random.pick(&["sext", "zext", "zext nneg"]),
+                std::cmp::Ordering::Greater => "trunc",
+                std::cmp::Ordering::Equal => return,
+            };
+            format!("{op} i{}, v{of}", WIDTHS[at])
+        }
+    };
+    let value = text.value(&value);
+    pool[at].extend([value, value]);
+}
+
+/// Loads and stores whose addresses differ by constants.
+fn accesses(text: &mut Text, pool: &[Vec<u32>; 4]) {
+    let base = text.random.below(2);
+    let at = text.random.weighted(&[(0, 10), (1, 10), (2, 50), (3, 30)]);
+    let mut index = text.random.pick(&pool[at]);
+    if at < 3 {
+        let op = text.random.pick(&["sext", "zext"]);
+        index = text.value(&format!("{op} i64, v{index}"));
+    }
+    let (bytes, ty) = text.random.pick(&[(1, "i8"), (2, "i16"), (4, "i32"), (4, "f32"), (8, "i64")]);
+    let scale = text.random.between(0, 5);
+    let scaled = text.value(&format!("shl nsw v{index}, {scale}"));
+    let address = text.value(&format!("ptradd v{base}, v{scaled}"));
+    let align = if text.random.chance(30) { format!(" align {bytes}") } else { String::new() };
+    let mut loaded = None;
+    for _ in 0..text.random.between(1, 4) {
+        let offset = i64::from(text.random.between(0, 4)) * bytes - text.random.pick(&[0, 0, 0, 1, bytes]);
+        let address = text.value(&format!("ptradd v{address}, i64 {offset}"));
+        match loaded.filter(|_| text.random.chance(50)) {
+            Some(stored) => text.line(&format!("  store v{stored}, v{address}{align}")),
+            None => loaded = Some(text.value(&format!("load {ty}, v{address}{align}"))),
+        }
+    }
+    if let Some(stored) = loaded {
+        text.line(&format!("  store v{stored}, v{address}{align}"));
+    }
+}
+
+/// Private objects, and pointers into them.
+pub(super) fn objects(seed: u64) -> String {
+    let params = ["ptr(global) uniform", "i64 uniform", "i64 varying", "i1 uniform", "i1 varying", "ptr"];
+    let mut text = Text::new(seed, &params);
+    let lane = text.value("lane i64");
+    let mut pointers = Vec::new();
+    for _ in 0..text.random.between(1, 4) {
+        let bytes = text.random.pick(&[4, 8, 16, 24, 64]);
+        pointers.push(text.value(&format!("alloca {bytes} align 8")));
+    }
+    let mut loaded = lane;
+    for _ in 0..text.random.between(2, 8) {
+        touch(&mut text, &mut pointers, &mut loaded, lane);
+    }
+    text.around(1, 2, |text, _| {
+        let before = pointers.len();
+        for _ in 0..text.random.between(3, 20) {
+            touch(text, &mut pointers, &mut loaded, lane);
+        }
+        pointers.truncate(before);
+        text.line(&format!("  store v{loaded}, v0"));
+        loaded = lane;
+    });
+    for _ in 0..text.random.between(0, 6) {
+        touch(&mut text, &mut pointers, &mut loaded, lane);
+    }
+    if text.random.chance(60) {
+        walk(&mut text, &pointers, &mut loaded, lane);
+    }
+    text.line(&format!("  store v{loaded}, v0"));
+    text.line("  ret");
+    text.end()
+}
+
+/// A loop that carries a pointer on, by steps or to another object.
+fn walk(text: &mut Text, pointers: &[u32], loaded: &mut u32, lane: u32) {
+    let (first, other) = (text.random.pick(pointers), text.random.pick(pointers));
+    let from = if text.out.contains("block2:") { 2 } else { 0 };
+    let [pointer, round, next, more] = [0, 1, 2, 3].map(|number| text.values + number);
+    text.values += 4;
+    text.line("  br block3\nblock3:");
+    text.line(&format!("  v{pointer} = phi ptr(private) [block{from}: v{first}], [block3: v{next}]"));
+    text.line(&format!("  v{round} = phi i64 [block{from}: 0], [block3: v{more}]"));
+    let mut inside = vec![pointer, pointer, other];
+    for _ in 0..text.random.between(1, 6) {
+        touch(text, &mut inside, loaded, lane);
+    }
+    match text.random.below(4) {
+        0 => text.line(&format!("  v{next} = select v{}, v{pointer}, v{other}", 3 + lane % 2)),
+        1 => {
+            let end = text.random.pick(&inside);
+            text.line(&format!("  v{next} = freeze v{end}"));
+        }
+        _ => text.line(&format!("  v{next} = ptradd v{pointer}, i64 4")),
+    }
+    text.line(&format!("  v{more} = add v{round}, 1"));
+    let taken = text.value(&format!("icmp ult v{more}, v1"));
+    text.line(&format!("  br v{taken}, block3, block4\nblock4:"));
+}
+
+fn touch(text: &mut Text, pointers: &mut Vec<u32>, loaded: &mut u32, lane: u32) {
+    let pointer = text.random.pick(pointers);
+    let other = text.random.pick(pointers);
+    let offset = text.random.pick(&[0, 4, 8, 12, 16, 20, 1, -4, 64]);
+    let bytes = text.random.pick(&[4, 8, 16, 3]);
+    match text.random.below(40) {
+        0..=11 => pointers.push(text.value(&format!("ptradd v{pointer}, i64 {offset}"))),
+        12 => {
+            let by = text.random.pick(&[1, 2, lane]);
+            pointers.push(text.value(&format!("ptradd v{pointer}, v{by}")));
+        }
+        13..=17 => {
+            let condition = text.random.pick(&[3, 3, 4]);
+            pointers.push(text.value(&format!("select v{condition}, v{pointer}, v{other}")));
+        }
+        18 => pointers.push(text.value(&format!("freeze v{pointer}"))),
+        19..=24 => {
+            let stored = text.random.pick(&[1, 2, *loaded, lane, 1]);
+            text.line(&format!("  store v{stored}, v{pointer}"));
+        }
+        25..=31 => *loaded = text.value(&format!("load i64, v{pointer}")),
+        32 => text.line(&format!("  memset v{pointer}, i8 0, i64 {bytes}")),
+        33 => text.line(&format!("  memcpy v{pointer}, v{other}, i64 {bytes}")),
+        34 => _ = text.value(&format!("atomic_rmw add v{pointer}, v{loaded} relaxed device")),
+        35 => _ = text.value(&format!("icmp eq v{pointer}, v{other}")),
+        36 => text.line(&format!("  memmove v{pointer}, v0, i64 {bytes}")),
+        // The rest lets an object out, which should be rare.
+        37 if text.random.chance(20) => text.line(&format!("  store v{pointer}, v0")),
+        39 => pointers.push(text.value("alloca 8 align 8")),
+        38 if text.random.chance(20) => *loaded = text.value(&format!("ptrtoint i64, v{pointer}")),
+        _ => {}
+    }
+}
+
+/// Graphs of blocks that each do a little, with φs of what the blocks before did.
+pub(super) fn graphs(seed: u64) -> String {
+    let mut random = Random::new(seed);
+    let params =
+        ["ptr(global) uniform", "i32 uniform", "i32 varying", "i1 uniform", "i1 varying", "i32 varying"];
+    let count = random.between(3, 14) as usize;
+    let near = random.chance(50);
+    // Whether lanes meet, or act where they are not.
+    let shares = random.chance(40);
+    // Blocks lead to some near them, mostly on.
+    let target = |random: &mut Random, from: usize| {
+        let to = match random.below(10) {
+            _ if !near => random.below(count),
+            0..=6 => from + 1 + random.below(3),
+            7 | 8 => from.saturating_sub(random.below(4)),
+            _ => random.below(count),
+        };
+        to.clamp(1, count - 1)
+    };
+    let ends: Vec<Vec<usize>> = (0..count)
+        .map(|from| {
+            let ways = random.weighted(&[(0, 8), (1, 32), (2, 54), (3, 6)]);
+            let ways = if from == 0 {
+                ways.max(1)
+            } else if from + 1 == count {
+                0
+            } else {
+                ways
+            };
+            (0..ways).map(|_| target(&mut random, from)).collect()
+        })
+        .collect();
+    let mut text = Text::new(seed ^ 0x9e37, &params);
+    // Each block first defines its φ, then what it adds; all blocks' values have fixed numbers.
+    let first = text.values;
+    let phi = |block: usize| first + 3 * block as u32;
+    for (block, targets) in ends.iter().enumerate() {
+        if block > 0 {
+            text.line(&format!("block{block}:"));
+        }
+        let mut preds: Vec<usize> = (0..count).filter(|&from| ends[from].contains(&block)).collect();
+        preds.dedup();
+        let (before, sum, taken) = (phi(block), phi(block) + 1, phi(block) + 2);
+        let incoming: Vec<String> = preds
+            .iter()
+            .map(|&from| match text.random.below(4) {
+                0 => format!("[block{from}: v{}]", text.random.pick(&[1, 2, 5])),
+                _ => format!("[block{from}: v{}]", phi(from) + 1),
+            })
+            .collect();
+        match incoming.is_empty() {
+            true => text.line(&format!("  v{before} = add v1, {block}")),
+            false => text.line(&format!("  v{before} = phi i32 {}", incoming.join(" "))),
+        }
+        let with = text.random.pick(&["v1", "v2", "v5", "1", "7"]);
+        let op = text.random.pick(&["add", "xor", "and", "mul"]);
+        text.line(&format!("  v{sum} = {op} v{before}, {with}"));
+        if text.random.chance(30) {
+            text.line(&format!("  store v{sum}, v0"));
+        }
+        match text.random.below(16) {
+            0 if shares => text.line("  barrier group"),
+            1 if shares => text.line(&format!("  store v{sum}, v0 total")),
+            2..=4 => text.line(&format!("  store v{sum}, v0")),
+            _ => {}
+        }
+        let by = text.random.pick(&["v1", "v2", "3", "3"]);
+        let of = text.random.pick(&[sum, before, 1, 1, 2]);
+        let asked = text.random.pick(&[3, 4, 4]);
+        match text.random.below(8) {
+            0 => text.line(&format!("  v{taken} = any v{asked}")),
+            1 => text.line(&format!("  v{taken} = all v{asked}")),
+            _ => {
+                let how = text.random.pick(&["eq", "ult", "sgt", "ne"]);
+                text.line(&format!("  v{taken} = icmp {how} v{of}, {by}"));
+            }
+        }
+        let taken = text.random.pick(&[taken, taken, 3, 3, 4]);
+        match targets[..] {
+            [] if block + 1 == count || text.random.chance(50) => text.line("  ret"),
+            [] => text.line("  unreachable"),
+            [to] => text.line(&format!("  br block{to}")),
+            [then, otherwise] => text.line(&format!("  br v{taken}, block{then}, block{otherwise}")),
+            [other, zero, one, ..] => {
+                text.line(&format!("  switch v{sum}, block{other} [0: block{zero}, 1: block{one}]"));
+            }
+        }
+    }
+    text.end()
+}
+
+/// Branches with many ways and blocks that many lead to, behind each other.
+pub(super) fn switches(seed: u64) -> String {
+    let params = ["ptr(global) uniform", "i32 uniform", "i32 varying", "i32 varying"];
+    let mut text = Text::new(seed, &params);
+    let (mut block, mut values) = (0, [1, 2, 3, 2]);
+    for _ in 0..text.random.between(1, 3) {
+        let count = text.random.pick(&[3, 6, 7, 8, 9, 14, 30, 60]);
+        let middle = text.random.between(1, 3);
+        let by = text.random.pick(&values);
+        // Each case leads to a block of its own, to one of those in the middle, or to the end at once.
+        let first = block + 1;
+        let (middles, end) = (first + count, first + count + middle);
+        let own: Vec<bool> = (0..count).map(|_| text.random.chance(60)).collect();
+        let targets: Vec<u32> = (0..count)
+            .map(|case| match own[case as usize] {
+                true => first + case,
+                false if text.random.chance(70) => middles + text.random.between(0, middle - 1),
+                false => end,
+            })
+            .collect();
+        let cases: Vec<String> =
+            targets.iter().enumerate().map(|(number, to)| format!("{number}: block{to}")).collect();
+        text.line(&format!("  switch v{by}, block{middles} [{}]", cases.join(", ")));
+        let mut into: Vec<Vec<(u32, u32)>> = vec![Vec::new(); middle as usize + 1];
+        let mut lead = |from: u32, to: u32, value: u32| {
+            let edges = &mut into[(to - middles) as usize];
+            if edges.iter().all(|&(other, _)| other != from) {
+                edges.push((from, value));
+            }
+        };
+        lead(block, middles, values[0]);
+        for case in 0..count {
+            if !own[case as usize] {
+                lead(block, targets[case as usize], values[0]);
+                continue;
+            }
+            let from = first + case;
+            text.line(&format!("block{from}:"));
+            let brought = match text.random.below(3) {
+                0 => text.value(&format!("add v{}, {case}", values[1])),
+                _ => text.random.pick(&values),
+            };
+            let to = if text.random.chance(60) { middles + text.random.between(0, middle - 1) } else { end };
+            lead(from, to, brought);
+            text.line(&format!("  br block{to}"));
+        }
+        for number in 0..=middle {
+            let here = middles + number;
+            text.line(&format!("block{here}:"));
+            let edges = std::mem::take(&mut into[number as usize]);
+            let mut found = values[3];
+            if !edges.is_empty() {
+                let mut incoming: Vec<String> =
+                    edges.iter().map(|(from, value)| format!("[block{from}: v{value}]")).collect();
+                // No order of the edges is better than another one.
+                let first = text.random.below(incoming.len());
+                incoming.rotate_left(first);
+                found = text.value(&format!("phi i32 {}", incoming.join(" ")));
+                text.line(&format!("  store v{found}, v0"));
+            }
+            if here < end {
+                into[middle as usize].push((here, found));
+                text.line(&format!("  br block{end}"));
+            } else {
+                values[3] = found;
+                block = end;
+            }
+        }
+        values.rotate_left(1);
+        values[1] = 2;
+        values[2] = 1;
+    }
+    text.line("  ret");
+    text.end()
+}

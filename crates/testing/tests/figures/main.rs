@@ -1,0 +1,183 @@
+//! What analyses and passes make of programs, in figures: `tests/figures/*.txt`.
+//!
+//! That nothing claimed is wrong, the other tests tell. An analysis that claims nothing at all would pass them, and so
+//! would a pass that leaves more code than it must, or refuses what it need not: here less proved, or more left, is
+//! another figure. `HEDDLE_BLESS=1` rewrites the files; review the diff.
+//!
+//! * `programs`: of which programs; `families`: some of them.
+//! * `claims`: what is proved of functions.
+//! * `operations`: what is proved of single operations.
+//! * `code`: how much code there is, of which kinds, and how it lies.
+//! * `stages`: behind each pass, and as vector code for each machine.
+//! * `edits`: what single passes make of other facts than those that the pipeline gives them, and what they refuse.
+#![forbid(unsafe_code)]
+
+mod claims;
+mod code;
+mod edits;
+mod families;
+mod operations;
+mod programs;
+mod stages;
+
+use programs::{Program, family, generated, texts};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Figures in tables.
+#[derive(Default)]
+struct Figures(Vec<(String, Table)>);
+
+#[derive(Default)]
+struct Table {
+    columns: Vec<String>,
+    rows: BTreeMap<String, Vec<u64>>,
+}
+
+/// One column of a table.
+struct Column<'f> {
+    table: &'f mut Table,
+    number: usize,
+}
+
+impl Figures {
+    fn column(&mut self, table: &str, column: &str) -> Column<'_> {
+        let at = self.0.iter().position(|(name, _)| name == table).unwrap_or_else(|| {
+            self.0.push((table.into(), Table::default()));
+            self.0.len() - 1
+        });
+        let table = &mut self.0[at].1;
+        let number = table.columns.iter().position(|name| name == column).unwrap_or_else(|| {
+            table.columns.push(column.into());
+            table.columns.len() - 1
+        });
+        Column { table, number }
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (name, table) in &self.0 {
+            let widths: Vec<usize> = table.columns.iter().map(|column| column.len().max(7)).collect();
+            let _ = write!(text, "{}{name}\n{:LEFT$}", if text.is_empty() { "" } else { "\n" }, "");
+            for (column, width) in table.columns.iter().zip(&widths) {
+                let _ = write!(text, "  {column:>width$}");
+            }
+            text.push('\n');
+            for (name, figures) in &table.rows {
+                let _ = write!(text, "  {name:IN$}", IN = LEFT - 2);
+                for (at, width) in widths.iter().enumerate() {
+                    match figures.get(at).copied().unwrap_or_default() {
+                        0 => _ = write!(text, "  {:>width$}", "."),
+                        figure => _ = write!(text, "  {figure:>width$}"),
+                    }
+                }
+                text.push('\n');
+            }
+        }
+        text
+    }
+}
+
+/// Characters that the name of a row takes, if it is short.
+const LEFT: usize = 34;
+
+impl Column<'_> {
+    fn add(&mut self, row: impl Into<String>, count: impl TryInto<u64>) {
+        let figures = self.table.rows.entry(row.into()).or_default();
+        figures.resize(figures.len().max(self.number + 1), 0);
+        let count = count.try_into().unwrap_or_default();
+        figures[self.number] = figures[self.number].wrapping_add(count);
+    }
+}
+
+/// The first line of a message without what is only of one program: its names and numbers.
+fn kind_of_message(message: &str) -> String {
+    let mut kind = String::new();
+    let mut was_name = false;
+    for character in message.lines().next().unwrap_or_default().chars() {
+        let is_name = was_name && (character.is_alphanumeric() || "._".contains(character))
+            || character == '@'
+            || character.is_ascii_digit();
+        if !is_name {
+            kind.push(character);
+        } else if !was_name {
+            kind.push('#');
+        }
+        was_name = is_name;
+    }
+    kind
+}
+
+/// Compares figures with those in a file below `tests/figures`.
+fn compare(name: &str, figures: &Figures) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/figures/{name}.txt"));
+    let found = figures.text();
+    if std::env::var_os("HEDDLE_BLESS").is_some() {
+        std::fs::write(&path, &found).expect("the file can be written");
+        return;
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    let lines = expected.lines().zip(found.lines());
+    let other: Vec<String> = lines.filter(|(a, b)| a != b).map(|(a, b)| format!("{a}\n{b}")).collect();
+    assert!(expected == found, "{name}: other figures (HEDDLE_BLESS=1 rewrites them):\n{}", other.join("\n"));
+}
+
+fn compare_of(kind: &str, programs: &[Program], what: &str, count: impl Fn(&mut Figures, &str, &Program)) {
+    let mut figures = Figures::default();
+    programs.iter().for_each(|program| count(&mut figures, kind, program));
+    compare(&format!("{what}-{kind}"), &figures);
+}
+
+#[test]
+fn operations_are_known_as_well_as_before() {
+    let mut figures = Figures::default();
+    operations::operations(&mut figures);
+    compare("operations", &figures);
+}
+
+#[test]
+fn addresses_are_as_before() {
+    let programs = family(families::addresses, 400);
+    compare_of("addresses", &programs, "claims", claims::claims);
+    compare_of("addresses", &programs, "code", stages::stages);
+}
+
+#[test]
+fn objects_are_as_before() {
+    let programs = family(families::objects, 250);
+    compare_of("objects", &programs, "claims", claims::claims);
+    compare_of("objects", &programs, "code", stages::stages);
+}
+
+#[test]
+fn switches_are_as_before() {
+    let programs = family(families::switches, 16);
+    compare_of("switches", &programs, "claims", claims::claims);
+    compare_of("switches", &programs, "edits", edits::edits);
+    compare_of("switches", &programs, "code", stages::stages);
+}
+
+#[test]
+fn graphs_are_as_before() {
+    let programs = family(families::graphs, 250);
+    compare_of("graphs", &programs, "claims", claims::claims);
+    compare_of("graphs", &programs, "edits", edits::edits);
+    compare_of("graphs", &programs, "code", stages::stages);
+}
+
+#[test]
+fn programs_at_hand_are_as_before() {
+    let programs = texts();
+    compare_of("written", &programs, "claims", claims::claims);
+    compare_of("written", &programs, "edits", edits::edits);
+    compare_of("written", &programs, "code", stages::stages);
+}
+
+#[test]
+fn programs_by_lot_are_as_before() {
+    let programs = generated();
+    compare_of("generated", &programs, "claims", claims::claims);
+    compare_of("generated", &programs, "edits", edits::edits);
+    compare_of("generated", &programs, "code", stages::stages);
+}

@@ -1,0 +1,202 @@
+//! What is proved of single operations: shapes of all kinds go in, figures of what is known of the result come out.
+
+use crate::{Column, Figures};
+use heddle_analysis::shape::{
+    Activation, Congruence, Contents, Context, Domain, Fact, Geometry, Level, Operation, Poison, Shape, Size,
+    Straight, apply,
+};
+use heddle_ir::Detail;
+use heddle_ir::ops::{Class, Effect, Format, Op, Operand};
+use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
+
+/// What an operand may be.
+fn facts(domain: Domain) -> Vec<Fact> {
+    let width = domain.width();
+    let mut facts = vec![
+        Fact::TOP,
+        Fact::of_shape(Shape::UNIFORM),
+        Fact { poison: Poison::Even, ..Fact::of_shape(Shape::UNIFORM) },
+        Fact::POISON,
+    ];
+    if width == 0 {
+        return facts;
+    }
+    // Unknown, aligned, aligned with a rest, small, negative.
+    for constant in [2, 3, 4] {
+        facts.push(Fact::of_shape(Shape::uniform(Congruence::new(constant, width))));
+    }
+    let bases = [
+        Congruence::ANY,
+        Congruence::aligned(4, width),
+        Congruence::new(3, 2.min(width)),
+        Congruence::new(0, width),
+        Congruence::new(1, width),
+        Congruence::new(6, width),
+        Congruence::new(-1, width),
+        Congruence::new(1i128 << (width - 1), width),
+    ];
+    for base in bases {
+        facts.push(Fact::of_shape(Shape::uniform(base.known(width))));
+    }
+    for base in bases.into_iter().take(5) {
+        facts.push(Fact::of_shape(Shape::varying(width, base)));
+        for steps in [[1, 0, 0], [-1, 0, 0], [4, 0, 0], [12, 0, 0], [1, 4, 0], [0, 2, 0]] {
+            let fact = Fact::of_shape(Shape::strided(width, steps, base));
+            facts.push(fact);
+            if steps[0] == 1 {
+                facts.push(Fact { straight: Straight { unsigned: true, signed: false }, ..fact });
+                facts.push(Fact { straight: Straight { unsigned: false, signed: true }, ..fact });
+            } else {
+                facts.push(Fact { straight: Straight::BOTH, ..fact });
+            }
+        }
+    }
+    facts
+}
+
+fn details(op: Op) -> Vec<Detail> {
+    match (op, op.info().format) {
+        (_, Format::Plain | Format::Cast) => vec![Detail::None],
+        (_, Format::IntCompare) => IntPredicate::ALL.iter().map(|&it| Detail::IntCompare(it)).collect(),
+        (_, Format::Dimension) => [None, Some(0), Some(1), Some(2)].map(Detail::Dimension).to_vec(),
+        (Op::Reduce, _) => Reduction::ALL.iter().map(|&by| Detail::Reduce(by)).collect(),
+        (Op::Scan, _) => {
+            let both =
+                Reduction::ALL.iter().flat_map(|&by| [false, true].map(|before| Detail::Scan { by, before }));
+            both.collect()
+        }
+        (Op::Alloca, _) => vec![Detail::Alloca { bytes: 16, align: 8 }],
+        _ => vec![Detail::None],
+    }
+}
+
+fn contexts() -> [(&'static str, Context<'static>); 4] {
+    let groups = Geometry {
+        local: [Size::Known(8), Size::MultipleOfWidth, Size::Unknown],
+        offset_align: [0, 4, 1],
+        global_bits: 20,
+        ..Geometry::lanes(4)
+    };
+    let tile =
+        Geometry { local: [Size::Known(4), Size::Known(2), Size::Known(1)], ..Geometry::brush(&[4, 2]) };
+    let full = |geometry| Context {
+        activation: Activation::Full,
+        contents: Contents::Alike,
+        ..Context::new(geometry)
+    };
+    [
+        ("4 lanes", full(Geometry::lanes(4))),
+        ("of 8, some", Context { activation: Activation::Uniform, ..Context::new(groups) }),
+        ("4x2", full(tile)),
+        ("unknown", Context::new(Geometry::unknown())),
+    ]
+}
+
+/// What is counted of results.
+#[derive(Default)]
+struct Known {
+    uniform: u64,
+    strided: u64,
+    steps: u64,
+    bits: u64,
+    never: u64,
+    even: u64,
+    straight: u64,
+    alike: u64,
+}
+
+impl Known {
+    fn add(&mut self, fact: &Fact) {
+        self.uniform += u64::from(fact.is_uniform());
+        if let Shape::Strided { strides, .. } = fact.shape
+            && !fact.is_uniform()
+        {
+            self.strided += 1;
+            self.steps += strides.all().iter().map(|step| step.unsigned_abs().min(64)).sum::<u64>();
+        }
+        self.bits += u64::from(fact.shape.base().bits());
+        self.never += u64::from(fact.poison == Poison::Never);
+        self.even += u64::from(fact.poison == Poison::Even);
+        self.straight += u64::from(fact.straight.signed) + u64::from(fact.straight.unsigned);
+        self.alike += u64::from(fact.level > Level::Brush);
+    }
+
+    fn tell(self, column: &mut Column<'_>, op: Op) {
+        let Known { uniform, strided, steps, bits, never, even, straight, alike } = self;
+        let rows = [
+            ("uniform", uniform),
+            ("strided", strided),
+            ("strided, steps", steps),
+            ("bits known", bits),
+            ("never ⊤", never),
+            ("evenly ⊤", even),
+            ("straight", straight),
+            ("alike beyond the brush", alike),
+        ];
+        rows.into_iter().filter(|&(_, count)| count > 0).for_each(|(row, count)| {
+            column.add(format!("{}: {row}", op.name()), count);
+        });
+    }
+}
+
+pub(crate) fn operations(figures: &mut Figures) {
+    for (name, context) in contexts() {
+        for &op in Op::ALL {
+            if matches!(op.info().effect, Effect::Terminator | Effect::Callee) || op == Op::Phi {
+                continue;
+            }
+            let mut known = Known::default();
+            for detail in details(op) {
+                for width in [1, 8, 64] {
+                    operation(&mut known, op, &detail, width, &context);
+                }
+            }
+            known.tell(&mut figures.column("proved of operations", name), op);
+        }
+    }
+}
+
+fn operation(known: &mut Known, op: Op, detail: &Detail, width: u32, context: &Context<'_>) {
+    let info = op.info();
+    let count = if info.operands.is_empty() { 1 } else { info.operands.len() };
+    let is_float = info.operands.iter().any(|operand| matches!(operand, Operand::T(Class::Float)));
+    let domain = if is_float { Domain::Opaque } else { Domain::Number(width) };
+    let results: &[Domain] = match (op, info.format) {
+        (Op::Icmp | Op::Fcmp | Op::Any | Op::All, _) => &[Domain::Number(1)],
+        (_, Format::Cast) => &[Domain::Number(32), Domain::Number(4), Domain::Opaque],
+        _ => &[domain],
+    };
+    let menu = facts(domain);
+    let condition = facts(Domain::Number(1));
+    let promises = [Flags::NONE, Flags::of(Flag::ALL)];
+    let mut domains = vec![domain; count];
+    if op == Op::Select {
+        domains[0] = Domain::Number(1);
+    }
+    let mut operation = Operation {
+        op,
+        detail,
+        flags: Flags::NONE,
+        operands: domains.into_iter().collect(),
+        results: Default::default(),
+        reads_vector: false,
+    };
+    for &result in results {
+        operation.results = [result].into_iter().collect();
+        for (at, &x) in menu.iter().enumerate() {
+            // Of what the others are, and of the promises, each sees another part.
+            let others: &[Fact] = if count > 1 { &menu } else { &menu[..1] };
+            for (with, &y) in others.iter().enumerate().skip(if count > 1 { at % 2 } else { 0 }).step_by(2) {
+                let turn = at + with / 2;
+                operation.flags = promises[turn % 2];
+                let z = menu[turn % menu.len()];
+                let operands = match op {
+                    Op::Select => [condition[turn % condition.len()], x, y],
+                    _ => [x, y, z],
+                };
+                let operands = &operands[..count.min(3)];
+                apply(&operation, operands, context).iter().for_each(|found| known.add(found));
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What programs are behind each pass, and as vector code for each machine.
+
+use crate::code::code;
+use crate::programs::Program;
+use crate::{Column, Figures, kind_of_message};
+use heddle::pipeline::{run_passes, run_passes_with_remarks};
+use heddle_ir::Module;
+use heddle_ir::verify::Stage;
+use heddle_transform::{Remark, tidy};
+
+/// What is behind each pass; the ones that need the brush, with it.
+pub(crate) fn stages(figures: &mut Figures, kind: &str, program: &Program) {
+    let brushes: Vec<Vec<u32>> = match &program.case {
+        Some(_) => vec![program.brush()],
+        None => vec![vec![4], vec![8], vec![4, 2], vec![4, 3]],
+    };
+    for (number, brush) in brushes.into_iter().enumerate() {
+        let brush: Vec<String> = brush.iter().map(u32::to_string).collect();
+        let brush = brush.join("x");
+        let name = if program.case.is_some() { "generated".into() } else { format!("{kind}, {brush} lanes") };
+        let Some(module) = passes(figures, &name, program, &brush) else { continue };
+        for &(machine, options) in MACHINES {
+            // One brush for each of the machines is enough for written ones.
+            if number > 0 && machine != "avx2" && machine != "force" {
+                continue;
+            }
+            let pass = format!("widen:{brush}{options}");
+            let column = &mut figures.column(&format!("vector code of {name}"), machine);
+            let mut module = module.clone();
+            match run_passes_with_remarks(&mut module, &[&pass, "simplify"], false, |_, _| {}) {
+                Ok(remarks) => {
+                    code(column, &module);
+                    remarks.iter().for_each(|it| remark(column, it));
+                }
+                Err(error) => column.add(format!("refused: {}", kind_of_message(&error.to_string())), 1),
+            }
+        }
+    }
+}
+
+const MACHINES: &[(&str, &str)] = &[
+    ("avx2", ""),
+    ("avx512", "+target=avx512"),
+    ("sse4.2", "+target=sse4.2"),
+    ("neon", "+target=neon"),
+    ("force", "+versions=force"),
+    ("none", "+target=sse4.2+versions=none"),
+];
+
+/// The code behind each pass up to stage Linear.
+fn passes(figures: &mut Figures, name: &str, program: &Program, brush: &str) -> Option<Module> {
+    let mut module = program.module.clone();
+    if program.stage == Stage::Linear {
+        module.functions.iter_mut().for_each(|func| _ = tidy(func));
+        code(&mut figures.column(&format!("{name}, folded: tidied"), "tidy"), &module);
+        return Some(module);
+    }
+    let table = format!("{name}: behind each pass");
+    code(&mut figures.column(&table, "source"), &module);
+    let specialize = format!("specialize:{brush}");
+    let mut names = vec!["simplify", "canonicalize", &specialize, "loops", "boscc", "linearize", "tidy"];
+    if program.case.is_none() {
+        names.insert(0, if brush == "8" { "params:uniform" } else { "params:varying" });
+    }
+    let done = run_passes(&mut module, &names, false, |pass, module| {
+        code(&mut figures.column(&table, pass.name), module);
+    });
+    match done {
+        Ok(()) => Some(module),
+        Err(error) => {
+            let row = format!("refused: {}", kind_of_message(&error.to_string()));
+            figures.column(&table, "refused").add(row, 1);
+            None
+        }
+    }
+}
+
+/// What became of accesses, and what it costs.
+fn remark(column: &mut Column<'_>, remark: &Remark) {
+    column.add(format!("accesses told of: {:?}", remark.form), remark.accesses);
+    column.add("with a place told", usize::from(remark.loc.is_some()));
+    let (what, costs) = remark.text.split_once(": cost ").unwrap_or((&remark.text, ""));
+    column.add(format!("told: {}", kind_of_message(what)), 1);
+    let words = costs.split_whitespace();
+    for (number, cost) in words.filter_map(|word| word.parse::<u64>().ok()).enumerate() {
+        column.add(["told: cost together", "told: cost alone"][number.min(1)], cost);
+    }
+}
