@@ -43,7 +43,7 @@ mod model;
 use std::collections::BTreeMap;
 
 use heddle_analysis::{ControlTables, PostDominators};
-use heddle_ir::entity::EntitySet;
+use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::{Block, Function, InstData, Op};
 use thiserror::Error;
 
@@ -293,49 +293,50 @@ impl Places<'_> {
         occupied
     }
 
-    /// The blocks that must not run without lanes, or such above that bring their lanes.
+    /// The blocks that must not run without lanes, or those that bring their lanes. What is brought by the entry is never
+    /// without: behind linearization it runs if and only if it did (Theorem 4).
     fn needing(&self) -> Vec<Block> {
         let needs = |block: Block| self.func.block_insts(block).any(|inst| needs_lanes(self.func.inst(inst)));
-        let uniform = self.uniform();
+        let bringers = self.bringers();
         let blocks = self.control.index.order().iter().copied();
         blocks
-            .filter(|&block| !uniform.contains(block) && needs(block))
-            .filter_map(|block| self.head(block))
+            .filter(|&block| needs(block))
+            .filter_map(|block| bringers[block])
+            .filter(|&bringer| self.control.dominators.idom(bringer).is_some())
             .collect()
     }
 
-    /// The blocks that only uniform branches decide about: behind linearization they run if and only if they did
-    /// (Theorem 4).
+    /// The blocks that only uniform branches decide about.
     fn uniform(&self) -> EntitySet<Block> {
-        let mut uniform: EntitySet<Block> = EntitySet::new();
-        for &block in self.control.index.order() {
-            let cycles = &self.control.cycles;
-            let is_back = |from| cycles.is_retreating(heddle_analysis::Edge { from, to: block });
-            let mut preds = self.control.cfg.preds(block).iter().copied().filter(|&from| !is_back(from));
-            let is_uniform = match self.control.dominators.idom(block) {
-                None => true,
-                Some(above) if self.shares_lanes(block) => uniform.contains(above),
-                Some(_) => preds.all(|from| uniform.contains(from) && !self.divergent.contains(from)),
-            };
-            if is_uniform {
-                uniform.insert(block);
-            }
+        let bringers = self.bringers();
+        let is_entry = |block: Block| self.control.dominators.idom(block).is_none();
+        let blocks = self.control.index.order().iter().copied();
+        let mut uniform = EntitySet::new();
+        for block in blocks.filter(|&block| bringers[block].is_some_and(is_entry)) {
+            uniform.insert(block);
         }
         uniform
     }
 
-    /// The block whose guard keeps another from running without lanes.
-    fn head(&self, block: Block) -> Option<Block> {
-        let ControlTables { cfg, dominators, cycles, .. } = self.control;
-        let mut head = block;
-        loop {
-            let above = dominators.idom(head)?;
-            // A kept branch brings all lanes of its block.
-            let is_brought = matches!(cfg.preds(head), [from] if !self.divergent.contains(*from));
-            if !self.shares_lanes(head) && !is_brought && cycles.headed_by(head).is_none() {
-                return Some(head);
-            }
-            head = above;
+    /// Of each block the first one above whose lanes come to it all together, or not at all: nothing but uniform branches
+    /// decides in between. Linearization keeps those, relative to that block (Theorem 5).
+    fn bringers(&self) -> SecondaryMap<Block, Option<Block>> {
+        let ControlTables { cfg, cycles, dominators, index, .. } = self.control;
+        let mut bringers: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
+        for &block in index.order() {
+            let is_back = |from| cycles.is_retreating(heddle_analysis::Edge { from, to: block });
+            let mut preds = cfg.preds(block).iter().copied().filter(|&from| !is_back(from));
+            bringers[block] = match dominators.idom(block) {
+                None => Some(block),
+                Some(above) if self.shares_lanes(block) => bringers[above],
+                Some(_) => {
+                    let first = preds.clone().next().and_then(|from| bringers[from]);
+                    let is_brought =
+                        preds.all(|from| bringers[from] == first && !self.divergent.contains(from));
+                    if is_brought { first } else { Some(block) }
+                }
+            };
         }
+        bringers
     }
 }
