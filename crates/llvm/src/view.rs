@@ -15,6 +15,7 @@ use llvm_sys::{
     LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMIntPredicate, LLVMOpcode, LLVMRealPredicate, LLVMTypeKind,
     LLVMValueKind,
 };
+use rustc_hash::FxHashSet;
 use std::ffi::{CStr, CString, c_char, c_uint};
 use std::marker::PhantomData;
 
@@ -529,6 +530,28 @@ impl<'m> Val<'m> {
         unsafe {
             (0..LLVMCountParams(self.0)).map(|index| Val(LLVMGetParam(self.0, index), PhantomData)).collect()
         }
+    }
+
+    /// The blocks of a function that its entry leads to, each before those that it dominates.
+    pub(crate) fn reverse_postorder(self) -> Vec<Bb<'m>> {
+        let successors =
+            |block: Bb<'m>| block.terminator().map_or(Vec::new(), |inst| inst.successors()).into_iter();
+        let mut order = Vec::new();
+        let Some(&entry) = self.blocks().first() else { return order };
+        let mut seen = FxHashSet::from_iter([entry]);
+        let mut stack = vec![(entry, successors(entry))];
+        while let Some((block, rest)) = stack.last_mut() {
+            match rest.next() {
+                Some(next) if seen.insert(next) => stack.push((next, successors(next))),
+                Some(_) => {}
+                None => {
+                    order.push(*block);
+                    stack.pop();
+                }
+            }
+        }
+        order.reverse();
+        order
     }
 
     pub(crate) fn blocks(self) -> Vec<Bb<'m>> {

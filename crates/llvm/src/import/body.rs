@@ -43,7 +43,7 @@ pub(super) fn import_body<'m>(
 ) -> Result<Function, Box<Refusal>> {
     let mut func = Function::new(declaration.name.clone(), declaration.signature.clone());
     func.kind = declaration.kind;
-    let order = reverse_postorder(source);
+    let order = source.reverse_postorder();
     let reachable: FxHashSet<Bb<'m>> = order.iter().copied().collect();
     let mut blocks = FxHashMap::default();
     for block in source.blocks().into_iter().filter(|block| reachable.contains(block)) {
@@ -81,30 +81,6 @@ pub(super) fn import_body<'m>(
         body.close_phi(inst, &opened).map_err(|why| body.refusal(source, inst, why))?;
     }
     Ok(body.func)
-}
-
-fn successors(block: Bb<'_>) -> std::vec::IntoIter<Bb<'_>> {
-    block.terminator().map_or(Vec::new(), |inst| inst.successors()).into_iter()
-}
-
-/// The blocks that the entry leads to, each before those that it dominates.
-fn reverse_postorder(func: Val<'_>) -> Vec<Bb<'_>> {
-    let mut order = Vec::new();
-    let Some(&entry) = func.blocks().first() else { return order };
-    let mut seen = FxHashSet::from_iter([entry]);
-    let mut stack = vec![(entry, successors(entry))];
-    while let Some((block, rest)) = stack.last_mut() {
-        match rest.next() {
-            Some(next) if seen.insert(next) => stack.push((next, successors(next))),
-            Some(_) => {}
-            None => {
-                order.push(*block);
-                stack.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
 }
 
 impl<'m> Body<'_, 'm> {

@@ -53,7 +53,7 @@ impl<'m> Plan<'m> {
             MaskForm::Bits { register } => register + 1,
             MaskForm::Elements { .. } => LEAST_BITS,
         };
-        let order = reverse_postorder(func);
+        let order = func.reverse_postorder();
         let mut webs = Webs::default();
         let mut home: FxHashMap<Val<'m>, Bb<'m>> = FxHashMap::default();
         for &block in &order {
@@ -180,31 +180,4 @@ fn width_class(vector: Val<'_>) -> Option<usize> {
         Kind::LLVMDoubleTypeKind => Some(3),
         _ => None,
     }
-}
-
-/// The blocks that the entry leads to, each before those that it dominates.
-fn reverse_postorder(func: Val<'_>) -> Vec<Bb<'_>> {
-    let mut order = Vec::new();
-    let mut seen = rustc_hash::FxHashSet::default();
-    let mut stack = Vec::new();
-    if let Some(&entry) = func.blocks().first() {
-        seen.insert(entry);
-        stack.push((entry, successors(entry)));
-    }
-    while let Some((block, rest)) = stack.last_mut() {
-        match rest.next() {
-            Some(next) if seen.insert(next) => stack.push((next, successors(next))),
-            Some(_) => {}
-            None => {
-                order.push(*block);
-                stack.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
-}
-
-fn successors(block: Bb<'_>) -> std::vec::IntoIter<Bb<'_>> {
-    block.terminator().map_or(Vec::new(), |it| it.successors()).into_iter()
 }
