@@ -358,6 +358,48 @@ fn integers_are_rounded_to_bf16_once() {
     assert!(ran > 1000, "{ran} runs");
 }
 
+/// Floats on ties of bf16 and next to them, of all sizes.
+fn floats_near_ties() -> Vec<f64> {
+    let high = [0u32, 1, 0x7f, 0x80, 0x81, 0x3f80, 0x3f81, 0x4387, 0x7f7e, 0x7f7f, 0x7f80, 0x7fc0];
+    let singles = high.iter().flat_map(|high| {
+        [0, 1, 0x7fff, 0x8000, 0x8001, 0xffff].map(|low| f64::from(f32::from_bits(high << 16 | low)))
+    });
+    let around = |number: f64| {
+        let bits = number.to_bits();
+        [bits.saturating_sub(1), bits, bits + 1].map(f64::from_bits)
+    };
+    singles.flat_map(around).flat_map(|number| [number, -number]).collect()
+}
+
+#[test]
+fn floats_are_rounded_to_bf16_once() {
+    const LANES: usize = 8;
+    let mut ran = 0;
+    let numbers = floats_near_ties();
+    for scalar in [Scalar::F32, Scalar::F64] {
+        let bytes = scalar.bytes() as usize;
+        let input = |numbers: &[f64]| {
+            let mut input = vec![0; STEP * OPERANDS];
+            for (lane, &number) in numbers.iter().enumerate() {
+                let bits = match scalar {
+                    Scalar::F32 => u64::from((number as f32).to_bits()),
+                    _ => number.to_bits(),
+                };
+                input[lane * bytes..][..bytes].copy_from_slice(&bits.to_le_bytes()[..bytes]);
+            }
+            input
+        };
+        let inputs: Vec<Vec<u8>> = numbers.chunks(LANES).map(input).collect();
+        let [from, to] = [scalar, Scalar::BF16].map(|scalar| Type::Vector(scalar, LANES as u16));
+        let func = one_op("cut".into(), &InstData::new(Op::Fptrunc, [], Detail::None), &[from], Some(to));
+        let module = Module { functions: vec![func], ..Module::default() };
+        for level in [CodeLevel::Least, CodeLevel::Default] {
+            ran += check(&module, std::slice::from_ref(&inputs), level);
+        }
+    }
+    assert!(ran > 100, "{ran} runs");
+}
+
 /// One lane of what was truncated: the mask is known at once, or only to who knows that `and` gives 0.
 const SINGLE_LANES: &str = "
 func @at.once(v0: ptr(global), v1: ptr(global)) {

@@ -1,12 +1,16 @@
-//! Integers as bf16, rounded once.
+//! What is rounded to bf16, once.
 //!
-//! LLVM 22.1 goes by way of f32 on x86, where an integer of more than 24 bits is rounded a first time, and cannot compile
+//! Machines round to it themselves only if they are new. LLVM 22.1 calls a function for each lane on x86, and on AArch64, in
+//! vectors of eight lanes, it takes the bit that ties go by from an operand. So floats are rounded by integers here, and
+//! arithmetic is done in f32, which has more than twice the bits, so that rounding twice is rounding once.
+//!
+//! Of integers LLVM 22.1 goes by way of f32 on x86, where an integer of more than 24 bits is rounded a first time, and cannot compile
 //! i128 on AArch64. By way of f64 nothing is lost of 48 bits. Of more, only the upper ones are converted and scaled; the
 //! last of them is set where something below was not zero, so that the only rounding sees it.
 
 use super::assembler::Node;
 use super::function::Body;
-use heddle_ir::words::IntPredicate;
+use heddle_ir::words::{FloatPredicate, IntPredicate};
 use heddle_ir::{Op, Scalar, Type};
 use llvm_sys::LLVMOpcode as Code;
 
@@ -71,6 +75,48 @@ impl Body<'_, '_> {
         if let Some(scale) = scale {
             exact = asm.binary(Code::LLVMFMul, exact, scale);
         }
-        asm.cast(Code::LLVMFPTrunc, exact, asm.ty(to))
+        self.round_to_bf16(exact, double, to)
+    }
+
+    /// Does arithmetic of bf16 in f32.
+    pub(super) fn in_f32(&self, args: &[Node], ty: Type, compute: impl Fn(&[Node], Type) -> Node) -> Node {
+        let asm = &self.module.asm;
+        let single = ty.with_scalar(Scalar::F32);
+        let args: Vec<Node> =
+            args.iter().map(|&arg| asm.cast(Code::LLVMFPExt, arg, asm.ty(single))).collect();
+        self.round_to_bf16(compute(&args, single), single, ty)
+    }
+
+    /// Rounds f32 or f64 to bf16.
+    pub(super) fn round_to_bf16(&self, value: Node, from: Type, to: Type) -> Node {
+        let asm = &self.module.asm;
+        let (single, word) = (from.with_scalar(Scalar::F32), from.with_scalar(Scalar::I32));
+        let all = |bits: u128| {
+            let one = asm.scalar(Scalar::I32, bits);
+            from.lanes().map_or(one, |lanes| asm.vector(&vec![one; usize::from(lanes)]))
+        };
+        let bits_of = |value: Node| asm.cast(Code::LLVMBitCast, value, asm.ty(word));
+        let bits = match from.scalar() {
+            // To odd: the last bit stands for all that is cut off, so that the rounding behind sees it.
+            Scalar::F64 => {
+                let near = asm.cast(Code::LLVMFPTrunc, value, asm.ty(single));
+                let back = asm.cast(Code::LLVMFPExt, near, asm.ty(from));
+                let [size, wanted] =
+                    [back, value].map(|it| asm.intrinsic("llvm.fabs", &[asm.ty(from)], &[it]));
+                let is_further =
+                    asm.cast(Code::LLVMZExt, asm.fcmp(FloatPredicate::Ogt, size, wanted), asm.ty(word));
+                let cut = asm.binary(Code::LLVMSub, bits_of(near), is_further);
+                let odd = asm.binary(Code::LLVMOr, cut, all(1));
+                asm.select(asm.fcmp(FloatPredicate::One, back, value), odd, bits_of(near))
+            }
+            _ => bits_of(value),
+        };
+        let last = asm.binary(Code::LLVMAnd, asm.binary(Code::LLVMLShr, bits, all(16)), all(1));
+        let up = asm.binary(Code::LLVMAdd, asm.binary(Code::LLVMAdd, bits, all(0x7fff)), last);
+        let is_nan = asm.fcmp(FloatPredicate::Uno, value, value);
+        let quiet = asm.binary(Code::LLVMOr, bits, all(0x40_0000));
+        let rounded = asm.binary(Code::LLVMLShr, asm.select(is_nan, quiet, up), all(16));
+        let half = asm.cast(Code::LLVMTrunc, rounded, asm.ty(from.with_scalar(Scalar::I16)));
+        asm.cast(Code::LLVMBitCast, half, asm.ty(to))
     }
 }

@@ -125,6 +125,12 @@ impl Body<'_, '_> {
         let asm = &self.module.asm;
         let open = [asm.ty(ty)];
         let node = match row(op) {
+            Row::Binary(code) if ty.scalar() == Scalar::BF16 => {
+                self.in_f32(args, ty, |args, _| asm.binary(code, args[0], args[1]))
+            }
+            Row::Intrinsic(name) if op == Op::Sqrt && ty.scalar() == Scalar::BF16 => {
+                self.in_f32(args, ty, |args, single| asm.intrinsic(name, &[asm.ty(single)], args))
+            }
             Row::Binary(code) => asm.binary(code, args[0], args[1]),
             // One byte has no order.
             Row::Intrinsic(_) if op == Op::Bswap && ty.scalar() == Scalar::I8 => args[0],
@@ -149,8 +155,8 @@ impl Body<'_, '_> {
                     None => asm.intrinsic("llvm.fmuladd", &open, args),
                     Some(true) => asm.intrinsic("llvm.fma", &open, args),
                     Some(false) => {
-                        let product = self.computed(asm.binary(Code::LLVMFMul, args[0], args[1]), ty, flags);
-                        asm.binary(Code::LLVMFAdd, product, args[2])
+                        let product = self.by_table(Op::Fmul, &args[..2], ty, flags);
+                        return self.by_table(Op::Fadd, &[product, args[2]], ty, flags);
                     }
                 },
                 Op::Freeze => asm.freeze(args[0]),
@@ -207,6 +213,18 @@ impl Body<'_, '_> {
                     };
                     self.computed(node, to, flags)
                 })
+            }
+            (Row::Cast(code), op)
+                if to.scalar() == Scalar::BF16 && from.scalar() != Scalar::I16 && op != Op::Bitcast =>
+            {
+                let (value, float) = match from.scalar() {
+                    Scalar::F32 | Scalar::F64 => (args[0], from),
+                    _ => {
+                        let single = from.with_scalar(Scalar::F32);
+                        (asm.cast(code, args[0], asm.ty(single)), single)
+                    }
+                };
+                self.computed(self.round_to_bf16(value, float, to), to, flags)
             }
             (Row::Cast(code), _) => {
                 let cast = asm.cast(code, args[0], asm.ty(to));
