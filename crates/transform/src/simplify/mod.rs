@@ -1,13 +1,14 @@
 //! Makes a function smaller without changing what it does: constants, copies, repetitions, dead code, dead branches.
 //!
-//! Requires: Stage::Source or Stage::Canonical (values of passive lanes are frozen).  Ensures: the same stage.
+//! Requires: Stage::Source or Stage::Canonical (values of passive lanes are frozen), or Stage::Wide (one thread; what holds in
+//! every lane of a vector is folded).  Ensures: the same stage.
 //! Invariant: horizontals, barriers and `mask` are never moved or merged, and run with the lanes that they ran with:
 //! blocks stay apart, and an edge that no lane takes goes only where that changes neither which lanes meet nor which
 //! block waits for which (`branches`). So every schedule of the result is one of the source.
 //!
 //! The replacement of a value by one that dominates it is right lane by lane: a lane that reads it has run both
 //! definitions, the replaced one last, and nothing that they depend on has run since without running them again.
-//! The form of Canonical stays: cycles keep their blocks, and closed loops are kept closed. For later stages this pass is
+//! The form of Canonical stays: cycles keep their blocks, and closed loops are kept closed. For the stages between this pass is
 //! too bold but for functions with `total` instructions or shadows, where it replaces by constants only.
 
 pub(crate) mod branches;
