@@ -296,14 +296,26 @@ fn seen_brush(module: &Module) -> Option<(&Function, Inst)> {
     functions.find_map(|func| Some((func, sees_brush(func, is_launched)?)))
 }
 
-/// Puts a number in the place of `brushes=auto`: what the passes make of one brush is looked at.
+/// Puts a number in the place of `brushes=auto`.
 fn settle_brushes(
     module: &Module,
     words: &[&str],
     remarks: &mut Vec<Remark>,
 ) -> Result<Vec<String>, PassError> {
     let mut settled: Vec<String> = words.iter().map(|&word| word.into()).collect();
-    let Some(at) = words.iter().position(|&word| word == "brushes=auto") else { return Ok(settled) };
+    if let Some(at) = words.iter().position(|&word| word == "brushes=auto") {
+        let one: Vec<&str> = words.iter().copied().filter(|&word| word != "brushes=auto").collect();
+        settled[at] = format!("brushes={}", brushes_that_pay(module, &one, remarks)?);
+    }
+    Ok(settled)
+}
+
+/// How many brushes pay, by what these passes make of one; with the figures in a remark.
+pub(crate) fn brushes_that_pay(
+    module: &Module,
+    words: &[&str],
+    remarks: &mut Vec<Remark>,
+) -> Result<u32, PassError> {
     let value = |key: &str| words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
     let wrong = |reason| PassError::Argument { name: "brushes=auto".into(), reason };
     let brush = parse_brush(value("W").unwrap_or_default()).map_err(wrong)?;
@@ -313,30 +325,22 @@ fn settle_brushes(
     };
     let remark =
         |func: &str, loc, text| Remark { func: func.into(), loc, form: Form::Brushes, accesses: 0, text };
-    let brushes = match seen_brush(module) {
-        Some((func, inst)) => {
-            let text = format!("1 brush: `{}` depends on who is in it", func.inst(inst).op);
-            remarks.push(remark(&func.name, func.loc(inst), text));
-            1
-        }
-        None => {
-            let one: Vec<&str> = words.iter().copied().filter(|&word| word != "brushes=auto").collect();
-            let mut trial = module.clone();
-            run_passes(&mut trial, &one, false, |_, _| {})?;
-            let mut least = None;
-            for name in entered_functions(module) {
-                let Some(wide) = trial.function(&wide_name(&name, &brush)) else { continue };
-                let choice = choose_brushes(&trial, wide, brush.iter().product(), &target);
-                let loc = choice.figures.and_then(|figures| figures.loc);
-                let text = format!("{choice}, on {}", target.name);
-                remarks.push(remark(&name, loc, text));
-                least = Some(least.map_or(choice.brushes, |least: u32| least.min(choice.brushes)));
-            }
-            least.unwrap_or(1)
-        }
-    };
-    settled[at] = format!("brushes={brushes}");
-    Ok(settled)
+    if let Some((func, inst)) = seen_brush(module) {
+        let text = format!("1 brush: `{}` depends on who is in it", func.inst(inst).op);
+        remarks.push(remark(&func.name, func.loc(inst), text));
+        return Ok(1);
+    }
+    let mut trial = module.clone();
+    run_passes(&mut trial, words, false, |_, _| {})?;
+    let mut least = None;
+    for name in entered_functions(module) {
+        let Some(wide) = trial.function(&wide_name(&name, &brush)) else { continue };
+        let choice = choose_brushes(&trial, wide, brush.iter().product(), &target);
+        let loc = choice.figures.and_then(|figures| figures.loc);
+        remarks.push(remark(&name, loc, format!("{choice}, on {}", target.name)));
+        least = Some(least.map_or(choice.brushes, |least: u32| least.min(choice.brushes)));
+    }
+    Ok(least.unwrap_or(1))
 }
 
 /// The lanes of a brush along each dimension: `8`, `8x2`.

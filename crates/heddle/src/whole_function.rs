@@ -1,9 +1,8 @@
 //! Whole functions as vector code: what is asked for, and what comes out.
 
-use crate::pipeline::{PassError, run_passes_with_remarks};
+use crate::pipeline::{PassError, brushes_that_pay, run_passes_with_remarks};
 use heddle_ir::function::Loc;
 use heddle_ir::module::DeclaredShape;
-use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Detail, Function, Inst, Module, Op, Value};
 use heddle_math::Accuracy;
 use heddle_transform::Remark;
@@ -157,14 +156,16 @@ pub fn vectorize_function(
     let width = format!("W={lanes}");
     let machine = format!("target={}", target.name);
     let math = format!("math={}", math.name());
+    let one = ["vectorize", &width, "params=varying", &machine, &math];
+    let mut remarks = Vec::new();
     let brushes = match brushes {
-        Brushes::Count(count) => format!("brushes={count}"),
-        Brushes::Auto => "brushes=auto".into(),
+        Brushes::Count(count) => count,
+        Brushes::Auto => brushes_that_pay(module, &one, &mut remarks)?,
     };
-    let passes = ["vectorize", &width, "params=varying", &machine, &math, &brushes];
-    let remarks = run_passes_with_remarks(module, &passes, false, |_, _| {})?;
-    let is_made = |all: &u32| module.function(&wide_name(name, &[*all])).is_some();
-    let lanes = (1..=MAX_LANES).map(|count| count.saturating_mul(lanes)).find(is_made).unwrap_or(lanes);
+    let side_by_side = format!("brushes={brushes}");
+    let passes = [&one[..], &[&side_by_side]].concat();
+    remarks.extend(run_passes_with_remarks(module, &passes, false, |_, _| {})?);
+    let lanes = lanes.saturating_mul(brushes);
     let wide = wide_name(name, &[lanes]);
     let branches = [before, module.function(&wide).map_or(0, branches)];
     let remarks = remarks.into_iter().filter(|remark| wide_name(&remark.func, &[lanes]) == wide);

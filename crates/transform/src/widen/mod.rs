@@ -131,7 +131,7 @@ pub struct Options {
     pub ignores_order: bool,
 }
 
-/// What accesses have become.
+/// What was chosen: what accesses have become, or who runs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Form {
     /// Each is for itself.
@@ -142,20 +142,20 @@ pub enum Form {
     Rows,
     /// A branch on run-time conditions, and one of two forms.
     Version,
-    /// Not of accesses: how many brushes run side by side.
+    /// So many brushes side by side; that is of no accesses.
     Brushes,
 }
 
-/// What was chosen for accesses, and why.
+/// What was chosen, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remark {
     /// The function.
     pub func: String,
-    /// Where the first of the accesses came from.
+    /// Where the first of the accesses, or the loop that decided, came from.
     pub loc: Option<Loc>,
-    /// What they have become.
+    /// What was chosen.
     pub form: Form,
-    /// How many there are.
+    /// For how many accesses.
     pub accesses: usize,
     /// All that in words.
     pub text: String,
