@@ -534,6 +534,31 @@ int main(void) {
 }
 ";
 
+/// What accesses are said to touch is said of those of all lanes; an access for several fields touches all of them.
+#[test]
+fn vector_accesses_have_the_types_of_their_source() {
+    let folder = Folder::new("types");
+    folder.write(
+        "f.c",
+        "struct pair { float x, y; };\n\
+         void one(const struct pair *p, float *out, long i) { out[i] = p[i].x; }\n\
+         void both(const struct pair *p, float *out, long i) { out[i] = p[i].x + p[i].y; }\n",
+    );
+    for (name, of_loads) in [("one", true), ("both", false)] {
+        let form = format!("_ZGVdN8uul_{name}");
+        let asked = ["vectorize", "f.c", "--func", name, "--lanes", "8", "--target", "haswell"];
+        let params = ["--params", "uniform,uniform,linear:1", "-o", "out.ll"];
+        succeed(heddle(&folder.0, &[&asked[..], &params].concat()));
+        let text = std::fs::read_to_string(folder.0.join("out.ll")).expect("it was written");
+        let form = function_text(&text, &form);
+        for (access, is_said) in [("= load <8 x", of_loads), ("store <8 x float>", true)] {
+            let mut lines = form.lines().filter(|line| line.contains(access)).peekable();
+            assert!(lines.peek().is_some(), "no {access} in {form}");
+            assert!(lines.all(|line| line.contains("!tbaa") == is_said), "{access} in {form}");
+        }
+    }
+}
+
 /// Fields and versions of accesses do natively, on each machine, what a lane alone does.
 #[test]
 fn fields_and_wrapping_indices_are_right_on_each_machine() {

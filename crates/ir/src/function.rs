@@ -4,9 +4,10 @@ use crate::constant::Constant;
 use crate::entity::{PrimaryMap, SecondaryMap};
 use crate::inst::{Detail, InstData};
 use crate::layout::Layout;
-use crate::module::{Declaration, Kind, Signature};
-use crate::ops::Op;
+use crate::module::{Declaration, Fact, Kind, Signature};
+use crate::ops::{Effect, Op};
 use crate::types::{Scalar, Type};
+use crate::words::Flag;
 use crate::{Block, Inst, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -41,16 +42,24 @@ pub struct Loc {
 crate::words::words! {
     /// A kind of fact that a front end attached to an instruction and its back end wants back.
     Tag {
-        /// Type-based alias class.
+        /// The type that an access has in the source: what accesses other types is elsewhere.
         Tbaa = "tbaa",
-        /// Alias scopes that the access belongs to.
-        Scope = "scope",
-        /// Alias scopes that the access does not touch.
-        Noalias = "noalias",
-        /// Access group.
-        Group = "group",
         /// Allowed error of a floating-point result.
         Fpmath = "fpmath",
+        /// What is wanted of the loop that a branch closes.
+        Loop = "loop",
+    }
+}
+
+impl Tag {
+    /// Whether it can be said of such an instruction.
+    pub fn is_said_of(self, op: Op) -> bool {
+        let info = op.info();
+        match self {
+            Tag::Tbaa => matches!(info.effect, Effect::Reads | Effect::Writes | Effect::ReadsWrites),
+            Tag::Fpmath => info.effect == Effect::Pure && info.flags.has(Flag::Arcp),
+            Tag::Loop => op == Op::Br,
+        }
     }
 }
 
@@ -59,8 +68,8 @@ crate::words::words! {
 pub struct OriginData {
     /// The place in the source.
     pub loc: Option<Loc>,
-    /// Opaque facts, sorted by kind.
-    pub tags: SmallVec<[(Tag, u32); 2]>,
+    /// Facts of the module, sorted by kind.
+    pub tags: SmallVec<[(Tag, Fact); 2]>,
 }
 
 impl OriginData {

@@ -11,6 +11,22 @@ crate::entity! {
     File, "file"
 }
 
+crate::entity! {
+    /// Something that a front end says and its back end understands; nobody in between does.
+    Fact, "fact"
+}
+
+/// What a fact is made of.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum FactPart {
+    /// A text.
+    Text(String),
+    /// A fact that comes before this one.
+    Fact(Fact),
+    /// A number of this type, by its bits.
+    Number(Scalar, u128),
+}
+
 /// Whether a function may be launched over an NDRange.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
@@ -202,6 +218,8 @@ impl Global {
 pub struct Module {
     /// Source files, by name.
     pub files: PrimaryMap<File, String>,
+    /// What a front end says, part by part; instructions refer to it.
+    pub facts: PrimaryMap<Fact, Vec<FactPart>>,
     /// Global objects.
     pub globals: Vec<Global>,
     /// Functions that are only declared.

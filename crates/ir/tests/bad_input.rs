@@ -215,6 +215,8 @@ fn numbers_of_values_and_blocks() {
         complains(func(&format!("block{number}:")), "too large");
         complains(format!("func @f(v{number}: i32) {{\nblock0:\n  ret\n}}\n"), "too large");
         complains(format!("file{number} = \"a.c\"\n"), "");
+        complains(format!("fact{number} = {{}}\n"), "");
+        complains(func(&format!("  v3 = add v0, v0 !{{tbaa fact{number}}}")), "");
         complains(func(&format!("  v3 = add v{number}, v0")), "");
         complains(func(&format!("  br block{number}")), "");
         complains(func(&format!("  v3 = add v0, v0 at file{number}:1")), "");
@@ -336,7 +338,7 @@ fn many_violations() {
         format!("func @f(v0: i32) {{\nblock0:\n  switch v0, block1 [{cases}]\nblock1:\n  ret\n}}\n"),
         "",
     );
-    let tags = vec!["tbaa 1"; MANY].join(", ");
+    let tags = vec!["tbaa fact1"; MANY].join(", ");
     let _ = read(func(&format!("  v3 = load i32, v1 !{{{tags}}}")).as_bytes());
     let late = lines(MANY, |number| format!("  v{} = phi i32 [block{number}: v0]", number + 3));
     complains(func(&late), "");

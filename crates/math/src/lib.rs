@@ -137,7 +137,11 @@ fn body(name: &'static str, text: &str) -> Result<(Function, Vec<heddle_ir::modu
     let module = parse_module(text).map_err(|messages| {
         broken(messages.first().map_or_else(String::new, |message| message.to_string()))
     })?;
-    let Module { globals, functions, .. } = module;
+    let Module { globals, functions, facts, .. } = module;
+    // They would mean others in the module that the function goes to.
+    if !facts.is_empty() {
+        return Err(broken("it has facts".into()));
+    }
     let func = functions.into_iter().find(|func| func.name == name);
     func.map(|func| (func, globals)).ok_or_else(|| broken("it defines another function".into()))
 }

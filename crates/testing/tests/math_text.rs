@@ -9,7 +9,7 @@ fn folder() -> PathBuf {
 }
 
 fn imported(path: &Path, extra: &[&str]) -> String {
-    let llvm = compile(path, 2, &[&["-ffp-contract=off", "-g0"], extra].concat())
+    let llvm = compile(path, 2, &[&["-ffp-contract=off", "-fno-strict-aliasing", "-g0"], extra].concat())
         .unwrap_or_else(|error| panic!("{error}"));
     let imported = import(&llvm);
     assert!(imported.refused.is_empty(), "{}: {}", path.display(), imported.refused[0]);

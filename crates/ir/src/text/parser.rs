@@ -10,7 +10,9 @@ use super::syntax::*;
 use crate::Block;
 use crate::function::{Loc, Tag};
 use crate::inst::{Blocks, Detail};
-use crate::module::{DeclaredShape, Effects, File, Global, Init, Kind, Param, Returned, Signature};
+use crate::module::{
+    DeclaredShape, Effects, Fact, FactPart, File, Global, Init, Kind, Param, Returned, Signature,
+};
 use crate::ops::{Format, Gives, Op};
 use crate::types::{MAX_LANES, Scalar, Space, Type};
 use crate::words::{Flag, Flags, FloatPredicate, IntPredicate, Ordering, Reduction, Rmw, Scope};
@@ -405,7 +407,8 @@ impl Parser<'_, '_> {
         match self.kind() {
             Tok::Word => {
                 let word = self.text.text(self.at);
-                matches!(word, "func" | "kernel" | "declare" | "global") || digits_of(word, "file").is_some()
+                matches!(word, "func" | "kernel" | "declare" | "global")
+                    || ["file", "fact"].iter().any(|prefix| digits_of(word, prefix).is_some())
             }
             _ => false,
         }
@@ -429,8 +432,12 @@ impl Parser<'_, '_> {
                 self.function(false)?;
             }
             Some("global") => self.global()?,
-            _ if self.at_item() => self.file()?,
-            _ => return Err(self.unexpected(["`func`", "`kernel`", "`declare`", "`global`", "`file0`"])),
+            _ if self.entity_ahead(0, "file") => self.file()?,
+            _ if self.entity_ahead(0, "fact") => self.fact()?,
+            _ => {
+                let expected = ["`func`", "`kernel`", "`declare`", "`global`", "`file0`", "`fact0`"];
+                return Err(self.unexpected(expected));
+            }
         }
         match self.kind() {
             Tok::Newline | Tok::End => Ok(()),
@@ -448,12 +455,61 @@ impl Parser<'_, '_> {
         if self.kind() != Tok::Text {
             return Err(self.unexpected(["a text between quotes"]));
         }
+        let name = self.quoted()?;
+        self.tree.files.push(name);
+        Ok(())
+    }
+
+    /// The text that stands here between quotes.
+    fn quoted(&mut self) -> Parsed<String> {
         let token = self.bump();
         match read_text(self.text.text(token)) {
-            Ok(name) => self.tree.files.push(name.into_owned()),
-            Err(message) => return Err(self.error(token, message)),
+            Ok(text) => Ok(text.into_owned()),
+            Err(message) => Err(self.error(token, message)),
         }
+    }
+
+    fn fact(&mut self) -> Parsed<()> {
+        let fact = self.entity("fact", "a fact")?;
+        let next = self.tree.facts.len();
+        if fact.number as usize != next {
+            self.error(fact.token, format!("facts are numbered in order: this is fact{next}"));
+        }
+        self.sign(b'=')?;
+        self.sign(b'{')?;
+        let mut parts = Vec::new();
+        self.list(b'}', |parser| {
+            parts.push(parser.fact_part(next)?);
+            Ok(())
+        })?;
+        self.tree.facts.push(parts);
         Ok(())
+    }
+
+    /// One part of the fact of this number.
+    fn fact_part(&mut self, number: usize) -> Parsed<FactPart> {
+        if self.kind() == Tok::Text {
+            return Ok(FactPart::Text(self.quoted()?));
+        }
+        if self.entity_ahead(0, "fact") {
+            let part = self.entity("fact", "a fact")?;
+            return match (part.number as usize) < number {
+                true => Ok(FactPart::Fact(Fact::from_u32(part.number))),
+                false => Err(self.error(part.token, format!("fact{} does not come before", part.number))),
+            };
+        }
+        if !self.at_type() {
+            return Err(self.unexpected(["a text between quotes", "a fact", "a typed value"]));
+        }
+        let scalar = self.scalar()?;
+        if !self.at_scalar_literal() {
+            return Err(self.unexpected(["a number"]));
+        }
+        let token = self.bump();
+        match read_scalar(self.text.text(token), scalar) {
+            Ok(bits) => Ok(FactPart::Number(scalar, bits)),
+            Err(message) => Err(self.error(token, message)),
+        }
     }
 
     fn global(&mut self) -> Parsed<()> {
@@ -789,7 +845,9 @@ impl Parser<'_, '_> {
             self.sign(b'{')?;
             self.list(b'}', |parser| {
                 let tag = parser.choice("a kind of fact", Tag::ALL, Tag::name)?;
-                what.tags.push((tag, parser.number("a number")?));
+                let fact = parser.entity("fact", "a fact like `fact0`")?;
+                parser.tree.fact_uses.push(fact);
+                what.tags.push((tag, Fact::from_u32(fact.number)));
                 Ok(())
             })?;
             what.tags.sort();

@@ -7,7 +7,9 @@ use crate::constant::Constant;
 use crate::entity::Entity as _;
 use crate::function::Function;
 use crate::inst::{Access, Detail, InstData};
-use crate::module::{Declaration, DeclaredShape, Effects, Global, Init, Kind, Module, Param, Signature};
+use crate::module::{
+    Declaration, DeclaredShape, Effects, FactPart, Global, Init, Kind, Module, Param, Signature,
+};
 use crate::ops::{Format, Gives};
 use crate::types::Type;
 use crate::words::{Flag, Flags};
@@ -68,7 +70,12 @@ impl Display for Module {
             write_text(&mut out, name);
             out.push('\n');
         }
-        let mut is_first = self.files.is_empty();
+        for (fact, parts) in self.facts.iter() {
+            push(&mut out, format_args!("{fact} = {{"));
+            list(&mut out, parts, write_fact_part);
+            out.push_str("}\n");
+        }
+        let mut is_first = self.files.is_empty() && self.facts.is_empty();
         let mut gap = |out: &mut String| {
             if !std::mem::take(&mut is_first) {
                 out.push('\n');
@@ -105,6 +112,17 @@ fn list<T>(out: &mut String, items: impl IntoIterator<Item = T>, mut write: impl
             out.push_str(", ");
         }
         write(out, item);
+    }
+}
+
+fn write_fact_part(out: &mut String, part: &FactPart) {
+    match part {
+        FactPart::Text(text) => write_text(out, text),
+        FactPart::Fact(fact) => push(out, fact),
+        FactPart::Number(scalar, bits) => {
+            push(out, format_args!("{scalar} "));
+            write_scalar(out, *scalar, *bits);
+        }
     }
 }
 
@@ -337,7 +355,7 @@ impl Printer<'_> {
         }
         if !origin.tags.is_empty() {
             self.out.push_str(" !{");
-            list(self.out, &origin.tags, |out, (tag, id)| push(out, format_args!("{tag} {id}")));
+            list(self.out, &origin.tags, |out, (tag, fact)| push(out, format_args!("{tag} {fact}")));
             self.out.push('}');
         }
     }

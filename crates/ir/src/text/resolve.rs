@@ -23,10 +23,19 @@ use std::sync::Arc;
 
 /// Makes the module, or reports why not.
 pub(super) fn resolve(text: &Text<'_>, tree: &Tree, errors: &mut Errors) -> Module {
-    let mut module = Module { files: tree.files.iter().cloned().collect(), ..Module::default() };
+    let mut module = Module {
+        files: tree.files.iter().cloned().collect(),
+        facts: tree.facts.iter().cloned().collect(),
+        ..Module::default()
+    };
     for used in &tree.file_uses {
         if used.number as usize >= tree.files.len() {
             errors.push(text.span(used.token), format!("there is no file{}", used.number));
+        }
+    }
+    for used in &tree.fact_uses {
+        if used.number as usize >= tree.facts.len() {
+            errors.push(text.span(used.token), format!("there is no fact{}", used.number));
         }
     }
     let names = Names::new(text, tree, errors);

@@ -5,7 +5,7 @@
 use crate::Block;
 use crate::function::{Loc, Tag};
 use crate::inst::Detail;
-use crate::module::{Global, Kind, Signature};
+use crate::module::{Fact, FactPart, Global, Kind, Signature};
 use crate::ops::Op;
 use crate::types::Type;
 use crate::words::{Flags, Ordering, Rmw, Scope};
@@ -17,10 +17,13 @@ use std::sync::Arc;
 #[derive(Default, Debug)]
 pub(super) struct Tree {
     pub(super) files: Vec<String>,
+    pub(super) facts: Vec<Vec<FactPart>>,
     pub(super) globals: Vec<GlobalItem>,
     pub(super) functions: Vec<FunctionItem>,
     /// `file0` of locations, to be checked.
     pub(super) file_uses: Vec<Numbered>,
+    /// `fact0` of instructions, to be checked.
+    pub(super) fact_uses: Vec<Numbered>,
 }
 
 /// A number and the token that it stands in.
@@ -93,7 +96,7 @@ pub(super) struct What {
     pub(super) operands: SmallVec<[Operand; 3]>,
     pub(super) detail: DetailItem,
     pub(super) loc: Option<Loc>,
-    pub(super) tags: SmallVec<[(Tag, u32); 2]>,
+    pub(super) tags: SmallVec<[(Tag, Fact); 2]>,
 }
 
 /// An operand, with its type if one is written.

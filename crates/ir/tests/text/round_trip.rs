@@ -3,7 +3,7 @@
 use crate::{corpus, parse};
 use heddle_ir::function::{OriginData, Tag};
 use heddle_ir::inst::InstData;
-use heddle_ir::module::{Kind, Signature};
+use heddle_ir::module::{Fact, Kind, Signature};
 use heddle_ir::text::{Where, print_function_with, print_inst, print_operand};
 use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate, Ordering, Reduction, Rmw, Scope};
 use heddle_ir::{
@@ -53,7 +53,14 @@ fn meaning(func: &Function) -> String {
 
 fn module_meaning(module: &Module) -> String {
     let functions: Vec<String> = module.functions.iter().map(meaning).collect();
-    format!("{:?}\n{:?}\n{:?}\n{}", module.files, module.globals, module.declarations, functions.concat())
+    format!(
+        "{:?}\n{:?}\n{:?}\n{:?}\n{}",
+        module.files,
+        module.facts,
+        module.globals,
+        module.declarations,
+        functions.concat()
+    )
 }
 
 #[test]
@@ -125,7 +132,8 @@ fn every_flag_is_printed_with_every_op_that_may_carry_it() {
 
 /// What stands in a text before its functions.
 fn items_of(source: &str) -> String {
-    let is_item = |line: &&str| ["file", "global", "declare"].iter().any(|item| line.starts_with(item));
+    let is_item =
+        |line: &&str| ["file", "fact", "global", "declare"].iter().any(|item| line.starts_with(item));
     source.lines().filter(is_item).map(|line| format!("{line}\n")).collect()
 }
 
@@ -134,7 +142,8 @@ fn what_need_not_be_written_may_be() {
     let same = |written: &str, printed: &str| {
         let frame = |line: &str| {
             format!(
-                "global @g: ptr(global) align 4 = [i32 1]\n\n\
+                "fact0 = {{}}\nfact1 = {{}}\n\n\
+                 global @g: ptr(global) align 4 = [i32 1]\n\n\
                  func @f(v0: i32, v1: ptr(global), v2: <4 x i32>, v3: f32, v4: i8, v5: i1) {{\n\
                  block0:\n  {line}\n  unreachable\n}}\n"
             )
@@ -163,7 +172,7 @@ fn what_need_not_be_written_may_be() {
     same("v10 = fadd nnan ninf nsz arcp contract afn reassoc v3, v3", "v10 = fadd fast v3, v3");
     same("v10 = fadd fast nnan v3, v3", "v10 = fadd fast v3, v3");
     same("v10 = add nsw nuw v0, v0", "v10 = add nuw nsw v0, v0");
-    same("v10 = add v0, v0 !{group 2, tbaa 1}", "v10 = add v0, v0 !{tbaa 1, group 2}");
+    same("v10 = add v0, v0 !{loop fact1, tbaa fact0}", "v10 = add v0, v0 !{tbaa fact0, loop fact1}");
     same("v10 = add\tv0 ,v0\t; said beside", "v10 = add v0, v0");
     same("v10 = phi i32 [block0: 1],\n\n [block0:\t2]", "v10 = phi i32 [block0: 1], [block0: 2]");
     same(
@@ -250,7 +259,7 @@ fn a_built_function_comes_back() {
     build.ret(&[product]);
     let gone = func.def_inst(gone).unwrap();
     func.remove_inst(gone);
-    let tags = [(Tag::Tbaa, 1), (Tag::Group, 2)].into_iter().collect();
+    let tags = [(Tag::Tbaa, Fact::from_u32(0)), (Tag::Fpmath, Fact::from_u32(1))].into_iter().collect();
     let origin = func.make_origin(OriginData { loc: None, tags });
     let both = func.def_inst(both).unwrap();
     func.inst_mut(both).origin = origin;
@@ -259,12 +268,12 @@ fn a_built_function_comes_back() {
     assert_eq!(
         text,
         "kernel @\"built by hand\"(v0: i32 align 4, v1: ptr(global)) -> i32 {\n\
-         block0:\n  v3 = add 1, v0\n  v6 = add i32 1, poison !{tbaa 1, group 2}\n  v7 = load i32, v1\n  \
+         block0:\n  v3 = add 1, v0\n  v6 = add i32 1, poison !{tbaa fact0, fpmath fact1}\n  v7 = load i32, v1\n  \
          v8 = mul v6, v7\n  ret v8\n}\n"
     );
-    let module = parse(&text);
+    let module = parse(&format!("fact0 = {{}}\nfact1 = {{fact0}}\n{text}"));
     assert_eq!(meaning(&module.functions[0]), meaning(&func));
-    assert_eq!(print_inst(&func, both), "v6 = add i32 1, poison !{tbaa 1, group 2}");
+    assert_eq!(print_inst(&func, both), "v6 = add i32 1, poison !{tbaa fact0, fpmath fact1}");
     assert_eq!(print_operand(&func, one), "i32 1");
     assert_eq!(print_operand(&func, product), "v8");
 }

@@ -8,6 +8,7 @@ use crate::view::{LlvmModule, attribute_kind, c_text, intrinsic_id};
 use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate};
 use heddle_ir::{Scalar, Type};
 use llvm_sys::core::*;
+use llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use llvm_sys::prelude::*;
 use llvm_sys::{
     LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMAttributeFunctionIndex, LLVMIntPredicate, LLVMLinkage,
@@ -21,6 +22,10 @@ pub(super) struct Ty(LLVMTypeRef);
 /// A value of LLVM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Node(LLVMValueRef);
+
+/// A piece of metadata.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Metadata(LLVMMetadataRef);
 
 /// A block of LLVM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -515,22 +520,59 @@ impl Assembler {
         unsafe { LLVMBuildFence(self.builder, ordering, is_single.into(), NO_NAME) };
     }
 
-    /// Attaches an empty node of metadata, or one with numbers.
-    pub(super) fn attach(&self, inst: Node, kind: &str, name: Option<&str>, numbers: &[u32]) {
+    // Metadata.
+
+    pub(super) fn text_of(&self, text: &str) -> Metadata {
+        // SAFETY: live, and the text is as long as said.
+        Metadata(unsafe { LLVMMDStringInContext2(self.context(), text.as_ptr().cast(), text.len()) })
+    }
+
+    pub(super) fn number_of(&self, number: Node) -> Metadata {
+        // SAFETY: live; a constant.
+        Metadata(unsafe { LLVMValueAsMetadata(number.0) })
+    }
+
+    pub(super) fn node_of(&self, parts: &[Metadata]) -> Metadata {
+        let mut parts: Vec<LLVMMetadataRef> = parts.iter().map(|part| part.0).collect();
+        // SAFETY: live; as many parts as said.
+        Metadata(unsafe { LLVMMDNodeInContext2(self.context(), parts.as_mut_ptr(), parts.len()) })
+    }
+
+    /// A node like no other: its first part is itself, what comes behind are those of this one.
+    pub(super) fn distinct_node_of(&self, like: Metadata) -> Metadata {
+        // SAFETY: live; a node, whose parts are nodes, as many as it says; what stands in for the new one is replaced by it,
+        // which frees it.
+        unsafe {
+            let like = LLVMMetadataAsValue(self.context(), like.0);
+            let mut values = vec![std::ptr::null_mut(); LLVMGetMDNodeNumOperands(like) as usize];
+            LLVMGetMDNodeOperands(like, values.as_mut_ptr());
+            let stand_in = LLVMTemporaryMDNode(self.context(), std::ptr::null_mut(), 0);
+            let mut parts = vec![stand_in];
+            parts.extend(
+                values.into_iter().filter(|part| !part.is_null()).map(|part| LLVMValueAsMetadata(part)),
+            );
+            let node = LLVMMDNodeInContext2(self.context(), parts.as_mut_ptr(), parts.len());
+            LLVMMetadataReplaceAllUsesWith(stand_in, node);
+            Metadata(node)
+        }
+    }
+
+    pub(super) fn attach_node(&self, inst: Node, kind: &str, node: Metadata) {
         // SAFETY: live; metadata lives in the context.
         unsafe {
-            if LLVMIsAInstruction(inst.0).is_null() {
-                return;
+            if !LLVMIsAInstruction(inst.0).is_null() {
+                let node = LLVMMetadataAsValue(self.context(), node.0);
+                LLVMSetMetadata(inst.0, self.module.metadata_kind(kind), node);
             }
-            let mut operands = Vec::new();
-            if let Some(name) = name {
-                operands.push(LLVMMDStringInContext2(self.context(), name.as_ptr().cast(), name.len()));
-            }
-            operands.extend(numbers.iter().map(|&number| LLVMValueAsMetadata(self.int(32, number.into()).0)));
-            let node = LLVMMDNodeInContext2(self.context(), operands.as_mut_ptr(), operands.len());
-            let node = LLVMMetadataAsValue(self.context(), node);
-            LLVMSetMetadata(inst.0, self.module.metadata_kind(kind), node);
         }
+    }
+
+    /// Attaches an empty node of metadata, or one with numbers.
+    pub(super) fn attach(&self, inst: Node, kind: &str, name: Option<&str>, numbers: &[u32]) {
+        let name = name.map(|name| self.text_of(name));
+        let numbers = numbers.iter().map(|&number| self.number_of(self.int(32, number.into())));
+        let parts: Vec<Metadata> = name.into_iter().chain(numbers).collect();
+        self.attach_node(inst, kind, self.node_of(&parts));
     }
 
     pub(super) fn call(&self, ty: Ty, callee: Node, args: &[Node]) -> Node {

@@ -3,6 +3,7 @@
 use super::assembler::{Label, Node};
 use super::{EmitError, Emitting};
 use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::ops::Effect;
 use heddle_ir::words::Flags;
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value};
 use rustc_hash::FxHashMap;
@@ -13,6 +14,8 @@ pub(super) struct Body<'e, 'a> {
     pub(super) func: &'e Function,
     values: FxHashMap<Value, Node>,
     labels: FxHashMap<Block, Label>,
+    /// Where blocks stand in the order in which they are emitted.
+    places: FxHashMap<Block, usize>,
 }
 
 pub(super) fn emit_body(module: &Emitting<'_>, func: &Function) -> Result<(), EmitError> {
@@ -23,9 +26,9 @@ pub(super) fn emit_body(module: &Emitting<'_>, func: &Function) -> Result<(), Em
     let asm = &module.asm;
     let (_, node) = module.functions[&*func.name];
     let order = reverse_postorder(func);
-    let reachable: rustc_hash::FxHashSet<Block> = order.iter().copied().collect();
+    let places: FxHashMap<Block, usize> = order.iter().copied().zip(0..).collect();
     let mut labels = FxHashMap::default();
-    for block in func.blocks().filter(|block| reachable.contains(block)) {
+    for block in func.blocks().filter(|block| places.contains_key(block)) {
         if func.predicate(block).is_some() {
             return Err(refuse("has predicates on its blocks: widen it before"));
         }
@@ -35,7 +38,7 @@ pub(super) fn emit_body(module: &Emitting<'_>, func: &Function) -> Result<(), Em
     for (index, &param) in (0..).zip(func.params()) {
         values.insert(param, asm.param(node, index));
     }
-    let mut body = Body { module, func, values, labels };
+    let mut body = Body { module, func, values, labels, places };
     let scope = module.debug.as_ref().and_then(|debug| debug.enter(asm, node, func));
     for &block in &order {
         asm.go(body.labels[&block]);
@@ -87,16 +90,24 @@ impl Body<'_, '_> {
                 vec![self.module.asm.phi(self.module.asm.ty(ty))]
             }
             Op::Br | Op::Switch | Op::Ret | Op::Unreachable => {
-                self.terminate(data);
+                self.terminate(block, data);
                 Vec::new()
             }
             Op::Call => self.call(data),
             _ => self.operation(block, inst, data)?,
         };
+        if let ([node], Effect::Pure) = (&nodes[..], data.op.info().effect) {
+            self.attach_facts(*node, data);
+        }
         for (&result, node) in self.func.results(inst).iter().zip(nodes) {
             self.values.insert(result, node);
         }
         Ok(())
+    }
+
+    /// Says of what an instruction became what is said of where it came from.
+    pub(super) fn attach_facts(&self, node: Node, data: &InstData) {
+        self.module.facts.attach(&self.module.asm, node, data.op, self.func.origin(data.origin));
     }
 
     pub(super) fn refuse(&self, op: Op, reason: &str) -> EmitError {
@@ -143,21 +154,24 @@ impl Body<'_, '_> {
         }
     }
 
-    fn terminate(&mut self, data: &InstData) {
+    fn terminate(&mut self, block: Block, data: &InstData) {
         let args = self.nodes(&data.args);
         let asm = &self.module.asm;
         match &data.detail {
-            Detail::Branch(targets, weights) => match (&targets[..], &args[..]) {
-                (&[then, otherwise], &[condition]) => {
-                    let branch = asm.branch(condition, self.labels[&then], self.labels[&otherwise]);
-                    if let Some(weights) = weights {
-                        asm.attach(branch, "prof", Some("branch_weights"), weights);
+            Detail::Branch(targets, weights) => {
+                let branch = match (&targets[..], &args[..]) {
+                    (&[then, otherwise], &[condition]) => {
+                        asm.branch(condition, self.labels[&then], self.labels[&otherwise])
                     }
+                    (targets, _) => asm.jump(self.labels[&targets[0]]),
+                };
+                if let Some(weights) = weights {
+                    asm.attach(branch, "prof", Some("branch_weights"), weights);
                 }
-                (targets, _) => {
-                    asm.jump(self.labels[&targets[0]]);
+                if targets.iter().any(|target| self.places[target] <= self.places[&block]) {
+                    self.attach_facts(branch, data);
                 }
-            },
+            }
             Detail::Switch(switch) => {
                 let scalar = self.func.value_type(data.args[0]).scalar();
                 let cases: Vec<(Node, Label)> = switch

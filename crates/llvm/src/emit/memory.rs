@@ -173,6 +173,7 @@ impl Body<'_, '_> {
 
     fn mark(&self, node: Node, data: &InstData, access: &Access, result: Option<Type>) {
         let asm = &self.module.asm;
+        self.attach_facts(node, data);
         if let Some((order, scope)) = access.atomic {
             asm.make_atomic(node, ordering(order), scope == Scope::Lane);
         }
@@ -228,6 +229,7 @@ impl Body<'_, '_> {
         if data.flags.has(Flag::Volatile) {
             asm.make_volatile(rmw);
         }
+        self.attach_facts(rmw, data);
         rmw
     }
 
@@ -247,6 +249,7 @@ impl Body<'_, '_> {
         if data.flags.has(Flag::Volatile) {
             asm.make_volatile(both);
         }
+        self.attach_facts(both, data);
         let old = asm.field(both, 0);
         let old = if is_float { asm.cast(LLVMOpcode::LLVMBitCast, old, asm.ty(ty)) } else { old };
         vec![old, asm.field(both, 1)]

@@ -11,12 +11,14 @@ mod lanes;
 mod bf16;
 mod entry;
 mod debug;
+mod facts;
 
 pub use entry::{entry_name, slot_bytes};
 
 use crate::view::LlvmModule;
 use assembler::{Assembler, Node, Ty};
 use debug::Debug;
+use facts::Facts;
 use function::emit_body;
 use heddle_ir::module::{Declaration, Effects, Init, Signature};
 use heddle_ir::{Module, Op, Scalar, Space};
@@ -62,6 +64,11 @@ pub enum EmitError {
     /// LLVM's verifier refuses what came out.
     #[error("LLVM's verifier refuses what came out, which is a mistake in Heddle: {0}")]
     Invalid(String),
+    /// LLVM's verifier refuses what came out of a module with facts.
+    #[error(
+        "LLVM's verifier refuses what came out: {0}; if the module's facts (`fact0 = …`) say what LLVM understands, this is a mistake in Heddle"
+    )]
+    Facts(String),
 }
 
 /// A module being emitted.
@@ -70,6 +77,7 @@ struct Emitting<'a> {
     debug: Option<Debug>,
     asm: Assembler,
     options: EmitOptions,
+    facts: Facts,
     /// What comes before the names of functions and globals.
     prefix: &'a str,
     globals: FxHashMap<&'a str, Node>,
@@ -96,6 +104,7 @@ pub fn emit_together(parts: &[(&str, &Module)], options: EmitOptions) -> Result<
         debug,
         asm,
         options,
+        facts: Facts::default(),
         prefix: "",
         globals: FxHashMap::default(),
         functions: FxHashMap::default(),
@@ -106,7 +115,8 @@ pub fn emit_together(parts: &[(&str, &Module)], options: EmitOptions) -> Result<
     }
     drop(emitting.debug);
     let llvm = emitting.asm.finish();
-    llvm.verify().map_err(EmitError::Invalid)?;
+    let has_facts = parts.iter().any(|(_, module)| !module.facts.is_empty());
+    llvm.verify().map_err(if has_facts { EmitError::Facts } else { EmitError::Invalid })?;
     Ok(llvm)
 }
 
@@ -119,6 +129,7 @@ impl<'a> Emitting<'a> {
         self.prefix = prefix;
         self.globals.clear();
         self.functions.clear();
+        self.facts = Facts::new(&self.asm, module);
         self.emit_globals(module);
         for declaration in &module.declarations {
             let func = match self.declared.get(&*declaration.name) {

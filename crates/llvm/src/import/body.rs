@@ -5,9 +5,9 @@ use super::{Importing, refuse};
 use crate::view::{Bb, Val};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::entity::Entity;
-use heddle_ir::function::{Loc, Origin, OriginData};
+use heddle_ir::function::{Loc, Origin, OriginData, Tag};
 use heddle_ir::inst::InstData;
-use heddle_ir::module::Declaration;
+use heddle_ir::module::{Declaration, Fact};
 use heddle_ir::words::Flags;
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Type, Value};
 use llvm_sys::{LLVMOpcode, LLVMValueKind};
@@ -32,7 +32,10 @@ pub(super) struct Body<'i, 'm> {
     casts: FxHashMap<(Value, Scalar), Value>,
     prologue_end: Option<Inst>,
     block: Block,
-    origin: Origin,
+    /// Where what is put comes from.
+    loc: Option<Loc>,
+    /// What is said of the instruction that is taken.
+    tags: SmallVec<[(Tag, Fact); 2]>,
 }
 
 /// Imports the body of a function that is defined.
@@ -59,7 +62,8 @@ pub(super) fn import_body<'m>(
         casts: FxHashMap::default(),
         prologue_end: None,
         block: Block::new(0),
-        origin: Origin::NONE,
+        loc: None,
+        tags: SmallVec::new(),
     };
     let mut params = body.func.params().to_vec().into_iter();
     for param in source.params() {
@@ -91,14 +95,11 @@ impl<'m> Body<'_, 'm> {
 
     /// An instruction that is no φ.
     fn take(&mut self, inst: Val<'m>) -> Take<()> {
-        self.origin = match inst.debug_loc() {
-            Some(loc) => {
-                let file = self.module.file(loc.file);
-                let loc = Some(Loc { file, line: loc.line, column: loc.column });
-                self.func.make_origin(OriginData { loc, ..OriginData::default() })
-            }
-            None => Origin::NONE,
-        };
+        self.loc = inst.debug_loc().map(|loc| {
+            let file = self.module.file(loc.file);
+            Loc { file, line: loc.line, column: loc.column }
+        });
+        self.tags = self.module.tags(inst);
         let leaves = self.instruction(inst)?;
         let expected = self.module.types.leaves(inst.ty())?.len();
         if leaves.len() != expected {
@@ -161,7 +162,7 @@ impl<'m> Body<'_, 'm> {
             (true, None) => At::Start(self.func.entry()),
         };
         if !self.in_prologue {
-            data.origin = self.origin;
+            data.origin = self.origin(data.op);
         }
         let put = Builder::new(&mut self.func, at).try_inst(data, written);
         let inst = put.map_err(|error| {
@@ -174,6 +175,15 @@ impl<'m> Body<'_, 'm> {
             self.prologue_end = Some(inst);
         }
         Ok(inst)
+    }
+
+    /// The origin of what is put.
+    fn origin(&mut self, op: Op) -> Origin {
+        let tags: SmallVec<_> = self.tags.iter().copied().filter(|(tag, _)| tag.is_said_of(op)).collect();
+        match (self.loc, tags) {
+            (None, tags) if tags.is_empty() => Origin::NONE,
+            (loc, tags) => self.func.make_origin(OriginData { loc, tags }),
+        }
     }
 
     /// Puts an instruction with one result.
@@ -264,7 +274,6 @@ impl<'m> Body<'_, 'm> {
     // φs.
 
     fn open_phi(&mut self, inst: Val<'m>) -> Take<Vec<Inst>> {
-        self.origin = Origin::NONE;
         let leaves = self.module.types.leaves(inst.ty())?;
         let mut opened = Vec::new();
         let mut values = Leaves::new();

@@ -19,12 +19,14 @@ mod call;
 pub(crate) mod intrinsic;
 mod work_items;
 mod horizontals;
+mod facts;
 
 pub use refusal::Refusal;
 
 use crate::coverage::Verdict;
 use crate::view::{LlvmModule, Val};
 use body::import_body;
+use facts::Facts;
 use global::{GlobalNames, import_globals};
 use heddle_ir::Module;
 use heddle_ir::module::{Declaration, File};
@@ -53,6 +55,7 @@ struct Importing<'m> {
     /// Of each function, what callers know, or why they know nothing.
     declarations: FxHashMap<Val<'m>, Take<Arc<Declaration>>>,
     files: RefCell<(Vec<String>, FxHashMap<String, File>)>,
+    facts: RefCell<Facts<'m>>,
     kinds: Kinds,
 }
 
@@ -61,6 +64,9 @@ struct Kinds {
     byval: u32,
     returns_twice: u32,
     prof: u32,
+    tbaa: u32,
+    fpmath: u32,
+    hints: u32,
     nontemporal: u32,
     invariant: u32,
     align: u32,
@@ -101,10 +107,14 @@ pub fn import(llvm: &LlvmModule) -> Imported {
         globals: names,
         declarations,
         files: RefCell::default(),
+        facts: RefCell::default(),
         kinds: Kinds {
             byval: attribute_kind("byval"),
             returns_twice: attribute_kind("returns_twice"),
             prof: llvm.metadata_kind("prof"),
+            tbaa: llvm.metadata_kind("tbaa"),
+            fpmath: llvm.metadata_kind("fpmath"),
+            hints: llvm.metadata_kind("llvm.loop"),
             nontemporal: llvm.metadata_kind("nontemporal"),
             invariant: llvm.metadata_kind("invariant.load"),
             align: attribute_kind("align"),
@@ -131,6 +141,7 @@ pub fn import(llvm: &LlvmModule) -> Imported {
         }
     }
     declare_callees(&mut module);
+    module.facts = importing.facts.into_inner().list;
     for name in importing.files.into_inner().0 {
         module.files.push(name);
     }

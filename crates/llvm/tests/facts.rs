@@ -1,0 +1,121 @@
+//! Facts in metadata that code generators understand come in, and go out where what they are about still is.
+
+use heddle_ir::text::parse_module;
+use heddle_llvm::{EmitError, EmitOptions, emit, import, read_ir};
+
+const FACTS: &str = include_str!("facts/all.ll");
+
+/// The texts of the module and of what is emitted of it.
+fn there_and_back(text: &str) -> (String, String) {
+    let imported = import(&read_ir("facts.ll", text.as_bytes()).unwrap_or_else(|error| panic!("{error}")));
+    assert!(imported.refused.is_empty(), "{:?}", imported.refused);
+    let emitted = emit(&imported.module, EmitOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    (imported.module.to_string(), emitted.text())
+}
+
+/// What the only line with this word says behind its `!NAME `, with nodes for their names, themselves called `self`.
+fn said(text: &str, word: &str, name: &str) -> Option<String> {
+    let mut lines = text.lines().filter(|line| line.contains(word));
+    let line = lines.next().unwrap_or_else(|| panic!("no {word} in\n{text}"));
+    assert!(lines.next().is_none(), "several lines with {word} in\n{text}");
+    let (_, behind) = line.split_once(&format!("!{name} !"))?;
+    let number: String = behind.chars().take_while(char::is_ascii_digit).collect();
+    Some(node(text, &number, &mut Vec::new()))
+}
+
+fn node<'t>(text: &'t str, number: &str, within: &mut Vec<&'t str>) -> String {
+    let start = format!("!{number} = ");
+    let line = text.lines().find(|line| line.starts_with(&start)).unwrap_or_else(|| panic!("no {start}"));
+    let name = &line[1..start.len() - 3];
+    if within.contains(&name) {
+        return "self".into();
+    }
+    within.push(name);
+    let body = &line[start.len()..];
+    let mut out = String::new();
+    let mut rest = body;
+    while let Some(at) = rest.find('!') {
+        out.push_str(&rest[..at]);
+        let digits: String = rest[at + 1..].chars().take_while(char::is_ascii_digit).collect();
+        if digits.is_empty() {
+            out.push('!');
+        } else {
+            out.push_str(&node(text, &digits, within));
+        }
+        rest = &rest[at + 1 + digits.len()..];
+    }
+    out.push_str(rest);
+    within.pop();
+    out
+}
+
+#[test]
+fn what_is_taken_goes_out_again() {
+    let (ours, emitted) = there_and_back(FACTS);
+    for (word, name) in [
+        ("load i32", "tbaa"),
+        ("store float", "tbaa"),
+        ("load ptr", "tbaa"),
+        ("atomicrmw", "tbaa"),
+        ("cmpxchg", "tbaa"),
+        ("fdiv", "fpmath"),
+    ] {
+        let before = said(FACTS, word, name);
+        assert!(before.is_some(), "{word} has no {name}");
+        assert_eq!(said(&emitted, word, name), before, "{word}\n{ours}\n{emitted}");
+    }
+    // The same text again: facts are numbered by where they are first met.
+    assert_eq!(there_and_back(FACTS), (ours, emitted));
+}
+
+#[test]
+fn hints_about_loops_go_out_with_the_branch_that_closes_them() {
+    let (ours, emitted) = there_and_back(FACTS);
+    let hints: Vec<String> = emitted
+        .lines()
+        .filter(|line| line.contains("!llvm.loop"))
+        .map(|line| said(&emitted, line, "llvm.loop").expect("it has one"))
+        .collect();
+    // Of the hint for vectors nothing is left; two loops are two nodes.
+    let unrolled = "distinct !{self, !{!\"llvm.loop.unroll.disable\"}}";
+    assert_eq!(hints, [unrolled, unrolled], "{ours}\n{emitted}");
+    let names: Vec<&str> = emitted.lines().filter_map(|line| line.split("!llvm.loop ").nth(1)).collect();
+    assert_ne!(names[0], names[1]);
+}
+
+#[test]
+fn what_one_lane_promises_is_not_said_of_all() {
+    let (ours, emitted) = there_and_back(FACTS);
+    for word in ["alias.scope", "!noalias", "access.group", "vectorize", "parallel", "domain"] {
+        assert!(FACTS.contains(word), "{word}");
+        assert!(!ours.contains(word) && !emitted.contains(word), "{word}\n{ours}\n{emitted}");
+    }
+}
+
+#[test]
+fn metadata_within_itself_or_very_deep_is_left_out() {
+    let deep: String = (10..300).map(|number| format!("!{number} = !{{!{}}}\n", number + 1)).collect();
+    let text = format!(
+        "define float @f(float %a, float %b) {{\n  %c = fdiv float %a, %b, !own !0\n  %d = fdiv float %a, %c, !own !10\n  ret float %d\n}}\n\
+         !0 = distinct !{{!0, float 2.5}}\n{deep}!300 = !{{float 2.5}}\n"
+    );
+    // LLVM wants one number in `!fpmath`: what is odd stands elsewhere.
+    let (ours, _) = there_and_back(&text);
+    assert!(!ours.contains("fact0"), "{ours}");
+    let text = text.replace("fdiv float", "load i32, ptr null ;");
+    assert!(read_ir("odd.ll", text.as_bytes()).is_err());
+}
+
+#[test]
+fn a_text_with_wrong_facts_is_told_so() {
+    let text = "fact0 = {\"any\"}\n\nfunc @f(v0: ptr(global)) -> f32 {\nblock0:\n  v1 = load f32, v0 !{tbaa fact0}\n  ret v1\n}\n";
+    let module = parse_module(text).expect("it is read");
+    let error = emit(&module, EmitOptions::default()).expect_err("LLVM refuses it");
+    assert!(matches!(&error, EmitError::Facts(_)), "{error}");
+    assert!(error.to_string().contains("fact"), "{error}");
+    let text = text.replace("tbaa fact0", "fpmath fact0");
+    assert!(
+        emit(&parse_module(&text).expect("it is read"), EmitOptions::default()).is_ok(),
+        "not said of loads"
+    );
+}
