@@ -2,7 +2,7 @@
 //!
 //! Each candidate must verify, and must itself be a program that the generator could answer for: one that runs
 //! without a fault and, where the original is, without a race. Otherwise the property may fail for another reason
-//! than the one looked for. Where the original program already fails that, candidates may, too.
+//! than the one looked for. Of these two, what the original program fails itself, candidates may fail, too.
 
 use crate::execution::{observe, options};
 use crate::generate::{Argument, Case, Input};
@@ -23,14 +23,14 @@ const MOST_TRIES: u32 = 20_000;
 struct Shrinker<'a> {
     case: Case,
     fails: &'a dyn Fn(&Case) -> bool,
-    /// Whether the case, apart from the property, is as generated programs are.
-    is_sound: bool,
+    /// Whether the case, apart from the property, is as generated programs are: verifies, and runs well.
+    is_sound: (bool, bool),
     tries: u32,
 }
 
 /// The smallest case found for which `fails` still holds, as it does for this one.
 pub fn shrink(case: &Case, fails: &dyn Fn(&Case) -> bool) -> Case {
-    let is_sound = runs_well(case);
+    let is_sound = (verifies(case), runs_well(case));
     let mut shrinker = Shrinker { case: case.clone(), fails, is_sound, tries: 0 };
     loop {
         let mut changed = shrinker.inputs();
@@ -47,21 +47,29 @@ pub fn shrink(case: &Case, fails: &dyn Fn(&Case) -> bool) -> Case {
     }
 }
 
+fn verifies(case: &Case) -> bool {
+    verify_module(&case.module, stage(case)).is_ok()
+}
+
 fn runs_well(case: &Case) -> bool {
     let limits = Limits { steps: STEP_LIMIT, ..Limits::default() };
-    verify_module(&case.module, stage(case)).is_ok()
-        && case.inputs.iter().all(|input| {
-            let options = Options { detect_races: true, limits, ..options(input) };
-            observe(case, &case.module, input, &options)
-                .is_ok_and(|observed| case.traits.order_dependent || observed.race.is_none())
-        })
+    case.inputs.iter().all(|input| {
+        let options = Options { detect_races: true, limits, ..options(input) };
+        observe(case, &case.module, input, &options)
+            .is_ok_and(|observed| case.traits.order_dependent || observed.race.is_none())
+    })
 }
 
 impl Shrinker<'_> {
     /// Takes the candidate if it fails, too.
     fn take(&mut self, candidate: Case) -> bool {
         self.tries += 1;
-        if self.tries > MOST_TRIES || (self.is_sound && !runs_well(&candidate)) || !(self.fails)(&candidate) {
+        let (must_verify, must_run_well) = self.is_sound;
+        if self.tries > MOST_TRIES
+            || (must_verify && !verifies(&candidate))
+            || (must_run_well && !runs_well(&candidate))
+            || !(self.fails)(&candidate)
+        {
             return false;
         }
         self.case = candidate;

@@ -352,8 +352,13 @@ impl Writer<'_> {
         let (op, from) = if self.random.chance(40) {
             (Op::Memmove, Some(to))
         } else {
+            let aliases = self.allowed.aliases;
+            let may_be_one = |from: &Place| {
+                let are_from_outside = from.space != Space::Private && to.space != Space::Private;
+                from.base == to.base || (aliases && are_from_outside)
+            };
             let apart =
-                |from: &Place| same(from) && from.base.is_some() && to.base.is_some() && from.base != to.base;
+                |from: &Place| same(from) && from.base.is_some() && to.base.is_some() && !may_be_one(from);
             (Op::Memcpy, self.place(apart))
         };
         let Some(from) = from else { return };

@@ -545,5 +545,6 @@ impl Allowed {
         memory: false,
         fmuladd: false,
         lanes: false,
+        aliases: false,
     };
 }

@@ -154,6 +154,7 @@ impl Maker<'_> {
             memory: true,
             fmuladd: self.random.chance(fmuladd),
             lanes: true,
+            aliases: false,
         }
     }
 
@@ -281,7 +282,7 @@ impl Maker<'_> {
             let func = Function::new(format!("helper{index}"), signature);
             let mut allowed = if is_pure { Allowed::PURE } else { self.allowed() };
             allowed.calls &= !self.known.is_empty();
-            (allowed.queries, allowed.nests) = (false, false);
+            (allowed.queries, allowed.nests, allowed.aliases) = (false, false, true);
             let budget = self.random.between(3, 9) as i32;
             let globals = self.module.globals.clone();
             let mut writer = Writer::new(self.random, self.profile, func, &self.known, allowed, budget);

@@ -129,6 +129,8 @@ pub(super) struct Allowed {
     pub(super) fmuladd: bool,
     /// Whether there are lanes to ask for.
     pub(super) lanes: bool,
+    /// Whether two of its parameters, or one and a global, may be one object.
+    pub(super) aliases: bool,
 }
 
 /// The function being written.
