@@ -35,6 +35,7 @@ pub mod block_index;
 pub mod cycles;
 
 pub mod liveness;
+pub mod exact;
 pub mod shape;
 
 pub mod control_tables;

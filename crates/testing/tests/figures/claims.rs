@@ -95,12 +95,15 @@ fn graph(column: &mut Column<'_>, func: &Function) {
     let position = |block| index.number(block).unwrap_or_default();
     let length = |edge: Edge| position(edge.from).abs_diff(position(edge.to));
     column.add("edges' lengths in the block index", cfg.edges().map(length).sum::<usize>());
+    column.sign(format_args!("{:?}", index.order()));
     let post = PostDominators::new(cfg);
     column.add("ends that are none", post.pseudo_exits().len());
     column.add("roots of post-dominators", post.roots().len());
     let frontier = DominanceFrontier::new(cfg, dominators);
     let dependence = ControlDependence::new(&post);
     for &block in index.order() {
+        column.sign(format_args!("{block} {:?} {:?}", dominators.idom(block), post.ipdom(block)));
+        column.sign(format_args!("{block} {:?} {:?}", frontier.of(block), dependence.edges(block)));
         column.add("depths in the dominator tree", dominators.depth(block).unwrap_or_default());
         column.add("depths in the post-dominator tree", post.depth(block).unwrap_or_default());
         column.add("frontiers", frontier.of(block).len());
@@ -111,6 +114,7 @@ fn graph(column: &mut Column<'_>, func: &Function) {
     let liveness = Liveness::new(func, cfg);
     let sets = liveness.sets();
     for block in func.blocks() {
+        column.sign(format_args!("{block} {:?} {:?}", sets.live_in(block), sets.live_out(block)));
         column.add("live at starts", sets.live_in(block).len());
         column.add("live at ends", sets.live_out(block).len());
     }
@@ -120,6 +124,7 @@ fn graph(column: &mut Column<'_>, func: &Function) {
     let mut sync = SyncDependence::new(cfg, dominators, cycles, index);
     for &block in index.order().iter().filter(|&&block| cfg.succs(block).len() > 1) {
         let parting = sync.of_branch(block);
+        column.sign(format_args!("{block} {parting:?}"));
         column.add("partings: joins", parting.joins.len());
         column.add(
             "partings: edges into joins",
@@ -136,6 +141,7 @@ fn graph(column: &mut Column<'_>, func: &Function) {
     for cycle in cycles.cycles() {
         for take in 1..=2 {
             let parting = sync.of_loop(cycle, |exit| exit % take == 0);
+            column.sign(format_args!("{take} {parting:?}"));
             column.add("partings behind loops: joins", parting.joins.len());
             column.add("partings behind loops: exits", parting.exits.len());
             column.add("partings behind loops: apart", parting.apart.len());
@@ -158,6 +164,7 @@ fn proved(column: &mut Column<'_>, module: &Module, func: &Function, initial: &I
         if func.successors(block).len() > 1 {
             column.add(format!("branches together in the {}", level(found.branch(block))), 1);
         }
+        column.sign(format_args!("{block} {:?} {:?}", found.branch(block), found.activation(block)));
         column.add(format!("blocks {}", activation(found.activation(block))), 1);
         for &to in func.successors(block) {
             let of_edge = found.edge_activation(func, Edge { from: block, to });
@@ -204,6 +211,7 @@ fn shape(shape: Shape) -> &'static str {
 
 /// All that is known of a value.
 pub(crate) fn fact(column: &mut Column<'_>, what: &str, fact: Fact) {
+    column.sign(format_args!("{fact:?}"));
     column.add(format!("{what} {}", shape(fact.shape)), 1);
     column.add(format!("{what} known never ⊤"), usize::from(fact.poison == Poison::Never));
     column.add(format!("{what} known evenly ⊤"), usize::from(fact.poison == Poison::Even));
@@ -218,6 +226,7 @@ pub(crate) fn fact(column: &mut Column<'_>, what: &str, fact: Fact) {
 /// What is known of private objects, and of pointers to them.
 fn memory(column: &mut Column<'_>, func: &Function, control: &ControlTables, found: &Divergence) {
     for slot in found.slots() {
+        column.sign(format_args!("{slot:?}"));
         column.add(format!("slots shared in the {}", level(slot.shared)), 1);
         column.add("bytes of slots", slot.bytes.end - slot.bytes.start);
     }
@@ -258,6 +267,7 @@ fn groups(column: &mut Column<'_>, func: &Function, groups: &AccessGroups) {
             column.add("conditions: bits looked at", condition.width);
             column.add(format!("condition {}", kind_of_message(&condition.to_string())), 1);
         }
+        column.sign(group.in_words(func));
         column.add("words about groups", words(&group.in_words(func).to_string()));
     }
 }
@@ -276,7 +286,9 @@ fn explanations(
     for chain in chains.chain(func.blocks().filter_map(|block| why.of_branch(block))) {
         column.add("explanations", 1);
         column.add("explanations: links", chain.links.len());
-        column.add("explanations: words", words(&why.in_words(&chain, Some(module)).to_string()));
+        let told = why.in_words(&chain, Some(module)).to_string();
+        column.sign(&told);
+        column.add("explanations: words", words(&told));
     }
 }
 
@@ -295,6 +307,7 @@ fn published(column: &mut Column<'_>, func: &Function) {
     let control = ControlTables::new(func);
     for analysis in Analysis::ALL {
         let claims = analysis.run(func, &control, &InitialShapes::declared(func, Geometry::unknown()));
+        column.sign(format_args!("{} {claims:?}", analysis.name()));
         column.add(format!("{} varying", analysis.name()), claims.varying.iter().count());
         column.add(format!("{} divergent", analysis.name()), claims.divergent.iter().count());
     }

@@ -9,6 +9,7 @@ use heddle_ir::{Block, Constant, Function, Inst, InstData, Module, Value, ValueD
 
 /// Adds what a module has.
 pub(crate) fn code(column: &mut Column<'_>, module: &Module) {
+    column.sign(module);
     for func in &module.functions {
         column.add("functions", 1);
         column.add("letters of names", func.name.len());

@@ -146,23 +146,32 @@ pub(crate) fn operations(figures: &mut Figures) {
                 continue;
             }
             let mut known = Known::default();
+            let column = &mut figures.column("proved of operations", name);
             for detail in details(op) {
                 for width in [1, 8, 64] {
-                    operation(&mut known, op, &detail, width, &context);
+                    operation(column, &mut known, op, &detail, width, &context);
                 }
             }
-            known.tell(&mut figures.column("proved of operations", name), op);
+            known.tell(column, op);
         }
     }
 }
 
-fn operation(known: &mut Known, op: Op, detail: &Detail, width: u32, context: &Context<'_>) {
+fn operation(
+    column: &mut Column<'_>,
+    known: &mut Known,
+    op: Op,
+    detail: &Detail,
+    width: u32,
+    context: &Context<'_>,
+) {
     let info = op.info();
     let count = if info.operands.is_empty() { 1 } else { info.operands.len() };
     let is_float = info.operands.iter().any(|operand| matches!(operand, Operand::T(Class::Float)));
     let domain = if is_float { Domain::Opaque } else { Domain::Number(width) };
     let results: &[Domain] = match (op, info.format) {
         (Op::Icmp | Op::Fcmp | Op::Any | Op::All, _) => &[Domain::Number(1)],
+        (Op::Bitcast, _) => &[domain, Domain::Opaque],
         (_, Format::Cast) => &[Domain::Number(32), Domain::Number(4), Domain::Opaque],
         _ => &[domain],
     };
@@ -181,7 +190,12 @@ fn operation(known: &mut Known, op: Op, detail: &Detail, width: u32, context: &C
         results: Default::default(),
         reads_vector: false,
     };
-    for &result in results {
+    let is_one = |result: &&Domain| match op {
+        Op::Trunc => result.width() < width,
+        Op::Zext | Op::Sext => result.width() > width,
+        _ => true,
+    };
+    for &result in results.iter().filter(is_one) {
         operation.results = [result].into_iter().collect();
         for (at, &x) in menu.iter().enumerate() {
             // Of what the others are, and of the promises, each sees another part.
@@ -195,7 +209,10 @@ fn operation(known: &mut Known, op: Op, detail: &Detail, width: u32, context: &C
                     _ => [x, y, z],
                 };
                 let operands = &operands[..count.min(3)];
-                apply(&operation, operands, context).iter().for_each(|found| known.add(found));
+                for found in &apply(&operation, operands, context) {
+                    known.add(found);
+                    column.sign(format_args!("{op} {found:?}"));
+                }
             }
         }
     }

@@ -77,6 +77,7 @@ fn passes(figures: &mut Figures, name: &str, program: &Program, brush: &str) -> 
 
 /// What became of accesses, and what it costs.
 fn remark(column: &mut Column<'_>, remark: &Remark) {
+    column.sign(&remark.text);
     column.add(format!("accesses told of: {:?}", remark.form), remark.accesses);
     column.add("with a place told", usize::from(remark.loc.is_some()));
     let (what, costs) = remark.text.split_once(": cost ").unwrap_or((&remark.text, ""));

@@ -8,7 +8,8 @@ use heddle_ir::ops::{Effect, Op};
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Constant, Function, Scalar, Type, Value};
 
-use super::exact::{Exact, evaluate};
+use super::floats;
+use heddle_analysis::exact::{Exact, integers};
 
 /// A replacement for the result of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,15 +50,29 @@ pub(crate) fn fold(func: &Function, data: &InstData, to: Type) -> Option<Folded>
     let known: Option<Vec<u128>> =
         constants.and_then(|constants| constants.into_iter().map(Constant::splat_bits).collect());
     if let Some(known) = known {
-        return evaluate(data, from, to.scalar(), &known).map(|exact| match exact {
-            Exact::Bits(bits) => Folded::Bits(bits),
-            Exact::Poison => Folded::Poison,
-        });
+        return exact(data, from, to.scalar(), &known);
     }
     match args[..] {
         [a] if data.op == Op::Bitcast && func.value_type(a) == to => Some(Folded::Value(a)),
         [a, b] => identity(func, data, from, a, b),
         _ => None,
+    }
+}
+
+/// The result of an operation on operands of type `from`, all known; none if it has no result, or none that is known
+/// without rounding.
+fn exact(data: &InstData, from: Scalar, to: Scalar, known: &[u128]) -> Option<Folded> {
+    if from.is_float() {
+        return floats::evaluate(data, from, known).map(Folded::Bits);
+    }
+    // Addresses are compared, but not computed.
+    if to.is_ptr() || !from.is_int() && data.op != Op::Icmp {
+        return None;
+    }
+    match integers(data.op, data.flags, &data.detail, from.bits(), to.bits(), known)? {
+        Exact::Bits(bits) => Some(Folded::Bits(bits)),
+        Exact::Poison => Some(Folded::Poison),
+        Exact::Undefined => None,
     }
 }
 

@@ -13,7 +13,7 @@
 
 pub(crate) mod branches;
 pub(crate) mod dead;
-pub(crate) mod exact;
+mod floats;
 pub(crate) mod fold;
 pub(crate) mod values;
 
