@@ -1,7 +1,7 @@
 //! Shapes of whole functions without control flow: the text of a function, and the shape of each of its values.
 #![allow(missing_docs)]
 
-use heddle_analysis::shape::{Context, Fact, Geometry, declared_fact, transfer};
+use heddle_analysis::shape::{Congruence, Context, Fact, Geometry, Shape, declared_fact, transfer};
 use heddle_ir::{Function, Value, parse_module};
 use rustc_hash::FxHashMap;
 
@@ -147,4 +147,15 @@ fn nothing_panics() {
         }
     }
     assert!(count > 1_000_000, "{count}");
+}
+
+/// What two strides say together is what the first says; of one stride, what both say of lane 0.
+#[test]
+fn of_two_strides_the_first_is_kept() {
+    let strided = |step, base, bits| Shape::strided(32, [step, 0, 0], Congruence::new(base, bits));
+    assert_eq!(strided(4, 0, 2).meet(strided(8, 8, 4)), strided(4, 0, 2));
+    assert_eq!(strided(8, 8, 4).meet(strided(4, 0, 2)), strided(8, 8, 4));
+    assert_eq!(strided(4, 0, 2).meet(strided(4, 8, 4)), strided(4, 8, 4));
+    assert_eq!(strided(4, 1, 2).meet(strided(4, 8, 4)), Shape::Undefined);
+    assert_eq!(Shape::UNIFORM.meet(strided(4, 0, 2)), Shape::UNIFORM);
 }

@@ -66,9 +66,8 @@ impl Solver<'_> {
                     || self.initial.entry == Activation::Varying
                     || self.activation[defined_in] == Activation::Varying
             } else {
-                let has_same =
-                    defined_in == block && data.op != Op::Phi || predicate == self.func.predicate(block);
-                predicate.is_some() && (data.op == Op::Phi || !has_same)
+                let may_differ = || data.op == Op::Phi || predicate != self.func.predicate(block);
+                predicate.is_some() && may_differ()
             };
             if is_wider && !fact.is_bottom() && self.follows(Rule::SmallerMask) {
                 fact = fact.with_poison(Poison::Any);

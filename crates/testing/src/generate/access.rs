@@ -486,8 +486,10 @@ impl Writer<'_> {
         let scalar = super::writer::number_type(self.random);
         match self.random.below(10) {
             0 => {
-                let data = InstData::plain(Op::Mask, []);
-                self.define(data, None, true, true);
+                let mask = self.put(InstData::plain(Op::Mask, []), None);
+                // Behind a loop that lanes leave apart only a copy may be read: the mask goes on changing.
+                let mask = self.func.results(mask)[0];
+                self.define(InstData::plain(Op::Freeze, [mask]), None, true, true);
             }
             1 => {
                 self.horizontal_of(Op::Any, Detail::None, condition, None);

@@ -3,6 +3,7 @@
 use crate::programs::Program;
 use crate::{Column, Figures, kind_of_message};
 use heddle_analysis::baselines::Analysis;
+use heddle_analysis::divergence::{Rule, divergence_without};
 use heddle_analysis::shape::{Fact, Geometry, Poison, Size};
 use heddle_analysis::{
     AccessGroups, Activation, Agreement, ControlDependence, ControlTables, Divergence, DominanceFrontier,
@@ -54,6 +55,10 @@ pub(crate) fn claims(figures: &mut Figures, kind: &str, program: &Program) {
                 let mut column = figures.column(&table, name);
                 summary(&mut column, &summaries, func);
                 proved(&mut column, &module, func, &initial);
+                for &rule in Rule::ALL.iter().filter(|_| name == "4 lanes") {
+                    let mut column = figures.column(&format!("{table} without a rule"), &format!("{rule:?}"));
+                    unruled(&mut column, func, &initial, rule);
+                }
             }
         }
     }
@@ -186,6 +191,18 @@ fn proved(column: &mut Column<'_>, module: &Module, func: &Function, initial: &I
     memory(column, func, &control, &found);
     groups(column, func, &AccessGroups::new(func, &control, &found, &initial.geometry));
     explanations(column, module, func, &control, &found);
+}
+
+/// What would be claimed without one of the rules.
+fn unruled(column: &mut Column<'_>, func: &Function, initial: &InitialShapes, rule: Rule) {
+    let found = divergence_without(func, &ControlTables::new(func), initial, Some(rule));
+    for value in func.blocks().flat_map(|block| func.block_insts(block)).flat_map(|inst| func.results(inst)) {
+        column.add("values uniform", usize::from(found.fact(*value).is_uniform()));
+    }
+    for block in func.blocks() {
+        column.add("blocks full", usize::from(found.activation(block) == Activation::Full));
+    }
+    column.add("slots shared", found.slots().iter().filter(|slot| slot.shared.is_some()).count());
 }
 
 fn level(level: Agreement) -> &'static str {

@@ -142,13 +142,13 @@ impl Known {
 pub(crate) fn operations(figures: &mut Figures) {
     for (name, context) in contexts() {
         for &op in Op::ALL {
-            if matches!(op.info().effect, Effect::Terminator | Effect::Callee) || op == Op::Phi {
+            if matches!(op.info().effect, Effect::Terminator | Effect::Callee) {
                 continue;
             }
             let mut known = Known::default();
             let column = &mut figures.column("proved of operations", name);
             for detail in details(op) {
-                for width in [1, 8, 64] {
+                for width in [1, 8, 32, 64] {
                     operation(column, &mut known, op, &detail, width, &context);
                 }
             }
@@ -166,7 +166,10 @@ fn operation(
     context: &Context<'_>,
 ) {
     let info = op.info();
-    let count = if info.operands.is_empty() { 1 } else { info.operands.len() };
+    let count = match op {
+        Op::Phi => 2,
+        _ => info.operands.len().max(1),
+    };
     let is_float = info.operands.iter().any(|operand| matches!(operand, Operand::T(Class::Float)));
     let domain = if is_float { Domain::Opaque } else { Domain::Number(width) };
     let results: &[Domain] = match (op, info.format) {
@@ -177,7 +180,9 @@ fn operation(
     };
     let menu = facts(domain);
     let condition = facts(Domain::Number(1));
-    let promises = [Flags::NONE, Flags::of(Flag::ALL)];
+    let allowed: Vec<Flag> = Flag::ALL.iter().copied().filter(|&flag| info.flags.has(flag)).collect();
+    let single = allowed.iter().map(|&flag| Flags::of(&[flag]));
+    let promises: Vec<Flags> = [Flags::NONE, Flags::of(&allowed)].into_iter().chain(single).collect();
     let mut domains = vec![domain; count];
     if op == Op::Select {
         domains[0] = Domain::Number(1);
@@ -195,23 +200,27 @@ fn operation(
         Op::Zext | Op::Sext => result.width() > width,
         _ => true,
     };
+    let is_horizontal = info.effect == Effect::Horizontal;
     for &result in results.iter().filter(is_one) {
         operation.results = [result].into_iter().collect();
         for (at, &x) in menu.iter().enumerate() {
             // Of what the others are, and of the promises, each sees another part.
             let others: &[Fact] = if count > 1 { &menu } else { &menu[..1] };
-            for (with, &y) in others.iter().enumerate().skip(if count > 1 { at % 2 } else { 0 }).step_by(2) {
-                let turn = at + with / 2;
-                operation.flags = promises[turn % 2];
-                let z = menu[turn % menu.len()];
-                let operands = match op {
-                    Op::Select => [condition[turn % condition.len()], x, y],
-                    _ => [x, y, z],
-                };
-                let operands = &operands[..count.min(3)];
-                for found in &apply(&operation, operands, context) {
-                    known.add(found);
-                    column.sign(format_args!("{op} {found:?}"));
+            for (with, &y) in others.iter().enumerate() {
+                let turn = at + with;
+                operation.flags = promises[(at * 3 + with) % promises.len()];
+                operation.reads_vector = is_horizontal && turn % 3 == 0;
+                for more in 0..if count > 2 { 3 } else { 1 } {
+                    let z = menu[(turn + 7 * more * (1 + with)) % menu.len()];
+                    let operands = match op {
+                        Op::Select => [condition[(turn + more) % condition.len()], x, y],
+                        _ => [x, y, z],
+                    };
+                    let operands = &operands[..count.min(3)];
+                    for found in &apply(&operation, operands, context) {
+                        known.add(found);
+                        column.sign(format_args!("{op} {found:?}"));
+                    }
                 }
             }
         }

@@ -32,7 +32,7 @@ fn profiles() -> [(Profile, u64, u64); 3] {
     let only = |class: Class| [(class, 1), (class, 0), (class, 0), (class, 0), (class, 0)];
     let busy = Profile { horizontals: 100, atomics: 100, ..Profile::source() };
     let kernels = Profile { classes: only(Class::Kernel), calls: 70, privates: 80, ..default() };
-    [(default(), 0, 100), (busy, 1000, 30), (kernels, 2000, 30)]
+    [(default(), 0, 200), (busy, 1000, 50), (kernels, 2000, 50)]
 }
 
 /// Generated programs.

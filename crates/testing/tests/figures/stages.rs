@@ -6,6 +6,7 @@ use crate::{Column, Figures, kind_of_message};
 use heddle::pipeline::{run_passes, run_passes_with_remarks};
 use heddle_ir::Module;
 use heddle_ir::verify::Stage;
+use heddle_transform::widen::Form;
 use heddle_transform::{Remark, tidy};
 
 /// What is behind each pass; the ones that need the brush, with it.
@@ -18,6 +19,9 @@ pub(crate) fn stages(figures: &mut Figures, kind: &str, program: &Program) {
         let brush: Vec<String> = brush.iter().map(u32::to_string).collect();
         let brush = brush.join("x");
         let name = if program.case.is_some() { "generated".into() } else { format!("{kind}, {brush} lanes") };
+        if program.case.is_none() && number == 0 {
+            side_by_side(&mut figures.column(&format!("brushes of {kind}"), "auto"), program);
+        }
         let Some(module) = passes(figures, &name, program, &brush) else { continue };
         for &(machine, options) in MACHINES {
             // One brush for each of the machines is enough for written ones.
@@ -72,6 +76,23 @@ fn passes(figures: &mut Figures, name: &str, program: &Program, brush: &str) -> 
             figures.column(&table, "refused").add(row, 1);
             None
         }
+    }
+}
+
+/// How many brushes of eight lanes are found to pay, and why.
+fn side_by_side(column: &mut Column<'_>, program: &Program) {
+    if program.stage != Stage::Source {
+        return;
+    }
+    let words = ["vectorize", "W=8", "params=varying", "target=avx2", "brushes=auto"];
+    match run_passes_with_remarks(&mut program.module.clone(), &words, false, |_, _| {}) {
+        Ok(remarks) => {
+            for remark in remarks.iter().filter(|remark| remark.form == Form::Brushes) {
+                column.sign(&remark.text);
+                column.add(format!("told: {}", kind_of_message(&remark.text)), 1);
+            }
+        }
+        Err(error) => column.add(format!("refused: {}", kind_of_message(&error.to_string())), 1),
     }
 }
 

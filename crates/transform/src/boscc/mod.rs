@@ -42,13 +42,13 @@ mod model;
 
 use std::collections::BTreeMap;
 
-use heddle_analysis::{ControlTables, PostDominators};
-use heddle_ir::entity::{EntitySet, SecondaryMap};
+use heddle_analysis::{ControlDependence, ControlTables, Edge, PostDominators};
+use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function, InstData, Op};
 use thiserror::Error;
 
 use crate::linearize::iteration_graph;
-use crate::linearize::refusal::needs_lanes;
+use crate::linearize::refusal::{bringer, needs_lanes};
 use gadget::Editor;
 use model::Model;
 
@@ -294,49 +294,36 @@ impl Places<'_> {
     }
 
     /// The blocks that must not run without lanes, or those that bring their lanes. What is brought by the entry is never
-    /// without: behind linearization it runs if and only if it did (Theorem 4).
+    /// without.
     fn needing(&self) -> Vec<Block> {
-        let needs = |block: Block| self.func.block_insts(block).any(|inst| needs_lanes(self.func.inst(inst)));
-        let bringers = self.bringers();
-        let blocks = self.control.index.order().iter().copied();
-        blocks
-            .filter(|&block| needs(block))
-            .filter_map(|block| bringers[block])
-            .filter(|&bringer| self.control.dominators.idom(bringer).is_some())
-            .collect()
+        let ControlTables { cfg, dominators, index, .. } = self.control;
+        let needs =
+            |block: &Block| self.func.block_insts(*block).any(|inst| needs_lanes(self.func.inst(inst)));
+        let post_dominators = PostDominators::new(cfg);
+        let dependence = ControlDependence::new(&post_dominators);
+        let bringer = |block| bringer(&dependence, dominators, self.divergent, block);
+        let bringers = index.order().iter().copied().filter(needs).map(bringer);
+        bringers.filter(|&bringer| dominators.idom(bringer).is_some()).collect()
     }
 
-    /// The blocks that only uniform branches decide about.
+    /// Blocks that only uniform branches decide about.
     fn uniform(&self) -> EntitySet<Block> {
-        let bringers = self.bringers();
-        let is_entry = |block: Block| self.control.dominators.idom(block).is_none();
-        let blocks = self.control.index.order().iter().copied();
-        let mut uniform = EntitySet::new();
-        for block in blocks.filter(|&block| bringers[block].is_some_and(is_entry)) {
-            uniform.insert(block);
-        }
-        uniform
-    }
-
-    /// Of each block the first one above whose lanes come to it all together, or not at all: nothing but uniform branches
-    /// decides in between. Linearization keeps those, relative to that block (Theorem 5).
-    fn bringers(&self) -> SecondaryMap<Block, Option<Block>> {
         let ControlTables { cfg, cycles, dominators, index, .. } = self.control;
-        let mut bringers: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
+        let mut uniform: EntitySet<Block> = EntitySet::new();
         for &block in index.order() {
-            let is_back = |from| cycles.is_retreating(heddle_analysis::Edge { from, to: block });
-            let mut preds = cfg.preds(block).iter().copied().filter(|&from| !is_back(from));
-            bringers[block] = match dominators.idom(block) {
-                None => Some(block),
-                Some(above) if self.shares_lanes(block) => bringers[above],
+            let is_back = |from| cycles.is_retreating(Edge { from, to: block });
+            let is_uniform = match dominators.idom(block) {
+                None => true,
+                Some(above) if self.shares_lanes(block) => uniform.contains(above),
                 Some(_) => {
-                    let first = preds.clone().next().and_then(|from| bringers[from]);
-                    let is_brought =
-                        preds.all(|from| bringers[from] == first && !self.divergent.contains(from));
-                    if is_brought { first } else { Some(block) }
+                    let mut preds = cfg.preds(block).iter().filter(|&&from| !is_back(from));
+                    preds.all(|&from| uniform.contains(from) && !self.divergent.contains(from))
                 }
             };
+            if is_uniform {
+                uniform.insert(block);
+            }
         }
-        bringers
+        uniform
     }
 }

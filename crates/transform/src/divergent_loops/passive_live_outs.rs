@@ -1,8 +1,8 @@
 //! What lives out of a divergent loop, but goes on changing in lanes that have left it: results of `total`
-//! instructions, and φs with shadows. No tracker can tell what such a lane left with.
+//! instructions, masks, and φs with shadows. No tracker can tell what such a lane left with.
 
 use heddle_analysis::{Cfg, CycleForest};
-use heddle_ir::{Block, Function, Inst, Value};
+use heddle_ir::{Block, Function, Inst, Op, Value};
 use thiserror::Error;
 
 use super::{LoopFacts, number};
@@ -12,8 +12,8 @@ use super::{LoopFacts, number};
 pub enum LoopsError {
     /// A value that passive lanes write lives out of a loop which may diverge.
     #[error(
-        "{value} is read outside of the loop at {header}, where lanes may part, but as it is `total` or has a shadow it \
-         changes in lanes that have left: let the loop `freeze` it and read that"
+        "{value} is read outside of the loop at {header}, where lanes may part, but as it is `total`, a mask, or has a \
+         shadow, it changes in lanes that have left: let the loop `freeze` it and read that"
     )]
     PassiveLiveOut {
         /// The value.
@@ -36,7 +36,10 @@ pub(super) fn refuse(
     for cycle in forest.cycles().rev().filter_map(|cycle| Some((cycle, forest.parent(cycle)?))) {
         may_diverge[number(cycle.1)] |= may_diverge[number(cycle.0)];
     }
-    let is_passive = |inst: Inst| func.inst(inst).is_total() || func.inst(inst).shadow().is_some();
+    let is_passive = |inst: Inst| {
+        let data = func.inst(inst);
+        data.is_total() || data.shadow().is_some() || data.op == Op::Mask
+    };
     for block in cfg.blocks() {
         let reads = func.block_insts(block).flat_map(|inst| func.inst(inst).args.iter().copied());
         for value in reads {

@@ -12,7 +12,9 @@
 //!     block3: barrier group                block3: barrier group
 //! ```
 
-use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, Edge, SyncDependence};
+use heddle_analysis::{
+    BlockIndex, Cfg, ControlDependence, CycleForest, Dominators, Edge, PostDominators, SyncDependence,
+};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
@@ -96,6 +98,22 @@ pub(crate) fn needs_lanes(data: &InstData) -> bool {
     data.op == Op::Barrier || data.is_total() && !is_harmless
 }
 
+/// The first block above from which lanes come to this one all together, or not at all: of the branches in between that decide
+/// about it, directly or through others, none is divergent. Behind linearization it runs if and only if it did, where that
+/// block does (Theorem 4).
+pub(crate) fn bringer(
+    dependence: &ControlDependence<'_>,
+    dominators: &Dominators,
+    divergent: &EntitySet<Block>,
+    block: Block,
+) -> Block {
+    let mut deciding = dependence.iterated([block]);
+    deciding.retain(|&branch| divergent.contains(branch));
+    let brings = |above: &Block| !deciding.iter().any(|&branch| dominators.dominates(*above, branch));
+    let above = std::iter::successors(Some(block), |&block| dominators.idom(block).filter(brings));
+    above.last().unwrap_or(block)
+}
+
 /// Refuses what must not run without lanes, where it may.
 pub(super) fn check_lanes(
     func: &Function,
@@ -106,6 +124,8 @@ pub(super) fn check_lanes(
     if !func.blocks().any(|block| needing(block).is_some()) {
         return Ok(());
     }
+    let post_dominators = PostDominators::new(graphs.cfg);
+    let dependence = ControlDependence::new(&post_dominators);
     let mut occupied: EntitySet<Block> = EntitySet::new();
     // Blocks that only uniform branches decide about, which run if and only if they did (Theorem 4).
     let mut uniform: EntitySet<Block> = EntitySet::new();
@@ -134,8 +154,11 @@ pub(super) fn check_lanes(
         if is_occupied {
             occupied.insert(block);
         } else if let Some(inst) = needing(block) {
-            let op = func.inst(inst).op.name();
-            return Err(Refusal::NeedsLanes { func: func.name.clone(), block, op });
+            let bringer = bringer(&dependence, graphs.dominators, divergent, block);
+            if !occupied.contains(bringer) {
+                let op = func.inst(inst).op.name();
+                return Err(Refusal::NeedsLanes { func: func.name.clone(), block, op });
+            }
         }
     }
     Ok(())

@@ -11,11 +11,12 @@
 //!
 //! Private objects of which each lane has its own become one array, so their addresses step from lane to lane although
 //! all lanes see one number in the source. What is derived from such an address is *rebased*: no fact about its
-//! number holds here, and it must not be told to other lanes.
+//! number holds here, and it must not be told to other lanes. What asks about it and must have one answer has the first
+//! lane's.
 
 use super::Around;
 use super::closure::Closure;
-use super::objects::{Objects, derived};
+use super::objects::{Objects, derived, passes_on};
 use heddle_analysis::{Divergence, Shape};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
@@ -120,21 +121,25 @@ impl Kinds {
     }
 }
 
-/// The addresses that depend on those of objects of which each lane has its own.
+/// The addresses, and numbers of addresses, that depend on those of objects of which each lane has its own.
 fn rebased(func: &Function, closure: &Closure, objects: &Objects) -> EntitySet<Value> {
     derived(func, closure, EntitySet::new(), |inst, found| {
         let data = func.inst(inst);
         match data.op {
             Op::Alloca => objects.stride(inst) != 0,
-            Op::PtrAdd | Op::Phi | Op::Select | Op::Freeze | Op::SpaceCast => {
-                data.args.iter().any(|&arg| found.contains(arg))
-            }
             // Who keeps such addresses in memory may read them anywhere.
-            Op::Load => objects.are_kept && func.result(inst).is_some_and(|it| may_be_private(func, it)),
+            Op::Load => {
+                let may_be = |it| may_be_private(func, it) || objects.are_kept_as_numbers && is_int(func, it);
+                objects.are_kept && func.result(inst).is_some_and(may_be)
+            }
             Op::Shuffle | Op::Broadcast | Op::First => found.contains(data.args[0]),
-            _ => false,
+            _ => passes_on(func, inst, found),
         }
     })
+}
+
+fn is_int(func: &Function, value: Value) -> bool {
+    func.value_type(value).scalar().is_int()
 }
 
 /// Whether a value may be the address of a private object.
@@ -315,11 +320,7 @@ impl Solver<'_> {
             }
             Op::Trunc | Op::SpaceCast | Op::Freeze => self.steps(operands[0], scalar),
             Op::Bitcast if from == scalar => self.steps(operands[0], scalar),
-            Op::Ptrtoint if scalar.bits() <= 64 => match self.rebased.contains(data.args[0]) {
-                // The number that all lanes see: lane 0's will do.
-                true => Kind::SHARED,
-                false => self.steps(operands[0], scalar),
-            },
+            Op::Ptrtoint if scalar.bits() <= 64 => self.steps(operands[0], scalar),
             Op::Inttoptr if from.bits() == 64 => self.steps(operands[0], scalar),
             Op::Icmp if operands[0] == operands[1] => match data.detail {
                 Detail::IntCompare(IntPredicate::Eq | IntPredicate::Ne) => Kind::SHARED,

@@ -114,17 +114,32 @@ impl Writer<'_> {
     pub(super) fn store(&mut self, inst: Inst) -> Written {
         let data = self.old.inst(inst).clone();
         let [stored, address] = [data.args[0], data.args[1]];
+        self.tell(inst, stored, address)?;
+        if self.is_special(inst) {
+            return self.lane_by_lane(inst);
+        }
+        let pattern = self.pattern(inst, address, self.old.value_type(stored).scalar());
+        self.store_by(inst, pattern);
+        Ok(())
+    }
+
+    /// Swaps with memory, lane after lane.
+    pub(super) fn exchange(&mut self, inst: Inst) -> Written {
+        let data = self.old.inst(inst);
+        if let [address, .., stored] = data.args[..] {
+            self.tell(inst, stored, address)?;
+        }
+        self.lane_by_lane(inst)
+    }
+
+    /// Refuses to write where another lane's object lies.
+    fn tell(&self, inst: Inst, stored: Value, address: Value) -> Written {
         let is_private = self.old.value_type(self.cast_from(address)).scalar() == Scalar::Ptr(Space::Private);
         if self.kinds.is_rebased(stored) && !is_private {
             let reason = "the address of a private object is stored where other lanes may read it: their own objects \
                           lie elsewhere; keep an index instead";
             return Err(Refusal::at(self.old, inst, reason));
         }
-        if self.is_special(inst) {
-            return self.lane_by_lane(inst);
-        }
-        let pattern = self.pattern(inst, address, self.old.value_type(stored).scalar());
-        self.store_by(inst, pattern);
         Ok(())
     }
 

@@ -7,16 +7,20 @@
 //!
 //! Where all accesses are to elements of one size, and nothing else looks at the addresses, objects are interleaved: lanes
 //! that use one index lie side by side then. An offset becomes `W` times as large.
+//!
+//! Where programs compute with addresses as numbers, those of a lane's own objects are its own, too. Lanes lie so far apart
+//! then that they agree on how an address is aligned.
 
 use super::Refusal;
 use super::closure::Closure;
 use heddle_analysis::Divergence;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
+use heddle_ir::ops::Effect;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::verify::MAX_ALLOCA_BYTES;
 use heddle_ir::words::Flag;
-use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
+use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Value};
 
 /// What becomes of private objects.
 #[derive(Debug)]
@@ -27,7 +31,14 @@ pub(super) struct Objects {
     sizes: SecondaryMap<Inst, u64>,
     /// Whether addresses of objects are kept in memory. Then no object is shared: the addresses in it differ.
     pub(super) are_kept: bool,
+    /// Whether they are as numbers.
+    pub(super) are_kept_as_numbers: bool,
 }
+
+/// Lanes agree on how an address is aligned to so many bytes, where a program computes with it.
+const AGREED_ALIGN: u64 = 64;
+/// The steps that an address is followed back to its object.
+const MOST_STEPS: usize = 16;
 
 impl Objects {
     /// Decides for every object.
@@ -42,18 +53,24 @@ impl Objects {
             .flat_map(|block| func.block_insts(block))
             .filter(|&inst| func.inst(inst).op == Op::Alloca)
             .collect();
+        let addresses = addresses(func, closure, &allocas);
+        let are_numbers = addresses.iter().any(|value| is_computed(func, value));
         let mut this = Objects {
             strides: SecondaryMap::new(),
             interleaved: EntitySet::new(),
             sizes: SecondaryMap::new(),
-            are_kept: are_kept(func, closure, &allocas),
+            are_kept: is_any_kept(func, |value| addresses.contains(value)),
+            are_kept_as_numbers: is_any_kept(func, |value| {
+                addresses.contains(value) && func.value_type(value).scalar().is_int()
+            }),
         };
         for inst in allocas {
             if facts.object(inst).is_some() && !this.are_kept {
                 continue;
             }
             let Detail::Alloca { bytes, align } = func.inst(inst).detail else { continue };
-            let stride = bytes.next_multiple_of(align.into());
+            let align = u64::from(align).max(if are_numbers { AGREED_ALIGN } else { 1 });
+            let stride = bytes.next_multiple_of(align);
             this.sizes[inst] = stride;
             if stride.checked_mul(lanes.into()).is_none_or(|all| all > MAX_ALLOCA_BYTES) {
                 let reason =
@@ -201,27 +218,59 @@ pub(super) fn derived(
     found
 }
 
-/// Whether an address that depends on one of these objects may be written to memory or be passed on to a callee.
-fn are_kept(func: &Function, closure: &Closure, allocas: &[Inst]) -> bool {
+/// Whether an instruction gives an address, or a number, that depends on one of those found. Comparisons tell nothing of
+/// where lanes lie, and neither do differences of addresses in one object.
+pub(super) fn passes_on(func: &Function, inst: Inst, found: &EntitySet<Value>) -> bool {
+    let data = func.inst(inst);
+    let is_bit = func.result(inst).is_some_and(|it| func.value_type(it).scalar() == Scalar::I1);
+    (data.op == Op::Phi || matches!(data.op.info().effect, Effect::Pure | Effect::Traps))
+        && !is_bit
+        && data.args.iter().any(|arg| found.contains(*arg))
+        && !(data.op == Op::Sub && is_difference(func, &data.args))
+}
+
+/// Whether these are the numbers of addresses in one object.
+fn is_difference(func: &Function, args: &[Value]) -> bool {
+    let object = |arg: &Value| {
+        let number = func.inst(func.def_inst(*arg)?);
+        let mut at = *number.args.first().filter(|_| number.op == Op::Ptrtoint)?;
+        for _ in 0..MOST_STEPS {
+            let inst = func.def_inst(at)?;
+            match func.inst(inst).op {
+                Op::Alloca => return Some(inst),
+                Op::PtrAdd | Op::SpaceCast | Op::Freeze => at = func.inst(inst).args[0],
+                _ => return None,
+            }
+        }
+        None
+    };
+    args.first().and_then(object).is_some_and(|first| args.iter().all(|arg| object(arg) == Some(first)))
+}
+
+/// Whether it is computed with addresses as numbers to get this value.
+fn is_computed(func: &Function, value: Value) -> bool {
+    let op = func.def_inst(value).map(|inst| func.inst(inst).op);
+    func.value_type(value).scalar().is_int() && op != Some(Op::Ptrtoint)
+}
+
+/// What depends on the addresses of these objects.
+fn addresses(func: &Function, closure: &Closure, allocas: &[Inst]) -> EntitySet<Value> {
     let mut addresses = EntitySet::new();
     allocas.iter().flat_map(|&inst| func.results(inst)).for_each(|&value| _ = addresses.insert(value));
-    if addresses.is_empty() {
-        return false;
+    if allocas.is_empty() {
+        return addresses;
     }
-    let derived = derived(func, closure, addresses, |inst, found| {
-        let data = func.inst(inst);
-        let follows = matches!(
-            data.op,
-            Op::PtrAdd | Op::Phi | Op::Select | Op::Freeze | Op::SpaceCast | Op::Ptrtoint | Op::Inttoptr
-        );
-        follows && data.args.iter().any(|&arg| found.contains(arg))
-    });
+    derived(func, closure, addresses, |inst, found| passes_on(func, inst, found))
+}
+
+/// Whether one of these values may be written to memory or be passed on to a callee.
+fn is_any_kept(func: &Function, is_one: impl Fn(Value) -> bool) -> bool {
     func.blocks().flat_map(|block| func.block_insts(block)).any(|inst| {
         let data = func.inst(inst);
         match data.op {
-            Op::Store => derived.contains(data.args[0]),
-            Op::AtomicRmw | Op::CompareExchange => data.args[1..].iter().any(|&arg| derived.contains(arg)),
-            Op::Call => data.args.iter().any(|&arg| derived.contains(arg)),
+            Op::Store => is_one(data.args[0]),
+            Op::AtomicRmw | Op::CompareExchange => data.args[1..].iter().any(|&arg| is_one(arg)),
+            Op::Call => data.args.iter().any(|&arg| is_one(arg)),
             _ => false,
         }
     })

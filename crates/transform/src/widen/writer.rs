@@ -152,7 +152,7 @@ impl<'a> Writer<'a> {
             Op::Load => return self.load(inst),
             Op::Store => return self.store(inst),
             Op::Memcpy | Op::Memmove | Op::Memset => return self.transfer(inst),
-            Op::AtomicRmw | Op::CompareExchange => return self.lane_by_lane(inst),
+            Op::AtomicRmw | Op::CompareExchange => return self.exchange(inst),
             Op::Fence | Op::Barrier => self.synchronize(inst),
             Op::Assume => self.assume(inst),
             Op::Call => return self.call(inst),
@@ -305,6 +305,17 @@ impl<'a> Writer<'a> {
             self.first[self.block] = Some(first);
         }
         first
+    }
+
+    /// The first lane that is active in the block; the last one if none is.
+    fn first_lane_or_last(&mut self) -> Value {
+        let Some(predicate) = self.old.predicate(self.block) else { return self.first_lane() };
+        let mask = self.vector(predicate);
+        let ballot = self.ballot(mask);
+        let scalar = self.new.value_type(ballot).scalar();
+        let last = self.new.make_int(scalar, 1 << (self.lanes - 1));
+        let some = self.emit(InstData::plain(Op::Or, [ballot, last]), None);
+        self.emit(InstData::plain(Op::Cttz, [some]), None)
     }
 
     /// The last lane of a mask, or the last of all.
@@ -537,7 +548,9 @@ impl<'a> Writer<'a> {
             return scalar;
         }
         let vector = self.vector(old);
-        let lane = self.first_lane();
+        // What is computed in all lanes, such as the way out of a loop that no lane is in, is there without them.
+        let is_total = self.old.def_inst(old).is_some_and(|inst| self.old.inst(inst).is_total());
+        let lane = if is_total { self.first_lane_or_last() } else { self.first_lane() };
         self.emit(InstData::plain(Op::Extract, [vector, lane]), None)
     }
 
