@@ -229,22 +229,31 @@ pub(super) fn passes_on(func: &Function, inst: Inst, found: &EntitySet<Value>) -
         && !(data.op == Op::Sub && is_difference(func, &data.args))
 }
 
-/// Whether these are the numbers of addresses in one object.
+/// Whether these are the numbers of two addresses that are not known to lie in different objects. Only within one object have
+/// addresses a difference in C; of those that come from memory nobody sees which one it is.
 fn is_difference(func: &Function, args: &[Value]) -> bool {
-    let object = |arg: &Value| {
-        let number = func.inst(func.def_inst(*arg)?);
-        let mut at = *number.args.first().filter(|_| number.op == Op::Ptrtoint)?;
-        for _ in 0..MOST_STEPS {
-            let inst = func.def_inst(at)?;
-            match func.inst(inst).op {
-                Op::Alloca => return Some(inst),
-                Op::PtrAdd | Op::SpaceCast | Op::Freeze => at = func.inst(inst).args[0],
-                _ => return None,
-            }
-        }
-        None
+    let address = |arg: Value| {
+        let number = func.inst(func.def_inst(arg)?);
+        number.args.first().copied().filter(|_| number.op == Op::Ptrtoint)
     };
-    args.first().and_then(object).is_some_and(|first| args.iter().all(|arg| object(arg) == Some(first)))
+    let &[to, from] = args else { return false };
+    let (Some(to), Some(from)) = (address(to), address(from)) else { return false };
+    let [to, from] = [to, from].map(|address| object_of(func, address));
+    to == from || to.is_none() || from.is_none()
+}
+
+/// The object that an address is in, as far as that is plain to see.
+fn object_of(func: &Function, address: Value) -> Option<Inst> {
+    let mut at = address;
+    for _ in 0..MOST_STEPS {
+        let inst = func.def_inst(at)?;
+        match func.inst(inst).op {
+            Op::Alloca => return Some(inst),
+            Op::PtrAdd | Op::SpaceCast | Op::Freeze => at = func.inst(inst).args[0],
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// Whether it is computed with addresses as numbers to get this value.
