@@ -7,7 +7,7 @@
 //! * memory at an address that lanes share gives what they share;
 //! * a private object may serve all lanes;
 //! * an operation on lane 0's operands gives lane 0's result, and its shape says how the other lanes differ from it.
-//!   That needs lane 0 to speak: it is active there, and no operand may be ⊤ for it alone.
+//!   That needs lane 0 to speak: it is active there, and neither an operand nor the result may be ⊤ for it alone.
 //!
 //! Private objects of which each lane has its own become one array, so their addresses step from lane to lane although
 //! all lanes see one number in the source. What is derived from such an address is *rebased*: no fact about its
@@ -17,6 +17,7 @@
 use super::Around;
 use super::closure::Closure;
 use super::objects::{Objects, derived, passes_on};
+use heddle_analysis::shape::Poison;
 use heddle_analysis::{Divergence, Shape};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
@@ -340,12 +341,12 @@ impl Solver<'_> {
         if !whole || is_moved || !matches!(data.op.info().effect, Effect::Pure) {
             return Kind::Lanes;
         }
-        let speaks = |&arg: &Value| {
-            self.func.constant(arg).is_some()
-                || self.facts.fact(arg).poison != heddle_analysis::shape::Poison::Any
-        };
+        let may_be_poison = |value: Value| self.facts.fact(value).poison == Poison::Any;
+        let speaks = |&arg: &Value| self.func.constant(arg).is_some() || !may_be_poison(arg);
+        // What is too much for lane 0 alone. Promises are not kept in scalars that stand for lanes.
+        let fails = may_fail(data.op) && may_be_poison(result);
         match self.facts.shape(result) {
-            Shape::Strided { strides, .. } if data.args.iter().all(speaks) => {
+            Shape::Strided { strides, .. } if !fails && data.args.iter().all(speaks) => {
                 self.steps([0, 1, 2].map(|dimension| strides.along(dimension).into()), scalar)
             }
             _ => Kind::Lanes,
@@ -376,6 +377,11 @@ impl Solver<'_> {
             _ => Kind::Lanes,
         }
     }
+}
+
+/// Whether some operands give ⊤ although the instruction promises nothing.
+fn may_fail(op: Op) -> bool {
+    matches!(op, Op::Shl | Op::Lshr | Op::Ashr | Op::Fptoui | Op::Fptosi)
 }
 
 /// Whether a call does nothing but give a result that depends on its arguments.
