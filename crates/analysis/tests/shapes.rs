@@ -1,8 +1,9 @@
 //! Shapes of whole functions without control flow: the text of a function, and the shape of each of its values.
 #![allow(missing_docs)]
 
-use heddle_analysis::shape::{Congruence, Context, Fact, Geometry, Shape, declared_fact, transfer};
-use heddle_ir::{Function, Value, parse_module};
+use heddle_analysis::shape::{Congruence, Context, Fact, Geometry, Poison, Shape, declared_fact, transfer};
+use heddle_ir::module::DeclaredShape;
+use heddle_ir::{Function, Type, Value, parse_module};
 use rustc_hash::FxHashMap;
 
 fn shapes(text: &str, geometry: &Geometry) -> String {
@@ -158,4 +159,17 @@ fn of_two_strides_the_first_is_kept() {
     assert_eq!(strided(4, 0, 2).meet(strided(4, 8, 4)), strided(4, 8, 4));
     assert_eq!(strided(4, 1, 2).meet(strided(4, 8, 4)), Shape::Undefined);
     assert_eq!(Shape::UNIFORM.meet(strided(4, 0, 2)), Shape::UNIFORM);
+}
+
+/// What is no number has no steps, whatever is declared.
+#[test]
+fn only_numbers_are_declared_to_step() {
+    let context = Context::new(Geometry::lanes(4));
+    let steps = DeclaredShape::Linear([4].into_iter().collect());
+    assert_eq!(
+        declared_fact(Type::F32, Some(&steps), 1, &context),
+        declared_fact(Type::F32, None, 1, &context)
+    );
+    let number = declared_fact(Type::I32, Some(&steps), 1, &context);
+    assert_eq!((number.shape.to_string().as_str(), number.poison), ("strided 4", Poison::Any));
 }

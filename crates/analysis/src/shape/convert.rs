@@ -30,7 +30,7 @@ pub(crate) fn zext(operation: &Operation<'_>, operands: &[Fact], geometry: &Geom
 /// difference is the least in magnitude of its class, as the step between those lanes is.
 fn spans_less_than_half(line: &Line, geometry: &Geometry) -> bool {
     let (least, greatest) = geometry.span(line.steps);
-    line.width > 0 && greatest - least < 1 << (line.width - 1)
+    line.width.checked_sub(1).is_some_and(|bits| greatest - least < 1 << bits)
 }
 
 /// `sext`.

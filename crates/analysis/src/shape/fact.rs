@@ -28,12 +28,6 @@ impl Level {
         self.min(other)
     }
 
-    /// The level known if both are known of one value.
-    #[must_use]
-    pub fn meet(self, other: Level) -> Level {
-        self.max(other)
-    }
-
     /// The word of reports.
     pub const fn name(self) -> &'static str {
         match self {
