@@ -119,3 +119,14 @@ fn a_text_with_wrong_facts_is_told_so() {
         "not said of loads"
     );
 }
+
+#[test]
+fn facts_a_million_deep_stay_behind() {
+    let mut text = String::from("fact0 = {\"root\"}\n");
+    for number in 1..1_000_000 {
+        text += &format!("fact{number} = {{fact{}}}\n", number - 1);
+    }
+    text += "\nfunc @f(v0: f32) -> f32 {\nblock0:\n  v1 = fdiv v0, v0 !{fpmath fact999999}\n  ret v1\n}\n";
+    let emitted = emit(&parse_module(&text).expect("it is read"), EmitOptions::default());
+    assert!(!emitted.unwrap_or_else(|error| panic!("{error}")).text().contains("fpmath"));
+}

@@ -7,33 +7,41 @@ use heddle_ir::function::{OriginData, Tag};
 use heddle_ir::module::{Fact, FactPart};
 use heddle_ir::ops::Op;
 
-/// What the facts of a module became; nothing of those that LLVM has no numbers for.
+/// Facts in facts that go out: LLVM goes down into them without looking how deep it is.
+const MAX_DEPTH: u32 = 256;
+
+/// What the facts of a module became, and how deep they are; nothing of those that LLVM has no numbers for.
 #[derive(Default, Debug)]
-pub(super) struct Facts(PrimaryMap<Fact, Option<Metadata>>);
+pub(super) struct Facts(PrimaryMap<Fact, Option<(Metadata, u32)>>);
 
 impl Facts {
     pub(super) fn new(asm: &Assembler, module: &Module) -> Facts {
         let mut facts = Facts::default();
         for parts in module.facts.values() {
-            let parts: Option<Vec<Metadata>> = parts.iter().map(|part| facts.part(asm, part)).collect();
-            facts.0.push(parts.map(|parts| asm.node_of(&parts)));
+            let parts: Option<Vec<(Metadata, u32)>> =
+                parts.iter().map(|part| facts.part(asm, part)).collect();
+            let node = parts.map(|parts| {
+                let (parts, depths): (Vec<Metadata>, Vec<u32>) = parts.into_iter().unzip();
+                (asm.node_of(&parts), 1 + depths.into_iter().max().unwrap_or(0))
+            });
+            facts.0.push(node.filter(|&(_, depth)| depth <= MAX_DEPTH));
         }
         facts
     }
 
-    fn part(&self, asm: &Assembler, part: &FactPart) -> Option<Metadata> {
+    fn part(&self, asm: &Assembler, part: &FactPart) -> Option<(Metadata, u32)> {
         match part {
-            FactPart::Text(text) => Some(asm.text_of(text)),
+            FactPart::Text(text) => Some((asm.text_of(text), 0)),
             &FactPart::Fact(fact) => *self.0.get(fact)?,
             FactPart::Number(scalar, _) if scalar.is_ptr() => None,
-            &FactPart::Number(scalar, bits) => Some(asm.number_of(asm.scalar(scalar, bits))),
+            &FactPart::Number(scalar, bits) => Some((asm.number_of(asm.scalar(scalar, bits)), 0)),
         }
     }
 
     /// Says of what an op became what is said of its origin.
     pub(super) fn attach(&self, asm: &Assembler, node: Node, op: Op, origin: &OriginData) {
         for &(tag, fact) in origin.tags.iter().filter(|(tag, _)| tag.is_said_of(op)) {
-            let Some(&Some(fact)) = self.0.get(fact) else { continue };
+            let Some(&Some((fact, _))) = self.0.get(fact) else { continue };
             match tag {
                 Tag::Tbaa => asm.attach_node(node, "tbaa", fact),
                 Tag::Fpmath => asm.attach_node(node, "fpmath", fact),
