@@ -8,7 +8,7 @@ use heddle_ir::{Detail, Op};
 pub enum Exact {
     /// These bits.
     Bits(u128),
-    /// ⊤: a promise is broken.
+    /// ⊤: a promise is broken, or a shift goes too far.
     Poison,
     /// Nothing: it is undefined behaviour.
     Undefined,
