@@ -5,7 +5,7 @@ use crate::brushes::brushes_agree;
 use crate::differential::{BOTH, Reference, is_deterministic};
 use crate::execution::{Observed, Part, difference, observe, options, prepare};
 use crate::generate::{Argument, Case, Class, Input, Random};
-use heddle::pipeline::{run_passes, widen_module};
+use heddle::pipeline::{Pass, run_passes, widen_module};
 use heddle::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
 use heddle_analysis::shape::{Geometry, Size};
 use heddle_interp::run;
@@ -31,23 +31,30 @@ const MUCH: Cost = Cost { register: 0, lane: 1000 };
 ///
 /// Of one program in four also that two brushes side by side do what each does alone.
 pub fn widens(case: &Case) -> Result<(), String> {
-    widens_by(case, |_| {})?;
+    widens_with(case, &Faults::NONE)?;
     if case.seed.is_multiple_of(4) { brushes_agree(case).map(drop) } else { Ok(()) }
 }
 
-/// The same, where something is done to each wide function.
-pub fn widens_by(case: &Case, spoil: fn(&mut Function)) -> Result<(), String> {
-    check(case, spoil, false)
+/// What is done wrong on the way, to see that it is noticed.
+#[derive(Clone, Copy, Debug)]
+pub struct Faults {
+    /// To the module behind `specialize`.
+    pub specialized: fn(&mut Module),
+    /// To each wide function.
+    pub wide: fn(&mut Function),
+    /// Whether accesses are done together whatever is in between.
+    pub ignores_order: bool,
 }
 
-/// The same, where accesses are done together whatever is in between.
-pub fn widens_out_of_order(case: &Case) -> Result<(), String> {
-    check(case, |_| {}, true)
+impl Faults {
+    /// Nothing.
+    pub const NONE: Faults = Faults { specialized: |_| {}, wide: |_| {}, ignores_order: false };
 }
 
-fn check(case: &Case, spoil: fn(&mut Function), ignores_order: bool) -> Result<(), String> {
+/// The same as [`widens`] of one brush, with something wrong.
+pub fn widens_with(case: &Case, faults: &Faults) -> Result<(), String> {
     for (index, input) in case.inputs.iter().enumerate() {
-        widens_on(case, input, spoil, ignores_order).map_err(|reason| format!("input {index}: {reason}"))?;
+        widens_on(case, input, faults).map_err(|reason| format!("input {index}: {reason}"))?;
     }
     Ok(())
 }
@@ -57,7 +64,7 @@ pub fn forms(case: &Case) -> Result<BTreeSet<Form>, String> {
     let mut forms = BTreeSet::new();
     let Some(input) = case.inputs.first() else { return Ok(forms) };
     let mut random = Random::new(case.seed ^ 0x51de);
-    if let Some(mut module) = linear(case, input, &mut random)? {
+    if let Some(mut module) = linear(case, input, &mut random, &Faults::NONE)? {
         let options = WidenOptions { target: FAR, versions: Versions::Force, ..WidenOptions::default() };
         let remarks = widen_module(&mut module, &input.brush, &options, |_, geometry| geometry)?;
         forms.extend(remarks.iter().map(|remark| remark.form));
@@ -66,11 +73,16 @@ pub fn forms(case: &Case) -> Result<BTreeSet<Form>, String> {
 }
 
 /// A program at stage Linear; none if it cannot be brought there for a reason of its own.
-fn linear(case: &Case, input: &Input, random: &mut Random) -> Result<Option<Module>, String> {
+fn linear(
+    case: &Case,
+    input: &Input,
+    random: &mut Random,
+    faults: &Faults,
+) -> Result<Option<Module>, String> {
     let mut module = case.module.clone();
     declare(&mut module, case, input, random);
     if case.traits.class != Class::Predicated {
-        bring_to_linear(&mut module, case, input, random)?;
+        bring_to_linear(&mut module, case, input, random, faults)?;
     } else if module.functions.len() > 1 {
         // What is linear already cannot be specialized any more.
         return Ok(None);
@@ -78,14 +90,9 @@ fn linear(case: &Case, input: &Input, random: &mut Random) -> Result<Option<Modu
     Ok(Some(module))
 }
 
-fn widens_on(
-    case: &Case,
-    input: &Input,
-    spoil: fn(&mut Function),
-    ignores_order: bool,
-) -> Result<(), String> {
+fn widens_on(case: &Case, input: &Input, faults: &Faults) -> Result<(), String> {
     let mut random = Random::new(case.seed ^ 0x51de);
-    let Some(module) = linear(case, input, &mut random)? else { return Ok(()) };
+    let Some(module) = linear(case, input, &mut random, faults)? else { return Ok(()) };
     verify_module(&module, Stage::Linear).map_err(|violations| format!("not linear:\n{violations}"))?;
     let linear = Case { module: module.clone(), ..case.clone() };
     let expected =
@@ -101,9 +108,10 @@ fn widens_on(
     let target = [FAR, Target::AVX512, Target::AVX2, Target::SSE42, Target::NEON][random.below(5)];
     let versions =
         [Versions::Model, Versions::Force, Versions::None][random.weighted(&[(0, 30), (1, 60), (2, 10)])];
-    widen_module(&mut wide, &input.brush, &WidenOptions { target, versions, ignores_order }, know)?;
+    let options = WidenOptions { target, versions, ignores_order: faults.ignores_order };
+    widen_module(&mut wide, &input.brush, &options, know)?;
     for func in &mut wide.functions {
-        spoil(func);
+        (faults.wide)(func);
         // Wide code is one thread's: what holds of one lane holds of it.
         if case.seed.is_multiple_of(3) {
             simplify(func);
@@ -141,6 +149,7 @@ fn bring_to_linear(
     case: &Case,
     input: &Input,
     random: &mut Random,
+    faults: &Faults,
 ) -> Result<(), String> {
     let brush: Vec<String> = input.brush.iter().map(u32::to_string).collect();
     let specialize = format!("specialize:{}", brush.join("x"));
@@ -158,7 +167,7 @@ fn bring_to_linear(
     let reference = Reference::new(case, &case.module, input)?;
     let mut stage = Stage::Source;
     let mut checked = Ok(());
-    run_passes(module, &passes, true, |pass, module| {
+    let mut check = |pass: &Pass, module: &Module| {
         stage = pass.ensures.unwrap_or(stage);
         if checked.is_ok() && (is_deterministic(case) || tells_schedule(pass.name)) {
             let semantics = if stage < Stage::Uniform { &BOTH[..1] } else { &BOTH[..] };
@@ -166,8 +175,12 @@ fn bring_to_linear(
                 .check(module, semantics)
                 .map_err(|reason| format!("behind `{}`: {reason}", pass.name));
         }
-    })
-    .map_err(|error| error.to_string())?;
+    };
+    let specialized = passes.iter().position(|pass| *pass == specialize).map_or(0, |at| at + 1);
+    let (before, behind) = passes.split_at(specialized);
+    run_passes(module, before, true, &mut check).map_err(|error| error.to_string())?;
+    (faults.specialized)(module);
+    run_passes(module, behind, true, &mut check).map_err(|error| error.to_string())?;
     checked
 }
 

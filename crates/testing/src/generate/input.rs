@@ -94,6 +94,15 @@ fn geometry(random: &mut Random, is_kernel: bool, fixed: Option<u32>) -> Input {
         size[..brush.len()].copy_from_slice(&brush);
         let along = random.below(brush.len());
         size[along] *= random.weighted(&[(1, 30), (2, 50), (3, 20)]);
+        if random.chance(25) {
+            // The group ends within a brush.
+            let over = random.below(brush[along] as usize) as u32;
+            size[along] -= over;
+            // Its array has 128 places.
+            if brush.len() == 1 && size[0] <= 64 {
+                size[1] = random.between(1, 2);
+            }
+        }
         group = Some(size);
         groups[0] = random.weighted(&[(1, 50), (2, 40), (3, 10)]);
         if brush.len() > 1 {

@@ -35,8 +35,10 @@ pub(super) fn enter_if(func: &mut Function, condition: impl FnOnce(&mut Builder<
     builder.ret(&values);
 }
 
-/// Lets only lanes in that are work-items, unless the group is known to be whole brushes. A brush along the linear
-/// order of a group runs out of it in the last dimension, a tile in each.
+/// Lets only lanes in that are work-items, unless the group is known to be whole brushes.
+///
+/// Lanes outside of the group never start, so nothing that a lane says of its own place tells them from others; lane 0 is
+/// always there. A brush along the linear order of a group runs out of it at its end, a tile along each dimension.
 pub(super) fn ask_whether_inside(func: &mut Function, brush: &[u32]) {
     let lanes: u32 = brush.iter().product();
     let is_linear = brush.iter().skip(1).all(|&extent| extent == 1);
@@ -49,18 +51,48 @@ pub(super) fn ask_whether_inside(func: &mut Function, brush: &[u32]) {
             return;
         }
     }
-    let dimensions: Vec<u8> = if is_linear { vec![2] } else { (0..brush.len() as u8).collect() };
-    enter_if(func, |builder| {
-        let mut inside = None;
-        for along in dimensions {
-            let mut ask = |op| {
-                let data = InstData::new(op, [], Detail::Dimension(Some(along)));
-                builder.value(data, Some(Scalar::I32.into()))
-            };
-            let [place, size] = [Op::LocalId, Op::LocalSize].map(&mut ask);
-            let here = builder.icmp(IntPredicate::Ult, place, size);
-            inside = Some(inside.map_or(here, |before| builder.op(Op::And, &[before, here])));
+    enter_if(func, |builder| match is_linear {
+        true => is_inside_along_order(builder),
+        false => {
+            let dimensions: Vec<Value> =
+                (0..brush.len() as u8).map(|along| is_inside_along(builder, along)).collect();
+            let both = |a, b| builder.op(Op::And, &[a, b]);
+            dimensions.into_iter().reduce(both).expect("a brush has a dimension")
         }
-        inside.expect("a brush has a dimension")
     });
+}
+
+/// Whether the group's linear order goes on until this lane.
+fn is_inside_along_order(builder: &mut Builder<'_>) -> Value {
+    let sizes = [0, 1, 2].map(|along| query(builder, Op::LocalSize, Some(along)));
+    let mut first = place_of_lane_0(builder, 2);
+    for along in [1, 0] {
+        let rows = builder.op(Op::Mul, &[first, sizes[usize::from(along)]]);
+        let place = place_of_lane_0(builder, along);
+        first = builder.op(Op::Add, &[rows, place]);
+    }
+    let slice = builder.op(Op::Mul, &sizes[..2]);
+    let all = builder.op(Op::Mul, &[slice, sizes[2]]);
+    let left = builder.op(Op::Sub, &[all, first]);
+    let lane = query(builder, Op::Lane, None);
+    builder.icmp(IntPredicate::Ult, lane, left)
+}
+
+/// Whether the group goes on along a dimension until this lane.
+fn is_inside_along(builder: &mut Builder<'_>, along: u8) -> Value {
+    let first = place_of_lane_0(builder, along);
+    let size = query(builder, Op::LocalSize, Some(along));
+    let left = builder.op(Op::Sub, &[size, first]);
+    let lane = query(builder, Op::Lane, Some(along));
+    builder.icmp(IntPredicate::Ult, lane, left)
+}
+
+fn place_of_lane_0(builder: &mut Builder<'_>, along: u8) -> Value {
+    let place = query(builder, Op::LocalId, Some(along));
+    let lane = builder.int(Scalar::I32, 0);
+    builder.op(Op::Broadcast, &[place, lane])
+}
+
+fn query(builder: &mut Builder<'_>, op: Op, along: Option<u8>) -> Value {
+    builder.value(InstData::new(op, [], Detail::Dimension(along)), Some(Scalar::I32.into()))
 }

@@ -52,6 +52,11 @@ impl Closure {
         Closure { order, starts, readers }
     }
 
+    /// Who reads a value.
+    pub(super) fn readers(&self, value: Value) -> impl Iterator<Item = Inst> {
+        self.readers_of(value).iter().map(|&position| self.order[position as usize].1)
+    }
+
     /// Asks until nothing changes; `ask` tells whether something has changed about one of the instruction's results.
     pub(super) fn settle(&self, func: &Function, mut ask: impl FnMut(Block, Inst) -> bool) {
         let mut next = 0;

@@ -61,6 +61,7 @@ impl Kinds {
         let rebased = rebased(func, closure, objects);
         let mut solver = Solver {
             func,
+            closure,
             facts,
             brush,
             objects,
@@ -150,6 +151,7 @@ pub(crate) fn may_be_private(func: &Function, value: Value) -> bool {
 
 struct Solver<'a> {
     func: &'a Function,
+    closure: &'a Closure,
     facts: &'a Divergence,
     brush: [u32; 3],
     objects: &'a Objects,
@@ -229,7 +231,11 @@ impl Solver<'_> {
                 return Some(self.steps([stride, stride * x, stride * x * y], scalar));
             }
             Op::Load => return Some(self.load(inst)),
-            Op::Lane | Op::LocalId | Op::GlobalId => return Some(self.place(result, scalar)),
+            Op::Lane | Op::LocalId | Op::GlobalId => {
+                let asks = |reader| asks_lane_0(self.func, reader);
+                let is_lane_0s = self.closure.readers(result).all(asks);
+                return Some(if is_lane_0s { Kind::SHARED } else { self.place(result, scalar) });
+            }
             Op::Mask => {
                 let is_whole = self.func.predicate(block).is_none();
                 return Some(if is_whole { Kind::SHARED } else { Kind::Lanes });
@@ -377,6 +383,13 @@ impl Solver<'_> {
             _ => Kind::Lanes,
         }
     }
+}
+
+/// Whether an instruction reads of its first operand what lane 0 has, and nothing else.
+fn asks_lane_0(func: &Function, reader: Inst) -> bool {
+    let data = func.inst(reader);
+    let is_first = |lane: &Value| matches!(func.constant(*lane), Some(Constant::Scalar(_, 0)));
+    data.op == Op::Broadcast && data.args.get(1).is_some_and(is_first)
 }
 
 /// Whether some operands give ⊤ although the instruction promises nothing.
