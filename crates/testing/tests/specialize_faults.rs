@@ -9,7 +9,9 @@ use heddle_testing::generate::{Profile, generate};
 use heddle_testing::wide::{Faults, widens_with};
 use std::sync::Arc;
 
-const FAULTS: &[(&str, fn(&mut Module))] = &[
+type Fault = (&'static str, fn(&mut Module));
+
+const FAULTS: &[Fault] = &[
     ("everyone comes along to a call", |module| {
         for func in &mut module.functions {
             for call in calls(func) {

@@ -3,13 +3,16 @@
 //! They are planted into what the pass made, at all places of one kind at once.
 #![forbid(unsafe_code)]
 
+use heddle::pipeline::run_passes;
+use heddle::run_line::RunLine;
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::words::{Flags, IntPredicate};
-use heddle_ir::{Constant, Detail, Function, Inst, InstData, Op, Scalar, Type, Value};
+use heddle_ir::{Constant, Detail, Function, Inst, InstData, Op, Scalar, Type, Value, parse_bytes};
 use heddle_testing::generate::{Case, Profile, generate};
 use heddle_testing::wide::{Faults, forms, widens_with};
 use heddle_transform::widen::Form;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 type Fault = (&'static str, fn(&mut Function));
 
@@ -86,16 +89,8 @@ const FAULTS: &[Fault] = &[
     }),
     ("lanes do not step", |func| {
         each(func, |func, inst| {
-            if !matches!(func.inst(inst).op, Op::Add | Op::PtrAdd) {
-                return;
-            }
-            let steps = func.inst(inst).args[1];
-            if let Some(Constant::Vector(scalar, lanes)) = func.constant(steps).cloned()
-                && lanes.iter().any(|&bits| bits != lanes[0])
-            {
-                let none =
-                    func.make_const(Constant::Vector(scalar, lanes.iter().map(|_| lanes[0]).collect()));
-                func.inst_mut(inst).args[1] = none;
+            if matches!(func.inst(inst).op, Op::Add | Op::PtrAdd) {
+                no_steps(func, inst);
             }
         });
     }),
@@ -320,6 +315,82 @@ const FAULTS_OF_ACCESSES: &[Fault] = &[
     }),
 ];
 
+/// Faults in what generated programs hardly ask for, each with the file test that does.
+const FAULTS_IN_FILES: &[(&str, Fault)] = &[
+    (
+        "widen-numbers",
+        ("the number of a private object is lane 0's", |func| {
+            each(func, |func, inst| {
+                if func.inst(inst).op == Op::Add && is_spread_number(func, func.inst(inst).args[0]) {
+                    no_steps(func, inst);
+                }
+            });
+        }),
+    ),
+    (
+        "widen-numbers",
+        ("what lanes have kept in memory comes back as lane 0's", |func| {
+            each(func, |func, inst| {
+                let result = func.result(inst).filter(|&it| func.value_type(it).is_vector());
+                if let Some(result) = result.filter(|_| func.inst(inst).op == Op::Load) {
+                    lane_0_speaks(func, inst, result);
+                }
+            });
+        }),
+    ),
+    (
+        "widen-lane-0-fails",
+        ("lane 0 speaks for others where it shifts too far", |func| {
+            each(func, |func, inst| {
+                let is_shift = matches!(func.inst(inst).op, Op::Shl | Op::Lshr | Op::Ashr);
+                if let Some(result) = func.result(inst).filter(|_| is_shift) {
+                    lane_0_speaks(func, inst, result);
+                }
+            });
+        }),
+    ),
+    (
+        "widen-endless",
+        ("where no lane is, nobody speaks", |func| {
+            each(func, |func, inst| {
+                let data = func.inst(inst);
+                let is_vote =
+                    |&value: &Value| func.def_inst(value).is_some_and(|it| func.inst(it).op == Op::Ballot);
+                if data.op == Op::Or && data.args.first().is_some_and(is_vote) {
+                    let scalar = func.value_type(data.args[1]).scalar();
+                    func.inst_mut(inst).args[1] = func.make_int(scalar, 0);
+                }
+            });
+        }),
+    ),
+];
+
+/// Whether a value is the number of one address in all lanes.
+fn is_spread_number(func: &Function, value: Value) -> bool {
+    let of = |value: Value, op: Op| func.def_inst(value).filter(|&it| func.inst(it).op == op);
+    let inner = of(value, Op::Splat).map(|it| func.inst(it).args[0]);
+    let is_number = |value: Value| of(value, Op::Ptrtoint).is_some();
+    // Rounding adds to the number of lane 0's before it is spread.
+    inner.is_some_and(|inner| {
+        is_number(inner) || of(inner, Op::Add).is_some_and(|it| is_number(func.inst(it).args[0]))
+    })
+}
+
+/// Gives all lanes what lane 0 has.
+fn lane_0_speaks(func: &mut Function, inst: Inst, result: Value) {
+    let ty = func.value_type(result);
+    let lane = func.make_int(Scalar::I32, 0);
+    let Some(next) = func.layout.next_inst(inst) else { return };
+    let mut builder = Builder::new(func, At::Before(next));
+    let first = builder.value(InstData::plain(Op::Extract, [result, lane]), None);
+    let all = builder.value(InstData::plain(Op::Splat, [first]), Some(ty));
+    let keeps = func.def_inst(first);
+    func.map_values(|value| if value == result { all } else { value });
+    if let Some(keeps) = keeps {
+        func.inst_mut(keeps).args[0] = result;
+    }
+}
+
 fn each(func: &mut Function, mut spoil: impl FnMut(&mut Function, Inst)) {
     let all: Vec<Inst> =
         func.blocks().flat_map(|block| func.block_insts(block).collect::<Vec<_>>()).collect();
@@ -374,6 +445,15 @@ fn take_part(func: &mut Function, op: Op) {
     });
 }
 
+/// Lets lanes have what lane 0 has, where constants say how far they are from it.
+fn no_steps(func: &mut Function, inst: Inst) {
+    let steps = func.inst(inst).args[1];
+    if let Some(Constant::Vector(scalar, lanes)) = func.constant(steps).cloned() {
+        let none = lanes.iter().map(|_| lanes[0]).collect();
+        func.inst_mut(inst).args[1] = func.make_const(Constant::Vector(scalar, none));
+    }
+}
+
 /// How many programs a fault may hide in.
 const MOST_PROGRAMS: u64 = 20_000;
 
@@ -414,6 +494,36 @@ fn every_fault_is_caught() {
 #[test]
 fn every_fault_of_accesses_is_caught() {
     all_are_caught(FAULTS_OF_ACCESSES);
+}
+
+#[test]
+fn every_fault_in_files_is_caught() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/transform");
+    for (name, (what, spoil)) in FAULTS_IN_FILES {
+        let text = std::fs::read_to_string(root.join(name).with_extension("hed")).expect("the file is there");
+        let runs = |spoil: fn(&mut Function)| -> Vec<String> { wrong_runs(&text, spoil).expect(name) };
+        assert_eq!(runs(|_| {}), Vec::<String>::new(), "{name}: as it is");
+        let wrong = runs(*spoil);
+        println!("{name}, {what}: {}", wrong.join("; "));
+        assert!(!wrong.is_empty(), "{name}: not noticed: {what}");
+    }
+}
+
+/// What the runs of a file test find wrong where something is done to each wide function.
+fn wrong_runs(text: &str, spoil: fn(&mut Function)) -> Result<Vec<String>, String> {
+    let mut module = parse_bytes(text.as_bytes()).map_err(|errors| errors[0].to_string())?;
+    let head = text.lines().next().unwrap_or("");
+    let passes = head.split_whitespace().find_map(|word| word.strip_prefix("passes=")).ok_or("no passes")?;
+    let passes: Vec<&str> = passes.split(',').collect();
+    run_passes(&mut module, &passes, true, |_, _| {}).map_err(|error| error.to_string())?;
+    module.functions.iter_mut().for_each(spoil);
+    let mut wrong = Vec::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("; run: ")) {
+        let line = RunLine::parse(line).map_err(|error| error.to_string())?;
+        let ran = line.run(&module, &line.options).map_err(|error| error.to_string())?;
+        wrong.extend(line.check(&module, &ran).map_err(|error| error.to_string())?);
+    }
+    Ok(wrong)
 }
 
 fn all_are_caught(faults: &[Fault]) {
