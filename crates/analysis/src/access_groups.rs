@@ -451,7 +451,7 @@ impl Finder<'_> {
     fn is_free(&self, value: Value, constant: Value) -> bool {
         let Some(constant) = self.constant(constant, Extension::Unsigned) else { return false };
         let zeros = self.divergence.shape(value).each().zeros();
-        constant < 1 << zeros.min(ADDRESS - 1)
+        constant < 1 << zeros.min(ADDRESS)
     }
 
     /// The stride of all addresses of a kind in a block, and what must hold.

@@ -560,3 +560,27 @@ pub fn unexplained(func: &Function, control: &ControlTables, divergence: &Diverg
     let branches = blocks.filter(|&block| divergence.is_divergent_branch(block)).map(Node::Branch);
     values.chain(branches).filter(|&node| all.chain(node).is_none()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::Geometry;
+    use crate::{InitialShapes, divergence};
+    use heddle_ir::parse_bytes;
+
+    #[test]
+    fn what_varies_without_a_source_is_told() {
+        let text = "func @f() -> i32 {\nblock0:\n  v0 = lane i32\n  v1 = add v0, 1\n  v2 = icmp ult v1, 3\n  \
+                    br v2, block1, block2\nblock1:\n  br block2\nblock2:\n  ret v1\n}\n";
+        let module = parse_bytes(text.as_bytes()).expect("it is well-formed");
+        let func = &module.functions[0];
+        let control = ControlTables::new(func);
+        let found = divergence(func, &control, &InitialShapes::declared(func, Geometry::lanes(4)));
+        assert_eq!(unexplained(func, &control, &found), []);
+        // The same facts, where lanes have nothing to part by.
+        let mut other = func.clone();
+        let branch = func.terminator(func.entry()).expect("a block ends");
+        other.inst_mut(branch).args[0] = other.make_bool(true);
+        assert_eq!(unexplained(&other, &control, &found), [Node::Branch(func.entry())]);
+    }
+}

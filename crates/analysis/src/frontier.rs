@@ -172,8 +172,8 @@ impl<'a> JoinEdges<'a> {
         let mut walked = FxHashSet::default();
         let mut seen: FxHashSet<Block> = FxHashSet::default();
         let mut deepest_first = BinaryHeap::new();
-        for block in blocks {
-            if self.tree.contains(block) && seen.insert(block) {
+        for block in blocks.into_iter().filter(|&block| self.tree.contains(block)) {
+            if seen.insert(block) {
                 deepest_first.push((self.tree.depth(block), Reverse(block)));
             }
         }

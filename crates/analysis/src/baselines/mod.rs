@@ -184,8 +184,11 @@ impl Marks<'_> {
                         at_branch(self, block);
                     }
                 }
-                Op::Phi if data.shadow().is_some() || data.args.iter().any(sees) => self.vary_results(inst),
-                Op::Phi => {}
+                Op::Phi => {
+                    if data.shadow().is_some() || data.args.iter().any(sees) {
+                        self.vary_results(inst);
+                    }
+                }
                 _ if self.computes_varying(inst, sees) => self.vary_results(inst),
                 _ => {}
             }

@@ -80,11 +80,9 @@ impl Solver<'_> {
         let data = self.func.inst(inst);
         let operands: SmallVec<[Fact; 4]> =
             data.args.iter().map(|&arg| self.seen(arg, inst, block)).collect();
-        let activation = match (data.is_total(), self.initial.entry) {
-            (true, _) => Activation::Full,
-            (_, Activation::Varying) => Activation::Varying,
-            (_, Activation::Uniform) if self.activation[block] == Activation::Full => Activation::Uniform,
-            _ => self.activation[block],
+        let activation = match data.is_total() {
+            true => Activation::Full,
+            false => self.initial.entry.max(self.activation[block]),
         };
         let states = self.ssa.read_by(inst);
         let is_private = !states.is_empty();

@@ -8,7 +8,8 @@ use super::solver::{Item, Solver};
 use super::{ALL_AGREE, Agreement, Rule, SlotFact};
 use crate::alloca_ssa::{self, Slot, State, StateDef, StateUser};
 use crate::cfg::Edge;
-use crate::shape::{Level, Poison};
+use crate::shape::{Fact, Level, Poison};
+use smallvec::SmallVec;
 
 impl Solver<'_> {
     pub(super) fn visit_state(&mut self, state: State) {
@@ -64,13 +65,10 @@ impl Solver<'_> {
         if alloca_ssa::is_volatile(data) || data.is_total() {
             return (None, true);
         }
-        let mut agreement = ALL_AGREE;
-        let mut poison = false;
-        for &arg in &data.args {
-            let fact = self.seen(arg, inst, block);
-            agreement = agreement.min(agreement_on(fact));
-            poison |= fact.poison == Poison::Any;
-        }
+        let read = data.args.iter().map(|&arg| self.seen(arg, inst, block));
+        let read: SmallVec<[Fact; 3]> = read.collect();
+        let mut agreement = read.iter().map(|&fact| agreement_on(fact)).min().unwrap_or(ALL_AGREE);
+        let mut poison = read.iter().any(|fact| fact.poison == Poison::Any);
         if let Some(predicate) = self.func.predicate(block).filter(|_| self.follows(Rule::PredicatedWrite)) {
             let fact = self.facts[predicate];
             agreement = agreement.min(agreement_on(fact));

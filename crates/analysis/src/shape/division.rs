@@ -133,20 +133,20 @@ pub(crate) fn quotient(operation: &Operation<'_>, operands: &[Fact], geometry: &
     let Some(divisor) = operands[1].shape.constant(width) else { return Lanes::VARYING };
     let is_signed = operation.op == Op::Sdiv;
     let divisor = if is_signed { signed(width, divisor.into()) } else { divisor.into() };
-    // Undefined behaviour in every lane: no value comes out.
-    if divisor == 0 {
-        return Lanes::POISON;
+    let is_exact = operation.flags.has(Flag::Exact);
+    let by_magnitude = || quotient_by(x, width, divisor.abs(), is_signed, is_exact, geometry);
+    match divisor.signum() {
+        1 => by_magnitude(),
+        // Undefined behaviour in every lane: no value comes out.
+        0 => Lanes::POISON,
+        // x / -c = -(x / c). The least number by -1 is undefined, so that no negation wraps around.
+        _ => {
+            let Lanes { shape, straight } = by_magnitude();
+            let zero = Fact::of_shape(Shape::uniform(Congruence::new(0, width)));
+            let promised = Straight { unsigned: false, signed: true };
+            arithmetic::difference(width, zero, Fact { shape, straight, ..x }, promised, geometry)
+        }
     }
-    let by_magnitude =
-        quotient_by(x, width, divisor.abs(), is_signed, operation.flags.has(Flag::Exact), geometry);
-    if divisor > 0 {
-        return by_magnitude;
-    }
-    // x / -c = -(x / c). The least number by -1 is undefined, so that no negation wraps around.
-    let zero = Fact::of_shape(Shape::uniform(Congruence::new(0, width)));
-    let positive = Fact { shape: by_magnitude.shape, straight: by_magnitude.straight, ..x };
-    let promised = Straight { unsigned: false, signed: true };
-    arithmetic::difference(width, zero, positive, promised, geometry)
 }
 
 fn quotient_by(

@@ -173,14 +173,9 @@ impl Fact {
     /// The least fact that covers both: of a φ whose lanes all come along one edge, of a uniform choice.
     #[must_use]
     pub fn join(self, other: Fact) -> Fact {
-        let straight = match (self.shape, other.shape) {
-            (Shape::Undefined, _) => other.straight,
-            (_, Shape::Undefined) => self.straight,
-            _ => self.straight.and(other.straight),
-        };
         Fact {
             shape: self.shape.join(other.shape),
-            straight,
+            straight: self.straight.and(other.straight),
             level: self.level.join(other.level),
             poison: self.poison.join(other.poison),
         }

@@ -150,8 +150,8 @@ impl Geometry {
     }
 }
 
-/// Which lanes execute a block.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+/// Which lanes execute a block, from what says most to what says least.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Activation {
     /// All lanes of the brush.
     Full,

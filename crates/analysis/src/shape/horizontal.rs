@@ -74,8 +74,7 @@ fn combined(by: Reduction, each: Congruence) -> Congruence {
 fn shuffle(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> Fact {
     let [operand, index] = [operands[0], operands[1]];
     let (width, index_width) = (operation.width(0), operation.width(1));
-    let varying =
-        Fact { shape: Shape::varying(width, operand.shape.each()), poison: Poison::Any, ..Fact::TOP };
+    let varying = Fact { shape: Shape::varying(width, operand.shape.each()), ..Fact::TOP };
     if operand.is_uniform() {
         return Fact { poison: Poison::Any, ..operand };
     }
@@ -129,7 +128,7 @@ fn scan(operation: &Operation<'_>, operand: Fact, context: &Context<'_>) -> Fact
             let base = Congruence::new(if *before { 0 } else { addend }, width);
             let several = i128::from(geometry.width() != Some(1));
             let shape = Shape::strided(width, [addend * several, 0, 0], base);
-            Fact { shape, poison, ..Fact::of_shape(shape) }.settled()
+            Fact { poison, ..Fact::of_shape(shape) }.settled()
         }
         _ => varying.settled(),
     }

@@ -212,7 +212,6 @@ fn rule(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> 
         Op::Lshr | Op::Ashr => division::shift_right(operation, operands, geometry),
         Op::And | Op::Or | Op::Xor => bits::bitwise(operation, operands, geometry),
         Op::Ctpop | Op::Ctlz | Op::Cttz => bits::count(operation, operands),
-        Op::Bswap | Op::Bitreverse => Lanes::VARYING,
         Op::Fshl | Op::Fshr => division::funnel(operation, operands, geometry),
         Op::Icmp => compare::icmp(operation, operands, geometry),
         Op::Trunc => convert::trunc(operation, operands, geometry),

@@ -187,6 +187,9 @@ pub(super) fn objects(seed: u64) -> String {
     let params = ["ptr(global) uniform", "i64 uniform", "i64 varying", "i1 uniform", "i1 varying", "ptr"];
     let mut text = Text::new(seed, &params);
     let lane = text.value("lane i64");
+    // What may be ⊤, in all lanes or in some of them.
+    text.value("add nsw v1, 1");
+    text.value("add nsw v2, 1");
     let mut pointers = Vec::new();
     for _ in 0..text.random.between(1, 4) {
         let bytes = text.random.pick(&[4, 8, 16, 24, 64]);
@@ -259,7 +262,7 @@ fn touch(text: &mut Text, pointers: &mut Vec<u32>, loaded: &mut u32, lane: u32) 
         }
         18 => pointers.push(text.value(&format!("freeze v{pointer}"))),
         19..=24 => {
-            let stored = text.random.pick(&[1, 2, *loaded, lane, 1]);
+            let stored = text.random.pick(&[1, 2, *loaded, lane, 1, lane + 1, lane + 2]);
             text.line(&format!("  store v{stored}, v{pointer}"));
         }
         25..=31 => *loaded = text.value(&format!("load i64, v{pointer}")),
@@ -276,14 +279,11 @@ fn touch(text: &mut Text, pointers: &mut Vec<u32>, loaded: &mut u32, lane: u32) 
     }
 }
 
-/// Graphs of blocks that each do a little, with φs of what the blocks before did.
+/// Graphs of blocks by lot, most of which lead to some near them.
 pub(super) fn graphs(seed: u64) -> String {
     let mut random = Random::new(seed);
-    let params =
-        ["ptr(global) uniform", "i32 uniform", "i32 varying", "i1 uniform", "i1 varying", "i32 varying"];
     let count = random.between(3, 14) as usize;
     let near = random.chance(50);
-    // Whether lanes meet, or act where they are not.
     let shares = random.chance(40);
     // Blocks lead to some near them, mostly on.
     let target = |random: &mut Random, from: usize| {
@@ -308,6 +308,51 @@ pub(super) fn graphs(seed: u64) -> String {
             (0..ways).map(|_| target(&mut random, from)).collect()
         })
         .collect();
+    graph(seed, &ends, shares)
+}
+
+/// Checks behind each other, each of which leads on or to one of some clean-ups; the last one has several ways there, with
+/// blocks on them that do nothing else. Perhaps all of it again, in a loop.
+pub(super) fn ladders(seed: u64) -> String {
+    let mut random = Random::new(seed);
+    let (checks, cleanups) = (random.between(1, 5) as usize, random.between(1, 4) as usize);
+    let ways: Vec<usize> = match random.pick(&[2, 2, 2, 3, 4, 7, 8, 9]) {
+        ways @ ..=4 => (0..ways).map(|_| random.below(6)).collect(),
+        ways => vec![random.below(3); ways],
+    };
+    let between: usize = ways.iter().sum();
+    // The blocks: a start, the checks, what has several ways, those on the ways, the clean-ups, and two ends.
+    let mut next = checks + 2;
+    let first_cleanup = next + between;
+    let end = first_cleanup + cleanups;
+    let mut ends: Vec<Vec<usize>> = vec![vec![1]];
+    ends.extend((1..=checks).map(|at| vec![at + 1, first_cleanup + random.below(cleanups + 1)]));
+    let landings: Vec<usize> = ways.iter().map(|_| first_cleanup + random.below(cleanups + 1)).collect();
+    let mut starts = Vec::new();
+    let mut passages = Vec::new();
+    for (&blocks, &landing) in ways.iter().zip(&landings) {
+        starts.push(if blocks == 0 { landing } else { next });
+        for left in (0..blocks).rev() {
+            next += 1;
+            passages.push(vec![if left == 0 { landing } else { next }]);
+        }
+    }
+    ends.push(starts);
+    ends.extend(passages);
+    for at in first_cleanup..end {
+        ends.push(if random.chance(25) { vec![at + 1, end] } else { vec![at + 1] });
+    }
+    ends.push(if random.chance(30) { vec![1, end + 1] } else { vec![end + 1] });
+    ends.push(Vec::new());
+    graph(seed, &ends, false)
+}
+
+/// A function of blocks that lead to these and each do a little, with φs of what the blocks before did; if it `shares`, lanes
+/// meet, or act where they are not.
+fn graph(seed: u64, ends: &[Vec<usize>], shares: bool) -> String {
+    let params =
+        ["ptr(global) uniform", "i32 uniform", "i32 varying", "i1 uniform", "i1 varying", "i32 varying"];
+    let count = ends.len();
     let mut text = Text::new(seed ^ 0x9e37, &params);
     // Each block first defines its φ, then what it adds; all blocks' values have fixed numbers.
     let first = text.values;
@@ -359,8 +404,10 @@ pub(super) fn graphs(seed: u64) -> String {
             [] => text.line("  unreachable"),
             [to] => text.line(&format!("  br block{to}")),
             [then, otherwise] => text.line(&format!("  br v{taken}, block{then}, block{otherwise}")),
-            [other, zero, one, ..] => {
-                text.line(&format!("  switch v{sum}, block{other} [0: block{zero}, 1: block{one}]"));
+            [other, ref cases @ ..] => {
+                let case = |(number, to): (usize, &usize)| format!("{number}: block{to}");
+                let cases: Vec<String> = cases.iter().enumerate().map(case).collect();
+                text.line(&format!("  switch v{sum}, block{other} [{}]", cases.join(", ")));
             }
         }
     }

@@ -171,16 +171,16 @@ fn operations_are_known_as_well_as_before() {
 
 #[test]
 fn addresses_are_as_before() {
-    let programs = family(families::addresses, 400);
+    let programs = family(families::addresses, 1600);
     compare_of("addresses", &programs, "claims", claims::claims);
-    compare_of("addresses", &programs, "code", stages::stages);
+    compare_of("addresses", &programs[..800], "code", stages::stages);
 }
 
 #[test]
 fn objects_are_as_before() {
-    let programs = family(families::objects, 250);
+    let programs = family(families::objects, 1000);
     compare_of("objects", &programs, "claims", claims::claims);
-    compare_of("objects", &programs, "code", stages::stages);
+    compare_of("objects", &programs[..500], "code", stages::stages);
 }
 
 #[test]
@@ -193,10 +193,17 @@ fn switches_are_as_before() {
 
 #[test]
 fn graphs_are_as_before() {
-    let programs = family(families::graphs, 250);
+    let programs = family(families::graphs, 750);
     compare_of("graphs", &programs, "claims", claims::claims);
-    compare_of("graphs", &programs, "edits", edits::edits);
-    compare_of("graphs", &programs, "code", stages::stages);
+    compare_of("graphs", &programs[..250], "edits", edits::edits);
+    compare_of("graphs", &programs[..250], "code", stages::stages);
+}
+
+#[test]
+fn ladders_are_as_before() {
+    let programs = family(families::ladders, 600);
+    compare_of("ladders", &programs, "claims", claims::claims);
+    compare_of("ladders", &programs[..60], "code", stages::stages);
 }
 
 #[test]

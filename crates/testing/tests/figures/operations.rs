@@ -54,6 +54,54 @@ fn facts(domain: Domain) -> Vec<Fact> {
     facts
 }
 
+/// What an operand may be beside constants: more steps, more known bits, near the ends of what fits, and promises of all kinds.
+fn rare(width: u32) -> Vec<Fact> {
+    if width < 8 {
+        return Vec::new();
+    }
+    let far = 1 << (width.min(64) - 2);
+    let mut facts = Vec::new();
+    let bases = [(1, 1), (5, 3), (11, 4), (13, 4), (3, width), (-5, width), (-1, width - 1)];
+    for (residue, bits) in bases {
+        let base = Congruence::new(residue, bits).known(width);
+        facts.push(Fact::of_shape(Shape::varying(width, base)));
+        let steps = [2, 3, 6, -4, 16, far, -far].map(|step| [step, 0, 0]);
+        for (number, steps) in steps.into_iter().chain([[1, 0, 8], [0, 1, 2], [-1, 2, 0]]).enumerate() {
+            let fact = Fact::of_shape(Shape::strided(width, steps, base));
+            let one = Straight { unsigned: number % 2 == 0, signed: number % 2 != 0 };
+            facts.extend([Straight::NEITHER, Straight::BOTH, one].map(|straight| Fact { straight, ..fact }));
+        }
+    }
+    facts
+}
+
+fn constants(width: u32) -> Vec<Fact> {
+    let numbers = [0, 1, 2, 3, 4, 5, 7, 8, 12, 16, -1, -2, -4, -8, 1 << (width.max(1) - 1)];
+    let known = |number| Fact::of_shape(Shape::uniform(Congruence::new(number, width)));
+    numbers.map(known).into_iter().chain([Fact::TOP, Fact::of_shape(Shape::UNIFORM)]).collect()
+}
+
+/// Two operands, and numbers by which the others are chosen: each of many facts with each, rare ones with some constants.
+fn pairs(width: u32, menu: &[Fact], is_one: bool) -> Vec<([usize; 2], [Fact; 2])> {
+    let others = if is_one { &menu[..1] } else { menu };
+    let both = menu
+        .iter()
+        .enumerate()
+        .flat_map(|(at, &x)| others.iter().enumerate().map(move |(with, &y)| ([at, with], [x, y])));
+    let constants = constants(width);
+    let mut pairs: Vec<_> = both.collect();
+    for (at, &x) in rare(width).iter().enumerate() {
+        for with in 0..if is_one { 1 } else { 4 } {
+            let y = constants[(3 * at + 5 * with) % constants.len()];
+            pairs.push(([at, with], [x, y]));
+            if !is_one {
+                pairs.push(([at, with], [y, x]));
+            }
+        }
+    }
+    pairs
+}
+
 fn details(op: Op) -> Vec<Detail> {
     match (op, op.info().format) {
         (_, Format::Plain | Format::Cast) => vec![Detail::None],
@@ -203,24 +251,20 @@ fn operation(
     let is_horizontal = info.effect == Effect::Horizontal;
     for &result in results.iter().filter(is_one) {
         operation.results = [result].into_iter().collect();
-        for (at, &x) in menu.iter().enumerate() {
+        for ([at, with], [x, y]) in pairs(domain.width(), &menu, count == 1) {
             // Of what the others are, and of the promises, each sees another part.
-            let others: &[Fact] = if count > 1 { &menu } else { &menu[..1] };
-            for (with, &y) in others.iter().enumerate() {
-                let turn = at + with;
-                operation.flags = promises[(at * 3 + with) % promises.len()];
-                operation.reads_vector = is_horizontal && turn % 3 == 0;
-                for more in 0..if count > 2 { 3 } else { 1 } {
-                    let z = menu[(turn + 7 * more * (1 + with)) % menu.len()];
-                    let operands = match op {
-                        Op::Select => [condition[(turn + more) % condition.len()], x, y],
-                        _ => [x, y, z],
-                    };
-                    let operands = &operands[..count.min(3)];
-                    for found in &apply(&operation, operands, context) {
-                        known.add(found);
-                        column.sign(format_args!("{op} {found:?}"));
-                    }
+            let turn = at + with;
+            operation.flags = promises[(at * 3 + with) % promises.len()];
+            operation.reads_vector = is_horizontal && turn % 3 == 0;
+            for more in 0..if count > 2 { 3 } else { 1 } {
+                let z = menu[(turn + 7 * more * (1 + with)) % menu.len()];
+                let operands = match op {
+                    Op::Select => [condition[(turn + more) % condition.len()], x, y],
+                    _ => [x, y, z],
+                };
+                for found in &apply(&operation, &operands[..count.min(3)], context) {
+                    known.add(found);
+                    column.sign(format_args!("{op} {found:?}"));
                 }
             }
         }
