@@ -184,13 +184,15 @@ impl Marks<'_> {
                         at_branch(self, block);
                     }
                 }
-                Op::Phi => {
-                    if data.shadow().is_some() || data.args.iter().any(sees) {
+                op => {
+                    let varies = match op {
+                        Op::Phi => data.shadow().is_some() || data.args.iter().any(sees),
+                        _ => self.computes_varying(inst, sees),
+                    };
+                    if varies {
                         self.vary_results(inst);
                     }
                 }
-                _ if self.computes_varying(inst, sees) => self.vary_results(inst),
-                _ => {}
             }
         }
     }

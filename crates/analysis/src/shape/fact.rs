@@ -203,11 +203,6 @@ impl Fact {
         Fact { shape, poison, level: Level::Brush, ..joined }.settled()
     }
 
-    /// Whether this fact allows nothing that `other` does not.
-    pub fn is_below(self, other: Fact) -> bool {
-        self.join(other) == other.settled()
-    }
-
     /// What follows from the shape alone.
     #[must_use]
     pub(crate) fn settled(mut self) -> Fact {
