@@ -36,11 +36,13 @@ pub enum Feature {
     Horizontals,
     /// Barriers that ran.
     Barriers,
+    /// A work-group that ends within a brush.
+    GroupsEndInBrushes,
 }
 
 impl Feature {
     /// All of them, in order.
-    pub const ALL: [Feature; 8] = [
+    pub const ALL: [Feature; 9] = [
         Feature::NestedDivergentLoops,
         Feature::MultiExitLoops,
         Feature::EmptyRegions,
@@ -49,6 +51,7 @@ impl Feature {
         Feature::Irreducible,
         Feature::Horizontals,
         Feature::Barriers,
+        Feature::GroupsEndInBrushes,
     ];
 
     /// A few words for it.
@@ -62,6 +65,7 @@ impl Feature {
             Feature::Irreducible => "irreducible cycles",
             Feature::Horizontals => "horizontals",
             Feature::Barriers => "barriers",
+            Feature::GroupsEndInBrushes => "groups end in brushes",
         }
     }
 
@@ -69,6 +73,7 @@ impl Feature {
     pub const fn least(self) -> u32 {
         match self {
             Feature::Irreducible | Feature::Horizontals | Feature::Barriers => 5,
+            Feature::GroupsEndInBrushes => 1,
             _ => 20,
         }
     }
@@ -286,6 +291,7 @@ impl Seen {
         seen.features[Feature::PrivateArrays as usize] = seen.ops.contains(&Op::Alloca);
         seen.features[Feature::Horizontals as usize] = seen.ops.iter().any(horizontal);
         seen.features[Feature::Barriers as usize] = seen.ops.contains(&Op::Barrier);
+        seen.features[Feature::GroupsEndInBrushes as usize] = !input.is_whole();
         for (number, func) in case.module.functions.iter().enumerate() {
             seen.loops(number as u32, func, trace);
         }

@@ -226,13 +226,7 @@ pub fn initial_shapes(
     if func.name != case.entry {
         return initial;
     }
-    let is_whole = input.group.is_none_or(|group| {
-        let lanes = input.lanes();
-        let size: u32 = group.iter().product();
-        let tiles = input.brush.iter().zip(group).all(|(&extent, size)| size % extent == 0);
-        if input.brush.len() == 1 { size.is_multiple_of(lanes) } else { tiles }
-    });
-    if is_whole && !matches!(case.traits.class, Class::Launch) {
+    if input.is_whole() && !matches!(case.traits.class, Class::Launch) {
         initial = initial.entered_by(Activation::Full);
     }
     let context = Context::new(geometry);

@@ -69,6 +69,14 @@ impl Input {
         self.brush.iter().product()
     }
 
+    /// Whether brushes have work-items in all of their lanes.
+    pub fn is_whole(&self) -> bool {
+        self.group.is_none_or(|group| match self.brush[..] {
+            [lanes] => group.iter().product::<u32>().is_multiple_of(lanes),
+            _ => self.brush.iter().zip(group).all(|(&extent, size)| size.is_multiple_of(extent)),
+        })
+    }
+
     /// All lanes of all brushes of all groups.
     pub fn all_lanes(&self) -> u32 {
         self.group.map_or(self.lanes(), |group| group.iter().chain(&self.groups).product())

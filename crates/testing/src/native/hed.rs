@@ -419,13 +419,20 @@ pub fn shrunk(folder: &Path, find: &Find) -> String {
     format!("; not again, alone: {}\n{}", find.reason, case.module)
 }
 
+/// What programs of lanes that do not meet may have.
+fn asked() -> impl Iterator<Item = Feature> {
+    let meets = |feature: &Feature| {
+        matches!(feature, Feature::Horizontals | Feature::Barriers | Feature::GroupsEndInBrushes)
+    };
+    Feature::ALL.into_iter().filter(move |feature| !meets(feature))
+}
+
 /// What the programs lack for their count to be worth something.
 pub fn lacks(tally: &Tally) -> Vec<String> {
     let coverage = &tally.coverage;
     let mut lacks = Vec::new();
-    for feature in Feature::ALL {
-        let is_asked = !matches!(feature, Feature::Horizontals | Feature::Barriers);
-        if is_asked && coverage.share(feature) < feature.least().into() {
+    for feature in asked() {
+        if coverage.share(feature) < feature.least().into() {
             lacks.push(format!(
                 "{} {:.1} % < {} %",
                 feature.name(),
@@ -443,11 +450,8 @@ pub fn lacks(tally: &Tally) -> Vec<String> {
 /// What the programs covered, line by line.
 pub fn covered(tally: &Tally) -> Vec<String> {
     let coverage = &tally.coverage;
-    let mut lines: Vec<String> = Feature::ALL
-        .into_iter()
-        .filter(|feature| !matches!(feature, Feature::Horizontals | Feature::Barriers))
-        .map(|feature| format!("{:<28} {:>6.1} %", feature.name(), coverage.share(feature)))
-        .collect();
+    let mut lines: Vec<String> =
+        asked().map(|feature| format!("{:<28} {:>6.1} %", feature.name(), coverage.share(feature))).collect();
     lines.push(format!("{:<28} {:>6}", "median instructions", coverage.median()));
     lines
 }
