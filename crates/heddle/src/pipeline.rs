@@ -13,7 +13,7 @@ use heddle_math::{Accuracy, provide};
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::{Form, wide_name};
 use heddle_transform::{
-    Around, LockStep, LoopFacts, LoopsError, Remark, Target, Versions, WidenOptions, boscc, canonicalize,
+    Around, LoopFacts, LoopsError, Remark, Target, Versions, WidenOptions, boscc, canonicalize,
     choose_brushes, geometry_of, guard_regions, linearize, lock_step_functions, make_loops_uniform,
     replace_launches, sees_brush, simplify, specialize, tidy, widen,
 };
@@ -214,9 +214,7 @@ pub const PASSES: &[Pass] = &[
         run: |module, words, notes| {
             let (brush, options) = words.split_once('+').unwrap_or((words, ""));
             let options = parse_widen_options(options)?;
-            notes
-                .remarks
-                .extend(widen_module(module, &parse_brush(brush)?, &options, |_, geometry| geometry)?);
+            notes.remarks.extend(widen_module(module, &parse_brush(brush)?, &options)?);
             Ok(())
         },
     },
@@ -375,13 +373,11 @@ fn parse_widen_options(words: &str) -> Result<WidenOptions, String> {
     Ok(options)
 }
 
-/// Replaces each lock-step function by its wide form. `know` may add to what is known of the places of its lanes. Gives
-/// what was chosen for accesses, and why.
+/// Replaces each lock-step function by its wide form. Gives what was chosen for accesses, and why.
 pub fn widen_module(
     module: &mut Module,
     brush: &[u32],
     options: &WidenOptions,
-    know: impl Fn(&LockStep, Geometry) -> Geometry,
 ) -> Result<Vec<Remark>, String> {
     let functions = lock_step_functions(module, brush)?;
     let defined = module.functions.iter().map(|func| &*func.name).collect();
@@ -390,7 +386,7 @@ pub fn widen_module(
     for form in &functions {
         let Some(func) = module.function(&form.name) else { continue };
         let control = ControlTables::new(func);
-        let geometry = know(form, geometry_of(func, &form.brush, form.is_region));
+        let geometry = geometry_of(func, &form.brush, form.is_region);
         let initial = InitialShapes::declared(func, geometry).entered_by(Activation::Full);
         let facts = divergence(func, &control, &initial);
         let accesses = AccessGroups::new(func, &control, &facts, &initial.geometry);

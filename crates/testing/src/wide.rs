@@ -7,7 +7,6 @@ use crate::execution::{Observed, Part, difference, observe, options, prepare};
 use crate::generate::{Argument, Case, Class, Input, Random};
 use heddle::pipeline::{Pass, run_passes, widen_module};
 use heddle::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
-use heddle_analysis::shape::{Geometry, Size};
 use heddle_interp::run;
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::verify::{Stage, verify_module};
@@ -66,7 +65,7 @@ pub fn forms(case: &Case) -> Result<BTreeSet<Form>, String> {
     let mut random = Random::new(case.seed ^ 0x51de);
     if let Some(mut module) = linear(case, input, &mut random, &Faults::NONE)? {
         let options = WidenOptions { target: FAR, versions: Versions::Force, ..WidenOptions::default() };
-        let remarks = widen_module(&mut module, &input.brush, &options, |_, geometry| geometry)?;
+        let remarks = widen_module(&mut module, &input.brush, &options)?;
         forms.extend(remarks.iter().map(|remark| remark.form));
     }
     Ok(forms)
@@ -98,18 +97,13 @@ fn widens_on(case: &Case, input: &Input, faults: &Faults) -> Result<(), String> 
     let expected =
         observe(&linear, &module, input, &options(input)).map_err(|fault| format!("linear: {fault}"))?;
     let lock_step = lock_step_functions(&module, &input.brush)?;
-    let group = input.group.filter(|_| case.seed.is_multiple_of(2)).map(|group| group.map(Size::Known));
-    let know = |form: &LockStep, geometry: Geometry| match group.filter(|_| !form.is_region) {
-        Some(local) => Geometry { local, ..geometry },
-        None => geometry,
-    };
     let mut wide = module;
     // Generated programs keep to what has a wide form: a refusal is a find.
     let target = [FAR, Target::AVX512, Target::AVX2, Target::SSE42, Target::NEON][random.below(5)];
     let versions =
         [Versions::Model, Versions::Force, Versions::None][random.weighted(&[(0, 30), (1, 60), (2, 10)])];
     let options = WidenOptions { target, versions, ignores_order: faults.ignores_order };
-    widen_module(&mut wide, &input.brush, &options, know)?;
+    widen_module(&mut wide, &input.brush, &options)?;
     for func in &mut wide.functions {
         (faults.wide)(func);
         // Wide code is one thread's: what holds of one lane holds of it.
@@ -125,12 +119,15 @@ fn widens_on(case: &Case, input: &Input, faults: &Faults) -> Result<(), String> 
     Ok(())
 }
 
-/// Says of some parameters of the entry what the input tells of them.
+/// Says of some parameters of the entry what the input tells of them, and of some kernels of how many work-items groups are.
 fn declare(module: &mut Module, case: &Case, input: &Input, random: &mut Random) {
     let share = [0, 60, 100][random.below(3)];
     let Some(func) = module.function_mut(&case.entry) else { return };
     // Nothing said of a kernel's parameter means that the launch shares it.
     let is_kernel = matches!(func.kind, Kind::Kernel(_));
+    if is_kernel && case.seed.is_multiple_of(2) {
+        func.kind = Kind::Kernel(input.group);
+    }
     for (param, argument) in func.signature.params.iter_mut().zip(&input.args) {
         if param.shape.is_some() || !(random.chance(share) || is_kernel) {
             continue;
