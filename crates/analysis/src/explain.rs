@@ -477,12 +477,6 @@ impl fmt::Display for InWords<'_> {
                     self.line(effect),
                     self.name(cause)
                 )?,
-                (_, Node::Leaving(_), Some(Reason::Temporal)) => write!(
-                    f,
-                    "{separator}{} is of the round in which a lane leaves {}",
-                    self.name(effect),
-                    self.name(cause)
-                )?,
                 (Node::Leaving(_), Node::Parting(_), _) => {
                     write!(
                         f,
@@ -494,6 +488,12 @@ impl fmt::Display for InWords<'_> {
                 (Node::Leaving(_), _, _) => write!(
                     f,
                     "{separator}lanes leave {} in different rounds, as they do {}",
+                    self.name(effect),
+                    self.name(cause)
+                )?,
+                (_, Node::Leaving(_), Some(Reason::Temporal)) => write!(
+                    f,
+                    "{separator}{} is of the round in which a lane leaves {}",
                     self.name(effect),
                     self.name(cause)
                 )?,
@@ -567,6 +567,47 @@ mod tests {
     use crate::shape::Geometry;
     use crate::{InitialShapes, divergence};
     use heddle_ir::parse_bytes;
+
+    #[test]
+    fn lanes_that_leave_two_loops_at_once_are_told_of_both() {
+        let text = "func @f(v0: i32 varying, v1: i32 uniform) -> i32 {
+            block0:
+              br block1
+            block1:
+              v2 = phi i32 [block0: 0], [block4: v6]
+              br block2
+            block2:
+              v3 = phi i32 [block1: 0], [block3: v4]
+              v7 = icmp eq v3, v0
+              br v7, block5, block3
+            block3:
+              v4 = add v3, 1
+              v5 = icmp ult v4, v1
+              br v5, block2, block4
+            block4:
+              v6 = add v2, 1
+              br block1
+            block5:
+              v8 = phi i32 [block2: v2]
+              ret v8
+            }";
+        let module = parse_bytes(text.as_bytes()).expect("it is well-formed");
+        let func = &module.functions[0];
+        let control = ControlTables::new(func);
+        let found = divergence(func, &control, &InitialShapes::declared(func, Geometry::lanes(4)));
+        let why = Explanations::new(func, &control, &found);
+        let last =
+            func.blocks().last().and_then(|block| func.phis(block).next()).expect("a φ stands at the end");
+        let chain = why.of_value(func.results(last)[0]).expect("it varies");
+        let told = why.in_words(&chain, None).to_string();
+        assert!(
+            told.contains(
+                "is of the round in which a lane leaves the loop of block1, lanes leave the loop of block1 in different \
+                 rounds, as they do the loop of block2, lanes leave the loop of block2 in different rounds by"
+            ),
+            "{told}"
+        );
+    }
 
     #[test]
     fn what_varies_without_a_source_is_told() {
