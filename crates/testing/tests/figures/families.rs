@@ -182,6 +182,178 @@ fn accesses(text: &mut Text, pool: &[Vec<u32>; 4]) {
     }
 }
 
+/// An operand.
+#[derive(Clone, Copy)]
+enum Given {
+    Value(u32),
+    Constant(&'static str),
+}
+
+impl Given {
+    /// As it is written where its type must be told.
+    fn typed(self, ty: &str) -> String {
+        match self {
+            Given::Value(_) => self.to_string(),
+            Given::Constant(_) => format!("{ty} {self}"),
+        }
+    }
+}
+
+impl std::fmt::Display for Given {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Given::Value(number) => write!(f, "v{number}"),
+            Given::Constant(text) => f.write_str(text),
+        }
+    }
+}
+
+/// What there is to compute with, the latest last.
+#[derive(Clone)]
+struct Pools {
+    masks: Vec<Given>,
+    numbers: Vec<Given>,
+    floats: Vec<Given>,
+}
+
+/// Masks, numbers and choices of them, often with constants that make them simpler, or twice the same.
+pub(super) fn values(seed: u64) -> String {
+    let params = [
+        "ptr(global) uniform",
+        "i1 uniform",
+        "i1 varying",
+        "i1 varying",
+        "i32 uniform",
+        "i32 varying",
+        "i32 varying",
+        "f32 uniform",
+        "f32 varying",
+    ];
+    let mut text = Text::new(seed, &params);
+    let pool = |constants: &[&'static str], values: &[u32]| -> Vec<Given> {
+        let constants = constants.iter().map(|&it| Given::Constant(it));
+        constants.chain(values.iter().map(|&it| Given::Value(it))).collect()
+    };
+    let mut pools = Pools {
+        masks: pool(&["true", "false"], &[1, 2, 3]),
+        numbers: pool(&["0", "1", "-1", "2", "8", "31", "2147483647"], &[4, 5, 6]),
+        floats: pool(&["0.0", "-0.0", "1.0", "2.0", "-1.0", "0.5", "inf"], &[7, 8]),
+    };
+    for _ in 0..text.random.between(6, 24) {
+        compute(&mut text, &mut pools);
+    }
+    if text.random.chance(50) {
+        let mask = text.random.pick(&pools.masks);
+        text.line(&format!("  br {mask}, block1, block2\nblock1:"));
+        let mut inside = pools.clone();
+        for _ in 0..text.random.between(2, 8) {
+            compute(&mut text, &mut inside);
+        }
+        store(&mut text, &inside, 0);
+        text.line("  br block2\nblock2:");
+    }
+    for place in 1..4 {
+        store(&mut text, &pools, place);
+    }
+    let float = text.random.pick(&pools.floats).typed("f32");
+    text.line(&format!("  store {float}, v0"));
+    let mask = text.random.pick(&pools.masks);
+    let told = text.value(&format!("select {mask}, i32 3, 4"));
+    let at = text.value("ptradd v0, i64 64");
+    text.line(&format!("  store v{told}, v{at}"));
+    text.line("  ret");
+    text.end()
+}
+
+/// Each lane stores one of the latest numbers, and one of the latest floats.
+fn store(text: &mut Text, pools: &Pools, place: i64) {
+    let latest = &pools.numbers[pools.numbers.len() - 3..];
+    let number = text.random.pick(latest).typed("i32");
+    let lane = text.value("lane i64");
+    let offset = text.value(&format!("shl v{lane}, 2"));
+    let own = text.value(&format!("ptradd v0, v{offset}"));
+    let at = text.value(&format!("ptradd v{own}, i64 {}", 128 * place));
+    text.line(&format!("  store {number}, v{at}"));
+    let latest = &pools.floats[pools.floats.len() - 2..];
+    let float = text.random.pick(latest).typed("f32");
+    let at = text.value(&format!("ptradd v{at}, i64 64"));
+    text.line(&format!("  store {float}, v{at}"));
+}
+
+fn compute(text: &mut Text, pools: &mut Pools) {
+    let random = &mut text.random;
+    let [m, n, o] = [0; 3].map(|_| random.pick(&pools.masks));
+    let [a, b, c] = [0; 3].map(|_| random.pick(&pools.numbers));
+    let [x, y, z] = [0; 3].map(|_| random.pick(&pools.floats));
+    let flags = random.pick(&["", "", " nuw", " nsw"]);
+    let promise = random.pick(&["", "", " nnan", " nsz", " nnan ninf nsz", " contract"]);
+    let (first_mask, first, first_float) = (m.typed("i1"), a.typed("i32"), x.typed("f32"));
+    let (pool, what) = match random.below(26) {
+        0..=2 => {
+            let op = random.pick(&["and", "or", "xor"]);
+            (&mut pools.masks, format!("{op} {first_mask}, {n}"))
+        }
+        3 => (&mut pools.masks, format!("xor {first_mask}, true")),
+        4 | 5 => {
+            let otherwise = random.pick(&[n, Given::Constant("false"), Given::Constant("true")]);
+            (&mut pools.masks, format!("select {o}, {first_mask}, {otherwise}"))
+        }
+        6 | 7 => {
+            let how = random.pick(&["eq", "ne", "ult", "ule", "ugt", "uge", "slt", "sle", "sgt", "sge"]);
+            (&mut pools.masks, format!("icmp {how} {first}, {b}"))
+        }
+        8 => {
+            let how = random.pick(&["oeq", "one", "olt", "uno", "ult", "ord"]);
+            (&mut pools.masks, format!("fcmp{promise} {how} {first_float}, {y}"))
+        }
+        9 | 10 => (&mut pools.numbers, format!("select {m}, {first}, {b}")),
+        11 => {
+            let op = random.pick(&["zext", "sext"]);
+            (&mut pools.numbers, format!("{op} i32, {first_mask}"))
+        }
+        12..=15 => {
+            let op = random.pick(&["add", "sub", "mul", "shl"]);
+            (&mut pools.numbers, format!("{op}{flags} {first}, {b}"))
+        }
+        16..=18 => {
+            let op = random.pick(&[
+                "and", "or", "xor", "lshr", "ashr", "udiv", "sdiv", "urem", "srem", "umin", "umax", "smin",
+                "smax",
+            ]);
+            (&mut pools.numbers, format!("{op} {first}, {b}"))
+        }
+        19 => {
+            let op = random.pick(&["fshl", "fshr"]);
+            (&mut pools.numbers, format!("{op} {first}, {b}, {c}"))
+        }
+        20 | 21 => {
+            let op = random.pick(&["fadd", "fsub", "fmul", "fdiv"]);
+            (&mut pools.floats, format!("{op}{promise} {first_float}, {y}"))
+        }
+        22 => (&mut pools.floats, format!("select {m}, {first_float}, {y}")),
+        23 => {
+            let op = random.pick(&["reduce", "scan", "scan_before"]);
+            let by = random.pick(&["add", "mul", "and", "or", "xor", "umin", "umax", "smin", "smax"]);
+            (&mut pools.numbers, format!("{op} {by} {first}"))
+        }
+        24 => {
+            let op = random.pick(&["reduce", "scan", "scan_before"]);
+            let by = random.pick(&["fadd", "fmul", "fmin", "fmax"]);
+            (&mut pools.floats, format!("{op}{promise} {by} {first_float}"))
+        }
+        _ => {
+            let what = match random.below(3) {
+                0 => format!("fneg {first_float}"),
+                1 => format!("fma{promise} {first_float}, {y}, {z}"),
+                _ => format!("fmin{promise} {first_float}, {y}"),
+            };
+            (&mut pools.floats, what)
+        }
+    };
+    pool.push(Given::Value(text.values));
+    text.value(&what);
+}
+
 /// Private objects, and pointers into them.
 pub(super) fn objects(seed: u64) -> String {
     let params = ["ptr(global) uniform", "i64 uniform", "i64 varying", "i1 uniform", "i1 varying", "ptr"];

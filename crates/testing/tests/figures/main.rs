@@ -207,6 +207,12 @@ fn ladders_are_as_before() {
 }
 
 #[test]
+fn values_are_as_before() {
+    let programs = family(families::values, 600);
+    compare_of("values", &programs, "code", stages::stages);
+}
+
+#[test]
 fn programs_at_hand_are_as_before() {
     let programs = texts();
     compare_of("written", &programs, "claims", claims::claims);
