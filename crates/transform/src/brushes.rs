@@ -370,6 +370,17 @@ block3:
     }
 
     #[test]
+    fn machines_divide_integers_lane_by_lane() {
+        let divides = LOOP.replace(
+            "v8 = fsub splat 1.5, v7",
+            "v18 = bitcast <8 x i32>, v7\n  v19 = udiv v18, splat 3\n  v8 = bitcast <8 x f32>, v19",
+        );
+        let busy = |text: &str| choice(text, &Target::AVX2).figures.map(|figures| figures.busy);
+        let one_float_less = 5 * 4 + 5 * 4;
+        assert_eq!(busy(&divides), Some(one_float_less + 8 * 60));
+    }
+
+    #[test]
     fn calls_are_looked_into_if_they_have_no_loops() {
         let called = LOOP.replace("v7 = fmul v6, v4", "v7 = call @twice(v6)");
         let declared = "func @twice(v0: <8 x f32>) -> <8 x f32> {\nblock0:\n  v1 = fmul v0, v0\n  v2 = fmul v1, v1\n  ret v2\n}\n";

@@ -255,9 +255,11 @@ impl Writer<'_> {
         let size = i64::from(cluster.scalar.bytes());
         let pattern = match cluster.stride {
             0 => Pattern::One(self.first_of(inst, address, &cluster.conditions)),
-            stride if stride.abs() == size => {
-                let base = self.base_of(inst, address, stride, &cluster.conditions);
-                if stride > 0 { Pattern::Contiguous(base) } else { Pattern::Reversed(base) }
+            stride if stride == size => {
+                Pattern::Contiguous(self.base_of(inst, address, stride, &cluster.conditions))
+            }
+            stride if stride == -size => {
+                Pattern::Reversed(self.base_of(inst, address, stride, &cluster.conditions))
             }
             _ if cluster.writes => {
                 self.store_lines(cluster);
