@@ -1,4 +1,5 @@
-//! Faults planted into what canonicalization adds, one for each of its rules: the harness catches every one.
+//! Faults planted into what canonicalization adds, one or more for each rule that adds values or branches: one return,
+//! switches, dispatch headers, the form of loops, LCSSA. The harness catches every one.
 //!
 //! They are planted at all places of one kind at once.
 #![forbid(unsafe_code)]
