@@ -15,42 +15,43 @@ pub trait Entity: Copy + Eq + fmt::Debug {
     fn index(self) -> usize;
 }
 
-/// Declares an entity: a `u32` newtype that prints as its prefix and number.
+/// Declares an entity: a newtype of a number below `u32::MAX` that prints as its prefix and number. An option of one is
+/// no larger than itself, since what is stored is the number and one.
 #[macro_export]
 macro_rules! entity {
     ($(#[$meta:meta])* $name:ident, $prefix:literal) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(u32);
+        pub struct $name(::std::num::NonZeroU32);
 
         impl $crate::entity::Entity for $name {
             #[inline]
             fn new(index: usize) -> Self {
                 debug_assert!(index < u32::MAX as usize);
-                Self(index as u32)
+                Self::from_u32(index as u32)
             }
             #[inline]
             fn index(self) -> usize {
-                self.0 as usize
+                self.as_u32() as usize
             }
         }
 
         impl $name {
-            /// The entity with this number.
+            /// The entity with this number; there is none of number `u32::MAX`, so it is the one before.
             #[inline]
             pub const fn from_u32(number: u32) -> Self {
-                Self(number)
+                Self(::std::num::NonZeroU32::MIN.saturating_add(number))
             }
             /// The number of this entity.
             #[inline]
             pub const fn as_u32(self) -> u32 {
-                self.0
+                self.0.get() - 1
             }
         }
 
         impl ::std::fmt::Display for $name {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.0)
+                write!(f, concat!($prefix, "{}"), self.as_u32())
             }
         }
 

@@ -96,17 +96,46 @@ pub enum ValueDef {
     None,
 }
 
+crate::entity! {
+    /// A constant that this function uses, or once did.
+    ConstantId, "constant"
+}
+
+/// What defines a value, and which constant it is if it is one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Definition {
+    Param(u32),
+    Result(Inst, u32),
+    Const(ConstantId),
+    None,
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct ValueData {
     ty: Type,
-    def: ValueDef,
+    def: Definition,
+}
+
+crate::entity! {
+    /// The results of an instruction that has several.
+    Several, "results"
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Results {
+    None,
+    One(Value),
+    Several(Several),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct InstNode {
     data: InstData,
-    results: SmallVec<[Value; 1]>,
+    results: Results,
 }
+
+/// What a pass over a function fetches for each instruction is one line of a cache.
+const _: () = assert!(size_of::<InstNode>() == 64);
 
 /// A function.
 #[derive(Clone, Debug)]
@@ -125,8 +154,9 @@ pub struct Function {
     params: Vec<Value>,
     values: PrimaryMap<Value, ValueData>,
     insts: PrimaryMap<Inst, InstNode>,
-    constants: FxHashMap<Constant, Value>,
-    constant_of: FxHashMap<Value, Constant>,
+    several: PrimaryMap<Several, Vec<Value>>,
+    constants: PrimaryMap<ConstantId, Constant>,
+    constant_ids: FxHashMap<Constant, Value>,
     origins: PrimaryMap<Origin, OriginData>,
     origin_ids: FxHashMap<OriginData, Origin>,
     callee_ids: FxHashMap<String, Callee>,
@@ -156,8 +186,9 @@ impl Function {
             params: Vec::new(),
             values: PrimaryMap::new(),
             insts: PrimaryMap::new(),
-            constants: FxHashMap::default(),
-            constant_of: FxHashMap::default(),
+            several: PrimaryMap::new(),
+            constants: PrimaryMap::new(),
+            constant_ids: FxHashMap::default(),
             origins: [OriginData::default()].into_iter().collect(),
             origin_ids: std::iter::once((OriginData::default(), Origin::NONE)).collect(),
             callee_ids: FxHashMap::default(),
@@ -169,7 +200,7 @@ impl Function {
     pub fn define_param(&mut self, index: u32, value: Value) {
         assert_eq!(self.params.len(), index as usize, "parameters are named in order");
         let ty = self.signature.params[index as usize].ty;
-        self.define(value, ty, ValueDef::Param(index));
+        self.define(value, ty, Definition::Param(index));
         self.params.push(value);
     }
 
@@ -178,7 +209,7 @@ impl Function {
         let ty = param.ty;
         let index = self.params.len() as u32;
         self.signature.params.push(param);
-        let value = self.values.push(ValueData { ty, def: ValueDef::Param(index) });
+        let value = self.values.push(ValueData { ty, def: Definition::Param(index) });
         self.params.push(value);
         value
     }
@@ -284,7 +315,12 @@ impl Function {
     /// What defines a value.
     #[inline]
     pub fn value_def(&self, value: Value) -> ValueDef {
-        self.values.get(value).map_or(ValueDef::None, |data| data.def)
+        match self.values.get(value).map(|data| data.def) {
+            Some(Definition::Param(index)) => ValueDef::Param(index),
+            Some(Definition::Result(inst, index)) => ValueDef::Result(inst, index),
+            Some(Definition::Const(_)) => ValueDef::Const,
+            Some(Definition::None) | None => ValueDef::None,
+        }
     }
 
     /// The instruction that defines a value, if one does.
@@ -297,20 +333,21 @@ impl Function {
 
     /// The constant that a value is, if it is one.
     pub fn constant(&self, value: Value) -> Option<&Constant> {
-        match self.value_def(value) {
-            ValueDef::Const => self.constant_of.get(&value),
+        match self.values.get(value)?.def {
+            Definition::Const(number) => Some(&self.constants[number]),
             _ => None,
         }
     }
 
     /// The value of a constant.
     pub fn make_const(&mut self, constant: Constant) -> Value {
-        if let Some(&value) = self.constants.get(&constant) {
+        if let Some(&value) = self.constant_ids.get(&constant) {
             return value;
         }
-        let value = self.values.push(ValueData { ty: constant.ty(), def: ValueDef::Const });
-        self.constants.insert(constant.clone(), value);
-        self.constant_of.insert(value, constant);
+        let ty = constant.ty();
+        let number = self.constants.push(constant.clone());
+        let value = self.values.push(ValueData { ty, def: Definition::Const(number) });
+        self.constant_ids.insert(constant, value);
         value
     }
 
@@ -332,15 +369,15 @@ impl Function {
     /// Takes names up to this number out of use for new values, so that a parser can give them out itself.
     pub fn reserve_values(&mut self, count: usize) {
         while self.values.len() < count {
-            self.values.push(ValueData { ty: Type::I1, def: ValueDef::None });
+            self.values.push(ValueData { ty: Type::I1, def: Definition::None });
         }
     }
 
-    fn define(&mut self, value: Value, ty: Type, def: ValueDef) {
+    fn define(&mut self, value: Value, ty: Type, def: Definition) {
         use crate::entity::Entity as _;
         self.reserve_values(value.index() + 1);
         let data = &mut self.values[value];
-        assert_eq!(data.def, ValueDef::None, "{value} has a definition already");
+        assert_eq!(data.def, Definition::None, "{value} has a definition already");
         *data = ValueData { ty, def };
     }
 
@@ -366,7 +403,11 @@ impl Function {
     /// The results of an instruction.
     #[inline]
     pub fn results(&self, inst: Inst) -> &[Value] {
-        &self.insts[inst].results
+        match &self.insts[inst].results {
+            Results::None => &[],
+            Results::One(value) => std::slice::from_ref(value),
+            Results::Several(several) => &self.several[*several],
+        }
     }
 
     /// The result of an instruction that has just one.
@@ -379,22 +420,30 @@ impl Function {
 
     /// A new instruction that stands nowhere yet, with new names for results of these types.
     pub fn make_inst(&mut self, data: InstData, results: &[Type]) -> Inst {
-        let inst = self.insts.push(InstNode { data, results: SmallVec::new() });
-        for (index, &ty) in results.iter().enumerate() {
-            let value = self.values.push(ValueData { ty, def: ValueDef::Result(inst, index as u32) });
-            self.insts[inst].results.push(value);
-        }
-        inst
+        let inst = self.insts.next_key();
+        let values = (0..)
+            .zip(results)
+            .map(|(index, &ty)| self.values.push(ValueData { ty, def: Definition::Result(inst, index) }));
+        let results = match results {
+            [] => Results::None,
+            [_] => values.last().map_or(Results::None, Results::One),
+            _ => Results::Several(self.several.push(values.collect())),
+        };
+        self.insts.push(InstNode { data, results })
     }
 
     /// A new instruction that stands nowhere yet and defines these free names.
     pub fn make_inst_named(&mut self, data: InstData, results: &[(Value, Type)]) -> Inst {
-        let inst = self.insts.push(InstNode { data, results: SmallVec::new() });
-        for (index, &(value, ty)) in results.iter().enumerate() {
-            self.define(value, ty, ValueDef::Result(inst, index as u32));
-            self.insts[inst].results.push(value);
+        let inst = self.insts.next_key();
+        for (index, &(value, ty)) in (0..).zip(results) {
+            self.define(value, ty, Definition::Result(inst, index));
         }
-        inst
+        let results = match results {
+            [] => Results::None,
+            [(value, _)] => Results::One(*value),
+            _ => Results::Several(self.several.push(results.iter().map(|&(value, _)| value).collect())),
+        };
+        self.insts.push(InstNode { data, results })
     }
 
     /// Takes an instruction out of its block and frees the names of its results.
@@ -402,8 +451,13 @@ impl Function {
         if self.layout.block_of(inst).is_some() {
             self.layout.remove_inst(inst);
         }
-        for value in std::mem::take(&mut self.insts[inst].results) {
-            self.values[value].def = ValueDef::None;
+        match std::mem::replace(&mut self.insts[inst].results, Results::None) {
+            Results::None => {}
+            Results::One(value) => self.values[value].def = Definition::None,
+            Results::Several(several) => {
+                let values = std::mem::take(&mut self.several[several]);
+                values.into_iter().for_each(|value| self.values[value].def = Definition::None);
+            }
         }
     }
 
@@ -420,15 +474,20 @@ impl Function {
     pub fn map_values(&mut self, mut map: impl FnMut(Value) -> Value) {
         let mut block = self.layout.entry();
         while let Some(here) = block {
-            if let Some(predicate) = self.predicates[here] {
-                self.predicates[here] = Some(map(predicate));
-            }
-            let mut inst = self.layout.first_inst(here);
-            while let Some(at) = inst {
-                self.insts[at].data.map_values(&mut map);
-                inst = self.layout.next_inst(at);
-            }
+            self.map_values_of_block(here, &mut map);
             block = self.layout.next_block(here);
+        }
+    }
+
+    /// Replaces values in a block: in its instructions, hints and predicate.
+    pub fn map_values_of_block(&mut self, block: Block, mut map: impl FnMut(Value) -> Value) {
+        if let Some(predicate) = self.predicates[block] {
+            self.predicates[block] = Some(map(predicate));
+        }
+        let mut inst = self.layout.first_inst(block);
+        while let Some(at) = inst {
+            self.insts[at].data.map_values(&mut map);
+            inst = self.layout.next_inst(at);
         }
     }
 

@@ -1,6 +1,7 @@
 //! What an instruction is, apart from where it stands.
 
 use crate::function::{Callee, Origin};
+use crate::list::List;
 use crate::ops::Op;
 use crate::types::Space;
 use crate::words::{Flag, Flags, FloatPredicate, IntPredicate, Ordering, Reduction, Rmw, Scope};
@@ -8,9 +9,11 @@ use crate::{Block, Value};
 use smallvec::SmallVec;
 
 /// The operands of an instruction.
-pub type Args = SmallVec<[Value; 4]>;
+pub type Args = List<Value>;
 /// The blocks that an instruction names.
-pub type Blocks = SmallVec<[Block; 2]>;
+pub type Blocks = List<Block>;
+/// How often each of the two targets of a branch is taken. Few branches know, so this is thin.
+pub type Weights = Box<[u32; 2]>;
 
 /// An instruction: op, operands, what refines the op, what it promises, where it came from.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -73,7 +76,7 @@ pub enum Detail {
     /// Of a φ: the predecessor of each incoming value; a shadow is one more operand.
     Phi(Blocks),
     /// Of `br`: its targets, and how often each is taken, if known.
-    Branch(Blocks, Option<[u32; 2]>),
+    Branch(Blocks, Option<Weights>),
     /// Of `switch`.
     Switch(Box<Switch>),
     /// Of `call`.
@@ -142,12 +145,12 @@ impl InstData {
 
     /// `br target`.
     pub fn jump(target: Block) -> InstData {
-        InstData::new(Op::Br, [], Detail::Branch(SmallVec::from_slice(&[target]), None))
+        InstData::new(Op::Br, [], Detail::Branch([target].into(), None))
     }
 
     /// `br condition, then, otherwise`.
     pub fn branch(condition: Value, then: Block, otherwise: Block) -> InstData {
-        InstData::new(Op::Br, [condition], Detail::Branch(SmallVec::from_slice(&[then, otherwise]), None))
+        InstData::new(Op::Br, [condition], Detail::Branch([then, otherwise].into(), None))
     }
 
     /// `phi [block: value] …`, with a shadow if there is one.

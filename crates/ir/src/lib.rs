@@ -10,6 +10,7 @@ pub mod types;
 pub mod words;
 pub mod ops;
 pub mod constant;
+pub mod list;
 pub mod inst;
 pub mod layout;
 pub mod function;

@@ -10,7 +10,6 @@ use heddle_ir::{
     At, Block, Builder, Constant, Detail, Function, Inst, InstData, Op, Scalar, Space, Stage, Type, Value,
     ValueDef, parse_module,
 };
-use smallvec::smallvec;
 use std::collections::BTreeSet;
 
 /// A small deterministic stream of numbers.
@@ -437,7 +436,7 @@ fn mutate(func: &mut Function, stream: &mut Stream) {
             data.detail = match stream.below(3) {
                 0 => Detail::None,
                 1 => Detail::IntCompare(IntPredicate::Eq),
-                _ => Detail::Phi(smallvec![place]),
+                _ => Detail::Phi([place].into()),
             };
         }
         11 => {
@@ -544,7 +543,7 @@ fn random_detail(func: &Function, stream: &mut Stream) -> Detail {
         13 => Detail::Permute((0..stream.below(200)).map(|_| stream.below(1 << 16) as u16).collect()),
         14 => Detail::FloatClass(stream.below(1 << 16) as u16),
         15 => Detail::Phi(blocks.into_iter().collect()),
-        16 => Detail::Branch(blocks.into_iter().collect(), (stream.below(2) == 0).then_some([0, 0])),
+        16 => Detail::Branch(blocks.into_iter().collect(), (stream.below(2) == 0).then(|| Box::new([0, 0]))),
         17 => {
             let cases = (0..stream.below(3)).map(|_| stream.below(2) as u128).collect();
             Detail::Switch(Box::new(Switch { cases, targets: blocks }))

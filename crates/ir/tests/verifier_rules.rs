@@ -381,7 +381,7 @@ const CASES: &[Case] = &[
         data(f, 2, 0).detail = Detail::Dimension(Some(7));
     } },
     Case { faults: &["Type"], stage: Source, good: looping, edit: |f| {
-        data(f, 2, 0).detail = Detail::Branch(smallvec![block(77)], None);
+        data(f, 2, 0).detail = Detail::Branch([block(77)].into(), None);
     } },
     Case { faults: &["Type"], stage: Source, good: looping, edit: |f| {
         *data(f, 2, 0) = InstData::new(Op::Call, [], Detail::Call(Callee::from_u32(3)));
@@ -519,11 +519,11 @@ const CASES: &[Case] = &[
     }, edit: |f| data(f, 2, 0).detail = Detail::FloatClass(0x400) },
     Case { faults: &["Weights"], stage: Source, good: || {
         let mut f = looping();
-        data(&mut f, 1, 2).detail = Detail::Branch(smallvec![block(2), block(3)], Some([0, 1]));
+        data(&mut f, 1, 2).detail = Detail::Branch([block(2), block(3)].into(), Some(Box::new([0, 1])));
         f
-    }, edit: |f| data(f, 1, 2).detail = Detail::Branch(smallvec![block(2), block(3)], Some([0, 0])) },
+    }, edit: |f| data(f, 1, 2).detail = Detail::Branch([block(2), block(3)].into(), Some(Box::new([0, 0]))) },
     Case { faults: &["Weights"], stage: Source, good: looping, edit: |f| {
-        data(f, 2, 1).detail = Detail::Branch(smallvec![block(3)], Some([1, 1]));
+        data(f, 2, 1).detail = Detail::Branch([block(3)].into(), Some(Box::new([1, 1])));
     } },
     Case { faults: &["LaunchedVector"], stage: Source, good: launching, edit: |f| {
         let mut known = Declaration::clone(f.callees.values().next().unwrap());

@@ -3,7 +3,7 @@
 //! A φ has one incoming value for each distinct predecessor, however many edges come from there.
 
 use heddle_ir::function::Function;
-use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::inst::{Args, Blocks, Detail, InstData};
 use heddle_ir::{Block, Inst, Op, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -31,7 +31,7 @@ pub(crate) fn set_incoming(
 ) {
     let data = func.inst_mut(phi);
     let shadow = data.shadow();
-    let (blocks, mut args): (SmallVec<[Block; 2]>, SmallVec<[Value; 4]>) = incoming.into_iter().unzip();
+    let (blocks, mut args): (Blocks, Args) = incoming.into_iter().unzip();
     args.extend(shadow);
     data.args = args;
     data.detail = Detail::Phi(blocks);

@@ -13,6 +13,7 @@ pub mod tidy;
 pub mod widen;
 
 mod edges;
+mod flow;
 mod ssa_repair;
 
 pub use boscc::guard_regions;

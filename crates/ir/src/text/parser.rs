@@ -16,7 +16,7 @@ use crate::module::{
 use crate::ops::{Format, Gives, Op};
 use crate::types::{MAX_LANES, Scalar, Space, Type};
 use crate::words::{Flag, Flags, FloatPredicate, IntPredicate, Ordering, Reduction, Rmw, Scope};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -1089,7 +1089,7 @@ impl Parser<'_, '_> {
             what.operands.push(self.operand()?);
             self.sign(b',')?;
         }
-        let mut targets: Blocks = smallvec![self.block_use()?];
+        let mut targets = Blocks::from([self.block_use()?]);
         while self.eat_sign(b',') {
             targets.push(self.block_use()?);
         }
@@ -1098,7 +1098,7 @@ impl Parser<'_, '_> {
             self.sign(b'(')?;
             let first = self.number("a weight")?;
             self.sign(b',')?;
-            weights = Some([first, self.number("a weight")?]);
+            weights = Some(Box::new([first, self.number("a weight")?]));
             self.sign(b')')?;
         }
         Ok(Detail::Branch(targets, weights))

@@ -491,7 +491,7 @@ impl Printer<'_> {
                     let comma = if index == 0 && data.args.is_empty() { "" } else { "," };
                     self.push(format_args!("{comma} {target}"));
                 }
-                if let Some([first, second]) = weights {
+                if let Some([first, second]) = weights.as_deref() {
                     self.push(format_args!(" weights({first}, {second})"));
                 }
             }

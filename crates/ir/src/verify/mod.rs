@@ -74,8 +74,10 @@ pub use violation::{
 
 use crate::words::words;
 use crate::{Function, Module};
-use module::Names;
-use structure::Body;
+use module::{Names, References};
+use stages::Rules;
+use structure::{Body, Structure};
+use types::Constants;
 use violation::Report;
 
 words! {
@@ -96,7 +98,7 @@ words! {
 
 /// Checks a function against the rules of a stage.
 pub fn verify(func: &Function, stage: Stage) -> Result<(), Violations> {
-    let list = check(func, stage, |_, _| {});
+    let list = check(func, stage, None);
     match list.is_empty() {
         true => Ok(()),
         false => {
@@ -112,7 +114,7 @@ pub fn verify_module(module: &Module, stage: Stage) -> Result<(), Violations> {
     let mut list = names.check();
     let mut text = print::as_list(&list);
     for (index, func) in module.functions.iter().enumerate() {
-        let found = check(func, stage, |body, report| names.check_function(index, body, stage, report));
+        let found = check(func, stage, Some((&names, index)));
         if !found.is_empty() {
             text.push_str(&print::in_function(func, &found));
             list.extend(found);
@@ -121,16 +123,38 @@ pub fn verify_module(module: &Module, stage: Stage) -> Result<(), Violations> {
     if list.is_empty() { Ok(()) } else { Err(Violations::new(stage, list, &text)) }
 }
 
-fn check(func: &Function, stage: Stage, others: impl FnOnce(&Body<'_>, &mut Report)) -> Vec<Violation> {
+/// Checks a function, perhaps as one of a module. All that is to be asked of an instruction is asked at once: a large
+/// function is larger than a cache, and comes by only once.
+fn check(func: &Function, stage: Stage, module: Option<(&Names<'_>, usize)>) -> Vec<Violation> {
     let mut report = Report::new(&func.name);
     types::check_head(func, &mut report);
     let body = Body::new(func, &mut report);
-    structure::check(&body, &mut report);
-    types::check(&body, &mut report);
-    ssa::check(&body, &mut report);
-    predicates::check(&body, &mut report);
-    stages::check(&body, stage, &mut report);
-    others(&body, &mut report);
+    let mut structure = Structure::new(&body);
+    let mut constants = Constants::new(func);
+    let mut rules = Rules::new(&body, stage);
+    let mut references = module.map(|(names, _)| References::new(names, func, stage));
+    structure::check_entry(&body, &mut report);
+    rules.check_function(&mut report);
+    if let Some((names, index)) = module {
+        names.check_function(index, func, &mut report);
+    }
+    for number in 0..body.count() {
+        let place = Place::Block(body.block(number));
+        structure.check_block(number, &mut report);
+        predicates::check(&body, number, &mut report);
+        rules.check_block(number, &mut report);
+        for site in body.sites(number) {
+            structure.check(&site, &mut report);
+            constants.check(structure::used(site.data), site.place, &mut report);
+            types::check(func, &site, &mut report);
+            ssa::check(&body, &site, &mut report);
+            rules.check(&site, &mut report);
+            if let Some(references) = &mut references {
+                references.check(&body, &site, &mut report);
+            }
+        }
+        constants.check(func.predicate(body.block(number)).into_iter(), place, &mut report);
+    }
     report.list.sort_by_key(|violation| body.order(violation.place));
     report.list
 }

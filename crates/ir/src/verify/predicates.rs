@@ -1,52 +1,49 @@
 //! Predicates of blocks: thesis Definition 11.1.
 
 use super::ssa::dominates;
-use super::structure::{Body, Definition};
+use super::structure::{Body, Definition, Site};
 use super::violation::{Fault, Place, Report};
 use crate::ops::Op;
 use crate::types::Type;
 
-pub(super) fn check(body: &Body<'_>, report: &mut Report) {
-    for number in 0..body.count() {
-        let block = body.block(number);
-        let Some(value) = body.func.predicate(block) else { continue };
-        let place = Place::Block(block);
-        let definition = body.definition(value);
-        if definition == Definition::Nowhere {
-            report.at(place, Fault::Undefined(value));
-            continue;
+pub(super) fn check(body: &Body<'_>, number: u32, report: &mut Report) {
+    let block = body.block(number);
+    let Some(value) = body.func.predicate(block) else { return };
+    let place = Place::Block(block);
+    let definition = body.definition(value);
+    if definition == Definition::Nowhere {
+        report.at(place, Fault::Undefined(value));
+        return;
+    }
+    let found = body.func.value_type(value);
+    if found != Type::I1 {
+        report.at(place, Fault::PredicateType { value, found });
+    }
+    match definition {
+        Definition::At(defined_in, position) if defined_in == number => {
+            check_own(body, number, value, position, report);
         }
-        let found = body.func.value_type(value);
-        if found != Type::I1 {
-            report.at(place, Fault::PredicateType { value, found });
+        Definition::At(defined_in, _)
+            if body.dominators.is_reachable(number) && !dominates(body, defined_in, number) =>
+        {
+            let defined_in = body.block(defined_in);
+            report.at(place, Fault::PredicateNotDominated { value, defined_in });
         }
-        match definition {
-            Definition::At(defined_in, position) if defined_in == number => {
-                check_own(body, number, value, position, report);
-            }
-            Definition::At(defined_in, _)
-                if body.dominators.is_reachable(number) && !dominates(body, defined_in, number) =>
-            {
-                let defined_in = body.block(defined_in);
-                report.at(place, Fault::PredicateNotDominated { value, defined_in });
-            }
-            _ => {}
-        }
+        _ => {}
     }
 }
 
 /// The block computes its predicate itself: until that is done, no lane may be passive by it. φs are evaluated under
 /// the control mask alone.
 fn check_own(body: &Body<'_>, number: u32, predicate: crate::Value, position: u32, report: &mut Report) {
-    for &inst in body.insts(number) {
-        let data = body.func.inst(inst);
+    for Site { inst, data, place, .. } in body.sites(number) {
         let here = body.position(inst);
         if here > position {
             break;
         }
         if data.op != Op::Phi && !data.is_total() {
             let fault = Fault::PredicateBehindPassive { op: data.op, predicate, defines: here == position };
-            report.at(body.place(number, inst), fault);
+            report.at(place, fault);
         }
     }
 }

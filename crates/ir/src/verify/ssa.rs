@@ -1,44 +1,41 @@
 //! Definitions dominate uses.
 
-use super::structure::{Body, Definition, accesses};
+use super::structure::{Body, Definition, Site, used};
 use super::violation::{Fault, Report};
 use crate::inst::Detail;
 use crate::ops::Op;
 
-pub(super) fn check(body: &Body<'_>, report: &mut Report) {
-    for (number, inst, data) in body.each_inst() {
-        let place = body.place(number, inst);
-        let joined = match &data.detail {
-            Detail::Phi(incoming) => incoming.len(),
-            _ => 0,
-        };
-        for (from, value) in data.incoming() {
-            let Some(pred) = body.number(from).filter(|&pred| body.dominators.is_reachable(pred)) else {
-                continue;
-            };
-            if let Definition::At(defined_in, _) = body.definition(value)
-                && !dominates(body, defined_in, pred)
-            {
-                let defined_in = body.block(defined_in);
-                report.at(place, Fault::IncomingNotDominated { value, from, defined_in });
-            }
-        }
-        if !body.dominators.is_reachable(number) {
+pub(super) fn check(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
+    let Site { number, data, place, .. } = *site;
+    let joined = match &data.detail {
+        Detail::Phi(incoming) => incoming.len(),
+        _ => 0,
+    };
+    for (from, value) in data.incoming() {
+        let Some(pred) = body.number(from).filter(|&pred| body.dominators.is_reachable(pred)) else {
             continue;
+        };
+        if let Definition::At(defined_in, _) = body.definition(value)
+            && !dominates(body, defined_in, pred)
+        {
+            let defined_in = body.block(defined_in);
+            report.at(place, Fault::IncomingNotDominated { value, from, defined_in });
         }
-        // What is left of a φ is its shadow: a lane that does not enter here reads it at the start of the block.
-        let position = if data.op == Op::Phi { 0 } else { body.position(inst) };
-        let operands = data.args.iter().skip(joined).copied();
-        for value in operands.chain(accesses(data).filter_map(|access| access.base)) {
-            let Definition::At(defined_in, defined_at) = body.definition(value) else { continue };
-            let holds = match defined_in == number {
-                true => defined_at < position,
-                false => dominates(body, defined_in, number),
-            };
-            if !holds {
-                let defined_in = (defined_in != number).then(|| body.block(defined_in));
-                report.at(place, Fault::NotDominated { value, defined_in });
-            }
+    }
+    if !body.dominators.is_reachable(number) {
+        return;
+    }
+    // What is left of a φ is its shadow: a lane that does not enter here reads it at the start of the block.
+    let position = if data.op == Op::Phi { 0 } else { body.position(site.inst) };
+    for value in used(data).skip(joined) {
+        let Definition::At(defined_in, defined_at) = body.definition(value) else { continue };
+        let holds = match defined_in == number {
+            true => defined_at < position,
+            false => dominates(body, defined_in, number),
+        };
+        if !holds {
+            let defined_in = (defined_in != number).then(|| body.block(defined_in));
+            report.at(place, Fault::NotDominated { value, defined_in });
         }
     }
 }

@@ -2,132 +2,143 @@
 
 use super::Stage;
 use super::graph::NONE;
-use super::structure::{Body, Definition};
+use super::structure::{Body, Definition, Site};
 use super::violation::{Fault, PerLane, Place, Report};
-use crate::inst::{Detail, InstData};
+use crate::inst::Detail;
 use crate::module::Kind;
 use crate::ops::Op;
 use crate::types::Type;
-use crate::{Inst, ValueDef};
+use crate::{Block, Function, ValueDef};
 
-pub(super) fn check(body: &Body<'_>, stage: Stage, report: &mut Report) {
-    let launches = body.each_inst().any(|(_, _, data)| data.op == Op::Launch);
-    let is_wide = stage == Stage::Wide;
-    if is_wide || launches {
-        check_one_thread(body, report);
-    } else {
-        check_no_vectors(body, stage, report);
-    }
-    if launches {
-        check_launches(body, stage, report);
-    }
-    match stage {
-        Stage::Source | Stage::Wide => {}
-        Stage::Canonical | Stage::Uniform => {
-            check_no_predicates(body, stage, report);
-            check_flow(body, stage, report);
-            check_loops(body, report);
-            if stage == Stage::Canonical {
-                check_closed(body, report);
-            }
-        }
-        Stage::Linear => check_flow(body, stage, report),
-    }
+/// What to ask of a function, and what was seen of it so far.
+pub(super) struct Rules<'b> {
+    body: &'b Body<'b>,
+    stage: Stage,
+    launches: bool,
+    first_return: Option<Block>,
 }
 
-fn check_no_vectors(body: &Body<'_>, stage: Stage, report: &mut Report) {
-    let signature = &body.func.signature;
-    let params = signature.params.iter().map(|param| param.ty);
-    for ty in params.chain(signature.results.iter().map(|result| result.ty)).filter(|ty| ty.is_vector()) {
-        report.at(Place::Function, Fault::EarlyVector { ty, stage });
+impl<'b> Rules<'b> {
+    pub(super) fn new(body: &'b Body<'b>, stage: Stage) -> Rules<'b> {
+        // Who launches knows whom.
+        let launches = !body.func.callees.is_empty()
+            && (0..body.count()).any(|number| body.sites(number).any(|site| site.data.op == Op::Launch));
+        Rules { body, stage, launches, first_return: None }
     }
-    for (number, inst, data) in body.each_inst() {
-        if let Some(ty) = types_of(body, inst, data).find(|ty| ty.is_vector()) {
-            report.at(body.place(number, inst), Fault::EarlyVector { ty, stage });
+
+    /// Whether the code is one thread's; else it is many lanes'.
+    fn is_one_thread(&self) -> bool {
+        self.stage == Stage::Wide || self.launches
+    }
+
+    fn is_canonical(&self) -> bool {
+        matches!(self.stage, Stage::Canonical | Stage::Uniform)
+    }
+
+    /// The function as a whole.
+    pub(super) fn check_function(&self, report: &mut Report) {
+        if !self.is_one_thread() {
+            let signature = &self.body.func.signature;
+            let params = signature.params.iter().map(|param| param.ty);
+            let types = params.chain(signature.results.iter().map(|result| result.ty));
+            for ty in types.filter(|ty| ty.is_vector()) {
+                report.at(Place::Function, Fault::EarlyVector { ty, stage: self.stage });
+            }
+        }
+        if self.is_canonical() {
+            check_loops(self.body, report);
+        }
+    }
+
+    /// The block of this number, apart from its instructions: reachable, without predicate.
+    pub(super) fn check_block(&self, number: u32, report: &mut Report) {
+        let block = self.body.block(number);
+        if self.body.func.predicate(block).is_some() {
+            if self.is_one_thread() {
+                report.at(Place::Block(block), Fault::OneThread(PerLane::Predicate));
+            }
+            if self.is_canonical() {
+                report.at(Place::Block(block), Fault::EarlyPredicate(self.stage));
+            }
+        }
+        if !matches!(self.stage, Stage::Source | Stage::Wide) && !self.body.dominators.is_reachable(number) {
+            report.at(Place::Block(block), Fault::Unreachable);
+        }
+    }
+
+    pub(super) fn check(&mut self, site: &Site<'_>, report: &mut Report) {
+        if self.is_one_thread() {
+            check_one_thread(self.body.func, site, report);
+        } else if let Some(ty) = types_of(self.body.func, site).find(|ty| ty.is_vector()) {
+            report.at(site.place, Fault::EarlyVector { ty, stage: self.stage });
+        }
+        if site.data.op == Op::Launch {
+            self.check_launch(site, report);
+        }
+        if !matches!(self.stage, Stage::Source | Stage::Wide)
+            && self.body.insts(site.number).last() == Some(&site.inst)
+        {
+            self.check_flow(site, report);
+        }
+        if self.stage == Stage::Canonical {
+            check_closed(self.body, site, report);
+        }
+    }
+
+    fn check_launch(&self, site: &Site<'_>, report: &mut Report) {
+        if self.stage == Stage::Wide {
+            report.at(site.place, Fault::LateLaunch);
+        }
+        if matches!(self.body.func.kind, Kind::Kernel(_)) {
+            report.at(site.place, Fault::LaunchInKernel);
+        }
+    }
+
+    /// At the end of a block: reducible, one `ret`, no `switch`.
+    fn check_flow(&mut self, site: &Site<'_>, report: &mut Report) {
+        let (body, from) = (self.body, self.body.block(site.number));
+        if body.dominators.is_reachable(site.number) {
+            for &to in body.graph.succs(site.number) {
+                if body.dominators.is_retreating(site.number, to)
+                    && !body.dominators.dominates(to, site.number)
+                {
+                    report.at(site.place, Fault::Irreducible { from, to: body.block(to) });
+                }
+            }
+        }
+        match (site.data.op, self.first_return) {
+            (Op::Ret, None) => self.first_return = Some(from),
+            (Op::Ret, Some(first)) => report.at(site.place, Fault::SecondReturn { first }),
+            (Op::Switch, _) => report.at(site.place, Fault::SwitchLeft(self.stage)),
+            _ => {}
         }
     }
 }
 
 /// The types of results and of known operands.
-fn types_of<'a>(body: &'a Body<'_>, inst: Inst, data: &'a InstData) -> impl Iterator<Item = Type> + 'a {
-    let known = data.args.iter().filter(|&&arg| body.func.value_def(arg) != ValueDef::None);
-    body.func.results(inst).iter().chain(known).map(|&value| body.func.value_type(value))
+fn types_of<'a>(func: &'a Function, site: &Site<'a>) -> impl Iterator<Item = Type> + 'a {
+    let known = site.data.args.iter().filter(|&&arg| func.value_def(arg) != ValueDef::None);
+    func.results(site.inst).iter().chain(known).map(|&value| func.value_type(value))
 }
 
-fn check_one_thread(body: &Body<'_>, report: &mut Report) {
-    for &block in &body.blocks {
-        if body.func.predicate(block).is_some() {
-            report.at(Place::Block(block), Fault::OneThread(PerLane::Predicate));
-        }
+fn check_one_thread(func: &Function, site: &Site<'_>, report: &mut Report) {
+    let data = site.data;
+    if data.is_total() {
+        report.at(site.place, Fault::OneThread(PerLane::Total));
     }
-    for (number, inst, data) in body.each_inst() {
-        let place = body.place(number, inst);
-        if data.is_total() {
-            report.at(place, Fault::OneThread(PerLane::Total));
-        }
-        if data.shadow().is_some() {
-            report.at(place, Fault::OneThread(PerLane::Shadow));
-        }
-        let asks_for_lanes = match data.op {
-            Op::Lane | Op::Width | Op::Mask | Op::Broadcast | Op::First => true,
-            Op::Any | Op::All | Op::Ballot | Op::Popcount | Op::Shuffle | Op::Reduce | Op::Scan => {
-                let operand = data.args.first().filter(|&&arg| body.func.value_def(arg) != ValueDef::None);
-                operand.is_some_and(|&arg| !body.func.value_type(arg).is_vector())
-            }
-            _ => false,
-        };
-        if asks_for_lanes {
-            report.at(place, Fault::OneThread(PerLane::Op(data.op)));
-        }
+    if data.shadow().is_some() {
+        report.at(site.place, Fault::OneThread(PerLane::Shadow));
     }
-}
-
-fn check_launches(body: &Body<'_>, stage: Stage, report: &mut Report) {
-    for (number, inst, data) in body.each_inst() {
-        if data.op != Op::Launch {
-            continue;
+    let asks_for_lanes = match data.op {
+        Op::Lane | Op::Width | Op::Mask | Op::Broadcast | Op::First => true,
+        Op::Any | Op::All | Op::Ballot | Op::Popcount | Op::Shuffle | Op::Reduce | Op::Scan => {
+            let operand = data.args.first().filter(|&&arg| func.value_def(arg) != ValueDef::None);
+            operand.is_some_and(|&arg| !func.value_type(arg).is_vector())
         }
-        let place = body.place(number, inst);
-        if stage == Stage::Wide {
-            report.at(place, Fault::LateLaunch);
-        }
-        if matches!(body.func.kind, Kind::Kernel(_)) {
-            report.at(place, Fault::LaunchInKernel);
-        }
-    }
-}
-
-fn check_no_predicates(body: &Body<'_>, stage: Stage, report: &mut Report) {
-    for &block in &body.blocks {
-        if body.func.predicate(block).is_some() {
-            report.at(Place::Block(block), Fault::EarlyPredicate(stage));
-        }
-    }
-}
-
-/// Reachable, reducible, one `ret`, no `switch`.
-fn check_flow(body: &Body<'_>, stage: Stage, report: &mut Report) {
-    let mut first_return = None;
-    for number in 0..body.count() {
-        let block = body.block(number);
-        if !body.dominators.is_reachable(number) {
-            report.at(Place::Block(block), Fault::Unreachable);
-        }
-        let Some(&last) = body.insts(number).last() else { continue };
-        let place = body.place(number, last);
-        if body.dominators.is_reachable(number) {
-            for &to in body.graph.succs(number) {
-                if body.dominators.is_retreating(number, to) && !body.dominators.dominates(to, number) {
-                    report.at(place, Fault::Irreducible { from: block, to: body.block(to) });
-                }
-            }
-        }
-        match (body.func.inst(last).op, first_return) {
-            (Op::Ret, None) => first_return = Some(block),
-            (Op::Ret, Some(first)) => report.at(place, Fault::SecondReturn { first }),
-            (Op::Switch, _) => report.at(place, Fault::SwitchLeft(stage)),
-            _ => {}
-        }
+        _ => false,
+    };
+    if asks_for_lanes {
+        report.at(site.place, Fault::OneThread(PerLane::Op(data.op)));
     }
 }
 
@@ -179,24 +190,23 @@ fn check_loops(body: &Body<'_>, report: &mut Report) {
 }
 
 /// Loop-closed SSA. What an access says of its base is a hint, no use that lanes could see differently.
-fn check_closed(body: &Body<'_>, report: &mut Report) {
-    for (number, inst, data) in body.each_inst() {
-        let joined = match &data.detail {
-            Detail::Phi(incoming) => incoming.len(),
-            _ => 0,
+fn check_closed(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
+    let data = site.data;
+    let joined = match &data.detail {
+        Detail::Phi(incoming) => incoming.len(),
+        _ => 0,
+    };
+    let joining = data.incoming().map(|(from, value)| (body.number(from), value));
+    let others = data.args.iter().skip(joined).map(|&value| (Some(site.number), value));
+    for (used_in, value) in joining.chain(others) {
+        let Some(used_in) = used_in.filter(|&block| body.dominators.is_reachable(block)) else {
+            continue;
         };
-        let joining = data.incoming().map(|(from, value)| (body.number(from), value));
-        let others = data.args.iter().skip(joined).map(|&value| (Some(number), value));
-        for (used_in, value) in joining.chain(others) {
-            let Some(used_in) = used_in.filter(|&block| body.dominators.is_reachable(block)) else {
-                continue;
-            };
-            let Definition::At(defined_in, _) = body.definition(value) else { continue };
-            let inner = body.loops.innermost(defined_in);
-            if !body.loops.contains(inner, used_in) {
-                let header = body.block(body.loops.headers()[inner as usize]);
-                report.at(body.place(number, inst), Fault::NotClosed { value, header });
-            }
+        let Definition::At(defined_in, _) = body.definition(value) else { continue };
+        let inner = body.loops.innermost(defined_in);
+        if !body.loops.contains(inner, used_in) {
+            let header = body.block(body.loops.headers()[inner as usize]);
+            report.at(site.place, Fault::NotClosed { value, header });
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::graph::{Dominators, Graph, Loops, NONE};
 use super::violation::{Fault, Place, Report};
-use crate::constant::Constant;
 use crate::entity::Entity as _;
 use crate::function::Origin;
 use crate::inst::{Access, Detail, InstData};
@@ -13,15 +12,26 @@ use crate::{Block, Function, Inst, Value, ValueDef};
 pub(super) struct Body<'f> {
     pub(super) func: &'f Function,
     /// The placed blocks, in layout order; their numbers index this.
-    pub(super) blocks: Vec<Block>,
+    blocks: Vec<Block>,
     numbers: Vec<u32>,
     /// The placed instructions that are names of the function, block by block.
     insts: Vec<Inst>,
     starts: Vec<u32>,
-    positions: Vec<u32>,
+    /// By instruction: the number of its block and its position in `insts`, both `NONE` if it is not placed.
+    homes: Vec<(u32, u32)>,
     pub(super) graph: Graph,
     pub(super) dominators: Dominators,
     pub(super) loops: Loops,
+}
+
+/// A placed instruction.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'f> {
+    /// The number of its block.
+    pub(super) number: u32,
+    pub(super) inst: Inst,
+    pub(super) data: &'f InstData,
+    pub(super) place: Place,
 }
 
 /// Where a value is defined.
@@ -41,16 +51,16 @@ impl<'f> Body<'f> {
         let name_count = blocks.iter().map(|block| block.index() + 1).max().unwrap_or(0);
         let mut numbers = vec![NONE; name_count];
         let (mut insts, mut starts) = (Vec::new(), vec![0]);
-        let mut positions = vec![NONE; func.inst_count()];
+        let mut homes = vec![(NONE, NONE); func.inst_count()];
         for (number, &block) in blocks.iter().enumerate() {
             if block.index() >= func.block_count() {
                 report.at(Place::Block(block), Fault::UnknownBlock(block));
             }
             numbers[block.index()] = number as u32;
             for inst in func.layout.insts(block) {
-                match positions.get_mut(inst.index()) {
-                    Some(position) => {
-                        *position = insts.len() as u32;
+                match homes.get_mut(inst.index()) {
+                    Some(home) => {
+                        *home = (number as u32, insts.len() as u32);
                         insts.push(inst);
                     }
                     None => report.at(Place::Block(block), Fault::UnknownInst(inst)),
@@ -67,7 +77,7 @@ impl<'f> Body<'f> {
         });
         let dominators = Dominators::new(&graph);
         let loops = Loops::new(&graph, &dominators);
-        Body { func, blocks, numbers, insts, starts, positions, graph, dominators, loops }
+        Body { func, blocks, numbers, insts, starts, homes, graph, dominators, loops }
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -88,39 +98,34 @@ impl<'f> Body<'f> {
         &self.insts[self.starts[number as usize] as usize..self.starts[number as usize + 1] as usize]
     }
 
-    /// Blocks by number, with their instructions.
-    pub(super) fn each_inst(&self) -> impl Iterator<Item = (u32, Inst, &'f InstData)> + '_ {
-        (0..self.count()).flat_map(move |number| {
-            self.insts(number).iter().map(move |&inst| (number, inst, self.func.inst(inst)))
+    /// The same, with what they are.
+    pub(super) fn sites(&self, number: u32) -> impl Iterator<Item = Site<'f>> + '_ {
+        let block = self.block(number);
+        self.insts(number).iter().map(move |&inst| Site {
+            number,
+            inst,
+            data: self.func.inst(inst),
+            place: Place::Inst(block, inst),
         })
     }
 
     pub(super) fn position(&self, inst: Inst) -> u32 {
-        self.positions[inst.index()]
-    }
-
-    pub(super) fn place(&self, number: u32, inst: Inst) -> Place {
-        Place::Inst(self.block(number), inst)
+        self.homes.get(inst.index()).map_or(NONE, |&(_, position)| position)
     }
 
     pub(super) fn definition(&self, value: Value) -> Definition {
         match self.func.value_def(value) {
             ValueDef::Param(_) | ValueDef::Const => Definition::Outside,
             ValueDef::None => Definition::Nowhere,
-            ValueDef::Result(inst, _) => {
-                let block = self.func.layout.block_of(inst).and_then(|block| self.number(block));
-                block.map_or(Definition::Nowhere, |number| Definition::At(number, self.position(inst)))
-            }
+            ValueDef::Result(inst, _) => match self.homes.get(inst.index()) {
+                None | Some((NONE, _)) => Definition::Nowhere,
+                Some(&(number, position)) => Definition::At(number, position),
+            },
         }
     }
 
     pub(super) fn knows_origin(&self, origin: Origin) -> bool {
         origin.index() < self.func.origin_count()
-    }
-
-    /// The constant that a value is.
-    pub(super) fn constant(&self, value: Value) -> Option<&'f Constant> {
-        self.func.constant(value)
     }
 
     /// Orders places as they stand: the head, then block by block.
@@ -154,7 +159,13 @@ pub(super) fn accesses(data: &InstData) -> impl Iterator<Item = &Access> {
     data.access().into_iter().chain(read)
 }
 
-pub(super) fn check(body: &Body<'_>, report: &mut Report) {
+/// The values that an instruction uses: its operands, and what its accesses name as their bases.
+pub(super) fn used(data: &InstData) -> impl Iterator<Item = Value> {
+    data.args.iter().copied().chain(accesses(data).filter_map(|access| access.base))
+}
+
+/// The function has an entry, and that is no target.
+pub(super) fn check_entry(body: &Body<'_>, report: &mut Report) {
     if body.count() == 0 {
         report.at(Place::Function, Fault::NoEntry);
         return;
@@ -162,96 +173,111 @@ pub(super) fn check(body: &Body<'_>, report: &mut Report) {
     if let Some(&from) = body.graph.preds(0).first() {
         report.at(Place::Block(body.block(0)), Fault::EntryPredecessor { from: body.block(from) });
     }
-    for number in 0..body.count() {
-        check_order(body, number, report);
-    }
-    for (number, inst, data) in body.each_inst() {
-        let place = body.place(number, inst);
-        check_names(body, data, place, report);
-        for &target in targets(data) {
-            if body.number(target).is_none() {
-                report.at(place, Fault::UnplacedTarget(target));
-            }
-        }
-        if let Detail::Switch(switch) = &data.detail {
-            let mut cases = switch.cases.clone();
-            cases.sort_unstable();
-            let mut reported = None;
-            for pair in cases.windows(2) {
-                if pair[0] == pair[1] && reported != Some(pair[0]) {
-                    report.at(place, Fault::SwitchTwice(pair[0]));
-                    reported = Some(pair[0]);
-                }
-            }
-        }
-    }
-    check_phis(body, report);
 }
 
-/// φs first, the terminator last.
-fn check_order(body: &Body<'_>, number: u32, report: &mut Report) {
-    let insts = body.insts(number);
-    let mut behind_phis = false;
-    for (index, &inst) in insts.iter().enumerate() {
-        let op = body.func.inst(inst).op;
-        let place = body.place(number, inst);
-        match op {
-            Op::Phi if number == 0 => report.at(place, Fault::EntryPhi),
-            Op::Phi if behind_phis => report.at(place, Fault::PhiNotAtStart),
-            Op::Phi => {}
-            _ => behind_phis = true,
+/// Goes through blocks in order: φs first, the terminator last, everything named there.
+pub(super) struct Structure<'b> {
+    body: &'b Body<'b>,
+    behind_phis: bool,
+    /// By block: the one that it precedes, of those that have been entered.
+    leads_to: Vec<u32>,
+    /// By block: the φ that has a value for it, by its position.
+    named_by: Vec<u32>,
+}
+
+impl<'b> Structure<'b> {
+    pub(super) fn new(body: &'b Body<'b>) -> Structure<'b> {
+        let none = || vec![NONE; body.blocks.len()];
+        Structure { body, behind_phis: false, leads_to: none(), named_by: none() }
+    }
+
+    /// The block as a whole, before its instructions.
+    pub(super) fn check_block(&mut self, number: u32, report: &mut Report) {
+        let body = self.body;
+        self.behind_phis = false;
+        for &pred in body.graph.preds(number) {
+            self.leads_to[pred as usize] = number;
         }
-        if op.is_terminator() && index + 1 != insts.len() {
-            report.at(place, Fault::TerminatorInside(op));
+        if !body.insts(number).last().is_some_and(|&inst| body.func.inst(inst).op.is_terminator()) {
+            report.at(Place::Block(body.block(number)), Fault::NoTerminator);
         }
     }
-    if !insts.last().is_some_and(|&inst| body.func.inst(inst).op.is_terminator()) {
-        report.at(Place::Block(body.block(number)), Fault::NoTerminator);
+
+    pub(super) fn check(&mut self, site: &Site<'_>, report: &mut Report) {
+        self.check_order(site, report);
+        check_names(self.body, site, report);
+        check_targets(self.body, site, report);
+        if let Detail::Phi(incoming) = &site.data.detail {
+            self.check_incoming(site, incoming, report);
+        }
+    }
+
+    fn check_order(&mut self, site: &Site<'_>, report: &mut Report) {
+        let op = site.data.op;
+        match op {
+            Op::Phi if site.number == 0 => report.at(site.place, Fault::EntryPhi),
+            Op::Phi if self.behind_phis => report.at(site.place, Fault::PhiNotAtStart),
+            Op::Phi => {}
+            _ => self.behind_phis = true,
+        }
+        if op.is_terminator() && self.body.insts(site.number).last() != Some(&site.inst) {
+            report.at(site.place, Fault::TerminatorInside(op));
+        }
+    }
+
+    /// One value for each predecessor.
+    fn check_incoming(&mut self, site: &Site<'_>, incoming: &[Block], report: &mut Report) {
+        let (body, position) = (self.body, self.body.position(site.inst));
+        let mut named = 0;
+        for &from in incoming {
+            let precedes = |&pred: &u32| self.leads_to[pred as usize] == site.number;
+            let Some(pred) = body.number(from).filter(precedes) else {
+                report.at(site.place, Fault::PhiStranger(from));
+                continue;
+            };
+            if std::mem::replace(&mut self.named_by[pred as usize], position) == position {
+                report.at(site.place, Fault::PhiTwice(from));
+            } else {
+                named += 1;
+            }
+        }
+        // Stops at the first, so it looks at no more predecessors than the φ names, and one.
+        let preds = body.graph.preds(site.number);
+        let missing = preds.iter().find(|&&pred| self.named_by[pred as usize] != position);
+        if let Some(&first) = missing {
+            let others = preds.len() - named - 1;
+            report.at(site.place, Fault::PhiMissing { first: body.block(first), others });
+        }
     }
 }
 
 /// Every value that is used is defined, every origin is in the table.
-fn check_names(body: &Body<'_>, data: &InstData, place: Place, report: &mut Report) {
-    for value in data.args.iter().copied().chain(accesses(data).filter_map(|access| access.base)) {
+fn check_names(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
+    for value in used(site.data) {
         if body.definition(value) == Definition::Nowhere {
-            report.at(place, Fault::Undefined(value));
+            report.at(site.place, Fault::Undefined(value));
         }
     }
-    if !body.knows_origin(data.origin) {
-        report.at(place, Fault::UnknownOrigin(data.origin));
+    if !body.knows_origin(site.data.origin) {
+        report.at(site.place, Fault::UnknownOrigin(site.data.origin));
     }
 }
 
-fn check_phis(body: &Body<'_>, report: &mut Report) {
-    // By block: the block that it precedes, and the φ that has a value for it.
-    let mut leads_to = vec![NONE; body.blocks.len()];
-    let mut named_by = vec![NONE; body.blocks.len()];
-    for number in 0..body.count() {
-        let preds = body.graph.preds(number);
-        for &pred in preds {
-            leads_to[pred as usize] = number;
+/// Targets are placed, cases differ.
+fn check_targets(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
+    for &target in targets(site.data) {
+        if body.number(target).is_none() {
+            report.at(site.place, Fault::UnplacedTarget(target));
         }
-        for &inst in body.insts(number) {
-            let Detail::Phi(incoming) = &body.func.inst(inst).detail else { continue };
-            let place = body.place(number, inst);
-            let position = body.position(inst);
-            let mut named = 0;
-            for &from in incoming {
-                let Some(pred) = body.number(from).filter(|&pred| leads_to[pred as usize] == number) else {
-                    report.at(place, Fault::PhiStranger(from));
-                    continue;
-                };
-                if std::mem::replace(&mut named_by[pred as usize], position) == position {
-                    report.at(place, Fault::PhiTwice(from));
-                } else {
-                    named += 1;
-                }
-            }
-            // Stops at the first, so it looks at no more predecessors than the φ names, and one.
-            let missing = preds.iter().find(|&&pred| named_by[pred as usize] != position);
-            if let Some(&first) = missing {
-                let others = preds.len() - named - 1;
-                report.at(place, Fault::PhiMissing { first: body.block(first), others });
+    }
+    if let Detail::Switch(switch) = &site.data.detail {
+        let mut cases = switch.cases.clone();
+        cases.sort_unstable();
+        let mut reported = None;
+        for pair in cases.windows(2) {
+            if pair[0] == pair[1] && reported != Some(pair[0]) {
+                report.at(site.place, Fault::SwitchTwice(pair[0]));
+                reported = Some(pair[0]);
             }
         }
     }

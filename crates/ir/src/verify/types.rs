@@ -1,6 +1,6 @@
 //! What each instruction is on its own: operands, results, detail, flags, and what it says of memory.
 
-use super::structure::{Body, accesses};
+use super::structure::{Site, accesses};
 use super::violation::{Fault, MAX_ALLOCA_BYTES, Place, Report};
 use crate::constant::Constant;
 use crate::entity::EntitySet;
@@ -72,36 +72,39 @@ fn has_legal_lanes(ty: Type) -> bool {
     ty.lanes().is_none_or(|lanes| (1..=MAX_LANES).contains(&lanes.into()))
 }
 
-pub(super) fn check(body: &Body<'_>, report: &mut Report) {
-    let mut checked = EntitySet::new();
-    for (number, inst, data) in body.each_inst() {
-        let place = body.place(number, inst);
-        for value in data.args.iter().copied().chain(accesses(data).filter_map(|access| access.base)) {
-            if body.func.value_def(value) == ValueDef::Const
-                && checked.insert(value)
-                && let Some(constant) = body.constant(value)
+/// Each constant that is used, once, where it is used first.
+pub(super) struct Constants<'f> {
+    func: &'f Function,
+    checked: EntitySet<Value>,
+}
+
+impl<'f> Constants<'f> {
+    pub(super) fn new(func: &'f Function) -> Constants<'f> {
+        Constants { func, checked: EntitySet::new() }
+    }
+
+    pub(super) fn check(&mut self, used: impl Iterator<Item = Value>, place: Place, report: &mut Report) {
+        for value in used {
+            if self.func.value_def(value) == ValueDef::Const
+                && self.checked.insert(value)
+                && let Some(constant) = self.func.constant(value)
                 && let Some(reason) = wrong_constant(constant)
             {
                 report.at(place, Fault::Constant { value, reason });
             }
         }
-        // Without types of all operands there is nothing to compare.
-        if data.args.iter().all(|&arg| body.func.value_def(arg) != ValueDef::None) {
-            check_types(body.func, inst, data, place, report);
-        }
-        check_flags(body.func, inst, data, place, report);
-        check_memory(body.func, inst, data, place, report);
-        check_detail(data, place, report);
     }
-    for &block in &body.blocks {
-        if let Some(value) = body.func.predicate(block)
-            && let Some(constant) = body.constant(value)
-            && checked.insert(value)
-            && let Some(reason) = wrong_constant(constant)
-        {
-            report.at(Place::Block(block), Fault::Constant { value, reason });
-        }
+}
+
+pub(super) fn check(func: &Function, site: &Site<'_>, report: &mut Report) {
+    let Site { inst, data, place, .. } = *site;
+    // Without types of all operands there is nothing to compare.
+    if data.args.iter().all(|&arg| func.value_def(arg) != ValueDef::None) {
+        check_types(func, inst, data, place, report);
     }
+    check_flags(func, inst, data, place, report);
+    check_memory(func, inst, data, place, report);
+    check_detail(data, place, report);
 }
 
 fn wrong_constant(constant: &Constant) -> Option<&'static str> {
@@ -282,7 +285,7 @@ fn check_detail(data: &InstData, place: Place, report: &mut Report) {
             }
         }
         Detail::FloatClass(bits) if *bits >= 1 << 10 => report.at(place, Fault::FloatClasses(*bits)),
-        Detail::Branch(targets, Some(weights)) if targets.len() != 2 || *weights == [0, 0] => {
+        Detail::Branch(targets, Some(weights)) if targets.len() != 2 || **weights == [0, 0] => {
             report.at(place, Fault::Weights);
         }
         _ => {}

@@ -166,7 +166,7 @@ impl Body<'_, '_> {
                     (targets, _) => asm.jump(self.labels[&targets[0]]),
                 };
                 if let Some(weights) = weights {
-                    asm.attach(branch, "prof", Some("branch_weights"), weights);
+                    asm.attach(branch, "prof", Some("branch_weights"), &weights[..]);
                 }
                 if targets.iter().any(|target| self.places[target] <= self.places[&block]) {
                     self.attach_facts(branch, data);

@@ -320,7 +320,7 @@ impl<'m> Body<'_, 'm> {
                 let condition = self.leaf(condition)?;
                 let mut data = InstData::branch(condition, then, otherwise);
                 if let Detail::Branch(_, weights) = &mut data.detail {
-                    *weights = branch_weights(inst.metadata_numbers(self.module.kinds.prof));
+                    *weights = branch_weights(inst.metadata_numbers(self.module.kinds.prof)).map(Box::new);
                 }
                 data
             }

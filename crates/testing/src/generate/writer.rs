@@ -248,7 +248,7 @@ impl<'a> Writer<'a> {
         if self.random.chance(6) {
             let weights = [self.random.between(0, 100), self.random.between(1, 100)];
             if let Detail::Branch(_, counts) = &mut data.detail {
-                *counts = Some(weights);
+                *counts = Some(Box::new(weights));
             }
         }
         self.put(data, None);

@@ -115,8 +115,9 @@ fn dress(module: &mut Module) {
             if let (Op::Br, Detail::Branch(targets, weights @ None)) = (data.op, &mut data.detail)
                 && targets.len() == 2
             {
-                *weights =
-                    [None, Some([1, 99]), Some([99, 1]), Some([1, 1000]), Some([3, 2])][home as usize % 5];
+                *weights = [None, Some([1, 99]), Some([99, 1]), Some([1, 1000]), Some([3, 2])]
+                    [home as usize % 5]
+                    .map(Box::new);
             }
         }
     }

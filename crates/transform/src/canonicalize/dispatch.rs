@@ -24,10 +24,12 @@
 //! before. And `x` outside that dominates one block of the cycle dominates all of them and all edges that enter, since
 //! from each entry a path inside leads to each block. The verifier checks it all the same.
 //!
+//! All is decided by the graph as it is found: only edges to entries change, and an entry is in no cycle to come.
+//!
 //! Time: linear but for cycles inside of irreducible ones, which cost once more per level.
 
 use heddle_analysis::{Cfg, Cycle, CycleForest};
-use heddle_ir::entity::{Entity as _, SecondaryMap};
+use heddle_ir::entity::Entity as _;
 use heddle_ir::inst::InstData;
 use heddle_ir::types::Scalar;
 use heddle_ir::words::IntPredicate;
@@ -43,10 +45,6 @@ pub(crate) fn make_reducible(func: &mut Function) {
     if forest.is_graph_reducible() {
         return;
     }
-    let mut preds: SecondaryMap<Block, Vec<Block>> = SecondaryMap::with_len(func.block_count());
-    for block in cfg.blocks() {
-        preds[block] = distinct(cfg.preds(block));
-    }
     let mut regions: Vec<Vec<Block>> = outermost_irreducible(&forest)
         .into_iter()
         .map(|cycle| in_order(forest.blocks(cycle).to_vec()))
@@ -54,12 +52,12 @@ pub(crate) fn make_reducible(func: &mut Function) {
     let mut scratch = Scratch::new(cfg.num_blocks());
     while let Some(cycle) = regions.pop() {
         scratch.mark(&cycle);
-        let is_entry = |block: &Block| preds[*block].iter().any(|&pred| !scratch.is_marked(pred));
+        let is_entry = |block: &Block| cfg.preds(*block).iter().any(|&pred| scratch.index_of(pred).is_none());
         let (entries, rest): (Vec<Block>, Vec<Block>) = cycle.into_iter().partition(is_entry);
         if entries.len() > 1 {
-            Dispatch { func, preds: &mut preds }.run(&entries);
+            Dispatch { func, cfg: &cfg }.run(&entries);
         }
-        regions.extend(scratch.components(func, &rest));
+        regions.extend(scratch.components(&cfg, &rest));
     }
     debug_assert!(CycleForest::new(&Cfg::new(func)).is_graph_reducible());
 }
@@ -82,38 +80,37 @@ fn in_order(mut blocks: Vec<Block>) -> Vec<Block> {
     blocks
 }
 
-/// Not in the region at hand, or not met yet.
+/// Not met yet.
 const NONE: u32 = u32::MAX;
 
-/// Tables that all regions share, so that each costs only as much as it is large. New blocks are in no region.
+/// A table that all regions share, so that each costs only as much as it is large.
 struct Scratch {
-    /// The region that a block was last seen in, by a number of its own.
-    region_of: Vec<u32>,
+    /// The region that a block was last seen in, by a number of its own, and the number of the block there.
+    last_seen: Vec<(u32, u32)>,
     region: u32,
-    /// The number of a block in that region.
-    index_of: Vec<u32>,
 }
 
 impl Scratch {
     fn new(num_blocks: usize) -> Scratch {
-        Scratch { region_of: vec![NONE; num_blocks], region: 0, index_of: vec![0; num_blocks] }
+        Scratch { last_seen: vec![(0, 0); num_blocks], region: 0 }
     }
 
     fn mark(&mut self, blocks: &[Block]) {
         self.region += 1;
         for (index, block) in blocks.iter().enumerate() {
-            self.region_of[block.index()] = self.region;
-            self.index_of[block.index()] = index as u32;
+            self.last_seen[block.index()] = (self.region, index as u32);
         }
     }
 
-    fn is_marked(&self, block: Block) -> bool {
-        self.region_of.get(block.index()) == Some(&self.region)
+    /// The number of a block in the region at hand.
+    fn index_of(&self, block: Block) -> Option<u32> {
+        let (region, index) = self.last_seen[block.index()];
+        (region == self.region).then_some(index)
     }
 
     /// The strongly connected components, of those blocks alone, that have an edge; after Tarjan. Each has its blocks in
     /// the order in which they are given.
-    fn components(&mut self, func: &Function, blocks: &[Block]) -> Vec<Vec<Block>> {
+    fn components(&mut self, cfg: &Cfg, blocks: &[Block]) -> Vec<Vec<Block>> {
         self.mark(blocks);
         let (mut number, mut low) = (vec![NONE; blocks.len()], vec![0; blocks.len()]);
         // The component of each block that is done, and how many blocks each has.
@@ -131,11 +128,10 @@ impl Scratch {
                     next_number += 1;
                     open.push(at);
                 }
-                let targets = func.successors(blocks[at as usize]);
+                let targets = cfg.succs(blocks[at as usize]);
                 if let Some(&target) = targets.get(*edge) {
                     *edge += 1;
-                    if self.is_marked(target) {
-                        let to = self.index_of[target.index()];
+                    if let Some(to) = self.index_of(target) {
                         if number[to as usize] == NONE {
                             path.push((to, 0));
                         } else if component[to as usize] == NONE {
@@ -180,13 +176,13 @@ fn distinct(blocks: &[Block]) -> Vec<Block> {
 
 struct Dispatch<'a> {
     func: &'a mut Function,
-    /// The distinct predecessors of each block, kept up to date for the entries of cycles to come.
-    preds: &'a mut SecondaryMap<Block, Vec<Block>>,
+    /// The graph as it was found: so it still is around these entries.
+    cfg: &'a Cfg,
 }
 
 impl Dispatch<'_> {
     fn run(mut self, entries: &[Block]) {
-        let moved: Vec<Vec<Block>> = entries.iter().map(|&entry| self.preds[entry].clone()).collect();
+        let moved: Vec<Vec<Block>> = entries.iter().map(|&entry| distinct(self.cfg.preds(entry))).collect();
         let mut entries_from: FxHashMap<Block, usize> = FxHashMap::default();
         for &source in moved.iter().flatten() {
             *entries_from.entry(source).or_default() += 1;
@@ -214,7 +210,6 @@ impl Dispatch<'_> {
         let after_phis = self.func.first_non_phi(dispatch).expect("the dispatch block branches");
         for (index, (&entry, &from)) in entries.iter().zip(&chain).enumerate() {
             self.move_phis(entry, index, from, after_phis, &edges);
-            self.preds[entry] = vec![from];
         }
     }
 

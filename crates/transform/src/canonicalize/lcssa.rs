@@ -12,14 +12,19 @@
 //! have exits of their own. Base hints name objects and stay.
 
 use heddle_analysis::{Cfg, Cycle, CycleForest, Dominators};
-use heddle_ir::{Block, Function, Inst, Op, Value};
+use heddle_ir::{Block, Detail, Function, Inst, Value};
 use rustc_hash::FxHashMap;
 
 use crate::ssa_repair::SsaRepair;
 
 /// Whether no value is read outside of the loop that defines it.
-pub(crate) fn is_closed(func: &Function) -> bool {
-    escaping(func, &CycleForest::new(&Cfg::new(func))).is_empty()
+pub(crate) fn is_closed(func: &Function, forest: &CycleForest) -> bool {
+    func.blocks().all(|block| is_block_closed(func, forest, block))
+}
+
+/// Whether a block reads no value outside of the loop that defines it.
+pub(crate) fn is_block_closed(func: &Function, forest: &CycleForest, block: Block) -> bool {
+    reads(func, block).all(|(value, read)| left(func, forest, value, read.block).is_none())
 }
 
 /// Where a value is read.
@@ -112,36 +117,41 @@ fn exits(cfg: &Cfg, forest: &CycleForest) -> Vec<Vec<Block>> {
     exits
 }
 
+/// What a block reads, in order.
+fn reads(func: &Function, block: Block) -> impl Iterator<Item = (Value, Read)> + '_ {
+    let predicate = func.predicate(block).map(|value| (value, Read { block, place: Place::Predicate }));
+    let operands = func.block_insts(block).flat_map(move |inst| {
+        let data = func.inst(inst);
+        let read = move |index| match &data.detail {
+            Detail::Phi(from) => match from.get(index) {
+                Some(&pred) => Read { block: pred, place: Place::Operand(inst, index) },
+                None => Read { block, place: Place::Shadow(inst, index) },
+            },
+            _ => Read { block, place: Place::Operand(inst, index) },
+        };
+        data.args.iter().enumerate().map(move |(index, &value)| (value, read(index)))
+    });
+    predicate.into_iter().chain(operands)
+}
+
+/// The innermost loop that defines a value, if a block that reads it is outside of that.
+fn left(func: &Function, forest: &CycleForest, value: Value, block: Block) -> Option<Cycle> {
+    let home = func.layout.block_of(func.def_inst(value)?)?;
+    // Most values are read where they are defined, and then there is nothing to look up.
+    let cycle = if home == block { None } else { forest.innermost(home) };
+    cycle.filter(|&cycle| !forest.contains(cycle, block))
+}
+
 /// The values that are read outside of the innermost loop that defines them, in order of their definitions.
 fn escaping(func: &Function, forest: &CycleForest) -> Vec<(Value, Block, u32, Vec<Read>)> {
     let mut reads_of: FxHashMap<Value, Vec<Read>> = FxHashMap::default();
-    let mut add = |value: Value, read: Read| {
-        let home = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
-        let cycle = home.and_then(|block| forest.innermost(block));
-        if cycle.is_some_and(|cycle| !forest.contains(cycle, read.block)) {
+    for (value, read) in func.blocks().flat_map(|block| reads(func, block)) {
+        if left(func, forest, value, read.block).is_some() {
             reads_of.entry(value).or_default().push(read);
         }
-    };
-    for block in func.blocks() {
-        if let Some(predicate) = func.predicate(block) {
-            add(predicate, Read { block, place: Place::Predicate });
-        }
-        for inst in func.block_insts(block) {
-            let data = func.inst(inst);
-            if data.op == Op::Phi {
-                let count = data.incoming().len();
-                for (index, (pred, value)) in data.incoming().enumerate() {
-                    add(value, Read { block: pred, place: Place::Operand(inst, index) });
-                }
-                if let Some(shadow) = data.shadow() {
-                    add(shadow, Read { block, place: Place::Shadow(inst, count) });
-                }
-            } else {
-                for (index, &value) in data.args.iter().enumerate() {
-                    add(value, Read { block, place: Place::Operand(inst, index) });
-                }
-            }
-        }
+    }
+    if reads_of.is_empty() {
+        return Vec::new();
     }
     let mut escaping = Vec::with_capacity(reads_of.len());
     for block in func.blocks() {

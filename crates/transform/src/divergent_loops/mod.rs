@@ -72,7 +72,7 @@ pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), 
         return Ok(());
     }
     // Where an outer loop was made uniform, its latch may read what an inner one defines that was uniform till then.
-    if !lcssa::is_closed(func) {
+    if !lcssa::is_closed(func, &forest) {
         lcssa::close_loops(func);
     }
     passive_live_outs::refuse(func, &cfg, &forest, facts)?;

@@ -22,10 +22,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::edges::replace_predecessors;
+use crate::flow::Flow;
 
 /// Straightens branches on constants and branches whose targets agree; tells whether there were any. Blocks may become
 /// unreachable.
-pub(crate) fn straighten(func: &mut Function) -> bool {
+pub(crate) fn straighten(func: &mut Function, flow: &Flow) -> bool {
     let certain: Vec<(Block, Block)> = func
         .blocks()
         .filter_map(|block| {
@@ -36,7 +37,7 @@ pub(crate) fn straighten(func: &mut Function) -> bool {
     if certain.is_empty() {
         return false;
     }
-    let certain = harmless(func, certain);
+    let certain = harmless(flow, certain);
     let mut lost: FxHashMap<Block, FxHashMap<Block, SmallVec<[Block; 2]>>> = FxHashMap::default();
     let mut targets: Vec<Block> = Vec::new();
     for &(block, only) in &certain {
@@ -66,13 +67,12 @@ const MAX_SEARCH: usize = 256;
 const MAX_TRIES: usize = 4;
 
 /// Those of the branches whose straightening, all together, changes no cycle and keeps what leads to what.
-fn harmless(func: &Function, mut certain: Vec<(Block, Block)>) -> Vec<(Block, Block)> {
-    let keeps_edges = |&(block, only): &(Block, Block)| func.successors(block).iter().all(|&to| to == only);
+fn harmless(flow: &Flow, mut certain: Vec<(Block, Block)>) -> Vec<(Block, Block)> {
+    let (before, cycles) = (&flow.cfg, flow.forest());
+    let keeps_edges = |&(block, only): &(Block, Block)| before.succs(block).iter().all(|&to| to == only);
     if certain.iter().all(keeps_edges) {
         return certain;
     }
-    let before = Cfg::new(func);
-    let cycles = CycleForest::new(&before);
     for _ in 0..MAX_TRIES {
         if !cycles.is_graph_reducible() {
             break;
@@ -85,15 +85,15 @@ fn harmless(func: &Function, mut certain: Vec<(Block, Block)>) -> Vec<(Block, Bl
             edges.map(|edge| (edge.from, edge.to)).collect::<Vec<_>>(),
         );
         let count = certain.len();
-        if has_same_cycles(&cycles, &after) {
-            certain.retain(|&(block, only)| still_leads(&before, &after, &cycles, block, only));
+        if has_same_cycles(cycles, &after) {
+            certain.retain(|&(block, only)| still_leads(before, &after, cycles, block, only));
             if certain.len() == count {
                 return certain;
             }
         } else {
             // An edge that is in no cycle keeps none together.
             certain.retain(|&(block, only)| {
-                before.succs(block).iter().all(|&to| to == only || common_cycle(&cycles, block, to).is_none())
+                before.succs(block).iter().all(|&to| to == only || common_cycle(cycles, block, to).is_none())
             });
             if certain.len() == count {
                 break;

@@ -18,11 +18,12 @@ pub(crate) fn remove_dead(func: &mut Function) -> bool {
         return false;
     }
     // A hint may name an object that nothing reaches any more.
-    let gone: EntitySet<Value> = dead.iter().flat_map(|&inst| func.results(inst)).copied().collect();
-    let hints: Vec<Inst> =
-        all().filter(|&inst| needed.contains(inst) && func.inst(inst).access().is_some()).collect();
-    for inst in hints {
-        forget_bases(func.inst_mut(inst), &gone);
+    let objects = dead.iter().filter(|&&inst| func.inst(inst).op == Op::Alloca);
+    let gone: EntitySet<Value> = objects.flat_map(|&inst| func.results(inst)).copied().collect();
+    if !gone.is_empty() {
+        let hints: Vec<Inst> =
+            all().filter(|&inst| needed.contains(inst) && func.inst(inst).access().is_some()).collect();
+        hints.into_iter().for_each(|inst| forget_bases(func.inst_mut(inst), &gone));
     }
     for inst in dead {
         func.remove_inst(inst);

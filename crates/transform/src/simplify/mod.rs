@@ -17,26 +17,54 @@ mod floats;
 pub(crate) mod fold;
 pub(crate) mod values;
 
+use heddle_analysis::CycleForest;
 use heddle_ir::Function;
 
 use crate::canonicalize::{lcssa, unreachable};
+use crate::flow::Flow;
 
 /// The most rounds; each costs linear time. A round is repeated for what the last one uncovered, mostly once.
 const MAX_ROUNDS: usize = 16;
 
+/// What a function is not to lose.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Its loops are closed.
+    pub(crate) keep_closed: bool,
+    /// Lanes read what they did not compute: a value is replaced by a constant or not at all.
+    pub(crate) constants_only: bool,
+}
+
+impl Limits {
+    fn new(func: &Function, forest: &CycleForest) -> Limits {
+        let mut limits = Limits { keep_closed: true, constants_only: false };
+        // Block by block, so that a large function comes by once.
+        for block in func.blocks() {
+            limits.keep_closed = limits.keep_closed && lcssa::is_block_closed(func, forest, block);
+            limits.constants_only |= values::sees_passive_lanes(func, block);
+        }
+        limits
+    }
+}
+
 /// Simplifies a function; tells whether anything changed.
 pub fn simplify(func: &mut Function) -> bool {
-    let is_closed = lcssa::is_closed(func);
+    let mut flow = Flow::new(func);
+    let mut limits = Limits::new(func, flow.forest());
     let mut changed = false;
     let mut may_replace = true;
     for _ in 0..MAX_ROUNDS {
-        let straightened = branches::straighten(func);
+        let straightened = branches::straighten(func, &flow);
         if straightened {
             unreachable::remove_unreachable(func);
+            flow = Flow::new(func);
         } else if !may_replace {
             break;
         }
-        let replaced = values::replace_values(func, is_closed);
+        // What passive lanes were to see may be gone by now.
+        limits.constants_only =
+            limits.constants_only && func.blocks().any(|block| values::sees_passive_lanes(func, block));
+        let replaced = values::replace_values(func, &flow, limits);
         let removed = dead::remove_dead(func);
         changed |= straightened || replaced.any || removed;
         if !straightened && !replaced.is_late && !replaced.branches_change {

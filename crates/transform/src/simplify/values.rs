@@ -10,7 +10,7 @@
 //! * in a function with `total` instructions or shadows, which see values in lanes that did not come by: there a result
 //!   is replaced by constants alone.
 
-use heddle_analysis::{Cfg, CycleForest, Dominators};
+use heddle_analysis::{CycleForest, Dominators};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::Effects;
@@ -22,7 +22,9 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::hash::BuildHasher as _;
 
+use super::Limits;
 use super::fold::{Folded, fold};
+use crate::flow::Flow;
 
 /// What came of replacing values.
 #[derive(Clone, Copy, Debug)]
@@ -35,45 +37,44 @@ pub(crate) struct Replaced {
     pub(crate) branches_change: bool,
 }
 
-/// Replaces what can be replaced. `keep_closed` keeps loops closed.
-pub(crate) fn replace_values(func: &mut Function, keep_closed: bool) -> Replaced {
-    let cfg = Cfg::new(func);
-    let dominators = Dominators::new(&cfg);
-    let forest = CycleForest::new(&cfg);
-    let constants_only = sees_passive_lanes(func);
+/// Replaces what can be replaced.
+pub(crate) fn replace_values(func: &mut Function, flow: &Flow, limits: Limits) -> Replaced {
     let replaced_by = SecondaryMap::with_len(func.value_count());
     let computed = Computed { by_operand: SecondaryMap::with_len(func.value_count()), ..Computed::default() };
     let mut pass = Replace {
         func,
-        dominators: &dominators,
-        forest: &forest,
-        keep_closed,
-        constants_only,
+        dominators: flow.dominators(),
+        forest: flow.forest(),
+        limits,
         replaced_by,
         computed,
+        phis: Vec::new(),
         any: false,
         branches_change: false,
     };
-    for &block in dominators.pre_order() {
+    for block in flow.down_the_tree(pass.func) {
         pass.visit(block);
     }
-    let Replace { func, mut replaced_by, any, branches_change, .. } = pass;
+    let Replace { func, mut replaced_by, phis, any, branches_change, .. } = pass;
     let mut is_late = false;
     if any {
-        // φs read along edges back, where replacements were found only later.
-        func.map_values(|value| {
+        let mut late = |value| {
             let now = resolve(&mut replaced_by, value);
             is_late |= now != value;
             now
-        });
+        };
+        // φs read along edges back, where replacements were found only later. All else is behind what it reads, but for
+        // where control never comes.
+        phis.into_iter().for_each(|phi| func.inst_mut(phi).map_values(&mut late));
+        let unreachable: Vec<Block> = func.blocks().filter(|&block| !flow.cfg.is_reachable(block)).collect();
+        unreachable.into_iter().for_each(|block| func.map_values_of_block(block, &mut late));
     }
     Replaced { any, is_late, branches_change }
 }
 
-/// Whether something reads values in lanes that did not execute what defines them.
-fn sees_passive_lanes(func: &Function) -> bool {
-    let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
-    insts.any(|inst| func.inst(inst).is_total() || func.inst(inst).shadow().is_some())
+/// Whether a block reads values in lanes that did not execute what defines them.
+pub(super) fn sees_passive_lanes(func: &Function, block: Block) -> bool {
+    func.block_insts(block).any(|inst| func.inst(inst).is_total() || func.inst(inst).shadow().is_some())
 }
 
 type Replacements = SecondaryMap<Value, Option<Value>>;
@@ -139,10 +140,11 @@ struct Replace<'a> {
     func: &'a mut Function,
     dominators: &'a Dominators,
     forest: &'a CycleForest,
-    keep_closed: bool,
-    constants_only: bool,
+    limits: Limits,
     replaced_by: Replacements,
     computed: Computed,
+    /// Those that were visited.
+    phis: Vec<Inst>,
     any: bool,
     /// Whether a branch asks for a constant that it did not ask for before.
     branches_change: bool,
@@ -150,8 +152,9 @@ struct Replace<'a> {
 
 impl Replace<'_> {
     fn visit(&mut self, block: Block) {
-        let insts: Vec<Inst> = self.func.block_insts(block).collect();
-        for inst in insts {
+        let mut next = self.func.layout.first_inst(block);
+        while let Some(inst) = next {
+            next = self.func.layout.next_inst(inst);
             let replaced_by = &mut self.replaced_by;
             let mut is_new = false;
             let data = self.func.inst_mut(inst);
@@ -160,6 +163,9 @@ impl Replace<'_> {
                 is_new |= now != value;
                 now
             });
+            if data.op == Op::Phi {
+                self.phis.push(inst);
+            }
             if is_new && data.op.is_terminator() {
                 let asked = data.args.first().copied();
                 self.branches_change |= asked.is_some_and(|value| self.func.constant(value).is_some());
@@ -200,7 +206,7 @@ impl Replace<'_> {
             Folded::Poison => self.func.make_poison(ty),
         };
         let is_constant = self.func.value_def(value) == ValueDef::Const;
-        (is_constant || !self.constants_only && self.may_read(value, block)).then_some(value)
+        (is_constant || !self.limits.constants_only && self.may_read(value, block)).then_some(value)
     }
 
     /// The value that comes over every edge that brings one, if it is there at the φ itself.
@@ -237,12 +243,12 @@ impl Replace<'_> {
     fn may_read(&self, value: Value, block: Block) -> bool {
         let home = self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst));
         let cycle = home.and_then(|home| self.forest.innermost(home));
-        !self.keep_closed || cycle.is_none_or(|cycle| self.forest.contains(cycle, block))
+        !self.limits.keep_closed || cycle.is_none_or(|cycle| self.forest.contains(cycle, block))
     }
 
     /// Drops the instruction for one that computes the same, if there is one; else it may be that one for others.
     fn merge(&mut self, inst: Inst, block: Block) {
-        if self.constants_only || !self.is_mergeable(inst) {
+        if self.limits.constants_only || !self.is_mergeable(inst) {
             return;
         }
         let key = Key::new(self.func, inst);

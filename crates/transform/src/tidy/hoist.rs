@@ -3,47 +3,45 @@
 //! Whoever is active in a loop came by its preheader, so what is made there is defined for them. Questions stay where
 //! they are: who is active in front of the loop may be more lanes.
 
-use heddle_analysis::{Cfg, CycleForest, Dominators};
 use heddle_ir::{Block, Function, Inst, Op, Type, Value};
 
-/// Hoists; tells whether anything was.
-pub(super) fn hoist_masks(func: &mut Function) -> bool {
-    let cfg = Cfg::new(func);
-    let cycles = CycleForest::new(&cfg);
+use crate::flow::Flow;
+
+/// Hoists those of the masks that are still there, which stand dominators first; tells whether anything was.
+pub(super) fn hoist_masks(func: &mut Function, flow: &Flow, masks: &[Inst]) -> bool {
+    let cycles = flow.forest();
     if cycles.num_cycles() == 0 {
         return false;
     }
-    let dominators = Dominators::new(&cfg);
-    let preheaders: Vec<Option<Block>> = cycles.cycles().map(|cycle| cycles.preheader(&cfg, cycle)).collect();
+    let preheaders: Vec<Option<Block>> =
+        cycles.cycles().map(|cycle| cycles.preheader(&flow.cfg, cycle)).collect();
     let mut changed = false;
-    for &block in dominators.pre_order() {
-        let Some(home) = cycles.innermost(block) else { continue };
-        let insts: Vec<Inst> = func.block_insts(block).filter(|&inst| is_mask(func, inst)).collect();
-        for inst in insts {
-            let mut target = None;
-            let mut around = Some(home);
-            while let Some(cycle) = around {
-                let is_inside = |&arg: &Value| {
-                    let defined_in = func.def_inst(arg).and_then(|inst| func.layout.block_of(inst));
-                    defined_in.is_some_and(|defined_in| cycles.contains(cycle, defined_in))
-                };
-                if func.inst(inst).args.iter().any(is_inside) {
-                    break;
-                }
-                let Some(preheader) = preheaders[cycle.as_u32() as usize] else { break };
-                target = Some(preheader);
-                around = cycles.parent(cycle);
+    for &inst in masks {
+        let home = func.layout.block_of(inst).and_then(|block| cycles.innermost(block));
+        let mut target = None;
+        let mut around = home;
+        while let Some(cycle) = around {
+            let is_inside = |&arg: &Value| {
+                let defined_in = func.def_inst(arg).and_then(|inst| func.layout.block_of(inst));
+                defined_in.is_some_and(|defined_in| cycles.contains(cycle, defined_in))
+            };
+            if func.inst(inst).args.iter().any(is_inside) {
+                break;
             }
-            let Some(end) = target.and_then(|block| func.terminator(block)) else { continue };
-            func.layout.remove_inst(inst);
-            func.layout.insert_inst_before(inst, end);
-            changed = true;
+            let Some(preheader) = preheaders[cycle.as_u32() as usize] else { break };
+            target = Some(preheader);
+            around = cycles.parent(cycle);
         }
+        let Some(end) = target.and_then(|block| func.terminator(block)) else { continue };
+        func.layout.remove_inst(inst);
+        func.layout.insert_inst_before(inst, end);
+        changed = true;
     }
     changed
 }
 
-fn is_mask(func: &Function, inst: Inst) -> bool {
+/// Whether an instruction computes a mask from others.
+pub(super) fn is_mask(func: &Function, inst: Inst) -> bool {
     let is_logic = matches!(func.inst(inst).op, Op::Select | Op::Or | Op::And | Op::Xor);
     is_logic && func.value_type(func.results(inst)[0]) == Type::I1
 }

@@ -16,10 +16,10 @@ mod hoist;
 mod masks;
 mod regions;
 
-use heddle_analysis::{Cfg, Dominators};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 
+use crate::flow::Flow;
 use crate::simplify::dead;
 
 /// The most rounds; each is linear. A round is repeated for what the last one uncovered, mostly once.
@@ -28,16 +28,26 @@ const MOST_ROUNDS: usize = 8;
 /// Clears up; tells whether there was anything to do.
 pub fn tidy(func: &mut Function) -> bool {
     let mut changed = false;
-    for _ in 0..MOST_ROUNDS {
-        let replaced = replace(func);
-        let skipped = regions::skip_empty(func);
-        let removed = dead::remove_dead(func);
-        changed |= replaced || skipped || removed;
-        if !replaced && !skipped {
+    let mut flow = Flow::new(func);
+    let mut masks = Vec::new();
+    for round in 0..MOST_ROUNDS {
+        masks.clear();
+        let replaced = replace(func, &flow, &mut masks);
+        let skipped = regions::skip_empty(func, &flow);
+        let is_last = !replaced && !skipped;
+        if is_last && round > 0 {
             break;
         }
+        let removed = dead::remove_dead(func);
+        changed |= replaced || skipped || removed;
+        if is_last {
+            break;
+        }
+        if skipped {
+            flow = Flow::new(func);
+        }
     }
-    changed | hoist::hoist_masks(func)
+    changed | hoist::hoist_masks(func, &flow, &masks)
 }
 
 /// What stands for each value that is gone.
@@ -55,19 +65,21 @@ impl Renamed {
     }
 }
 
-/// Replaces values by simpler ones.
-fn replace(func: &mut Function) -> bool {
-    let cfg = Cfg::new(func);
-    let dominators = Dominators::new(&cfg);
+/// Replaces values by simpler ones; lists the masks that are computed from others, dominators first.
+fn replace(func: &mut Function, flow: &Flow, masks: &mut Vec<Inst>) -> bool {
+    let dominators = flow.dominators();
     let mut renamed = Renamed { by: SecondaryMap::with_len(func.value_count()), count: 0 };
     let mut changed = false;
-    for &block in dominators.pre_order() {
-        let insts: Vec<Inst> = func.block_insts(block).collect();
-        for inst in insts {
+    let mut phis = Vec::new();
+    for block in flow.down_the_tree(func) {
+        let mut next = func.layout.first_inst(block);
+        while let Some(inst) = next {
+            next = func.layout.next_inst(inst);
             if func.inst(inst).op == Op::Phi {
+                phis.push(inst);
                 // Back edges bring what is not renamed yet; that is for the next round.
                 func.inst_mut(inst).map_values(|value| renamed.resolve(value));
-                if let Some(value) = blends::only_value(func, &dominators, block, inst) {
+                if let Some(value) = blends::only_value(func, dominators, block, inst) {
                     rename(func, &mut renamed, inst, value);
                 }
                 continue;
@@ -81,13 +93,17 @@ fn replace(func: &mut Function) -> bool {
                 Op::Xor => masks::xor(func, inst),
                 _ => None,
             };
-            if let Some(value) = value {
-                rename(func, &mut renamed, inst, value);
+            match value {
+                Some(value) => rename(func, &mut renamed, inst, value),
+                None if hoist::is_mask(func, inst) => masks.push(inst),
+                None => {}
             }
         }
     }
     if renamed.count > 0 {
-        func.map_values(|value| renamed.resolve(value));
+        // What an edge back brings was renamed only after the φ was looked at; predicates were not looked at.
+        phis.into_iter().for_each(|phi| func.inst_mut(phi).map_values(|value| renamed.resolve(value)));
+        rename_predicates(func, &renamed);
     }
     changed | (renamed.count > 0) | drop_true_predicates(func)
 }
@@ -98,6 +114,15 @@ fn rename(func: &Function, renamed: &mut Renamed, inst: Inst, value: Value) {
     if value != result {
         renamed.by[result] = Some(value);
         renamed.count += 1;
+    }
+}
+
+fn rename_predicates(func: &mut Function, renamed: &Renamed) {
+    let mut next = func.layout.entry();
+    while let Some(block) = next {
+        let predicate = func.predicate(block).map(|value| renamed.resolve(value));
+        func.set_predicate(block, predicate);
+        next = func.layout.next_block(block);
     }
 }
 

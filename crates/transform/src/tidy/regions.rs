@@ -10,25 +10,28 @@
 
 use std::collections::BTreeMap;
 
-use heddle_analysis::{Cfg, CycleForest, Edge};
+use heddle_analysis::{Cfg, Edge};
 use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Function, Op, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::edges::{phis, retarget, set_incoming};
+use crate::flow::Flow;
 
 /// The most φs of a block whose edges are compared.
 const MOST_PHIS: usize = 64;
 
 /// Leads edges past empty blocks; tells whether there were any.
-pub(super) fn skip_empty(func: &mut Function) -> bool {
-    let cfg = Cfg::new(func);
-    let cycles = CycleForest::new(&cfg);
-    let mut sources_of = Sources { cfg: &cfg, added: FxHashMap::default() };
+pub(super) fn skip_empty(func: &mut Function, flow: &Flow) -> bool {
+    let cycles = flow.forest();
+    let mut sources_of = Sources { cfg: &flow.cfg, added: FxHashMap::default() };
     let mut joins: BTreeMap<Block, Incoming> = BTreeMap::new();
     let blocks: Vec<Block> = func.blocks().collect();
     let mut changed = false;
+    // Branches whose targets may agree: those that do, and those that are led elsewhere.
+    let mut agreeing: Vec<Block> =
+        blocks.iter().copied().filter(|&block| agree(flow.cfg.succs(block))).collect();
     for block in blocks {
         let Some(to) = leads_on(func, block) else { continue };
         let is_back = cycles.is_retreating(Edge { from: block, to });
@@ -49,6 +52,7 @@ pub(super) fn skip_empty(func: &mut Function) -> bool {
             join.replace(block, &new);
         }
         sources.iter().for_each(|&source| retarget(func, source, block, to));
+        agreeing.extend(&sources);
         sources_of.added.entry(to).or_default().extend(new);
         let jump = func.terminator(block).expect("the block leads on");
         func.remove_inst(jump);
@@ -57,7 +61,7 @@ pub(super) fn skip_empty(func: &mut Function) -> bool {
         changed = true;
     }
     joins.into_iter().for_each(|(to, join)| join.finish(func, to));
-    changed | join_branches(func)
+    changed | join_branches(func, agreeing)
 }
 
 /// Who leads to a block: what is skipped changes it, and a block is looked at with those that are now in front of it.
@@ -144,24 +148,28 @@ impl Incoming {
 
 /// Where a block leads that does nothing else.
 fn leads_on(func: &Function, block: Block) -> Option<Block> {
-    let first = func.layout.first_inst(block)?;
+    let first = func.layout.first_inst(block).filter(|&inst| func.layout.next_inst(inst).is_none())?;
     match func.inst(first).targets() {
         &[to] if func.inst(first).op == Op::Br => Some(to),
         _ => None,
     }
 }
 
-/// Makes jumps of branches that lead to one block.
-fn join_branches(func: &mut Function) -> bool {
-    let leads_to_one = |block: &Block| {
-        let targets = func.successors(*block);
-        targets.len() == 2 && targets[0] == targets[1]
-    };
-    let blocks: Vec<Block> = func.blocks().filter(leads_to_one).collect();
-    for &block in &blocks {
-        let branch = func.terminator(block).expect("the block branches");
+/// Whether both ways of a branch are one.
+fn agree(targets: &[Block]) -> bool {
+    targets.len() == 2 && targets[0] == targets[1]
+}
+
+/// Makes jumps of those branches that lead to one block.
+fn join_branches(func: &mut Function, blocks: Vec<Block>) -> bool {
+    let mut changed = false;
+    for block in blocks {
+        let Some(branch) = func.terminator(block) else { continue };
         let data = func.inst(branch);
-        *func.inst_mut(branch) = InstData { origin: data.origin, ..InstData::jump(data.targets()[0]) };
+        if agree(data.targets()) {
+            *func.inst_mut(branch) = InstData { origin: data.origin, ..InstData::jump(data.targets()[0]) };
+            changed = true;
+        }
     }
-    !blocks.is_empty()
+    changed
 }

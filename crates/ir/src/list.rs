@@ -1,0 +1,276 @@
+//! Short lists of entities: operands, targets, the blocks that a φ joins.
+//!
+//! Every instruction has one or two, and a pass over a large function takes as long as it takes to fetch the
+//! instructions. So a list is 16 bytes: up to three entities in place, more of them elsewhere.
+
+use crate::entity::Entity;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::{Deref, DerefMut};
+
+/// How many entities stand in place.
+const IN_PLACE: usize = 3;
+
+/// A list of entities, mostly three or fewer.
+#[derive(Clone)]
+pub struct List<T: Entity>(Items<T>);
+
+#[derive(Clone)]
+enum Items<T> {
+    /// So many of these; the others mean nothing.
+    Few(u8, [T; IN_PLACE]),
+    /// Thin, unlike a vector: what is rare may be far.
+    #[expect(clippy::box_collection)]
+    Many(Box<Vec<T>>),
+}
+
+impl<T: Entity> List<T> {
+    /// An empty list.
+    pub fn new() -> List<T> {
+        List(Items::Few(0, [T::new(0); IN_PLACE]))
+    }
+
+    /// Adds an entity at the end.
+    pub fn push(&mut self, item: T) {
+        match &mut self.0 {
+            Items::Few(count, items) if usize::from(*count) < IN_PLACE => {
+                items[usize::from(*count)] = item;
+                *count += 1;
+            }
+            Items::Few(_, items) => {
+                let mut many = Vec::with_capacity(2 * IN_PLACE);
+                many.extend_from_slice(items);
+                many.push(item);
+                self.0 = Items::Many(Box::new(many));
+            }
+            Items::Many(items) => items.push(item),
+        }
+    }
+
+    /// Takes the last entity away.
+    pub fn pop(&mut self) -> Option<T> {
+        let last = *self.last()?;
+        self.truncate(self.len() - 1);
+        Some(last)
+    }
+
+    /// Puts an entity before the one that is now at this index, or at the end.
+    ///
+    /// # Panics
+    /// If the list is shorter than that.
+    pub fn insert(&mut self, index: usize, item: T) {
+        self.push(item);
+        self[index..].rotate_right(1);
+    }
+
+    /// Takes away the entity at this index.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn remove(&mut self, index: usize) -> T {
+        let item = self[index];
+        self[index..].rotate_left(1);
+        self.truncate(self.len() - 1);
+        item
+    }
+
+    /// Keeps so many entities, if there are more.
+    pub fn truncate(&mut self, len: usize) {
+        match &mut self.0 {
+            Items::Few(count, _) => *count = len.min((*count).into()) as u8,
+            Items::Many(items) => items.truncate(len),
+        }
+    }
+
+    /// Empties the list.
+    pub fn clear(&mut self) {
+        self.truncate(0);
+    }
+}
+
+impl<T: Entity> Deref for List<T> {
+    type Target = [T];
+    #[inline]
+    fn deref(&self) -> &[T] {
+        match &self.0 {
+            Items::Few(count, items) => &items[..usize::from(*count)],
+            Items::Many(items) => items,
+        }
+    }
+}
+
+impl<T: Entity> DerefMut for List<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        match &mut self.0 {
+            Items::Few(count, items) => &mut items[..usize::from(*count)],
+            Items::Many(items) => items,
+        }
+    }
+}
+
+impl<T: Entity> Default for List<T> {
+    fn default() -> List<T> {
+        List::new()
+    }
+}
+
+impl<T: Entity> Extend<T> for List<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
+        items.into_iter().for_each(|item| self.push(item));
+    }
+}
+
+impl<T: Entity> FromIterator<T> for List<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> List<T> {
+        let mut list = List::new();
+        list.extend(items);
+        list
+    }
+}
+
+impl<T: Entity, const N: usize> From<[T; N]> for List<T> {
+    fn from(items: [T; N]) -> List<T> {
+        items.into_iter().collect()
+    }
+}
+
+impl<T: Entity> From<Vec<T>> for List<T> {
+    fn from(items: Vec<T>) -> List<T> {
+        match items.len() {
+            0..=IN_PLACE => items.into_iter().collect(),
+            _ => List(Items::Many(Box::new(items))),
+        }
+    }
+}
+
+impl<T: Entity> IntoIterator for List<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+    fn into_iter(self) -> IntoIter<T> {
+        IntoIter { list: self, next: 0 }
+    }
+}
+
+/// The entities of a list, one after the other.
+#[derive(Clone, Debug)]
+pub struct IntoIter<T: Entity> {
+    list: List<T>,
+    next: usize,
+}
+
+impl<T: Entity> Iterator for IntoIter<T> {
+    type Item = T;
+    fn next(&mut self) -> Option<T> {
+        let item = self.list.get(self.next).copied();
+        self.next += usize::from(item.is_some());
+        item
+    }
+}
+
+impl<'a, T: Entity> IntoIterator for &'a List<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, T: Entity> IntoIterator for &'a mut List<T> {
+    type Item = &'a mut T;
+    type IntoIter = std::slice::IterMut<'a, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
+impl<T: Entity> PartialEq for List<T> {
+    fn eq(&self, other: &List<T>) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Entity> Eq for List<T> {}
+
+impl<T: Entity + Hash> Hash for List<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl<T: Entity> fmt::Debug for List<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+
+    /// Does the same to a list and to a vector, from numbers that say what.
+    #[test]
+    fn a_list_is_what_a_vector_is() {
+        let mut random = 1u64;
+        let mut below = |limit: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) as usize % limit
+        };
+        let (mut list, mut vector): (List<Value>, Vec<Value>) = (List::new(), Vec::new());
+        let mut longest = 0;
+        for step in 0..20_000 {
+            let item = Value::new(step);
+            match below(7) {
+                0 | 1 => {
+                    list.push(item);
+                    vector.push(item);
+                }
+                2 => assert_eq!(list.pop(), vector.pop()),
+                3 => {
+                    let at = below(vector.len() + 1);
+                    list.insert(at, item);
+                    vector.insert(at, item);
+                }
+                4 if !vector.is_empty() => {
+                    let at = below(vector.len());
+                    assert_eq!(list.remove(at), vector.remove(at));
+                }
+                5 if below(20) == 0 => {
+                    let len = below(6);
+                    list.truncate(len);
+                    vector.truncate(len);
+                }
+                _ => list.iter_mut().zip(&mut vector).for_each(|(a, b)| {
+                    assert_eq!(a, b);
+                    (*a, *b) = (item, item);
+                }),
+            }
+            longest = longest.max(vector.len());
+            assert_eq!(*list, *vector);
+            assert_eq!(list, vector.iter().copied().collect());
+        }
+        assert!(longest > 2 * IN_PLACE, "only {longest} long");
+    }
+
+    #[test]
+    fn what_stands_behind_the_end_means_nothing() {
+        let values = |count| (0..count).map(Value::new);
+        for long in 0..6 {
+            for short in 0..=long {
+                let mut cut: List<Value> = values(long).collect();
+                cut.truncate(short);
+                let list: List<Value> = values(short).collect();
+                assert_eq!(cut, list);
+                let hash = |list: &List<Value>| {
+                    let mut hasher = rustc_hash::FxHasher::default();
+                    list.hash(&mut hasher);
+                    hasher.finish()
+                };
+                assert_eq!(hash(&cut), hash(&list));
+                assert_eq!(format!("{cut:?}"), format!("{:?}", values(short).collect::<Vec<_>>()));
+            }
+        }
+        assert_eq!(size_of::<List<Value>>(), 16);
+    }
+}

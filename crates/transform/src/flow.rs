@@ -1,0 +1,49 @@
+//! The control flow of a function, for those that look at it again and again while it stays as it is.
+
+use heddle_analysis::{Cfg, CycleForest, Dominators};
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::{Block, Function};
+use std::cell::OnceCell;
+
+/// The graph, and what was asked of it so far.
+pub(crate) struct Flow {
+    pub(crate) cfg: Cfg,
+    forest: OnceCell<CycleForest>,
+    dominators: OnceCell<Dominators>,
+}
+
+impl Flow {
+    pub(crate) fn new(func: &Function) -> Flow {
+        Flow { cfg: Cfg::new(func), forest: OnceCell::new(), dominators: OnceCell::new() }
+    }
+
+    pub(crate) fn forest(&self) -> &CycleForest {
+        self.forest.get_or_init(|| CycleForest::new(&self.cfg))
+    }
+
+    pub(crate) fn dominators(&self) -> &Dominators {
+        self.dominators.get_or_init(|| Dominators::new(&self.cfg))
+    }
+
+    /// The reachable blocks, dominators first, each with all that it dominates behind it. Siblings stand as they do in the
+    /// function, since what stands together is fetched together.
+    pub(crate) fn down_the_tree(&self, func: &Function) -> Vec<Block> {
+        let mut first_child: SecondaryMap<Block, Option<Block>> = SecondaryMap::with_len(func.block_count());
+        let mut next_sibling = first_child.clone();
+        let mut next = func.layout.last_block();
+        while let Some(block) = next {
+            if let Some(above) = self.dominators().idom(block) {
+                next_sibling[block] = first_child[above].replace(block);
+            }
+            next = func.layout.prev_block(block);
+        }
+        let mut order = Vec::with_capacity(self.cfg.num_reachable());
+        let mut stack = vec![func.entry()];
+        while let Some(block) = stack.pop() {
+            order.push(block);
+            stack.extend(next_sibling[block]);
+            stack.extend(first_child[block]);
+        }
+        order
+    }
+}
