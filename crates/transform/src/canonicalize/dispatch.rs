@@ -37,15 +37,15 @@ use heddle_ir::{At, Block, Builder, Function, Inst, Type, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::edges::{append_jump, phis, retarget, set_incoming};
+use crate::flow::Flow;
 
-/// Makes every cycle a natural loop.
-pub(crate) fn make_reducible(func: &mut Function) {
-    let cfg = Cfg::new(func);
-    let forest = CycleForest::new(&cfg);
+/// Makes every cycle a natural loop; tells whether one was none.
+pub(crate) fn make_reducible(func: &mut Function, flow: &Flow) -> bool {
+    let (cfg, forest) = (&flow.cfg, flow.forest());
     if forest.is_graph_reducible() {
-        return;
+        return false;
     }
-    let mut regions: Vec<Vec<Block>> = outermost_irreducible(&forest)
+    let mut regions: Vec<Vec<Block>> = outermost_irreducible(forest)
         .into_iter()
         .map(|cycle| in_order(forest.blocks(cycle).to_vec()))
         .collect();
@@ -55,11 +55,12 @@ pub(crate) fn make_reducible(func: &mut Function) {
         let is_entry = |block: &Block| cfg.preds(*block).iter().any(|&pred| scratch.index_of(pred).is_none());
         let (entries, rest): (Vec<Block>, Vec<Block>) = cycle.into_iter().partition(is_entry);
         if entries.len() > 1 {
-            Dispatch { func, cfg: &cfg }.run(&entries);
+            Dispatch { func, cfg }.run(&entries);
         }
-        regions.extend(scratch.components(&cfg, &rest));
+        regions.extend(scratch.components(cfg, &rest));
     }
     debug_assert!(CycleForest::new(&Cfg::new(func)).is_graph_reducible());
+    true
 }
 
 /// The irreducible cycles that are in no other.

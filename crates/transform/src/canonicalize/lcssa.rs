@@ -11,16 +11,12 @@
 //! be a value of an outer loop that is read outside of that; so it goes on, one loop outwards at a time. Loops must
 //! have exits of their own. Base hints name objects and stay.
 
-use heddle_analysis::{Cfg, Cycle, CycleForest, Dominators};
+use heddle_analysis::{Cfg, Cycle, CycleForest};
 use heddle_ir::{Block, Detail, Function, Inst, Value};
 use rustc_hash::FxHashMap;
 
+use crate::flow::Flow;
 use crate::ssa_repair::SsaRepair;
-
-/// Whether no value is read outside of the loop that defines it.
-pub(crate) fn is_closed(func: &Function, forest: &CycleForest) -> bool {
-    func.blocks().all(|block| is_block_closed(func, forest, block))
-}
 
 /// Whether a block reads no value outside of the loop that defines it.
 pub(crate) fn is_block_closed(func: &Function, forest: &CycleForest, block: Block) -> bool {
@@ -43,17 +39,18 @@ struct Read {
 }
 
 /// Establishes loop-closed SSA form.
-pub(crate) fn close_loops(func: &mut Function) {
-    let cfg = Cfg::new(func);
-    let forest = CycleForest::new(&cfg);
+pub(crate) fn close_loops(func: &mut Function, flow: &Flow) {
+    let (cfg, forest) = (&flow.cfg, flow.forest());
     if forest.num_cycles() == 0 {
         return;
     }
-    let dominators = Dominators::new(&cfg);
-    let repair = SsaRepair::new(&cfg, &dominators);
-    let exits = exits(&cfg, &forest);
     // The last value comes first, so that an exit's φs, each put before the others, follow the order of the values.
-    let mut worklist = escaping(func, &forest);
+    let mut worklist = escaping(func, forest);
+    if worklist.is_empty() {
+        return;
+    }
+    let repair = SsaRepair::new(cfg, flow.dominators());
+    let exits = exits(cfg, forest);
     while let Some((value, block, cycle, reads)) = worklist.pop() {
         let exits = &exits[cycle as usize];
         let joins = match exits[..] {

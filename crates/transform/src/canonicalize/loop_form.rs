@@ -25,23 +25,19 @@ use heddle_ir::{Block, Function};
 use rustc_hash::FxHashMap;
 
 use crate::edges::funnel;
+use crate::flow::Flow;
 
-/// Establishes the form. Every cycle must be a natural loop, and the entry must have no predecessor.
-pub(crate) fn shape_loops(func: &mut Function) {
-    dedicate_exits(func);
-    isolate_headers(func);
-}
-
-/// Separates edges that leave different loops.
-fn dedicate_exits(func: &mut Function) {
-    let cfg = Cfg::new(func);
-    let forest = CycleForest::new(&cfg);
-    for exit in cfg.blocks() {
-        let groups = mixed_exits(&cfg, &forest, exit);
+/// Separates edges that leave different loops; tells whether there were any. Every cycle must be a natural loop.
+pub(crate) fn dedicate_exits(func: &mut Function, flow: &Flow) -> bool {
+    let mut changed = false;
+    for exit in flow.cfg.blocks() {
+        let groups = mixed_exits(&flow.cfg, flow.forest(), exit);
         if !groups.is_empty() {
             funnel(func, exit, &groups);
+            changed = true;
         }
     }
+    changed
 }
 
 /// The predecessors of a block that leave a loop, by loop, unless it is a dedicated exit: its predecessors must all be in
@@ -65,17 +61,20 @@ fn mixed_exits(cfg: &Cfg, forest: &CycleForest, exit: Block) -> Vec<Vec<Block>> 
     if groups.len() + usize::from(has_others) == 1 { Vec::new() } else { groups }
 }
 
-/// Makes the preheader and the latch of every loop.
-fn isolate_headers(func: &mut Function) {
-    let cfg = Cfg::new(func);
-    let forest = CycleForest::new(&cfg);
+/// Makes the preheader and the latch of every loop; tells whether one was missing. Every cycle must be a natural loop, and
+/// the entry must have no predecessor.
+pub(crate) fn isolate_headers(func: &mut Function, flow: &Flow) -> bool {
+    let (cfg, forest) = (&flow.cfg, flow.forest());
+    let mut changed = false;
     for cycle in forest.cycles() {
         debug_assert!(forest.is_reducible(cycle) && forest.header(cycle) != cfg.entry());
-        let groups = mixed_entries(&cfg, &forest, cycle);
+        let groups = mixed_entries(cfg, forest, cycle);
         if !groups.is_empty() {
             funnel(func, forest.header(cycle), &groups);
+            changed = true;
         }
     }
+    changed
 }
 
 /// The predecessors of a loop's header that must come through a block of their own: those outside, unless there is a

@@ -32,12 +32,18 @@ pub use critical_edges::split_critical_edges;
 
 use heddle_ir::Function;
 
+use crate::flow::Flow;
+
 /// Brings a function to stage Canonical.
 pub fn canonicalize(func: &mut Function) {
     unreachable::remove_unreachable(func);
     switches::lower_switches(func);
     returns::unify_returns(func);
-    dispatch::make_reducible(func);
-    loop_form::shape_loops(func);
-    lcssa::close_loops(func);
+    let mut flow = Flow::new(func);
+    for step in [dispatch::make_reducible, loop_form::dedicate_exits, loop_form::isolate_headers] {
+        if step(func, &flow) {
+            flow = Flow::new(func);
+        }
+    }
+    lcssa::close_loops(func, &flow);
 }

@@ -52,11 +52,12 @@ mod rejoin;
 pub use facts::LoopFacts;
 pub use passive_live_outs::LoopsError;
 
-use heddle_analysis::{Cfg, Cycle, CycleForest, Dominators};
+use heddle_analysis::{Cycle, CycleForest};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::{Block, Function, Op, Value};
 
 use crate::canonicalize::lcssa;
+use crate::flow::Flow;
 use exits::{Exit, Plan};
 use uniform_loop::LoopBlocks;
 
@@ -66,26 +67,23 @@ pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), 
     if is_sequential(func) {
         return Ok(());
     }
-    let cfg = Cfg::new(func);
-    let forest = CycleForest::new(&cfg);
+    let flow = Flow::new(func);
+    let (cfg, forest) = (&flow.cfg, flow.forest());
     if forest.num_cycles() == 0 {
         return Ok(());
     }
     // Where an outer loop was made uniform, its latch may read what an inner one defines that was uniform till then.
-    if !lcssa::is_closed(func, &forest) {
-        lcssa::close_loops(func);
-    }
-    passive_live_outs::refuse(func, &cfg, &forest, facts)?;
-    let dominators = Dominators::new(&cfg);
-    let mut exits = exits::own_exits(&cfg, &forest);
+    lcssa::close_loops(func, &flow);
+    passive_live_outs::refuse(func, cfg, forest, facts)?;
+    let mut exits = exits::own_exits(cfg, forest);
     let mut is_divergent: Vec<bool> =
         forest.cycles().map(|cycle| facts.divergent_loops.contains(forest.header(cycle))).collect();
-    let mut nest = Nest { forest: &forest, new_home: SecondaryMap::new() };
+    let mut nest = Nest { forest, new_home: SecondaryMap::new() };
     let mut rejoins = Vec::new();
     for cycle in forest.cycles().rev() {
         let mut leaving = std::mem::take(&mut exits[number(cycle)]);
         let plan = is_divergent[number(cycle)]
-            .then(|| Plan::new(&cfg, &forest, &dominators, facts, cycle, &leaving))
+            .then(|| Plan::new(cfg, forest, flow.dominators(), facts, cycle, &leaving))
             .flatten();
         if let Some(plan) = &plan {
             let blocks = LoopBlocks::new(func, &mut nest, cycle, plan);
