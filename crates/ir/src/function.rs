@@ -9,8 +9,9 @@ use crate::ops::{Effect, Op};
 use crate::types::{Scalar, Type};
 use crate::words::Flag;
 use crate::{Block, Inst, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
 crate::entity! {
@@ -111,6 +112,14 @@ enum Definition {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
+struct ConstantData {
+    constant: Constant,
+    value: Value,
+    /// Another one of the same hash.
+    other: Option<ConstantId>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct ValueData {
     ty: Type,
     def: Definition,
@@ -155,8 +164,9 @@ pub struct Function {
     values: PrimaryMap<Value, ValueData>,
     insts: PrimaryMap<Inst, InstNode>,
     several: PrimaryMap<Several, Vec<Value>>,
-    constants: PrimaryMap<ConstantId, Constant>,
-    constant_ids: FxHashMap<Constant, Value>,
+    constants: PrimaryMap<ConstantId, ConstantData>,
+    /// By the hash of a constant the latest one that has it.
+    constant_ids: FxHashMap<u32, ConstantId>,
     origins: PrimaryMap<Origin, OriginData>,
     origin_ids: FxHashMap<OriginData, Origin>,
     callee_ids: FxHashMap<String, Callee>,
@@ -334,20 +344,26 @@ impl Function {
     /// The constant that a value is, if it is one.
     pub fn constant(&self, value: Value) -> Option<&Constant> {
         match self.values.get(value)?.def {
-            Definition::Const(number) => Some(&self.constants[number]),
+            Definition::Const(id) => Some(&self.constants[id].constant),
             _ => None,
         }
     }
 
     /// The value of a constant.
     pub fn make_const(&mut self, constant: Constant) -> Value {
-        if let Some(&value) = self.constant_ids.get(&constant) {
-            return value;
+        let hash = FxBuildHasher.hash_one(&constant) as u32;
+        let other = self.constant_ids.get(&hash).copied();
+        let mut next = other;
+        while let Some(known) = next.map(|id| &self.constants[id]) {
+            if known.constant == constant {
+                return known.value;
+            }
+            next = known.other;
         }
-        let ty = constant.ty();
-        let number = self.constants.push(constant.clone());
-        let value = self.values.push(ValueData { ty, def: Definition::Const(number) });
-        self.constant_ids.insert(constant, value);
+        let def = Definition::Const(self.constants.next_key());
+        let value = self.values.push(ValueData { ty: constant.ty(), def });
+        let id = self.constants.push(ConstantData { constant, value, other });
+        self.constant_ids.insert(hash, id);
         value
     }
 
@@ -564,5 +580,29 @@ impl Function {
     /// The function's declaration, for those that call it.
     pub fn declaration(&self) -> Declaration {
         Declaration { name: self.name.clone(), kind: self.kind, signature: self.signature.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many by lot that some have hashes of others.
+    #[test]
+    fn each_constant_is_one_value() {
+        let mut random = 1i64;
+        let mut next = || {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            i128::from(random)
+        };
+        let numbers: Vec<i128> = (0..300_000).map(|_| next()).collect();
+        let mut func = Function::new("f", Signature::new(&[], &[]));
+        let values: Vec<Value> = numbers.iter().map(|&number| func.make_int(Scalar::I64, number)).collect();
+        for (&number, &value) in numbers.iter().zip(&values) {
+            assert_eq!(func.make_int(Scalar::I64, number), value);
+            assert_eq!(func.constant(value), Some(&Constant::int(Scalar::I64, number)));
+        }
+        assert_eq!(func.value_count(), numbers.len());
+        assert!(func.constant_ids.len() < numbers.len(), "no two hashes are equal, so this tests nothing");
     }
 }

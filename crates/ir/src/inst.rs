@@ -106,7 +106,7 @@ impl Access {
 }
 
 /// The cases of a `switch`.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Switch {
     /// The bits of each case, all different.
     pub cases: Vec<u128>,

@@ -116,20 +116,27 @@ impl<T: Entity> Default for List<T> {
 }
 
 impl<T: Entity> Extend<T> for List<T> {
+    #[inline]
     fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
         items.into_iter().for_each(|item| self.push(item));
     }
 }
 
 impl<T: Entity> FromIterator<T> for List<T> {
+    #[inline]
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> List<T> {
-        let mut list = List::new();
+        let mut items = items.into_iter().fuse();
+        // Made as a whole: a list that grows is read back before its parts are written.
+        let few: [Option<T>; IN_PLACE] = std::array::from_fn(|_| items.next());
+        let count = few.iter().flatten().count() as u8;
+        let mut list = List(Items::Few(count, few.map(|item| item.unwrap_or(T::new(0)))));
         list.extend(items);
         list
     }
 }
 
 impl<T: Entity, const N: usize> From<[T; N]> for List<T> {
+    #[inline]
     fn from(items: [T; N]) -> List<T> {
         items.into_iter().collect()
     }

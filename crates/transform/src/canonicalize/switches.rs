@@ -17,7 +17,7 @@
 //! predicate: the value that is compared is defined there only.
 
 use heddle_ir::function::Origin;
-use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::inst::{Detail, InstData, Switch};
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{At, Block, Builder, Constant, Function};
 use rustc_hash::FxHashMap;
@@ -55,25 +55,20 @@ pub(crate) fn lower_switches(func: &mut Function) {
 /// Lowers the `switch` at the end of a block, if there is one, and returns the edges that replace its own.
 fn lower_switch(func: &mut Function, block: Block) -> Vec<(Block, Block)> {
     let Some(terminator) = func.terminator(block) else { return Vec::new() };
-    let data = func.inst(terminator);
-    let Detail::Switch(switch) = &data.detail else { return Vec::new() };
-    let (value, origin) = (data.args[0], data.origin);
-    let default = switch.targets[0];
-    let cases: Vec<(u128, Block)> = switch
-        .cases
-        .iter()
-        .copied()
-        .zip(switch.targets[1..].iter().copied())
-        .filter(|&(_, target)| target != default)
-        .collect();
+    let data = func.inst_mut(terminator);
+    let Detail::Switch(switch) = &mut data.detail else { return Vec::new() };
+    let Switch { cases, targets } = std::mem::take(&mut **switch);
+    let (value, origin, default) = (data.args[0], data.origin, targets[0]);
     let predicate = func.predicate(block);
     let scalar = func.value_type(value).scalar();
     func.remove_inst(terminator);
 
-    let mut edges = Vec::with_capacity(cases.len() + 1);
+    let others = |&(_, target): &(u128, Block)| target != default;
+    let mut cases = cases.into_iter().zip(targets[1..].iter().copied()).filter(others).peekable();
+    let mut edges = Vec::new();
     let mut here = block;
-    for (index, &(case, target)) in cases.iter().enumerate() {
-        let is_last = index + 1 == cases.len();
+    while let Some((case, target)) = cases.next() {
+        let is_last = cases.peek().is_none();
         let otherwise = if is_last { default } else { func.insert_block_after(here) };
         let case = func.make_const(Constant::Scalar(scalar, case));
         let mut builder = at_end(func, here, origin);
@@ -87,7 +82,7 @@ fn lower_switch(func: &mut Function, block: Block) -> Vec<(Block, Block)> {
             here = otherwise;
         }
     }
-    if cases.is_empty() {
+    if edges.is_empty() {
         at_end(func, block, origin).inst(InstData::jump(default), None);
         edges.push((block, default));
     }
