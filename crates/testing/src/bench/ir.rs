@@ -10,7 +10,7 @@ use heddle_ir::{Function, Module, Stage, parse_module, verify_module};
 /// Six sizes, each twice the last.
 const SIZES: [usize; 6] = [3125, 6250, 12_500, 25_000, 50_000, 100_000];
 const MOST_GROWTH: f64 = 1.15;
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 5;
 
 pub(super) fn run(report: &mut Report) {
     growth(report);
