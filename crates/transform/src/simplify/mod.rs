@@ -26,13 +26,13 @@ use crate::flow::Flow;
 /// The most rounds; each costs linear time. A round is repeated for what the last one uncovered, mostly once.
 const MAX_ROUNDS: usize = 16;
 
-/// What a function is not to lose.
+/// What may not take the place of a value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Its loops are closed.
-    pub(crate) keep_closed: bool,
-    /// Lanes read what they did not compute: a value is replaced by a constant or not at all.
-    pub(crate) constants_only: bool,
+struct Limits {
+    /// What would be read outside of the loop that defines it: loops are closed.
+    keep_closed: bool,
+    /// What is no constant: lanes read what they did not compute.
+    constants_only: bool,
 }
 
 impl Limits {

@@ -38,7 +38,7 @@ pub(crate) struct Replaced {
 }
 
 /// Replaces what can be replaced.
-pub(crate) fn replace_values(func: &mut Function, flow: &Flow, limits: Limits) -> Replaced {
+pub(super) fn replace_values(func: &mut Function, flow: &Flow, limits: Limits) -> Replaced {
     let replaced_by = SecondaryMap::with_len(func.value_count());
     let computed = Computed { by_operand: SecondaryMap::with_len(func.value_count()), ..Computed::default() };
     let mut pass = Replace {
