@@ -10,7 +10,7 @@ use crate::run_line::{LineError, Ran, RunLine};
 use crate::run_spec::{ObjectSpec, SpecError, parse_arguments, parse_object};
 use crate::whole_function::retain_reachable;
 use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form};
-use heddle_interp::{Argument, Counters, Datum, Memory, Outcome, Trace};
+use heddle_interp::{Argument, Counters, Datum, Memory, Outcome, Schedule, Trace};
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::{Function, Module, Type};
 use heddle_llvm::{
@@ -129,7 +129,7 @@ pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Re
         results,
         race: None,
         counters: Counters::default(),
-        schedule: Vec::new(),
+        schedule: Schedule::default(),
         trace: Trace::default(),
     };
     Ok(Ran { outcome: Ok(lanes_of_outcome(outcome, &options.brush)), memory, objects })

@@ -11,11 +11,10 @@ use crate::parties::Parties;
 use crate::program::{Code, Program, Slot};
 use crate::race::{Detector, Race};
 use crate::run::{Counters, Datum, Options, Position, Semantics};
-use crate::schedule::{Rng, Scheduler, Step};
+use crate::schedule::{Course, Rng, Scheduler, Step};
 use crate::trace::{Next, Trace, TraceStep};
 use heddle_ir::words::Scope;
 use heddle_ir::{Block, Detail, Inst, InstData, Op, Value};
-use std::collections::VecDeque;
 
 /// What went wrong, and in which lane.
 pub(crate) type Error = (FaultKind, Option<usize>);
@@ -33,10 +32,9 @@ pub(crate) struct World<'a> {
     pub(crate) options: &'a Options,
     pub(crate) budget: Budget,
     pub(crate) counters: Counters,
-    pub(crate) schedule: Vec<Step>,
+    pub(crate) course: Course<'a>,
     pub(crate) trace: Trace,
     pub(crate) rng: Rng,
-    pub(crate) replay: Option<Vec<VecDeque<Step>>>,
     /// What orders accesses of the running group so far: barriers, and the beginnings and ends of launches.
     pub(crate) epoch: u32,
     /// Blocks executed without active lanes since the last one with some.
@@ -147,11 +145,11 @@ impl<'p, 'm> Brush<'p, 'm> {
         dims: Vec<u32>,
         number: u32,
         mask: u128,
-        host: Option<usize>,
+        host: Option<(&Brush<'_, '_>, Inst)>,
         world: &mut World<'_>,
     ) -> Result<Brush<'p, 'm>, Fault> {
         let lanes = position.local.len();
-        let level = world.memory.open_level(lanes, host);
+        let level = world.memory.open_level(lanes, host.map(|(host, _)| host.level));
         let mut brush = Brush {
             program,
             position,
@@ -173,7 +171,8 @@ impl<'p, 'm> Brush<'p, 'm> {
                 registers.set(slot.row(index % slot.elements), index / slot.elements, datum.bits());
             }
         }
-        brush.push_frame(entry, registers, mask, None, world)?;
+        let caller = host.map(|(host, launch)| (host.frame().track, launch));
+        brush.push_frame(entry, registers, mask, caller, world)?;
         Ok(brush)
     }
 
@@ -300,8 +299,7 @@ impl<'p, 'm> Brush<'p, 'm> {
         }
         world.counters.steps += 1;
         world.budget.hold(size_of::<Step>() as u64).map_err(fault)?;
-        let step = Step { brush: self.number, func: self.frame().code as u32, block };
-        world.schedule.push(step);
+        world.course.note(self.frame().track, block);
         let oblivious = world.options.semantics == Semantics::Oblivious;
         let next = self.run_phis(code, block, control, oblivious, &mut world.budget).map_err(fault)?;
         let comes = |lane: usize| control >> lane & 1 == 1 && self.frame().from.of(lane).is_some();
@@ -371,6 +369,7 @@ impl<'p, 'm> Brush<'p, 'm> {
         frame.active = frame.control & predicate;
         match frame.active {
             0 => {
+                world.course.note_empty(frame.track);
                 world.counters.empty_steps += 1;
                 world.empty_run += 1;
             }

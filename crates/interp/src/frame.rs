@@ -3,6 +3,7 @@
 use crate::brush::{all_lanes, lanes_of};
 use crate::parties::Parties;
 use crate::reconvergence::StackEntry;
+use crate::schedule::Track;
 use heddle_ir::{Block, Inst};
 use std::cell::Cell;
 
@@ -132,8 +133,11 @@ pub(crate) struct Frame {
     pub(crate) active: u128,
     pub(crate) results: Vec<Vec<Option<u128>>>,
     pub(crate) mark: Vec<usize>,
-    /// The call that this frame answers, in the frame below.
-    pub(crate) call: Option<Inst>,
+    /// The call that it answers, in the frame below, or the launch, in its host.
+    pub(crate) caller: Option<Inst>,
+    /// Where it stands in the schedule.
+    pub(crate) track: Track,
     pub(crate) stack: Vec<StackEntry>,
+    /// The number of the running block's step in the trace.
     pub(crate) step: usize,
 }

@@ -31,7 +31,7 @@ impl Brush<'_, '_> {
         world: &mut World<'_>,
     ) -> Result<Option<Block>, FaultKind> {
         loop {
-            if world.replay.is_none() && !world.rng.is_random() {
+            if !world.course.is_replayed() && !world.rng.is_random() {
                 let Some(first) = self.first_in_order(control) else { return Ok(None) };
                 match control.node(first) {
                     Node::Block(block) => return Ok(Some(block)),
@@ -53,10 +53,10 @@ impl Brush<'_, '_> {
             if world.rng.is_random() && waiting.len() > 1 {
                 let legal = legal(control, &waiting, &mut world.budget)?;
                 chosen = legal[world.rng.below(legal.len())];
-            } else if let Some(block) = self.next_replayed(world) {
+            } else if let Some(block) = world.course.next(&mut self.frame_mut().track) {
                 let is_aim = |(place, _)| matches!(place, Place::At { target, .. } if target == block);
                 if !self.frame().places.iter().any(is_aim) {
-                    self.pass_over(world);
+                    self.frame_mut().track.pass_over();
                     continue;
                 }
                 // Lanes at latches and entrances move on first where the block needs it.
@@ -66,7 +66,7 @@ impl Brush<'_, '_> {
                 let find = |suits: &dyn Fn(u32) -> bool| legal.iter().copied().find(|&node| suits(node));
                 chosen = find(&is_block).or_else(|| find(&moves)).ok_or(FaultKind::IllegalSchedule(block))?;
                 if is_block(chosen) {
-                    self.pass_over(world);
+                    self.frame_mut().track.pass_over();
                 }
             }
             match control.node(chosen) {
@@ -94,19 +94,6 @@ impl Brush<'_, '_> {
             {
                 places.put(Place::At { node: control.behind(node, target), target }, party);
             }
-        }
-    }
-
-    /// The block that a replayed schedule asks for next, if it is one of the running function.
-    fn next_replayed(&self, world: &World<'_>) -> Option<Block> {
-        let steps = world.replay.as_ref()?.get(self.number as usize)?;
-        let step = steps.front()?;
-        (step.func as usize == self.frame().code).then_some(step.block)
-    }
-
-    fn pass_over(&self, world: &mut World<'_>) {
-        if let Some(steps) = world.replay.as_mut().and_then(|all| all.get_mut(self.number as usize)) {
-            steps.pop_front();
         }
     }
 

@@ -79,7 +79,6 @@ impl Brush<'_, '_> {
         }
         let position = self.region_position(launch);
         let dims = launch.brush.to_vec();
-        let host = Some(self.level);
         let nested = Brush::with_mask(
             self.program,
             entry,
@@ -88,7 +87,7 @@ impl Brush<'_, '_> {
             dims,
             self.number,
             taking_part,
-            host,
+            Some((&*self, inst)),
             world,
         );
         // What comes before a launch is ordered before it, and what comes behind it behind.

@@ -6,7 +6,7 @@ use crate::limits::{Budget, Limits};
 use crate::memory::{Memory, Object};
 use crate::program::{Program, elements_of};
 use crate::race::{Detector, Race};
-use crate::schedule::{Rng, Scheduler, Step};
+use crate::schedule::{Course, Rng, Schedule, Scheduler};
 use crate::trace::Trace;
 use heddle_ir::module::{DeclaredShape, Init, Param};
 use heddle_ir::types::MAX_LANES;
@@ -162,8 +162,8 @@ pub struct Outcome {
     pub race: Option<Race>,
     /// What was counted.
     pub counters: Counters,
-    /// The blocks that were executed, in order.
-    pub schedule: Vec<Step>,
+    /// The blocks that were executed.
+    pub schedule: Schedule,
     /// Every step in detail, if asked for.
     pub trace: Trace,
 }
@@ -243,10 +243,9 @@ pub fn run(
         options,
         budget,
         counters: Counters::default(),
-        schedule: Vec::new(),
+        course: Course::new(&options.scheduler),
         trace: Trace::default(),
         rng: Rng::new(options.scheduler.seed()),
-        replay: options.scheduler.replay(),
         epoch: 0,
         empty_run: 0,
         nesting: 0,
@@ -256,7 +255,7 @@ pub fn run(
         results,
         race: world.race,
         counters: world.counters,
-        schedule: world.schedule,
+        schedule: world.course.noted,
         trace: world.trace,
     })
 }

@@ -9,7 +9,7 @@ use crate::execution::{Observed, Part, difference, options, prepare};
 use crate::generate::{Argument, Case, Class, Input};
 use heddle::pipeline::run_passes;
 use heddle::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
-use heddle_interp::{Argument as Given, Counters, Datum, Memory, run};
+use heddle_interp::{Argument as Given, Counters, Datum, Memory, Schedule, run};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{DeclaredShape, Param};
 use heddle_ir::{Function, Inst, Module, Op, Scalar};
@@ -131,7 +131,7 @@ fn halves_agree(case: &Case, input: &Input, spoil: fn(&mut Function)) -> Result<
 }
 
 fn observed(results: Vec<Vec<Datum>>, memory: Memory) -> Observed {
-    Observed { results, memory, race: None, schedule: Vec::new(), counters: Counters::default() }
+    Observed { results, memory, race: None, schedule: Schedule::default(), counters: Counters::default() }
 }
 
 fn widened(module: &Module, lanes: u32, brushes: u32) -> Result<Module, String> {

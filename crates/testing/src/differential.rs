@@ -1,12 +1,13 @@
 //! Whether a transformed program refines its source.
 //!
 //! The outcome of the result must be one that the source has under some legal schedule: the blocks that the result
-//! executed, as far as the source has them, are replayed on the source, and what both leave behind is compared. A
-//! program whose outcome no schedule decides must agree with its source under any.
+//! executed with active lanes, as far as the source has them, are replayed on the source, call by call, and what both
+//! leave behind is compared. Passes keep the numbers of blocks and calls; in a call that the result has no more, the
+//! source is free. A program whose outcome no schedule decides must agree with its source under any.
 
 use crate::execution::{Observed, Part, difference, observe, options_with};
 use crate::generate::{Case, Class, Input};
-use heddle_interp::{Options, Scheduler, Semantics, Step};
+use heddle_interp::{Options, Scheduler, Semantics};
 use heddle_ir::Module;
 
 /// Whether no legal schedule may change what the program computes, going by how it was written.
@@ -104,8 +105,6 @@ impl<'a> Reference<'a> {
             fused,
             semantics,
             detect_races: is_deterministic && *scheduler == Scheduler::Greedy,
-            // A block that runs without lanes is no step of the source's schedule: the trace tells.
-            trace: !is_deterministic,
             ..options_with(self.input, scheduler.clone())
         };
         let result = observe(self.case, after, self.input, &options)
@@ -117,20 +116,10 @@ impl<'a> Reference<'a> {
         let source = match self.observed.get(index) {
             Some(source) => source,
             None => {
-                let steps = project(self.source, &result);
-                replayed = self.observe_source(fused, Scheduler::Replay(steps))?;
+                replayed = self.observe_source(fused, Scheduler::Replay(result.schedule.clone()))?;
                 &replayed
             }
         };
         Ok(difference(self.case, source, &result, Part::Whole))
     }
-}
-
-/// The steps of the result that the source has too: passes keep the numbers of blocks, and new blocks drop out.
-fn project(source: &Module, result: &Observed) -> Vec<Step> {
-    let is_known = |step: &&Step| {
-        let func = source.functions.get(step.func as usize);
-        func.is_some_and(|func| func.layout.is_placed(step.block))
-    };
-    result.schedule.iter().filter(is_known).copied().collect()
 }

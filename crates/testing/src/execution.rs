@@ -2,7 +2,7 @@
 
 use crate::generate::{Argument, Case, Input, Owner};
 use heddle_interp::{
-    Counters, Datum, Fault, Geometry, Limits, Memory, Options, Outcome, Race, Scheduler, Step, TraceStep, run,
+    Counters, Datum, Fault, Geometry, Limits, Memory, Options, Outcome, Race, Schedule, Scheduler, run,
 };
 use heddle_ir::{Module, Scalar};
 
@@ -18,8 +18,8 @@ pub struct Observed {
     pub memory: Memory,
     /// The first race, if it was looked for.
     pub race: Option<Race>,
-    /// The blocks that were executed; in a traced run only those that had active lanes.
-    pub schedule: Vec<Step>,
+    /// The blocks that were executed.
+    pub schedule: Schedule,
     /// What was counted.
     pub counters: Counters,
 }
@@ -69,12 +69,8 @@ pub fn prepare(case: &Case, input: &Input) -> (Memory, Vec<heddle_interp::Argume
 /// Runs a module with the case's entry on one of its inputs.
 pub fn observe(case: &Case, module: &Module, input: &Input, options: &Options) -> Result<Observed, Fault> {
     let (mut memory, args) = prepare(case, input);
-    let Outcome { results, race, mut schedule, counters, trace } =
+    let Outcome { results, race, schedule, counters, .. } =
         run(module, &case.entry, &args, &mut memory, options)?;
-    if options.trace {
-        let active = trace.steps.iter().filter(|step| step.active != 0);
-        schedule = active.map(|&TraceStep { brush, func, block, .. }| Step { brush, func, block }).collect();
-    }
     Ok(Observed { results, memory, race, schedule, counters })
 }
 

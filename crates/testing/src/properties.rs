@@ -47,7 +47,8 @@ pub const TOPICS: &[Topic] = &[
     },
     Topic {
         name: "schedules",
-        says: "race-free programs compute the same under every scheduler, and what each lane alone computes",
+        says: "race-free programs compute the same under every scheduler, and what each lane alone computes; \
+               a schedule that is replayed gives itself",
         profile: Profile::default,
         command: "verify",
         check: schedules,
@@ -284,6 +285,7 @@ fn schedules_on(case: &Case, input: &Input) -> Result<(), String> {
     let traits = case.traits;
     let greedy = Options { detect_races: true, ..options(input) };
     let expected = observe(case, &case.module, input, &greedy).map_err(|fault| format!("greedy: {fault}"))?;
+    replays(case, input)?;
     if traits.order_dependent {
         return Ok(());
     }
@@ -323,4 +325,22 @@ fn schedules_on(case: &Case, input: &Input) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Checks that a schedule, replayed, gives itself. Lanes that pass blocks are free, and so are the brushes of a group.
+fn replays(case: &Case, input: &Input) -> Result<(), String> {
+    if matches!(case.traits.class, Class::Kernel | Class::Predicated) {
+        return Ok(());
+    }
+    let observed = |scheduler: Scheduler| observe(case, &case.module, input, &options_with(input, scheduler));
+    let random = observed(Scheduler::Random(case.seed)).map_err(|fault| format!("random: {fault}"))?;
+    let replay = Scheduler::Replay(random.schedule.clone());
+    let replayed = observed(replay).map_err(|fault| format!("replayed: {fault}"))?;
+    if replayed.schedule != random.schedule {
+        return Err("a schedule that is replayed gives another".into());
+    }
+    match difference(case, &random, &replayed, Part::Whole) {
+        Some(difference) => Err(format!("replayed: {difference}")),
+        None => Ok(()),
+    }
 }

@@ -159,8 +159,8 @@ fn bring_to_linear(
         passes.push("tidy");
     }
     // A run that depends on its schedule is held against the source on the same schedule. It tells no such schedule
-    // where some lanes only pass by a form, and behind `tidy`, which takes empty blocks away.
-    let tells_schedule = |pass: &str| case.module.functions.len() == 1 && pass != "tidy";
+    // behind `tidy`, which takes empty blocks away.
+    let tells_schedule = |pass: &str| pass != "tidy";
     let reference = Reference::new(case, &case.module, input)?;
     let mut stage = Stage::Source;
     let mut checked = Ok(());

@@ -5,7 +5,7 @@
 //! back edge of a loop which both are in in the same round, or if it is in an earlier round of one.
 
 use crate::parse;
-use heddle_interp::{Argument, Datum, FaultKind, Memory, Options, Scheduler, Step, run};
+use heddle_interp::{Argument, Datum, FaultKind, Memory, Options, Schedule, Scheduler, Step, run};
 use heddle_ir::Block;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -211,12 +211,12 @@ fn schedule_of(text: &str, decisions: &[u32], scheduler: Scheduler) -> Result<Ve
     let args = [Argument::Varying(decisions.iter().map(|&bits| Datum::Bits(bits.into())).collect())];
     let options = Options { scheduler, ..Options::lanes(decisions.len() as u32) };
     let outcome = run(&module, "f", &args, &mut Memory::new(), &options).map_err(|fault| fault.kind)?;
-    Ok(outcome.schedule[1..].iter().map(|step| step.block.as_u32() as usize).collect())
+    Ok(outcome.schedule.steps().skip(1).map(|step| step.block.as_u32() as usize).collect())
 }
 
 fn replay(schedule: &[usize]) -> Scheduler {
-    let step = |block: usize| Step { brush: 0, func: 0, block: Block::from_u32(block as u32) };
-    Scheduler::Replay(std::iter::once(100).chain(schedule.iter().copied()).map(step).collect())
+    let blocks = std::iter::once(100).chain(schedule.iter().copied());
+    Scheduler::Replay(Schedule::of_blocks(blocks.map(|block| Block::from_u32(block as u32))))
 }
 
 #[test]
@@ -273,4 +273,56 @@ fn blocks_where_no_lane_waits_are_passed_over() {
     let text = graph.text();
     assert_eq!(schedule_of(&text, &[1, 1], replay(&[0, 2, 1, 2, 3])), Ok(vec![0, 1, 3]));
     assert_eq!(schedule_of(&text, &[1, 0], replay(&[0])), Ok(vec![0, 1, 2, 3]), "what is left is greedy");
+}
+
+#[test]
+fn a_replay_goes_call_by_call() {
+    // Where lanes part in @f, block1 and block2 may run in either order.
+    let text = "\
+func @f(v0: i32) {
+block0:
+  v1 = icmp eq v0, 0
+  br v1, block1, block2
+block1:
+  br block3
+block2:
+  br block3
+block3:
+  ret
+}
+func @main() {
+block0:
+  v0 = lane i32
+  call @f(v0)
+  call @f(0)
+  call @f(v0)
+  ret
+}
+";
+    let module = parse(text);
+    let follow = |scheduler: Scheduler| {
+        let options = Options { scheduler, ..Options::lanes(2) };
+        run(&module, "main", &[], &mut Memory::new(), &options).unwrap().schedule
+    };
+    let blocks = |schedule: &Schedule| -> Vec<Vec<u32>> {
+        let blocks = |steps: &[Step]| steps.iter().map(|step| step.block.as_u32()).collect();
+        schedule.activations.iter().map(|activation| blocks(&activation.steps)).collect()
+    };
+    let [forth, back] = [[0, 1, 2, 3], [0, 2, 1, 3]];
+    let schedules = (0..64).map(|seed| follow(Scheduler::Random(seed)));
+    let chosen: Vec<Schedule> = schedules
+        .filter(|schedule| {
+            let blocks = blocks(schedule);
+            blocks[1] == forth && blocks[3] == back
+        })
+        .collect();
+    let chosen = chosen.first().expect("some seed chooses these");
+    assert_eq!(follow(Scheduler::Replay(chosen.clone())), *chosen);
+    // Without one of its calls the others go as before, and that one as it likes.
+    for dropped in [1, 2] {
+        let mut without = chosen.clone();
+        without.activations.remove(dropped);
+        let replayed = follow(Scheduler::Replay(without));
+        assert_eq!(blocks(&replayed), [&[0][..], &forth, &[0, 1, 3], &back], "without call {dropped}");
+    }
 }
