@@ -11,7 +11,7 @@ use crate::parties::Parties;
 use crate::program::{Code, Program, Slot};
 use crate::race::{Detector, Race};
 use crate::run::{Counters, Datum, Options, Position, Semantics};
-use crate::schedule::{Course, Rng, Scheduler, Step};
+use crate::schedule::{Course, Rng, Scheduler};
 use crate::trace::{Next, Trace, TraceStep};
 use heddle_ir::words::Scope;
 use heddle_ir::{Block, Detail, Inst, InstData, Op, Value};
@@ -171,8 +171,11 @@ impl<'p, 'm> Brush<'p, 'm> {
                 registers.set(slot.row(index % slot.elements), index / slot.elements, datum.bits());
             }
         }
-        let caller = host.map(|(host, launch)| (host.frame().track, launch));
-        brush.push_frame(entry, registers, mask, caller, world)?;
+        let track = match host {
+            None => world.course.enter(brush.position.group_number, number),
+            Some((host, launch)) => world.course.call(&host.frame().track, launch),
+        };
+        brush.push_frame(entry, registers, mask, None, track, world)?;
         Ok(brush)
     }
 
@@ -298,8 +301,7 @@ impl<'p, 'm> Brush<'p, 'm> {
             return Err(fault(FaultKind::Limit { limit: Limit::Steps, value, empty }));
         }
         world.counters.steps += 1;
-        world.budget.hold(size_of::<Step>() as u64).map_err(fault)?;
-        world.course.note(self.frame().track, block);
+        world.course.note(&mut self.frame_mut().track, block, &mut world.budget).map_err(fault)?;
         let oblivious = world.options.semantics == Semantics::Oblivious;
         let next = self.run_phis(code, block, control, oblivious, &mut world.budget).map_err(fault)?;
         let comes = |lane: usize| control >> lane & 1 == 1 && self.frame().from.of(lane).is_some();
@@ -369,7 +371,7 @@ impl<'p, 'm> Brush<'p, 'm> {
         frame.active = frame.control & predicate;
         match frame.active {
             0 => {
-                world.course.note_empty(frame.track);
+                world.course.note_empty(&frame.track);
                 world.counters.empty_steps += 1;
                 world.empty_run += 1;
             }

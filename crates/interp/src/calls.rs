@@ -8,19 +8,20 @@ use crate::parties::Parties;
 use crate::program::Code;
 use crate::reconvergence::StackEntry;
 use crate::run::Semantics;
-use crate::schedule::{Activation, Scheduler, Track};
+use crate::schedule::{Scheduler, Track};
 use heddle_ir::{Inst, InstData};
 
 const NOWHERE: u32 = u32::MAX;
 
 impl Brush<'_, '_> {
-    /// Starts a function with these lanes, for an instruction of a running one or for the run itself.
+    /// Starts a function with these lanes.
     pub(crate) fn push_frame(
         &mut self,
         code: usize,
         registers: Registers,
         mask: u128,
-        caller: Option<(Track, Inst)>,
+        call: Option<Inst>,
+        track: Track,
         world: &mut World<'_>,
     ) -> Result<(), Fault> {
         let func = self.program.codes[code].func;
@@ -28,7 +29,6 @@ impl Brush<'_, '_> {
         if self.frames.len() as u64 >= world.budget.limits.calls {
             return Err(fault(world.budget.exceeded(Limit::Calls)));
         }
-        world.budget.hold(size_of::<Activation>() as u64).map_err(fault)?;
         self.check_shared(code, &registers, mask, world).map_err(fault)?;
         self.program.codes[code].prepare(&world.options.scheduler, &mut world.budget).map_err(fault)?;
         let entry = func.entry();
@@ -55,8 +55,8 @@ impl Brush<'_, '_> {
             active: 0,
             results: results.collect(),
             mark: world.memory.mark(self.level),
-            caller: caller.map(|(_, inst)| inst),
-            track: world.course.begin(caller),
+            call,
+            track,
             stack: vec![StackEntry { lanes: mask, at: Some(entry), until: None }],
             step: 0,
         });
@@ -118,8 +118,8 @@ impl Brush<'_, '_> {
                 registers.copy_from(&self.frame().registers, from, to);
             }
         }
-        let caller = (self.frame().track, inst);
-        self.push_frame(callee, registers, mask, Some(caller), world).map_err(|fault| (fault.kind, None))
+        let track = world.course.call(&self.frame().track, inst);
+        self.push_frame(callee, registers, mask, Some(inst), track, world).map_err(|fault| (fault.kind, None))
     }
 
     /// Gives the results of the finished function on top to its caller.
@@ -127,7 +127,7 @@ impl Brush<'_, '_> {
         let frame = self.frames.pop().expect("a running brush has a frame");
         world.memory.release(self.level, &frame.mark, &mut world.budget);
         world.budget.give_back(frame.registers.cost());
-        let Some(call) = frame.caller.filter(|_| !self.frames.is_empty()) else {
+        let Some(call) = frame.call else {
             self.finished = frame.results;
             return Ok(());
         };

@@ -133,8 +133,8 @@ pub(crate) struct Frame {
     pub(crate) active: u128,
     pub(crate) results: Vec<Vec<Option<u128>>>,
     pub(crate) mark: Vec<usize>,
-    /// The call that it answers, in the frame below, or the launch, in its host.
-    pub(crate) caller: Option<Inst>,
+    /// The call that this frame answers, in the frame below.
+    pub(crate) call: Option<Inst>,
     /// Where it stands in the schedule.
     pub(crate) track: Track,
     pub(crate) stack: Vec<StackEntry>,

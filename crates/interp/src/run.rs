@@ -255,7 +255,7 @@ pub fn run(
         results,
         race: world.race,
         counters: world.counters,
-        schedule: world.course.noted,
+        schedule: world.course.into_noted(),
         trace: world.trace,
     })
 }

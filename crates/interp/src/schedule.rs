@@ -1,8 +1,9 @@
-//! Schedulers: which of the blocks where lanes wait runs next.
+//! Schedules: which of the blocks where lanes wait runs next, and which ones ran.
 
+use crate::fault::FaultKind;
+use crate::limits::Budget;
 use heddle_ir::{Block, Inst};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
 
 /// Which block runs next, of those where lanes wait and to which no other of those leads.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -31,28 +32,38 @@ impl Scheduler {
 /// What a run executed, each activation of a function by itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Schedule {
-    /// The activations, in the order in which they began.
+    /// The activations that executed something, in the order in which they began to.
     pub activations: Vec<Activation>,
 }
 
 /// A function, entered once by a brush.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Activation {
-    /// What called or launched it; none where the run itself did.
-    pub caller: Option<Caller>,
+    /// What entered it.
+    pub origin: Origin,
     /// The blocks that it executed, in order.
     pub steps: Vec<Step>,
 }
 
-/// A call as it was executed.
+/// Where an activation comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Caller {
-    /// The number of the activation that it belongs to.
-    pub activation: u32,
-    /// The number of the step there.
-    pub step: u32,
-    /// The instruction.
-    pub inst: Inst,
+pub enum Origin {
+    /// The run itself.
+    Run {
+        /// The number of the group in the launch.
+        group: u32,
+        /// The number of the brush in its group.
+        brush: u32,
+    },
+    /// A call or a launch.
+    Inst {
+        /// The number of the activation that it belongs to.
+        activation: u32,
+        /// The number of the step there.
+        step: u32,
+        /// The instruction.
+        inst: Inst,
+    },
 }
 
 /// A block that was executed.
@@ -65,10 +76,10 @@ pub struct Step {
 }
 
 impl Schedule {
-    /// That of a run which calls nothing and executes these blocks.
+    /// That of one brush which calls nothing and executes these blocks.
     pub fn of_blocks(blocks: impl IntoIterator<Item = Block>) -> Schedule {
         let steps = blocks.into_iter().map(|block| Step { block, is_active: true }).collect();
-        Schedule { activations: vec![Activation { caller: None, steps }] }
+        Schedule { activations: vec![Activation { origin: Origin::Run { group: 0, brush: 0 }, steps }] }
     }
 
     /// The steps of all activations, one after the other.
@@ -80,7 +91,7 @@ impl Schedule {
 /// The schedule of a run: what is noted of it, and what it follows.
 #[derive(Debug, Default)]
 pub(crate) struct Course<'a> {
-    pub(crate) noted: Schedule,
+    noted: Schedule,
     followed: Option<Followed<'a>>,
 }
 
@@ -88,89 +99,103 @@ pub(crate) struct Course<'a> {
 #[derive(Debug)]
 struct Followed<'a> {
     activations: &'a [Activation],
-    /// The activations that each call began, and those that none began; the next one first.
-    begun: FxHashMap<Option<Caller>, VecDeque<u32>>,
+    by_origin: FxHashMap<Origin, u32>,
 }
 
 /// Where a running activation stands in the course.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Track {
-    noted: u32,
-    /// The activation that it follows, if there is one, and how many of its steps lie behind.
+    origin: Origin,
+    /// Its number, once it has executed something.
+    noted: Option<u32>,
+    /// The number of the activation that it follows, if there is one, and how many of its steps lie behind.
     followed: Option<(u32, u32)>,
 }
 
 impl<'a> Course<'a> {
     pub(crate) fn new(scheduler: &'a Scheduler) -> Course<'a> {
-        let Scheduler::Replay(schedule) = scheduler else { return Course::default() };
-        let activations = &schedule.activations[..];
-        let mut begun: FxHashMap<Option<Caller>, VecDeque<u32>> = FxHashMap::default();
-        for (number, activation) in (0..).zip(activations) {
-            begun.entry(activation.caller).or_default().push_back(number);
-        }
-        Course { noted: Schedule::default(), followed: Some(Followed { activations, begun }) }
+        let Scheduler::Replay(Schedule { activations }) = scheduler else { return Course::default() };
+        let by_origin = activations.iter().map(|activation| activation.origin).zip(0..).collect();
+        Course { noted: Schedule::default(), followed: Some(Followed { activations, by_origin }) }
     }
 
     pub(crate) fn is_replayed(&self) -> bool {
         self.followed.is_some()
     }
 
-    /// Begins an activation, which this instruction of a running one asked for.
-    pub(crate) fn begin(&mut self, caller: Option<(Track, Inst)>) -> Track {
-        let followed = self.followed.as_mut().and_then(|followed| followed.find(caller));
-        let caller = caller.map(|(track, inst)| {
-            let activation = track.noted;
-            let step = self.noted.activations[activation as usize].steps.len() as u32 - 1;
-            Caller { activation, step, inst }
+    /// What was executed.
+    pub(crate) fn into_noted(self) -> Schedule {
+        self.noted
+    }
+
+    /// The beginning of an activation by the run itself.
+    pub(crate) fn enter(&self, group: u32, brush: u32) -> Track {
+        let origin = Origin::Run { group, brush };
+        Track { origin, noted: None, followed: self.follow(origin) }
+    }
+
+    /// The beginning of an activation by an instruction of a running one.
+    pub(crate) fn call(&self, caller: &Track, inst: Inst) -> Track {
+        let activation = caller.noted.unwrap_or_default();
+        let noted = self.noted.activations.get(activation as usize);
+        let step = noted.map_or(0, |noted| noted.steps.len() as u32).saturating_sub(1);
+        let followed = caller.followed.and_then(|(activation, behind)| {
+            self.follow(Origin::Inst { activation, step: behind.checked_sub(1)?, inst })
         });
-        let noted = self.noted.activations.len() as u32;
-        self.noted.activations.push(Activation { caller, steps: Vec::new() });
-        Track { noted, followed: followed.map(|activation| (activation, 0)) }
+        Track { origin: Origin::Inst { activation, step, inst }, noted: None, followed }
+    }
+
+    /// The beginning of what is replayed of an activation.
+    fn follow(&self, origin: Origin) -> Option<(u32, u32)> {
+        let activation = self.followed.as_ref()?.by_origin.get(&origin)?;
+        Some((*activation, 0))
     }
 
     /// Notes that a block is executed.
-    pub(crate) fn note(&mut self, track: Track, block: Block) {
-        let steps = &mut self.noted.activations[track.noted as usize].steps;
-        steps.push(Step { block, is_active: true });
+    pub(crate) fn note(
+        &mut self,
+        track: &mut Track,
+        block: Block,
+        budget: &mut Budget,
+    ) -> Result<(), FaultKind> {
+        budget.hold(size_of::<Step>() as u64)?;
+        let number = match track.noted {
+            Some(number) => number,
+            None => {
+                budget.hold(size_of::<Activation>() as u64)?;
+                let number = self.noted.activations.len() as u32;
+                self.noted.activations.push(Activation { origin: track.origin, steps: Vec::new() });
+                *track.noted.insert(number)
+            }
+        };
+        self.noted.activations[number as usize].steps.push(Step { block, is_active: true });
+        Ok(())
     }
 
     /// Notes that the last block has no active lanes.
-    pub(crate) fn note_empty(&mut self, track: Track) {
-        if let Some(step) = self.noted.activations[track.noted as usize].steps.last_mut() {
+    pub(crate) fn note_empty(&mut self, track: &Track) {
+        let noted = track.noted.and_then(|number| self.noted.activations.get_mut(number as usize));
+        if let Some(step) = noted.and_then(|noted| noted.steps.last_mut()) {
             step.is_active = false;
         }
     }
 
-    /// The block that the replayed schedule asks for next, if it asks for one; a track that stands before its step.
+    /// The block that the replayed schedule asks for next, if it asks for one; the track stands before its step then.
     pub(crate) fn next(&self, track: &mut Track) -> Option<Block> {
         let followed = self.followed.as_ref()?;
-        let (activation, step) = track.followed.as_mut()?;
+        let (activation, behind) = track.followed.as_mut()?;
         let steps = &followed.activations[*activation as usize].steps;
-        let ahead = steps.get(*step as usize..)?.iter().position(|step| step.is_active)?;
-        *step += ahead as u32;
-        Some(steps[*step as usize].block)
-    }
-}
-
-impl Followed<'_> {
-    /// The activation that answers this one.
-    fn find(&mut self, caller: Option<(Track, Inst)>) -> Option<u32> {
-        let caller = match caller {
-            None => None,
-            Some((track, inst)) => {
-                let (activation, behind) = track.followed?;
-                Some(Caller { activation, step: behind.checked_sub(1)?, inst })
-            }
-        };
-        self.begun.get_mut(&caller)?.pop_front()
+        let ahead = steps.get(*behind as usize..)?.iter().position(|step| step.is_active)?;
+        *behind += ahead as u32;
+        Some(steps[*behind as usize].block)
     }
 }
 
 impl Track {
     /// Goes on behind the step that is asked for.
     pub(crate) fn pass_over(&mut self) {
-        if let Some((_, step)) = &mut self.followed {
-            *step += 1;
+        if let Some((_, behind)) = &mut self.followed {
+            *behind += 1;
         }
     }
 }
