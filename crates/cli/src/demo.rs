@@ -133,17 +133,17 @@ fn show_stages() -> Result<(), String> {
     title("7. The same kernel in five stages");
     for pair in stages.chunks(2) {
         let width = pair[0].1.iter().map(|line| line.chars().count()).max().unwrap_or(0).max(36) + 4;
-        anstream::println!();
+        say_line!("");
         let height = pair.iter().map(|(_, lines)| lines.len()).max().unwrap_or(0);
         let headings: Vec<String> = pair.iter().map(|(heading, _)| format!("{heading:width$}")).collect();
-        anstream::println!("    {}", headings.concat().trim_end());
+        say_line!("    {}", headings.concat().trim_end());
         for row in 0..height {
             let cell = |(_, lines): &(&str, Vec<String>)| lines.get(row).cloned().unwrap_or_default();
             let cells: Vec<String> = pair.iter().map(|stage| format!("{:width$}", cell(stage))).collect();
-            anstream::println!("    {}", cells.concat().trim_end());
+            say_line!("    {}", cells.concat().trim_end());
         }
     }
-    anstream::println!(
+    say_line!(
         "\n  In Wide the counter is one scalar, the branch on v2 is a branch, and the addresses are one address.\n"
     );
     Ok(())
@@ -162,7 +162,7 @@ fn text_of(module: &Module) -> Vec<String> {
 fn show_c_function() -> Result<(), String> {
     title("8. A C function as vector code");
     let indented: Vec<String> = MANDELBROT.trim_end().lines().map(|line| format!("    {line}")).collect();
-    anstream::println!("\n{}\n", indented.join("\n"));
+    say_line!("\n{}\n", indented.join("\n"));
     let path = std::env::temp_dir().join(format!("heddle-demo-{}.c", std::process::id()));
     std::fs::write(&path, MANDELBROT).map_err(|error| error.to_string())?;
     let compiled = heddle_llvm::compile(&path, 1, &[]);
@@ -173,7 +173,7 @@ fn show_c_function() -> Result<(), String> {
     let lanes = cpu.vector_bits() / 32;
     let report = vectorize_function(&mut module, &WholeFunction::new("mandelbrot", lanes, &shapes))
         .map_err(|error| error.to_string())?;
-    anstream::println!(
+    say_line!(
         "  heddle vectorize mandelbrot.c --func mandelbrot --lanes {lanes} --params varying,uniform,uniform --report\n    \
          {} branches of the source, {} of the vector code; {} instructions on vectors, {} scalar\n",
         report.branches[0],
@@ -188,13 +188,13 @@ fn show_c_function() -> Result<(), String> {
     let is_code = |line: &&str| {
         line.starts_with("\t") && !line.trim_start().starts_with('.') || line.starts_with(".LBB")
     };
-    assembly.lines().filter(is_code).for_each(|line| anstream::println!("    {}", line.replace('\t', "  ")));
+    assembly.lines().filter(is_code).for_each(|line| say_line!("    {}", line.replace('\t', "  ")));
     let object = generate(&llvm, &cpu, Output::Object).map_err(|error| error.to_string())?;
     let folder = std::env::temp_dir().join(format!("heddle-demo-{}", std::process::id()));
     let ratio = ratio(&folder, &report.wide, lanes, &object);
     let _ = std::fs::remove_dir_all(&folder);
     let [ratio, scalar, wide] = ratio?;
-    anstream::println!(
+    say_line!(
         "\n  8192 points take {wide:.0} µs instead of {scalar:.0} by clang -O3's scalar code: {ratio:.1} times as fast (medians).\n  \
          `./x bench native` measures more functions, beside clang's vectorizer, too.\n"
     );

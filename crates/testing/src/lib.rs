@@ -1,6 +1,7 @@
 //! What tells a right pass from a wrong one: file tests, the program generator, the differential harness.
 #![forbid(unsafe_code)]
 
+pub mod say;
 mod counts;
 pub mod file_test;
 pub mod generate;

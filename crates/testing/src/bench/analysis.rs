@@ -34,7 +34,7 @@ pub(super) fn run(report: &mut Report) {
         if let Some(family) = DIVERGING.iter().find(|family| family.name == name)
             && let Some(bytes) = bytes_per_instruction(family)
         {
-            println!("{bytes}");
+            crate::say_line!("{bytes}");
         }
         return;
     }

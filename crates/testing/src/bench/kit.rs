@@ -1,5 +1,6 @@
 //! What benchmarks share: times taken in turn, growth, tables, aims.
 
+use crate::say_line;
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::{self, Display, Write as _};
 use std::hint::black_box;
@@ -212,7 +213,7 @@ impl Report {
 
     /// A text for the reader.
     pub fn say(&mut self, text: impl Display) {
-        println!("{text}");
+        say_line!("{text}");
     }
 
     /// Notes an aim.
@@ -241,10 +242,10 @@ impl Report {
             self.wrong.push(format!("there is no family `{only}` of which it measures the growth"));
         }
         for wrong in &self.wrong {
-            println!("wrong: {wrong}");
+            say_line!("wrong: {wrong}");
         }
         for aim in &self.aims {
-            println!("{aim}");
+            say_line!("{aim}");
         }
         self.wrong.is_empty()
     }

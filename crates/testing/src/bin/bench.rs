@@ -4,6 +4,7 @@
 
 use heddle_testing::bench::BENCHES;
 use heddle_testing::bench::kit::Report;
+use heddle_testing::say_line;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -14,7 +15,7 @@ fn main() -> ExitCode {
     };
     let (name, family) = match &names[..] {
         [] => {
-            print!("{}", list());
+            say_line!("{}", list().trim_end());
             return ExitCode::SUCCESS;
         }
         [name] => (name, None),

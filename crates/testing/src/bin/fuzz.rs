@@ -5,6 +5,7 @@ use heddle_testing::coverage::Coverage;
 use heddle_testing::fuzz::{Find, Plan, Report, fuzz};
 use heddle_testing::native::{self, NATIVE_TOPICS, NativeTopic, Target, drive, native_topic};
 use heddle_testing::properties::{TOPICS, Topic, topic};
+use heddle_testing::say_line;
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -100,7 +101,7 @@ fn main() -> ExitCode {
     let arguments = match arguments(std::env::args().skip(1)) {
         Ok(Some(arguments)) => arguments,
         Ok(None) => {
-            println!("{}", usage());
+            say_line!("{}", usage());
             return ExitCode::SUCCESS;
         }
         Err(error) => {
@@ -127,7 +128,7 @@ fn main() -> ExitCode {
         if terminal {
             eprint!("\r\x1b[K");
         }
-        println!("{}", line(topic, &report));
+        say_line!("{}", line(topic, &report));
         for find in &report.finds {
             print_find(topic, find, &folder);
         }
@@ -135,7 +136,7 @@ fn main() -> ExitCode {
         finds.extend(report.finds);
     }
     if !arguments.topics.is_empty() {
-        println!("{coverage}");
+        say_line!("{coverage}");
     }
     let mut wrong = finds.len();
     for topic in &arguments.native {
@@ -149,11 +150,11 @@ fn main() -> ExitCode {
     }
     match wrong {
         0 => {
-            println!("no finds");
+            say_line!("no finds");
             ExitCode::SUCCESS
         }
         count => {
-            println!("{count} finds");
+            say_line!("{count} finds");
             ExitCode::FAILURE
         }
     }
@@ -172,13 +173,13 @@ fn run_native(
     }
     targets.retain(|target| match target.missing() {
         Some(reason) => {
-            println!("{:<13} {} skipped: {reason}", topic.name, target.name());
+            say_line!("{:<13} {} skipped: {reason}", topic.name, target.name());
             false
         }
         None => true,
     });
     if targets.is_empty() {
-        println!("{:<13} skipped: nothing to run on", topic.name);
+        say_line!("{:<13} skipped: nothing to run on", topic.name);
         return Ok(0);
     }
     let (seed, count, jobs) = (arguments.seed, arguments.count, arguments.jobs);
@@ -194,7 +195,7 @@ fn run_native(
         eprint!("\r\x1b[K");
     }
     let tally = &report.tally;
-    println!(
+    say_line!(
         "{:<13} seeds {}..{}: {} programs, {} pairs in {:.1} s, {:.0} pairs a second of a core, {} finds",
         topic.name,
         report.seeds.start,
@@ -205,21 +206,21 @@ fn run_native(
         report.rate(),
         tally.finds.len(),
     );
-    println!("{tally}");
+    say_line!("{tally}");
     for line in &report.covered {
-        println!("  {line}");
+        say_line!("  {line}");
     }
     match &report.lacks[..] {
-        [] => println!("  coverage ok"),
-        lacks => println!("  coverage VOID: {}", lacks.join("; ")),
+        [] => say_line!("  coverage ok"),
+        lacks => say_line!("  coverage VOID: {}", lacks.join("; ")),
     }
     for find in tally.finds.iter().take(20) {
         let pair = &find.pair;
         let reason: String = find.reason.lines().next().unwrap_or_default().chars().take(300).collect();
-        println!("find: seed {}, {}, {}: {reason}", pair.seed, pair.target.name(), pair.form);
+        say_line!("find: seed {}, {}, {}: {reason}", pair.seed, pair.target.name(), pair.form);
     }
     for file in &report.files {
-        println!("  made small: {}", file.display());
+        say_line!("  made small: {}", file.display());
     }
     Ok(tally.finds.len())
 }
@@ -239,11 +240,11 @@ fn line(topic: &Topic, report: &Report) -> String {
 
 fn print_find(topic: &Topic, find: &Find, folder: &std::path::Path) {
     let path = folder.join(format!("{}-{}.hed", topic.name, find.seed));
-    println!("find: {}, seed {}: {}", topic.name, find.seed, find.reason.lines().next().unwrap_or_default());
-    println!("  again: ./x fuzz {} --seed {} --count 1", topic.name, find.seed);
+    say_line!("find: {}, seed {}: {}", topic.name, find.seed, find.reason.lines().next().unwrap_or_default());
+    say_line!("  again: ./x fuzz {} --seed {} --count 1", topic.name, find.seed);
     let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, &find.text));
     match written {
-        Ok(()) => println!("  shrunk: {}", path.display()),
-        Err(error) => println!("  not written to {}: {error}\n{}", path.display(), find.text),
+        Ok(()) => say_line!("  shrunk: {}", path.display()),
+        Err(error) => say_line!("  not written to {}: {error}\n{}", path.display(), find.text),
     }
 }

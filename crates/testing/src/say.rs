@@ -1,0 +1,15 @@
+//! What is told to the reader of a fuzzer's or a benchmark's output.
+
+use std::fmt::Arguments;
+use std::io::Write as _;
+
+/// Prints a line to the standard output.
+#[macro_export]
+macro_rules! say_line {
+    ($($text:tt)*) => { $crate::say::line(format_args!($($text)*)) };
+}
+
+/// Prints a line to the standard output. Who reads that may stop reading, as `head` does: the exit code tells still.
+pub fn line(text: Arguments<'_>) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
