@@ -1,0 +1,256 @@
+//! Tokens to syntax tree. Nothing here recurses, so no nesting is too deep.
+//!
+//! After an error in an instruction the next line goes on, after one in a head the next item.
+
+mod instructions;
+mod items;
+mod operands;
+
+use super::diagnostic::{Errors, Reported, nearest, short};
+use super::lexer::{Kind as Tok, Text};
+use super::literal::read_scalar;
+use super::names::read_name;
+use super::syntax::*;
+use crate::Block;
+use crate::types::Scalar;
+use std::borrow::Cow;
+
+/// Numbers of values and blocks cost memory up to the largest, so a text has only so many to spend: this many …
+const SPARE_NUMBERS: u64 = 1 << 20;
+/// … and so many for each token.
+const NUMBERS_PER_TOKEN: u64 = 16;
+
+/// Reads the tokens, as far as they make sense.
+pub(super) fn parse(text: &Text<'_>, errors: &mut Errors) -> Tree {
+    let numbers = SPARE_NUMBERS + NUMBERS_PER_TOKEN * text.tokens.len() as u64;
+    let mut parser = Parser { text, errors, at: 0, numbers, body: Body::default(), tree: Tree::default() };
+    parser.module();
+    parser.tree
+}
+
+type Parsed<T> = Result<T, Reported>;
+
+struct Parser<'p, 's> {
+    text: &'p Text<'s>,
+    errors: &'p mut Errors,
+    at: u32,
+    /// How many numbers may still be given out.
+    numbers: u64,
+    /// The body being read.
+    body: Body,
+    tree: Tree,
+}
+
+/// Tokens.
+impl<'s> Parser<'_, 's> {
+    fn kind(&self) -> Tok {
+        self.text.kind(self.at)
+    }
+
+    /// The kind of the token so many further.
+    fn ahead(&self, count: u32) -> Tok {
+        self.text.tokens.get((self.at + count) as usize).map_or(Tok::End, |token| token.kind)
+    }
+
+    fn word(&self) -> Option<&'s str> {
+        (self.kind() == Tok::Word).then(|| self.text.text(self.at))
+    }
+
+    fn bump(&mut self) -> u32 {
+        let token = self.at;
+        if self.kind() != Tok::End {
+            self.at += 1;
+        }
+        token
+    }
+
+    fn is_sign(&self, sign: u8) -> bool {
+        self.kind() == Tok::Sign(sign)
+    }
+
+    fn eat_sign(&mut self, sign: u8) -> bool {
+        let is_there = self.is_sign(sign);
+        if is_there {
+            self.at += 1;
+        }
+        is_there
+    }
+
+    fn eat_word(&mut self, word: &str) -> bool {
+        let is_there = self.word() == Some(word);
+        if is_there {
+            self.at += 1;
+        }
+        is_there
+    }
+
+    fn sign(&mut self, sign: u8) -> Parsed<()> {
+        if self.eat_sign(sign) { Ok(()) } else { Err(self.unexpected([format!("`{}`", sign as char)])) }
+    }
+
+    fn skip_newlines(&mut self) {
+        while self.kind() == Tok::Newline {
+            self.at += 1;
+        }
+    }
+
+    fn error(&mut self, token: u32, message: impl Into<String>) -> Reported {
+        self.errors.push(self.text.span(token), message)
+    }
+
+    /// Reports that something else was expected here.
+    fn unexpected<S: Into<String>>(&mut self, expected: impl IntoIterator<Item = S>) -> Reported {
+        let expected: Vec<String> = expected.into_iter().map(Into::into).collect();
+        let list = match &expected[..] {
+            [first @ .., second, last] => {
+                let first: String = first.iter().map(|one| format!("{one}, ")).collect();
+                format!("{first}{second} or {last}")
+            }
+            one => one.concat(),
+        };
+        let message = format!("expected {list}, found {}", self.found());
+        self.errors.push_expecting(self.text.span(self.at), message, expected)
+    }
+
+    fn found(&self) -> String {
+        match self.kind() {
+            Tok::Newline => "the end of the line".into(),
+            Tok::End => "the end of the text".into(),
+            _ => {
+                let text = self.text.text(self.at);
+                let is_open = self.kind() == Tok::Stray && text.contains('"');
+                format!("{}`{}`", if is_open { "an open quote " } else { "" }, short(text))
+            }
+        }
+    }
+
+    /// A word of a vocabulary.
+    fn choice<T: Copy>(&mut self, what: &str, all: &[T], name: fn(T) -> &'static str) -> Parsed<T> {
+        if let Some(word) = self.word()
+            && let Some(&one) = all.iter().find(|&&one| name(one) == word)
+        {
+            self.at += 1;
+            return Ok(one);
+        }
+        let names = || all.iter().map(|&one| name(one));
+        let hint = self.word().and_then(|word| nearest(word, names()));
+        let hint = hint.map_or(String::new(), |hint| format!("; did you mean `{hint}`?"));
+        let message = format!("expected {what}, found {}{hint}", self.found());
+        Err(self.errors.push_expecting(self.text.span(self.at), message, names()))
+    }
+
+    /// A decimal or hexadecimal number without sign.
+    fn number<T: TryFrom<u64>>(&mut self, what: &str) -> Parsed<T> {
+        if self.kind() != Tok::Number || self.text.text(self.at).starts_with('-') {
+            return Err(self.unexpected([what]));
+        }
+        let token = self.bump();
+        match read_scalar(self.text.text(token), Scalar::I64).map(|bits| T::try_from(bits as u64)) {
+            Ok(Ok(number)) => Ok(number),
+            Ok(Err(_)) => {
+                Err(self.error(token, format!("`{}` is too large for {what}", short(self.text.text(token)))))
+            }
+            Err(message) => Err(self.error(token, message)),
+        }
+    }
+
+    fn signed_number(&mut self, what: &str) -> Parsed<i64> {
+        if self.kind() != Tok::Number {
+            return Err(self.unexpected([what]));
+        }
+        let token = self.bump();
+        let text = self.text.text(token);
+        match text.parse() {
+            Ok(number) => Ok(number),
+            Err(_) => Err(self.error(token, format!("`{}` is no integer of 64 bits", short(text)))),
+        }
+    }
+
+    fn name(&mut self) -> Parsed<(u32, Cow<'s, str>)> {
+        if self.kind() != Tok::Name {
+            return Err(self.unexpected(["a name like `@name`"]));
+        }
+        let token = self.bump();
+        match read_name(self.text.text(token)) {
+            Ok(name) => Ok((token, name)),
+            Err(message) => Err(self.error(token, message)),
+        }
+    }
+
+    /// Items between brackets, the opening one of which is read already, with commas between; lines may end inside.
+    fn list(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Parsed<()>) -> Parsed<()> {
+        self.skip_newlines();
+        if self.eat_sign(close) {
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            self.skip_newlines();
+            if self.eat_sign(close) {
+                return Ok(());
+            }
+            if !self.eat_sign(b',') {
+                return Err(self.unexpected(["`,`".to_string(), format!("`{}`", close as char)]));
+            }
+            self.skip_newlines();
+        }
+    }
+}
+
+/// Names with numbers.
+impl Parser<'_, '_> {
+    /// The digits of the entity that the token so many further names, if it names one of this prefix.
+    fn entity_ahead(&self, count: u32, prefix: &str) -> bool {
+        self.ahead(count) == Tok::Word && digits_of(self.text.text(self.at + count), prefix).is_some()
+    }
+
+    fn at_value(&self) -> bool {
+        self.entity_ahead(0, "v")
+    }
+
+    fn entity(&mut self, prefix: &str, what: &str) -> Parsed<Numbered> {
+        let Some(digits) = self.word().and_then(|word| digits_of(word, prefix)) else {
+            return Err(self.unexpected([what]));
+        };
+        let token = self.bump();
+        match digits.parse() {
+            Ok(number) if number < u32::MAX => Ok(Numbered { number, token }),
+            _ => Err(self.error(token, "the number is too large")),
+        }
+    }
+
+    /// Reads the name of a value that is defined here.
+    fn value_definition(&mut self) -> Parsed<Numbered> {
+        let value = self.entity("v", "a value like `v7`")?;
+        let bound = self.spend(value, self.body.value_bound)?;
+        self.body.value_bound = bound;
+        Ok(value)
+    }
+
+    /// The bound of the numbers, once this one is among them.
+    fn spend(&mut self, defined: Numbered, bound: u32) -> Parsed<u32> {
+        let more = u64::from((defined.number + 1).saturating_sub(bound));
+        if more > self.numbers {
+            self.body.is_partial = true;
+            let message = format!(
+                "the number is too large: this text may go up to {}",
+                u64::from(bound) + self.numbers
+            );
+            return Err(self.error(defined.token, message));
+        }
+        self.numbers -= more;
+        Ok(bound.max(defined.number + 1))
+    }
+
+    fn block_use(&mut self) -> Parsed<Block> {
+        let block = self.entity("block", "a block like `block3`")?;
+        self.body.block_uses.push(block);
+        Ok(Block::from_u32(block.number))
+    }
+}
+
+fn digits_of<'s>(word: &'s str, prefix: &str) -> Option<&'s str> {
+    let digits = word.strip_prefix(prefix)?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && (digits == "0" || !digits.starts_with('0'))).then_some(digits)
+}
