@@ -40,12 +40,12 @@ use crate::uses::Uses;
 
 heddle_ir::entity! {
     /// A run of bytes of a private object.
-    Slot, "slot"
+    pub Slot, "slot"
 }
 
 heddle_ir::entity! {
     /// What a slot holds at some point.
-    State, "#"
+    pub State, "#"
 }
 
 /// A run of bytes of an object that accesses do not tell apart.

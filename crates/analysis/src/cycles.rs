@@ -33,7 +33,7 @@ use crate::tree::{NONE, Tree};
 
 heddle_ir::entity! {
     /// A cycle of the forest. Numbers follow the reverse post-order of headers, so parents come before children.
-    Cycle, "cycle"
+    pub Cycle, "cycle"
 }
 
 /// All cycles of a graph and how they nest.

@@ -14,7 +14,7 @@ use crate::uses::Uses;
 
 heddle_ir::entity! {
     /// A private object: what an `alloca` makes.
-    Object, "object"
+    pub Object, "object"
 }
 
 /// An object with an offset into it; none if any is possible.

@@ -19,10 +19,10 @@ pub trait Entity: Copy + Eq + fmt::Debug {
 /// no larger than itself, since what is stored is the number and one.
 #[macro_export]
 macro_rules! entity {
-    ($(#[$meta:meta])* $name:ident, $prefix:literal) => {
+    ($(#[$meta:meta])* $vis:vis $name:ident, $prefix:literal) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(::std::num::NonZeroU32);
+        $vis struct $name(::std::num::NonZeroU32);
 
         impl $crate::entity::Entity for $name {
             #[inline]
@@ -39,12 +39,12 @@ macro_rules! entity {
         impl $name {
             /// The entity with this number; there is none of number `u32::MAX`, so it is the one before.
             #[inline]
-            pub const fn from_u32(number: u32) -> Self {
+            $vis const fn from_u32(number: u32) -> Self {
                 Self(::std::num::NonZeroU32::MIN.saturating_add(number))
             }
             /// The number of this entity.
             #[inline]
-            pub const fn as_u32(self) -> u32 {
+            $vis const fn as_u32(self) -> u32 {
                 self.0.get() - 1
             }
         }

@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 crate::entity! {
     /// A function that this function calls.
-    Callee, "callee"
+    pub Callee, "callee"
 }
 
 crate::entity! {
     /// Where an instruction came from: an entry of the function's table of origins.
-    Origin, "origin"
+    pub Origin, "origin"
 }
 
 impl Origin {

@@ -33,15 +33,15 @@ pub use verify::{Stage, Violations, verify, verify_module};
 
 entity! {
     /// A basic block.
-    Block, "block"
+    pub Block, "block"
 }
 
 entity! {
     /// A value: a parameter, a result or a constant.
-    Value, "v"
+    pub Value, "v"
 }
 
 entity! {
     /// An instruction.
-    Inst, "inst"
+    pub Inst, "inst"
 }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 crate::entity! {
     /// A source file of the module.
-    File, "file"
+    pub File, "file"
 }
 
 crate::entity! {
     /// Something that a front end says and its back end understands; nobody in between does.
-    Fact, "fact"
+    pub Fact, "fact"
 }
 
 /// What a fact is made of.
