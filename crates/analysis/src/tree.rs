@@ -123,9 +123,9 @@ impl<K: Entity> Tree<K> {
             .map(|node| K::new(node as usize))
     }
 
-    /// The lowest node that is an ancestor of both.
+    /// The lowest node that is an ancestor of both. None outside of the forest: nothing there is an ancestor.
     pub(crate) fn nearest_common(&self, a: K, b: K) -> Option<K> {
-        if !self.contains(a) || !self.contains(b) {
+        if !self.contains(a) {
             return None;
         }
         self.highest_apart(a, b).map_or(Some(a), |node| self.parent(node))

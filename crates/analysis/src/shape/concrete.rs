@@ -48,7 +48,7 @@ fn shape_of(values: &[Option<i128>], width: u32, geometry: &Geometry) -> Lanes {
     if each.bits() == width {
         return Shape::uniform(Congruence::new(first, width)).into();
     }
-    let all_hold = known.len() == values.len() && width > 1;
+    let all_hold = known.len() == values.len();
     if let Some(steps) = all_hold.then(|| geometry.fit_modulo(&known, width)).flatten() {
         return Shape::strided(width, steps, Congruence::new(first, width)).into();
     }

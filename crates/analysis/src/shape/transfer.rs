@@ -67,14 +67,13 @@ pub fn declared_fact(ty: Type, shape: Option<&DeclaredShape>, align: u32, contex
     let fact = match shape {
         None | Some(DeclaredShape::Varying) => Fact::TOP,
         Some(DeclaredShape::Uniform) => Fact { poison: Poison::Even, ..Fact::of_shape(Shape::uniform(base)) },
-        Some(DeclaredShape::Linear(strides)) if width > 0 => {
+        Some(DeclaredShape::Linear(strides)) => {
             let mut steps = [0; 3];
             for (step, &stride) in steps.iter_mut().zip(strides) {
                 *step = stride.into();
             }
             Fact { poison: Poison::Any, ..Fact::of_shape(Shape::strided(width, steps, base)) }
         }
-        Some(DeclaredShape::Linear(_)) => Fact::TOP,
     };
     finish(fact, context)
 }
