@@ -6,8 +6,9 @@ use crate::{Column, Figures, kind_of_message};
 use heddle::pipeline::{run_passes, run_passes_with_remarks};
 use heddle_ir::Module;
 use heddle_ir::verify::Stage;
+use heddle_transform::brushes::Figures as LoopFigures;
 use heddle_transform::widen::Form;
-use heddle_transform::{Remark, tidy};
+use heddle_transform::{Remark, Target, choose_brushes, tidy};
 
 /// What is behind each pass; the ones that need the brush, with it.
 pub(crate) fn stages(figures: &mut Figures, kind: &str, program: &Program) {
@@ -16,6 +17,7 @@ pub(crate) fn stages(figures: &mut Figures, kind: &str, program: &Program) {
         None => vec![vec![4], vec![8], vec![4, 2], vec![4, 3]],
     };
     for (number, brush) in brushes.into_iter().enumerate() {
+        let lanes = brush.iter().product();
         let brush: Vec<String> = brush.iter().map(u32::to_string).collect();
         let brush = brush.join("x");
         let name = if program.case.is_some() { "generated".into() } else { format!("{kind}, {brush} lanes") };
@@ -35,6 +37,7 @@ pub(crate) fn stages(figures: &mut Figures, kind: &str, program: &Program) {
                 Ok(remarks) => {
                     code(column, &module);
                     remarks.iter().for_each(|it| remark(column, it));
+                    brush_choices(column, &module, lanes, &Target::named(machine).unwrap_or(Target::AVX2));
                 }
                 Err(error) => column.add(format!("refused: {}", kind_of_message(&error.to_string())), 1),
             }
@@ -93,6 +96,21 @@ fn side_by_side(column: &mut Column<'_>, program: &Program) {
             }
         }
         Err(error) => column.add(format!("refused: {}", kind_of_message(&error.to_string())), 1),
+    }
+}
+
+/// How long loops of vector code take, as far as the model of brushes side by side knows it, and what it makes of that.
+fn brush_choices(column: &mut Column<'_>, module: &Module, lanes: u32, target: &Target) {
+    for func in &module.functions {
+        let choice = choose_brushes(module, func, lanes, target);
+        column.sign(&choice);
+        let Some(LoopFigures { latency, busy, shared, registers, masks, .. }) = choice.figures else {
+            continue;
+        };
+        column.add("loops: brushes side by side", choice.brushes);
+        column.add("loops: tenths of cycles until the next values", latency);
+        column.add("loops: tenths of cycles busy", busy + shared);
+        column.add("loops: registers", registers + masks);
     }
 }
 

@@ -109,8 +109,8 @@ impl Scratch {
         (region == self.region).then_some(index)
     }
 
-    /// The strongly connected components, of those blocks alone, that have an edge; after Tarjan. Each has its blocks in
-    /// the order in which they are given.
+    /// The strongly connected components, of those blocks alone, that have more than one block; after Tarjan. Each has its
+    /// blocks in the order in which they are given. A block by itself has one way in.
     fn components(&mut self, cfg: &Cfg, blocks: &[Block]) -> Vec<Vec<Block>> {
         self.mark(blocks);
         let (mut number, mut low) = (vec![NONE; blocks.len()], vec![0; blocks.len()]);
@@ -146,22 +146,21 @@ impl Scratch {
                     low[above as usize] = low[above as usize].min(low[at as usize]);
                 }
                 if low[at as usize] == number[at as usize] {
-                    let before = open.len();
+                    let mut size = 0;
                     while let Some(member) = open.pop() {
                         component[member as usize] = sizes.len() as u32;
+                        size += 1;
                         if member == at {
                             break;
                         }
                     }
-                    let size = before - open.len();
-                    let has_edge = size > 1 || targets.contains(&blocks[at as usize]);
-                    sizes.push(if has_edge { size } else { 0 });
+                    sizes.push(size);
                 }
             }
         }
         let mut found: Vec<Vec<Block>> = sizes.iter().map(|&size| Vec::with_capacity(size)).collect();
         for (&block, &component) in blocks.iter().zip(&component) {
-            if sizes[component as usize] > 0 {
+            if sizes[component as usize] > 1 {
                 found[component as usize].push(block);
             }
         }
