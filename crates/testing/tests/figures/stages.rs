@@ -58,8 +58,14 @@ const MACHINES: &[(&str, &str)] = &[
 fn passes(figures: &mut Figures, name: &str, program: &Program, brush: &str) -> Option<Module> {
     let mut module = program.module.clone();
     if program.stage == Stage::Linear {
-        module.functions.iter_mut().for_each(|func| _ = tidy(func));
-        code(&mut figures.column(&format!("{name}, folded: tidied"), "tidy"), &module);
+        let column = &mut figures.column(&format!("{name}, folded: tidied"), "tidy");
+        for func in &mut module.functions {
+            let before = func.to_string();
+            let is_changed = tidy(func);
+            assert!(is_changed || func.to_string() == before, "changed, but said not to be:\n{func}");
+            column.add("functions changed", usize::from(is_changed));
+        }
+        code(column, &module);
         return Some(module);
     }
     let table = format!("{name}: behind each pass");
@@ -103,7 +109,7 @@ fn side_by_side(column: &mut Column<'_>, program: &Program) {
 fn brush_choices(column: &mut Column<'_>, module: &Module, lanes: u32, target: &Target) {
     for func in &module.functions {
         let choice = choose_brushes(module, func, lanes, target);
-        column.sign(&choice);
+        column.sign(choice);
         let Some(LoopFigures { latency, busy, shared, registers, masks, .. }) = choice.figures else {
             continue;
         };
