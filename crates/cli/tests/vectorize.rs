@@ -650,6 +650,11 @@ fn what_is_asked_for_wrongly_is_named() {
     let folder = Folder::new("wrong");
     folder.write("f.c", FUNCTION);
     says(&folder, &["vectorize", "f.c", "--func", "pow"], 1, "there is no function @pow");
+    let host = "func @lanes(v0: i32 linear(1)) -> i32 {\nblock0:\n  ret v0\n}\n\
+                func @host() {\nblock0:\n  v0 = launch 4 @lanes(0)\n  ret\n}\n";
+    folder.write("host.hed", host);
+    let one_thread = "@host launches @lanes: one thread runs it, and lanes run @lanes, so vectorize that";
+    says(&folder, &["vectorize", "host.hed", "--func", "host"], 1, one_thread);
     says(
         &folder,
         &["vectorize", "f.c", "--func", "power", "--params", "varying"],

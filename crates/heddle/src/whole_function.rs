@@ -35,6 +35,14 @@ pub enum WholeFunctionError {
         /// The shapes that were given.
         found: usize,
     },
+    /// One thread runs it.
+    #[error("@{name} launches @{region}: one thread runs it, and lanes run @{region}, so vectorize that")]
+    Launches {
+        /// The function.
+        name: String,
+        /// What it launches.
+        region: String,
+    },
     /// A pass does not take it.
     #[error(transparent)]
     Pass(#[from] PassError),
@@ -136,6 +144,9 @@ pub fn vectorize_function(
     let Some(func) = module.function_mut(name) else {
         return Err(WholeFunctionError::Unknown { name: name.into(), known });
     };
+    if let Some(region) = launched(func) {
+        return Err(WholeFunctionError::Launches { name: name.into(), region });
+    }
     let expected = func.signature.params.len();
     if !shapes.is_empty() && shapes.len() != expected {
         return Err(WholeFunctionError::Shapes { name: name.into(), expected, found: shapes.len() });
@@ -175,6 +186,16 @@ pub fn vectorize_function(
     }
     (report.wide, report.lanes) = (wide, lanes);
     Ok(report)
+}
+
+/// What a function launches first, if anything.
+fn launched(func: &Function) -> Option<String> {
+    let mut details =
+        func.blocks().flat_map(|block| func.block_insts(block)).map(|inst| &func.inst(inst).detail);
+    details.find_map(|detail| match detail {
+        Detail::Launch(launch) => Some(func.callees[launch.callee].name.clone()),
+        _ => None,
+    })
 }
 
 /// The blocks that lead to one of several.

@@ -379,13 +379,8 @@ impl Order<'_> {
             && self.accesses.groups()[group].conditions.is_empty()
         {
             let stride = i128::from(self.accesses.groups()[group].stride).abs();
-            let apart = i128::from(to) - i128::from(from);
-            let (a_bytes, b_bytes) = (i128::from(a.bytes), i128::from(b.bytes));
-            if stride == 0 {
-                return -b_bytes < apart && apart < a_bytes;
-            }
-            let apart = apart.rem_euclid(stride);
-            return apart < a_bytes || apart + b_bytes > stride;
+            let apart = (i128::from(to) - i128::from(from)).checked_rem_euclid(stride);
+            return apart.is_none_or(|apart| apart < a.bytes.into() || apart + i128::from(b.bytes) > stride);
         }
         let space = |touch: &Touch| match self.func.value_type(touch.address).scalar() {
             Scalar::Ptr(space) => space,
