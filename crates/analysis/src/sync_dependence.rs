@@ -522,8 +522,8 @@ impl<'a> SyncDependence<'a> {
                 around.is_none_or(|cycle| self.cycles.contains(cycle, to) && self.cycles.header(cycle) != to);
             let target = match self.cycles.headed_by(to) {
                 _ if !goes_on => root,
-                Some(cycle) if Some(cycle) != around => self.cfg.num_blocks() as u32 + cycle.as_u32(),
-                _ => to.as_u32(),
+                Some(cycle) => self.cfg.num_blocks() as u32 + cycle.as_u32(),
+                None => to.as_u32(),
             };
             behind = if behind == NONE { target } else { tree.nearest_common(behind, target) };
         }
