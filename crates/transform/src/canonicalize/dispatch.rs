@@ -110,7 +110,7 @@ impl Scratch {
     }
 
     /// The strongly connected components, of those blocks alone, that have more than one block; after Tarjan. Each has its
-    /// blocks in the order in which they are given. A block by itself has one way in.
+    /// blocks in the order in which they are given. A block by itself is the only entry of its cycle, if it has one.
     fn components(&mut self, cfg: &Cfg, blocks: &[Block]) -> Vec<Vec<Block>> {
         self.mark(blocks);
         let (mut number, mut low) = (vec![NONE; blocks.len()], vec![0; blocks.len()]);
