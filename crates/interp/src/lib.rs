@@ -34,5 +34,5 @@ pub use limits::{Limit, Limits};
 pub use memory::{Memory, Object};
 pub use race::Race;
 pub use run::{Argument, Counters, Datum, Geometry, Options, Outcome, Semantics, run};
-pub use schedule::{Activation, Origin, Schedule, Scheduler, Step};
+pub use schedule::{Invocation, Origin, Schedule, Scheduler, Step};
 pub use trace::{Next, Trace, TraceStep};

@@ -29,23 +29,23 @@ impl Scheduler {
     }
 }
 
-/// What a run executed, each activation of a function by itself.
+/// What a run executed, each invocation of a function by itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Schedule {
-    /// The activations that executed something, in the order in which they began to.
-    pub activations: Vec<Activation>,
+    /// The invocations that executed something, in the order in which they began to.
+    pub invocations: Vec<Invocation>,
 }
 
 /// A function, entered once by a brush.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Activation {
+pub struct Invocation {
     /// What entered it.
     pub origin: Origin,
     /// The blocks that it executed, in order.
     pub steps: Vec<Step>,
 }
 
-/// Where an activation comes from.
+/// Where an invocation comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Origin {
     /// The run itself.
@@ -57,8 +57,8 @@ pub enum Origin {
     },
     /// A call or a launch.
     Inst {
-        /// The number of the activation that it belongs to.
-        activation: u32,
+        /// The number of the invocation that it belongs to.
+        invocation: u32,
         /// The number of the step there.
         step: u32,
         /// The instruction.
@@ -79,12 +79,12 @@ impl Schedule {
     /// That of one brush which calls nothing and executes these blocks.
     pub fn of_blocks(blocks: impl IntoIterator<Item = Block>) -> Schedule {
         let steps = blocks.into_iter().map(|block| Step { block, is_active: true }).collect();
-        Schedule { activations: vec![Activation { origin: Origin::Run { group: 0, brush: 0 }, steps }] }
+        Schedule { invocations: vec![Invocation { origin: Origin::Run { group: 0, brush: 0 }, steps }] }
     }
 
-    /// The steps of all activations, one after the other.
+    /// The steps of all invocations, one after the other.
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
-        self.activations.iter().flat_map(|activation| &activation.steps)
+        self.invocations.iter().flat_map(|invocation| &invocation.steps)
     }
 }
 
@@ -98,25 +98,25 @@ pub(crate) struct Course<'a> {
 /// A schedule that is replayed.
 #[derive(Debug)]
 struct Followed<'a> {
-    activations: &'a [Activation],
+    invocations: &'a [Invocation],
     by_origin: FxHashMap<Origin, u32>,
 }
 
-/// Where a running activation stands in the course.
+/// Where a running invocation stands in the course.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Track {
     origin: Origin,
     /// Its number, once it has executed something.
     noted: Option<u32>,
-    /// The number of the activation that it follows, if there is one, and how many of its steps lie behind.
+    /// The number of the invocation that it follows, if there is one, and how many of its steps lie behind.
     followed: Option<(u32, u32)>,
 }
 
 impl<'a> Course<'a> {
     pub(crate) fn new(scheduler: &'a Scheduler) -> Course<'a> {
-        let Scheduler::Replay(Schedule { activations }) = scheduler else { return Course::default() };
-        let by_origin = activations.iter().map(|activation| activation.origin).zip(0..).collect();
-        Course { noted: Schedule::default(), followed: Some(Followed { activations, by_origin }) }
+        let Scheduler::Replay(Schedule { invocations }) = scheduler else { return Course::default() };
+        let by_origin = invocations.iter().map(|invocation| invocation.origin).zip(0..).collect();
+        Course { noted: Schedule::default(), followed: Some(Followed { invocations, by_origin }) }
     }
 
     pub(crate) fn is_replayed(&self) -> bool {
@@ -128,27 +128,27 @@ impl<'a> Course<'a> {
         self.noted
     }
 
-    /// The beginning of an activation by the run itself.
+    /// The beginning of an invocation by the run itself.
     pub(crate) fn enter(&self, group: u32, brush: u32) -> Track {
         let origin = Origin::Run { group, brush };
         Track { origin, noted: None, followed: self.follow(origin) }
     }
 
-    /// The beginning of an activation by an instruction of a running one.
+    /// The beginning of an invocation by an instruction of a running one.
     pub(crate) fn call(&self, caller: &Track, inst: Inst) -> Track {
-        let activation = caller.noted.unwrap_or_default();
-        let noted = self.noted.activations.get(activation as usize);
+        let invocation = caller.noted.unwrap_or_default();
+        let noted = self.noted.invocations.get(invocation as usize);
         let step = noted.map_or(0, |noted| noted.steps.len() as u32).saturating_sub(1);
-        let followed = caller.followed.and_then(|(activation, behind)| {
-            self.follow(Origin::Inst { activation, step: behind.checked_sub(1)?, inst })
+        let followed = caller.followed.and_then(|(invocation, behind)| {
+            self.follow(Origin::Inst { invocation, step: behind.checked_sub(1)?, inst })
         });
-        Track { origin: Origin::Inst { activation, step, inst }, noted: None, followed }
+        Track { origin: Origin::Inst { invocation, step, inst }, noted: None, followed }
     }
 
-    /// The beginning of what is replayed of an activation.
+    /// The beginning of what is replayed of an invocation.
     fn follow(&self, origin: Origin) -> Option<(u32, u32)> {
-        let activation = self.followed.as_ref()?.by_origin.get(&origin)?;
-        Some((*activation, 0))
+        let invocation = self.followed.as_ref()?.by_origin.get(&origin)?;
+        Some((*invocation, 0))
     }
 
     /// Notes that a block is executed.
@@ -162,19 +162,19 @@ impl<'a> Course<'a> {
         let number = match track.noted {
             Some(number) => number,
             None => {
-                budget.hold(size_of::<Activation>() as u64)?;
-                let number = self.noted.activations.len() as u32;
-                self.noted.activations.push(Activation { origin: track.origin, steps: Vec::new() });
+                budget.hold(size_of::<Invocation>() as u64)?;
+                let number = self.noted.invocations.len() as u32;
+                self.noted.invocations.push(Invocation { origin: track.origin, steps: Vec::new() });
                 *track.noted.insert(number)
             }
         };
-        self.noted.activations[number as usize].steps.push(Step { block, is_active: true });
+        self.noted.invocations[number as usize].steps.push(Step { block, is_active: true });
         Ok(())
     }
 
     /// Notes that the last block has no active lanes.
     pub(crate) fn note_empty(&mut self, track: &Track) {
-        let noted = track.noted.and_then(|number| self.noted.activations.get_mut(number as usize));
+        let noted = track.noted.and_then(|number| self.noted.invocations.get_mut(number as usize));
         if let Some(step) = noted.and_then(|noted| noted.steps.last_mut()) {
             step.is_active = false;
         }
@@ -183,8 +183,8 @@ impl<'a> Course<'a> {
     /// The block that the replayed schedule asks for next, if it asks for one; the track stands before its step then.
     pub(crate) fn next(&self, track: &mut Track) -> Option<Block> {
         let followed = self.followed.as_ref()?;
-        let (activation, behind) = track.followed.as_mut()?;
-        let steps = &followed.activations[*activation as usize].steps;
+        let (invocation, behind) = track.followed.as_mut()?;
+        let steps = &followed.invocations[*invocation as usize].steps;
         let ahead = steps.get(*behind as usize..)?.iter().position(|step| step.is_active)?;
         *behind += ahead as u32;
         Some(steps[*behind as usize].block)

@@ -306,7 +306,7 @@ block0:
     };
     let blocks = |schedule: &Schedule| -> Vec<Vec<u32>> {
         let blocks = |steps: &[Step]| steps.iter().map(|step| step.block.as_u32()).collect();
-        schedule.activations.iter().map(|activation| blocks(&activation.steps)).collect()
+        schedule.invocations.iter().map(|invocation| blocks(&invocation.steps)).collect()
     };
     let [forth, back] = [[0, 1, 2, 3], [0, 2, 1, 3]];
     let schedules = (0..64).map(|seed| follow(Scheduler::Random(seed)));
@@ -321,7 +321,7 @@ block0:
     // Without one of its calls the others go as before, and that one as it likes.
     for dropped in [1, 2] {
         let mut without = chosen.clone();
-        without.activations.remove(dropped);
+        without.invocations.remove(dropped);
         let replayed = follow(Scheduler::Replay(without));
         assert_eq!(blocks(&replayed), [&[0][..], &forth, &[0, 1, 3], &back], "without call {dropped}");
     }
