@@ -170,6 +170,7 @@ pub struct Function {
     origins: PrimaryMap<Origin, OriginData>,
     origin_ids: FxHashMap<OriginData, Origin>,
     callee_ids: FxHashMap<String, Callee>,
+    names: SecondaryMap<Value, Option<Arc<str>>>,
     block_count: u32,
 }
 
@@ -202,6 +203,7 @@ impl Function {
             origins: [OriginData::default()].into_iter().collect(),
             origin_ids: std::iter::once((OriginData::default(), Origin::NONE)).collect(),
             callee_ids: FxHashMap::default(),
+            names: SecondaryMap::new(),
             block_count: 0,
         }
     }
@@ -222,6 +224,16 @@ impl Function {
         let value = self.values.push(ValueData { ty, def: Definition::Param(index) });
         self.params.push(value);
         value
+    }
+
+    /// What the source calls a value, for messages.
+    pub fn name_of(&self, value: Value) -> Option<&str> {
+        self.names[value].as_deref()
+    }
+
+    /// Says what the source calls a value.
+    pub fn set_name(&mut self, value: Value, name: impl Into<Arc<str>>) {
+        self.names[value] = Some(name.into());
     }
 
     /// The values of the parameters.
