@@ -15,7 +15,7 @@ pub fn parse(bytes: &[u8]) {
         Err(diagnostics) => {
             assert!(!diagnostics.is_empty(), "an error without a diagnostic");
             assert!(
-                diagnostics.iter().all(|one| one.line >= 1 && one.column >= 1 && !one.to_string().is_empty())
+                diagnostics.iter().all(|one| one.place.line >= 1 && one.place.column >= 1 && !one.to_string().is_empty())
             );
         }
     }

@@ -251,7 +251,7 @@ impl FileTest<'_> {
         // Messages with the line they are about; the verifier's are about the function.
         let mut messages: Vec<(Option<usize>, String)> = match parse_bytes(source) {
             Err(diagnostics) => {
-                diagnostics.iter().map(|diagnostic| (Some(diagnostic.line), diagnostic.to_string())).collect()
+                diagnostics.iter().map(|diagnostic| (Some(diagnostic.place.line as usize), diagnostic.to_string())).collect()
             }
             Ok(module) => match verify_module(&module, stage) {
                 Ok(()) => Vec::new(),
