@@ -50,9 +50,14 @@ enum Failure {
     Program,
     /// The command itself is wrong.
     Usage(String),
+    /// The same; what there was to say has been said.
+    Misused,
 }
 
-fn print_include_dir() -> Result<(), Failure> {
+/// What a command gives.
+type Outcome = Result<(), Failure>;
+
+fn print_include_dir() -> Outcome {
     let folder = heddle_llvm::include_folder().map_err(|reason| Failure::Usage(reason.to_string()))?;
     say_line!("{}", folder.display());
     Ok(())
@@ -71,6 +76,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Program) => ExitCode::from(1),
+        Err(Failure::Misused) => ExitCode::from(2),
         Err(Failure::Usage(reason)) => {
             report::error(&reason);
             ExitCode::from(2)

@@ -150,10 +150,10 @@ pub struct Place {
     pub column: u32,
     /// The function, without `@`.
     pub func: Option<String>,
-    /// The instruction, as text: its op, or the whole of it.
+    /// The instruction, as text: its op, or the whole of it. Also an option.
     pub inst: Option<String>,
-    /// The file by its number in a module, until [`Diagnostic::in_module`] names it.
-    number: Option<crate::module::File>,
+    /// The file by its number in a module: what [`Diagnostic::in_module`] names it by.
+    pub number: Option<crate::module::File>,
 }
 
 impl Place {
@@ -167,10 +167,20 @@ impl Place {
         Place { func: Some(func.into()), ..Place::default() }
     }
 
+    /// An option, as it was written.
+    pub fn of_option(word: &str) -> Place {
+        Place { inst: Some(word.into()), ..Place::default() }
+    }
+
     /// An instruction of a function.
     pub fn of_inst(func: &Function, inst: Inst) -> Place {
         let inst_name = func.inst(inst).op.name().to_string();
-        Place { inst: Some(inst_name), ..Place::of_func(&func.name) }.at(func.loc(inst))
+        Place { inst: Some(inst_name), ..Place::line_of(func, inst) }
+    }
+
+    /// The line and function of an instruction, without the instruction.
+    pub fn line_of(func: &Function, inst: Inst) -> Place {
+        Place::of_func(&func.name).at(func.loc(inst))
     }
 
     /// With this location.
@@ -419,6 +429,12 @@ impl fmt::Display for Diagnostic {
 }
 
 impl std::error::Error for Diagnostic {}
+
+impl From<Diagnostic> for String {
+    fn from(diagnostic: Diagnostic) -> String {
+        diagnostic.to_string()
+    }
+}
 
 impl Function {
     /// A value as messages call it: by its name in the source, if it has one, in quotes.

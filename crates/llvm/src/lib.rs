@@ -9,6 +9,7 @@ mod view;
 mod read;
 mod cache_folder;
 mod front_end;
+mod debug_names;
 mod import;
 mod emit;
 mod single_lanes;
