@@ -29,6 +29,7 @@ use heddle_llvm::{
 use heddle_transform::Target;
 use heddle_transform::specialize::enter_with_mask;
 use heddle_transform::widen::wide_name;
+use serde_json::{Map, Value as Json};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -56,6 +57,38 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+/// Diagnostics as JSON, an array of objects: `severity`, `code`, `file`, `line`, `column`, `function`, `instruction` (as far
+/// as known), `text`, `way_out`, `notes`.
+pub fn diagnostics_json(diagnostics: &[Diagnostic]) -> String {
+    let place = |object: &mut Map<String, Json>, place: &Place| {
+        let mut set = |key: &str, value: Option<Json>| value.map(|value| object.insert(key.into(), value));
+        set("file", place.file.clone().map(Json::from));
+        set("line", (place.line > 0).then(|| place.line.into()));
+        set("column", (place.column > 0).then(|| place.column.into()));
+        set("function", place.func.clone().map(Json::from));
+        set("instruction", place.inst.clone().map(Json::from));
+    };
+    let one = |told: &Diagnostic| {
+        let mut object = Map::new();
+        object.insert("severity".into(), told.severity.name().into());
+        object.insert("code".into(), told.code.name().into());
+        place(&mut object, &told.place);
+        object.insert("text".into(), told.text.clone().into());
+        if !told.way_out.is_empty() {
+            object.insert("way_out".into(), told.way_out.clone().into());
+        }
+        let notes = told.notes.iter().map(|note| {
+            let mut object = Map::new();
+            note.place.iter().for_each(|it| place(&mut object, it));
+            object.insert("text".into(), note.text.clone().into());
+            Json::Object(object)
+        });
+        object.insert("notes".into(), notes.collect());
+        Json::Object(object)
+    };
+    Json::Array(diagnostics.iter().map(one).collect()).to_string()
+}
 
 /// A module that was read.
 #[derive(Debug)]

@@ -32,6 +32,7 @@ const RULES: &[Rule] = &[
         "heddlec",
         &["heddle-ir", "heddle-analysis", "heddle-llvm", "heddle-transform", "heddle-math"],
     ),
+    rule("capi", "heddle-capi", &["heddle-ir", "heddle-llvm", "heddlec"]),
     rule(
         "runs",
         "heddle-runs",
