@@ -100,6 +100,11 @@ impl<'m> Types<'m> {
         self.leaves(ty).ok()?.iter().find(|leaf| leaf.is_odd()).map(|leaf| leaf.bits)
     }
 
+    /// Whether a type is an integer that is held as it is.
+    pub(crate) fn is_whole_int(&self, ty: Ty<'m>) -> bool {
+        matches!(self.leaves(ty).as_deref(), Ok([leaf]) if leaf.scalar.is_int() && leaf.scalar.bits() >= 8 && !leaf.is_odd())
+    }
+
     /// The scalar that a type is.
     pub(crate) fn scalar(&self, ty: Ty<'m>) -> Take<Scalar> {
         let text = || ty.text();
