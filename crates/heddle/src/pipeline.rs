@@ -14,8 +14,8 @@ use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::{Form, wide_name};
 use heddle_transform::{
     Around, LoopFacts, LoopsError, Remark, Target, Versions, WidenOptions, boscc, canonicalize,
-    choose_brushes, geometry_of, guard_regions, linearize, lock_step_functions, make_loops_uniform,
-    replace_launches, sees_brush, simplify, specialize, tidy, widen,
+    choose_brushes, geometry_of, guard_regions, inline_small, linearize, lock_step_functions,
+    make_loops_uniform, replace_launches, sees_brush, simplify, specialize, tidy, widen,
 };
 use thiserror::Error;
 
@@ -196,6 +196,16 @@ pub const PASSES: &[Pass] = &[
         },
     },
     Pass {
+        name: "inline",
+        doc: "small functions in the place of their calls",
+        requires: Stage::Source,
+        ensures: None,
+        run: |module, _, _| {
+            inline_small(module);
+            Ok(())
+        },
+    },
+    Pass {
         name: "specialize",
         doc: "a form of each function for each way in which lanes enter it (`specialize:8`: in brushes of 8 lanes)",
         requires: Stage::Canonical,
@@ -260,7 +270,7 @@ pub fn expand(words: &[&str]) -> Result<Vec<String>, PassError> {
         }
         names.extend(math.map(|math| format!("math:{math}")));
         names.extend(params.map(|params| format!("params:{params}")));
-        names.extend(["simplify", "canonicalize"].map(String::from));
+        names.extend(["simplify", "inline", "canonicalize"].map(String::from));
         names.push(format!("specialize:{brush}"));
         names.extend(["loops", "boscc", "linearize", "tidy"].map(String::from));
         names.push(format!("widen:{brush}{chosen}"));

@@ -88,7 +88,9 @@ fn hints_about_loops_go_out_with_the_branch_that_closes_them() {
 #[test]
 fn what_one_lane_promises_comes_in_and_is_not_said_of_all() {
     let (ours, emitted) = there_and_back(FACTS);
-    for word in ["alias_scope", "noalias", "access_group", "iterations", "parallel_accesses", "vectorize.enable"] {
+    for word in
+        ["alias_scope", "noalias", "access_group", "iterations", "parallel_accesses", "vectorize.enable"]
+    {
         assert!(ours.contains(word), "{word}\n{ours}");
     }
     for word in ["alias.scope", "!noalias", "access.group", "vectorize", "parallel", "domain"] {

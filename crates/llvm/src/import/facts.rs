@@ -167,7 +167,8 @@ impl<'m> Facts<'m> {
             let Some(name) = words.first().copied().flatten().and_then(Val::metadata_text) else { continue };
             if name == PARALLEL {
                 let groups = words.into_iter().skip(1).flatten();
-                let groups = groups.map(|group| FactPart::Fact(self.of_identity("access group", group, None)));
+                let groups =
+                    groups.map(|group| FactPart::Fact(self.of_identity("access group", group, None)));
                 let parts = std::iter::once(FactPart::Text(name)).chain(groups).collect();
                 promises.push(FactPart::Fact(self.fact(parts)));
             } else if let Some(fact) = self.of_node(types, part, 0) {
