@@ -300,8 +300,9 @@ fn seen_brush(module: &Module) -> Option<(&Function, Inst)> {
         insts.any(|inst| func.inst(inst).op == Op::Launch)
     };
     let is_launched = module.functions.iter().any(|func| matches!(func.kind, Kind::Kernel(_)));
+    let defined = module.functions.iter().map(|func| &*func.name).collect();
     let mut functions = module.functions.iter().filter(|func| !launches(func));
-    functions.find_map(|func| Some((func, sees_brush(func, is_launched)?)))
+    functions.find_map(|func| Some((func, sees_brush(func, is_launched, &defined)?)))
 }
 
 /// Puts a number in the place of `brushes=auto`.

@@ -92,7 +92,12 @@ impl<'m> Importing<'m> {
 
 /// Whether a module asks for what `heddle.h` declares.
 pub(crate) fn asks_lanes(llvm: &LlvmModule) -> bool {
-    llvm.functions().any(|func| func.is_declaration() && func.name().starts_with(horizontals::PREFIX))
+    llvm.functions().any(|func| func.is_declaration() && is_question(&func.name()))
+}
+
+/// Whether a name belongs to `heddle.h`.
+pub(crate) fn is_question(name: &str) -> bool {
+    name.starts_with(horizontals::PREFIX)
 }
 
 /// Imports a module. Functions and globals that cannot be taken are named, and left out.
