@@ -16,7 +16,7 @@ use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op};
 use heddle_math::{Accuracy, provide};
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::{
-    Around, Remark, WidenOptions, boscc, canonicalize, geometry_of, guard_regions, linearize,
+    Around, Remark, WidenOptions, boscc, canonicalize, geometry_of, guard_regions, inline_small, linearize,
     lock_step_functions, replace_launches, sees_brush, simplify, specialize, tidy, widen,
 };
 
@@ -31,6 +31,8 @@ pub enum Pass {
     Params(DeclaredShape),
     /// Folding, dead code, common subexpressions.
     Simplify,
+    /// Small functions in the place of their calls.
+    Inline,
     /// Control flow in a simple form.
     Canonicalize,
     /// A form of each function for each way in which lanes enter it.
@@ -92,6 +94,13 @@ pub const PASSES: &[PassInfo] = &[
         requires: Stage::Source,
         ensures: None,
         read: |_| Ok(Pass::Simplify),
+    },
+    PassInfo {
+        name: "inline",
+        doc: "small functions in the place of their calls",
+        requires: Stage::Source,
+        ensures: None,
+        read: |_| Ok(Pass::Inline),
     },
     PassInfo {
         name: "canonicalize",
@@ -169,6 +178,7 @@ impl Pass {
             Pass::Math(_) => "math",
             Pass::Params(_) => "params",
             Pass::Simplify => "simplify",
+            Pass::Inline => "inline",
             Pass::Canonicalize => "canonicalize",
             Pass::Specialize(_) => "specialize",
             Pass::Loops => "loops",
@@ -190,6 +200,7 @@ impl Pass {
             }
             Pass::Params(shape) => declare_params(module, shape),
             Pass::Simplify => module.functions.iter_mut().for_each(|func| _ = simplify(func)),
+            Pass::Inline => _ = inline_small(module),
             Pass::Canonicalize => {
                 for func in &mut module.functions {
                     refuse_predicates(func)?;
@@ -269,8 +280,9 @@ pub(crate) fn seen_brush(module: &Module) -> Option<(&Function, Inst)> {
         insts.any(|inst| func.inst(inst).op == Op::Launch)
     };
     let is_launched = module.functions.iter().any(|func| matches!(func.kind, Kind::Kernel(_)));
+    let defined = module.functions.iter().map(|func| &*func.name).collect();
     let mut functions = module.functions.iter().filter(|func| !launches(func));
-    functions.find_map(|func| Some((func, sees_brush(func, is_launched)?)))
+    functions.find_map(|func| Some((func, sees_brush(func, is_launched, &defined)?)))
 }
 
 /// Replaces each lock-step function by its wide form. Gives what was chosen for accesses, and why.

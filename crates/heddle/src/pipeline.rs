@@ -21,6 +21,7 @@ pub fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
     passes.extend(params.clone().map(Pass::Params));
     passes.extend([
         Pass::Simplify,
+        Pass::Inline,
         Pass::Canonicalize,
         Pass::Specialize(brush.clone()),
         Pass::Loops,

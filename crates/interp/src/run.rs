@@ -501,7 +501,9 @@ fn write_init(object: &mut Object, offset: usize, init: &Init, address_of: &FxHa
             }
         }
         Init::Zero(_) => {}
-        Init::Poison(bytes) => object.poison[offset..offset + *bytes as usize].fill(true),
+        Init::Poison(bytes) | Init::Extern(bytes) => {
+            object.poison[offset..offset + *bytes as usize].fill(true)
+        }
         Init::Address(name, addend) => {
             let address = address_of.get(&**name).map(|address| address.wrapping_add_signed(*addend));
             object.write(offset, 8, address.map(u128::from));

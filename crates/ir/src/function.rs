@@ -49,6 +49,16 @@ crate::words::words! {
         Fpmath = "fpmath",
         /// What is wanted of the loop that a branch closes.
         Loop = "loop",
+        /// Bounds of an integer that is loaded or returned.
+        Range = "range",
+        /// The alias scopes that an access belongs to, as a list: one that leaves some of them out promises more.
+        AliasScope = "alias_scope",
+        /// An alias scope whose accesses touch other memory.
+        NoAlias = "noalias",
+        /// A group of accesses that a loop names as independent between its iterations.
+        AccessGroup = "access_group",
+        /// What is promised of the iterations of the loop that a branch closes.
+        Iterations = "iterations",
     }
 }
 
@@ -56,11 +66,19 @@ impl Tag {
     /// Whether it can be said of such an instruction.
     pub fn is_said_of(self, op: Op) -> bool {
         let info = op.info();
+        let accesses = matches!(info.effect, Effect::Reads | Effect::Writes | Effect::ReadsWrites);
         match self {
-            Tag::Tbaa => matches!(info.effect, Effect::Reads | Effect::Writes | Effect::ReadsWrites),
+            Tag::Tbaa => accesses,
             Tag::Fpmath => info.effect == Effect::Pure && info.flags.has(Flag::Arcp),
-            Tag::Loop => op == Op::Br,
+            Tag::Loop | Tag::Iterations => op == Op::Br,
+            Tag::Range => matches!(op, Op::Load | Op::Call),
+            Tag::AliasScope | Tag::NoAlias | Tag::AccessGroup => accesses || op == Op::Call,
         }
+    }
+
+    /// Whether it says what one lane does by itself, which does not hold between lanes.
+    pub fn is_of_one_lane(self) -> bool {
+        matches!(self, Tag::AliasScope | Tag::NoAlias | Tag::AccessGroup | Tag::Iterations)
     }
 }
 
@@ -81,6 +99,13 @@ impl OriginData {
             loc: self.loc.filter(|_| self.loc == other.loc),
             tags: self.tags.iter().filter(|tag| other.tags.contains(tag)).copied().collect(),
         }
+    }
+
+    /// What still holds where lanes act together, as one thread.
+    #[must_use]
+    pub fn of_all_lanes(&self) -> OriginData {
+        let tags = self.tags.iter().filter(|(tag, _)| !tag.is_of_one_lane());
+        OriginData { loc: self.loc, tags: tags.copied().collect() }
     }
 }
 

@@ -75,6 +75,13 @@ pub const TOPICS: &[Topic] = &[
         check: |case| refines(case, Some(Stage::Canonical), &[canonicalize, simplify_one, canonicalize]),
     },
     Topic {
+        name: "inline",
+        says: "programs with bodies in the place of calls refine their sources",
+        profile: Profile::default,
+        command: "opt passes=inline",
+        check: |case| crate::inlined::inlines(case).map(|_| ()),
+    },
+    Topic {
         name: "loops",
         says: "without divergent loops programs refine their sources, and FREEZING and OBLIVIOUS agree",
         profile: Profile::source,

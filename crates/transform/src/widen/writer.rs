@@ -476,7 +476,7 @@ impl<'a> Writer<'a> {
         let old = self.old.inst(inst).origin;
         let new = match self.origins[old] {
             Some(new) => new,
-            None => self.new.make_origin(self.old.origin(old).clone()),
+            None => self.new.make_origin(self.old.origin(old).of_all_lanes()),
         };
         self.origins[old] = Some(new);
         self.origin = new;
@@ -484,7 +484,7 @@ impl<'a> Writer<'a> {
 
     /// What is written comes from several instructions.
     pub(super) fn merge_origins(&mut self, all: impl Iterator<Item = Inst>) {
-        let merged = all.map(|inst| self.old.origin(self.old.inst(inst).origin).clone());
+        let merged = all.map(|inst| self.old.origin(self.old.inst(inst).origin).of_all_lanes());
         if let Some(merged) = merged.reduce(|a, b| a.merged(&b)) {
             self.origin = self.new.make_origin(merged);
         }
