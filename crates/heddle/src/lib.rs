@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod pipeline;
+mod flattening;
 pub mod whole_function;
 pub mod vector_abi;
 

@@ -1,5 +1,6 @@
 //! The pipeline: the only place that knows the passes and their order.
 
+use crate::flattening::flatten_module;
 use crate::vector_abi::{define_outgoing, known_forms};
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::{Activation, Geometry};
@@ -83,6 +84,17 @@ pub const PASSES: &[Pass] = &[
             for func in &mut module.functions {
                 simplify(func);
             }
+            Ok(())
+        },
+    },
+    Pass {
+        name: "flatten",
+        doc: "nests of divergent loops become one loop, if that pays (`flatten:force`, `none`, `races=excluded`, `lanes=32`; \
+              `block1` for one nest, `block2=1x31/64x1` for how often a loop goes round; several with + in between)",
+        requires: Stage::Canonical,
+        ensures: Some(Stage::Canonical),
+        run: |module, words, notes| {
+            notes.remarks.extend(flatten_module(module, words)?);
             Ok(())
         },
     },
