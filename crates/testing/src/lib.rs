@@ -12,6 +12,7 @@ pub mod bytes;
 pub mod wide;
 pub mod brushes;
 pub mod uniform_loops;
+pub mod flattening;
 pub mod linear;
 pub mod retained;
 mod levels_oracle;

@@ -130,31 +130,15 @@ pub(super) fn rewrite(func: &mut Function, nest: &Nest) -> Flattened {
     retarget(func, nest.preheader, nest.header, header);
     let seams = Seams { nest, header, latch, ways: &ways };
 
-    // State, and the tests of it.
     let count = nest.inner.len();
-    if count == 1 {
-        let [no, yes] = [false, true].map(|value| func.make_bool(value));
-        let next = |_: &mut Function, way: &Way| match way.next {
-            Next::Round(0) => Some(no),
-            Next::Round(_) => Some(yes),
-            Next::Out(_) => None,
-        };
-        let state = seams.carried(func, Type::I1, no, next);
-        append_branch(func, header, state, [nest.inner[0].header, nest.header]);
-    } else {
-        let int = Type::Scalar(Scalar::I32);
-        let zero = func.make_int(Scalar::I32, 0);
-        let next = |func: &mut Function, way: &Way| match way.next {
-            Next::Round(state) => Some(func.make_int(Scalar::I32, state as i128)),
-            Next::Out(_) => None,
-        };
-        let state = seams.carried(func, int, zero, next);
-        for (index, &test) in tests.iter().enumerate() {
-            let is_this = equals(func, test, state, index as i128 + 1);
-            let otherwise = tests.get(index + 1).copied().unwrap_or(nest.header);
-            append_branch(func, test, is_this, [nest.inner[index].header, otherwise]);
-        }
-    }
+    let zero = if count == 1 { func.make_bool(false) } else { func.make_int(Scalar::I32, 0) };
+    let ty = func.value_type(zero);
+    let next = |func: &mut Function, way: &Way| match way.next {
+        Next::Round(state) if count == 1 => Some(func.make_bool(state == 1)),
+        Next::Round(state) => Some(func.make_int(Scalar::I32, state as i128)),
+        Next::Out(_) => None,
+    };
+    let state = seams.carried(func, ty, zero, next);
     let last_test = tests[count - 1];
 
     for (index, inner) in nest.inner.iter().enumerate() {
@@ -181,6 +165,12 @@ pub(super) fn rewrite(func: &mut Function, nest: &Nest) -> Flattened {
         } else {
             set_incoming(func, phi, [(last_test, initial), (nest.latch, update)]);
         }
+    }
+    // Behind all φs of N.
+    for (index, &test) in tests.iter().enumerate() {
+        let is_this = if count == 1 { state } else { equals(func, test, state, index as i128 + 1) };
+        let otherwise = tests.get(index + 1).copied().unwrap_or(nest.header);
+        append_branch(func, test, is_this, [nest.inner[index].header, otherwise]);
     }
     seams.leave(func, &targets);
     Flattened { header, latch, ways }
