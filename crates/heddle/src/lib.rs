@@ -7,6 +7,7 @@
 pub mod options;
 pub mod context;
 pub mod passes;
+mod flattening;
 pub mod pipeline;
 pub mod verdicts;
 pub mod session;

@@ -1,6 +1,7 @@
 //! The passes: what each is called, takes, needs and ensures, and how it is run on a module.
 
 use crate::context::Context;
+use crate::flattening::{flatten_module, parse_nests};
 use crate::options::{
     Brush, Brushes, not_understood, parse_accuracy, parse_open_params, parse_target, parse_versions,
 };
@@ -16,8 +17,8 @@ use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op};
 use heddle_math::{Accuracy, provide};
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::{
-    Around, Remark, WidenOptions, boscc, canonicalize, geometry_of, guard_regions, inline_small, linearize,
-    lock_step_functions, replace_launches, sees_brush, simplify, specialize, tidy, widen,
+    Around, Remark, WidenOptions, boscc, canonicalize, flatten, geometry_of, guard_regions, inline_small,
+    linearize, lock_step_functions, replace_launches, sees_brush, simplify, specialize, tidy, widen,
 };
 
 /// A pass with its options.
@@ -37,6 +38,8 @@ pub enum Pass {
     Canonicalize,
     /// A form of each function for each way in which lanes enter it.
     Specialize(Brush),
+    /// Nests of divergent loops as one loop.
+    Flatten(flatten::Options),
     /// Divergent loops made uniform.
     Loops,
     /// Regions skipped where no lane is.
@@ -117,6 +120,14 @@ pub const PASSES: &[PassInfo] = &[
         read: |brush| Ok(Pass::Specialize(brush.parse()?)),
     },
     PassInfo {
+        name: "flatten",
+        doc: "nests of divergent loops become one loop, if that pays (`flatten:force`, `none`, `races=excluded`, `lanes=32`; \
+              `block1` for one nest, `block2=1x31/64x1` for how often a loop goes round; several with + in between)",
+        requires: Stage::Canonical,
+        ensures: Some(Stage::Canonical),
+        read: |words| Ok(Pass::Flatten(parse_nests(words)?)),
+    },
+    PassInfo {
         name: "loops",
         doc: "no divergent loop: lanes that have left wait inside, their live-outs and exits tracked",
         requires: Stage::Canonical,
@@ -181,6 +192,7 @@ impl Pass {
             Pass::Inline => "inline",
             Pass::Canonicalize => "canonicalize",
             Pass::Specialize(_) => "specialize",
+            Pass::Flatten(_) => "flatten",
             Pass::Loops => "loops",
             Pass::Boscc(_) => "boscc",
             Pass::Linearize(_) => "linearize",
@@ -208,6 +220,7 @@ impl Pass {
                 }
             }
             Pass::Specialize(brush) => specialize(module, context.all_lanes(brush)?.extents()),
+            Pass::Flatten(options) => context.remarks.extend(flatten_module(module, options)?),
             Pass::Loops => {
                 for func in &mut module.functions {
                     if let Some(branches) = uniform_loops_and_branches(func)? {

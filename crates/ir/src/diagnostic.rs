@@ -131,6 +131,12 @@ codes! {
     BrushCount = "brush-count",
         "How many brushes run side by side, and by which figures.",
         "`--brushes` chooses otherwise.";
+    Nest = "nest",
+        "What became of a nest of divergent loops: one loop, or why not.",
+        "`flatten:force`, `flatten:none` and `flatten:block1` choose otherwise.";
+    Fusion = "fusion",
+        "What became of a divergent branch whose sides do alike: done once, or why not.",
+        "`fuse:force` chooses otherwise; `heddle opt --explain` prints the matrices.";
     LaneByLane = "lane-by-lane",
         "Something has no vector form and is done for one lane after the other.",
         "Give the compiler a form for vectors: `#pragma omp declare simd` for functions defined elsewhere.";

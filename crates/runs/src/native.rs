@@ -133,6 +133,7 @@ pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Re
         counters: Counters::default(),
         schedule: Schedule::default(),
         trace: Trace::default(),
+        profile: None,
     };
     Ok(Ran { outcome: Ok(lanes_of_outcome(outcome, &options.brush)), memory, objects })
 }

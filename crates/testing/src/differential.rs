@@ -7,7 +7,7 @@
 
 use crate::execution::{Observed, Part, difference, observe, options_with};
 use crate::generate::{Case, Class, Input};
-use heddle_interp::{Options, Scheduler, Semantics};
+use heddle_interp::{Options, Schedule, Scheduler, Semantics};
 use heddle_ir::Module;
 
 /// Whether no legal schedule may change what the program computes, going by how it was written.
@@ -41,19 +41,34 @@ pub fn differential_in(
 }
 
 /// What a program does on an input, to hold what passes make of it against.
-#[derive(Debug)]
+#[expect(missing_debug_implementations, reason = "it holds a closure")]
 pub struct Reference<'a> {
     case: &'a Case,
     source: &'a Module,
     input: &'a Input,
     /// What no schedule changes, for each way to round.
     observed: Vec<Observed>,
+    /// Takes out of a schedule of the result what it does not tell of the source.
+    project: Project,
 }
+
+/// What makes a schedule of a result one to replay on its source.
+pub type Project = Box<dyn Fn(&mut Schedule)>;
 
 impl<'a> Reference<'a> {
     /// The case's entry in this module, on this input.
     pub fn new(case: &'a Case, source: &'a Module, input: &'a Input) -> Result<Reference<'a>, String> {
-        let mut reference = Reference { case, source, input, observed: Vec::new() };
+        Reference::projecting(case, source, input, Box::new(|_| ()))
+    }
+
+    /// The same, where the schedule of the result is changed before it is replayed.
+    pub fn projecting(
+        case: &'a Case,
+        source: &'a Module,
+        input: &'a Input,
+        project: Project,
+    ) -> Result<Reference<'a>, String> {
+        let mut reference = Reference { case, source, input, observed: Vec::new(), project };
         if is_deterministic(case) {
             for &fused in reference.roundings() {
                 reference.observed.push(reference.observe_source(fused, Scheduler::Greedy)?);
@@ -116,7 +131,9 @@ impl<'a> Reference<'a> {
         let source = match self.observed.get(index) {
             Some(source) => source,
             None => {
-                replayed = self.observe_source(fused, Scheduler::Replay(result.schedule.clone()))?;
+                let mut schedule = result.schedule.clone();
+                (self.project)(&mut schedule);
+                replayed = self.observe_source(fused, Scheduler::Replay(schedule))?;
                 &replayed
             }
         };

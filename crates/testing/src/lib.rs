@@ -13,6 +13,7 @@ pub mod wide;
 pub mod brushes;
 pub mod inlined;
 pub mod uniform_loops;
+pub mod flattening;
 pub mod linear;
 pub mod retained;
 mod levels_oracle;

@@ -89,6 +89,13 @@ pub const TOPICS: &[Topic] = &[
         check: crate::uniform_loops::loops,
     },
     Topic {
+        name: "flatten",
+        says: "nests that are flattened are one loop each, lanes execute what they executed, and programs refine their sources",
+        profile: crate::flattening::profile,
+        command: "opt passes=canonicalize,flatten:force stage=canonical",
+        check: |case| crate::flattening::flattens(case).map(|_| ()),
+    },
+    Topic {
         name: "divergence",
         says: "no run contradicts a shape, a uniform branch or exit, an activation or a shared object",
         profile: Profile::default,

@@ -4,6 +4,7 @@
 pub mod boscc;
 pub mod brushes;
 pub mod canonicalize;
+pub mod flatten;
 pub mod linearize;
 pub mod divergent_loops;
 pub mod inline;

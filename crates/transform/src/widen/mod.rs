@@ -128,6 +128,8 @@ pub enum Form {
     Version,
     /// So many brushes side by side; that is of no accesses.
     Brushes,
+    /// One loop of a nest, or the nest as it was; that is of no accesses.
+    Nest,
 }
 
 /// What was chosen, and why.
