@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::report::{error, parse_stage, read_module, title};
 use clap::Args;
 use heddle::ir::verify::{Stage, verify_module};
-use heddle::pipeline::{PASSES, PassError, run_passes};
+use heddle::pipeline::{PASSES, PassError, run_passes_with_remarks};
 use std::path::PathBuf;
 
 fn list_of_passes() -> String {
@@ -32,6 +32,9 @@ pub(crate) struct Opt {
     /// Check before and behind each pass what it needs and ensures
     #[arg(long)]
     verify: bool,
+    /// Say what passes chose, and why: of `fuse` the profitability matrices
+    #[arg(long)]
+    explain: bool,
     /// Print the program behind each pass
     #[arg(long)]
     dump_each: bool,
@@ -43,15 +46,26 @@ pub(crate) struct Opt {
 impl Opt {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let mut module = read_module(&self.file, self.stage)?;
-        let names: Vec<&str> = self.passes.iter().map(String::as_str).collect();
-        let done = run_passes(&mut module, &names, self.verify, |pass, module| {
+        let explained = |name: &String| match (name.as_str(), self.explain) {
+            ("fuse", true) => "fuse:explain".to_string(),
+            (fuse, true) if fuse.starts_with("fuse:") => format!("{fuse}+explain"),
+            _ => name.clone(),
+        };
+        let passes: Vec<String> = self.passes.iter().map(explained).collect();
+        let names: Vec<&str> = passes.iter().map(String::as_str).collect();
+        let done = run_passes_with_remarks(&mut module, &names, self.verify, |pass, module| {
             if self.dump_each {
                 title(&format!("; behind {}", pass.name));
                 say_line!("{module}");
             }
         });
         match done {
-            Ok(()) => {}
+            Ok(remarks) => {
+                for remark in remarks.iter().filter(|_| self.explain) {
+                    let line = remark.loc.map_or(String::new(), |loc| format!(":{}", loc.line));
+                    eprintln!("@{}{line}: {}", remark.func, remark.text);
+                }
+            }
             Err(reason @ PassError::Unknown { .. }) => return Err(Failure::Usage(reason.to_string())),
             Err(reason) => {
                 error(&reason.to_string());

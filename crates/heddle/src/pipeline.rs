@@ -13,8 +13,8 @@ use heddle_math::{Accuracy, provide};
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::{Form, wide_name};
 use heddle_transform::{
-    Around, LoopFacts, LoopsError, Remark, Target, Versions, WidenOptions, boscc, canonicalize,
-    choose_brushes, geometry_of, guard_regions, linearize, lock_step_functions, make_loops_uniform,
+    Around, FuseOptions, LoopFacts, LoopsError, Races, Remark, Target, Versions, WidenOptions, boscc,
+    canonicalize, choose_brushes, fuse, geometry_of, guard_regions, linearize, lock_step_functions, make_loops_uniform,
     replace_launches, sees_brush, simplify, specialize, tidy, widen,
 };
 use thiserror::Error;
@@ -206,6 +206,25 @@ pub const PASSES: &[Pass] = &[
         },
     },
     Pass {
+        name: "fuse",
+        doc: "what both sides of divergent branches do, done once, where that pays (`fuse:8`: for 8 lanes; `fuse:8+target=avx512`, \
+              `target=warps`: for a machine; `race-free`: lanes do not race; `force`: wherever it can be; `explain`: the \
+              matrices in the remarks)",
+        requires: Stage::Canonical,
+        ensures: None,
+        run: |module, words, notes| {
+            let options = parse_fuse_options(words)?;
+            for func in &mut module.functions {
+                for told in fuse(func, &options) {
+                    let form = if told.refused.is_some() { Form::Branch } else { Form::Fused };
+                    let (func, loc) = (func.name.clone(), told.loc);
+                    notes.remarks.push(Remark { func, loc, form, accesses: 0, text: told.text });
+                }
+            }
+            Ok(())
+        },
+    },
+    Pass {
         name: "widen",
         doc: "vector code for one thread (`widen:8`, `widen:8x2`: for brushes of so many lanes; `widen:8+target=avx512`: \
               for a machine; `versions=force|none`: accesses get run-time versions wherever they can, or nowhere)",
@@ -370,6 +389,34 @@ fn parse_widen_options(words: &str) -> Result<WidenOptions, String> {
             }
         }
     }
+    Ok(options)
+}
+
+/// What is said of fusion, with + in between: lanes, a machine, whether lanes race.
+fn parse_fuse_options(words: &str) -> Result<FuseOptions, String> {
+    let mut options = FuseOptions::default();
+    let (mut lanes, mut target) = (8, Some(Target::default()));
+    for word in words.split('+').filter(|word| !word.is_empty()) {
+        match word.split_once('=') {
+            None if word == "race-free" => options.races = Races::Undefined,
+            None if word == "force" => options.force = true,
+            None if word == "explain" => options.explain = true,
+            None => lanes = parse_brush(word)?.iter().product(),
+            Some(("target", "warps")) => target = None,
+            Some(("target", name)) => {
+                target = Some(Target::named(name).ok_or_else(|| {
+                    let known: Vec<&str> = Target::ALL.iter().map(|target| target.name).collect();
+                    format!("`{name}` is no target; there are warps, {}", known.join(", "))
+                })?);
+            }
+            Some(_) => {
+                return Err(format!(
+                    "`{word}` means nothing here; write lanes, `target=avx512`, `race-free`, `force` or `explain`"
+                ));
+            }
+        }
+    }
+    options.machine = target.map_or(fuse::Machine::Warps, |target| fuse::Machine::Vectors(target, lanes));
     Ok(options)
 }
 

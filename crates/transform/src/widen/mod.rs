@@ -144,6 +144,10 @@ pub enum Form {
     Version,
     /// So many brushes side by side; that is of no accesses.
     Brushes,
+    /// The sides of a branch, merged; that is of no accesses.
+    Fused,
+    /// A branch that stays as it is; that is of no accesses.
+    Branch,
 }
 
 /// What was chosen, and why.
