@@ -14,8 +14,8 @@ use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::{Form, wide_name};
 use heddle_transform::{
     Around, FuseOptions, LoopFacts, LoopsError, Races, Remark, Target, Versions, WidenOptions, boscc,
-    canonicalize, choose_brushes, fuse, geometry_of, guard_regions, linearize, lock_step_functions, make_loops_uniform,
-    replace_launches, sees_brush, simplify, specialize, tidy, widen,
+    canonicalize, choose_brushes, fuse, geometry_of, guard_regions, linearize, lock_step_functions,
+    make_loops_uniform, replace_launches, sees_brush, simplify, specialize, tidy, widen,
 };
 use thiserror::Error;
 
@@ -215,7 +215,7 @@ pub const PASSES: &[Pass] = &[
         run: |module, words, notes| {
             let options = parse_fuse_options(words)?;
             for func in &mut module.functions {
-                for told in fuse(func, &options) {
+                for told in fuse(func, &options).branches {
                     let form = if told.refused.is_some() { Form::Branch } else { Form::Fused };
                     let (func, loc) = (func.name.clone(), told.loc);
                     notes.remarks.push(Remark { func, loc, form, accesses: 0, text: told.text });

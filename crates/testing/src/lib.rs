@@ -11,6 +11,7 @@ pub mod uniformity;
 pub mod bytes;
 pub mod wide;
 pub mod brushes;
+pub mod fused;
 pub mod uniform_loops;
 pub mod linear;
 pub mod retained;

@@ -21,7 +21,7 @@ pub use boscc::guard_regions;
 pub use brushes::{choose_brushes, sees_brush};
 pub use canonicalize::{canonicalize, split_critical_edges};
 pub use divergent_loops::{LoopFacts, LoopsError, make_loops_uniform};
-pub use fuse::{Fusion, Options as FuseOptions, Races, fuse};
+pub use fuse::{Fusion, Fusions, Options as FuseOptions, Races, fuse};
 pub use linearize::{Refusal, linearize};
 pub use simplify::simplify;
 pub use specialize::{LockStep, geometry_of, lock_step_functions, specialize};

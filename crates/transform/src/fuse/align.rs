@@ -42,8 +42,7 @@ impl Matrix {
         mut gain: impl FnMut(usize, usize) -> Option<i64>,
     ) -> Matrix {
         let cells = (left + 1) * (right + 1);
-        let mut matrix =
-            Matrix { left, right, gap, paired: vec![NEVER; cells], open: vec![NEVER; cells] };
+        let mut matrix = Matrix { left, right, gap, paired: vec![NEVER; cells], open: vec![NEVER; cells] };
         matrix.paired[0] = 0;
         for i in 0..=left {
             for j in 0..=right {
@@ -207,8 +206,7 @@ mod tests {
         let all = sequences(letters, longest);
         for left in &all {
             for right in &all {
-                let matrix =
-                    Matrix::new(left.len(), right.len(), gap, |i, j| gain(left[i], right[j]));
+                let matrix = Matrix::new(left.len(), right.len(), gap, |i, j| gain(left[i], right[j]));
                 let best = exhaustive(left, right, gap, false, gain);
                 assert_eq!(matrix.profit(), best, "{left:?} beside {right:?}");
                 let steps = matrix.alignment();

@@ -82,7 +82,8 @@ impl Machine {
     pub(super) fn inst(self, func: &Function, facts: &Divergence, inst: Inst, reach: Option<Reach>) -> i64 {
         let data = func.inst(inst);
         let result = func.results(inst).first().copied();
-        let ty = result.or_else(|| data.args.first().copied()).map_or(Type::I32, |value| func.value_type(value));
+        let ty =
+            result.or_else(|| data.args.first().copied()).map_or(Type::I32, |value| func.value_type(value));
         match data.op.info().effect {
             Effect::Joins => self.select(ty),
             Effect::Terminator => 0,

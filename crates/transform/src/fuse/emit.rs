@@ -90,15 +90,22 @@ struct Emitter<'a> {
     /// The φs and the terminators of the blocks that were taken apart.
     phis: FxHashMap<Block, Vec<Inst>>,
     terminators: FxHashMap<Block, Inst>,
-    /// The branches around gaps.
-    branches: Vec<Inst>,
+    done: Emitted,
 }
 
-/// Fuses the sides of a branch. Gives the branches around gaps, which are what is left of it.
-pub(super) fn emit(func: &mut Function, branch: &Unifiable, plan: &Plan, machine: Machine) -> Vec<Inst> {
-    let lasts = [&branch.left, &branch.right].map(|side| {
-        side.last(branch.join).expect("a region that led to the join has got a block behind it")
-    });
+/// What a fused branch became.
+#[derive(Default)]
+pub(super) struct Emitted {
+    /// The branches around gaps.
+    pub(super) branches: Vec<Inst>,
+    /// Which blocks of the source lanes pass in a block, in order, if it is others than itself.
+    pub(super) passed: Vec<(Block, Vec<Block>)>,
+}
+
+/// Fuses the sides of a branch.
+pub(super) fn emit(func: &mut Function, branch: &Unifiable, plan: &Plan, machine: Machine) -> Emitted {
+    let lasts = [&branch.left, &branch.right]
+        .map(|side| side.last(branch.join).expect("a region that led to the join has got a block behind it"));
     let place = Place { strand: 0, gaps: 0 };
     let mut emitter = Emitter {
         here: branch.block,
@@ -114,10 +121,13 @@ pub(super) fn emit(func: &mut Function, branch: &Unifiable, plan: &Plan, machine
         end_of: SecondaryMap::with_len(func.block_count()),
         phis: FxHashMap::default(),
         terminators: FxHashMap::default(),
-        branches: Vec::new(),
+        done: Emitted::default(),
         func,
     };
     let taken = emitter.take_apart(plan);
+    let [left, right] = [&branch.left, &branch.right].map(|side| side.straight_from(side.chain[0]));
+    let passed = [branch.block].into_iter().chain(left).chain(right).collect();
+    emitter.done.passed.push((branch.block, passed));
     let elements = [&branch.left.elements[..], &branch.right.elements[..]];
     let ends = emitter.steps(&plan.steps, elements, Some(plan));
     let ends = ends.unwrap_or([emitter.here; 2]);
@@ -130,7 +140,7 @@ pub(super) fn emit(func: &mut Function, branch: &Unifiable, plan: &Plan, machine
             emitter.func.remove_inst(inst);
         }
     }
-    emitter.branches
+    emitter.done
 }
 
 /// What the sides were made of.
@@ -292,8 +302,7 @@ impl Emitter<'_> {
             Some(Now::Behind(..)) => return None,
         };
         let place = self.gaps[gap].place;
-        let is_there =
-            |made: &Place| made.strand == place.strand && made.gaps <= place.gaps;
+        let is_there = |made: &Place| made.strand == place.strand && made.gaps <= place.gaps;
         self.made.get(&now).is_none_or(is_there).then_some(now)
     }
 
@@ -454,7 +463,7 @@ impl Emitter<'_> {
         let [then, otherwise] = starts.map(|start| start.unwrap_or(join));
         let terminator = self.func.make_inst(InstData::branch(condition, then, otherwise), &[]);
         self.func.layout.append_inst(terminator, from);
-        self.branches.push(terminator);
+        self.done.branches.push(terminator);
         for end in ends.into_iter().filter(|&end| end != from) {
             append_jump(self.func, end, join);
         }
@@ -481,18 +490,17 @@ impl Emitter<'_> {
                     self.put(inst);
                     defined.extend_from_slice(self.func.results(inst));
                 }
-                Element::Region(number) => self.region(&side.regions[number], &mut defined),
+                Element::Region(number) => self.region(side, &side.regions[number], &mut defined),
             }
         }
         defined
     }
 
     /// Leads through a region of one side, which stays.
-    fn region(&mut self, region: &Region, defined: &mut Vec<Value>) {
+    fn region(&mut self, side: &Side, region: &Region, defined: &mut Vec<Value>) {
         let (from, here) = (region.from, self.here);
         let exit = self.func.insert_block_after(here);
-        let inner: Vec<Inst> =
-            region.blocks.iter().flat_map(|&block| self.func.block_insts(block)).collect();
+        let inner: Vec<Inst> = region.blocks.iter().flat_map(|&block| self.func.block_insts(block)).collect();
         let terminator = self.terminators[&from];
         self.rename(terminator);
         self.put(terminator);
@@ -507,6 +515,7 @@ impl Emitter<'_> {
             retarget(self.func, block, region.exit, exit);
         }
         self.here = exit;
+        self.done.passed.push((exit, side.straight_from(region.exit)));
         for phi in self.phis.remove(&region.exit).unwrap_or_default() {
             self.rename(phi);
             if let Detail::Phi(blocks) = &mut self.func.inst_mut(phi).detail {
@@ -528,12 +537,19 @@ impl Emitter<'_> {
             self.strand();
             self.here = pair.left;
             self.phis_for_both((pair.left, pair.right), &pair.phis, &mut pending);
-            let elements = pair.insts.each_ref().map(|insts| insts.iter().map(|&inst| Element::Inst(inst)).collect::<Vec<_>>());
+            let elements = pair
+                .insts
+                .each_ref()
+                .map(|insts| insts.iter().map(|&inst| Element::Inst(inst)).collect::<Vec<_>>());
             self.steps(&pair.steps, [&elements[0], &elements[1]], None);
             self.branch_for_both((pair.left, pair.right), pair.swapped, (left.exit, exit));
             self.end_of[pair.left] = Some((self.here, self.place));
+            self.done.passed.push((pair.left, vec![pair.left, pair.right]));
         }
         self.here = exit;
+        let passed = [(&self.branch.left, left), (&self.branch.right, right)]
+            .map(|(side, region)| side.straight_from(region.exit));
+        self.done.passed.push((exit, passed.concat()));
         self.place = Place { gaps: outer.gaps + 1, ..outer };
         self.phis_for_both((left.exit, right.exit), &paired.exit_phis, &mut pending);
         self.fill(pending, (left, right), paired);
@@ -553,7 +569,8 @@ impl Emitter<'_> {
         let origin = self.common_origin(a, b);
         let data = self.func.inst(a).clone();
         let weights = self.common_weights(a, b, swapped);
-        let targets = data.targets().iter().map(|&target| if target == old { exit } else { target }).collect();
+        let targets =
+            data.targets().iter().map(|&target| if target == old { exit } else { target }).collect();
         let args = match (data.args.first(), self.func.inst(b).args.first()) {
             (Some(&x), Some(&y)) => {
                 let y = if swapped { self.negated(y) } else { y };
@@ -598,7 +615,8 @@ impl Emitter<'_> {
         let lefts = self.phis.remove(&left).unwrap_or_default();
         let rights = self.phis.remove(&right).unwrap_or_default();
         let alone = rights.into_iter().filter(|b| pairs.iter().all(|(_, other)| other != b));
-        let sides = lefts.into_iter().map(|a| (Some(a), pairs.iter().find(|pair| pair.0 == a).map(|pair| pair.1)));
+        let sides =
+            lefts.into_iter().map(|a| (Some(a), pairs.iter().find(|pair| pair.0 == a).map(|pair| pair.1)));
         let sides: Vec<(Option<Inst>, Option<Inst>)> = sides.chain(alone.map(|b| (None, Some(b)))).collect();
         for (a, b) in sides {
             let Some(phi) = a.or(b) else { continue };
@@ -620,7 +638,8 @@ impl Emitter<'_> {
         for Pending { phi, left, right } in pending {
             let of_left = left.iter().flat_map(InstData::incoming);
             let of_right = right.iter().flat_map(InstData::incoming);
-            let of_right: Vec<(Block, Value)> = of_right.map(|(from, value)| (left_of[&from], value)).collect();
+            let of_right: Vec<(Block, Value)> =
+                of_right.map(|(from, value)| (left_of[&from], value)).collect();
             let ways: Vec<(Block, Option<Value>, Option<Value>)> = match left.is_some() {
                 true => of_left
                     .map(|(from, x)| {

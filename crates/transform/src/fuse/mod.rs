@@ -24,6 +24,7 @@ use heddle_analysis::{ControlTables, InitialShapes, PostDominators, divergence};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::function::Loc;
 use heddle_ir::{Block, Function, Inst};
+use std::collections::BTreeMap;
 
 pub use cost::Machine;
 pub use sides::Reason;
@@ -68,31 +69,60 @@ pub struct Fusion {
     pub text: String,
 }
 
+/// What became of a function.
+#[derive(Clone, Default, Debug)]
+pub struct Fusions {
+    /// What became of its branches, the fused ones first.
+    pub branches: Vec<Fusion>,
+    /// Which blocks of the source lanes pass in a block, in an order in which they may, where it is not that block alone. For
+    /// those that replay a schedule.
+    pub passed: BTreeMap<Block, Vec<Block>>,
+}
+
+impl Fusions {
+    /// The branches that were fused.
+    pub fn fused(&self) -> impl Iterator<Item = &Fusion> {
+        self.branches.iter().filter(|fusion| fusion.refused.is_none())
+    }
+
+    /// Adds what one more fusion made of blocks that earlier ones may have made.
+    fn pass(&mut self, passed: Vec<(Block, Vec<Block>)>) {
+        let known = |block: &Block| self.passed.get(block).cloned().unwrap_or_else(|| vec![*block]);
+        let passed: Vec<(Block, Vec<Block>)> =
+            passed.into_iter().map(|(block, of)| (block, of.iter().flat_map(known).collect())).collect();
+        self.passed.extend(passed);
+    }
+}
+
 /// The most often that a function is looked at again.
 const MAX_ROUNDS: usize = 8;
 
-/// Fuses branches where it pays; says of each branch that it looked at what became of it, the fused ones first.
-pub fn fuse(func: &mut Function, options: &Options) -> Vec<Fusion> {
+/// Fuses branches where it pays.
+pub fn fuse(func: &mut Function, options: &Options) -> Fusions {
+    let mut done = Fusions::default();
     if crate::divergent_loops::is_sequential(func) {
-        return Vec::new();
+        return done;
     }
-    let mut done = Vec::new();
     let mut settled: EntitySet<Inst> = EntitySet::new();
     for round in 0.. {
         let (found, refused) = candidates(func, options, &settled);
         let chosen = if round < MAX_ROUNDS { most_profitable(found) } else { Vec::new() };
         if chosen.is_empty() {
-            done.extend(refused);
-            return done;
+            done.branches.extend(refused);
+            break;
         }
-        if chosen.iter().map(|candidate| add_landings(func, &candidate.branch)).fold(false, |any, added| any | added) {
+        if chosen
+            .iter()
+            .map(|candidate| add_landings(func, &candidate.branch))
+            .fold(false, |any, added| any | added)
+        {
             continue;
         }
         for Candidate { branch, plan, told } in chosen {
-            for inst in emit::emit(func, &branch, &plan, options.machine) {
-                settled.insert(inst);
-            }
-            done.push(told);
+            let emitted = emit::emit(func, &branch, &plan, options.machine);
+            emitted.branches.into_iter().for_each(|inst| _ = settled.insert(inst));
+            done.pass(emitted.passed);
+            done.branches.push(told);
         }
     }
     done
@@ -105,7 +135,11 @@ struct Candidate {
 }
 
 /// The branches that can be fused with profit, and what speaks against the others.
-fn candidates(func: &Function, options: &Options, settled: &EntitySet<Inst>) -> (Vec<Candidate>, Vec<Fusion>) {
+fn candidates(
+    func: &Function,
+    options: &Options,
+    settled: &EntitySet<Inst>,
+) -> (Vec<Candidate>, Vec<Fusion>) {
     let control = ControlTables::new(func);
     let geometry = Geometry { dimensions: 3, ..Geometry::unknown() };
     let facts = divergence(func, &control, &InitialShapes::declared(func, geometry));
@@ -114,7 +148,9 @@ fn candidates(func: &Function, options: &Options, settled: &EntitySet<Inst>) -> 
     let planner = Planner { func, control: &control, facts: &facts, machine: options.machine };
     let (mut found, mut refused) = (Vec::new(), Vec::new());
     for &block in control.index.order() {
-        let Some(terminator) = func.terminator(block).filter(|&inst| !settled.contains(inst)) else { continue };
+        let Some(terminator) = func.terminator(block).filter(|&inst| !settled.contains(inst)) else {
+            continue;
+        };
         if !options.force && !facts.is_divergent_branch(block) {
             continue;
         }

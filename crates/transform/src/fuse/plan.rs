@@ -158,8 +158,8 @@ impl Planning<'_> {
 
     fn merge(&self, left: Inst, right: Inst) -> Option<Merged> {
         let mut merged = merge(self.func(), left, right)?;
-        let is_new_fma = merged.op == Op::Fma
-            && [left, right].iter().any(|&inst| self.func().inst(inst).op != Op::Fma);
+        let is_new_fma =
+            merged.op == Op::Fma && [left, right].iter().any(|&inst| self.func().inst(inst).op != Op::Fma);
         if is_new_fma && !self.around.machine.has_fma() {
             return None;
         }
@@ -199,9 +199,8 @@ impl Planning<'_> {
         }
         let func = self.func();
         let (Some(a), Some(b)) = (func.def_inst(left), func.def_inst(right)) else { return false };
-        let is_inside = |side: &Side, inst| {
-            func.layout.block_of(inst).is_some_and(|block| side.blocks.contains(block))
-        };
+        let is_inside =
+            |side: &Side, inst| func.layout.block_of(inst).is_some_and(|block| side.blocks.contains(block));
         let may_be = || match (func.inst(a).op, func.inst(b).op) {
             (Op::Phi, Op::Phi) => func.value_type(left) == func.value_type(right),
             _ => merge(func, a, b).is_some(),
@@ -218,7 +217,8 @@ impl Planning<'_> {
             Effect::Reads | Effect::Writes => {
                 let address = |inst| func.inst(inst).address();
                 let (Some(x), Some(y)) = (address(left), address(right)) else { return 0 };
-                let is_same = x == y || self.mates.of.get(&x) == Some(&y) && self.mates.same.contains(&x)
+                let is_same = x == y
+                    || self.mates.of.get(&x) == Some(&y) && self.mates.same.contains(&x)
                     || self.is_first && self.agree(x, y);
                 let ty = match merged.op {
                     Op::Load => func.results(left).first().map(|&value| func.value_type(value)),
@@ -229,9 +229,8 @@ impl Planning<'_> {
                 machine.access(merged.op == Op::Load, ty, reach)
             }
             _ => {
-                let is_uniform = |inst: Inst| {
-                    func.result(inst).is_some_and(|value| facts.fact(value).is_uniform())
-                };
+                let is_uniform =
+                    |inst: Inst| func.result(inst).is_some_and(|value| facts.fact(value).is_uniform());
                 let stays = is_uniform(left) && is_uniform(right);
                 if stays && self.operands(merged).all(|(a, b)| self.select(a, b) == 0) {
                     a.max(b)
@@ -254,9 +253,10 @@ impl Planning<'_> {
             Op::Store => data.args.first().copied(),
             _ => None,
         };
-        let lies = data.address().zip(accessed).map(|(address, accessed)| {
-            reach(self.around.facts, address, func.value_type(accessed).scalar())
-        });
+        let lies = data
+            .address()
+            .zip(accessed)
+            .map(|(address, accessed)| reach(self.around.facts, address, func.value_type(accessed).scalar()));
         self.around.machine.inst(func, self.around.facts, inst, lies)
     }
 
@@ -281,8 +281,7 @@ impl Planning<'_> {
                 return None;
             }
             let gap = self.around.machine.branch();
-            let matrix =
-                Matrix::new(lefts.len(), rights.len(), gap, |i, j| self.gain(lefts[i], rights[j]));
+            let matrix = Matrix::new(lefts.len(), rights.len(), gap, |i, j| self.gain(lefts[i], rights[j]));
             let weight = self.weight(a).max(self.weight(b));
             gain += weight * (matrix.profit() + self.branch_gain(a, b, swapped));
             let (steps, phis) = (matrix.alignment(), self.pair_phis(a, b, &mate_of));
@@ -361,16 +360,17 @@ impl Planning<'_> {
 
     fn mate(&self, mates: &mut Mates, left: Inst, right: Inst) {
         let func = self.func();
-        let is_same = func.inst(left).op == func.inst(right).op && merge(func, left, right).is_some_and(|mut merged| {
-            let same = |a: &Operand, b: &Operand| match (a, b) {
-                (Operand::Value(a), Operand::Value(b)) => {
-                    a == b || mates.of.get(a) == Some(b) && mates.same.contains(a)
-                }
-                _ => a == b,
-            };
-            orient(&mut merged, |a, b| i64::from(!same(a, b)));
-            self.operands(&merged).all(|(a, b)| same(a, b))
-        });
+        let is_same = func.inst(left).op == func.inst(right).op
+            && merge(func, left, right).is_some_and(|mut merged| {
+                let same = |a: &Operand, b: &Operand| match (a, b) {
+                    (Operand::Value(a), Operand::Value(b)) => {
+                        a == b || mates.of.get(a) == Some(b) && mates.same.contains(a)
+                    }
+                    _ => a == b,
+                };
+                orient(&mut merged, |a, b| i64::from(!same(a, b)));
+                self.operands(&merged).all(|(a, b)| same(a, b))
+            });
         for (&a, &b) in func.results(left).iter().zip(func.results(right)) {
             mates.of.insert(a, b);
             if is_same {
@@ -400,7 +400,8 @@ impl Planning<'_> {
                     let (a, b) = (&left.regions[a], &right.regions[b]);
                     account.sum += after.branch_gain(a.from, b.from, paired.swapped);
                     for block in &paired.blocks {
-                        account.sum += block.weight * after.branch_gain(block.left, block.right, block.swapped);
+                        account.sum +=
+                            block.weight * after.branch_gain(block.left, block.right, block.swapped);
                         account.gaps(&block.steps, block.weight, |step| match step {
                             Step::Left(i) => vec![Element::Inst(block.insts[0][i])],
                             Step::Right(j) => vec![Element::Inst(block.insts[1][j])],
@@ -461,7 +462,8 @@ impl Account<'_, '_> {
         let planning = self.planning;
         let func = planning.func();
         for phi in func.phis(planning.branch.join) {
-            let of = |block| func.inst(phi).incoming().find(|&(from, _)| from == block).map(|(_, value)| value);
+            let of =
+                |block| func.inst(phi).incoming().find(|&(from, _)| from == block).map(|(_, value)| value);
             if let (Some(a), Some(b)) = (of(left), of(right))
                 && a != b
                 && (planning.agree(a, b) || self.selects.contains(&(a, b)))

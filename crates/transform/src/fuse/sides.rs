@@ -103,6 +103,19 @@ impl Side {
         let leads_on = self.regions.last().is_some_and(|region| region.exit == join);
         (!leads_on).then_some(last)
     }
+
+    /// The blocks of the chain from this one up to the next region.
+    pub(super) fn straight_from(&self, block: Block) -> Vec<Block> {
+        let behind = self.chain.iter().skip_while(|&&other| other != block);
+        let mut straight = Vec::new();
+        for &block in behind {
+            straight.push(block);
+            if self.regions.iter().any(|region| region.from == block) {
+                break;
+            }
+        }
+        straight
+    }
 }
 
 /// A branch with two sides.
@@ -153,7 +166,9 @@ impl<'a> Finder<'a> {
             return Err(Reason::OneSided);
         }
         let cycle = self.control.cycles.innermost(block);
-        if self.control.cycles.innermost(join) != cycle || cycle.is_some_and(|cycle| self.control.cycles.header(cycle) == join) {
+        if self.control.cycles.innermost(join) != cycle
+            || cycle.is_some_and(|cycle| self.control.cycles.header(cycle) == join)
+        {
             return Err(Reason::NoJoin);
         }
         let left = self.side(block, left, join)?;
@@ -178,7 +193,8 @@ impl<'a> Finder<'a> {
         if cfg.preds(entry) != [from] {
             return Err(Reason::Shared(entry));
         }
-        let mut side = Side { blocks: EntitySet::new(), chain: Vec::new(), regions: Vec::new(), elements: Vec::new() };
+        let mut side =
+            Side { blocks: EntitySet::new(), chain: Vec::new(), regions: Vec::new(), elements: Vec::new() };
         std::mem::swap(&mut side.blocks, &mut members);
         let mut here = entry;
         let mut is_exit = false;
