@@ -1,12 +1,12 @@
 //! `heddle opt`.
 
-use crate::report::{fail, parse_stage, read, say_times, title};
+use crate::report::{fail, parse_stage, read, say_times, tell, title};
 use crate::{Failure, Outcome};
 use clap::Args;
 use heddle::Session;
 use heddle::context::Context;
 use heddle::ir::verify::{Stage, verify_module};
-use heddle::passes::PASSES;
+use heddle::passes::{PASSES, Pass};
 use heddle::pipeline::{parse_passes, run};
 use std::path::PathBuf;
 
@@ -35,6 +35,9 @@ pub(crate) struct Opt {
     /// Check before and behind each pass what it needs and ensures
     #[arg(long)]
     verify: bool,
+    /// Say what passes chose, and why: of `fuse` with the profitability matrices
+    #[arg(long)]
+    explain: bool,
     /// Print the program behind each pass
     #[arg(long)]
     dump_each: bool,
@@ -54,7 +57,12 @@ impl Opt {
         let session = Session::default();
         let mut module = read(&session, &self.file, self.stage, &self.clang)?.module;
         let names: Vec<&str> = self.passes.iter().map(String::as_str).collect();
-        let passes = parse_passes(&names).map_err(fail)?;
+        let mut passes = parse_passes(&names).map_err(fail)?;
+        for pass in &mut passes {
+            if let Pass::Fuse(options) = pass {
+                options.explain |= self.explain;
+            }
+        }
         let mut context = Context::verifying(self.verify).watched(|pass, module| {
             if self.dump_each {
                 title(&format!("; behind {}", pass.name));
@@ -62,6 +70,9 @@ impl Opt {
             }
         });
         run(&mut module, &passes, &mut context).map_err(fail)?;
+        if self.explain {
+            context.remarks.iter().for_each(|remark| tell(&remark.told));
+        }
         if self.time_passes {
             say_times(&context.times);
         }

@@ -4,7 +4,8 @@ use crate::options::not_understood;
 use crate::verdicts::verdicts;
 use heddle_ir::diagnostic::Place;
 use heddle_ir::{Block, Code, Diagnostic, Module};
-use heddle_transform::flatten::{Options, Policy, Races, Trips, Verdict, flatten};
+use heddle_transform::Races;
+use heddle_transform::flatten::{Options, Policy, Trips, Verdict, flatten};
 use heddle_transform::widen::{Form, Remark};
 use std::collections::BTreeSet;
 

@@ -15,10 +15,13 @@ use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::verify::Stage;
 use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op};
 use heddle_math::{Accuracy, provide};
+use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
+use heddle_transform::widen::Form;
 use heddle_transform::{
-    Around, Remark, WidenOptions, boscc, canonicalize, flatten, geometry_of, guard_regions, inline_small,
-    linearize, lock_step_functions, replace_launches, sees_brush, simplify, specialize, tidy, widen,
+    Around, FuseOptions, Races, Remark, Target, WidenOptions, boscc, canonicalize, flatten, fuse,
+    geometry_of, guard_regions, inline_small, linearize, lock_step_functions, replace_launches, sees_brush,
+    simplify, specialize, tidy, widen,
 };
 
 /// A pass with its options.
@@ -38,6 +41,8 @@ pub enum Pass {
     Canonicalize,
     /// A form of each function for each way in which lanes enter it.
     Specialize(Brush),
+    /// What both sides of divergent branches do, done once.
+    Fuse(FuseOptions),
     /// Nests of divergent loops as one loop.
     Flatten(flatten::Options),
     /// Divergent loops made uniform.
@@ -120,6 +125,15 @@ pub const PASSES: &[PassInfo] = &[
         read: |brush| Ok(Pass::Specialize(brush.parse()?)),
     },
     PassInfo {
+        name: "fuse",
+        doc: "what both sides of divergent branches do, done once, where that pays (`fuse:8`: for 8 lanes; `fuse:8+target=avx512`, \
+              `target=warps`: for a machine; `race-free`: lanes do not race; `force`: wherever it can be; `explain`: the \
+              matrices in the remarks)",
+        requires: Stage::Canonical,
+        ensures: None,
+        read: |words| Ok(Pass::Fuse(parse_fuse_options(words)?)),
+    },
+    PassInfo {
         name: "flatten",
         doc: "nests of divergent loops become one loop, if that pays (`flatten:force`, `none`, `races=excluded`, `lanes=32`; \
               `block1` for one nest, `block2=1x31/64x1` for how often a loop goes round; several with + in between)",
@@ -192,6 +206,7 @@ impl Pass {
             Pass::Inline => "inline",
             Pass::Canonicalize => "canonicalize",
             Pass::Specialize(_) => "specialize",
+            Pass::Fuse(_) => "fuse",
             Pass::Flatten(_) => "flatten",
             Pass::Loops => "loops",
             Pass::Boscc(_) => "boscc",
@@ -220,6 +235,16 @@ impl Pass {
                 }
             }
             Pass::Specialize(brush) => specialize(module, context.all_lanes(brush)?.extents()),
+            Pass::Fuse(options) => {
+                for func in &mut module.functions {
+                    for told in fuse(func, options).branches {
+                        let form = if told.refused.is_some() { Form::Branch } else { Form::Fused };
+                        let place = Place::of_func(&func.name).at(told.loc);
+                        let told = Diagnostic::remark(Code::Fusion, told.text).at(place);
+                        context.remarks.push(Remark { form, accesses: 0, told });
+                    }
+                }
+            }
             Pass::Flatten(options) => context.remarks.extend(flatten_module(module, options)?),
             Pass::Loops => {
                 for func in &mut module.functions {
@@ -342,6 +367,29 @@ fn parse_widen_options(words: &str) -> Result<WidenOptions, Diagnostic> {
             _ => return Err(not_understood(word, "write `target=avx512` or `versions=force|none`")),
         }
     }
+    Ok(options)
+}
+
+/// What is said of fusion, with + in between: lanes, a machine, whether lanes race.
+fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
+    let mut options = FuseOptions::default();
+    let (mut lanes, mut target) = (8, Some(Target::default()));
+    for word in words.split('+').filter(|word| !word.is_empty()) {
+        match word.split_once('=') {
+            None if word == "race-free" => options.races = Races::Excluded,
+            None if word == "force" => options.force = true,
+            None if word == "explain" => options.explain = true,
+            None => lanes = word.parse::<Brush>()?.lanes(),
+            Some(("target", "warps")) => target = None,
+            Some(("target", name)) => target = Some(parse_target(name)?),
+            Some(_) => {
+                let way_out =
+                    "write lanes, `target=avx512` or `target=warps`, `race-free`, `force` or `explain`";
+                return Err(not_understood(word, way_out));
+            }
+        }
+    }
+    options.machine = target.map_or(Machine::Warps, |target| Machine::Vectors(target, lanes));
     Ok(options)
 }
 

@@ -10,7 +10,8 @@ use heddle_interp::{Options, Origin, Schedule, Scheduler, run};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Block, Function, Module};
-use heddle_transform::flatten::{self, Decision, Policy, Races, Verdict};
+use heddle_transform::Races;
+use heddle_transform::flatten::{self, Decision, Policy, Verdict};
 
 /// Nests of loops, mostly of lanes that share what they read.
 pub fn profile() -> Profile {
@@ -114,7 +115,7 @@ fn check(case: &Case, module: &Module, decisions: &[Vec<Decision>]) -> Result<()
     for (index, input) in case.inputs.iter().enumerate() {
         let fails = |reason: String| format!("input {index}, {reason}");
         let project = without_nests(case, decisions);
-        let reference = Reference::projecting(case, &case.module, input, project).map_err(fails)?;
+        let reference = Reference::new(case, &case.module, input).map_err(fails)?.projected(project);
         reference.check(module, &BOTH[..1]).map_err(fails)?;
         if is_deterministic(case) {
             same_steps(case, module, input).map_err(fails)?;
@@ -137,7 +138,7 @@ fn check(case: &Case, module: &Module, decisions: &[Vec<Decision>]) -> Result<()
 
 /// Schedules of the result tell nothing of nests that were flattened: lanes are in iterations there in which they never
 /// are together in the source.
-fn without_nests(case: &Case, decisions: &[Vec<Decision>]) -> Project {
+fn without_nests(case: &Case, decisions: &[Vec<Decision>]) -> Project<'static> {
     let module = canonical(case);
     let mut inside: Vec<EntitySet<Block>> = Vec::new();
     for (func, decisions) in module.functions.iter().zip(decisions) {
@@ -151,7 +152,7 @@ fn without_nests(case: &Case, decisions: &[Vec<Decision>]) -> Project {
         inside.push(loops.flat_map(|cycle| forest.blocks(cycle)).copied().collect());
     }
     let entry = case.entry.clone();
-    Box::new(move |schedule: &mut Schedule| {
+    Box::new(move |_, schedule: &mut Schedule| {
         let number = |name: &str| module.functions.iter().position(|func| func.name == name);
         let mut functions: Vec<Option<usize>> = Vec::new();
         for invocation in &mut schedule.invocations {

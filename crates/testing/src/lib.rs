@@ -12,6 +12,7 @@ pub mod bytes;
 pub mod wide;
 pub mod brushes;
 pub mod inlined;
+pub mod fused;
 pub mod uniform_loops;
 pub mod flattening;
 pub mod linear;

@@ -124,6 +124,13 @@ pub const TOPICS: &[Topic] = &[
         check: |case| crate::linear::guards(case).map(|_| ()),
     },
     Topic {
+        name: "fuse",
+        says: "programs whose branches are fused stay canonical and refine their sources",
+        profile: Profile::similar,
+        command: "opt passes=canonicalize,fuse:force stage=canonical",
+        check: |case| crate::fused::fuses(case).map(|_| ()),
+    },
+    Topic {
         name: "widen",
         says: "every stage refines its source, and wide functions compute in one thread what linear ones do in lanes",
         profile: Profile::default,

@@ -5,6 +5,7 @@ pub mod boscc;
 pub mod brushes;
 pub mod canonicalize;
 pub mod flatten;
+pub mod fuse;
 pub mod linearize;
 pub mod divergent_loops;
 pub mod inline;
@@ -16,14 +17,17 @@ pub mod widen;
 
 mod edges;
 mod flow;
+mod races;
 mod ssa_repair;
 
 pub use boscc::guard_regions;
 pub use brushes::{choose_brushes, sees_brush};
 pub use canonicalize::{canonicalize, split_critical_edges};
 pub use divergent_loops::{LoopFacts, make_loops_uniform};
+pub use fuse::{Fusion, Fusions, Options as FuseOptions, fuse};
 pub use inline::{inline_calls, inline_small};
 pub use linearize::linearize;
+pub use races::Races;
 pub use simplify::simplify;
 pub use specialize::{LockStep, geometry_of, lock_step_functions, specialize};
 pub use target::Target;

@@ -39,6 +39,7 @@ mod model;
 mod refusal;
 mod rewrite;
 
+use crate::races::Races;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -63,16 +64,6 @@ pub enum Policy {
     Force,
     /// None.
     None,
-}
-
-/// What the source language says of races.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum Races {
-    /// A program with races does what it does under some greedy schedule.
-    #[default]
-    Ordered,
-    /// There are none.
-    Excluded,
 }
 
 /// How nests are flattened.
@@ -130,7 +121,7 @@ pub struct Decision {
 
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "@{}: the loop at {}", self.func, self.outer)?;
+        write!(f, "the loop at {}", self.outer)?;
         let inner: Vec<String> = self.inner.iter().map(Block::to_string).collect();
         write!(f, " with the one inside at {}", inner.join(" and "))?;
         match &self.verdict {

@@ -130,6 +130,10 @@ pub enum Form {
     Brushes,
     /// One loop of a nest, or the nest as it was; that is of no accesses.
     Nest,
+    /// The sides of a branch, merged; that is of no accesses.
+    Fused,
+    /// A branch that stays as it is; that is of no accesses.
+    Branch,
 }
 
 /// What was chosen, and why.
