@@ -23,8 +23,9 @@ use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Detail, Diagnostic, Function, Module, Value, parse_bytes};
 use heddle_llvm::{
-    CodeLevel, CompileError, Cpu, EmitOptions, Jit, Language, LlvmModule, ObjectCache, Output, cut_out, emit,
-    generate, import, keep_private_but, language_of, link, optimize, share_globals, vector_form_names,
+    CodeLevel, CompileError, Cpu, EmitOptions, Imported, Jit, Language, LlvmModule, ObjectCache, Output,
+    Refusal, cut_out, emit, generate, import, keep_private_but, language_of, link, optimize, share_globals,
+    vector_form_names,
 };
 use heddle_transform::Target;
 use heddle_transform::specialize::enter_with_mask;
@@ -212,6 +213,15 @@ impl Session {
             let text = text.map_err(|reason| unreadable(&file, &reason))?;
             return self.parse_hed_at(text, stage).map_err(|failure| failure.in_file(&file));
         }
+        if language == Some(Language::OpenCl) {
+            let source = heddle_llvm::read_source(path).map_err(|reason| error(Code::Unreadable, &reason))?;
+            // Headers are looked for beside the file.
+            let folder =
+                path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let mut words = vec!["-cl-std=CL3.0".to_string(), "-I".into(), folder.display().to_string()];
+            words.extend(clang.iter().map(ToString::to_string));
+            return self.compile_opencl(&source, &file, &words);
+        }
         let is_for_cpus = matches!(language, Some(Language::C | Language::Cpp));
         let triple = self.cpu.triple.as_deref().filter(|_| is_for_cpus);
         let target = triple.map(|triple| format!("--target={triple}"));
@@ -229,16 +239,20 @@ impl Session {
     /// Takes a module of LLVM; `file` is its name in messages. What is not taken is told in the source; it is an error only
     /// if nothing is left.
     pub fn import(&self, llvm: LlvmModule, file: &str) -> Result<Source, Failure> {
-        let imported = import(&llvm);
-        let mut refused: Vec<Diagnostic> = imported.refused.iter().map(Into::into).collect();
-        if imported.module.functions.is_empty() {
-            refused
-                .push(error(Code::NotImported, &format!("{file}: there is no function that can be taken")));
-            return Err(Failure { diagnostics: refused });
-        }
-        verify_module(&imported.module, Stage::Source)
-            .map_err(|violations| error(Code::Internal, &format!("{file}: {violations}")))?;
-        Ok(Source { module: imported.module, llvm: Some(llvm), refused })
+        let Imported { module, refused } = import(&llvm);
+        imported(module, &refused, Vec::new(), llvm, file)
+    }
+
+    /// Compiles OpenCL C with the options of `clBuildProgram`, together with the builtins that it calls; `name` is its
+    /// name in messages.
+    pub fn compile_opencl(&self, source: &str, name: &str, options: &[String]) -> Result<Source, Failure> {
+        let program = heddle_builtins::compile(source, name, options).map_err(|log| {
+            error(Code::FrontEnd, &format!("{name}: clang refuses it:\n{}", log.trim_end()))
+        })?;
+        let warnings = program.warnings.trim_end();
+        let told = (!warnings.is_empty())
+            .then(|| Diagnostic::warning(Code::FrontEnd, format!("{name}:\n{warnings}")));
+        imported(program.module, &program.refused, told.into_iter().collect(), program.llvm, name)
     }
 
     /// Makes vector code of a function and of what it calls. Other functions go.
@@ -317,6 +331,24 @@ impl Failure {
     pub fn in_file(self, file: &str) -> Failure {
         Failure { diagnostics: self.diagnostics.into_iter().map(|told| told.in_file(file)).collect() }
     }
+}
+
+/// What an import gave, with what else there is to tell.
+fn imported(
+    module: Module,
+    refused: &[Refusal],
+    mut told: Vec<Diagnostic>,
+    llvm: LlvmModule,
+    file: &str,
+) -> Result<Source, Failure> {
+    told.extend(refused.iter().map(Into::into));
+    if module.functions.is_empty() {
+        told.push(error(Code::NotImported, &format!("{file}: there is no function that can be taken")));
+        return Err(Failure { diagnostics: told });
+    }
+    verify_module(&module, Stage::Source)
+        .map_err(|violations| error(Code::Internal, &format!("{file}: {violations}")))?;
+    Ok(Source { module, llvm: Some(llvm), refused: told })
 }
 
 fn unreadable(file: &str, reason: &std::io::Error) -> Diagnostic {
