@@ -5,7 +5,7 @@ use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Code, Diagnostic};
 use heddle_math::Accuracy;
-use heddle_transform::{Target, Versions};
+use heddle_transform::{Fold, Target, Versions};
 use smallvec::SmallVec;
 use std::fmt;
 use std::str::FromStr;
@@ -112,18 +112,27 @@ pub struct Options {
     pub brushes: Brushes,
     /// Where accesses get versions.
     pub versions: Versions,
+    /// How work-items of kernels lie in brushes; none leaves kernels to be launched by what surrounds them.
+    pub kernels: Option<Fold>,
 }
 
 impl Default for Options {
     fn default() -> Options {
         let versions = Versions::default();
-        Options { target: Target::default(), math: None, params: None, brushes: Brushes::Count(1), versions }
+        Options {
+            target: Target::default(),
+            math: None,
+            params: None,
+            brushes: Brushes::Count(1),
+            versions,
+            kernels: None,
+        }
     }
 }
 
 impl Options {
     /// The words of the text form.
-    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none` and `brushes=2` (or `auto`)";
+    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear` and `brushes=2` (or `auto`)";
 
     /// Takes one word of the text form; false if it is none.
     pub fn set(&mut self, key: &str, value: &str) -> Result<bool, Diagnostic> {
@@ -133,6 +142,7 @@ impl Options {
             "brushes" => self.brushes = value.parse()?,
             "target" => self.target = parse_target(value)?,
             "versions" => self.versions = parse_versions(value)?,
+            "kernels" => self.kernels = Some(parse_fold(value)?),
             _ => return Ok(false),
         }
         Ok(true)
@@ -173,6 +183,15 @@ pub fn parse_versions(word: &str) -> Result<Versions, Diagnostic> {
         "force" => Ok(Versions::Force),
         "none" => Ok(Versions::None),
         _ => Err(not_understood(word, "write `versions=force` or `versions=none`")),
+    }
+}
+
+/// `rows` or `linear`.
+pub(crate) fn parse_fold(word: &str) -> Result<Fold, Diagnostic> {
+    match word {
+        "rows" => Ok(Fold::Rows),
+        "linear" => Ok(Fold::Linear),
+        _ => Err(not_understood(word, "write `rows` or `linear`")),
     }
 }
 

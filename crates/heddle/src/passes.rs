@@ -3,7 +3,8 @@
 use crate::context::Context;
 use crate::flattening::{flatten_module, parse_nests};
 use crate::options::{
-    Brush, Brushes, not_understood, parse_accuracy, parse_open_params, parse_target, parse_versions,
+    Brush, Brushes, not_understood, parse_accuracy, parse_fold, parse_open_params, parse_target,
+    parse_versions,
 };
 use crate::vector_abi::{define_outgoing, known_forms};
 use crate::verdicts::uniform_loops_and_branches;
@@ -19,9 +20,9 @@ use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::Form;
 use heddle_transform::{
-    Around, FuseOptions, Races, Remark, Target, WidenOptions, boscc, canonicalize, flatten, fuse,
-    geometry_of, guard_regions, inline_small, linearize, lock_step_functions, replace_launches, sees_brush,
-    simplify, specialize, tidy, widen,
+    Around, Fold, FuseOptions, KernelOptions, Races, Remark, Target, WidenOptions, boscc, canonicalize,
+    flatten, fuse, geometry_of, guard_regions, inline_small, linearize, lock_step_functions, lower_kernels,
+    replace_launches, sees_brush, simplify, specialize, tidy, widen,
 };
 
 /// A pass with its options.
@@ -33,6 +34,8 @@ pub enum Pass {
     Math(Accuracy),
     /// What is not said of parameters.
     Params(DeclaredShape),
+    /// Kernels as sequential code for one work-group.
+    Kernels(KernelOptions),
     /// Folding, dead code, common subexpressions.
     Simplify,
     /// Small functions in the place of their calls.
@@ -95,6 +98,14 @@ pub const PASSES: &[PassInfo] = &[
         requires: Stage::Source,
         ensures: None,
         read: |word| Ok(Pass::Params(parse_open_params(word)?)),
+    },
+    PassInfo {
+        name: "kernels",
+        doc: "sequential code that runs one work-group, in the place of each kernel (`kernels:8`: in brushes of 8 lanes along the \
+              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31)",
+        requires: Stage::Source,
+        ensures: None,
+        read: |words| Ok(Pass::Kernels(parse_kernel_options(words)?)),
     },
     PassInfo {
         name: "simplify",
@@ -202,6 +213,7 @@ impl Pass {
             Pass::Brushes(_) => "brushes",
             Pass::Math(_) => "math",
             Pass::Params(_) => "params",
+            Pass::Kernels(_) => "kernels",
             Pass::Simplify => "simplify",
             Pass::Inline => "inline",
             Pass::Canonicalize => "canonicalize",
@@ -227,6 +239,7 @@ impl Pass {
             }
             Pass::Params(shape) => declare_params(module, shape),
             Pass::Simplify => module.functions.iter_mut().for_each(|func| _ = simplify(func)),
+            Pass::Kernels(options) => _ = lower_kernels(module, options)?,
             Pass::Inline => _ = inline_small(module),
             Pass::Canonicalize => {
                 for func in &mut module.functions {
@@ -390,6 +403,20 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
         }
     }
     options.machine = target.map_or(Machine::Warps, |target| Machine::Vectors(target, lanes));
+    Ok(options)
+}
+
+/// How group functions are made: lanes, and what is said behind them, with + in between.
+fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
+    let (brush, words) = words.split_once('+').unwrap_or((words, ""));
+    let lanes = brush.parse::<Brush>()?.lanes();
+    let mut options = KernelOptions { lanes, fold: Fold::Rows, is_small: false };
+    for word in words.split('+').filter(|word| !word.is_empty()) {
+        match word {
+            "small" => options.is_small = true,
+            _ => options.fold = parse_fold(word)?,
+        }
+    }
     Ok(options)
 }
 

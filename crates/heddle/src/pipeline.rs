@@ -9,16 +9,19 @@ use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::{Form, wide_name};
-use heddle_transform::{Remark, WidenOptions, boscc, choose_brushes};
+use heddle_transform::{KernelOptions, Remark, WidenOptions, boscc, choose_brushes};
 use std::time::Instant;
 
 /// All that makes vector code of lock-step code for a brush.
 pub fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
-    let &Options { target, math, ref params, brushes, versions } = options;
+    let &Options { target, math, ref params, brushes, versions, kernels } = options;
     let mut passes = Vec::new();
     passes.extend((brushes != Brushes::Count(1)).then_some(Pass::Brushes(brushes)));
     passes.extend(math.map(Pass::Math));
     passes.extend(params.clone().map(Pass::Params));
+    passes.extend(
+        kernels.map(|fold| Pass::Kernels(KernelOptions { lanes: brush.lanes(), fold, is_small: false })),
+    );
     passes.extend([
         Pass::Simplify,
         Pass::Inline,

@@ -80,6 +80,9 @@ codes! {
     NeedsLaunch = "needs-launch",
         "A kernel asks for its place in a launch, and nothing launches it.",
         "Launch it over work-groups; a function that takes its index as a parameter needs none.";
+    KernelForm = "kernel-form",
+        "A kernel has something that keeps it from running work-group by work-group.",
+        "The message names it, and what to write instead.";
     SeesBrush = "sees-brush",
         "Several brushes are to run side by side, but the code asks which lanes are beside it, and would see them as one.",
         "Run one brush at a time.";
