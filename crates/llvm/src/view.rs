@@ -26,6 +26,9 @@ pub struct LlvmModule {
     raw: LLVMModuleRef,
 }
 
+// SAFETY: the module lives in a context that is its own, and LLVM binds neither to a thread.
+unsafe impl Send for LlvmModule {}
+
 /// A type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Ty<'m>(pub(crate) LLVMTypeRef, PhantomData<&'m LlvmModule>);

@@ -1,0 +1,44 @@
+//! Builds the shim that calls clang, and links it with the same LLVM as `llvm-sys`.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=shim/clang.cpp");
+    println!("cargo::rerun-if-env-changed=LLVM_SYS_221_PREFIX");
+    let config = match env::var_os("LLVM_SYS_221_PREFIX") {
+        Some(prefix) => PathBuf::from(prefix).join("bin/llvm-config"),
+        None => PathBuf::from("llvm-config-22"),
+    };
+    let ask = |question: &str| {
+        let output = Command::new(&config).arg(question).output();
+        let output = output.unwrap_or_else(|reason| {
+            panic!("{} cannot be started: {reason}; `./x setup` installs it", config.display())
+        });
+        String::from_utf8_lossy(&output.stdout).trim().to_string()
+    };
+    let include = ask("--includedir");
+    let library = ask("--libdir");
+    assert!(
+        PathBuf::from(&include).join("clang/Frontend/CompilerInstance.h").exists(),
+        "{include} has no headers of clang: `./x setup` installs them (Debian: libclang-22-dev)"
+    );
+    // The folder of clang's own headers has the number of the version.
+    let header = PathBuf::from(&library).join("clang/22/include/opencl-c-base.h");
+    let copy = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says where")).join("opencl-c-base.h");
+    if let Err(reason) = std::fs::copy(&header, copy) {
+        panic!("{}: {reason}; `./x setup` installs it (Debian: libclang-common-22-dev)", header.display());
+    }
+    cc::Build::new()
+        .cpp(true)
+        .std("c++17")
+        .file("shim/clang.cpp")
+        .flag("-isystem")
+        .flag(include)
+        .flag("-fno-exceptions")
+        .flag("-fno-rtti")
+        .compile("heddle_clang");
+    println!("cargo::rustc-link-search=native={library}");
+    println!("cargo::rustc-link-lib=dylib=clang-cpp");
+}

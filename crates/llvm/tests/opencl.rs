@@ -1,0 +1,89 @@
+//! clang inside of the process: modules, build logs, options, threads.
+
+use heddle_llvm::{compile_opencl, import};
+
+const SCALE: &str =
+    "kernel void scale(global float *a, float by) { size_t i = get_global_id(0); a[i] *= by; }\n";
+
+fn words(list: &[&str]) -> Vec<String> {
+    list.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn source_becomes_a_kernel() {
+    let (module, warnings) = compile_opencl(SCALE, "scale.cl", &[]).expect("it compiles");
+    assert_eq!(warnings, "");
+    let imported = import(&module);
+    assert!(imported.refused.is_empty(), "{:?}", imported.refused);
+    assert_eq!(imported.module.functions[0].name, "scale");
+}
+
+#[test]
+fn a_refusal_is_the_build_log() {
+    let log = compile_opencl("kernel void k(global int *a) {\n  a[0] = b;\n}\n", "bad \"one\".cl", &[])
+        .unwrap_err();
+    assert!(log.contains("bad \"one\".cl:2:10: error: use of undeclared identifier 'b'"), "{log}");
+    let log = compile_opencl("#error no\n", "", &[]).unwrap_err();
+    assert!(log.contains("<source>:1:2: error: no"), "{log}");
+    let log = compile_opencl(SCALE, "scale.cl", &words(&["-cl-what"])).unwrap_err();
+    assert!(log.contains("there is no build option `-cl-what`"), "{log}");
+    let log = compile_opencl(SCALE, "scale.cl", &words(&["-D"])).unwrap_err();
+    assert!(log.contains("`-D` lacks its value"), "{log}");
+}
+
+#[test]
+fn options_reach_clang() {
+    let source = "int unused(void) { int x; return N; }\nkernel void k(global int *a) { a[0] = N + __OPENCL_C_VERSION__; }\n";
+    let text = |list: &[&str]| {
+        let (module, log) =
+            compile_opencl(source, "k.cl", &words(list)).unwrap_or_else(|log| panic!("{log}"));
+        (module.text(), log)
+    };
+    assert!(text(&["-DN=1"]).0.contains("store i32 121"));
+    assert!(text(&["-D", "N=2", "-cl-std=CL3.0"]).0.contains("store i32 302"));
+    assert!(
+        text(&["-DN=3", "-cl-std=CL2.0", "-Wunused-variable"]).1.contains("warning: unused variable 'x'")
+    );
+    assert_eq!(text(&["-DN=3", "-Wunused-variable", "-w"]).1, "");
+    let strict = compile_opencl(source, "k.cl", &words(&["-DN=3", "-Wunused-variable", "-Werror"]));
+    assert!(strict.unwrap_err().contains("error: unused variable 'x'"));
+    let source = "kernel void k(global float *a) { a[0] = a[1] * a[2] + a[3]; }";
+    let flags = |list: &[&str]| compile_opencl(source, "k.cl", &words(list)).expect("it compiles").0.text();
+    assert!(flags(&["-cl-fast-relaxed-math"]).contains("reassoc nnan ninf nsz arcp afn float"));
+    assert!(flags(&[]).contains("llvm.fmuladd.f32"));
+}
+
+#[test]
+fn hostile_sources_end_in_a_log() {
+    let deep = format!("int f(void) {{ return {}1{}; }}", "(".repeat(200_000), ")".repeat(200_000));
+    assert!(compile_opencl(&deep, "deep.cl", &[]).unwrap_err().contains("nesting level"));
+    assert!(compile_opencl("#include __FILE__", "again.cl", &[]).is_err());
+    assert!(compile_opencl("#include \"/etc/no/such\"", "gone.cl", &[]).unwrap_err().contains("not found"));
+    assert!(compile_opencl("kernel void k() {}\0}", "zero.cl", &[]).is_err());
+    assert!(compile_opencl("", "a\0b\n.cl", &[]).is_ok());
+}
+
+#[test]
+fn several_threads_compile_at_once() {
+    let expected = compile_opencl(SCALE, "scale.cl", &[]).expect("it compiles").0.text();
+    std::thread::scope(|scope| {
+        let run = || {
+            (0..8).all(|_| compile_opencl(SCALE, "scale.cl", &[]).expect("it compiles").0.text() == expected)
+        };
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(run)).collect();
+        assert!(threads.into_iter().all(|thread| thread.join().expect("it ends")));
+    });
+}
+
+/// Each option of clBuildProgram is one.
+#[test]
+fn all_build_options_are_taken() {
+    let options = "-cl-single-precision-constant -cl-denorms-are-zero -cl-fp32-correctly-rounded-divide-sqrt -cl-opt-disable \
+                   -cl-strict-aliasing -cl-uniform-work-group-size -cl-no-subgroup-ifp -cl-mad-enable -cl-no-signed-zeros \
+                   -cl-unsafe-math-optimizations -cl-finite-math-only -cl-fast-relaxed-math -w -cl-std=CL2.0 \
+                   -cl-kernel-arg-info -g";
+    for option in options.split(' ').filter(|option| !option.is_empty()) {
+        let done = compile_opencl(SCALE, "scale.cl", &words(&[option]));
+        assert!(done.as_ref().is_ok_and(|(_, log)| log.is_empty()), "{option}: {done:?}");
+    }
+}
