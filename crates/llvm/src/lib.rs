@@ -19,6 +19,7 @@ mod jit;
 mod apart;
 mod generate;
 mod masks;
+mod join;
 mod link;
 mod vector_forms;
 mod object_cache;
@@ -35,6 +36,7 @@ pub use generate::{LlvmPasses, Output, generate, generate_at, optimize, optimize
 pub use import::{Imported, Refusal, import};
 pub use kernel_info::{ArgumentPiece, KernelInfo, KernelParam, Passed, kernels};
 pub use jit::{CodeLevel, Entry, Jit, JitError};
+pub use join::join;
 pub use link::{LinkError, cut_out, keep_private_but, link, share_globals};
 pub use masks::{MaskForm, form_masks};
 pub use object_cache::ObjectCache;

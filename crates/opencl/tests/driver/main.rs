@@ -1,0 +1,5 @@
+//! The driver as applications meet it: behind the ICD loader, from C.
+
+mod place;
+mod loader;
+mod programs;

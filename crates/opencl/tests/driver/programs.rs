@@ -1,0 +1,20 @@
+//! The programs of `tests/opencl`, each of which says "passed" at its end.
+
+use crate::place::{compile, run};
+
+fn passes(name: &str) {
+    let program = compile(name);
+    let output = run(&program.display().to_string(), &[]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && said.ends_with("passed\n"),
+        "{name}: {}\n{said}{messages}",
+        output.status
+    );
+}
+
+#[test]
+fn vectors_are_added() {
+    passes("vector_add.c");
+}
