@@ -3,14 +3,14 @@
 use crate::Failure;
 use crate::analyze::show_example;
 use crate::report::title;
-use heddle::interp::{Options, Semantics};
 use heddle::ir::module::DeclaredShape;
 use heddle::ir::{Module, Value, parse_module};
 use heddle::pipeline::run_passes;
-use heddle::run_line::RunLine;
-use heddle::trace_table::trace_table;
 use heddle::whole_function::{WholeFunction, vectorize_function};
+use heddle_interp::{Options, Semantics};
 use heddle_llvm::{Cpu, EmitOptions, Output, emit, generate, optimize};
+use heddle_runs::line::RunLine;
+use heddle_runs::trace_table::trace_table;
 use std::path::Path;
 use std::process::Command;
 

@@ -3,16 +3,16 @@
 use crate::Failure;
 use crate::report::{error, note, parse_stage, read_module};
 use clap::{Args, ValueEnum};
-use heddle::interp::{Limits, Options, Scheduler, Semantics};
 use heddle::ir::Value;
 use heddle::ir::verify::Stage;
-use heddle::native_run::{NativeError, NativeOptions, run_native};
-use heddle::run_line::{
+use heddle_interp::{Limits, Options, Scheduler, Semantics};
+use heddle_llvm::ObjectCache;
+use heddle_runs::line::{
     Expectation, Ran, RunLine, parse_dims, parse_geometry, parse_scheduler, parse_semantics,
 };
-use heddle::run_spec::{object_values, show_data, show_result};
-use heddle::trace_table::{trace_json, trace_table};
-use heddle_llvm::ObjectCache;
+use heddle_runs::native::{NativeError, NativeOptions, run_native};
+use heddle_runs::spec::{object_values, show_data, show_result};
+use heddle_runs::trace_table::{trace_json, trace_table};
 use std::path::PathBuf;
 use std::time::Duration;
 

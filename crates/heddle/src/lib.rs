@@ -2,16 +2,10 @@
 #![forbid(unsafe_code)]
 
 pub mod pipeline;
-pub mod run_spec;
-pub mod run_line;
-pub mod trace_table;
-pub mod wide_call;
 pub mod whole_function;
 pub mod vector_abi;
-pub mod native_run;
 
 pub use heddle_analysis as analysis;
-pub use heddle_interp as interp;
 pub use heddle_ir as ir;
 pub use heddle_llvm as llvm;
 pub use heddle_math as math;

@@ -13,9 +13,9 @@ use heddle_math::{Accuracy, provide};
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::{Form, wide_name};
 use heddle_transform::{
-    Around, LoopFacts, LoopsError, Remark, Target, Versions, WidenOptions, boscc, canonicalize,
-    choose_brushes, geometry_of, guard_regions, linearize, lock_step_functions, make_loops_uniform,
-    replace_launches, sees_brush, simplify, specialize, tidy, widen,
+    Around, Fold, KernelOptions, LoopFacts, LoopsError, Remark, Target, Versions, WidenOptions, boscc,
+    canonicalize, choose_brushes, geometry_of, guard_regions, linearize, lock_step_functions, lower_kernels,
+    make_loops_uniform, replace_launches, sees_brush, simplify, specialize, tidy, widen,
 };
 use thiserror::Error;
 
@@ -179,6 +179,17 @@ pub const PASSES: &[Pass] = &[
         },
     },
     Pass {
+        name: "kernels",
+        doc: "sequential code that runs one work-group, in the place of each kernel (`kernels:8`: in brushes of 8 lanes along the \
+              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31)",
+        requires: Stage::Source,
+        ensures: None,
+        run: |module, words, _| {
+            let options = parse_kernel_options(words)?;
+            lower_kernels(module, &options).map(drop).map_err(|refusal| refusal.to_string())
+        },
+    },
+    Pass {
         name: "brushes",
         doc: "nothing but a look whether several brushes may run side by side in one call (`brushes:2`): no program may see who else \
               is in its brush",
@@ -233,16 +244,18 @@ pub fn expand(words: &[&str]) -> Result<Vec<String>, PassError> {
         }
         let (mut brush, mut params, mut math, mut brushes, mut chosen) =
             (None, None, None, None, String::new());
+        let mut kernels = None;
         while let Some((key, value)) = rest.peek().and_then(|word| word.split_once('=')) {
             match key {
                 "W" => brush = Some(value.to_string()),
                 "params" => params = Some(value.to_string()),
+                "kernels" => kernels = Some(value),
                 "math" => math = Some(value.to_string()),
                 "brushes" => brushes = Some(value),
                 "target" | "versions" => chosen += &format!("+{key}={value}"),
                 _ => {
                     let reason = "its options are `W=8` (or `W=8x2`), `params=uniform|varying`, \
-                                  `math=exact|fast|libm`, `target=avx512`, `versions=force|none` and `brushes=2` (or `auto`)"
+                                  `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear` and `brushes=2` (or `auto`)"
                         .into();
                     return Err(PassError::Argument { name: format!("{key}={value}"), reason });
                 }
@@ -260,6 +273,7 @@ pub fn expand(words: &[&str]) -> Result<Vec<String>, PassError> {
         }
         names.extend(math.map(|math| format!("math:{math}")));
         names.extend(params.map(|params| format!("params:{params}")));
+        names.extend(kernels.map(|options| format!("kernels:{brush}+{options}")));
         names.extend(["simplify", "canonicalize"].map(String::from));
         names.push(format!("specialize:{brush}"));
         names.extend(["loops", "boscc", "linearize", "tidy"].map(String::from));
@@ -464,6 +478,22 @@ pub fn divergent_branches(func: &Function) -> Result<EntitySet<Block>, String> {
 
 fn branches_of(func: &Function, facts: &Divergence) -> EntitySet<Block> {
     func.blocks().filter(|&block| facts.is_divergent_branch(block)).collect()
+}
+
+/// How group functions are made: lanes, and what is said behind them, with + in between.
+fn parse_kernel_options(words: &str) -> Result<KernelOptions, String> {
+    let mut words = words.split('+');
+    let brush = parse_brush(words.next().unwrap_or_default())?;
+    let mut options = KernelOptions { lanes: brush.iter().product(), fold: Fold::Rows, is_small: false };
+    for word in words {
+        match word {
+            "rows" => options.fold = Fold::Rows,
+            "linear" => options.fold = Fold::Linear,
+            "small" => options.is_small = true,
+            _ => return Err(format!("`{word}` means nothing here; write `rows`, `linear` or `small`")),
+        }
+    }
+    Ok(options)
 }
 
 /// Blocks by name, with `+` in between.

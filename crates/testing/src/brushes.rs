@@ -8,11 +8,11 @@ use crate::differential::is_deterministic;
 use crate::execution::{Observed, Part, difference, options, prepare};
 use crate::generate::{Argument, Case, Class, Input};
 use heddle::pipeline::run_passes;
-use heddle::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
 use heddle_interp::{Argument as Given, Counters, Datum, Memory, Schedule, run};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{DeclaredShape, Param};
 use heddle_ir::{Function, Inst, Module, Op, Scalar};
+use heddle_runs::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
 use heddle_transform::sees_brush;
 use heddle_transform::widen::wide_name;
 

@@ -25,14 +25,14 @@ use crate::baseline_annotations;
 use crate::baselines_oracle::Observed;
 use crate::counts::count;
 use crate::shapes_oracle::{Claims, check_trace};
-use heddle::run_line::{RunLine, parse_dims};
-use heddle::trace_table::trace_table;
 use heddle_analysis::explain::unexplained;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Activation, InitialShapes, Summaries};
 use heddle_interp::{Options, Scheduler, Semantics};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module, Value, parse_bytes};
+use heddle_runs::line::{RunLine, parse_dims};
+use heddle_runs::trace_table::trace_table;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

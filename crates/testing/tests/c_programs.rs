@@ -1,11 +1,11 @@
 //! C programs through clang at three levels, imported, run by the oracle lane by lane and together, and natively.
 
 use heddle::pipeline::run_passes;
-use heddle::wide_call::wide_form;
 use heddle_interp::{Argument, Datum, Memory, Options, run};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Module, Scalar, Space, Type};
 use heddle_llvm::{CodeLevel, EmitOptions, Jit, compile, emit, import, slot_bytes};
+use heddle_runs::wide_call::wide_form;
 use heddle_testing::generate::Random;
 use std::path::{Path, PathBuf};
 

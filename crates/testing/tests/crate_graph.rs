@@ -30,7 +30,12 @@ const RULES: &[Rule] = &[
     rule(
         "heddle",
         "heddlec",
-        &["heddle-ir", "heddle-analysis", "heddle-interp", "heddle-llvm", "heddle-transform", "heddle-math"],
+        &["heddle-ir", "heddle-analysis", "heddle-llvm", "heddle-transform", "heddle-math"],
+    ),
+    rule(
+        "runs",
+        "heddle-runs",
+        &["heddle-ir", "heddle-interp", "heddle-llvm", "heddle-transform", "heddlec"],
     ),
     rule(
         "testing",
@@ -43,6 +48,7 @@ const RULES: &[Rule] = &[
             "heddle-math",
             "heddle-llvm",
             "heddlec",
+            "heddle-runs",
         ],
     ),
     rule(
@@ -55,6 +61,7 @@ const RULES: &[Rule] = &[
             "heddle-transform",
             "heddle-llvm",
             "heddlec",
+            "heddle-runs",
             "heddle-testing",
         ],
     ),

@@ -1,11 +1,11 @@
 //! Some thousand generated programs against what the divergence analysis claims of them.
 
-use heddle::run_line::RunLine;
 use heddle_analysis::divergence::Rule;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Activation, InitialShapes, Level};
 use heddle_interp::{Options, Scheduler};
 use heddle_ir::Value;
+use heddle_runs::line::RunLine;
 use heddle_testing::file_test::find_files;
 use heddle_testing::generate::{Class, Profile, generate};
 use heddle_testing::properties::divergence_holds;

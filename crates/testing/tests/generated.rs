@@ -1,10 +1,10 @@
 //! Each topic of the fuzzer, briefly; and what the generator and the shrinker promise.
 #![forbid(unsafe_code)]
 
-use heddle::run_line::RunLine;
 use heddle_ir::Module;
 use heddle_ir::ops::Op;
 use heddle_ir::verify::verify_module;
+use heddle_runs::line::RunLine;
 use heddle_testing::coverage::Coverage;
 use heddle_testing::differential::differential;
 use heddle_testing::fuzz::{Plan, fuzz};

@@ -6,9 +6,9 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use heddle::run_line::RunLine;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_llvm::{ReadError, compile, import, read_ir};
+use heddle_runs::line::RunLine;
 use std::path::{Path, PathBuf};
 
 fn files(folder: &str, extension: &str) -> Vec<PathBuf> {

@@ -1,10 +1,10 @@
 //! The whole way: programs of lanes, made vector code by the pipeline, compiled, against the oracle's lanes.
 
 use heddle::pipeline::run_passes;
-use heddle::wide_call::{wide_arguments, wide_form};
 use heddle_interp::{Argument, Datum};
 use heddle_ir::{Module, Type};
 use heddle_llvm::{CodeLevel, EmitError, EmitOptions, Jit, emit, slot_bytes};
+use heddle_runs::wide_call::{wide_arguments, wide_form};
 use heddle_testing::differential::is_deterministic;
 use heddle_testing::execution::{Observed, Part, difference, observe, options, prepare};
 use heddle_testing::generate::{Case, Class, Input, Profile, generate};

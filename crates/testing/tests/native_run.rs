@@ -1,10 +1,10 @@
 //! `heddle exec --native` against `heddle exec`: every C program of `tests/c`, and what lanes ask each other.
 
 use heddle::ir::{Function, Module, Space, Type};
-use heddle::native_run::{NativeOptions, run_native};
-use heddle::run_line::RunLine;
 use heddle_interp::Datum;
 use heddle_llvm::{CodeLevel, compile, import};
+use heddle_runs::line::RunLine;
+use heddle_runs::native::{NativeOptions, run_native};
 use heddle_testing::generate::Random;
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,10 @@
 //! Each op of the table is executed by some run of a file test, by a lane that is active.
 
-use heddle::run_line::RunLine;
 use heddle_interp::Options;
 use heddle_ir::ops::Op;
 use heddle_ir::verify::Stage;
 use heddle_ir::{Module, parse_module};
+use heddle_runs::line::RunLine;
 use heddle_testing::file_test::find_files;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -2,12 +2,12 @@
 //! contradicts ours, and whatever LLVM proves we prove. The table in docs/analysis.md is made here.
 #![forbid(unsafe_code)]
 
-use heddle::run_line::RunLine;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, Divergence, InitialShapes, Summaries, divergence};
 use heddle_interp::{Options, Scheduler};
 use heddle_ir::{Block, Function, Module, Op};
 use heddle_llvm::{LlvmModule, compile, import};
+use heddle_runs::line::RunLine;
 use heddle_testing::shapes_oracle::{Checked, Claims, check_trace};
 use std::fmt::Write as _;
 use std::io::Write as _;

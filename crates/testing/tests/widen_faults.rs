@@ -4,10 +4,10 @@
 #![forbid(unsafe_code)]
 
 use heddle::pipeline::run_passes;
-use heddle::run_line::RunLine;
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::words::{Flags, IntPredicate};
 use heddle_ir::{Constant, Detail, Function, Inst, InstData, Op, Scalar, Type, Value, parse_bytes};
+use heddle_runs::line::RunLine;
 use heddle_testing::generate::{Case, Profile, generate};
 use heddle_testing::wide::{Faults, forms, widens_with};
 use heddle_transform::widen::Form;

@@ -1,10 +1,10 @@
 //! Wrong vectorizations made by hand, each from a right text by a small edit: the right text passes its run, the wrong
 //! one does not, under some scheduler and some semantics. `--nocapture` prints what caught which.
 
-use heddle::run_line::RunLine;
 use heddle_interp::{Options, Scheduler, Semantics};
 use heddle_ir::parse_module;
 use heddle_ir::verify::{Stage, verify_module};
+use heddle_runs::line::RunLine;
 
 const STEPS_UNIFORM: &str = include_str!("../../../tests/ir/steps-uniform.hed");
 const STEPS_LINEAR: &str = include_str!("../../../tests/ir/steps-linear.hed");

@@ -1,6 +1,6 @@
 //! A run's trace as the tables of the thesis: a row for each step, and as JSON for tools.
 
-use crate::run_spec::show_datum;
+use crate::spec::show_datum;
 use heddle_interp::{Next, Trace};
 use heddle_ir::{Block, Module, Value};
 use std::fmt::Write as _;

@@ -5,11 +5,11 @@
 //! checked here: that a program stays inside of its objects is the promise of who runs it. ⊤ is some number, and steps
 //! are not counted; there is a limit of time instead.
 
-use crate::pipeline::{PassError, run_passes};
-use crate::run_line::{LineError, Ran, RunLine};
-use crate::run_spec::{ObjectSpec, SpecError, parse_arguments, parse_object};
-use crate::whole_function::retain_reachable;
+use crate::line::{LineError, Ran, RunLine};
+use crate::spec::{ObjectSpec, SpecError, parse_arguments, parse_object};
 use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form};
+use heddle::pipeline::{PassError, run_passes};
+use heddle::whole_function::retain_reachable;
 use heddle_interp::{Argument, Counters, Datum, Memory, Outcome, Schedule, Trace};
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::{Function, Module, Type};

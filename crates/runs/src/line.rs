@@ -11,7 +11,7 @@
 //! behind `with` the objects of the memory, behind
 //! `->` what comes out: the results, `; NAME: [values]` for objects (`_` for any value), or `fault: TEXT`.
 
-use crate::run_spec::{
+use crate::spec::{
     ObjectSpec, SpecError, object_values, parse_arguments, parse_datum, parse_object, show_data, show_result,
     split_list,
 };
@@ -324,7 +324,7 @@ fn agree(text: &str, data: &[Datum], ty: Type, memory: &Memory) -> Result<bool, 
             continue;
         }
         let expected = parse_datum(item, scalar, memory)?;
-        let is_nan = |datum: Datum| crate::run_spec::show_datum(datum, scalar) == "nan";
+        let is_nan = |datum: Datum| crate::spec::show_datum(datum, scalar) == "nan";
         agrees &= expected == datum || is_nan(expected) && is_nan(datum);
     }
     Ok(agrees)

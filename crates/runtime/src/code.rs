@@ -1,0 +1,167 @@
+//! Compiled group functions.
+
+use crate::program::Options;
+use heddle::ir::module::Kind;
+use heddle::ir::{Module, Space};
+use heddle::pipeline::{PassError, run_passes};
+use heddle::whole_function::retain_reachable;
+use heddle_llvm::{
+    CodeLevel, Cpu, EmitError, EmitOptions, Jit, JitError, emit, entry_name, keep_private_but, optimize,
+    share_globals,
+};
+use heddle_transform::kernels::Refusal;
+use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
+use thiserror::Error;
+
+/// Why a kernel has no code.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// There is no such kernel in the program.
+    #[error("there is no kernel @{0} in the program")]
+    Unknown(String),
+    /// It cannot be run by groups.
+    #[error(transparent)]
+    Kernel(#[from] Refusal),
+    /// A pass refuses it.
+    #[error("@{kernel}: {reason}")]
+    Pass {
+        /// The kernel.
+        kernel: String,
+        /// Why.
+        reason: PassError,
+    },
+    /// What came out means nothing to LLVM.
+    #[error(transparent)]
+    Emit(#[from] EmitError),
+    /// LLVM has no code for it.
+    #[error(transparent)]
+    Jit(#[from] JitError),
+}
+
+/// For what launches code is made.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Variant {
+    pub(crate) fold: Fold,
+    /// Whether all numbers of a launch are below 2^31.
+    pub(crate) is_small: bool,
+    /// The size of all groups, if the code is for no other.
+    pub(crate) local: Option<[u32; 3]>,
+}
+
+/// A group function that can be called.
+pub(crate) struct GroupCode {
+    jit: Jit,
+    entry: extern "C" fn(*const u8, *mut u8),
+    /// What it needs.
+    pub(crate) info: GroupFunction,
+    /// The lanes of its brushes.
+    pub(crate) lanes: u32,
+}
+
+// SAFETY: the JIT is only kept for its code, which any thread may run, and is ended by the last owner alone.
+unsafe impl Send for GroupCode {}
+// SAFETY: as above; nothing of the JIT is changed through a shared reference.
+unsafe impl Sync for GroupCode {}
+
+impl std::fmt::Debug for GroupCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GroupCode").field("jit", &self.jit).field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+impl GroupCode {
+    /// Runs one group.
+    ///
+    /// # Safety
+    /// The slots hold what the kernel takes and the place, local memory and scratch memory of the group, as large as it needs
+    /// them; and the kernel does nothing undefined with them.
+    pub(crate) unsafe fn call(&self, slots: &[u8]) {
+        (self.entry)(slots.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+/// The globals of a program that its kernels share, as long as the program is there.
+pub(crate) struct Globals {
+    /// Keeps what the addresses point to.
+    _jit: Jit,
+    module: Module,
+    symbols: Vec<(String, usize)>,
+}
+
+// SAFETY: the JIT is only kept for the memory of the globals, and is ended by the last owner alone.
+unsafe impl Send for Globals {}
+// SAFETY: as above; nothing of the JIT is changed through a shared reference.
+unsafe impl Sync for Globals {}
+
+impl Globals {
+    /// Memory for the globals of a program, with what they contain at first.
+    pub(crate) fn new(program: &Module) -> Result<Option<Globals>, BuildError> {
+        let is_kept = |space| space != Space::Local;
+        let module = Module {
+            globals: program.globals.iter().filter(|global| is_kept(global.space)).cloned().collect(),
+            ..Module::default()
+        };
+        if module.globals.is_empty() {
+            return Ok(None);
+        }
+        let jit = Jit::new(emit(&module, EmitOptions::default())?, CodeLevel::Default, &[])?;
+        let mut symbols = Vec::new();
+        for global in module.globals.iter().filter(|global| !global.name.starts_with("heddle.")) {
+            symbols.push((global.name.to_string(), jit.address(&global.name)? as usize));
+        }
+        Ok(Some(Globals { _jit: jit, module, symbols }))
+    }
+}
+
+/// Compiles a kernel of a program for some launches.
+pub(crate) fn compile(
+    program: &Module,
+    globals: Option<&Globals>,
+    kernel: &str,
+    variant: Variant,
+    options: &Options,
+) -> Result<GroupCode, BuildError> {
+    let cpu = Cpu::host();
+    let lanes = options.lanes_on(&cpu);
+    let (mut module, info) = lower(program, kernel, variant, lanes)?;
+    let words = options.passes(&cpu, lanes);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let wrong = |reason| BuildError::Pass { kernel: kernel.to_string(), reason };
+    run_passes(&mut module, &words, false, |_, _| {}).map_err(wrong)?;
+    let llvm = emit(&module, EmitOptions { entries: true, ..EmitOptions::default() })?;
+    let entry = entry_name(kernel);
+    keep_private_but(&llvm, &[&entry]);
+    let mut symbols: Vec<(&str, usize)> = Vec::new();
+    if let Some(globals) = globals {
+        share_globals(&llvm, &emit(&globals.module, EmitOptions::default())?);
+        symbols.extend(globals.symbols.iter().map(|(name, address)| (&**name, *address)));
+    }
+    optimize(&llvm, &cpu)?;
+    let jit = Jit::new(llvm, CodeLevel::Default, &symbols)?;
+    let address = jit.address(&entry)?;
+    // SAFETY: the address is that of an entry, which is compiled with this type and lives as long as the JIT.
+    let entry = unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8, *mut u8)>(address as usize) };
+    Ok(GroupCode { jit, entry, info, lanes })
+}
+
+/// The group function of one kernel, and the regions that it launches.
+fn lower(
+    program: &Module,
+    kernel: &str,
+    variant: Variant,
+    lanes: u32,
+) -> Result<(Module, GroupFunction), BuildError> {
+    let unknown = || BuildError::Unknown(kernel.to_string());
+    let mut module = program.clone();
+    retain_reachable(&mut module, kernel);
+    for func in &mut module.functions {
+        func.kind = match func.kind {
+            Kind::Kernel(sizes) if func.name == kernel => Kind::Kernel(variant.local.or(sizes)),
+            // A kernel that another one calls is a function like any other.
+            _ => Kind::Function,
+        };
+    }
+    let options = KernelOptions { lanes, fold: variant.fold, is_small: variant.is_small };
+    let info = lower_kernels(&mut module, &options)?.into_iter().next().ok_or_else(unknown)?;
+    Ok((module, info))
+}

@@ -1,0 +1,20 @@
+//! Kernels made ready to launch, and launches: what every driver shares, of nobody's API.
+//!
+//! A [`Program`] is a module with kernels. A [`Kernel`] is compiled when it is first launched in a way that needs code of
+//! its own, and kept. A launch goes over an [`NdRange`] of work-groups; the workers of a [`Pool`] take them in chunks.
+//! docs/runtime.md tells what compiled kernels look like.
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod range;
+pub mod pool;
+pub mod program;
+pub mod launch;
+
+mod code;
+mod memory;
+
+pub use code::BuildError;
+pub use launch::{Argument, LaunchError};
+pub use pool::Pool;
+pub use program::{Kernel, KernelInfo, Options, Parameter, Program};
+pub use range::{NdRange, RangeError};

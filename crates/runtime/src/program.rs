@@ -1,0 +1,168 @@
+//! Programs and their kernels.
+
+use crate::code::{BuildError, Globals, GroupCode, Variant, compile};
+use heddle_ir::module::Kind;
+use heddle_ir::{Module, Op, Space, Type};
+use heddle_llvm::Cpu;
+use heddle_math::Accuracy;
+use heddle_transform::Target;
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How kernels are compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Lanes of a brush; none is what the machine's registers hold of 32 bits.
+    pub lanes: Option<u32>,
+    /// Whose mathematical functions are called.
+    pub math: Accuracy,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { lanes: None, math: Accuracy::Exact }
+    }
+}
+
+impl Options {
+    pub(crate) fn lanes_on(&self, cpu: &Cpu) -> u32 {
+        self.lanes.unwrap_or(cpu.vector_bits() / 32)
+    }
+
+    /// The passes that make vector code.
+    pub(crate) fn passes(&self, cpu: &Cpu, lanes: u32) -> Vec<String> {
+        let target = Target::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
+        let math = self.math.name();
+        vec![
+            "vectorize".into(),
+            format!("W={lanes}"),
+            format!("math={math}"),
+            format!("target={}", target.name),
+        ]
+    }
+}
+
+/// What a kernel takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parameter {
+    /// Its type.
+    pub ty: Type,
+    /// Of a pointer, where it points to. What is passed by value is a pointer to private memory.
+    pub space: Option<Space>,
+    /// The bytes that a value has; of a pointer, of the pointer itself.
+    pub bytes: u32,
+}
+
+/// What is known of a kernel without compiling it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelInfo {
+    /// Its name.
+    pub name: String,
+    /// What it takes.
+    pub parameters: Vec<Parameter>,
+    /// The size of its work-groups, if the source fixes it.
+    pub required_local: Option<[u32; 3]>,
+    /// Whether it may see how work-items lie in groups.
+    pub(crate) sees_groups: bool,
+}
+
+/// A module with kernels, which share its globals.
+#[derive(Clone, Debug)]
+pub struct Program {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    module: Module,
+    options: Options,
+    globals: Option<Globals>,
+    kernels: Vec<KernelInfo>,
+    codes: Mutex<FxHashMap<(usize, Variant), Arc<GroupCode>>>,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Program").field("kernels", &self.kernels).finish_non_exhaustive()
+    }
+}
+
+impl Program {
+    /// A program of a module at stage Source.
+    pub fn new(module: Module, options: &Options) -> Result<Program, BuildError> {
+        let globals = Globals::new(&module)?;
+        let sees_groups = module.functions.iter().any(|func| {
+            let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+            insts.any(|inst| sees_group(func.inst(inst).op))
+        });
+        let kernels = module.functions.iter().filter_map(|func| {
+            let Kind::Kernel(required_local) = func.kind else { return None };
+            let parameters = func.signature.params.iter().map(|param| Parameter {
+                ty: param.ty,
+                space: match param.ty.scalar() {
+                    heddle_ir::Scalar::Ptr(space) => Some(space),
+                    _ => None,
+                },
+                bytes: param.ty.bytes(),
+            });
+            let parameters: Vec<Parameter> = parameters.collect();
+            let takes_local = parameters.iter().any(|it| it.space == Some(Space::Local));
+            let sees_groups =
+                sees_groups || takes_local || module.globals.iter().any(|it| it.space == Space::Local);
+            Some(KernelInfo { name: func.name.clone(), parameters, required_local, sees_groups })
+        });
+        let kernels = kernels.collect();
+        let inner = Inner { module, options: *options, globals, kernels, codes: Mutex::default() };
+        Ok(Program { inner: Arc::new(inner) })
+    }
+
+    /// Its kernels, in the order of the module.
+    pub fn kernels(&self) -> &[KernelInfo] {
+        &self.inner.kernels
+    }
+
+    /// The kernel of this name.
+    pub fn kernel(&self, name: &str) -> Option<Kernel> {
+        let number = self.inner.kernels.iter().position(|kernel| kernel.name == name)?;
+        Some(Kernel { program: self.clone(), number })
+    }
+}
+
+/// Whether an op tells work-items of their group.
+fn sees_group(op: Op) -> bool {
+    matches!(
+        op,
+        Op::LocalId | Op::LocalSize | Op::GroupId | Op::NumGroups | Op::Barrier | Op::Lane | Op::Width
+    )
+}
+
+/// A kernel of a program.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    program: Program,
+    number: usize,
+}
+
+impl Kernel {
+    /// What is known of it.
+    pub fn info(&self) -> &KernelInfo {
+        &self.program.inner.kernels[self.number]
+    }
+
+    /// How the program is compiled.
+    pub fn options(&self) -> &Options {
+        &self.program.inner.options
+    }
+
+    /// The code for some launches, compiled at the first of them.
+    pub(crate) fn code(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
+        let inner = &*self.program.inner;
+        let codes = || inner.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(code) = codes().get(&(self.number, variant)) {
+            return Ok(Arc::clone(code));
+        }
+        // Two threads may compile the same at once; the first to be done is kept.
+        let globals = inner.globals.as_ref();
+        let code = compile(&inner.module, globals, &self.info().name, variant, &inner.options)?;
+        Ok(Arc::clone(codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
+    }
+}

@@ -1,0 +1,170 @@
+//! The work-items of a launch, and how they lie in work-groups.
+
+use heddle_transform::kernels::{PLACE_WORDS, PlaceField};
+use thiserror::Error;
+
+/// The work-items of a launch: up to three dimensions, an offset, and the size of a work-group, which may be left open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NdRange {
+    dimensions: u8,
+    offset: [u64; 3],
+    global: [u64; 3],
+    local: Option<[u32; 3]>,
+}
+
+/// Why there is no such range.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum RangeError {
+    /// There are 1 to 3 dimensions.
+    #[error("a launch has 1 to 3 dimensions, not {0}")]
+    Dimensions(usize),
+    /// What is said of dimensions does not fit together.
+    #[error("{what} has {found} numbers for {expected} dimensions")]
+    Numbers {
+        /// The offset, or the size of work-groups.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many there are to be.
+        expected: usize,
+    },
+    /// A work-group has work-items.
+    #[error(
+        "the size of a work-group is {size} along dimension {dimension}: it takes 1 to {MOST_ITEMS} work-items in all"
+    )]
+    Local {
+        /// Along this dimension.
+        dimension: usize,
+        /// The size.
+        size: u64,
+    },
+    /// Global indices are numbers of 64 bits.
+    #[error("offset and size along dimension {0} are more than 2^63 together")]
+    Global(usize),
+}
+
+/// A work-group may have so many work-items.
+pub const MOST_ITEMS: u64 = 1 << 20;
+
+impl NdRange {
+    /// So many work-items along each dimension.
+    pub fn new(global: &[u64]) -> Result<NdRange, RangeError> {
+        if !(1..=3).contains(&global.len()) {
+            return Err(RangeError::Dimensions(global.len()));
+        }
+        let mut range =
+            NdRange { dimensions: global.len() as u8, offset: [0; 3], global: [1; 3], local: None };
+        range.global[..global.len()].copy_from_slice(global);
+        range.checked()
+    }
+
+    /// The same, with the least global index along each dimension.
+    pub fn with_offset(mut self, offset: &[u64]) -> Result<NdRange, RangeError> {
+        self.fits("the offset", offset.len())?;
+        self.offset[..offset.len()].copy_from_slice(offset);
+        self.checked()
+    }
+
+    /// The same, in work-groups of this size. Those at the end of a dimension may be smaller.
+    pub fn with_local(mut self, local: &[u64]) -> Result<NdRange, RangeError> {
+        self.fits("the size of a work-group", local.len())?;
+        let (mut sizes, mut items) = ([1; 3], 1u64);
+        for (dimension, &size) in local.iter().enumerate() {
+            items = items.saturating_mul(size);
+            if size == 0 || items > MOST_ITEMS {
+                return Err(RangeError::Local { dimension, size });
+            }
+            sizes[dimension] = size as u32;
+        }
+        self.local = Some(sizes);
+        Ok(self)
+    }
+
+    fn fits(&self, what: &'static str, found: usize) -> Result<(), RangeError> {
+        let expected = self.dimensions.into();
+        if found == expected { Ok(()) } else { Err(RangeError::Numbers { what, found, expected }) }
+    }
+
+    fn checked(self) -> Result<NdRange, RangeError> {
+        let ends = |along: &usize| {
+            self.offset[*along].checked_add(self.global[*along]).is_none_or(|end| end >> 63 != 0)
+        };
+        (0..3).find(ends).map_or(Ok(self), |along| Err(RangeError::Global(along)))
+    }
+
+    /// The size of a work-group, if it is said.
+    pub fn local(&self) -> Option<[u32; 3]> {
+        self.local
+    }
+
+    /// The number of work-items along each dimension.
+    pub fn global(&self) -> [u64; 3] {
+        self.global
+    }
+
+    /// Whether all indices are below 2^31.
+    pub(crate) fn is_small(&self) -> bool {
+        (0..3).all(|along| self.offset[along] + self.global[along] < 1 << 31)
+    }
+
+    /// The range in work-groups of this size.
+    pub(crate) fn groups(&self, local: [u32; 3]) -> Groups {
+        let local = local.map(u64::from);
+        let counts = [0, 1, 2].map(|along| self.global[along].div_ceil(local[along]));
+        Groups { range: *self, local, counts }
+    }
+}
+
+/// A range cut into work-groups.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Groups {
+    range: NdRange,
+    local: [u64; 3],
+    counts: [u64; 3],
+}
+
+impl Groups {
+    /// How many there are; none if that is no number of 64 bits.
+    pub(crate) fn count(&self) -> Option<u64> {
+        self.counts.iter().try_fold(1u64, |product, &count| product.checked_mul(count))
+    }
+
+    /// Writes down where a group is, the first dimension being counted fastest.
+    pub(crate) fn place(&self, number: u64, words: &mut [u64; PLACE_WORDS]) {
+        let [x, y, _] = self.counts;
+        let group = [number % x, number / x % y, number / x / y];
+        let mut set = |field: PlaceField, word| words[field.word()] = word;
+        for (along, &group) in (0u8..).zip(&group) {
+            let at = usize::from(along);
+            let first = group * self.local[at];
+            set(PlaceField::GroupId(along), group);
+            set(PlaceField::NumGroups(along), self.counts[at]);
+            set(PlaceField::LocalSize(along), self.local[at].min(self.range.global[at] - first));
+            set(PlaceField::FirstId(along), self.range.offset[at] + first);
+            set(PlaceField::GlobalSize(along), self.range.global[at]);
+            set(PlaceField::GlobalOffset(along), self.range.offset[at]);
+        }
+        set(PlaceField::WorkDim, self.range.dimensions.into());
+    }
+
+    /// Whether all groups are of the same size.
+    pub(crate) fn is_uniform(&self) -> bool {
+        (0..3).all(|along| self.range.global[along].is_multiple_of(self.local[along]))
+    }
+}
+
+/// The size of work-groups for a launch that leaves it open. Groups are all of the same size, unless the kernel does not
+/// see them.
+pub(crate) fn choose_local(range: &NdRange, lanes: u32, sees_groups: bool) -> [u32; 3] {
+    let [width, ..] = range.global;
+    const WANTED: u64 = 1024;
+    if !sees_groups {
+        return [width.clamp(1, WANTED) as u32, 1, 1];
+    }
+    // The divisor that wastes the fewest lanes, of those the largest.
+    let lanes = u64::from(lanes.max(1));
+    let divisors = (1..=WANTED.min(width.max(1))).filter(|divisor| width.is_multiple_of(*divisor));
+    let used = |size: u64| size * 1024 / (size.div_ceil(lanes) * lanes);
+    let best = divisors.max_by_key(|&size| (used(size), size)).unwrap_or(1);
+    [best as u32, 1, 1]
+}

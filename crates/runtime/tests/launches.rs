@@ -1,0 +1,140 @@
+//! OpenCL C through clang, compiled and launched over ranges of all kinds.
+
+use heddle_ir::Module;
+use heddle_llvm::{compile, import};
+use heddle_runtime::{Argument, LaunchError, NdRange, Options, Pool, Program};
+
+/// The module of a source in OpenCL C.
+fn module_of(name: &str, source: &str) -> Module {
+    let path = std::env::temp_dir().join(format!("heddle-{}-{name}.cl", std::process::id()));
+    std::fs::write(&path, source).expect("the source can be written");
+    let llvm = compile(&path, 2, &[]);
+    let _ = std::fs::remove_file(&path);
+    let imported = import(&llvm.expect("clang takes the source"));
+
+    assert!(imported.refused.is_empty(), "{:?}", imported.refused);
+    imported.module
+}
+
+fn program_of(name: &str, source: &str) -> Program {
+    Program::new(module_of(name, source), &Options::default()).expect("the program can be made")
+}
+
+/// The address of a vector's elements, and bytes of a value.
+fn pointer<T>(values: &mut [T]) -> Argument<'static> {
+    Argument::Pointer(values.as_mut_ptr().cast())
+}
+
+fn range(global: &[u64], local: Option<&[u64]>, offset: Option<&[u64]>) -> NdRange {
+    let mut range = NdRange::new(global).expect("a range");
+    if let Some(local) = local {
+        range = range.with_local(local).expect("a range");
+    }
+    if let Some(offset) = offset {
+        range = range.with_offset(offset).expect("a range");
+    }
+    range
+}
+
+const ADD: &str = "kernel void add(global const float *a, global const float *b, global float *c, int n) {
+    int i = get_global_id(0);
+    if (i < n) c[i] = a[i] + b[i];
+}";
+
+#[test]
+fn each_work_item_runs_once() {
+    let kernel = program_of("add", ADD).kernel("add").expect("there is the kernel");
+    for threads in [1, 3] {
+        let pool = Pool::new(threads);
+        for (global, local) in
+            [(1, None), (7, Some(7)), (1000, None), (1000, Some(64)), (4096, Some(1)), (4099, Some(100))]
+        {
+            let mut a: Vec<f32> = (0..global).map(|it| it as f32).collect();
+            let mut b: Vec<f32> = a.iter().map(|it| it * 2.0).collect();
+            let mut c = vec![-1.0f32; global as usize];
+            let n = (global as i32 - 1).to_ne_bytes();
+            let args = [pointer(&mut a), pointer(&mut b), pointer(&mut c), Argument::Bytes(&n)];
+            let local = local.map(|size| [size]);
+            let range = range(&[global], local.as_ref().map(|it| &it[..]), None);
+            // SAFETY: the arrays have an element for each work-item.
+            unsafe { kernel.launch(&args, &range, &pool) }.expect("it runs");
+            let wanted = |at: usize| if at + 1 < global as usize { at as f32 * 3.0 } else { -1.0 };
+            assert!(c.iter().enumerate().all(|(at, &found)| found == wanted(at)), "{global} in {local:?}");
+        }
+    }
+}
+
+const PLACES: &str = "kernel void places(global ulong *out) {
+    size_t x = get_global_id(0) - get_global_offset(0), y = get_global_id(1) - get_global_offset(1),
+           z = get_global_id(2) - get_global_offset(2);
+    size_t at = ((z * get_global_size(1) + y) * get_global_size(0) + x) * 12;
+    out[at] = get_global_id(0); out[at + 1] = get_global_id(1); out[at + 2] = get_global_id(2);
+    out[at + 3] = get_local_id(0); out[at + 4] = get_local_id(1); out[at + 5] = get_local_id(2);
+    out[at + 6] = get_group_id(0); out[at + 7] = get_group_id(1); out[at + 8] = get_group_id(2);
+    out[at + 9] = get_local_size(0); out[at + 10] = get_num_groups(1); out[at + 11] = get_work_dim();
+}";
+
+#[test]
+fn work_items_know_their_place() {
+    let kernel = program_of("places", PLACES).kernel("places").expect("there is the kernel");
+    let pool = Pool::new(2);
+    let cases: [(&[u64], &[u64], &[u64]); 7] = [
+        (&[5], &[5], &[0]),
+        (&[40], &[17], &[3]),
+        (&[40, 3], &[20, 2], &[1, 2]),
+        (&[6, 6], &[3, 3], &[0, 0]),
+        (&[7, 5], &[3, 2], &[0, 9]),
+        (&[4, 4, 4], &[2, 2, 2], &[0, 0, 0]),
+        (&[5, 3, 4], &[2, 3, 3], &[1 << 33, 0, 7]),
+    ];
+    for (global, local, offset) in cases {
+        let full = |of: &[u64], rest: u64| [0, 1, 2].map(|along| of.get(along).copied().unwrap_or(rest));
+        let (g, l, o) = (full(global, 1), full(local, 1), full(offset, 0));
+        let items = (g[0] * g[1] * g[2]) as usize;
+        let mut out = vec![u64::MAX; items * 12];
+        let args = [pointer(&mut out)];
+        // SAFETY: the array has twelve elements for each work-item.
+        unsafe { kernel.launch(&args, &range(global, Some(local), Some(offset)), &pool) }.expect("it runs");
+        for item in 0..items as u64 {
+            let at = [item % g[0], item / g[0] % g[1], item / g[0] / g[1]];
+            let group = [0, 1, 2].map(|along| at[along] / l[along]);
+            let mut wanted: Vec<u64> = (0..3).map(|along| at[along] + o[along]).collect();
+            wanted.extend((0..3).map(|along| at[along] % l[along]));
+            wanted.extend(group);
+            wanted.extend([l[0].min(g[0] - group[0] * l[0]), g[1].div_ceil(l[1]), global.len() as u64]);
+            assert_eq!(out[item as usize * 12..][..12], wanted, "{global:?} in {local:?}, item {item}");
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let kernel = program_of("wrong", ADD).kernel("add").expect("there is the kernel");
+    let mut floats = [0.0f32; 8];
+    let pool = Pool::new(1);
+    let range = range(&[8], None, None);
+    let [a, b, c] = [0; 3].map(|_| pointer(&mut floats));
+    // SAFETY: nothing is launched.
+    let fails =
+        |args: &[Argument<'_>]| unsafe { kernel.launch(args, &range, &pool) }.expect_err("it is refused");
+    assert!(matches!(fails(&[a, b]), LaunchError::Count { expected: 4, found: 2, .. }));
+    let texts = [Argument::Bytes(&[0; 3]), Argument::Local(4), Argument::Pointer(std::ptr::null_mut())]
+        .map(|last| fails(&[a, b, c, last]).to_string());
+    assert_eq!(texts[0], "argument 3 of @add: it is of type i32, which takes 4 bytes, not 3");
+    assert_eq!(texts[1], "argument 3 of @add: it is no pointer to local memory");
+    assert_eq!(texts[2], "argument 3 of @add: it is of type i32, no pointer");
+    for (global, local, text) in [
+        (&[][..], &[][..], "a launch has 1 to 3 dimensions, not 0"),
+        (&[1][..], &[1, 1][..], "the size of a work-group has 2 numbers for 1 dimensions"),
+        (
+            &[1][..],
+            &[0][..],
+            "the size of a work-group is 0 along dimension 0: it takes 1 to 1048576 work-items in all",
+        ),
+        (&[1 << 63][..], &[1][..], "offset and size along dimension 0 are more than 2^63 together"),
+    ] {
+        let error =
+            NdRange::new(global).and_then(|range| range.with_local(local)).expect_err("it is refused");
+        assert_eq!(error.to_string(), text);
+    }
+}

@@ -1,0 +1,98 @@
+//! Copies blocks of one function into another.
+
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::function::Origin;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::{Block, Function, Inst, Type, Value};
+use smallvec::SmallVec;
+
+/// What the values and blocks of a function have become in another one.
+pub(super) struct Copier<'a> {
+    from: &'a Function,
+    values: SecondaryMap<Value, Option<Value>>,
+    blocks: SecondaryMap<Block, Option<Block>>,
+}
+
+impl<'a> Copier<'a> {
+    /// Nothing has been copied yet.
+    pub(super) fn new(from: &'a Function) -> Copier<'a> {
+        Copier {
+            from,
+            values: SecondaryMap::with_len(from.value_count()),
+            blocks: SecondaryMap::with_len(from.block_count()),
+        }
+    }
+
+    /// Says what a value is over there.
+    pub(super) fn set(&mut self, value: Value, copy: Value) {
+        self.values[value] = Some(copy);
+    }
+
+    /// What a block has become, if it was copied.
+    pub(super) fn block(&self, block: Block) -> Option<Block> {
+        self.blocks[block]
+    }
+
+    /// What a value is over there. What neither was copied nor set is never read, so it is ⊤.
+    pub(super) fn value(&mut self, into: &mut Function, value: Value) -> Value {
+        if let Some(known) = self.values[value] {
+            return known;
+        }
+        let copy = match self.from.constant(value) {
+            Some(constant) => into.make_const(constant.clone()),
+            None => into.make_poison(self.from.value_type(value)),
+        };
+        self.values[value] = Some(copy);
+        copy
+    }
+
+    /// Copies blocks to the end of a function, in this order. φs keep the edges that come from blocks among them. Edges
+    /// that lead elsewhere still lead to the block of that number: the caller replaces the terminators that have any.
+    pub(super) fn copy_blocks(&mut self, into: &mut Function, blocks: &[Block]) {
+        for &block in blocks {
+            self.blocks[block] = Some(into.append_block());
+        }
+        let mut copies: Vec<Inst> = Vec::new();
+        for &block in blocks {
+            let place = self.blocks[block].expect("the block was appended");
+            for inst in self.from.block_insts(block) {
+                let copy = self.make(into, inst);
+                into.layout.append_inst(copy, place);
+                copies.push(copy);
+            }
+        }
+        for copy in copies {
+            let mut data = into.inst(copy).clone();
+            if let Detail::Phi(_) = data.detail {
+                let kept = data.incoming().filter_map(|(pred, value)| Some((self.blocks[pred]?, value)));
+                data =
+                    InstData { flags: data.flags, origin: data.origin, ..InstData::phi(kept, data.shadow()) };
+            }
+            for target in data.targets_mut() {
+                *target = self.blocks[*target].unwrap_or(*target);
+            }
+            data.map_values(|value| self.value(into, value));
+            *into.inst_mut(copy) = data;
+        }
+    }
+
+    /// The same instruction over there, with the operands that it has here.
+    fn make(&mut self, into: &mut Function, inst: Inst) -> Inst {
+        let mut data = self.from.inst(inst).clone();
+        if data.origin != Origin::NONE {
+            data.origin = into.make_origin(self.from.origin(data.origin).clone());
+        }
+        match &mut data.detail {
+            Detail::Call(callee) => *callee = into.make_callee(&self.from.callees[*callee]),
+            Detail::Launch(launch) => launch.callee = into.make_callee(&self.from.callees[launch.callee]),
+            _ => {}
+        }
+        let results = self.from.results(inst);
+        let types: SmallVec<[Type; 2]> = results.iter().map(|&value| self.from.value_type(value)).collect();
+        let copy = into.make_inst(data, &types);
+        for (&old, &new) in results.iter().zip(into.results(copy)) {
+            self.values[old] = Some(new);
+        }
+        copy
+    }
+}

@@ -1,0 +1,227 @@
+//! The sequential function that runs one work-group: it launches the regions, for one brush after the other.
+
+use super::place::{Asked, LOCAL_ALIGN, PLACE_WORDS, PlaceField};
+use super::region::Region;
+use super::states::States;
+use super::{Fold, KernelOptions};
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::inst::{Detail, InstData, Launch};
+use heddle_ir::module::{Declaration, Kind, Param, Signature};
+use heddle_ir::words::{Flag, Flags, IntPredicate};
+use heddle_ir::{Block, Constant, Function, Op, Scalar, Space, Type, Value};
+use rustc_hash::FxHashMap;
+use smallvec::smallvec;
+use std::sync::Arc;
+
+struct Group<'a> {
+    builder: Builder<'a>,
+    options: &'a KernelOptions,
+    asked: &'a Asked,
+    /// What values of the kernel are here.
+    values: FxHashMap<Value, Value>,
+    fields: FxHashMap<PlaceField, Value>,
+    place: Value,
+    local_sizes: Option<[u32; 3]>,
+}
+
+/// The parameters that stand behind the kernel's own: place, local memory, scratch memory.
+fn further_params() -> [Param; 3] {
+    let place = Param {
+        align: 8,
+        dereferenceable: 8 * PLACE_WORDS as u64,
+        noalias: true,
+        readonly: true,
+        ..Param::new(Type::ptr(Space::Constant))
+    };
+    let local = Param { align: LOCAL_ALIGN as u32, ..Param::new(Type::ptr(Space::Local)) };
+    let scratch = Param { align: LOCAL_ALIGN as u32, noalias: true, ..Param::new(Type::ptr(Space::Global)) };
+    [place, local, scratch]
+}
+
+/// The group function of a kernel.
+pub(super) fn make_group_function(
+    kernel: &Function,
+    asked: &Asked,
+    states: &States,
+    regions: &[Region],
+    options: &KernelOptions,
+) -> Function {
+    let params = kernel.signature.params.iter().map(|param| Param { shape: None, ..param.clone() });
+    let signature = Signature {
+        params: params.chain(further_params()).collect(),
+        results: Vec::new(),
+        effects: kernel.signature.effects,
+    };
+    let mut func = Function::new(kernel.name.clone(), signature);
+    let given = func.params().to_vec();
+    let own = kernel.params().len();
+    let mut values: FxHashMap<Value, Value> =
+        kernel.params().iter().copied().zip(given.iter().copied()).collect();
+    values.extend(asked.local.map(|local| (local, given[own + 1])));
+    let entry = func.append_block();
+    let local_sizes = match kernel.kind {
+        Kind::Kernel(sizes) => sizes,
+        Kind::Function => None,
+    };
+    let builder = Builder::new(&mut func, At::End(entry));
+    let mut group = Group {
+        builder,
+        options,
+        asked,
+        values,
+        fields: FxHashMap::default(),
+        place: given[own],
+        local_sizes,
+    };
+    for &(field, value) in &asked.fields {
+        let loaded = group.field(field);
+        group.values.insert(value, loaded);
+    }
+    let sizes = [0, 1, 2].map(|along| group.field(PlaceField::LocalSize(along)));
+    let starts: Vec<Block> = regions.iter().map(|_| group.builder.func.append_block()).collect();
+    group.builder.jump(starts[0]);
+    let end = group.builder.func.append_block();
+    for (number, region) in regions.iter().enumerate() {
+        group.builder.go(At::End(starts[number]));
+        group.run_state(region, sizes);
+        let state = &states.all[number];
+        match (&state.next[..], state.ends) {
+            ([], _) => _ = group.builder.jump(end),
+            (&[next], false) => _ = group.builder.jump(starts[next]),
+            _ => {}
+        }
+    }
+    group.builder.go(At::End(end));
+    group.builder.ret(&[]);
+    func
+}
+
+impl Group<'_> {
+    /// A number of the record, loaded at the start.
+    fn field(&mut self, field: PlaceField) -> Value {
+        let unit = self.options.unit();
+        if let Some(&known) = self.fields.get(&field) {
+            return known;
+        }
+        let value = match (field, self.local_sizes) {
+            (PlaceField::LocalSize(along), Some(sizes)) => {
+                self.builder.int(unit, sizes[usize::from(along)].into())
+            }
+            _ => {
+                let offset = self.builder.int(Scalar::I64, 8 * field.word() as i128);
+                let address = self.builder.op(Op::PtrAdd, &[self.place, offset]);
+                let word = self.builder.load(Type::I64, address, 8);
+                match unit {
+                    Scalar::I64 => word,
+                    _ => {
+                        let flags = Flags::of(&[Flag::Nuw, Flag::Nsw]);
+                        let data = InstData { flags, ..InstData::plain(Op::Trunc, [word]) };
+                        self.builder.value(data, Some(unit.into()))
+                    }
+                }
+            }
+        };
+        self.fields.insert(field, value);
+        value
+    }
+
+    /// Launches a region for all brushes of the group.
+    fn run_state(&mut self, region: &Region, sizes: [Value; 3]) {
+        match self.options.fold {
+            Fold::Linear => {
+                let slice = self.product(sizes[0], sizes[1]);
+                let size = self.product(slice, sizes[2]);
+                self.run_row(region, size, &[]);
+            }
+            Fold::Rows => self.count_to(sizes[2], |group, z| {
+                group.count_to(sizes[1], |group, y| group.run_row(region, sizes[0], &[y, z]));
+            }),
+        }
+    }
+
+    fn product(&mut self, a: Value, b: Value) -> Value {
+        self.builder.op_with(Op::Mul, &[a, b], Flags::of(&[Flag::Nuw, Flag::Nsw]))
+    }
+
+    fn sum(&mut self, a: Value, b: Value) -> Value {
+        self.builder.op_with(Op::Add, &[a, b], Flags::of(&[Flag::Nuw, Flag::Nsw]))
+    }
+
+    fn new_block(&mut self) -> Block {
+        self.builder.func.append_block()
+    }
+
+    /// A loop over the numbers below one that is at least 1.
+    fn count_to(&mut self, count: Value, body: impl FnOnce(&mut Self, Value)) {
+        let unit = self.options.unit();
+        let [before, header, latch, after] = [(); 4].map(|()| self.new_block());
+        self.builder.jump(before);
+        self.builder.go(At::End(before));
+        self.builder.jump(header);
+        self.builder.go(At::End(header));
+        let [zero, one] = [0, 1].map(|number| self.builder.int(unit, number));
+        let number = self.builder.phi(unit.into(), &[(before, zero)], None);
+        body(self, number);
+        self.builder.jump(latch);
+        self.builder.go(At::End(latch));
+        let next = self.sum(number, one);
+        let goes_on = self.builder.icmp(IntPredicate::Ult, next, count);
+        self.builder.branch(goes_on, header, after);
+        self.complete(number, latch, next);
+        self.builder.go(At::End(after));
+    }
+
+    /// Gives a φ its edge from the end of the loop.
+    fn complete(&mut self, phi: Value, latch: Block, next: Value) {
+        let inst = self.builder.func.def_inst(phi).expect("a φ defines its value");
+        crate::edges::add_incoming(self.builder.func, inst, latch, next);
+    }
+
+    /// Launches a region for the brushes of a row: whole ones, then what is left.
+    fn run_row(&mut self, region: &Region, size: Value, above: &[Value]) {
+        let unit = self.options.unit();
+        let lanes = self.options.lanes;
+        let [before, header, behind, tail, after] = [(); 5].map(|()| self.new_block());
+        self.builder.jump(before);
+        self.builder.go(At::End(before));
+        let [zero, width] = [0, lanes].map(|number| self.builder.int(unit, number.into()));
+        let rest = self.builder.op(Op::Urem, &[size, width]);
+        let whole = self.builder.op_with(Op::Sub, &[size, rest], Flags::of(&[Flag::Nuw, Flag::Nsw]));
+        let is_any = self.builder.icmp(IntPredicate::Ne, whole, zero);
+        self.builder.branch(is_any, header, behind);
+
+        self.builder.go(At::End(header));
+        let first = self.builder.phi(unit.into(), &[(before, zero)], None);
+        self.launch(region, first, above, None);
+        let next = self.sum(first, width);
+        let goes_on = self.builder.icmp(IntPredicate::Ult, next, whole);
+        self.builder.branch(goes_on, header, behind);
+        self.complete(first, header, next);
+
+        self.builder.go(At::End(behind));
+        let is_left = self.builder.icmp(IntPredicate::Ne, rest, zero);
+        self.builder.branch(is_left, tail, after);
+
+        self.builder.go(At::End(tail));
+        let numbers: Vec<u128> = (0..u128::from(lanes)).collect();
+        let numbers = self.builder.func.make_const(Constant::Vector(unit, numbers.into()));
+        let rests = self.builder.op_to(Op::Splat, Type::Vector(unit, lanes as u16), &[rest]);
+        let mask = self.builder.icmp(IntPredicate::Ult, numbers, rests);
+        self.launch(region, whole, above, Some(mask));
+        self.builder.jump(after);
+        self.builder.go(At::End(after));
+    }
+
+    fn launch(&mut self, region: &Region, first: Value, above: &[Value], mask: Option<Value>) {
+        let items = std::iter::once(first).chain(above.iter().copied());
+        for (&item, value) in self.asked.items.iter().zip(items) {
+            self.values.insert(item, value);
+        }
+        let mut args: Vec<Value> = region.takes.iter().map(|value| self.values[value]).collect();
+        args.extend(mask);
+        let declaration: Arc<Declaration> = Arc::new(region.func.declaration());
+        let callee = self.builder.func.make_callee(&declaration);
+        let launch = Launch { callee, brush: smallvec![self.options.lanes], masked: mask.is_some() };
+        self.builder.inst(InstData::new(Op::Launch, args, Detail::Launch(Box::new(launch))), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! Brings what asks for the place in a launch, waits at barriers or names local memory into the kernel itself: only
+//! there can it be answered.
+
+use super::Refusal;
+use super::copy::Copier;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::ops::Format;
+use heddle_ir::words::Scope;
+use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Space, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A kernel may grow to so many instructions, so that calls of calls end.
+const MOST_INSTRUCTIONS: usize = 1 << 20;
+
+/// The functions whose calls must be inlined.
+pub(super) fn bound_to_launch(module: &Module) -> FxHashSet<String> {
+    let mut callers: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
+    let mut found: FxHashSet<String> = FxHashSet::default();
+    let mut work: Vec<&str> = Vec::new();
+    for func in &module.functions {
+        for declaration in func.callees.values() {
+            callers.entry(&declaration.name).or_default().push(&func.name);
+        }
+        let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+        if insts.any(|inst| is_bound(func, inst)) {
+            work.push(&func.name);
+        }
+    }
+    while let Some(name) = work.pop() {
+        if found.insert(name.to_string()) {
+            work.extend(callers.get(name).into_iter().flatten());
+        }
+    }
+    found
+}
+
+fn is_bound(func: &Function, inst: Inst) -> bool {
+    let data = func.inst(inst);
+    let names_local = |&arg: &Value| matches!(func.constant(arg), Some(Constant::Address(Space::Local, _)));
+    asks_place(data) || is_group_barrier(data) || data.args.iter().any(names_local)
+}
+
+/// Whether an instruction asks where it is in the launch; where it is in its brush is another question.
+pub(super) fn asks_place(data: &InstData) -> bool {
+    data.op.info().format == Format::Dimension && !matches!(data.op, Op::Lane | Op::Width)
+}
+
+/// Whether an instruction waits for the work-group.
+pub(super) fn is_group_barrier(data: &InstData) -> bool {
+    data.op == Op::Barrier && data.detail == Detail::Barrier(Scope::Group)
+}
+
+/// Inlines all calls of these functions, and what those call of them.
+pub(super) fn inline_calls(
+    func: &mut Function,
+    module: &Module,
+    names: &FxHashSet<String>,
+) -> Result<(), Refusal> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let entry = func.entry();
+    // Calls to do, each with the number of the call that brought it here.
+    let mut work: Vec<(Inst, Option<usize>)> =
+        calls(func, func.blocks(), names).map(|inst| (inst, None)).collect();
+    let mut done: Vec<(String, Option<usize>)> = Vec::new();
+    while let Some((inst, brought)) = work.pop() {
+        let Some(name) = func.callee_of(func.inst(inst)).map(|callee| callee.name.clone()) else { continue };
+        let mut at = brought;
+        while let Some(outer) = at {
+            if done[outer].0 == name {
+                let reason = format!(
+                    "@{name} calls itself and asks for its place in the launch: a kernel has no recursion"
+                );
+                return Err(Refusal::at(func, inst, reason));
+            }
+            at = done[outer].1;
+        }
+        let Some(callee) = module.function(&name) else { continue };
+        if func.inst_count() + callee.inst_count() > MOST_INSTRUCTIONS {
+            let reason =
+                format!("with all calls inlined there are more than {MOST_INSTRUCTIONS} instructions");
+            return Err(Refusal::at(func, inst, reason));
+        }
+        let copied = inline(func, entry, inst, callee);
+        work.extend(calls(func, copied.into_iter(), names).map(|call| (call, Some(done.len()))));
+        done.push((name, brought));
+    }
+    func.forget_unused_callees();
+    Ok(())
+}
+
+fn calls<'a>(
+    func: &'a Function,
+    blocks: impl Iterator<Item = Block> + 'a,
+    names: &'a FxHashSet<String>,
+) -> impl Iterator<Item = Inst> + 'a {
+    let is_one = |inst: &Inst| {
+        let data = func.inst(*inst);
+        data.op == Op::Call && func.callee_of(data).is_some_and(|callee| names.contains(&callee.name))
+    };
+    let insts: Vec<Inst> = blocks.flat_map(|block| func.block_insts(block)).filter(is_one).collect();
+    insts.into_iter()
+}
+
+/// Puts the callee's blocks in the place of a call. Gives the copies.
+fn inline(func: &mut Function, entry: Block, call: Inst, callee: &Function) -> Vec<Block> {
+    let before = func.layout.block_of(call).expect("a call stands in a block");
+    let after = split_behind(func, call);
+    let mut copier = Copier::new(callee);
+    let args = func.inst(call).args.clone();
+    for (&param, &arg) in callee.params().iter().zip(&args) {
+        copier.set(param, arg);
+    }
+    let blocks: Vec<Block> = callee.blocks().collect();
+    copier.copy_blocks(func, &blocks);
+    let copies: Vec<Block> = blocks.iter().filter_map(|&block| copier.block(block)).collect();
+    let mut returns: Vec<(Block, Inst)> = Vec::new();
+    for &copy in &copies {
+        returns.extend(
+            func.terminator(copy).filter(|&inst| func.inst(inst).op == Op::Ret).map(|inst| (copy, inst)),
+        );
+    }
+    let results: Vec<_> = func.results(call).iter().map(|&value| (value, func.value_type(value))).collect();
+    func.remove_inst(call);
+    let jump = func.make_inst(InstData::jump(copies[0]), &[]);
+    func.layout.append_inst(jump, before);
+    for (index, (value, ty)) in results.into_iter().enumerate().rev() {
+        let data = if returns.is_empty() {
+            let poison = func.make_poison(ty);
+            InstData::plain(Op::Freeze, [poison])
+        } else {
+            let given = returns.iter().map(|&(block, inst)| (block, func.inst(inst).args[index]));
+            InstData::phi(given.collect::<Vec<_>>(), None)
+        };
+        let join = func.make_inst_named(data, &[(value, ty)]);
+        func.layout.prepend_inst(join, after);
+    }
+    for (_, inst) in returns {
+        let origin = func.inst(inst).origin;
+        *func.inst_mut(inst) = InstData { origin, ..InstData::jump(after) };
+    }
+    // A call in a loop would take further memory in each round.
+    let objects: Vec<Inst> =
+        func.block_insts(copies[0]).filter(|&inst| func.inst(inst).op == Op::Alloca).collect();
+    for inst in objects.into_iter().rev() {
+        func.layout.remove_inst(inst);
+        func.layout.prepend_inst(inst, entry);
+    }
+    copies
+}
+
+/// Moves what stands behind an instruction into a block of its own.
+pub(super) fn split_behind(func: &mut Function, inst: Inst) -> Block {
+    let before = func.layout.block_of(inst).expect("the instruction stands in a block");
+    let after = func.insert_block_after(before);
+    while let Some(next) = func.layout.next_inst(inst) {
+        func.layout.remove_inst(next);
+        func.layout.append_inst(next, after);
+    }
+    let mut successors = func.successors(after).to_vec();
+    successors.sort_unstable();
+    successors.dedup();
+    for successor in successors {
+        let phis: Vec<Inst> = func.phis(successor).collect();
+        for phi in phis {
+            let data = func.inst_mut(phi);
+            if let Detail::Phi(blocks) = &mut data.detail {
+                for from in blocks.iter_mut().filter(|from| **from == before) {
+                    *from = after;
+                }
+            }
+        }
+    }
+    after
+}

@@ -1,0 +1,147 @@
+//! Turns a kernel into sequential code that runs one work-group.
+//!
+//! Requires: Stage::Source.  Ensures: no kernel is left; the group function of each has its name and launches regions.
+//! Invariant: a work-item does what it did, in the same order; a barrier of the source is passed by all brushes of a
+//! group, one after the other, before any goes on. No barrier is added.
+//! After: R. Karrenberg and S. Hack, *Improving Performance of OpenCL on CPUs*, 2. Differs in: what work-items share is
+//! kept in variables of the group function; what differs by a known step is kept once for each brush.
+//!
+//! ```text
+//!     kernel @k(a)                    func @k(a, place, local, scratch)         one thread runs it
+//!       … global_id …                   for z, y, x: launch W @k.region0(a, x, y, z, …)
+//!       barrier group                   for z, y, x: launch W @k.region1(a, x, y, z, …)
+//!       … global_id …                   return
+//! ```
+//!
+//! * `inline` brings calls that ask for the launch, or wait at barriers, into the kernel.
+//! * `place` makes what a kernel asks for its parameters.
+//! * `states` cuts the kernel at its barriers.
+//! * `live` finds what lives across them, and where it is kept.
+//! * `region` makes a lock-step function of each state.
+//! * `group` writes the sequential function that launches them.
+
+mod copy;
+mod group;
+mod inline;
+mod place;
+mod region;
+mod states;
+
+pub use place::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
+
+use heddle_ir::function::Loc;
+use heddle_ir::module::Kind;
+use heddle_ir::types::MAX_LANES;
+use heddle_ir::{Function, Inst, Module, Scalar, Space};
+use thiserror::Error;
+
+/// How the lanes of a brush lie in a work-group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub enum Fold {
+    /// Side by side along the first dimension: the last brush of each row may have lanes without work-items.
+    #[default]
+    Rows,
+    /// Along the linear order of the group, round the ends of its rows.
+    Linear,
+}
+
+/// How group functions are made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelOptions {
+    /// Lanes of a brush.
+    pub lanes: u32,
+    /// How they lie in a group.
+    pub fold: Fold,
+    /// Whether all numbers of a launch are below 2^31.
+    pub is_small: bool,
+}
+
+impl KernelOptions {
+    /// The type that is computed in with places.
+    fn unit(&self) -> Scalar {
+        if self.is_small { Scalar::I32 } else { Scalar::I64 }
+    }
+}
+
+/// What is to be known of a group function in order to call it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GroupFunction {
+    /// The kernel.
+    pub name: String,
+    /// The bytes of local memory that objects of the program take, at the start of what a group gets.
+    pub local_bytes: u64,
+    /// The bytes of scratch memory that a brush needs.
+    pub brush_bytes: u64,
+    /// The barriers of the kernel, calls inlined.
+    pub barriers: usize,
+    /// The points at which brushes wait for each other.
+    pub synchronization_points: usize,
+}
+
+/// Why a kernel has no group function.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("@{func}{}: {reason}", .inst.as_ref().map_or(String::new(), |inst| format!(": `{inst}`")))]
+pub struct Refusal {
+    /// The kernel.
+    pub func: String,
+    /// What stands in the way, if it is one instruction: its op.
+    pub inst: Option<String>,
+    /// Where that came from.
+    pub loc: Option<Loc>,
+    /// What is wrong, and what to do.
+    pub reason: String,
+}
+
+impl Refusal {
+    fn at(func: &Function, inst: Inst, reason: impl Into<String>) -> Refusal {
+        let op = func.inst(inst).op.name().to_string();
+        Refusal { func: func.name.clone(), inst: Some(op), loc: func.loc(inst), reason: reason.into() }
+    }
+
+    fn of(func: &Function, reason: impl Into<String>) -> Refusal {
+        Refusal { func: func.name.clone(), inst: None, loc: None, reason: reason.into() }
+    }
+}
+
+/// Replaces each kernel of a module by its group function and the regions that it launches. Functions that were inlined,
+/// and objects of local memory, go.
+pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec<GroupFunction>, Refusal> {
+    let bound = inline::bound_to_launch(module);
+    let (mut made, mut functions) = (Vec::new(), Vec::new());
+    for func in &module.functions {
+        if !matches!(func.kind, Kind::Kernel(_)) {
+            if !bound.contains(&func.name) {
+                functions.push(func.clone());
+            }
+            continue;
+        }
+        if !(1..=MAX_LANES).contains(&options.lanes) {
+            let reason = format!("{} lanes are no brush: write 1 to {MAX_LANES}", options.lanes);
+            return Err(Refusal::of(func, reason));
+        }
+        if let Some(block) = func.blocks().find(|&block| func.predicate(block).is_some()) {
+            let reason = format!(
+                "{block} has a predicate, which no code has before `linearize`: write a branch around it"
+            );
+            return Err(Refusal::of(func, reason));
+        }
+        let mut kernel = func.clone();
+        inline::inline_calls(&mut kernel, module, &bound)?;
+        let asked = place::ask_by_params(&mut kernel, module, options);
+        let states = states::cut_at_barriers(&mut kernel);
+        let regions: Vec<region::Region> =
+            (0..states.all.len()).map(|number| region::make_region(&kernel, &states, number)).collect();
+        made.push(GroupFunction {
+            name: func.name.clone(),
+            local_bytes: asked.local_bytes,
+            brush_bytes: 0,
+            barriers: states.barriers,
+            synchronization_points: states.all.len() - 1,
+        });
+        functions.push(group::make_group_function(func, &asked, &states, &regions, options));
+        functions.extend(regions.into_iter().map(|region| region.func));
+    }
+    module.functions = functions;
+    module.globals.retain(|global| global.space != Space::Local);
+    Ok(made)
+}

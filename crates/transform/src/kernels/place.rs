@@ -1,0 +1,246 @@
+//! The place of a work-group in its launch: what kernels ask for, as parameters.
+//!
+//! The runtime writes a record of [`PLACE_WORDS`] 64-bit words for each group. The group function loads what is asked
+//! for; regions get it as uniform parameters, and the place in the group as one or three numbers more.
+
+use super::inline::asks_place;
+use super::{Fold, KernelOptions};
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::module::{DeclaredShape, Kind, Param};
+use heddle_ir::words::{Flag, Flags};
+use heddle_ir::{Constant, Function, Inst, Module, Op, Scalar, Space, Type, Value};
+use rustc_hash::FxHashMap;
+use smallvec::smallvec;
+
+/// A number of the record; three dimensions each, but for the last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum PlaceField {
+    /// Index of the group.
+    GroupId(u8),
+    /// Number of groups.
+    NumGroups(u8),
+    /// Size of this group, which may be smaller than that of others at the end of the launch.
+    LocalSize(u8),
+    /// Global index of the group's first work-item, the offset of the launch included.
+    FirstId(u8),
+    /// Size of the launch.
+    GlobalSize(u8),
+    /// Least global index.
+    GlobalOffset(u8),
+    /// Number of dimensions.
+    WorkDim,
+}
+
+/// The 64-bit words of the record.
+pub const PLACE_WORDS: usize = 19;
+
+impl PlaceField {
+    /// The word of the record that holds it.
+    pub const fn word(self) -> usize {
+        match self {
+            PlaceField::GroupId(along) => along as usize,
+            PlaceField::NumGroups(along) => 3 + along as usize,
+            PlaceField::LocalSize(along) => 6 + along as usize,
+            PlaceField::FirstId(along) => 9 + along as usize,
+            PlaceField::GlobalSize(along) => 12 + along as usize,
+            PlaceField::GlobalOffset(along) => 15 + along as usize,
+            PlaceField::WorkDim => 18,
+        }
+    }
+}
+
+/// What stands behind the kernel's own parameters now.
+pub(super) struct Asked {
+    /// Numbers of the record, each with the parameter that has it.
+    pub(super) fields: Vec<(PlaceField, Value)>,
+    /// The place in the group: along each dimension, or the linear index alone.
+    pub(super) items: Vec<Value>,
+    /// The group's memory, if objects of the program lie there.
+    pub(super) local: Option<Value>,
+    /// The bytes that those take.
+    pub(super) local_bytes: u64,
+}
+
+/// The alignment of the memory that a group gets.
+pub const LOCAL_ALIGN: u64 = 128;
+
+struct Asking<'a> {
+    func: &'a mut Function,
+    options: &'a KernelOptions,
+    sizes: Option<[u32; 3]>,
+    fields: FxHashMap<PlaceField, Value>,
+    order: Vec<(PlaceField, Value)>,
+    items: Vec<Value>,
+    /// Indices in the group, where they are not parameters.
+    computed: [Option<Value>; 3],
+}
+
+/// Makes what a kernel asks for its parameters: numbers of the record, its place in the group, its group's memory.
+pub(super) fn ask_by_params(func: &mut Function, module: &Module, options: &KernelOptions) -> Asked {
+    let sizes = match func.kind {
+        Kind::Kernel(sizes) => sizes,
+        Kind::Function => None,
+    };
+    let mut asking = Asking {
+        func,
+        options,
+        sizes,
+        fields: FxHashMap::default(),
+        order: Vec::new(),
+        items: Vec::new(),
+        computed: [None; 3],
+    };
+    let unit = options.unit();
+    let item = |asking: &mut Asking<'_>, shape| {
+        let param = Param { shape: Some(shape), ..Param::new(unit.into()) };
+        let value = asking.func.add_param(param);
+        asking.items.push(value);
+    };
+    item(&mut asking, DeclaredShape::Linear(smallvec![1]));
+    if options.fold == Fold::Rows {
+        item(&mut asking, DeclaredShape::Uniform);
+        item(&mut asking, DeclaredShape::Uniform);
+    }
+    asking.replace_queries();
+    let (fields, items) = (asking.order, asking.items);
+    let (local, local_bytes) = place_local_objects(func, module);
+    Asked { fields, items, local, local_bytes }
+}
+
+impl Asking<'_> {
+    fn replace_queries(&mut self) {
+        let func = &*self.func;
+        let insts = func.blocks().flat_map(|block| func.block_insts(block));
+        let queries: Vec<Inst> = insts.filter(|&inst| asks_place(func.inst(inst))).collect();
+        let mut became: SecondaryMap<Value, Option<Value>> = SecondaryMap::with_len(self.func.value_count());
+        for inst in queries {
+            let data = self.func.inst(inst).clone();
+            let Some(result) = self.func.result(inst) else { continue };
+            let Detail::Dimension(along) = data.detail else { continue };
+            let along = along.unwrap_or(0).min(2);
+            let value = match data.op {
+                Op::LocalId => self.local_id(along),
+                Op::GlobalId => {
+                    let first = self.field(PlaceField::FirstId(along));
+                    let local = self.local_id(along);
+                    let flags = Flags::of(&[Flag::Nuw, Flag::Nsw]);
+                    Builder::new(self.func, At::Before(inst)).op_with(Op::Add, &[first, local], flags)
+                }
+                Op::LocalSize => self.field(PlaceField::LocalSize(along)),
+                Op::GroupId => self.field(PlaceField::GroupId(along)),
+                Op::NumGroups => self.field(PlaceField::NumGroups(along)),
+                Op::GlobalSize => self.field(PlaceField::GlobalSize(along)),
+                Op::GlobalOffset => self.field(PlaceField::GlobalOffset(along)),
+                _ => self.field(PlaceField::WorkDim),
+            };
+            let wanted = self.func.value_type(result).scalar();
+            let mut builder = Builder::new(self.func, At::Before(inst));
+            became[result] = Some(convert(&mut builder, value, wanted));
+        }
+        let insts: Vec<Inst> = became
+            .iter()
+            .filter(|(_, new)| new.is_some())
+            .filter_map(|(old, _)| self.func.def_inst(old))
+            .collect();
+        self.func.map_values(|value| became[value].unwrap_or(value));
+        insts.into_iter().for_each(|inst| self.func.remove_inst(inst));
+    }
+
+    /// A number of the record.
+    fn field(&mut self, field: PlaceField) -> Value {
+        let unit = self.options.unit();
+        if let (PlaceField::LocalSize(along), Some(sizes)) = (field, self.sizes) {
+            return self.func.make_int(unit, sizes[usize::from(along)].into());
+        }
+        if let Some(&known) = self.fields.get(&field) {
+            return known;
+        }
+        let param = Param { shape: Some(DeclaredShape::Uniform), ..Param::new(unit.into()) };
+        let value = self.func.add_param(param);
+        self.fields.insert(field, value);
+        self.order.push((field, value));
+        value
+    }
+
+    /// The index in the group along a dimension.
+    fn local_id(&mut self, along: u8) -> Value {
+        if self.options.fold == Fold::Rows {
+            return self.items[usize::from(along)];
+        }
+        if let Some(known) = self.computed[usize::from(along)] {
+            return known;
+        }
+        let [width, height] = [0, 1].map(|along| self.field(PlaceField::LocalSize(along)));
+        let linear = self.items[0];
+        let start = At::Start(self.func.entry());
+        let mut builder = Builder::new(self.func, start);
+        let value = match along {
+            0 => builder.op(Op::Urem, &[linear, width]),
+            1 => {
+                let row = builder.op(Op::Udiv, &[linear, width]);
+                builder.op(Op::Urem, &[row, height])
+            }
+            _ => {
+                let row = builder.op(Op::Udiv, &[linear, width]);
+                builder.op(Op::Udiv, &[row, height])
+            }
+        };
+        self.computed[usize::from(along)] = Some(value);
+        value
+    }
+}
+
+/// A number that is not negative as another integer type.
+pub(super) fn convert(builder: &mut Builder<'_>, value: Value, wanted: Scalar) -> Value {
+    let has = builder.func.value_type(value).scalar().bits();
+    match wanted.bits() {
+        bits if bits == has => value,
+        bits if bits > has => {
+            let flags = Flags::of(&[Flag::Nneg]);
+            let data = InstData { flags, ..InstData::plain(Op::Zext, [value]) };
+            builder.value(data, Some(wanted.into()))
+        }
+        _ => builder.op_to(Op::Trunc, wanted.into(), &[value]),
+    }
+}
+
+/// Lays the program's objects of local memory out behind one address, a parameter. Gives their size.
+fn place_local_objects(func: &mut Function, module: &Module) -> (Option<Value>, u64) {
+    let mut named: FxHashMap<Value, &str> = FxHashMap::default();
+    let mut order: Vec<Value> = Vec::new();
+    let globals: FxHashMap<&str, (u64, u64)> =
+        module.globals.iter().map(|it| (&*it.name, (it.bytes(), u64::from(it.align)))).collect();
+    for block in func.blocks() {
+        for inst in func.block_insts(block) {
+            for &arg in &func.inst(inst).args {
+                if let Some(Constant::Address(Space::Local, name)) = func.constant(arg)
+                    && let Some((&name, _)) = globals.get_key_value(&**name)
+                    && named.insert(arg, name).is_none()
+                {
+                    order.push(arg);
+                }
+            }
+        }
+    }
+    if order.is_empty() {
+        return (None, 0);
+    }
+    let shape = Some(DeclaredShape::Uniform);
+    let local =
+        func.add_param(Param { shape, align: LOCAL_ALIGN as u32, ..Param::new(Type::ptr(Space::Local)) });
+    let mut became: FxHashMap<Value, Value> = FxHashMap::default();
+    let mut end = 0u64;
+    let start = At::Start(func.entry());
+    let mut builder = Builder::new(func, start);
+    for value in order {
+        let (bytes, align) = globals[named[&value]];
+        end = end.next_multiple_of(align.max(1));
+        let offset = builder.int(Scalar::I64, end.into());
+        became.insert(value, builder.op(Op::PtrAdd, &[local, offset]));
+        end = end.saturating_add(bytes);
+    }
+    func.map_values(|value| became.get(&value).copied().unwrap_or(value));
+    (Some(local), end.next_multiple_of(LOCAL_ALIGN))
+}
