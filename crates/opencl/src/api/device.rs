@@ -173,7 +173,7 @@ entries! {
             CL_DEVICE_MAX_NUM_SUB_GROUPS => info.value(0u32),
             CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.truth(false),
             CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES | CL_DEVICE_ATOMIC_FENCE_CAPABILITIES => info.value(ATOMICS),
-            CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => info.truth(false),
+            CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => info.truth(true),
             CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => info.truth(false),
             CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT => info.truth(true),
             CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES => info.value(0u64),

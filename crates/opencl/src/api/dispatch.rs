@@ -29,6 +29,11 @@ pub struct Entry {
 unsafe impl Sync for Entry {}
 
 impl Entry {
+    /// The function.
+    pub fn address(&self) -> *const () {
+        self.address
+    }
+
     /// Whether it does something.
     pub fn verdict(&self) -> Verdict {
         if self.path.starts_with("refused") || self.path == "absent" { Verdict::Refused } else { Verdict::Done }
@@ -38,7 +43,7 @@ impl Entry {
 /// The functions, in the loader's order.
 #[derive(Debug)]
 #[repr(transparent)]
-pub struct Table(#[expect(dead_code, reason = "the loader reads it")] [*const (); COUNT]);
+pub struct Table([*const (); COUNT]);
 
 // SAFETY: addresses of functions.
 unsafe impl Sync for Table {}

@@ -16,6 +16,8 @@ pub struct Binary {
     pub kind: u32,
     /// The options that it was built with.
     pub options: String,
+    /// Whether the last group each way may be smaller than the others.
+    pub allows_rest: bool,
     /// Its module.
     pub bitcode: Vec<u8>,
 }
@@ -42,6 +44,7 @@ pub fn write(binary: &Binary) -> Vec<u8> {
     piece(&mut body, VERSION.as_bytes());
     piece(&mut body, &binary.kind.to_le_bytes());
     piece(&mut body, binary.options.as_bytes());
+    piece(&mut body, &[u8::from(binary.allows_rest)]);
     piece(&mut body, &binary.bitcode);
     let mut bytes = MAGIC.to_vec();
     bytes.extend(sum(&body).to_le_bytes());
@@ -59,8 +62,9 @@ pub fn read(bytes: &[u8]) -> Answer<Binary> {
         }
         let kind = u32::from_le_bytes(take(&mut body)?.try_into().ok()?);
         let options = String::from_utf8(take(&mut body)?.to_vec()).ok()?;
+        let allows_rest = take(&mut body)? == [1];
         let bitcode = take(&mut body)?.to_vec();
-        Some(Binary { kind, options, bitcode })
+        Some(Binary { kind, options, allows_rest, bitcode })
     };
     let binary = read().ok_or(Error(CL_INVALID_BINARY))?;
     let kinds = [
@@ -79,7 +83,7 @@ mod tests {
     #[test]
     fn a_binary_that_was_changed_is_refused() {
         let kind = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
-        let binary = Binary { kind, options: "-w".into(), bitcode: vec![1, 2, 3] };
+        let binary = Binary { kind, options: "-w".into(), allows_rest: true, bitcode: vec![1, 2, 3] };
         let bytes = write(&binary);
         assert_eq!(read(&bytes).map(|read| read.bitcode), Ok(vec![1, 2, 3]));
         for at in 0..bytes.len() {

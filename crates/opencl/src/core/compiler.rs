@@ -106,6 +106,13 @@ pub fn compile(source: &str, options: &str, headers: Vec<(String, String)>, code
     })
 }
 
+/// Whether groups of programs that are built so may have different sizes.
+pub fn allows_rest(options: &str) -> bool {
+    let words = words(options);
+    let new = words.iter().any(|word| word == "-cl-std=CL2.0" || word == "-cl-std=CL3.0");
+    new && !words.iter().any(|word| word == "-cl-uniform-work-group-size")
+}
+
 /// What a program is linked to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Linked {

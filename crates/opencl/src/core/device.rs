@@ -5,7 +5,7 @@ use crate::core::registry::{Handle, publish};
 use std::sync::{Arc, OnceLock};
 
 /// The most work-items of a group.
-pub const MAX_WORK_GROUP_SIZE: usize = 1024;
+pub const MAX_WORK_GROUP_SIZE: usize = 4096;
 /// Local memory of a group, in bytes.
 pub const LOCAL_MEMORY: usize = 256 << 10;
 /// The most bytes that a kernel's arguments take.

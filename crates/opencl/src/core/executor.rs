@@ -9,6 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// The most threads that execute commands at the same time.
 const MOST_THREADS: usize = 64;
+/// What kernels keep in private memory lies on the stack.
+const STACK: usize = 64 << 20;
 
 #[derive(Debug)]
 struct State {
@@ -32,7 +34,7 @@ pub fn submit(command: Arc<Command>) {
     state.threads += 1;
     let lone = state.threads == 1;
     drop(state);
-    let thread = std::thread::Builder::new().name("heddle-queue".into()).spawn(serve);
+    let thread = std::thread::Builder::new().name("heddle-queue".into()).stack_size(STACK).spawn(serve);
     if thread.is_err() {
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
         state.threads -= 1;

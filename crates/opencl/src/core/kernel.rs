@@ -66,9 +66,9 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// The size of its groups.
+    /// The size of its groups; where the application names none, one that divides the range.
     pub fn local_size(&self) -> [usize; 3] {
-        self.range.local
+        self.range.local.unwrap_or_else(|| divide(self.range.dims, self.range.global))
     }
 
     /// Runs it.
@@ -87,11 +87,24 @@ impl Launch {
         pieces.sort_by_key(|piece| piece.base);
         pieces.dedup_by_key(|piece| piece.base);
         let info = &self.code.kernels[self.index];
-        self.code.run(info, &self.given, &self.range, &pieces).map_err(|reason| {
+        // SAFETY: buffers of the arguments are kept alive; the rest is the application's promise for its kernel.
+        unsafe { self.code.run(info, &self.given, &self.range, &pieces) }.map_err(|reason| {
             context.report(&format!("kernel {}: {reason}", info.name));
             CL_OUT_OF_RESOURCES
         })
     }
+}
+
+/// A size of groups that divides a range, for one that names none.
+pub fn divide(dims: u32, global: [usize; 3]) -> [usize; 3] {
+    let mut local = [1; 3];
+    let mut room: usize = 256;
+    for way in 0..dims as usize {
+        let fits = (1..=room.min(global[way])).rev().find(|&size| global[way].is_multiple_of(size));
+        local[way] = fits.unwrap_or(1);
+        room /= local[way];
+    }
+    local
 }
 
 impl Kernel {
@@ -180,22 +193,6 @@ impl Kernel {
         self.info().local_bytes.saturating_add(of_arguments.fold(0, usize::saturating_add))
     }
 
-    /// The size of a group where the application names none.
-    fn chosen_local(&self, dims: u32, global: [usize; 3]) -> [usize; 3] {
-        if let Some(size) = self.info().required_size {
-            return size.map(|size| size as usize);
-        }
-        // Groups of one row divide the range, so that all have one size.
-        let mut local = [1; 3];
-        let mut room: usize = 256;
-        for way in 0..dims as usize {
-            let fits = (1..=room.min(global[way])).rev().find(|&size| global[way].is_multiple_of(size));
-            local[way] = fits.unwrap_or(1);
-            room /= local[way];
-        }
-        local
-    }
-
     /// A launch with the arguments that are set now.
     pub fn launch(
         &self,
@@ -204,31 +201,32 @@ impl Kernel {
         global: &[usize],
         local: Option<&[usize]>,
     ) -> Answer<Launch> {
-        let mut range = NdRange { dims, global: [1; 3], local: [1; 3], offset: [0; 3] };
+        let mut range = NdRange { dims, global: [1; 3], local: None, offset: [0; 3] };
         range.global[..dims as usize].copy_from_slice(global);
         if let Some(offset) = offset {
             range.offset[..dims as usize].copy_from_slice(offset);
         }
         for way in 0..3 {
             let end = range.offset[way].checked_add(range.global[way]);
-            ensure(end.is_some(), CL_INVALID_GLOBAL_OFFSET)?;
+            ensure(end.is_some_and(|end| end as u64 >> 63 == 0), CL_INVALID_GLOBAL_OFFSET)?;
         }
         let items = range.global.iter().try_fold(1usize, |items, &size| items.checked_mul(size));
         ensure(items.is_some(), CL_INVALID_GLOBAL_WORK_SIZE)?;
-        match local {
-            None => range.local = self.chosen_local(dims, range.global),
-            Some(local) => {
-                range.local[..dims as usize].copy_from_slice(local);
-                ensure(!local.contains(&0), CL_INVALID_WORK_GROUP_SIZE)?;
-                ensure(local.iter().all(|&size| size <= MAX_WORK_GROUP_SIZE), CL_INVALID_WORK_ITEM_SIZE)?;
-                let size: usize = range.local.iter().product();
-                ensure(size <= MAX_WORK_GROUP_SIZE, CL_INVALID_WORK_GROUP_SIZE)?;
-                let required = self.info().required_size.map(|size| size.map(|size| size as usize));
-                ensure(required.is_none_or(|required| required == range.local), CL_INVALID_WORK_GROUP_SIZE)?;
-            }
+        let required = self.info().required_size.map(|size| size.map(|size| size as usize));
+        range.local = required;
+        if let Some(local) = local {
+            let mut sizes = [1; 3];
+            sizes[..dims as usize].copy_from_slice(local);
+            ensure(!local.contains(&0), CL_INVALID_WORK_GROUP_SIZE)?;
+            ensure(sizes.iter().all(|&size| size <= MAX_WORK_GROUP_SIZE), CL_INVALID_WORK_ITEM_SIZE)?;
+            ensure(sizes.iter().product::<usize>() <= MAX_WORK_GROUP_SIZE, CL_INVALID_WORK_GROUP_SIZE)?;
+            ensure(required.is_none_or(|required| required == sizes), CL_INVALID_WORK_GROUP_SIZE)?;
+            range.local = Some(sizes);
         }
-        let divides = (0..3).all(|way| range.global[way].is_multiple_of(range.local[way]));
-        ensure(divides, CL_INVALID_WORK_GROUP_SIZE)?;
+        if let Some(sizes) = range.local {
+            let divides = (0..3).all(|way| range.global[way].is_multiple_of(sizes[way]));
+            ensure(divides || self.code.allows_rest, CL_INVALID_WORK_GROUP_SIZE)?;
+        }
         ensure(self.local_bytes() <= LOCAL_MEMORY, CL_OUT_OF_RESOURCES)?;
         let (mut given, mut buffers) = (Vec::new(), Vec::new());
         for argument in self.arguments().iter() {

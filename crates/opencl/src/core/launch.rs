@@ -1,10 +1,11 @@
 //! Running a kernel over its work-items.
 
 use crate::core::memory::Address;
-use heddle_interp::{Argument, Datum, Geometry, Limits, Memory, Options};
-use heddle_ir::module::Kind;
-use heddle_ir::{Module, Space};
+use crate::core::oracle;
+use heddle_ir::Module;
 use heddle_llvm::{KernelInfo, LlvmModule, Passed};
+use heddle_runtime as runtime;
+use heddle_runtime::{BuildError, LaunchError, Pool};
 
 /// The work-items of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,8 +14,8 @@ pub struct NdRange {
     pub dims: u32,
     /// Work-items each way.
     pub global: [usize; 3],
-    /// Work-items of a group each way; the last group may have fewer.
-    pub local: [usize; 3],
+    /// Work-items of a group each way, if that is said; the last group may have fewer.
+    pub local: Option<[usize; 3]>,
     /// The least global index each way.
     pub offset: [usize; 3],
 }
@@ -43,84 +44,76 @@ pub struct Piece {
 #[derive(Debug)]
 pub struct Code {
     module: Module,
+    program: runtime::Program,
     /// Its kernels.
     pub kernels: Vec<KernelInfo>,
+    /// Whether the last group each way may be smaller than the others.
+    pub allows_rest: bool,
+}
+
+fn to_long(sizes: [usize; 3], dims: u32) -> Vec<u64> {
+    sizes[..dims as usize].iter().map(|&size| size as u64).collect()
+}
+
+impl NdRange {
+    fn of_runtime(&self) -> Result<runtime::NdRange, runtime::RangeError> {
+        let range = runtime::NdRange::new(&to_long(self.global, self.dims))?
+            .with_offset(&to_long(self.offset, self.dims))?;
+        match self.local {
+            None => Ok(range),
+            Some(local) => range.with_local(&to_long(local, self.dims)),
+        }
+    }
 }
 
 impl Code {
     /// Makes a program ready to run. The error is for the build log.
-    pub fn new(llvm: &LlvmModule) -> Result<Code, String> {
+    pub fn new(llvm: &LlvmModule, allows_rest: bool) -> Result<Code, String> {
         let kernels = heddle_llvm::kernels(llvm);
         let imported = heddle_llvm::import(llvm);
-        let refused: Vec<String> =
-            imported.refused.iter().map(|refusal| format!("error: {refusal}\n")).collect();
-        let missing = kernels.iter().any(|kernel| imported.module.function(&kernel.name).is_none());
-        if missing {
-            return Err(refused.concat());
+        if kernels.iter().any(|kernel| imported.module.function(&kernel.name).is_none()) {
+            return Err(imported.refused.iter().map(|refusal| format!("error: {refusal}\n")).collect());
         }
-        let mut module = imported.module;
-        heddle_math::provide(&mut module, heddle_math::Accuracy::Exact).map_err(|reason| format!("error: {reason}\n"))?;
-        Ok(Code { module, kernels })
+        let module = imported.module;
+        let program = runtime::Program::new(module.clone(), &runtime::Options::default())
+            .map_err(|reason| format!("error: {reason}\n"))?;
+        Ok(Code { module, program, kernels, allows_rest })
     }
 
     /// Runs a kernel. The error says what it did wrong.
-    pub fn run(&self, kernel: &KernelInfo, given: &[Given], range: &NdRange, pieces: &[Piece]) -> Result<(), String> {
-        let mut memory = Memory::new();
-        let mut placed = Vec::new();
-        for piece in pieces {
-            let mut bytes = vec![0; piece.bytes];
-            // SAFETY: the piece is memory of this process, kept by who launches; the copy is as long.
-            unsafe { Address::new(bytes.as_mut_ptr()).copy_from(piece.base, piece.bytes) };
-            let name = format!("heddle.piece.{}", placed.len());
-            placed.push((memory.add(Space::Global, Some(&name), 128, bytes), piece, name));
-        }
-        let place = |address: Address| {
-            let inside = |(_, piece, _): &&(u64, &Piece, String)| {
-                address.number().wrapping_sub(piece.base.number()) < piece.bytes
-            };
-            let found = placed.iter().find(inside);
-            found.map_or(0, |(at, piece, _)| at + (address.number() - piece.base.number()) as u64)
-        };
+    ///
+    /// # Safety
+    /// The arguments lead to memory that is there, and the kernel stays inside of it.
+    pub unsafe fn run(
+        &self,
+        kernel: &KernelInfo,
+        given: &[Given],
+        range: &NdRange,
+        pieces: &[Piece],
+    ) -> Result<(), String> {
+        let ready = self.program.kernel(&kernel.name).ok_or_else(|| "it is not in its program".to_string())?;
         let mut arguments = Vec::new();
         for (param, given) in kernel.params.iter().zip(given) {
             match (&param.passed, given) {
                 (Passed::Value { pieces, .. }, Given::Bytes(bytes)) => {
-                    for piece in pieces {
-                        let size = piece.scalar.bytes() as usize;
-                        let mut value = [0; 16];
-                        value[..size].copy_from_slice(&bytes[piece.offset..piece.offset + size]);
-                        arguments.push(Argument::Uniform(Datum::Bits(u128::from_le_bytes(value))));
-                    }
+                    let piece = |offset: usize, size: u32| &bytes[offset..offset + size as usize];
+                    let taken = pieces.iter().map(|at| piece(at.offset, at.scalar.bytes()));
+                    arguments.extend(taken.map(runtime::Argument::Bytes));
                 }
-                (_, Given::Bytes(bytes)) => {
-                    let at = memory.add(Space::Constant, None, 128, bytes.clone());
-                    arguments.push(Argument::Uniform(Datum::Bits(at.into())));
-                }
-                (_, Given::Pointer(address)) => {
-                    arguments.push(Argument::Uniform(Datum::Bits(place(*address).into())));
-                }
-                (_, Given::Local(bytes)) => {
-                    let at = memory.add(Space::Local, None, 128, vec![0; *bytes]);
-                    arguments.push(Argument::Uniform(Datum::Bits(at.into())));
-                }
+                (_, Given::Bytes(bytes)) => arguments.push(runtime::Argument::Bytes(bytes)),
+                (_, Given::Pointer(address)) => arguments.push(runtime::Argument::Pointer(address.pointer())),
+                (_, Given::Local(bytes)) => arguments.push(runtime::Argument::Local(*bytes as u64)),
             }
         }
-        let number = |size: usize| u32::try_from(size).map_err(|_| "the launch is too large".to_string());
-        let mut geometry = Geometry { dims: range.dims, local: [1; 3], groups: [1; 3], offset: [0; 3] };
-        for way in 0..3 {
-            geometry.local[way] = number(range.local[way])?;
-            geometry.groups[way] = number(range.global[way].div_ceil(range.local[way].max(1)))?;
-            geometry.offset[way] = range.offset[way] as u64;
+        let wanted = range.of_runtime().map_err(|reason| reason.to_string())?;
+        // SAFETY: the caller's promise.
+        match unsafe { ready.launch(&arguments, &wanted, Pool::of_process()) } {
+            Ok(()) => Ok(()),
+            Err(LaunchError::Build(BuildError::Kernel(_) | BuildError::Pass { .. })) => {
+                // SAFETY: the caller's promise.
+                unsafe { oracle::run(&self.module, kernel, given, range, pieces) }
+            }
+            Err(reason) => Err(reason.to_string()),
         }
-        let options = Options { geometry: Some(geometry), limits: Limits::NONE, ..Options::lanes(16) };
-        debug_assert!(self.module.function(&kernel.name).is_some_and(|func| matches!(func.kind, Kind::Kernel(_))));
-        heddle_interp::run(&self.module, &kernel.name, &arguments, &mut memory, &options)
-            .map_err(|fault| fault.to_string())?;
-        for (_, piece, name) in &placed {
-            let Some(object) = memory.object(name) else { continue };
-            // SAFETY: as above.
-            unsafe { piece.base.copy_from(Address::new(object.bytes.as_ptr()), piece.bytes) };
-        }
-        Ok(())
     }
 }

@@ -132,7 +132,14 @@ impl Program {
     }
 
     /// Ends a build: notes what came of it.
-    fn end(&self, compiled: Answer<Compiled>, options: &str, kind: u32, failure: i32) -> Answer<()> {
+    fn end(
+        &self,
+        compiled: Answer<Compiled>,
+        options: &str,
+        allows_rest: bool,
+        kind: u32,
+        failure: i32,
+    ) -> Answer<()> {
         let mut compiled = match compiled {
             Ok(compiled) => compiled,
             Err(error) => {
@@ -147,7 +154,7 @@ impl Program {
         if kind == CL_PROGRAM_BINARY_TYPE_EXECUTABLE
             && let Some(module) = &compiled.module
         {
-            match Code::new(module) {
+            match Code::new(module, allows_rest) {
                 Ok(made) => code = Some(Arc::new(made)),
                 Err(log) => {
                     compiled.log.push_str(&log);
@@ -156,7 +163,7 @@ impl Program {
             }
         }
         let binary = compiled.module.map(|module| {
-            Arc::new(Binary { kind, options: options.into(), bitcode: module.bitcode() })
+            Arc::new(Binary { kind, options: options.into(), allows_rest, bitcode: module.bitcode() })
         });
         let done = binary.is_some();
         let mut state = self.state();
@@ -174,15 +181,17 @@ impl Program {
     pub fn build(&self, options: &str) -> Answer<()> {
         self.begin()?;
         let binary = self.state().binary.clone();
-        let (compiled, options) = if self.is_source {
-            (compiler::compile(&self.source, options, Vec::new(), CL_INVALID_BUILD_OPTIONS), options.to_string())
+        let (compiled, rest) = if self.is_source {
+            let compiled = compiler::compile(&self.source, options, Vec::new(), CL_INVALID_BUILD_OPTIONS);
+            (compiled, compiler::allows_rest(options))
         } else {
             match &binary {
-                Some(binary) => (compiler::link(&[&binary.bitcode]), binary.options.clone()),
-                None => (Err(Error(CL_INVALID_BINARY)), options.to_string()),
+                Some(binary) => (compiler::link(&[&binary.bitcode]), binary.allows_rest),
+                None => (Err(Error(CL_INVALID_BINARY)), false),
             }
         };
-        self.end(compiled, &options, CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_BUILD_PROGRAM_FAILURE)
+        let options = binary.filter(|_| !self.is_source).map_or(options.into(), |binary| binary.options.clone());
+        self.end(compiled, &options, rest, CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_BUILD_PROGRAM_FAILURE)
     }
 
     /// Compiles it, with headers by their names, so that it can be linked with others.
@@ -190,7 +199,8 @@ impl Program {
         ensure(self.is_source, CL_INVALID_OPERATION)?;
         self.begin()?;
         let compiled = compiler::compile(&self.source, options, headers, CL_INVALID_COMPILER_OPTIONS);
-        self.end(compiled, options, CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, CL_COMPILE_PROGRAM_FAILURE)
+        let (kind, failure) = (CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, CL_COMPILE_PROGRAM_FAILURE);
+        self.end(compiled, options, compiler::allows_rest(options), kind, failure)
     }
 
     /// Links compiled programs and libraries to a new one. It is there even if linking fails, with the log.
@@ -204,12 +214,13 @@ impl Program {
             binaries.push(binary);
         }
         let pieces: Vec<&[u8]> = binaries.iter().map(|binary| &binary.bitcode[..]).collect();
+        let rest = binaries.iter().all(|binary| binary.allows_rest);
         let program = Program::new(context, None, None);
         let kind = match linked {
             Linked::Executable => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
             Linked::Library => CL_PROGRAM_BINARY_TYPE_LIBRARY,
         };
-        let done = program.end(compiler::link(&pieces), options, kind, CL_LINK_PROGRAM_FAILURE);
+        let done = program.end(compiler::link(&pieces), options, rest, kind, CL_LINK_PROGRAM_FAILURE);
         Ok((program, done))
     }
 }

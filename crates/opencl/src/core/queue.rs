@@ -21,6 +21,8 @@ struct State {
     outstanding: BTreeMap<u64, Arc<Event>>,
     /// The last barrier.
     barrier: Option<u64>,
+    /// The last barrier that waits for all before it: who waits for it needs not wait for those.
+    full_barrier: u64,
 }
 
 /// A command queue.
@@ -106,7 +108,9 @@ impl Queue {
                     Order::Behind | Order::Barrier if !request.wait_list.is_empty() => {
                         barrier.cloned().into_iter().collect()
                     }
-                    Order::Behind | Order::Barrier => state.outstanding.values().cloned().collect(),
+                    Order::Behind | Order::Barrier => {
+                        state.outstanding.range(state.full_barrier..).map(|(_, event)| event.clone()).collect()
+                    }
                 }
             };
             let number = state.next;
@@ -115,6 +119,9 @@ impl Queue {
             state.outstanding.insert(number, event.clone());
             if request.order == Order::Barrier {
                 state.barrier = Some(number);
+                if request.wait_list.is_empty() {
+                    state.full_barrier = number;
+                }
             }
             (event, before)
         };

@@ -18,3 +18,18 @@ fn passes(name: &str) {
 fn vectors_are_added() {
     passes("vector_add.c");
 }
+
+#[test]
+fn buffers_are_made_and_moved() {
+    passes("buffers.c");
+}
+
+#[test]
+fn programs_are_built_and_kernels_known() {
+    passes("programs.c");
+}
+
+#[test]
+fn commands_keep_their_order() {
+    passes("events.c");
+}
