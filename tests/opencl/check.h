@@ -26,6 +26,12 @@
 
 #define CHECK(call) CODE(call, CL_SUCCESS)
 
+// Says what goes wrong behind the calls.
+static void CL_CALLBACK say(const char *message, const void *bytes, size_t size, void *data) {
+  (void)bytes, (void)size, (void)data;
+  fprintf(stderr, "%s\n", message);
+}
+
 struct setting {
   cl_platform_id platform;
   cl_device_id device;
@@ -48,7 +54,7 @@ static inline struct setting start(cl_command_queue_properties properties) {
   }
   EXPECT(s.platform);
   CHECK(clGetDeviceIDs(s.platform, CL_DEVICE_TYPE_CPU, 1, &s.device, NULL));
-  s.context = clCreateContext(NULL, 1, &s.device, NULL, NULL, &error);
+  s.context = clCreateContext(NULL, 1, &s.device, say, NULL, &error);
   CHECK(error);
   cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
   s.queue = clCreateCommandQueueWithProperties(s.context, s.device, list, &error);
