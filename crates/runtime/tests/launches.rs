@@ -138,3 +138,91 @@ fn what_is_wrong_is_said() {
         assert_eq!(error.to_string(), text);
     }
 }
+
+const REDUCE: &str = "kernel void reduce(global const int *a, global int *sums, local int *part) {
+    int me = get_local_id(0), size = get_local_size(0);
+    part[me] = a[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int step = size / 2; step > 0; step /= 2) {
+        if (me < step) part[me] += part[me + step];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (me == 0) sums[get_group_id(0)] = part[0];
+}";
+
+#[test]
+fn groups_wait_at_barriers_in_loops() {
+    let kernel = program_of("reduce", REDUCE).kernel("reduce").expect("there is the kernel");
+    let pool = Pool::new(2);
+    for size in [1, 2, 8, 16, 64, 256] {
+        let mut a: Vec<i32> = (0..size * 20).map(|it| (it * it % 1009) as i32).collect();
+        let mut sums = vec![0i32; 20];
+        let args = [pointer(&mut a), pointer(&mut sums), Argument::Local(4 * size)];
+        // SAFETY: the arrays have an element for each work-item, and one for each group.
+        unsafe { kernel.launch(&args, &range(&[size * 20], Some(&[size]), None), &pool) }.expect("it runs");
+        let wanted: Vec<i32> = a.chunks(size as usize).map(|group| group.iter().sum()).collect();
+        assert_eq!(sums, wanted, "groups of {size}");
+    }
+}
+
+const ACROSS: &str = "kernel void across(global int *out, int rounds) {
+    local int tile[8][9];
+    int x = get_local_id(0), y = get_local_id(1), w = get_local_size(0), h = get_local_size(1);
+    int mine[4];
+    float kept = x * 0.5f + y;
+    for (int i = 0; i < 4; i++) mine[i] = x * 10 + y * 100 + i;
+    for (int round = 0; round < rounds; round++) {
+        tile[y][x] = mine[round & 3];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        mine[(round + x) & 3] += tile[h - 1 - y][w - 1 - x];
+        if (rounds > 2) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            kept += round;
+        } else {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            kept -= y;
+        }
+    }
+    int at = get_global_id(1) * get_global_size(0) + get_global_id(0);
+    out[at] = mine[0] + mine[1] * 3 + mine[2] * 5 + mine[3] * 7 + (int)(kept * 4);
+}";
+
+/// What `across` writes for a group.
+fn across(rounds: i32, width: usize, height: usize) -> Vec<i32> {
+    let place = |item: usize| ((item % width) as i32, (item / width) as i32);
+    let items = width * height;
+    let mut mine: Vec<[i32; 4]> =
+        (0..items).map(place).map(|(x, y)| [0, 1, 2, 3].map(|i| x * 10 + y * 100 + i)).collect();
+    let mut kept: Vec<f32> = (0..items).map(place).map(|(x, y)| x as f32 * 0.5 + y as f32).collect();
+    for round in 0..rounds {
+        let tile: Vec<i32> = mine.iter().map(|mine| mine[round as usize & 3]).collect();
+        for item in 0..items {
+            let (x, y) = place(item);
+            mine[item][(round + x) as usize & 3] += tile[items - 1 - item];
+            kept[item] += if rounds > 2 { round as f32 } else { -y as f32 };
+        }
+    }
+    let all = mine.iter().zip(&kept);
+    all.map(|(m, kept)| m[0] + m[1] * 3 + m[2] * 5 + m[3] * 7 + (kept * 4.0) as i32).collect()
+}
+
+#[test]
+fn private_arrays_live_across_barriers() {
+    let kernel = program_of("across", ACROSS).kernel("across").expect("there is the kernel");
+    let pool = Pool::new(2);
+    for (width, height) in [(1, 1), (3, 2), (8, 8), (9, 5), (5, 8)] {
+        for rounds in [0, 1, 2, 5] {
+            let mut out = vec![-1i32; width * height * 6];
+            let args = [pointer(&mut out), Argument::Bytes(&i32::to_ne_bytes(rounds))];
+            let global = [width as u64 * 3, height as u64 * 2];
+            let range = range(&global, Some(&[width as u64, height as u64]), None);
+            // SAFETY: the array has an element for each work-item.
+            unsafe { kernel.launch(&args, &range, &pool) }.expect("it runs");
+            let group = across(rounds, width, height);
+            for (at, &found) in out.iter().enumerate() {
+                let (x, y) = (at % (width * 3), at / (width * 3));
+                assert_eq!(found, group[y % height * width + x % width], "{width} by {height}, {rounds} rounds, {at}");
+            }
+        }
+    }
+}

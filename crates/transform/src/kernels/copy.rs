@@ -76,6 +76,17 @@ impl<'a> Copier<'a> {
         }
     }
 
+    /// Copies instructions to the end of a block. Their operands were copied or set.
+    pub(super) fn copy_insts(&mut self, into: &mut Function, insts: &[Inst], block: Block) {
+        for &inst in insts {
+            let copy = self.make(into, inst);
+            let mut data = into.inst(copy).clone();
+            data.map_values(|value| self.value(into, value));
+            *into.inst_mut(copy) = data;
+            into.layout.append_inst(copy, block);
+        }
+    }
+
     /// The same instruction over there, with the operands that it has here.
     fn make(&mut self, into: &mut Function, inst: Inst) -> Inst {
         let mut data = self.from.inst(inst).clone();

@@ -1,11 +1,12 @@
 //! The sequential function that runs one work-group: it launches the regions, for one brush after the other.
 
-use super::place::{Asked, LOCAL_ALIGN, PLACE_WORDS, PlaceField};
+use super::live::Live;
+use super::place::{Asked, LOCAL_ALIGN, PLACE_WORDS, PlaceField, convert};
 use super::region::Region;
 use super::states::States;
 use super::{Fold, KernelOptions};
 use heddle_ir::builder::{At, Builder};
-use heddle_ir::inst::{Detail, InstData, Launch};
+use heddle_ir::inst::{Detail, InstData, Launch, Switch};
 use heddle_ir::module::{Declaration, Kind, Param, Signature};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Block, Constant, Function, Op, Scalar, Space, Type, Value};
@@ -22,10 +23,17 @@ struct Group<'a> {
     fields: FxHashMap<PlaceField, Value>,
     place: Value,
     local_sizes: Option<[u32; 3]>,
+    /// The memory of the brushes, one behind the other.
+    scratch: Value,
+    brush_bytes: u64,
+    /// Where variables of the group are.
+    variables: FxHashMap<Value, Value>,
+    /// Where a region says which state is next.
+    next: Option<Value>,
 }
 
 /// The parameters that stand behind the kernel's own: place, local memory, scratch memory.
-fn further_params() -> [Param; 3] {
+fn further_params(live: &Live) -> [Param; 3] {
     let place = Param {
         align: 8,
         dereferenceable: 8 * PLACE_WORDS as u64,
@@ -34,61 +42,95 @@ fn further_params() -> [Param; 3] {
         ..Param::new(Type::ptr(Space::Constant))
     };
     let local = Param { align: LOCAL_ALIGN as u32, ..Param::new(Type::ptr(Space::Local)) };
-    let scratch = Param { align: LOCAL_ALIGN as u32, noalias: true, ..Param::new(Type::ptr(Space::Global)) };
+    let noalias = !live.has_objects;
+    let scratch = Param { align: LOCAL_ALIGN as u32, noalias, ..Param::new(Type::ptr(Space::Global)) };
     [place, local, scratch]
 }
 
-/// The group function of a kernel.
+/// The group function of a kernel, which had so many parameters of its own.
 pub(super) fn make_group_function(
     kernel: &Function,
+    own: usize,
     asked: &Asked,
     states: &States,
+    live: &Live,
     regions: &[Region],
     options: &KernelOptions,
 ) -> Function {
-    let params = kernel.signature.params.iter().map(|param| Param { shape: None, ..param.clone() });
+    let params = kernel.signature.params[..own].iter().map(|param| Param { shape: None, ..param.clone() });
     let signature = Signature {
-        params: params.chain(further_params()).collect(),
+        params: params.chain(further_params(live)).collect(),
         results: Vec::new(),
         effects: kernel.signature.effects,
     };
     let mut func = Function::new(kernel.name.clone(), signature);
     let given = func.params().to_vec();
-    let own = kernel.params().len();
     let mut values: FxHashMap<Value, Value> =
-        kernel.params().iter().copied().zip(given.iter().copied()).collect();
+        kernel.params()[..own].iter().copied().zip(given.iter().copied()).collect();
     values.extend(asked.local.map(|local| (local, given[own + 1])));
     let entry = func.append_block();
     let local_sizes = match kernel.kind {
         Kind::Kernel(sizes) => sizes,
         Kind::Function => None,
     };
-    let builder = Builder::new(&mut func, At::End(entry));
     let mut group = Group {
-        builder,
+        builder: Builder::new(&mut func, At::End(entry)),
         options,
         asked,
         values,
         fields: FxHashMap::default(),
         place: given[own],
         local_sizes,
+        scratch: given[own + 2],
+        brush_bytes: live.brush_bytes,
+        variables: FxHashMap::default(),
+        next: None,
     };
+    for region in regions {
+        for &value in &region.gives {
+            if !group.variables.contains_key(&value) {
+                let variable = group.variable(kernel.value_type(value));
+                group.variables.insert(value, variable);
+            }
+        }
+        if region.gives_next && group.next.is_none() {
+            group.next = Some(group.variable(Type::I32));
+        }
+    }
     for &(field, value) in &asked.fields {
         let loaded = group.field(field);
         group.values.insert(value, loaded);
     }
     let sizes = [0, 1, 2].map(|along| group.field(PlaceField::LocalSize(along)));
-    let starts: Vec<Block> = regions.iter().map(|_| group.builder.func.append_block()).collect();
+    let starts: Vec<Block> = regions.iter().map(|_| group.new_block()).collect();
     group.builder.jump(starts[0]);
-    let end = group.builder.func.append_block();
+    let end = group.new_block();
     for (number, region) in regions.iter().enumerate() {
         group.builder.go(At::End(starts[number]));
+        // All brushes get what the state before has left.
+        for &value in &region.takes {
+            if let Some(&variable) = group.variables.get(&value) {
+                let ty = kernel.value_type(value);
+                let now = group.builder.load(ty, variable, VARIABLE_ALIGN);
+                group.values.insert(value, now);
+            }
+        }
         group.run_state(region, sizes);
         let state = &states.all[number];
-        match (&state.next[..], state.ends) {
-            ([], _) => _ = group.builder.jump(end),
-            (&[next], false) => _ = group.builder.jump(starts[next]),
-            _ => {}
+        match (&state.next[..], group.next.filter(|_| region.gives_next)) {
+            (next, Some(variable)) => {
+                let chosen = group.builder.load(Type::I32, variable, VARIABLE_ALIGN);
+                let otherwise = if state.ends { end } else { starts[next[0]] };
+                let cases = if state.ends { next } else { &next[1..] };
+                let switch = Switch {
+                    cases: cases.iter().map(|&next| next as u128).collect(),
+                    targets: [otherwise].into_iter().chain(cases.iter().map(|&next| starts[next])).collect(),
+                };
+                let data = InstData::new(Op::Switch, [chosen], Detail::Switch(Box::new(switch)));
+                group.builder.inst(data, None);
+            }
+            (&[next], None) => _ = group.builder.jump(starts[next]),
+            (_, None) => _ = group.builder.jump(end),
         }
     }
     group.builder.go(At::End(end));
@@ -96,7 +138,16 @@ pub(super) fn make_group_function(
     func
 }
 
+/// The alignment of what the group function keeps.
+const VARIABLE_ALIGN: u32 = 16;
+
 impl Group<'_> {
+    /// A variable of its own.
+    fn variable(&mut self, ty: Type) -> Value {
+        let detail = Detail::Alloca { bytes: ty.bytes().into(), align: VARIABLE_ALIGN };
+        self.builder.value(InstData::new(Op::Alloca, [], detail), None)
+    }
+
     /// A number of the record, loaded at the start.
     fn field(&mut self, field: PlaceField) -> Value {
         let unit = self.options.unit();
@@ -131,10 +182,16 @@ impl Group<'_> {
             Fold::Linear => {
                 let slice = self.product(sizes[0], sizes[1]);
                 let size = self.product(slice, sizes[2]);
-                self.run_row(region, size, &[]);
+                self.run_row(region, size, &[], None);
             }
             Fold::Rows => self.count_to(sizes[2], |group, z| {
-                group.count_to(sizes[1], |group, y| group.run_row(region, sizes[0], &[y, z]));
+                group.count_to(sizes[1], |group, y| {
+                    let row = region.takes_memory.then(|| {
+                        let rows = group.product(z, sizes[1]);
+                        group.sum(rows, y)
+                    });
+                    group.run_row(region, sizes[0], &[y, z], row);
+                });
             }),
         }
     }
@@ -178,7 +235,7 @@ impl Group<'_> {
     }
 
     /// Launches a region for the brushes of a row: whole ones, then what is left.
-    fn run_row(&mut self, region: &Region, size: Value, above: &[Value]) {
+    fn run_row(&mut self, region: &Region, size: Value, above: &[Value], row: Option<Value>) {
         let unit = self.options.unit();
         let lanes = self.options.lanes;
         let [before, header, behind, tail, after] = [(); 5].map(|()| self.new_block());
@@ -187,12 +244,13 @@ impl Group<'_> {
         let [zero, width] = [0, lanes].map(|number| self.builder.int(unit, number.into()));
         let rest = self.builder.op(Op::Urem, &[size, width]);
         let whole = self.builder.op_with(Op::Sub, &[size, rest], Flags::of(&[Flag::Nuw, Flag::Nsw]));
+        let memory = region.takes_memory.then(|| self.memory_of_row(row, size));
         let is_any = self.builder.icmp(IntPredicate::Ne, whole, zero);
         self.builder.branch(is_any, header, behind);
 
         self.builder.go(At::End(header));
         let first = self.builder.phi(unit.into(), &[(before, zero)], None);
-        self.launch(region, first, above, None);
+        self.launch(region, first, above, memory, None);
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, whole);
         self.builder.branch(goes_on, header, behind);
@@ -207,21 +265,60 @@ impl Group<'_> {
         let numbers = self.builder.func.make_const(Constant::Vector(unit, numbers.into()));
         let rests = self.builder.op_to(Op::Splat, Type::Vector(unit, lanes as u16), &[rest]);
         let mask = self.builder.icmp(IntPredicate::Ult, numbers, rests);
-        self.launch(region, whole, above, Some(mask));
+        self.launch(region, whole, above, memory, Some(mask));
         self.builder.jump(after);
         self.builder.go(At::End(after));
     }
 
-    fn launch(&mut self, region: &Region, first: Value, above: &[Value], mask: Option<Value>) {
+    /// The memory of the first brush of a row.
+    fn memory_of_row(&mut self, row: Option<Value>, size: Value) -> Value {
+        let Some(row) = row else { return self.scratch };
+        let unit = self.options.unit();
+        let [width, before] =
+            [self.options.lanes, self.options.lanes - 1].map(|it| self.builder.int(unit, it.into()));
+        let rounded = self.sum(size, before);
+        let brushes = self.builder.op(Op::Udiv, &[rounded, width]);
+        let first = self.product(row, brushes);
+        self.memory_behind(self.scratch, first)
+    }
+
+    /// The memory so many brushes behind.
+    fn memory_behind(&mut self, memory: Value, brushes: Value) -> Value {
+        let brushes = convert(&mut self.builder, brushes, Scalar::I64);
+        let bytes = self.builder.int(Scalar::I64, self.brush_bytes.into());
+        let offset = self.product(brushes, bytes);
+        self.builder.op(Op::PtrAdd, &[memory, offset])
+    }
+
+    fn launch(
+        &mut self,
+        region: &Region,
+        first: Value,
+        above: &[Value],
+        memory: Option<Value>,
+        mask: Option<Value>,
+    ) {
         let items = std::iter::once(first).chain(above.iter().copied());
         for (&item, value) in self.asked.items.iter().zip(items) {
             self.values.insert(item, value);
         }
         let mut args: Vec<Value> = region.takes.iter().map(|value| self.values[value]).collect();
+        if let Some(memory) = memory {
+            let width = self.builder.int(self.options.unit(), self.options.lanes.into());
+            let number = self.builder.op(Op::Udiv, &[first, width]);
+            args.push(self.memory_behind(memory, number));
+        }
         args.extend(mask);
         let declaration: Arc<Declaration> = Arc::new(region.func.declaration());
         let callee = self.builder.func.make_callee(&declaration);
         let launch = Launch { callee, brush: smallvec![self.options.lanes], masked: mask.is_some() };
-        self.builder.inst(InstData::new(Op::Launch, args, Detail::Launch(Box::new(launch))), None);
+        let inst = self.builder.inst(InstData::new(Op::Launch, args, Detail::Launch(Box::new(launch))), None);
+        let results = self.builder.func.results(inst).to_vec();
+        let next = self.next.filter(|_| region.gives_next);
+        let places = next.into_iter().chain(region.gives.iter().map(|value| self.variables[value]));
+        let places: Vec<Value> = places.collect();
+        for (result, place) in results.into_iter().zip(places) {
+            self.builder.store(result, place, VARIABLE_ALIGN);
+        }
     }
 }

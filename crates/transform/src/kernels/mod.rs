@@ -23,6 +23,7 @@
 mod copy;
 mod group;
 mod inline;
+mod live;
 mod place;
 mod region;
 mod states;
@@ -126,19 +127,22 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             return Err(Refusal::of(func, reason));
         }
         let mut kernel = func.clone();
+        let own = kernel.params().len();
         inline::inline_calls(&mut kernel, module, &bound)?;
         let asked = place::ask_by_params(&mut kernel, module, options);
         let states = states::cut_at_barriers(&mut kernel);
-        let regions: Vec<region::Region> =
-            (0..states.all.len()).map(|number| region::make_region(&kernel, &states, number)).collect();
+        let live = live::find_homes(&kernel, &asked, &states, options.lanes)?;
+        let regions: Vec<region::Region> = (0..states.all.len())
+            .map(|number| region::make_region(&kernel, &states, &live, number))
+            .collect();
         made.push(GroupFunction {
             name: func.name.clone(),
             local_bytes: asked.local_bytes,
-            brush_bytes: 0,
+            brush_bytes: live.brush_bytes,
             barriers: states.barriers,
             synchronization_points: states.all.len() - 1,
         });
-        functions.push(group::make_group_function(func, &asked, &states, &regions, options));
+        functions.push(group::make_group_function(&kernel, own, &asked, &states, &live, &regions, options));
         functions.extend(regions.into_iter().map(|region| region.func));
     }
     module.functions = functions;

@@ -1,0 +1,266 @@
+//! What lives across barriers, and where it is kept meanwhile.
+//!
+//! ```text
+//!     one value for the group         a variable of the group function
+//!     one value for the brush         once for each brush
+//!     a known step from lane to lane  lane 0's, once for each brush
+//!     anything else                   once for each lane, lanes side by side
+//!     cheap, of parameters alone      nowhere: computed again
+//!     a private object                one for each lane, as long as the group runs
+//! ```
+//!
+//! A value has one home for all barriers, so what a state does not change stays where it is.
+
+use super::Refusal;
+use super::place::Asked;
+use super::states::States;
+use heddle_analysis::shape::{Fact, Geometry, Level, Poison};
+use heddle_analysis::{ControlTables, InitialShapes, Liveness, divergence};
+use heddle_ir::entity::{EntitySet, SecondaryMap};
+use heddle_ir::inst::Detail;
+use heddle_ir::{Function, Inst, Op, Value, ValueDef};
+use smallvec::SmallVec;
+
+/// Where a value is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Home {
+    /// In a variable of the group function.
+    Group,
+    /// In the memory of a brush, at this offset.
+    Brush(u64),
+    /// Lane 0's value there, and the step to each next lane.
+    Steps(u64, i64),
+    /// All lanes' values there.
+    Lanes(u64),
+    /// Nowhere; it is computed again.
+    Again,
+    /// It is the address of a private object, which each lane has there, so many bytes apart.
+    Object(u64, u64),
+}
+
+/// The homes of what lives across barriers.
+pub(super) struct Live {
+    pub(super) homes: SecondaryMap<Value, Option<Home>>,
+    /// For each state what is live where it starts, parameters apart.
+    pub(super) at_start: Vec<Vec<Value>>,
+    /// The memory that a brush needs.
+    pub(super) brush_bytes: u64,
+    /// Whether private objects are there.
+    pub(super) has_objects: bool,
+}
+
+/// What a brush keeps is aligned so.
+pub(super) const BRUSH_ALIGN: u64 = 64;
+/// A value is computed again by at most so many operations.
+const CHEAP: usize = 6;
+
+/// Finds homes for what lives across the barriers of a kernel.
+pub(super) fn find_homes(
+    kernel: &Function,
+    asked: &Asked,
+    states: &States,
+    lanes: u32,
+) -> Result<Live, Refusal> {
+    let mut live = Live {
+        homes: SecondaryMap::with_len(kernel.value_count()),
+        at_start: Vec::new(),
+        brush_bytes: 0,
+        has_objects: false,
+    };
+    if states.all.len() == 1 {
+        live.at_start.push(Vec::new());
+        return Ok(live);
+    }
+    let control = ControlTables::new(kernel);
+    let mut initial = InitialShapes::declared(kernel, Geometry::brush(&[lanes]));
+    for (&param, fact) in kernel.params().iter().zip(&mut initial.params) {
+        // Brushes stand at different places.
+        if asked.items.contains(&param) {
+            *fact = fact.at(Level::Brush);
+        }
+    }
+    let facts = divergence(kernel, &control, &initial);
+    let objects = objects_across(kernel, states);
+    live.has_objects = !objects.is_empty();
+    for &inst in &objects {
+        if let (Detail::Alloca { bytes, align }, Some(result)) =
+            (&kernel.inst(inst).detail, kernel.result(inst))
+        {
+            let is_repeated =
+                kernel.layout.block_of(inst).is_some_and(|block| control.cycles.innermost(block).is_some());
+            if is_repeated {
+                let reason = "each round of the loop has a private object of its own, which lives across a barrier: \
+                              declare it in front of the loop";
+                return Err(Refusal::at(kernel, inst, reason));
+            }
+            let align = u64::from(*align).max(1);
+            let stride = bytes.next_multiple_of(align).max(1);
+            let offset = live.room(stride.saturating_mul(lanes.into()), align.max(BRUSH_ALIGN));
+            live.homes[result] = Some(Home::Object(offset, stride));
+        }
+    }
+    let liveness = Liveness::new(kernel, &control.cfg);
+    let sets = liveness.sets();
+    let mut known: SecondaryMap<Value, Option<Fact>> = SecondaryMap::new();
+    let mut found: Vec<Value> = Vec::new();
+    for (number, state) in states.all.iter().enumerate() {
+        let is_open = |value: &&Value| !matches!(kernel.value_def(**value), ValueDef::Param(_));
+        // The entry is behind no barrier.
+        let at_start = if number == 0 { &[] } else { sets.live_in(state.start) };
+        let at_start: Vec<Value> = at_start.iter().filter(is_open).copied().collect();
+        for &value in &at_start {
+            let fact = facts.fact_at(kernel, &control, value, state.start);
+            known[value] = Some(match known[value] {
+                None => {
+                    found.push(value);
+                    fact
+                }
+                Some(other) => other.join(fact),
+            });
+        }
+        live.at_start.push(at_start);
+    }
+    found.sort_unstable();
+    for value in found {
+        if live.homes[value].is_none() {
+            let fact = known[value].unwrap_or_default();
+            live.homes[value] = Some(live.home(kernel, value, &fact, lanes));
+        }
+    }
+    live.brush_bytes = live.brush_bytes.next_multiple_of(BRUSH_ALIGN);
+    Ok(live)
+}
+
+impl Live {
+    fn room(&mut self, bytes: u64, align: u64) -> u64 {
+        let offset = self.brush_bytes.next_multiple_of(align);
+        self.brush_bytes = offset.saturating_add(bytes);
+        offset
+    }
+
+    fn home(&mut self, kernel: &Function, value: Value, fact: &Fact, lanes: u32) -> Home {
+        if self.recomputed(kernel, value).is_some() {
+            return Home::Again;
+        }
+        let ty = kernel.value_type(value);
+        let bytes = u64::from(ty.bytes());
+        // A lane that holds ⊤ says nothing of the others.
+        let is_one = fact.poison != Poison::Any;
+        match fact.shape.stride() {
+            Some(0) if is_one && fact.level >= Level::Group => Home::Group,
+            Some(0) if is_one => Home::Brush(self.room(bytes, bytes.next_power_of_two())),
+            Some(step) if is_one => Home::Steps(self.room(bytes, bytes.next_power_of_two()), step),
+            _ => Home::Lanes(self.room(bytes * u64::from(lanes), BRUSH_ALIGN)),
+        }
+    }
+
+    /// The instructions that compute a value again of parameters, constants and private objects, operands first; none if they
+    /// are too many, or have effects.
+    pub(super) fn recomputed(&self, kernel: &Function, value: Value) -> Option<SmallVec<[Inst; CHEAP]>> {
+        let mut order: SmallVec<[Inst; CHEAP]> = SmallVec::new();
+        let mut work = vec![value];
+        while let Some(value) = work.pop() {
+            if matches!(self.homes[value], Some(Home::Object(..))) {
+                continue;
+            }
+            let ValueDef::Result(inst, _) = kernel.value_def(value) else { continue };
+            let data = kernel.inst(inst);
+            if order.contains(&inst) {
+                // It is needed earlier than it was found.
+                order.retain(|other| *other != inst);
+            } else if order.len() == CHEAP || !is_cheap(data.op) || data.is_total() {
+                return None;
+            }
+            order.push(inst);
+            work.extend(data.args.iter().copied());
+        }
+        order.reverse();
+        Some(order)
+    }
+}
+
+fn is_cheap(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Shl
+            | Op::Lshr
+            | Op::Ashr
+            | Op::And
+            | Op::Or
+            | Op::Xor
+            | Op::Trunc
+            | Op::Zext
+            | Op::Sext
+            | Op::Icmp
+            | Op::PtrAdd
+            | Op::SpaceCast
+            | Op::Lane
+            | Op::Width
+    )
+}
+
+/// The private objects that may be used in several states, or in one that comes again.
+fn objects_across(kernel: &Function, states: &States) -> Vec<Inst> {
+    let insts = kernel.blocks().flat_map(|block| kernel.block_insts(block));
+    let allocas: Vec<Inst> = insts.filter(|&inst| kernel.inst(inst).op == Op::Alloca).collect();
+    if allocas.is_empty() {
+        return allocas;
+    }
+    // Which values are made of the address of an object, and which objects may be reached otherwise.
+    let mut source: SecondaryMap<Value, SmallVec<[u32; 2]>> = SecondaryMap::new();
+    let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::new();
+    for inst in kernel.blocks().flat_map(|block| kernel.block_insts(block)) {
+        kernel.inst(inst).args.iter().for_each(|&arg| users[arg].push(inst));
+    }
+    let mut escapes = vec![false; allocas.len()];
+    let mut blocks: Vec<EntitySet<heddle_ir::Block>> = vec![EntitySet::new(); allocas.len()];
+    for (number, &alloca) in allocas.iter().enumerate() {
+        let mut work: Vec<Value> = kernel.results(alloca).to_vec();
+        while let Some(value) = work.pop() {
+            if source[value].contains(&(number as u32)) {
+                continue;
+            }
+            source[value].push(number as u32);
+            for &user in &users[value] {
+                let data = kernel.inst(user);
+                kernel.layout.block_of(user).into_iter().for_each(|block| _ = blocks[number].insert(block));
+                match data.op {
+                    Op::Load | Op::Memset | Op::Memcpy | Op::Memmove => {}
+                    Op::Store => escapes[number] |= data.args[0] == value,
+                    Op::PtrAdd | Op::Phi | Op::Select | Op::SpaceCast | Op::Freeze => {
+                        work.extend(kernel.results(user));
+                    }
+                    Op::Icmp => {}
+                    _ => escapes[number] = true,
+                }
+            }
+        }
+    }
+    let comes_again: Vec<bool> = (0..states.all.len()).map(|number| comes_again(states, number)).collect();
+    let is_across = |number: usize| {
+        let mut used = (0..states.all.len())
+            .filter(|&state| states.all[state].blocks.iter().any(|&block| blocks[number].contains(block)));
+        match (used.next(), used.next()) {
+            _ if escapes[number] => true,
+            (Some(only), None) => only != 0 || comes_again[only],
+            (None, _) => false,
+            _ => true,
+        }
+    };
+    allocas.iter().enumerate().filter(|(number, _)| is_across(*number)).map(|(_, &inst)| inst).collect()
+}
+
+/// Whether a state may follow on itself.
+fn comes_again(states: &States, state: usize) -> bool {
+    let mut seen = vec![false; states.all.len()];
+    let mut work = states.all[state].next.clone();
+    while let Some(next) = work.pop() {
+        if !std::mem::replace(&mut seen[next], true) {
+            work.extend(&states.all[next].next);
+        }
+    }
+    seen[state]
+}
