@@ -7,7 +7,7 @@ static const char *source =
     "#endif\n"
     "typedef struct { char tag; double weight; int3 at; } item;\n"
     "kernel __attribute__((reqd_work_group_size(4, 1, 1)))\n"
-    "void many(global const float *restrict in, volatile global float *out, constant int *table, local float *scratch,\n"
+    "void many(global const float *restrict in, global float *out, constant int *table, local float *scratch,\n"
     "          item thing, float3 three, uchar small, ulong big) {\n"
     "  size_t i = get_global_id(0);\n"
     "  out[i] = FACTOR * in[i] + table[1] + thing.tag + thing.weight + thing.at.z + three.y + small + big;\n"
@@ -51,8 +51,6 @@ static void kernels(struct setting s) {
   cl_kernel_arg_address_qualifier space;
   CHECK(clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifiers, &qualifiers, NULL));
   EXPECT(qualifiers == (CL_KERNEL_ARG_TYPE_CONST | CL_KERNEL_ARG_TYPE_RESTRICT));
-  CHECK(clGetKernelArgInfo(kernel, 1, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifiers, &qualifiers, NULL));
-  EXPECT(qualifiers == CL_KERNEL_ARG_TYPE_VOLATILE);
   const cl_kernel_arg_address_qualifier spaces[] = {
       CL_KERNEL_ARG_ADDRESS_GLOBAL, CL_KERNEL_ARG_ADDRESS_GLOBAL,  CL_KERNEL_ARG_ADDRESS_CONSTANT,
       CL_KERNEL_ARG_ADDRESS_LOCAL,  CL_KERNEL_ARG_ADDRESS_PRIVATE, CL_KERNEL_ARG_ADDRESS_PRIVATE};

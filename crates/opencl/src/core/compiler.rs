@@ -2,6 +2,7 @@
 
 use crate::cl::*;
 use crate::core::error::{Answer, Error, ensure};
+use heddle_runtime::exit::busy;
 use heddle_llvm::{LlvmModule, OpenClOptions, compile_opencl_with, join, read_ir};
 
 /// What compiling gives: bitcode, or nothing, and what is worth saying either way.
@@ -100,6 +101,7 @@ pub fn compile(source: &str, options: &str, headers: Vec<(String, String)>, code
         words.push("-cl-kernel-arg-info".into());
     }
     let options = OpenClOptions { words, headers, lines: true, ..OpenClOptions::default() };
+    let _busy = busy();
     Ok(match compile_opencl_with(source, "program.cl", &options) {
         Ok((module, log)) => Compiled { module: Some(module), log },
         Err(log) => Compiled { module: None, log },
@@ -140,6 +142,7 @@ pub fn link_options(options: &str) -> Answer<Linked> {
 /// Links compiled programs.
 pub fn link(programs: &[&[u8]]) -> Answer<Compiled> {
     let [first, others @ ..] = programs else { return Err(Error(CL_INVALID_VALUE)) };
+    let _busy = busy();
     let joined = read_ir("program", first).map_err(|reason| reason.to_string()).and_then(|first| join(first, others));
     Ok(match joined {
         Ok(module) => Compiled { module: Some(module), log: String::new() },

@@ -4,7 +4,7 @@ use crate::cl::*;
 use crate::core::buffer::Buffer;
 use crate::core::device::{LOCAL_MEMORY, MAX_WORK_GROUP_SIZE};
 use crate::core::error::{Answer, Error, ensure};
-use crate::core::launch::{Code, Given, NdRange, Piece};
+use crate::core::launch::{Code, Given, NdRange};
 use crate::core::memory::Address;
 use crate::core::program::Program;
 use crate::core::registry::Handle;
@@ -61,7 +61,7 @@ pub struct Launch {
     given: Vec<Given>,
     range: NdRange,
     /// What the launch keeps alive.
-    buffers: Vec<Arc<Buffer>>,
+    _buffers: Vec<Arc<Buffer>>,
     program: Arc<Program>,
 }
 
@@ -73,22 +73,10 @@ impl Launch {
 
     /// Runs it.
     pub fn run(&self) -> Result<(), i32> {
-        let piece = |buffer: &Arc<Buffer>| {
-            let whole = buffer.parent.as_ref().unwrap_or(buffer);
-            Piece { base: whole.base(), bytes: whole.size }
-        };
-        let mut pieces: Vec<Piece> = self.buffers.iter().map(piece).collect();
         let context = &self.program.context;
-        let shared = context.svm.all().into_iter();
-        pieces.extend(shared.map(|(start, bytes)| Piece {
-            base: Address::new::<u8>(std::ptr::with_exposed_provenance(start)),
-            bytes,
-        }));
-        pieces.sort_by_key(|piece| piece.base);
-        pieces.dedup_by_key(|piece| piece.base);
         let info = &self.code.kernels[self.index];
         // SAFETY: buffers of the arguments are kept alive; the rest is the application's promise for its kernel.
-        unsafe { self.code.run(info, &self.given, &self.range, &pieces) }.map_err(|reason| {
+        unsafe { self.code.run(info, &self.given, &self.range) }.map_err(|reason| {
             context.report(&format!("kernel {}: {reason}", info.name));
             CL_OUT_OF_RESOURCES
         })
@@ -244,7 +232,7 @@ impl Kernel {
             });
         }
         let (code, program) = (self.code.clone(), self.program.clone());
-        Ok(Launch { code, index: self.index, given, range, buffers, program })
+        Ok(Launch { code, index: self.index, given, range, _buffers: buffers, program })
     }
 }
 

@@ -1,11 +1,9 @@
 //! Running a kernel over its work-items.
 
 use crate::core::memory::Address;
-use crate::core::oracle;
-use heddle_ir::Module;
 use heddle_llvm::{KernelInfo, LlvmModule, Passed};
 use heddle_runtime as runtime;
-use heddle_runtime::{BuildError, LaunchError, Pool};
+use heddle_runtime::Pool;
 
 /// The work-items of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,19 +29,9 @@ pub enum Given {
     Local(usize),
 }
 
-/// A piece of memory that pointers may lead to.
-#[derive(Clone, Copy, Debug)]
-pub struct Piece {
-    /// Its first byte.
-    pub base: Address,
-    /// Its size.
-    pub bytes: usize,
-}
-
 /// A program made ready to run.
 #[derive(Debug)]
 pub struct Code {
-    module: Module,
     program: runtime::Program,
     /// Its kernels.
     pub kernels: Vec<KernelInfo>,
@@ -74,23 +62,16 @@ impl Code {
         if kernels.iter().any(|kernel| imported.module.function(&kernel.name).is_none()) {
             return Err(imported.refused.iter().map(|refusal| format!("error: {refusal}\n")).collect());
         }
-        let module = imported.module;
-        let program = runtime::Program::new(module.clone(), &runtime::Options::default())
+        let program = runtime::Program::new(imported.module, &runtime::Options::default())
             .map_err(|reason| format!("error: {reason}\n"))?;
-        Ok(Code { module, program, kernels, allows_rest })
+        Ok(Code { program, kernels, allows_rest })
     }
 
     /// Runs a kernel. The error says what it did wrong.
     ///
     /// # Safety
     /// The arguments lead to memory that is there, and the kernel stays inside of it.
-    pub unsafe fn run(
-        &self,
-        kernel: &KernelInfo,
-        given: &[Given],
-        range: &NdRange,
-        pieces: &[Piece],
-    ) -> Result<(), String> {
+    pub unsafe fn run(&self, kernel: &KernelInfo, given: &[Given], range: &NdRange) -> Result<(), String> {
         let ready = self.program.kernel(&kernel.name).ok_or_else(|| "it is not in its program".to_string())?;
         let mut arguments = Vec::new();
         for (param, given) in kernel.params.iter().zip(given) {
@@ -105,15 +86,8 @@ impl Code {
                 (_, Given::Local(bytes)) => arguments.push(runtime::Argument::Local(*bytes as u64)),
             }
         }
-        let wanted = range.of_runtime().map_err(|reason| reason.to_string())?;
+        let range = range.of_runtime().map_err(|reason| reason.to_string())?;
         // SAFETY: the caller's promise.
-        match unsafe { ready.launch(&arguments, &wanted, Pool::of_process()) } {
-            Ok(()) => Ok(()),
-            Err(LaunchError::Build(BuildError::Kernel(_) | BuildError::Pass { .. })) => {
-                // SAFETY: the caller's promise.
-                unsafe { oracle::run(&self.module, kernel, given, range, pieces) }
-            }
-            Err(reason) => Err(reason.to_string()),
-        }
+        unsafe { ready.launch(&arguments, &range, Pool::of_process()) }.map_err(|reason| reason.to_string())
     }
 }

@@ -17,4 +17,3 @@ pub mod binary;
 pub mod program;
 pub mod kernel;
 pub mod launch;
-pub mod oracle;

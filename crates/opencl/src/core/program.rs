@@ -7,6 +7,7 @@ use crate::core::context::{Context, Destructors};
 use crate::core::error::{Answer, Error, ensure};
 use crate::core::launch::Code;
 use crate::core::registry::Handle;
+use heddle_runtime::exit::busy;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -150,6 +151,7 @@ impl Program {
                 return Err(error);
             }
         };
+        let busy = busy();
         let mut code = None;
         if kind == CL_PROGRAM_BINARY_TYPE_EXECUTABLE
             && let Some(module) = &compiled.module
@@ -165,6 +167,7 @@ impl Program {
         let binary = compiled.module.map(|module| {
             Arc::new(Binary { kind, options: options.into(), allows_rest, bitcode: module.bitcode() })
         });
+        drop(busy);
         let done = binary.is_some();
         let mut state = self.state();
         state.status = if done { CL_BUILD_SUCCESS } else { CL_BUILD_ERROR };

@@ -33,3 +33,8 @@ fn programs_are_built_and_kernels_known() {
 fn commands_keep_their_order() {
     passes("events.c");
 }
+
+#[test]
+fn nothing_grows_and_nothing_holds_the_process() {
+    passes("growth.c");
+}
