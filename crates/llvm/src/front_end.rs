@@ -2,6 +2,7 @@
 
 use crate::cache_folder::include_folder;
 use crate::import::asks_lanes;
+use crate::opencl::compile_opencl;
 use crate::read::{ReadError, read_ir};
 use crate::view::LlvmModule;
 use std::path::Path;
@@ -92,10 +93,13 @@ pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Com
             }
         }
         Some(Language::OpenCl) => {
-            arguments.extend(
-                ["--target=spir64-unknown-unknown", "-cl-std=CL3.0", "-Xclang", "-finclude-default-header"]
-                    .map(Into::into),
-            );
+            let source = read_source(path)?;
+            let mut words = vec!["-cl-std=CL3.0".into(), format!("-O{}", level.min(3))];
+            words.extend(extra.iter().map(ToString::to_string));
+            let compiled = compile_opencl(&source, &file, &words);
+            return compiled
+                .map(|(module, _)| module)
+                .map_err(|log| CompileError::Refused { file, messages: log.trim().to_string() });
         }
     }
     arguments.extend(extra.iter().map(ToString::to_string));
@@ -106,6 +110,13 @@ pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Com
     // What asks other lanes, and what calls that, must stay where it is. For anybody else that would be in the way.
     arguments.push("-fconvergent-functions".into());
     run_clang(&file, &arguments)
+}
+
+/// The text of a source file.
+pub fn read_source(path: &Path) -> Result<String, CompileError> {
+    let bytes = std::fs::read(path)
+        .map_err(|reason| CompileError::File { file: path.display().to_string(), reason })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Has clang compile a file to LLVM IR.

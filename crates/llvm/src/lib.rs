@@ -31,7 +31,7 @@ pub use cache_folder::include_folder;
 pub use coverage::{Coverage, Verdict, coverage};
 pub use cpu::{Cpu, UnknownCpu};
 pub use emit::{EmitError, EmitOptions, emit, emit_together, entry_name, slot_bytes};
-pub use front_end::{CompileError, Language, compile, language_of};
+pub use front_end::{CompileError, Language, compile, language_of, read_source};
 pub use generate::{LlvmPasses, Output, generate, generate_at, optimize, optimize_with_masks};
 pub use import::{Imported, Refusal, import};
 pub use kernel_info::{ArgumentPiece, KernelInfo, KernelParam, Passed, kernels};
@@ -40,7 +40,9 @@ pub use join::join;
 pub use link::{LinkError, cut_out, keep_private_but, link, share_globals};
 pub use masks::{MaskForm, form_masks};
 pub use object_cache::ObjectCache;
-pub use opencl::{OpenClOptions, compile_opencl, compile_opencl_with};
+pub use opencl::{
+    DeclaredFunction, OpenClLibrary, OpenClOptions, compile_opencl, compile_opencl_with, declared_functions,
+};
 pub use read::{ReadError, read_ir};
 pub use vector_forms::vector_form_names;
 pub use view::{LlvmModule, intrinsic_names, version};

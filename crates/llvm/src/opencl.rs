@@ -1,7 +1,12 @@
 //! OpenCL C to LLVM IR by clang inside of this process: no files, no other process, from any thread.
 
-use crate::view::LlvmModule;
+use crate::view::{LlvmModule, Val};
+use llvm_sys::LLVMLinkage;
+use llvm_sys::core::LLVMSetLinkage;
+use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
 use llvm_sys::prelude::*;
+use llvm_sys::transforms::pass_builder::*;
+use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char};
 
 /// What OpenCL C is compiled with besides its source.
@@ -11,10 +16,19 @@ pub struct OpenClOptions {
     pub words: Vec<String>,
     /// Further headers, by the names that `#include` asks for.
     pub headers: Vec<(String, String)>,
-    /// Bitcode of functions that are linked where they are called.
-    pub library: &'static [u8],
+    /// Modules with functions that are linked where they are called, in this order.
+    pub libraries: &'static [OpenClLibrary],
     /// Line tables: messages and reports show lines with them.
     pub lines: bool,
+}
+
+/// Functions in bitcode.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenClLibrary {
+    /// The module.
+    pub bitcode: &'static [u8],
+    /// The names of the functions that it shows, mangled and in order.
+    pub names: &'static [&'static str],
 }
 
 /// Extensions and features that programs may ask for; clang knows more for its target.
@@ -29,6 +43,9 @@ const FEATURES: &str = "-cl-ext=-all,+cl_khr_byte_addressable_store,+cl_khr_glob
 
 /// Where the headers stand that are in memory only.
 const FOLDER: &str = "/heddle-opencl";
+
+/// What the names of the twins of kernels begin with.
+const KERNEL_TWIN: &str = "__clang_ocl_kern_imp_";
 
 /// The header with the types of OpenCL C, as the clang that Heddle is built with has it.
 const BASE_HEADER: &str = include_str!(concat!(env!("OUT_DIR"), "/opencl-c-base.h"));
@@ -61,6 +78,14 @@ unsafe extern "C" {
         module: *mut LLVMModuleRef,
         messages: *mut *mut c_char,
     ) -> bool;
+    fn heddle_clang_declared(
+        arguments: *const *const c_char,
+        argument_count: usize,
+        files: *const File,
+        file_count: usize,
+        text: *mut *mut c_char,
+    ) -> bool;
+    fn heddle_link_needed(into: LLVMModuleRef, bitcode: *const c_char, size: usize) -> *mut c_char;
 }
 
 /// Options that mean the same to `clang -cc1`.
@@ -151,64 +176,15 @@ pub fn compile_opencl_with(
 }
 
 fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(LlvmModule, String), String> {
-    let shown = if name.is_empty() { "<source>".into() } else { name.replace(['\n', '\r', '\0'], " ") };
-    let main = format!("{FOLDER}/{}.cl", shown.replace('/', "_"));
-    let mut words: Vec<String> = [
-        "-triple",
-        "spir64-unknown-unknown",
-        "-emit-llvm-only",
-        "-x",
-        "cl",
-        FEATURES,
-        "-finclude-default-header",
-        "-fdeclare-opencl-builtins",
-        "-ffp-contract=on",
-    ]
-    .map(Into::into)
-    .into();
-    words.extend(["-internal-isystem".into(), FOLDER.into()]);
-    words.extend(["-main-file-name".into(), shown.clone()]);
-    if options.lines {
-        words.extend(["-debug-info-kind=line-tables-only".into(), "-dwarf-version=5".into()]);
-    }
-    words.extend(arguments(&options.words)?);
-    let mut headers = vec![(format!("{FOLDER}/opencl-c-base.h"), BASE_HEADER.as_bytes())];
-    headers.extend(
-        options.headers.iter().map(|(name, contents)| (format!("{FOLDER}/{name}"), contents.as_bytes())),
-    );
-    if !options.library.is_empty() {
-        let path = format!("{FOLDER}/library.bc");
-        words.extend(["-mlink-builtin-bitcode".into(), path.clone()]);
-        headers.push((path, options.library));
-    }
-    // Messages and line tables show the name, whatever it is.
-    let quoted = shown.replace('\\', "\\\\").replace('"', "\\\"");
-    let line = format!("#line 1 \"{quoted}\"\n{source}");
-    headers.push((main.clone(), line.as_bytes()));
-    words.push(main);
-    run(&words, &headers)
-}
-
-/// Runs `clang -cc1` on files in memory.
-fn run(words: &[String], files: &[(String, &[u8])]) -> Result<(LlvmModule, String), String> {
-    let mut arguments = Vec::with_capacity(words.len());
-    for word in words {
-        let refused =
-            |_| format!("error: the build option `{}` has a zero byte in it\n", word.escape_debug());
-        arguments.push(CString::new(word.as_bytes()).map_err(refused)?);
-    }
-    let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
-    let files: Vec<File> = files
-        .iter()
-        .map(|(path, contents)| File { path: text(path.as_bytes()), contents: text(contents) })
-        .collect();
+    let call = ClangCall::new(source, name, options, FEATURES, &["-emit-llvm-only", "-disable-llvm-passes"])?;
     let (mut context, mut module, mut messages) =
-        (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut::<c_char>());
+        (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
+    let (words, files) = (call.words(), call.files());
     // SAFETY: all texts live during the call, arguments end in a zero byte, and there are three places to write to.
     let done = unsafe {
         heddle_clang_compile(
-            pointers.as_ptr(),
-            pointers.len(),
+            words.as_ptr(),
+            words.len(),
             files.as_ptr(),
             files.len(),
             &mut context,
@@ -216,19 +192,172 @@ fn run(words: &[String], files: &[(String, &[u8])]) -> Result<(LlvmModule, Strin
             &mut messages,
         )
     };
-    let log = if messages.is_null() {
-        String::new()
-    } else {
-        // SAFETY: the shim allocated it with the C library, and hands it over; it ends in a zero byte.
-        unsafe {
-            let log = CStr::from_ptr(messages).to_string_lossy().into_owned();
-            libc::free(messages.cast());
-            log
-        }
-    };
+    // SAFETY: the shim allocated it, and hands it over.
+    let log = unsafe { take_text(messages) };
     if !done {
         return Err(log);
     }
     // SAFETY: the shim made both for this call and hands them over.
-    Ok((unsafe { LlvmModule::from_raw(context, module) }, log))
+    let module = unsafe { LlvmModule::from_raw(context, module) };
+    for library in options.libraries {
+        let is_called =
+            |func: Val<'_>| func.is_declaration() && library.names.binary_search(&&*func.name()).is_ok();
+        if module.functions().any(is_called) {
+            // SAFETY: the module is live and nobody looks at it meanwhile; the bytes live for ever.
+            let broken = unsafe {
+                take_text(heddle_link_needed(
+                    module.raw(),
+                    library.bitcode.as_ptr().cast(),
+                    library.bitcode.len(),
+                ))
+            };
+            if !broken.is_empty() {
+                return Err(format!(
+                    "{log}error: the library is not linked, a mistake in Heddle: {broken}\n"
+                ));
+            }
+        }
+    }
+    // clang gives each kernel a twin for calls from other kernels, which is of no use where there are none.
+    for func in
+        module.functions().filter(|func| !func.is_declaration() && func.name().starts_with(KERNEL_TWIN))
+    {
+        // SAFETY: a live function.
+        unsafe { LLVMSetLinkage(func.0, LLVMLinkage::LLVMInternalLinkage) };
+    }
+    let level =
+        if options.words.iter().any(|word| word == "-cl-opt-disable" || word == "-O0") { 0 } else { 1 };
+    simplify(&module, level).map_err(|reason| format!("{log}error: LLVM's passes fail: {reason}\n"))?;
+    Ok((module, log))
+}
+
+/// Runs LLVM's passes of a level, without those that make vectors.
+fn simplify(module: &LlvmModule, level: u8) -> Result<(), String> {
+    let passes = CString::new(format!("default<O{level}>")).unwrap_or_default();
+    // SAFETY: module and options are live; an error is taken over once.
+    unsafe {
+        let options = LLVMCreatePassBuilderOptions();
+        LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
+        LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
+        LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
+        let error = LLVMRunPasses(module.raw(), passes.as_ptr(), std::ptr::null_mut(), options);
+        LLVMDisposePassBuilderOptions(options);
+        if error.is_null() {
+            return Ok(());
+        }
+        let text = LLVMGetErrorMessage(error);
+        let reason = CStr::from_ptr(text).to_string_lossy().into_owned();
+        LLVMDisposeErrorMessage(text);
+        Err(reason)
+    }
+}
+
+/// A function that a source in OpenCL C declares.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct DeclaredFunction {
+    /// Its name.
+    pub name: String,
+    /// Its name in modules of LLVM.
+    pub mangled: String,
+    /// Its type, as clang writes it.
+    pub ty: String,
+}
+
+/// The functions that a source declares, in its order. With `all_extensions` it may ask for all that clang knows.
+pub fn declared_functions(
+    source: &str,
+    options: &OpenClOptions,
+    all_extensions: bool,
+) -> Result<Vec<DeclaredFunction>, String> {
+    let features = if all_extensions { "-cl-ext=+all" } else { FEATURES };
+    let call = ClangCall::new(source, "", options, features, &["-fsyntax-only"])?;
+    let (words, files) = (call.words(), call.files());
+    let mut text = std::ptr::null_mut();
+    // SAFETY: all texts live during the call, arguments end in a zero byte, and there is a place to write to.
+    let done =
+        unsafe { heddle_clang_declared(words.as_ptr(), words.len(), files.as_ptr(), files.len(), &mut text) };
+    // SAFETY: the shim allocated it, and hands it over.
+    let text = unsafe { take_text(text) };
+    if !done {
+        return Err(text);
+    }
+    let parts = text.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, '\t').map(str::to_string);
+        Some(DeclaredFunction { name: parts.next()?, mangled: parts.next()?, ty: parts.next()? })
+    });
+    Ok(parts.collect())
+}
+
+/// Takes over a text of the shim.
+///
+/// # Safety
+/// It is null, or allocated with the C library, ended by a zero byte, and nobody else's.
+unsafe fn take_text(text: *mut c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller says so.
+    unsafe {
+        let taken = CStr::from_ptr(text).to_string_lossy().into_owned();
+        libc::free(text.cast());
+        taken
+    }
+}
+
+/// What clang is called with: arguments, and files in memory.
+struct ClangCall<'a> {
+    words: Vec<CString>,
+    files: Vec<(String, Cow<'a, [u8]>)>,
+}
+
+impl<'a> ClangCall<'a> {
+    fn new(
+        source: &str,
+        name: &str,
+        options: &'a OpenClOptions,
+        features: &str,
+        action: &[&str],
+    ) -> Result<ClangCall<'a>, String> {
+        let shown = if name.is_empty() { "<source>".into() } else { name.replace(['\n', '\r', '\0'], " ") };
+        let main = format!("{FOLDER}/{}.cl", shown.replace('/', "_"));
+        let fixed = ["-triple", "spir64-unknown-unknown", "-x", "cl", features, "-ffp-contract=on"];
+        let mut words: Vec<String> = fixed.iter().chain(action).map(ToString::to_string).collect();
+        words.extend(["-finclude-default-header", "-fdeclare-opencl-builtins"].map(Into::into));
+        words.extend(["-internal-isystem".into(), FOLDER.into()]);
+        words.extend(["-main-file-name".into(), shown.clone()]);
+        if options.lines {
+            words.extend(["-debug-info-kind=line-tables-only".into(), "-dwarf-version=5".into()]);
+        }
+        words.extend(arguments(&options.words)?);
+        let mut files = vec![(format!("{FOLDER}/opencl-c-base.h"), Cow::Borrowed(BASE_HEADER.as_bytes()))];
+        files.extend(
+            options
+                .headers
+                .iter()
+                .map(|(name, contents)| (format!("{FOLDER}/{name}"), Cow::Borrowed(contents.as_bytes()))),
+        );
+        // Messages and line tables show the name, whatever it is.
+        let quoted = shown.replace('\\', "\\\\").replace('"', "\\\"");
+        let text = format!("#line 1 \"{quoted}\"\n{source}");
+        files.push((main.clone(), Cow::Owned(text.into_bytes())));
+        words.push(main);
+        let c_text = |word: String| {
+            CString::new(word).map_err(|broken| {
+                format!(
+                    "error: a build option has a zero byte in it: `{}`\n",
+                    broken.to_string().escape_debug()
+                )
+            })
+        };
+        Ok(ClangCall { words: words.into_iter().map(c_text).collect::<Result<_, _>>()?, files })
+    }
+
+    fn words(&self) -> Vec<*const c_char> {
+        self.words.iter().map(|word| word.as_ptr()).collect()
+    }
+
+    fn files(&self) -> Vec<File> {
+        let files = self.files.iter();
+        files.map(|(path, contents)| File { path: text(path.as_bytes()), contents: text(contents) }).collect()
+    }
 }

@@ -12,7 +12,7 @@ pub use functions::{FUNCTIONS, Own};
 use heddle_ir::module::{Declaration, Effects, Signature};
 use heddle_ir::text::parse_module;
 use heddle_ir::{Function, Module};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -51,6 +51,9 @@ impl Accuracy {
 
 /// What names begin with in modules that are the library's own: no name of a C program does.
 pub const PREFIX: &str = "heddle.";
+
+/// What stands behind that for those that are at most four units off.
+const FAST: &str = "fast.";
 
 /// The text of a function is broken, which is a mistake in Heddle.
 #[derive(Debug, Error)]
@@ -91,26 +94,60 @@ pub fn provide(module: &mut Module, accuracy: Accuracy) -> Result<(), Broken> {
     }
     for name in wanted {
         let Some(own) = own(name) else { continue };
-        let name = format!("{PREFIX}{name}");
-        if module.function(&name).is_some() {
-            continue;
-        }
         let text = if accuracy == Accuracy::Fast { own.fast.unwrap_or(own.exact) } else { own.exact };
-        let (mut func, globals) = body(own.name, text)?;
-        func.name = name;
-        func.signature.effects = Effects::PURE;
-        for global in globals {
-            if module.global(&global.name).is_none() {
-                module.globals.push(global);
-            }
-        }
-        module.functions.push(func);
+        define(module, format!("{PREFIX}{name}"), own, text)?;
     }
     let called: BTreeSet<&str> =
         module.functions.iter().flat_map(|func| func.callees.values()).map(|callee| &*callee.name).collect();
     module
         .declarations
         .retain(|declaration| own(&declaration.name).is_none() || called.contains(&*declaration.name));
+    Ok(())
+}
+
+/// Gives bodies to the functions of the library that a module calls by the library's own names, `heddle.sinf`, or
+/// `heddle.fast.sinf` for four units of error. No program has such names, so whatever it defines itself is not meant.
+pub fn provide_own(module: &mut Module) -> Result<(), Broken> {
+    let mut wanted: BTreeMap<String, (&'static Own, &'static str)> = BTreeMap::new();
+    for func in &mut module.functions {
+        let mut pure = Vec::new();
+        for (callee, declaration) in func.callees.iter() {
+            let Some(name) = declaration.name.strip_prefix(PREFIX) else { continue };
+            let (name, is_fast) = name.strip_prefix(FAST).map_or((name, false), |name| (name, true));
+            let Some(own) = own(name).filter(|own| is_of_types(&declaration.signature, own)) else {
+                continue;
+            };
+            let text = own.fast.filter(|_| is_fast).unwrap_or(own.exact);
+            wanted.insert(declaration.name.clone(), (own, text));
+            pure.push(callee);
+        }
+        for callee in pure {
+            let mut declaration = (*func.callees[callee]).clone();
+            declaration.signature.effects = Effects::PURE;
+            func.rename_callee(callee, Arc::new(declaration));
+        }
+    }
+    for (name, (own, text)) in &wanted {
+        define(module, name.clone(), own, text)?;
+    }
+    module.declarations.retain(|declaration| !wanted.contains_key(&declaration.name));
+    Ok(())
+}
+
+/// Adds a function of the library to a module that does not have it.
+fn define(module: &mut Module, name: String, own: &Own, text: &str) -> Result<(), Broken> {
+    if module.function(&name).is_some() {
+        return Ok(());
+    }
+    let (mut func, globals) = body(own.name, text)?;
+    func.name = name;
+    func.signature.effects = Effects::PURE;
+    for global in globals {
+        if module.global(&global.name).is_none() {
+            module.globals.push(global);
+        }
+    }
+    module.functions.push(func);
     Ok(())
 }
 

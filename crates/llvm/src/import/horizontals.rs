@@ -12,6 +12,8 @@ const FUNCTION: u32 = u32::MAX;
 
 /// What its names begin with.
 pub(super) const PREFIX: &str = "heddle_";
+/// What the same names begin with in Heddle's own library for OpenCL C, where a program may use the other ones.
+const OWN_PREFIX: &str = "heddle.";
 
 /// What a name means: an operation, what it takes and what it gives.
 #[derive(PartialEq, Debug)]
@@ -96,13 +98,18 @@ impl<'m> Body<'_, 'm> {
     /// A call of what `heddle.h` declares, if it is one.
     pub(super) fn horizontal(&mut self, inst: Val<'m>, callee: Val<'m>) -> Take<Option<Leaves>> {
         let name = callee.name();
-        let Some(known) = name.strip_prefix(PREFIX).filter(|_| callee.is_declaration()) else {
+        let spaces = self.module.types.spaces;
+        let prefix = if spaces == Spaces::Spir { OWN_PREFIX } else { PREFIX };
+        let Some(known) = name.strip_prefix(prefix).filter(|_| callee.is_declaration()) else {
             return Ok(None);
         };
-        if self.module.types.spaces != Spaces::Host {
+        if spaces == Spaces::Gpu {
             return Ok(None);
         }
         let Some(meaning) = meaning(known) else {
+            if spaces == Spaces::Spir {
+                return Ok(None);
+            }
             let reason = format!("heddle.h, to which names with `{PREFIX}` belong, has no @{name}");
             let way_out = "it has `any all popcount ballot mask lane width`, and `shuffle broadcast first reduce_… scan_… \
                            scan_before_…` with `_i32 _u32 _i64 _u64 _f32 _f64`";

@@ -2,6 +2,7 @@
 
 use crate::cl::*;
 use crate::core::error::{Answer, Error, ensure};
+use heddle_builtins::LIBRARIES;
 use heddle_runtime::exit::busy;
 use heddle_llvm::{LlvmModule, OpenClOptions, compile_opencl_with, join, read_ir};
 
@@ -100,7 +101,7 @@ pub fn compile(source: &str, options: &str, headers: Vec<(String, String)>, code
     if !words.iter().any(|word| word == "-cl-kernel-arg-info") {
         words.push("-cl-kernel-arg-info".into());
     }
-    let options = OpenClOptions { words, headers, lines: true, ..OpenClOptions::default() };
+    let options = OpenClOptions { words, headers, libraries: LIBRARIES, lines: true };
     let _busy = busy();
     Ok(match compile_opencl_with(source, "program.cl", &options) {
         Ok((module, log)) => Compiled { module: Some(module), log },

@@ -62,7 +62,9 @@ impl Code {
         if kernels.iter().any(|kernel| imported.module.function(&kernel.name).is_none()) {
             return Err(imported.refused.iter().map(|refusal| format!("error: {refusal}\n")).collect());
         }
-        let program = runtime::Program::new(imported.module, &runtime::Options::default())
+        let mut module = imported.module;
+        heddle_math::provide_own(&mut module).map_err(|reason| format!("error: {reason}\n"))?;
+        let program = runtime::Program::new(module, &runtime::Options::default())
             .map_err(|reason| format!("error: {reason}\n"))?;
         Ok(Code { program, kernels, allows_rest })
     }

@@ -1,0 +1,85 @@
+//! Compiles the library to bitcode, a module for each file of `cl/`.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The modules, each a file with what is defined in it, in the order in which they are linked: each may call those behind
+/// it. They are many so that few are read for a program.
+const PARTS: [(&str, &str); 20] = [
+    ("integer.cl", ""),
+    ("relational.cl", ""),
+    ("memory.cl", ""),
+    ("half.cl", ""),
+    ("shuffle.cl", ""),
+    ("convert.cl", "TO_INTEGER=char"),
+    ("convert.cl", "TO_INTEGER=uchar"),
+    ("convert.cl", "TO_INTEGER=short"),
+    ("convert.cl", "TO_INTEGER=ushort"),
+    ("convert.cl", "TO_INTEGER=int"),
+    ("convert.cl", "TO_INTEGER=uint"),
+    ("convert.cl", "TO_INTEGER=long"),
+    ("convert.cl", "TO_INTEGER=ulong"),
+    ("convert.cl", "TO_FLOATS"),
+    ("geometric.cl", ""),
+    ("math.cl", ""),
+    ("atomic_1.cl", ""),
+    ("atomic_2.cl", ""),
+    ("group.cl", ""),
+    ("group_slots.c", ""),
+];
+
+fn main() {
+    println!("cargo::rerun-if-changed=cl");
+    let clang = "clang-22";
+    let start = |command: &mut Command| {
+        let output = command.output();
+        output
+            .unwrap_or_else(|reason| panic!("`{clang}` cannot be started: {reason}; `./x setup` installs it"))
+    };
+    let resources = start(Command::new(clang).arg("-print-resource-dir")).stdout;
+    let headers = format!("{}/include", String::from_utf8_lossy(&resources).trim());
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says where"));
+    let mut list = String::from("[\n");
+    for (number, (part, define)) in PARTS.into_iter().enumerate() {
+        // Nothing is optimized here: that is done where a function is called, with what is known there.
+        let compile = |action: &str, made: &Path| {
+            let mut command = Command::new(clang);
+            command.args([
+                "-cc1",
+                "-triple",
+                "spir64-unknown-unknown",
+                "-O1",
+                "-disable-llvm-passes",
+                action,
+            ]);
+            command.args(["-ffp-contract=off", "-Werror", "-internal-isystem", &headers]);
+            if part.ends_with(".cl") {
+                command.args(["-x", "cl", "-cl-std=CL3.0", "-cl-ext=+all", "-finclude-default-header"]);
+                command.args((!define.is_empty()).then(|| format!("-D{define}")));
+            } else {
+                command.args(["-x", "c", "-std=c17"]);
+            }
+            let output = start(command.arg("-o").arg(made).arg(PathBuf::from("cl").join(part)));
+            assert!(output.status.success(), "cl/{part}:\n{}", String::from_utf8_lossy(&output.stderr));
+        };
+        let (bitcode, text) = (out.join(format!("{number}.bc")), out.join(format!("{number}.ll")));
+        compile("-emit-llvm-bc", &bitcode);
+        compile("-emit-llvm", &text);
+        let text = std::fs::read_to_string(text).expect("clang wrote it");
+        let defined =
+            text.lines().filter(|line| line.starts_with("define ") && !line.starts_with("define internal"));
+        let mut names: Vec<&str> = defined
+            .filter_map(|line| {
+                line.split_once('@')?.1.split_once('(').map(|(name, _)| name.trim_matches('"'))
+            })
+            .collect();
+        names.sort_unstable();
+        list.push_str(&format!(
+            "    OpenClLibrary {{ bitcode: include_bytes!({:?}), names: &{names:?} }},\n",
+            bitcode.display().to_string()
+        ));
+    }
+    list.push_str("]\n");
+    std::fs::write(out.join("libraries.rs"), list).expect("the folder can be written to");
+}

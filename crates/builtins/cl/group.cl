@@ -1,0 +1,188 @@
+// What work-items of a group do together: copies, collectives, sub-groups.
+#include "common.h"
+
+#define CONVERGENT __attribute__((overloadable, always_inline, nothrow, convergent))
+#define QUERY __attribute__((overloadable, nothrow, const))
+QUERY size_t get_local_id(uint dimension);
+QUERY size_t get_local_size(uint dimension);
+QUERY size_t get_enqueued_local_size(uint dimension);
+QUERY size_t get_global_id(uint dimension);
+QUERY size_t get_global_size(uint dimension);
+QUERY size_t get_global_offset(uint dimension);
+__attribute__((overloadable, convergent, nothrow)) void barrier(cl_mem_fence_flags flags);
+
+PURE size_t get_local_linear_id(void) {
+  return (get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0);
+}
+PURE size_t get_global_linear_id(void) {
+  return ((get_global_id(2) - get_global_offset(2)) * get_global_size(1) + get_global_id(1) - get_global_offset(1)) *
+             get_global_size(0) +
+         get_global_id(0) - get_global_offset(0);
+}
+static PURE size_t group_size(void) { return get_local_size(0) * get_local_size(1) * get_local_size(2); }
+
+// --- copies ---
+
+// All work-items copy, and who waits waits for all of them.
+#define COPY(T, to_space, from_space) \
+  CONVERGENT event_t async_work_group_copy(to_space T *to, const from_space T *from, size_t count, event_t event) { \
+    for (size_t i = get_local_linear_id(); i < count; i += group_size()) { \
+      to[i] = from[i]; \
+    } \
+    return event; \
+  }
+#define COPY_STRIDED(T) \
+  CONVERGENT event_t async_work_group_strided_copy(__local T *to, const __global T *from, size_t count, size_t stride, \
+                                                   event_t event) { \
+    for (size_t i = get_local_linear_id(); i < count; i += group_size()) { \
+      to[i] = from[i * stride]; \
+    } \
+    return event; \
+  } \
+  CONVERGENT event_t async_work_group_strided_copy(__global T *to, const __local T *from, size_t count, size_t stride, \
+                                                   event_t event) { \
+    for (size_t i = get_local_linear_id(); i < count; i += group_size()) { \
+      to[i * stride] = from[i]; \
+    } \
+    return event; \
+  } \
+  FUNCTION void prefetch(const __global T *from, size_t count) {}
+#define COPIES(T) COPY(T, __local, __global) COPY(T, __global, __local) COPY_STRIDED(T)
+NUMBERS(WIDTHS, COPIES)
+CONVERGENT void wait_group_events(int count, __private event_t *events) {
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+}
+CONVERGENT void wait_group_events(int count, __generic event_t *events) {
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+}
+
+// --- collectives of the work-group ---
+//
+// Each work-item lays its value into its slot, the first runs over all in order, each takes its result.
+
+__attribute__((const, nothrow)) __local long *group_slots(void) __asm("heddle.group_slots");
+
+static CONVERGENT size_t linear(size_t x) { return x; }
+static CONVERGENT size_t linear(size_t x, size_t y) { return y * get_local_size(0) + x; }
+static CONVERGENT size_t linear(size_t x, size_t y, size_t z) {
+  return (z * get_local_size(1) + y) * get_local_size(0) + x;
+}
+#define BROADCAST(T) \
+  static CONVERGENT T broadcast_from(T value, size_t id) { \
+    __local T *slots = (__local T *)group_slots(); \
+    if (get_local_linear_id() == id) { \
+      slots[0] = value; \
+    } \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    T result = slots[0]; \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    return result; \
+  } \
+  CONVERGENT T work_group_broadcast(T value, size_t x) { return broadcast_from(value, linear(x)); } \
+  CONVERGENT T work_group_broadcast(T value, size_t x, size_t y) { return broadcast_from(value, linear(x, y)); } \
+  CONVERGENT T work_group_broadcast(T value, size_t x, size_t y, size_t z) { \
+    return broadcast_from(value, linear(x, y, z)); \
+  }
+
+#define JOIN_add(a, b) ((a) + (b))
+#define JOIN_min(a, b) ((b) < (a) ? (b) : (a))
+#define JOIN_max(a, b) ((a) < (b) ? (b) : (a))
+#define JOIN_and(a, b) ((a) & (b))
+#define JOIN_or(a, b) ((a) | (b))
+// What each work-item gets: the join of all, of those before, of those up to itself.
+#define RUN(name, by, T, neutral, keep, place) \
+  CONVERGENT T name(T value) { \
+    __local T *slots = (__local T *)group_slots(); \
+    size_t id = get_local_linear_id(); \
+    slots[id] = value; \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    if (id == 0) { \
+      T sum = neutral; \
+      size_t count = group_size(); \
+      for (size_t i = 0; i < count; ++i) { \
+        T before = sum, here = slots[i]; \
+        sum = i == 0 ? here : JOIN_##by(sum, here); \
+        slots[i] = keep; \
+      } \
+      slots[count] = sum; \
+    } \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    T result = slots[place]; \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    return result; \
+  }
+#define GROUP_RUNS(T, by, neutral) \
+  RUN(work_group_reduce_##by, by, T, neutral, here, group_size()) \
+  RUN(work_group_scan_inclusive_##by, by, T, neutral, sum, id) \
+  RUN(work_group_scan_exclusive_##by, by, T, neutral, before, id)
+#define GROUP(T, least, most) \
+  BROADCAST(T) \
+  GROUP_RUNS(T, add, 0) \
+  GROUP_RUNS(T, min, most) \
+  GROUP_RUNS(T, max, least)
+GROUP(int, INT_MIN, INT_MAX)
+GROUP(uint, 0, UINT_MAX)
+GROUP(long, LONG_MIN, LONG_MAX)
+GROUP(ulong, 0, ULONG_MAX)
+GROUP(float, -__builtin_inff(), __builtin_inff())
+GROUP(double, -__builtin_inf(), __builtin_inf())
+static RUN(reduce_and, and, int, 1, here, group_size())
+static RUN(reduce_or, or, int, 0, here, group_size())
+CONVERGENT int work_group_all(int predicate) { return reduce_and(predicate != 0); }
+CONVERGENT int work_group_any(int predicate) { return reduce_or(predicate != 0); }
+
+// --- sub-groups: the lanes of a brush, in the order of local linear ids ---
+
+#define ASK __attribute__((convergent, nothrow))
+__attribute__((const, nothrow)) int own_lane(void) __asm("heddle.lane");
+__attribute__((const, nothrow)) int own_width(void) __asm("heddle.width");
+ASK bool own_any(bool) __asm("heddle.any");
+ASK bool own_all(bool) __asm("heddle.all");
+#define ASKS(T, suffix) \
+  __attribute__((overloadable, convergent, nothrow)) T own_broadcast(T, int) __asm("heddle.broadcast_" #suffix); \
+  ASKS_BY(add, T, suffix) ASKS_BY(min, T, suffix) ASKS_BY(max, T, suffix)
+#define ASKS_BY(by, T, suffix) \
+  __attribute__((overloadable, convergent, nothrow)) T own_reduce_##by(T) __asm("heddle.reduce_" #by "_" #suffix); \
+  __attribute__((overloadable, convergent, nothrow)) T own_scan_##by(T) __asm("heddle.scan_" #by "_" #suffix); \
+  __attribute__((overloadable, convergent, nothrow)) T own_scan_before_##by(T) \
+      __asm("heddle.scan_before_" #by "_" #suffix);
+ASKS(int, i32)
+ASKS(uint, u32)
+ASKS(long, i64)
+ASKS(ulong, u64)
+ASKS(float, f32)
+ASKS(double, f64)
+
+PURE uint get_max_sub_group_size(void) { return (uint)own_width(); }
+PURE uint get_sub_group_local_id(void) { return (uint)own_lane(); }
+PURE uint get_sub_group_id(void) { return (uint)get_local_linear_id() / (uint)own_width(); }
+PURE uint get_num_sub_groups(void) { return ((uint)group_size() + (uint)own_width() - 1) / (uint)own_width(); }
+PURE uint get_enqueued_num_sub_groups(void) {
+  size_t size = get_enqueued_local_size(0) * get_enqueued_local_size(1) * get_enqueued_local_size(2);
+  return ((uint)size + (uint)own_width() - 1) / (uint)own_width();
+}
+PURE uint get_sub_group_size(void) {
+  uint left = (uint)group_size() - get_sub_group_id() * (uint)own_width();
+  return left < (uint)own_width() ? left : (uint)own_width();
+}
+// Lanes of a brush are in step: only what they wrote has to be seen.
+CONVERGENT void sub_group_barrier(cl_mem_fence_flags flags) {
+  own_all(true);
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+CONVERGENT void sub_group_barrier(cl_mem_fence_flags flags, memory_scope scope) { sub_group_barrier(flags); }
+CONVERGENT int sub_group_all(int predicate) { return own_all(predicate != 0); }
+CONVERGENT int sub_group_any(int predicate) { return own_any(predicate != 0); }
+#define SUB_GROUP_BY(T, by) \
+  CONVERGENT T sub_group_reduce_##by(T value) { return own_reduce_##by(value); } \
+  CONVERGENT T sub_group_scan_inclusive_##by(T value) { return own_scan_##by(value); } \
+  CONVERGENT T sub_group_scan_exclusive_##by(T value) { return own_scan_before_##by(value); }
+#define SUB_GROUP(T) \
+  CONVERGENT T sub_group_broadcast(T value, uint lane) { return own_broadcast(value, (int)lane); } \
+  SUB_GROUP_BY(T, add) SUB_GROUP_BY(T, min) SUB_GROUP_BY(T, max)
+SUB_GROUP(int)
+SUB_GROUP(uint)
+SUB_GROUP(long)
+SUB_GROUP(ulong)
+SUB_GROUP(float)
+SUB_GROUP(double)

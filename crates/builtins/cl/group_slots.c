@@ -1,0 +1,5 @@
+// Local memory of the collectives: a slot for each work-item of the greatest group, and one for the result.
+#define LOCAL __attribute__((address_space(3)))
+LOCAL long slots[4097] __asm("heddle.slots");
+__attribute__((always_inline, const, nothrow)) LOCAL long *group_slots(void) __asm("heddle.group_slots");
+LOCAL long *group_slots(void) { return slots; }
