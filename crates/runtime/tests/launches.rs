@@ -221,7 +221,11 @@ fn private_arrays_live_across_barriers() {
             let group = across(rounds, width, height);
             for (at, &found) in out.iter().enumerate() {
                 let (x, y) = (at % (width * 3), at / (width * 3));
-                assert_eq!(found, group[y % height * width + x % width], "{width} by {height}, {rounds} rounds, {at}");
+                assert_eq!(
+                    found,
+                    group[y % height * width + x % width],
+                    "{width} by {height}, {rounds} rounds, {at}"
+                );
             }
         }
     }

@@ -10,6 +10,7 @@ pub mod differential;
 pub mod uniformity;
 pub mod bytes;
 pub mod wide;
+pub mod kernels;
 pub mod brushes;
 pub mod uniform_loops;
 pub mod linear;

@@ -116,6 +116,13 @@ pub const TOPICS: &[Topic] = &[
         command: "opt passes=canonicalize,loops,boscc:needed,linearize stage=linear",
         check: crate::wide::widens,
     },
+    Topic {
+        name: "kernels",
+        says: "group functions do, group by group, what kernels do, and have no more synchronization points than these have barriers",
+        profile: crate::kernels::profile,
+        command: "verify",
+        check: crate::kernels::kernels_hold,
+    },
 ];
 
 fn simplify_one(func: &mut Function) {

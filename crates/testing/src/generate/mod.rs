@@ -88,6 +88,10 @@ pub struct Profile {
     pub most_trips: u32,
     /// A bound on the statements that one lane executes in calls.
     pub most_cost: u32,
+    /// How often a kernel's phase with barriers is conditional; none is where nothing is said.
+    pub conditional_phases: u32,
+    /// Whether lanes share all parameters of the entry, as work-items do.
+    pub shared_params: bool,
     /// How many inputs a program gets, at most.
     pub inputs: u32,
 }
@@ -137,6 +141,8 @@ impl Default for Profile {
             longest_body: 4,
             most_trips: 4,
             most_cost: 600,
+            conditional_phases: 0,
+            shared_params: false,
             inputs: 2,
         }
     }

@@ -195,6 +195,13 @@ impl Maker<'_> {
             let stride = self.random.pick(&[1, 1, 2, 4, -1, 3]);
             shape.params.push(ShapeParam { scalar, kind: ShapeKind::Linear(stride) });
         }
+        if self.profile.shared_params {
+            for param in &mut shape.params {
+                if let ShapeKind::Varying | ShapeKind::Linear(_) = param.kind {
+                    param.kind = ShapeKind::Uniform;
+                }
+            }
+        }
         shape
     }
 
@@ -663,6 +670,10 @@ impl Writer<'_> {
             self.place_all_labels();
             if self.random.chance(25) {
                 self.repeated_phase(local);
+            } else if self.profile.conditional_phases > 0
+                && self.random.chance(self.profile.conditional_phases)
+            {
+                self.conditional_phase(local);
             } else {
                 self.phase(local);
             }
@@ -694,6 +705,31 @@ impl Writer<'_> {
         self.seal(body);
         self.leave_scope(scope);
         self.start_sealed(leave);
+    }
+
+    /// A phase that a group goes through or not: all of its lanes, or none.
+    fn conditional_phase(&mut self, local: Local) {
+        let Local { size, .. } = local;
+        let bound = self.random.between(1, 40);
+        let bound = self.int(Scalar::I32, bound.into());
+        let group = self.define(
+            InstData::new(Op::GroupId, [], Detail::Dimension(Some(0))),
+            Some(Scalar::I32),
+            true,
+            true,
+        );
+        let sum = self.op(Op::Add, &[size, group]);
+        let condition = self.icmp(IntPredicate::Ult, sum, bound);
+        let [then, after] = [(); 2].map(|()| self.func.new_block());
+        let scope = self.scope();
+        self.branch(condition.value, then, after);
+        self.start_sealed(then);
+        self.sequence(2);
+        self.place_all_labels();
+        self.phase(local);
+        self.jump(after);
+        self.leave_scope(scope);
+        self.start_sealed(after);
     }
 
     /// The lane's linear index in its group, and the group's size.

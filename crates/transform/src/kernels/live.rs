@@ -47,6 +47,8 @@ pub(super) struct Live {
     pub(super) brush_bytes: u64,
     /// Whether private objects are there.
     pub(super) has_objects: bool,
+    /// Variables of the group that may be ⊤.
+    pub(super) is_poison: EntitySet<Value>,
 }
 
 /// What a brush keeps is aligned so.
@@ -66,6 +68,7 @@ pub(super) fn find_homes(
         at_start: Vec::new(),
         brush_bytes: 0,
         has_objects: false,
+        is_poison: EntitySet::new(),
     };
     if states.all.len() == 1 {
         live.at_start.push(Vec::new());
@@ -125,6 +128,9 @@ pub(super) fn find_homes(
         if live.homes[value].is_none() {
             let fact = known[value].unwrap_or_default();
             live.homes[value] = Some(live.home(kernel, value, &fact, lanes));
+            if fact.poison != Poison::Never {
+                live.is_poison.insert(value);
+            }
         }
     }
     live.brush_bytes = live.brush_bytes.next_multiple_of(BRUSH_ALIGN);

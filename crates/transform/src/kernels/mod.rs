@@ -31,7 +31,7 @@ mod states;
 pub use place::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 
 use heddle_ir::function::Loc;
-use heddle_ir::module::Kind;
+use heddle_ir::module::{DeclaredShape, Kind, Param};
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Function, Inst, Module, Scalar, Space};
 use thiserror::Error;
@@ -126,10 +126,20 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             );
             return Err(Refusal::of(func, reason));
         }
+        let is_own = |param: &&Param| !matches!(param.shape, None | Some(DeclaredShape::Uniform));
+        if func.signature.params.iter().any(|param| is_own(&param)) {
+            let reason =
+                "a parameter differs between lanes: what launches a kernel gives all work-items the same";
+            return Err(Refusal::of(func, reason));
+        }
         let mut kernel = func.clone();
         let own = kernel.params().len();
         inline::inline_calls(&mut kernel, module, &bound)?;
         let asked = place::ask_by_params(&mut kernel, module, options);
+        if states::has_barriers(&kernel) {
+            // What lives across barriers is known where loops are closed.
+            crate::canonicalize(&mut kernel);
+        }
         let states = states::cut_at_barriers(&mut kernel);
         let live = live::find_homes(&kernel, &asked, &states, options.lanes)?;
         let regions: Vec<region::Region> = (0..states.all.len())

@@ -13,7 +13,7 @@ use heddle_ir::builder::{At, Builder};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{DeclaredShape, Kind, Param, Returned, Signature};
-use heddle_ir::{Block, Function, Inst, Op, Scalar, Space, Type, Value, ValueDef};
+use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
 
 /// What a state became.
@@ -217,10 +217,13 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
             None => copier.value(&mut making.func, value),
         };
         for &value in &gives {
-            let ty = kernel.value_type(value);
-            let here =
-                if behind.contains(&value) { now(&mut making, value) } else { making.func.make_poison(ty) };
-            results.push(here);
+            // What is not read again may be anything, but a region returns no ⊤.
+            let here = match behind.contains(&value) {
+                true => now(&mut making, value),
+                false => making.func.make_const(Constant::splat(kernel.value_type(value), 0)),
+            };
+            let may_be_poison = behind.contains(&value) && live.is_poison.contains(value);
+            results.push(if may_be_poison { making.freeze(here, exit.block) } else { here });
         }
         for &value in behind.iter().filter(|&&value| defined.contains(value) && is_kept(&value)) {
             if !matches!(live.homes[value], Some(Home::Object(..))) {
@@ -238,7 +241,12 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
             variable.finish(&mut making.func);
         }
     }
-    forget_bases(&mut making.func);
+    let moved: Vec<Value> = renamed
+        .iter()
+        .filter(|(value, _)| matches!(live.homes[*value], Some(Home::Object(..))))
+        .map(|&(value, _)| copier.value(&mut making.func, value))
+        .collect();
+    forget_bases(&mut making.func, &moved);
     Region { func: making.func, takes, takes_memory, gives_next, gives }
 }
 
@@ -264,11 +272,12 @@ fn reads_of(func: &Function, values: &[Value]) -> FxHashMap<Value, Vec<(Inst, us
 }
 
 /// Accesses no longer lead to the objects that were replaced.
-pub(super) fn forget_bases(func: &mut Function) {
+fn forget_bases(func: &mut Function, moved: &[Value]) {
     let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
     let is_base = |func: &Function, value: Value| match func.value_def(value) {
-        ValueDef::Param(_) | ValueDef::Const => true,
-        ValueDef::Result(inst, _) => func.inst(inst).op == Op::Alloca,
+        ValueDef::Param(_) => true,
+        ValueDef::Const => matches!(func.constant(value), Some(Constant::Address(..))),
+        ValueDef::Result(inst, _) => func.inst(inst).op == Op::Alloca && !moved.contains(&value),
         ValueDef::None => false,
     };
     for inst in insts {
@@ -374,6 +383,12 @@ impl Making<'_> {
             }
             home => unreachable!("{value} is not kept in memory but {home:?}"),
         }
+    }
+
+    /// The value at the end of a block, where ⊤ is some value.
+    fn freeze(&mut self, here: Value, block: Block) -> Value {
+        let end = self.func.terminator(block).expect("a copied block has a terminator");
+        Builder::new(&mut self.func, At::Before(end)).op(Op::Freeze, &[here])
     }
 
     /// Stores a value at its home, at the end of a block.

@@ -39,6 +39,11 @@ pub(super) struct States {
     pub(super) barriers: usize,
 }
 
+/// Whether work-items of a group wait for each other.
+pub(super) fn has_barriers(func: &Function) -> bool {
+    func.blocks().flat_map(|block| func.block_insts(block)).any(|inst| is_group_barrier(func.inst(inst)))
+}
+
 /// Takes the barriers out of a kernel: a block that ended at one ends the state.
 pub(super) fn cut_at_barriers(func: &mut Function) -> States {
     let barriers: Vec<Inst> = func

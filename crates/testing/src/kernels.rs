@@ -1,0 +1,257 @@
+//! Whether kernels become group functions that do, group by group, what the kernels do: the property behind the topic
+//! `kernels`. Group functions run on the oracle at a stage by lot, and some natively.
+
+use crate::execution::{Observed, Part, difference, observe, options, prepare};
+use crate::generate::{Argument, Case, Class, Input, Owner, Profile, Random};
+use heddle::pipeline::run_passes;
+use heddle_interp::{Datum, Limits, Memory, Options, run};
+use heddle_ir::verify::{Stage, verify_module};
+use heddle_ir::{Module, Op, Space};
+use heddle_llvm::{CodeLevel, EmitOptions, Jit, SharedMemory, emit, optimize, slot_bytes};
+use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
+use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
+use std::time::Duration;
+
+/// Programs that are kernels.
+pub fn profile() -> Profile {
+    let mut profile = Profile::source();
+    for (class, weight) in &mut profile.classes {
+        *weight = u32::from(*class == Class::Kernel);
+    }
+    Profile { horizontals: 0, conditional_phases: 30, shared_params: true, ..profile }
+}
+
+/// How a kernel is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Machine {
+    /// The group function on the oracle.
+    Oracle,
+    /// Compiled.
+    Native,
+}
+
+/// Checks that group functions do what kernels do. One program in sixteen is compiled, too.
+pub fn kernels_hold(case: &Case) -> Result<(), String> {
+    kernels_hold_with(case, Machine::Oracle, |_| {})?;
+    if case.seed.is_multiple_of(16) { kernels_hold_with(case, Machine::Native, |_| {}) } else { Ok(()) }
+}
+
+/// The same, with something done to what comes out of `lower_kernels`.
+pub fn kernels_hold_with(case: &Case, machine: Machine, fault: fn(&mut Module)) -> Result<(), String> {
+    for (index, input) in case.inputs.iter().enumerate() {
+        holds_on(case, input, machine, fault).map_err(|reason| format!("input {index}: {reason}"))?;
+    }
+    Ok(())
+}
+
+/// Whether a program depends on which lanes make a brush.
+fn sees_brush(module: &Module) -> bool {
+    let is_one =
+        |op: Op| matches!(op, Op::Lane | Op::Width) || op.info().effect == heddle_ir::ops::Effect::Horizontal;
+    let functions = module.functions.iter();
+    functions
+        .flat_map(|func| {
+            func.blocks().flat_map(|block| func.block_insts(block)).map(|inst| func.inst(inst).op)
+        })
+        .any(is_one)
+}
+
+fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)) -> Result<(), String> {
+    let Some(local) = input.group else { return Ok(()) };
+    let is_shared = |arg: &Argument| matches!(arg, Argument::Object(_) | Argument::Uniform(_));
+    if !input.args.iter().all(is_shared) {
+        return Ok(());
+    }
+    if sees_brush(&case.module) || case.traits.order_dependent {
+        return Ok(());
+    }
+    let mut random = Random::new(case.seed ^ 0x6b);
+    let lanes = [1, 2, 4, 8, 16, 3][random.below(if machine == Machine::Native { 5 } else { 6 })];
+    let fold = [Fold::Rows, Fold::Linear][random.below(2)];
+    let kernel = KernelOptions { lanes, fold, is_small: random.chance(50) };
+    let mut module = case.module.clone();
+    if random.chance(40)
+        && let Some(func) = module.function_mut(&case.entry)
+    {
+        func.kind = heddle_ir::module::Kind::Kernel(Some(local));
+    }
+    let mut roundings = vec![false];
+    roundings.extend(case.traits.fmuladd.then_some(true));
+    let made = lower_kernels(&mut module, &kernel).map_err(|refusal| refusal.to_string())?;
+    let Some(info) = made.into_iter().find(|it| it.name == case.entry) else {
+        return Err("the kernel has no group function".into());
+    };
+    if info.synchronization_points > info.barriers {
+        return Err("there are more synchronization points than barriers".into());
+    }
+    verify_module(&module, Stage::Source).map_err(|violations| format!("lowered:\n{violations}"))?;
+    fault(&mut module);
+    let brush = format!("W={lanes}");
+    let is_wide = machine == Machine::Native || random.chance(60);
+    if is_wide {
+        run_passes(&mut module, &["vectorize", &brush], true, |_, _| {})
+            .map_err(|error| error.to_string())?;
+    }
+    let mut reason = None;
+    for fused in roundings {
+        let options = Options { fused, ..options(input) };
+        let expected = observe(case, &case.module, input, &options).map_err(|it| format!("source: {it}"))?;
+        let found = match machine {
+            Machine::Oracle => on_oracle(case, &module, &info, input, &kernel, fused),
+            Machine::Native => natively(case, &module, &info, input, &kernel, (&expected, fused)),
+        };
+        let found = found.map_err(|reason| format!("{kernel:?}, wide: {is_wide}: {reason}"))?;
+        let difference = difference(case, &expected, &found, Part::Whole);
+        let Some(difference) = difference else { return Ok(()) };
+        reason = Some(format!("{kernel:?}, wide: {is_wide}: {difference}"));
+    }
+    reason.map_or(Ok(()), Err)
+}
+
+/// The places of all groups.
+fn places(input: &Input, local: [u32; 3]) -> Vec<[u64; PLACE_WORDS]> {
+    let mut all = Vec::new();
+    let [width, height, depth] = input.groups;
+    for number in 0..width * height * depth {
+        let group = [number % width, number / width % height, number / width / height];
+        let mut words = [0; PLACE_WORDS];
+        let mut set = |field: PlaceField, word: u32| words[field.word()] = u64::from(word);
+        for (along, at) in (0u8..).zip(0..3) {
+            set(PlaceField::GroupId(along), group[at]);
+            set(PlaceField::NumGroups(along), input.groups[at]);
+            set(PlaceField::LocalSize(along), local[at]);
+            set(PlaceField::FirstId(along), group[at] * local[at]);
+            set(PlaceField::GlobalSize(along), input.groups[at] * local[at]);
+        }
+        set(PlaceField::WorkDim, input.brush.len() as u32);
+        all.push(words);
+    }
+    all
+}
+
+/// The scratch memory of a group.
+fn scratch_bytes(info: &GroupFunction, local: [u32; 3], kernel: &KernelOptions) -> usize {
+    let [x, y, z] = local;
+    let brushes = match kernel.fold {
+        Fold::Rows => x.div_ceil(kernel.lanes) * y * z,
+        Fold::Linear => (x * y * z).div_ceil(kernel.lanes),
+    };
+    info.brush_bytes as usize * brushes as usize
+}
+
+fn bytes_of(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn observed(memory: Memory) -> Observed {
+    Observed {
+        results: Vec::new(),
+        memory,
+        race: None,
+        schedule: heddle_interp::Schedule::default(),
+        counters: heddle_interp::Counters::default(),
+    }
+}
+
+fn on_oracle(
+    case: &Case,
+    module: &Module,
+    info: &GroupFunction,
+    input: &Input,
+    kernel: &KernelOptions,
+    fused: bool,
+) -> Result<Observed, String> {
+    let local = input.group.unwrap_or([1; 3]);
+    let (mut memory, mut args) = prepare(case, input);
+    let place = memory.add(Space::Constant, Some("place"), 8, vec![0; 8 * PLACE_WORDS]);
+    let lines =
+        memory.add(Space::Local, Some("locals"), LOCAL_ALIGN as u32, vec![0; info.local_bytes as usize]);
+    let scratch = vec![0; scratch_bytes(info, local, kernel)];
+    let scratch = memory.add(Space::Global, Some("scratch"), LOCAL_ALIGN as u32, scratch);
+    args.extend([place, lines, scratch].map(|it| heddle_interp::Argument::Uniform(Datum::Bits(it.into()))));
+    let options =
+        Options { fused, limits: Limits { steps: 2_000_000, ..Limits::default() }, ..Options::lanes(1) };
+    for words in places(input, local) {
+        // What a group finds in local memory and scratch memory is ⊤.
+        for object in memory
+            .objects_mut()
+            .filter(|it| it.space == Space::Local || it.name.as_deref() == Some("scratch"))
+        {
+            object.poison.fill(true);
+        }
+        if let Some(object) = memory.object_mut("place") {
+            object.bytes.copy_from_slice(&bytes_of(&words));
+        }
+        run(module, &case.entry, &args, &mut memory, &options).map_err(|fault| fault.to_string())?;
+    }
+    Ok(observed(memory))
+}
+
+/// Runs it natively, rounding as it was done for what is expected; of that come the globals, which only the code sees.
+fn natively(
+    case: &Case,
+    module: &Module,
+    info: &GroupFunction,
+    input: &Input,
+    kernel: &KernelOptions,
+    (expected, fused): (&Observed, bool),
+) -> Result<Observed, String> {
+    let say = |error: &dyn std::fmt::Display| error.to_string();
+    let local = input.group.unwrap_or([1; 3]);
+    let mut memory = expected.memory.clone();
+    let emission = EmitOptions { canonical_nans: true, fused: Some(fused), entries: true };
+    let llvm = emit(module, emission).map_err(|error| say(&error))?;
+    let level = if case.seed.is_multiple_of(64) { CodeLevel::Default } else { CodeLevel::Least };
+    if level == CodeLevel::Default {
+        optimize(&llvm, &heddle_llvm::Cpu::host()).map_err(|error| say(&error))?;
+    }
+    let jit = Jit::new(llvm, level, &[]).map_err(|error| say(&error))?;
+    let entry = jit.entry(&case.entry).map_err(|error| say(&error))?;
+    let func = module.function(&case.entry).ok_or("the group function is gone")?;
+
+    // Slots, then objects, far enough from each other.
+    const GAP: usize = 4096;
+    let mut end = func.signature.params.iter().map(|param| slot_bytes(param.ty)).sum::<usize>();
+    let mut room = |bytes: usize| {
+        let at = (end + GAP).next_multiple_of(128);
+        end = at + bytes;
+        at
+    };
+    let objects: Vec<usize> = input.contents.iter().map(|bytes| room(bytes.len())).collect();
+    let place = room(8 * PLACE_WORDS);
+    let locals = room(info.local_bytes as usize);
+    let scratch = room(scratch_bytes(info, local, kernel));
+    let mut shared = SharedMemory::new(end + GAP).map_err(|error| say(&error))?;
+    let base = shared.address();
+    for (&at, bytes) in objects.iter().zip(&input.contents) {
+        shared.bytes_mut()[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+    let further = [place, locals, scratch].map(|at| u128::from(base + at as u64));
+    let own = input.args.iter().map(|arg| match arg {
+        Argument::Object(index) => u128::from(base + objects[*index] as u64),
+        Argument::Uniform(bits) => *bits,
+        Argument::Linear(bits, _) => *bits,
+        Argument::Varying(all) => all.first().copied().unwrap_or(0),
+    });
+    let mut at = 0;
+    for (bits, param) in own.chain(further).zip(&func.signature.params) {
+        let size = param.ty.bytes() as usize;
+        shared.bytes_mut()[at..at + size].copy_from_slice(&bits.to_le_bytes()[..size]);
+        at += slot_bytes(param.ty);
+    }
+    for words in places(input, local) {
+        shared.bytes_mut()[place..place + 8 * PLACE_WORDS].copy_from_slice(&bytes_of(&words));
+        entry.call_apart(&mut shared, [0, 0], Some(Duration::from_secs(10))).map_err(|error| say(&error))?;
+    }
+    for ((shape, &at), bytes) in case.objects.iter().zip(&objects).zip(&input.contents) {
+        let found = shared.bytes()[at..at + bytes.len()].to_vec();
+        match (memory.object_mut(&shape.name), shape.owner) {
+            (Some(object), owner) if owner != Owner::Group => {
+                object.bytes = found;
+                object.poison.fill(false);
+            }
+            _ => {}
+        }
+    }
+    Ok(observed(memory))
+}
