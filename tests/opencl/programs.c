@@ -193,6 +193,8 @@ static void links(struct setting s) {
   cl_program twice[] = {first, first};
   clLinkProgram(s.context, 1, &s.device, NULL, 2, twice, NULL, NULL, &error);
   EXPECT(error == CL_LINK_PROGRAM_FAILURE);
+  clLinkProgram(s.context, 1, &s.device, NULL, 1, &second, NULL, NULL, &error);
+  EXPECT(error == CL_LINK_PROGRAM_FAILURE);
   cl_kernel halve = clCreateKernel(linked, "halve", &error);
   CHECK(error);
   int data[] = {2, 4, 7, 9};

@@ -66,10 +66,12 @@ impl Context {
         }
     }
 
-    /// Tells the application what went wrong, if it wants to know.
+    /// Says what went wrong that a code alone does not tell: to the application, or where its errors go if it does not
+    /// ask to be told.
     pub fn report(&self, message: &str) {
-        if let Some(notify) = &self.notify {
-            notify(message);
+        match &self.notify {
+            Some(notify) => notify(message),
+            None => eprintln!("heddle: {message}"),
         }
     }
 }

@@ -3,3 +3,4 @@
 mod place;
 mod loader;
 mod programs;
+mod python;

@@ -17,7 +17,8 @@ pub(crate) fn driver() -> PathBuf {
     found.unwrap_or_else(|| panic!("{name} is not built: `cargo build -p heddle-opencl` builds it"))
 }
 
-fn scratch() -> PathBuf {
+/// A folder for what tests make.
+pub(crate) fn scratch() -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     std::fs::create_dir_all(&folder).expect("the target folder can be written");
     folder
@@ -39,16 +40,25 @@ pub(crate) fn vendors() -> &'static Path {
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new("timeout");
     command.arg(LIMIT).arg(program).args(arguments).env("OCL_ICD_VENDORS", vendors());
+    // What PyOpenCL kept of an earlier driver is of no interest.
+    command.env("PYOPENCL_NO_CACHE", "1").env("PYTHONDONTWRITEBYTECODE", "1");
     command.output().unwrap_or_else(|reason| panic!("{program} does not start: {reason}; run ./x setup"))
+}
+
+/// A file of `tests/opencl`.
+pub(crate) fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/opencl").join(name)
 }
 
 /// Compiles a program of `tests/opencl` and gives its path.
 pub(crate) fn compile(name: &str) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/opencl").join(name);
     let program = scratch().join(name).with_extension("");
     let (compiler, standard) = if name.ends_with(".cpp") { ("c++", "-std=c++17") } else { ("cc", "-std=gnu11") };
     let mut command = Command::new(compiler);
-    command.args([standard, "-O1", "-Wall", "-pthread", "-o"]).arg(&program).arg(source).arg("-lOpenCL");
+    command.args([standard, "-O1", "-Wall", "-pthread", "-o"])
+        .arg(&program)
+        .arg(source(name))
+        .arg("-lOpenCL");
     let output = command.output().unwrap_or_else(|reason| panic!("{compiler} does not start: {reason}"));
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name} does not compile; ./x setup brings the headers:\n{messages}");

@@ -38,3 +38,8 @@ fn commands_keep_their_order() {
 fn nothing_grows_and_nothing_holds_the_process() {
     passes("growth.c");
 }
+
+#[test]
+fn the_wrapper_for_cpp_works() {
+    passes("wrapper.cpp");
+}
