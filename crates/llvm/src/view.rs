@@ -829,6 +829,27 @@ impl<'m> Val<'m> {
         unsafe { Val::of(LLVMGetMetadata(self.0, kind)) }
     }
 
+    /// The node of metadata of this kind that a function has.
+    pub(crate) fn function_metadata(self, kind: u32) -> Option<Val<'m>> {
+        // SAFETY: live; a function of a module, whose context the node is of. The list is freed behind its last use.
+        unsafe {
+            let mut count = 0;
+            let entries = LLVMGlobalCopyAllMetadata(self.0, &mut count);
+            let found = (0..count as u32).find(|&at| LLVMValueMetadataEntriesGetKind(entries, at) == kind);
+            let node = found.map(|at| LLVMValueMetadataEntriesGetMetadata(entries, at));
+            LLVMDisposeValueMetadataEntries(entries);
+            let context = LLVMGetModuleContext(LLVMGetGlobalParent(self.0));
+            node.and_then(|node| Val::of(LLVMMetadataAsValue(context, node)))
+        }
+    }
+
+    /// The type in an attribute of a function, if it has it.
+    pub(crate) fn type_attribute(self, index: u32, kind: u32) -> Option<Ty<'m>> {
+        let attribute = self.attribute_ref(index, kind)?;
+        // SAFETY: live; an attribute with a type, as all of those kinds are.
+        unsafe { Some(Ty(LLVMGetTypeAttributeValue(attribute), PhantomData)) }
+    }
+
     /// Whether this is metadata as a value.
     pub(crate) fn is_metadata(&self) -> bool {
         self.kind() == LLVMValueKind::LLVMMetadataAsValueValueKind

@@ -3,7 +3,7 @@
 use crate::program::Options;
 use heddle::Brush;
 use heddle::context::Context;
-use heddle::ir::module::Kind;
+use heddle::ir::module::{Global, Kind};
 use heddle::ir::{Diagnostic, Module, Space};
 use heddle::pipeline::{run, vectorization};
 use heddle::session::retain_reachable;
@@ -98,9 +98,10 @@ unsafe impl Sync for Globals {}
 impl Globals {
     /// Memory for the globals of a program, with what they contain at first.
     pub(crate) fn new(program: &Module) -> Result<Option<Globals>, BuildError> {
-        let is_kept = |space| space != Space::Local;
+        // Heddle's own, tables of mathematical functions, every module has for itself.
+        let is_kept = |global: &&Global| global.space != Space::Local && !global.name.starts_with("heddle.");
         let module = Module {
-            globals: program.globals.iter().filter(|global| is_kept(global.space)).cloned().collect(),
+            globals: program.globals.iter().filter(is_kept).cloned().collect(),
             ..Module::default()
         };
         if module.globals.is_empty() {
@@ -108,7 +109,7 @@ impl Globals {
         }
         let jit = Jit::new(emit(&module, EmitOptions::default())?, CodeLevel::Default, &[])?;
         let mut symbols = Vec::new();
-        for global in module.globals.iter().filter(|global| !global.name.starts_with("heddle.")) {
+        for global in &module.globals {
             symbols.push((global.name.to_string(), jit.address(&global.name)? as usize));
         }
         Ok(Some(Globals { _jit: jit, module, symbols }))

@@ -9,6 +9,7 @@ pub mod range;
 pub mod pool;
 pub mod program;
 pub mod launch;
+pub mod exit;
 
 mod code;
 mod memory;

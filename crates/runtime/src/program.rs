@@ -156,7 +156,9 @@ impl Kernel {
         }
         // Two threads may compile the same at once; the first to be done is kept.
         let globals = inner.globals.as_ref();
+        let busy = crate::exit::busy();
         let code = compile(&inner.module, globals, &self.info().name, variant, &inner.options)?;
+        drop(busy);
         Ok(Arc::clone(codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
     }
 }

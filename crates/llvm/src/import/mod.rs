@@ -36,7 +36,7 @@ use rustc_hash::FxHashMap;
 use signature::declaration;
 use std::cell::RefCell;
 use std::sync::Arc;
-use types::Types;
+pub(crate) use types::{Leaf, Types};
 
 /// What an import gives.
 #[derive(Clone, Debug)]

@@ -1,0 +1,49 @@
+//! Modules of separately compiled sources become one.
+
+use crate::view::LlvmModule;
+use llvm_sys::LLVMDiagnosticSeverity;
+use llvm_sys::core::*;
+use llvm_sys::linker::LLVMLinkModules2;
+use llvm_sys::prelude::*;
+use std::ffi::c_void;
+
+extern "C" fn collect(info: LLVMDiagnosticInfoRef, messages: *mut c_void) {
+    // SAFETY: LLVM hands back the pointer that was registered with this function, which lives while the context has
+    // it, and a live diagnostic.
+    unsafe {
+        if LLVMGetDiagInfoSeverity(info) == LLVMDiagnosticSeverity::LLVMDSError {
+            let messages = &mut *messages.cast::<Vec<String>>();
+            messages.push(crate::view::take_message(LLVMGetDiagInfoDescription(info)));
+        }
+    }
+}
+
+/// Links modules, which are bitcode that LLVM wrote, into one. The error is what LLVM's linker says.
+pub fn join(first: LlvmModule, others: &[&[u8]]) -> Result<LlvmModule, String> {
+    let mut messages: Vec<String> = Vec::new();
+    for bitcode in others {
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the buffer is a copy, freed behind the parser; the parsed module lives in the first one's context,
+        // and the linker takes it over. The handler is taken out again before `messages` goes.
+        let failed = unsafe {
+            LLVMContextSetDiagnosticHandler(first.context(), Some(collect), (&raw mut messages).cast());
+            let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
+                bitcode.as_ptr().cast(),
+                bitcode.len(),
+                c"program".as_ptr(),
+            );
+            let failed =
+                llvm_sys::bit_reader::LLVMParseBitcodeInContext2(first.context(), buffer, &mut raw) != 0;
+            LLVMDisposeMemoryBuffer(buffer);
+            let failed = failed || raw.is_null() || LLVMLinkModules2(first.raw(), raw) != 0;
+            LLVMContextSetDiagnosticHandler(first.context(), None, std::ptr::null_mut());
+            failed
+        };
+        if failed || !messages.is_empty() {
+            let reason = messages.into_iter().next().unwrap_or_else(|| "a program cannot be read".into());
+            return Err(reason);
+        }
+    }
+    first.verify()?;
+    Ok(first)
+}

@@ -1,0 +1,140 @@
+//! What clang says of kernels beside their code: the parameters as the source has them.
+
+use crate::import::{Leaf, Types};
+use crate::view::{LlvmModule, Val, attribute_kind};
+use heddle_ir::{Scalar, Space};
+
+/// A piece of an argument that is passed by value: one parameter of the imported kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ArgumentPiece {
+    /// Its type.
+    pub scalar: Scalar,
+    /// Where it lies in the argument's bytes.
+    pub offset: usize,
+}
+
+/// What is handed over for a parameter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Passed {
+    /// A pointer into this space.
+    Pointer(Space),
+    /// A value.
+    Value {
+        /// Its size in bytes.
+        bytes: usize,
+        /// The parameters of the imported kernel that it becomes.
+        pieces: Vec<ArgumentPiece>,
+    },
+    /// The address of a copy of a value, in private memory.
+    Copy {
+        /// Its size in bytes.
+        bytes: usize,
+        /// Its alignment in bytes.
+        align: usize,
+    },
+    /// Something that is no memory and no number: an image, a sampler, a pipe, an event, a queue.
+    Opaque,
+}
+
+/// A parameter of a kernel, as the source has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelParam {
+    /// What is handed over.
+    pub passed: Passed,
+    /// Its name, if clang was asked to keep it.
+    pub name: Option<String>,
+    /// Its type as the source writes it.
+    pub type_name: String,
+    /// `const`, `restrict`, `volatile`, `pipe`, as far as they are said.
+    pub qualifiers: String,
+    /// `read_only`, `write_only`, `read_write` or `none`.
+    pub access: String,
+}
+
+/// A kernel, as the source has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelInfo {
+    /// Its name.
+    pub name: String,
+    /// Its parameters.
+    pub params: Vec<KernelParam>,
+    /// `reqd_work_group_size`.
+    pub required_size: Option<[u32; 3]>,
+    /// The attributes as the source could write them, one space between.
+    pub attributes: String,
+    /// Bytes of local memory that it declares itself.
+    pub local_bytes: usize,
+}
+
+fn numbers(func: Val<'_>, kind: u32) -> Option<[u32; 3]> {
+    let parts = func.function_metadata(kind)?.metadata_parts();
+    let number = |index: usize| parts.get(index).copied().flatten().and_then(Val::bits);
+    Some([number(0)? as u32, number(1)? as u32, number(2)? as u32])
+}
+
+/// The kernels of a module, in its order, without those that cannot be imported.
+pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {
+    const SPIR_KERNEL: u32 = 76;
+    let types = Types::new(module);
+    let kind = |name: &str| module.metadata_kind(name);
+    let mut found = Vec::new();
+    for func in module.functions().filter(|func| !func.is_declaration() && func.call_conv() == SPIR_KERNEL) {
+        let texts = |name: &str| -> Vec<String> {
+            let node = func.function_metadata(kind(name));
+            let parts = node.map(Val::metadata_parts).unwrap_or_default();
+            parts.into_iter().map(|part| part.and_then(Val::metadata_text).unwrap_or_default()).collect()
+        };
+        let (type_names, names) = (texts("kernel_arg_type"), texts("kernel_arg_name"));
+        let (qualifiers, accesses) = (texts("kernel_arg_type_qual"), texts("kernel_arg_access_qual"));
+        let text = |list: &[String], index: usize| list.get(index).cloned().unwrap_or_default();
+        let mut params = Vec::new();
+        for (index, param) in func.params().into_iter().enumerate() {
+            let byval = func.type_attribute(index as u32 + 1, attribute_kind("byval"));
+            let passed = match (byval, types.leaves(param.ty())) {
+                (Some(ty), _) => {
+                    let align = func.attribute(index as u32 + 1, attribute_kind("align"));
+                    let align = align.unwrap_or_else(|| types.layout.align(ty).into()) as usize;
+                    Passed::Copy { bytes: types.layout.size(ty) as usize, align }
+                }
+                (None, Err(_)) => Passed::Opaque,
+                (None, Ok(leaves)) => match &leaves[..] {
+                    [Leaf { scalar: Scalar::Ptr(space), .. }] => Passed::Pointer(*space),
+                    leaves => {
+                        let piece =
+                            |leaf: &Leaf| ArgumentPiece { scalar: leaf.scalar, offset: leaf.offset as usize };
+                        let pieces = leaves.iter().map(piece).collect();
+                        Passed::Value { bytes: types.layout.size(param.ty()) as usize, pieces }
+                    }
+                },
+            };
+            params.push(KernelParam {
+                passed,
+                name: names.get(index).cloned(),
+                type_name: text(&type_names, index),
+                qualifiers: text(&qualifiers, index),
+                access: text(&accesses, index),
+            });
+        }
+        let mut attributes = Vec::new();
+        let required_size = numbers(func, kind("reqd_work_group_size"));
+        let sizes = [
+            ("reqd_work_group_size", required_size),
+            ("work_group_size_hint", numbers(func, kind("work_group_size_hint"))),
+        ];
+        for (name, size) in sizes {
+            if let Some([x, y, z]) = size {
+                attributes.push(format!("__attribute__(({name}({x},{y},{z})))"));
+            }
+        }
+        let name = func.name();
+        // clang names a kernel's local variables after the kernel.
+        let prefix = format!("{name}.");
+        let local = module.globals().filter(|global| {
+            global.name().strip_prefix(&prefix).is_some()
+                && types.spaces.space(global.ty().address_space()).is_ok_and(|space| space == Space::Local)
+        });
+        let local_bytes = local.map(|global| types.layout.size(global.value_type()) as usize).sum();
+        found.push(KernelInfo { name, params, required_size, attributes: attributes.join(" "), local_bytes });
+    }
+    found
+}

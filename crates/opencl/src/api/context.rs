@@ -1,0 +1,104 @@
+//! Contexts.
+
+use super::device::devices;
+use super::info::Info;
+use super::pointer::{In, Out, UserData};
+use crate::cl::*;
+use crate::core::context::{Context, Notify};
+use crate::core::device::device;
+use crate::core::error::{Answer, Error, ensure};
+use crate::core::platform::Platform;
+use crate::core::registry::{find, handle_of, publish, references, release, retain};
+use std::ffi::{CString, c_char, c_void};
+use std::sync::Arc;
+
+/// What is called with errors of a context.
+pub type NotifyFunction = unsafe extern "C" fn(*const c_char, *const c_void, usize, *mut c_void);
+/// What is called when a context ends.
+pub type EndOfContext = unsafe extern "C" fn(Handle, *mut c_void);
+
+fn notify(function: Option<NotifyFunction>, data: UserData) -> Answer<Option<Notify>> {
+    let Some(function) = function else {
+        ensure(data.get().is_null(), CL_INVALID_VALUE)?;
+        return Ok(None);
+    };
+    Ok(Some(Box::new(move |message| {
+        let text = CString::new(message.replace('\0', " ")).unwrap_or_default();
+        // SAFETY: the application's function, with what it asked for.
+        unsafe { function(text.as_ptr(), std::ptr::null(), 0, data.get()) };
+    })))
+}
+
+fn properties(list: In<isize>) -> Answer<Vec<isize>> {
+    let list = list.until(|list| list.len() % 2 == 1 && list.last() == Some(&0));
+    let mut seen = Vec::new();
+    for pair in list.chunks_exact(2) {
+        ensure(!seen.contains(&pair[0]), CL_INVALID_PROPERTY)?;
+        seen.push(pair[0]);
+        match pair[0] {
+            CL_CONTEXT_PLATFORM => {
+                find::<Platform>(std::ptr::without_provenance_mut(pair[1] as usize))?;
+            }
+            CL_CONTEXT_INTEROP_USER_SYNC => {}
+            _ => return Err(Error(CL_INVALID_PROPERTY)),
+        }
+    }
+    Ok(list)
+}
+
+makers! {
+    fn clCreateContext(
+        list: In<isize>, count: cl_uint, named: In<Handle>, function: Option<NotifyFunction>, data: UserData,
+    ) {
+        let properties = properties(list)?;
+        ensure(count != 0 && !named.is_null(), CL_INVALID_VALUE)?;
+        let notify = notify(function, data)?;
+        devices(count, named)?;
+        Ok(publish(Arc::new(Context::new(properties, notify))))
+    }
+
+    fn clCreateContextFromType(
+        list: In<isize>, kinds: u64, function: Option<NotifyFunction>, data: UserData,
+    ) {
+        let properties = properties(list)?;
+        let notify = notify(function, data)?;
+        let known = CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR
+            | CL_DEVICE_TYPE_CUSTOM;
+        ensure(kinds == CL_DEVICE_TYPE_ALL || (kinds != 0 && kinds & !known == 0), CL_INVALID_DEVICE_TYPE)?;
+        ensure(kinds & (CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT) != 0, CL_DEVICE_NOT_FOUND)?;
+        Ok(publish(Arc::new(Context::new(properties, notify))))
+    }
+}
+
+entries! {
+    fn clRetainContext(of: Handle) {
+        retain::<Context>(of)
+    }
+
+    fn clReleaseContext(of: Handle) {
+        release::<Context>(of).map(|_| ())
+    }
+
+    fn clGetContextInfo(of: Handle, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>) {
+        let context = find::<Context>(of)?;
+        let info = Info::new(size, value, needed);
+        match name {
+            CL_CONTEXT_REFERENCE_COUNT => info.value(references(&*context)),
+            CL_CONTEXT_NUM_DEVICES => info.value(1u32),
+            CL_CONTEXT_DEVICES => info.value(handle_of(&**device())),
+            CL_CONTEXT_PROPERTIES => info.list(&context.properties),
+            _ => Err(Error(CL_INVALID_VALUE)),
+        }
+    }
+
+    fn clSetContextDestructorCallback(of: Handle, function: Option<EndOfContext>, data: UserData) {
+        let context = find::<Context>(of)?;
+        let function = function.ok_or(Error(CL_INVALID_VALUE))?;
+        let handle = of.addr();
+        context.destructors.add(Box::new(move || {
+            // SAFETY: the application's function, with what it asked for.
+            unsafe { function(std::ptr::without_provenance_mut(handle), data.get()) };
+        }));
+        Ok(())
+    }
+}

@@ -1,0 +1,226 @@
+//! Devices.
+
+use super::info::Info;
+use super::platform::EXTENSION_1_0;
+use super::pointer::{In, Out};
+use crate::cl::*;
+use crate::core::device::*;
+use crate::core::error::{Answer, Error, ensure};
+use crate::core::event::now;
+use crate::core::platform::{EXTENSIONS, Platform, VENDOR, VERSION, VERSION_3_0, platform};
+use crate::core::registry::{find, handle_of};
+use std::ffi::c_void;
+
+/// `-cl-std` versions, newest first, as `cl_version` packs them.
+const LANGUAGES: [u32; 5] = [3 << 22, 2 << 22, 1 << 22 | 2 << 12, 1 << 22 | 1 << 12, 1 << 22];
+/// Optional features of OpenCL C 3.0.
+const FEATURES: [&str; 8] = [
+    "__opencl_c_atomic_order_acq_rel",
+    "__opencl_c_atomic_order_seq_cst",
+    "__opencl_c_atomic_scope_device",
+    "__opencl_c_atomic_scope_all_devices",
+    "__opencl_c_generic_address_space",
+    "__opencl_c_program_scope_global_variables",
+    "__opencl_c_int64",
+    "__opencl_c_fp64",
+];
+const FLOATS: u64 = CL_FP_DENORM
+    | CL_FP_INF_NAN
+    | CL_FP_ROUND_TO_NEAREST
+    | CL_FP_ROUND_TO_ZERO
+    | CL_FP_ROUND_TO_INF
+    | CL_FP_FMA;
+/// What shared virtual memory can do: all memory is the host's.
+pub const SVM: u64 =
+    CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER | CL_DEVICE_SVM_ATOMICS;
+const ATOMICS: u64 = CL_DEVICE_ATOMIC_ORDER_RELAXED
+    | CL_DEVICE_ATOMIC_ORDER_ACQ_REL
+    | CL_DEVICE_ATOMIC_ORDER_SEQ_CST
+    | CL_DEVICE_ATOMIC_SCOPE_WORK_ITEM
+    | CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP
+    | CL_DEVICE_ATOMIC_SCOPE_DEVICE
+    | CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES;
+
+/// The devices that a list names: they are all the one device, and it is named once.
+pub fn devices(count: cl_uint, list: In<Handle>) -> Answer<()> {
+    let handles = list.list(count as usize)?;
+    ensure(!handles.is_empty(), CL_INVALID_VALUE)?;
+    handles.into_iter().try_for_each(|handle| find::<Device>(handle).map(|_| ()))
+}
+
+/// The devices that a list names, which may be left out.
+pub fn devices_or_all(count: cl_uint, list: In<Handle>) -> Answer<()> {
+    if count == 0 && list.is_null() { Ok(()) } else { devices(count, list) }
+}
+
+entries! {
+    fn clGetDeviceIDs(of: Handle, kinds: u64, count: cl_uint, devices: Out<Handle>, there: Out<cl_uint>) {
+        if !of.is_null() {
+            find::<Platform>(of)?;
+        }
+        let known = CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR
+            | CL_DEVICE_TYPE_CUSTOM;
+        ensure(kinds == CL_DEVICE_TYPE_ALL || (kinds != 0 && kinds & !known == 0), CL_INVALID_DEVICE_TYPE)?;
+        ensure((count == 0) == devices.is_null() && !(devices.is_null() && there.is_null()), CL_INVALID_VALUE)?;
+        if kinds & (CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT) == 0 {
+            there.write(0);
+            return Err(Error(CL_DEVICE_NOT_FOUND));
+        }
+        devices.write(handle_of(&**device()));
+        there.write(1);
+        Ok(())
+    }
+
+    fn clGetDeviceInfo(of: Handle, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>) {
+        let device = find::<Device>(of)?;
+        let info = Info::new(size, value, needed);
+        let vector = |bytes: u32| (device.vector_bytes / bytes).max(1);
+        match name {
+            CL_DEVICE_TYPE => info.value(CL_DEVICE_TYPE_CPU),
+            CL_DEVICE_VENDOR_ID => info.value(0u32),
+            CL_DEVICE_MAX_COMPUTE_UNITS => info.value(device.compute_units),
+            CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS => info.value(3u32),
+            CL_DEVICE_MAX_WORK_ITEM_SIZES => info.list(&[MAX_WORK_GROUP_SIZE; 3]),
+            CL_DEVICE_MAX_WORK_GROUP_SIZE => info.value(MAX_WORK_GROUP_SIZE),
+            CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR
+            | CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT
+            | CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT
+            | CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG
+            | CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT
+            | CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE => info.value(1u32),
+            CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF | CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF => info.value(0u32),
+            CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR => info.value(vector(1)),
+            CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT => info.value(vector(2)),
+            CL_DEVICE_NATIVE_VECTOR_WIDTH_INT | CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT => info.value(vector(4)),
+            CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG | CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE => info.value(vector(8)),
+            CL_DEVICE_MAX_CLOCK_FREQUENCY => info.value(device.clock),
+            CL_DEVICE_ADDRESS_BITS => info.value(usize::BITS),
+            CL_DEVICE_MAX_MEM_ALLOC_SIZE => info.value(device.max_allocation()),
+            CL_DEVICE_IMAGE_SUPPORT => info.truth(false),
+            CL_DEVICE_MAX_READ_IMAGE_ARGS
+            | CL_DEVICE_MAX_WRITE_IMAGE_ARGS
+            | CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS
+            | CL_DEVICE_MAX_SAMPLERS
+            | CL_DEVICE_IMAGE_PITCH_ALIGNMENT
+            | CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => info.value(0u32),
+            CL_DEVICE_IMAGE2D_MAX_WIDTH
+            | CL_DEVICE_IMAGE2D_MAX_HEIGHT
+            | CL_DEVICE_IMAGE3D_MAX_WIDTH
+            | CL_DEVICE_IMAGE3D_MAX_HEIGHT
+            | CL_DEVICE_IMAGE3D_MAX_DEPTH
+            | CL_DEVICE_IMAGE_MAX_BUFFER_SIZE
+            | CL_DEVICE_IMAGE_MAX_ARRAY_SIZE => info.value(0usize),
+            CL_DEVICE_MAX_PARAMETER_SIZE => info.value(MAX_PARAMETER_SIZE),
+            CL_DEVICE_MEM_BASE_ADDR_ALIGN => info.value(8 * BASE_ALIGN as u32),
+            CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE => info.value(BASE_ALIGN as u32),
+            CL_DEVICE_SINGLE_FP_CONFIG => info.value(FLOATS | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT),
+            CL_DEVICE_DOUBLE_FP_CONFIG => info.value(FLOATS),
+            CL_DEVICE_HALF_FP_CONFIG => info.value(0u64),
+            CL_DEVICE_GLOBAL_MEM_CACHE_TYPE => info.value(CL_READ_WRITE_CACHE),
+            CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE => info.value(device.cache_line),
+            CL_DEVICE_GLOBAL_MEM_CACHE_SIZE => info.value(device.cache),
+            CL_DEVICE_GLOBAL_MEM_SIZE => info.value(device.memory),
+            CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE => info.value(device.max_allocation()),
+            CL_DEVICE_MAX_CONSTANT_ARGS => info.value(64u32),
+            CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE => info.value(MAX_GLOBAL_VARIABLE_SIZE),
+            CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE => info.value(MAX_GLOBAL_VARIABLE_SIZE),
+            CL_DEVICE_LOCAL_MEM_TYPE => info.value(CL_GLOBAL),
+            CL_DEVICE_LOCAL_MEM_SIZE => info.value(LOCAL_MEMORY as u64),
+            CL_DEVICE_ERROR_CORRECTION_SUPPORT => info.truth(false),
+            CL_DEVICE_HOST_UNIFIED_MEMORY => info.truth(true),
+            CL_DEVICE_PROFILING_TIMER_RESOLUTION => info.value(1usize),
+            CL_DEVICE_ENDIAN_LITTLE => info.truth(cfg!(target_endian = "little")),
+            CL_DEVICE_AVAILABLE | CL_DEVICE_COMPILER_AVAILABLE | CL_DEVICE_LINKER_AVAILABLE => info.truth(true),
+            CL_DEVICE_EXECUTION_CAPABILITIES => info.value(CL_EXEC_KERNEL | CL_EXEC_NATIVE_KERNEL),
+            CL_DEVICE_QUEUE_ON_HOST_PROPERTIES => {
+                info.value(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
+            }
+            CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES => info.value(0u64),
+            CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE
+            | CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE
+            | CL_DEVICE_MAX_ON_DEVICE_QUEUES
+            | CL_DEVICE_MAX_ON_DEVICE_EVENTS => info.value(0u32),
+            CL_DEVICE_BUILT_IN_KERNELS | CL_DEVICE_IL_VERSION => info.text(""),
+            CL_DEVICE_ILS_WITH_VERSION | CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION => info.bytes(&[]),
+            CL_DEVICE_PLATFORM => info.value(handle_of(&**platform())),
+            CL_DEVICE_NAME => info.text(&device.name),
+            CL_DEVICE_VENDOR => info.text(VENDOR),
+            CL_DRIVER_VERSION => info.text(env!("CARGO_PKG_VERSION")),
+            CL_DEVICE_PROFILE => info.text("FULL_PROFILE"),
+            CL_DEVICE_VERSION => info.text(VERSION),
+            CL_DEVICE_NUMERIC_VERSION => info.value(VERSION_3_0),
+            CL_DEVICE_OPENCL_C_VERSION => info.text("OpenCL C 1.2 Heddle"),
+            CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR => info.value(LANGUAGES[2]),
+            CL_DEVICE_OPENCL_C_ALL_VERSIONS => info.versions(LANGUAGES.map(|version| ("OpenCL C", version))),
+            CL_DEVICE_OPENCL_C_FEATURES => info.versions(FEATURES.map(|name| (name, VERSION_3_0))),
+            CL_DEVICE_EXTENSIONS => info.text(&EXTENSIONS.join(" ")),
+            CL_DEVICE_EXTENSIONS_WITH_VERSION => info.versions(EXTENSIONS.map(|name| (name, EXTENSION_1_0))),
+            CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED => info.text(""),
+            CL_DEVICE_PRINTF_BUFFER_SIZE => info.value(1usize << 20),
+            CL_DEVICE_PREFERRED_INTEROP_USER_SYNC => info.truth(true),
+            CL_DEVICE_PARENT_DEVICE => info.value(std::ptr::null_mut::<c_void>()),
+            CL_DEVICE_PARTITION_MAX_SUB_DEVICES => info.value(0u32),
+            CL_DEVICE_PARTITION_PROPERTIES => info.value(0isize),
+            CL_DEVICE_PARTITION_TYPE => info.bytes(&[]),
+            CL_DEVICE_PARTITION_AFFINITY_DOMAIN => info.value(0u64),
+            CL_DEVICE_REFERENCE_COUNT => info.value(1u32),
+            CL_DEVICE_SVM_CAPABILITIES => info.value(SVM),
+            CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT
+            | CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT
+            | CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT => info.value(0u32),
+            CL_DEVICE_MAX_PIPE_ARGS
+            | CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS
+            | CL_DEVICE_PIPE_MAX_PACKET_SIZE => info.value(0u32),
+            CL_DEVICE_MAX_NUM_SUB_GROUPS => info.value(0u32),
+            CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.truth(false),
+            CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES | CL_DEVICE_ATOMIC_FENCE_CAPABILITIES => info.value(ATOMICS),
+            CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => info.truth(true),
+            CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => info.truth(false),
+            CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT => info.truth(true),
+            CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES => info.value(0u64),
+            CL_DEVICE_PIPE_SUPPORT => info.truth(false),
+            CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(vector(4) as usize),
+            _ => Err(Error(CL_INVALID_VALUE)),
+        }
+    }
+
+    fn clRetainDevice(of: Handle) {
+        find::<Device>(of).map(|_| ())
+    }
+
+    fn clReleaseDevice(of: Handle) {
+        find::<Device>(of).map(|_| ())
+    }
+
+    fn clCreateSubDevices(
+        of: Handle, properties: In<isize>, _count: cl_uint, _devices: Out<Handle>, _there: Out<cl_uint>,
+    ) {
+        find::<Device>(of)?;
+        // The device has no ways to be parted.
+        let _ = properties;
+        Err(Error(CL_INVALID_VALUE))
+    }
+
+    fn clGetDeviceAndHostTimer(of: Handle, device_time: Out<u64>, host_time: Out<u64>) {
+        find::<Device>(of)?;
+        ensure(!device_time.is_null() && !host_time.is_null(), CL_INVALID_VALUE)?;
+        let now = now();
+        device_time.write(now);
+        host_time.write(now);
+        Ok(())
+    }
+
+    fn clGetHostTimer(of: Handle, host_time: Out<u64>) {
+        find::<Device>(of)?;
+        ensure(!host_time.is_null(), CL_INVALID_VALUE)?;
+        host_time.write(now());
+        Ok(())
+    }
+
+    fn clSetDefaultDeviceCommandQueue(context: Handle, of: Handle, _queue: Handle) {
+        find::<crate::core::context::Context>(context)?;
+        find::<Device>(of)?;
+        // Queues of the device itself are an optional feature.
+        Err(Error(CL_INVALID_OPERATION))
+    }
+}

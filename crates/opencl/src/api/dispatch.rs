@@ -1,0 +1,238 @@
+//! The dispatch table, which the first word of every object points to.
+//!
+//! The order is that of the loader's header. What another system has only is an entry that refuses, since the loader calls
+//! whatever is there.
+
+use super::{
+    context, device, enqueue, event, kernel, memory, platform, program, queue, refused, svm, transfer,
+};
+use crate::cl::{CL_INVALID_OPERATION, cl_int};
+use std::ffi::c_void;
+
+/// Whether the driver does what an entry is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It does.
+    Done,
+    /// It has an error code for it, as the specification foresees.
+    Refused,
+}
+
+/// An entry.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    path: &'static str,
+    address: *const (),
+}
+
+// SAFETY: the address of a function.
+unsafe impl Sync for Entry {}
+
+impl Entry {
+    /// The function.
+    pub fn address(&self) -> *const () {
+        self.address
+    }
+
+    /// Whether it does something.
+    pub fn verdict(&self) -> Verdict {
+        if self.path.starts_with("refused") || self.path == "absent" {
+            Verdict::Refused
+        } else {
+            Verdict::Done
+        }
+    }
+}
+
+/// The functions, in the loader's order.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct Table([*const (); COUNT]);
+
+// SAFETY: addresses of functions.
+unsafe impl Sync for Table {}
+
+/// What other systems' graphics interfaces ask for.
+extern "C" fn absent() -> cl_int {
+    CL_INVALID_OPERATION
+}
+
+macro_rules! table {
+    ($($name:ident => $function:path,)*) => {
+        const COUNT: usize = [$(stringify!($name)),*].len();
+
+        /// The one table.
+        pub static TABLE: Table = Table([$($function as *const ()),*]);
+
+        /// All entries of the table.
+        pub static ENTRIES: [Entry; COUNT] = [$(Entry {
+            name: stringify!($name),
+            path: stringify!($function),
+            address: $function as *const (),
+        }),*];
+    };
+}
+
+table! {
+    clGetPlatformIDs => platform::clGetPlatformIDs,
+    clGetPlatformInfo => platform::clGetPlatformInfo,
+    clGetDeviceIDs => device::clGetDeviceIDs,
+    clGetDeviceInfo => device::clGetDeviceInfo,
+    clCreateContext => context::clCreateContext,
+    clCreateContextFromType => context::clCreateContextFromType,
+    clRetainContext => context::clRetainContext,
+    clReleaseContext => context::clReleaseContext,
+    clGetContextInfo => context::clGetContextInfo,
+    clCreateCommandQueue => queue::clCreateCommandQueue,
+    clRetainCommandQueue => queue::clRetainCommandQueue,
+    clReleaseCommandQueue => queue::clReleaseCommandQueue,
+    clGetCommandQueueInfo => queue::clGetCommandQueueInfo,
+    clSetCommandQueueProperty => queue::clSetCommandQueueProperty,
+    clCreateBuffer => memory::clCreateBuffer,
+    clCreateImage2D => refused::clCreateImage2D,
+    clCreateImage3D => refused::clCreateImage3D,
+    clRetainMemObject => memory::clRetainMemObject,
+    clReleaseMemObject => memory::clReleaseMemObject,
+    clGetSupportedImageFormats => refused::clGetSupportedImageFormats,
+    clGetMemObjectInfo => memory::clGetMemObjectInfo,
+    clGetImageInfo => refused::clGetImageInfo,
+    clCreateSampler => refused::clCreateSampler,
+    clRetainSampler => refused::clRetainSampler,
+    clReleaseSampler => refused::clReleaseSampler,
+    clGetSamplerInfo => refused::clGetSamplerInfo,
+    clCreateProgramWithSource => program::clCreateProgramWithSource,
+    clCreateProgramWithBinary => program::clCreateProgramWithBinary,
+    clRetainProgram => program::clRetainProgram,
+    clReleaseProgram => program::clReleaseProgram,
+    clBuildProgram => program::clBuildProgram,
+    clUnloadCompiler => platform::clUnloadCompiler,
+    clGetProgramInfo => program::clGetProgramInfo,
+    clGetProgramBuildInfo => program::clGetProgramBuildInfo,
+    clCreateKernel => kernel::clCreateKernel,
+    clCreateKernelsInProgram => kernel::clCreateKernelsInProgram,
+    clRetainKernel => kernel::clRetainKernel,
+    clReleaseKernel => kernel::clReleaseKernel,
+    clSetKernelArg => kernel::clSetKernelArg,
+    clGetKernelInfo => kernel::clGetKernelInfo,
+    clGetKernelWorkGroupInfo => kernel::clGetKernelWorkGroupInfo,
+    clWaitForEvents => event::clWaitForEvents,
+    clGetEventInfo => event::clGetEventInfo,
+    clRetainEvent => event::clRetainEvent,
+    clReleaseEvent => event::clReleaseEvent,
+    clGetEventProfilingInfo => event::clGetEventProfilingInfo,
+    clFlush => queue::clFlush,
+    clFinish => queue::clFinish,
+    clEnqueueReadBuffer => transfer::clEnqueueReadBuffer,
+    clEnqueueWriteBuffer => transfer::clEnqueueWriteBuffer,
+    clEnqueueCopyBuffer => transfer::clEnqueueCopyBuffer,
+    clEnqueueReadImage => refused::clEnqueueReadImage,
+    clEnqueueWriteImage => refused::clEnqueueWriteImage,
+    clEnqueueCopyImage => refused::clEnqueueCopyImage,
+    clEnqueueCopyImageToBuffer => refused::clEnqueueCopyImageToBuffer,
+    clEnqueueCopyBufferToImage => refused::clEnqueueCopyBufferToImage,
+    clEnqueueMapBuffer => transfer::clEnqueueMapBuffer,
+    clEnqueueMapImage => refused::clEnqueueMapImage,
+    clEnqueueUnmapMemObject => transfer::clEnqueueUnmapMemObject,
+    clEnqueueNDRangeKernel => enqueue::clEnqueueNDRangeKernel,
+    clEnqueueTask => enqueue::clEnqueueTask,
+    clEnqueueNativeKernel => enqueue::clEnqueueNativeKernel,
+    clEnqueueMarker => queue::clEnqueueMarker,
+    clEnqueueWaitForEvents => queue::clEnqueueWaitForEvents,
+    clEnqueueBarrier => queue::clEnqueueBarrier,
+    clGetExtensionFunctionAddress => platform::clGetExtensionFunctionAddress,
+    clCreateFromGLBuffer => refused::clCreateFromGLBuffer,
+    clCreateFromGLTexture2D => refused::clCreateFromGLTexture2D,
+    clCreateFromGLTexture3D => refused::clCreateFromGLTexture3D,
+    clCreateFromGLRenderbuffer => refused::clCreateFromGLRenderbuffer,
+    clGetGLObjectInfo => refused::clGetGLObjectInfo,
+    clGetGLTextureInfo => refused::clGetGLTextureInfo,
+    clEnqueueAcquireGLObjects => refused::clEnqueueAcquireGLObjects,
+    clEnqueueReleaseGLObjects => refused::clEnqueueReleaseGLObjects,
+    clGetGLContextInfoKHR => refused::clGetGLContextInfoKHR,
+    clGetDeviceIDsFromD3D10KHR => absent,
+    clCreateFromD3D10BufferKHR => absent,
+    clCreateFromD3D10Texture2DKHR => absent,
+    clCreateFromD3D10Texture3DKHR => absent,
+    clEnqueueAcquireD3D10ObjectsKHR => absent,
+    clEnqueueReleaseD3D10ObjectsKHR => absent,
+    clSetEventCallback => event::clSetEventCallback,
+    clCreateSubBuffer => memory::clCreateSubBuffer,
+    clSetMemObjectDestructorCallback => memory::clSetMemObjectDestructorCallback,
+    clCreateUserEvent => transfer::clCreateUserEvent,
+    clSetUserEventStatus => event::clSetUserEventStatus,
+    clEnqueueReadBufferRect => transfer::clEnqueueReadBufferRect,
+    clEnqueueWriteBufferRect => transfer::clEnqueueWriteBufferRect,
+    clEnqueueCopyBufferRect => transfer::clEnqueueCopyBufferRect,
+    clCreateSubDevicesEXT => device::clCreateSubDevices,
+    clRetainDeviceEXT => device::clRetainDevice,
+    clReleaseDeviceEXT => device::clReleaseDevice,
+    clCreateEventFromGLsyncKHR => refused::clCreateEventFromGLsyncKHR,
+    clCreateSubDevices => device::clCreateSubDevices,
+    clRetainDevice => device::clRetainDevice,
+    clReleaseDevice => device::clReleaseDevice,
+    clCreateImage => refused::clCreateImage,
+    clCreateProgramWithBuiltInKernels => program::clCreateProgramWithBuiltInKernels,
+    clCompileProgram => program::clCompileProgram,
+    clLinkProgram => program::clLinkProgram,
+    clUnloadPlatformCompiler => platform::clUnloadPlatformCompiler,
+    clGetKernelArgInfo => kernel::clGetKernelArgInfo,
+    clEnqueueFillBuffer => transfer::clEnqueueFillBuffer,
+    clEnqueueFillImage => refused::clEnqueueFillImage,
+    clEnqueueMigrateMemObjects => transfer::clEnqueueMigrateMemObjects,
+    clEnqueueMarkerWithWaitList => queue::clEnqueueMarkerWithWaitList,
+    clEnqueueBarrierWithWaitList => queue::clEnqueueBarrierWithWaitList,
+    clGetExtensionFunctionAddressForPlatform => platform::clGetExtensionFunctionAddressForPlatform,
+    clCreateFromGLTexture => refused::clCreateFromGLTexture,
+    clGetDeviceIDsFromD3D11KHR => absent,
+    clCreateFromD3D11BufferKHR => absent,
+    clCreateFromD3D11Texture2DKHR => absent,
+    clCreateFromD3D11Texture3DKHR => absent,
+    clCreateFromDX9MediaSurfaceKHR => absent,
+    clEnqueueAcquireD3D11ObjectsKHR => absent,
+    clEnqueueReleaseD3D11ObjectsKHR => absent,
+    clGetDeviceIDsFromDX9MediaAdapterKHR => absent,
+    clEnqueueAcquireDX9MediaSurfacesKHR => absent,
+    clEnqueueReleaseDX9MediaSurfacesKHR => absent,
+    clCreateFromEGLImageKHR => refused::clCreateFromEGLImageKHR,
+    clEnqueueAcquireEGLObjectsKHR => refused::clEnqueueAcquireEGLObjectsKHR,
+    clEnqueueReleaseEGLObjectsKHR => refused::clEnqueueReleaseEGLObjectsKHR,
+    clCreateEventFromEGLSyncKHR => refused::clCreateEventFromEGLSyncKHR,
+    clCreateCommandQueueWithProperties => queue::clCreateCommandQueueWithProperties,
+    clCreatePipe => refused::clCreatePipe,
+    clGetPipeInfo => refused::clGetPipeInfo,
+    clSVMAlloc => svm::clSVMAlloc,
+    clSVMFree => svm::clSVMFree,
+    clEnqueueSVMFree => svm::clEnqueueSVMFree,
+    clEnqueueSVMMemcpy => svm::clEnqueueSVMMemcpy,
+    clEnqueueSVMMemFill => svm::clEnqueueSVMMemFill,
+    clEnqueueSVMMap => svm::clEnqueueSVMMap,
+    clEnqueueSVMUnmap => svm::clEnqueueSVMUnmap,
+    clCreateSamplerWithProperties => refused::clCreateSamplerWithProperties,
+    clSetKernelArgSVMPointer => kernel::clSetKernelArgSVMPointer,
+    clSetKernelExecInfo => kernel::clSetKernelExecInfo,
+    clGetKernelSubGroupInfoKHR => kernel::clGetKernelSubGroupInfo,
+    clCloneKernel => kernel::clCloneKernel,
+    clCreateProgramWithIL => program::clCreateProgramWithIL,
+    clEnqueueSVMMigrateMem => svm::clEnqueueSVMMigrateMem,
+    clGetDeviceAndHostTimer => device::clGetDeviceAndHostTimer,
+    clGetHostTimer => device::clGetHostTimer,
+    clGetKernelSubGroupInfo => kernel::clGetKernelSubGroupInfo,
+    clSetDefaultDeviceCommandQueue => device::clSetDefaultDeviceCommandQueue,
+    clSetProgramReleaseCallback => program::clSetProgramReleaseCallback,
+    clSetProgramSpecializationConstant => program::clSetProgramSpecializationConstant,
+    clCreateBufferWithProperties => memory::clCreateBufferWithProperties,
+    clCreateImageWithProperties => refused::clCreateImageWithProperties,
+    clSetContextDestructorCallback => context::clSetContextDestructorCallback,
+    clGetKernelSuggestedLocalWorkSizeKHR => kernel::clGetKernelSuggestedLocalWorkSizeKHR,
+}
+
+/// The address of an entry that is no part of the core, by its name.
+pub fn extension(name: &str) -> *mut c_void {
+    if name == "clIcdGetPlatformIDsKHR" {
+        return platform::clIcdGetPlatformIDsKHR as *mut c_void;
+    }
+    let known = ENTRIES.iter().find(|entry| entry.name == name && entry.verdict() == Verdict::Done);
+    known.map_or(std::ptr::null_mut(), |entry| entry.address.cast_mut().cast())
+}

@@ -1,0 +1,96 @@
+//! Commands that run kernels.
+
+use super::Enqueuing;
+use super::pointer::{In, Out};
+use crate::cl::*;
+use crate::core::buffer::Buffer;
+use crate::core::error::{Answer, Error, ensure};
+use crate::core::kernel::{Kernel, Launch};
+use crate::core::memory::Address;
+use crate::core::registry::find;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// A function of the application that runs as a command.
+pub type NativeFunction = unsafe extern "C" fn(*mut c_void);
+
+fn sizes(dims: cl_uint, list: In<usize>) -> Answer<Option<Vec<usize>>> {
+    if list.is_null() { Ok(None) } else { list.list(dims as usize).map(Some) }
+}
+
+/// A launch of a kernel as the application names it.
+pub(super) fn launch(
+    kernel: &Kernel,
+    dims: cl_uint,
+    offset: In<usize>,
+    global: In<usize>,
+    local: In<usize>,
+) -> Answer<Launch> {
+    ensure((1..=3).contains(&dims), CL_INVALID_WORK_DIMENSION)?;
+    let global = sizes(dims, global)?.unwrap_or_else(|| vec![0; dims as usize]);
+    kernel.launch(dims, sizes(dims, offset)?.as_deref(), &global, sizes(dims, local)?.as_deref())
+}
+
+fn enqueue(
+    into: &Enqueuing,
+    of: Handle,
+    command: u32,
+    launch: impl Fn(&Kernel) -> Answer<Launch>,
+) -> Answer<()> {
+    let kernel = find::<Kernel>(of)?;
+    ensure(Arc::ptr_eq(&kernel.program.context, &into.queue.context), CL_INVALID_CONTEXT)?;
+    let launch = launch(&kernel)?;
+    into.command(command, false, Box::new(move || launch.run()))
+}
+
+entries! {
+    fn clEnqueueNDRangeKernel(
+        queue: Handle, of: Handle, dims: cl_uint, offset: In<usize>, global: In<usize>, local: In<usize>,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        enqueue(&into, of, CL_COMMAND_NDRANGE_KERNEL, |kernel| launch(kernel, dims, offset, global, local))
+    }
+
+    fn clEnqueueTask(queue: Handle, of: Handle, waits: cl_uint, list: In<Handle>, event: Out<Handle>) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        enqueue(&into, of, CL_COMMAND_TASK, |kernel| kernel.launch(1, None, &[1], Some(&[1])))
+    }
+
+    fn clEnqueueNativeKernel(
+        queue: Handle, function: Option<NativeFunction>, arguments: In<c_void>, size: usize, count: cl_uint,
+        objects: In<Handle>, places: In<*const c_void>, waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        let function = function.ok_or(Error(CL_INVALID_VALUE))?;
+        ensure(arguments.is_null() == (size == 0), CL_INVALID_VALUE)?;
+        ensure(!arguments.is_null() || count == 0, CL_INVALID_VALUE)?;
+        let start = arguments.address();
+        // Copies of arguments begin where any type may.
+        let mut copy = vec![0u128; size.div_ceil(16)];
+        // SAFETY: the application says that there are as many bytes; the copy is as long.
+        unsafe { Address::new(copy.as_mut_ptr()).copy_from(start, size) };
+        let objects = objects.list(count as usize)?;
+        let places = places.list(count as usize)?;
+        let mut kept = Vec::new();
+        for (object, place) in objects.into_iter().zip(places) {
+            let buffer = find::<Buffer>(object)?;
+            let offset = place.addr().wrapping_sub(start.number());
+            let fits = offset.checked_add(size_of::<usize>()).is_some_and(|end| end <= size);
+            ensure(fits, CL_INVALID_VALUE)?;
+            let base = buffer.base();
+            let bytes = base.number().to_ne_bytes();
+            // SAFETY: eight bytes within the copy.
+            unsafe { Address::new(copy.as_mut_ptr()).plus(offset).copy_from(Address::new(bytes.as_ptr()), bytes.len()) };
+            base.pointer().expose_provenance();
+            kept.push(buffer);
+        }
+        into.command(CL_COMMAND_NATIVE_KERNEL, false, Box::new(move || {
+            let arguments = if size == 0 { std::ptr::null_mut() } else { copy.as_mut_ptr().cast() };
+            // SAFETY: the application's function, with a copy of its arguments.
+            unsafe { function(arguments) };
+            drop(kept);
+            Ok(())
+        }))
+    }
+}

@@ -1,0 +1,31 @@
+//! How entries are written.
+
+/// Entries that return a code.
+macro_rules! entries {
+    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {$(
+        #[doc = concat!("`", stringify!($name), "` of the specification.")]
+        ///
+        /// # Safety
+        /// Pointers lead to what the specification says, or are null.
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments)]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> cl_int {
+            $crate::api::answer(move || -> Answer<()> { $body })
+        }
+    )*};
+}
+
+/// Entries that make something and take the place of a code as their last argument.
+macro_rules! makers {
+    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {$(
+        #[doc = concat!("`", stringify!($name), "` of the specification.")]
+        ///
+        /// # Safety
+        /// Pointers lead to what the specification says, or are null.
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments)]
+        pub unsafe extern "C" fn $name($($argument: $type,)* code: Out<cl_int>) -> Handle {
+            $crate::api::made(code, move || -> Answer<Handle> { $body })
+        }
+    )*};
+}

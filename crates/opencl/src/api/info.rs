@@ -1,0 +1,81 @@
+//! Answers to `clGet…Info`.
+
+use crate::api::pointer::Out;
+use crate::cl::CL_INVALID_VALUE;
+use crate::core::error::{Answer, ensure};
+use std::ffi::c_void;
+
+/// A type whose bytes may be handed over: it has no padding.
+pub trait Plain: Copy {}
+
+impl Plain for i32 {}
+impl Plain for u32 {}
+impl Plain for u64 {}
+impl Plain for usize {}
+impl Plain for isize {}
+impl Plain for *mut c_void {}
+
+/// Where an answer goes.
+#[derive(Debug)]
+pub struct Info {
+    size: usize,
+    value: Out<c_void>,
+    needed: Out<usize>,
+}
+
+impl Info {
+    /// Room of a size, and where to write how much is needed.
+    pub fn new(size: usize, value: Out<c_void>, needed: Out<usize>) -> Info {
+        Info { size, value, needed }
+    }
+
+    /// Answers with bytes.
+    pub fn bytes(&self, bytes: &[u8]) -> Answer<()> {
+        ensure(self.value.is_null() || self.size >= bytes.len(), CL_INVALID_VALUE)?;
+        self.value.write_bytes(bytes);
+        self.needed.write(bytes.len());
+        Ok(())
+    }
+
+    /// Answers with a value.
+    pub fn value<T: Plain>(&self, value: T) -> Answer<()> {
+        self.list(&[value])
+    }
+
+    /// Answers with values.
+    pub fn list<T: Plain>(&self, values: &[T]) -> Answer<()> {
+        // SAFETY: the values have no padding, so all of their bytes may be read.
+        let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) };
+        self.bytes(bytes)
+    }
+
+    /// Answers with a truth value.
+    pub fn truth(&self, value: bool) -> Answer<()> {
+        self.value(u32::from(value))
+    }
+
+    /// Answers with a text, which ends in a zero byte.
+    pub fn text(&self, text: &str) -> Answer<()> {
+        let mut bytes = text.replace('\0', " ").into_bytes();
+        bytes.push(0);
+        self.bytes(&bytes)
+    }
+
+    /// Answers with names and versions, each a number and 64 bytes of text.
+    pub fn versions<'a>(&self, names: impl IntoIterator<Item = (&'a str, u32)>) -> Answer<()> {
+        let mut bytes = Vec::new();
+        for (name, version) in names {
+            let mut text = [0; 64];
+            let length = name.len().min(63);
+            text[..length].copy_from_slice(&name.as_bytes()[..length]);
+            bytes.extend(version.to_le_bytes());
+            bytes.extend(text);
+        }
+        self.bytes(&bytes)
+    }
+
+    /// Where the pieces of the answer go, for one that is a list of places to write to.
+    pub fn places(&self) -> (usize, Out<c_void>, Out<usize>) {
+        (self.size, self.value, self.needed)
+    }
+}

@@ -1,0 +1,195 @@
+//! Kernels.
+
+use super::info::Info;
+use super::pointer::Text;
+use super::pointer::{In, Out};
+use crate::cl::*;
+use crate::core::buffer::Buffer;
+use crate::core::device::{Device, MAX_WORK_GROUP_SIZE, device};
+use crate::core::error::{Answer, Error, ensure};
+use crate::core::kernel::{Kernel, Setting};
+use crate::core::program::Program;
+use crate::core::registry::{find, handle_of, publish, references, release, retain};
+use heddle_ir::Space;
+use heddle_llvm::Passed;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+makers! {
+    fn clCreateKernel(of: Handle, name: Text) {
+        let program = find::<Program>(of)?;
+        let name = name.get().ok_or(Error(CL_INVALID_VALUE))?;
+        Ok(publish(Arc::new(Kernel::new(&program, &name)?)))
+    }
+
+    fn clCloneKernel(of: Handle) {
+        Ok(publish(Arc::new(find::<Kernel>(of)?.duplicate())))
+    }
+}
+
+fn on_device(of: Handle) -> Answer<()> {
+    // With one device it may be left out.
+    if of.is_null() { Ok(()) } else { find::<Device>(of).map(|_| ()) }
+}
+
+entries! {
+    fn clCreateKernelsInProgram(of: Handle, count: cl_uint, kernels: Out<Handle>, there: Out<cl_uint>) {
+        let program = find::<Program>(of)?;
+        let all = Kernel::all(&program)?;
+        ensure(kernels.is_null() || count as usize >= all.len(), CL_INVALID_VALUE)?;
+        there.write(all.len() as cl_uint);
+        if !kernels.is_null() {
+            for (index, kernel) in all.into_iter().enumerate() {
+                kernels.write_at(index, publish(Arc::new(kernel)));
+            }
+        }
+        Ok(())
+    }
+
+    fn clRetainKernel(of: Handle) {
+        retain::<Kernel>(of)
+    }
+
+    fn clReleaseKernel(of: Handle) {
+        release::<Kernel>(of).map(|_| ())
+    }
+
+    fn clSetKernelArg(of: Handle, index: cl_uint, size: usize, value: In<c_void>) {
+        let kernel = find::<Kernel>(of)?;
+        match kernel.passed(index)? {
+            Passed::Pointer(Space::Local) => {
+                ensure(value.is_null(), CL_INVALID_ARG_VALUE)?;
+                kernel.set(index, &Setting::Local(size))
+            }
+            Passed::Pointer(_) => {
+                ensure(size == size_of::<Handle>(), CL_INVALID_ARG_SIZE)?;
+                let handle = In::<Handle>::of_input(value).read().unwrap_or(std::ptr::null_mut());
+                let buffer = if handle.is_null() { None } else { Some(find::<Buffer>(handle)?) };
+                kernel.set(index, &Setting::Buffer(buffer))
+            }
+            Passed::Value { bytes, .. } | Passed::Copy { bytes, .. } => {
+                ensure(!value.is_null(), CL_INVALID_ARG_VALUE)?;
+                ensure(size == *bytes, CL_INVALID_ARG_SIZE)?;
+                kernel.set(index, &Setting::Bytes(value.bytes(size).unwrap_or_default()))
+            }
+            Passed::Opaque => Err(Error(CL_INVALID_ARG_VALUE)),
+        }
+    }
+
+    fn clSetKernelArgSVMPointer(of: Handle, index: cl_uint, pointer: In<c_void>) {
+        find::<Kernel>(of)?.set_address(index, pointer.address())
+    }
+
+    fn clSetKernelExecInfo(of: Handle, name: cl_uint, size: usize, value: In<c_void>) {
+        find::<Kernel>(of)?;
+        ensure(!value.is_null(), CL_INVALID_VALUE)?;
+        match name {
+            // Kernels may use all memory of their context anyhow.
+            CL_KERNEL_EXEC_INFO_SVM_PTRS => {
+                ensure(size != 0 && size.is_multiple_of(size_of::<usize>()), CL_INVALID_VALUE)
+            }
+            CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM => {
+                ensure(size == size_of::<cl_bool>(), CL_INVALID_VALUE)?;
+                let wanted = In::<cl_bool>::of_input(value).read().unwrap_or(0);
+                ensure(wanted == 0, CL_INVALID_OPERATION)
+            }
+            _ => Err(Error(CL_INVALID_VALUE)),
+        }
+    }
+
+    fn clGetKernelInfo(of: Handle, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>) {
+        let kernel = find::<Kernel>(of)?;
+        let info = Info::new(size, value, needed);
+        match name {
+            CL_KERNEL_FUNCTION_NAME => info.text(&kernel.info().name),
+            CL_KERNEL_NUM_ARGS => info.value(kernel.info().params.len() as u32),
+            CL_KERNEL_REFERENCE_COUNT => info.value(references(&*kernel)),
+            CL_KERNEL_CONTEXT => info.value(handle_of(&*kernel.program.context)),
+            CL_KERNEL_PROGRAM => info.value(handle_of(&*kernel.program)),
+            CL_KERNEL_ATTRIBUTES => info.text(&kernel.info().attributes),
+            _ => Err(Error(CL_INVALID_VALUE)),
+        }
+    }
+
+    fn clGetKernelArgInfo(
+        of: Handle, index: cl_uint, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>,
+    ) {
+        let kernel = find::<Kernel>(of)?;
+        let param = kernel.info().params.get(index as usize).ok_or(Error(CL_INVALID_ARG_INDEX))?;
+        let info = Info::new(size, value, needed);
+        match name {
+            CL_KERNEL_ARG_ADDRESS_QUALIFIER => info.value(match param.passed {
+                Passed::Pointer(Space::Local) => CL_KERNEL_ARG_ADDRESS_LOCAL,
+                Passed::Pointer(Space::Constant) => CL_KERNEL_ARG_ADDRESS_CONSTANT,
+                Passed::Pointer(_) => CL_KERNEL_ARG_ADDRESS_GLOBAL,
+                _ => CL_KERNEL_ARG_ADDRESS_PRIVATE,
+            }),
+            CL_KERNEL_ARG_ACCESS_QUALIFIER => info.value(match &*param.access {
+                "read_only" => CL_KERNEL_ARG_ACCESS_READ_ONLY,
+                "write_only" => CL_KERNEL_ARG_ACCESS_WRITE_ONLY,
+                "read_write" => CL_KERNEL_ARG_ACCESS_READ_WRITE,
+                _ => CL_KERNEL_ARG_ACCESS_NONE,
+            }),
+            CL_KERNEL_ARG_TYPE_NAME => info.text(&param.type_name),
+            CL_KERNEL_ARG_TYPE_QUALIFIER => {
+                let said = |word: &str, bit: u64| {
+                    if param.qualifiers.split(' ').any(|qualifier| qualifier == word) { bit } else { 0 }
+                };
+                info.value(
+                    said("const", CL_KERNEL_ARG_TYPE_CONST)
+                        | said("restrict", CL_KERNEL_ARG_TYPE_RESTRICT)
+                        | said("volatile", CL_KERNEL_ARG_TYPE_VOLATILE)
+                        | said("pipe", CL_KERNEL_ARG_TYPE_PIPE),
+                )
+            }
+            CL_KERNEL_ARG_NAME => match &param.name {
+                Some(name) => info.text(name),
+                None => Err(Error(CL_KERNEL_ARG_INFO_NOT_AVAILABLE)),
+            },
+            _ => Err(Error(CL_INVALID_VALUE)),
+        }
+    }
+
+    fn clGetKernelWorkGroupInfo(
+        of: Handle, on: Handle, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>,
+    ) {
+        let kernel = find::<Kernel>(of)?;
+        on_device(on)?;
+        let info = Info::new(size, value, needed);
+        match name {
+            CL_KERNEL_WORK_GROUP_SIZE => info.value(MAX_WORK_GROUP_SIZE),
+            CL_KERNEL_COMPILE_WORK_GROUP_SIZE => {
+                info.list(&kernel.info().required_size.unwrap_or_default().map(|size| size as usize))
+            }
+            CL_KERNEL_LOCAL_MEM_SIZE => info.value(kernel.local_bytes() as u64),
+            CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(device().vector_bytes as usize / 4),
+            CL_KERNEL_PRIVATE_MEM_SIZE => info.value(0u64),
+            // Built-in kernels and custom devices have it.
+            CL_KERNEL_GLOBAL_WORK_SIZE => Err(Error(CL_INVALID_VALUE)),
+            _ => Err(Error(CL_INVALID_VALUE)),
+        }
+    }
+
+    fn clGetKernelSubGroupInfo(
+        of: Handle, on: Handle, _name: cl_uint, _input_size: usize, _input: In<c_void>, _size: usize,
+        _value: Out<c_void>, _needed: Out<usize>,
+    ) {
+        find::<Kernel>(of)?;
+        on_device(on)?;
+        // Sub-groups are an optional feature.
+        Err(Error(CL_INVALID_OPERATION))
+    }
+
+    fn clGetKernelSuggestedLocalWorkSizeKHR(
+        queue: Handle, of: Handle, dims: cl_uint, offset: In<usize>, global: In<usize>, local: Out<usize>,
+    ) {
+        find::<crate::core::queue::Queue>(queue)?;
+        let kernel = find::<Kernel>(of)?;
+        ensure(!local.is_null(), CL_INVALID_VALUE)?;
+        let launch = super::enqueue::launch(&kernel, dims, offset, global, In::NONE)?;
+        for way in 0..dims as usize {
+            local.write_at(way, launch.local_size()[way]);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! Buffers.
+
+use super::info::Info;
+use super::pointer::{In, Out, UserData};
+use crate::cl::*;
+use crate::core::buffer::Buffer;
+use crate::core::context::Context;
+use crate::core::error::{Answer, Error, ensure};
+use crate::core::registry::{find, handle_of, publish, references, release, retain};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// What is called when memory ends.
+pub type EndOfMemory = unsafe extern "C" fn(Handle, *mut c_void);
+
+fn create(
+    context: Handle,
+    properties: Vec<u64>,
+    flags: u64,
+    size: usize,
+    host: In<c_void>,
+) -> Answer<Handle> {
+    let context = find::<Context>(context)?;
+    // SAFETY: the application hands over as much memory as it says, for as long as it is used.
+    let buffer = unsafe { Buffer::create(&context, properties, flags, size, host.address()) }?;
+    Ok(publish(Arc::new(buffer)))
+}
+
+makers! {
+    fn clCreateBuffer(context: Handle, flags: u64, size: usize, host: In<c_void>) {
+        create(context, Vec::new(), flags, size, host)
+    }
+
+    fn clCreateBufferWithProperties(context: Handle, list: In<u64>, flags: u64, size: usize, host: In<c_void>) {
+        find::<Context>(context)?;
+        let properties = list.until(|list| list.len() % 2 == 1 && list.last() == Some(&0));
+        ensure(properties.len() <= 1, CL_INVALID_PROPERTY)?;
+        create(context, properties, flags, size, host)
+    }
+
+    fn clCreateSubBuffer(of: Handle, flags: u64, kind: cl_uint, region: In<[usize; 2]>) {
+        let buffer = find::<Buffer>(of)?;
+        ensure(kind == CL_BUFFER_CREATE_TYPE_REGION, CL_INVALID_VALUE)?;
+        let [origin, size] = region.read().ok_or(Error(CL_INVALID_VALUE))?;
+        Ok(publish(Arc::new(buffer.part(flags, origin, size)?)))
+    }
+}
+
+entries! {
+    fn clRetainMemObject(of: Handle) {
+        retain::<Buffer>(of)
+    }
+
+    fn clReleaseMemObject(of: Handle) {
+        release::<Buffer>(of).map(|_| ())
+    }
+
+    fn clGetMemObjectInfo(of: Handle, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>) {
+        let buffer = find::<Buffer>(of)?;
+        let info = Info::new(size, value, needed);
+        match name {
+            CL_MEM_TYPE => info.value(CL_MEM_OBJECT_BUFFER),
+            CL_MEM_FLAGS => info.value(buffer.flags),
+            CL_MEM_SIZE => info.value(buffer.size),
+            CL_MEM_HOST_PTR => info.value(buffer.host_pointer.pointer().cast::<c_void>()),
+            CL_MEM_MAP_COUNT => info.value(buffer.map_count() as u32),
+            CL_MEM_REFERENCE_COUNT => info.value(references(&*buffer)),
+            CL_MEM_CONTEXT => info.value(handle_of(&*buffer.context)),
+            CL_MEM_ASSOCIATED_MEMOBJECT => {
+                info.value(buffer.parent.as_ref().map_or(std::ptr::null_mut(), |parent| handle_of(&**parent)))
+            }
+            CL_MEM_OFFSET => info.value(buffer.origin),
+            CL_MEM_USES_SVM_POINTER => info.truth(buffer.uses_svm),
+            CL_MEM_PROPERTIES => info.list(&buffer.properties),
+            _ => Err(Error(CL_INVALID_VALUE)),
+        }
+    }
+
+    fn clSetMemObjectDestructorCallback(of: Handle, function: Option<EndOfMemory>, data: UserData) {
+        let buffer = find::<Buffer>(of)?;
+        let function = function.ok_or(Error(CL_INVALID_VALUE))?;
+        let handle = of.addr();
+        buffer.destructors.add(Box::new(move || {
+            // SAFETY: the application's function, with what it asked for.
+            unsafe { function(std::ptr::without_provenance_mut(handle), data.get()) };
+        }));
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! Platforms, and how the loader finds the driver.
+
+use super::dispatch;
+use super::info::Info;
+use super::pointer::{Out, Text};
+use crate::cl::*;
+use crate::core::error::{Answer, Error, ensure};
+use crate::core::platform::{EXTENSIONS, NAME, Platform, VENDOR, VERSION, VERSION_3_0, platform};
+use crate::core::registry::{find, handle_of};
+use std::ffi::c_void;
+
+/// `cl_version` of an extension's 1.0.0.
+pub const EXTENSION_1_0: u32 = 1 << 22;
+
+entries! {
+    fn clGetPlatformIDs(count: cl_uint, platforms: Out<Handle>, there: Out<cl_uint>) {
+        ensure((count == 0) == platforms.is_null() && !(platforms.is_null() && there.is_null()), CL_INVALID_VALUE)?;
+        platforms.write(handle_of(&**platform()));
+        there.write(1);
+        Ok(())
+    }
+
+    fn clIcdGetPlatformIDsKHR(count: cl_uint, platforms: Out<Handle>, there: Out<cl_uint>) {
+        ensure((count == 0) == platforms.is_null() && !(platforms.is_null() && there.is_null()), CL_INVALID_VALUE)?;
+        platforms.write(handle_of(&**platform()));
+        there.write(1);
+        Ok(())
+    }
+
+    fn clGetPlatformInfo(of: Handle, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>) {
+        // Null is the platform that the implementation chooses.
+        if !of.is_null() {
+            find::<Platform>(of)?;
+        }
+        let info = Info::new(size, value, needed);
+        match name {
+            CL_PLATFORM_PROFILE => info.text("FULL_PROFILE"),
+            CL_PLATFORM_VERSION => info.text(VERSION),
+            CL_PLATFORM_NUMERIC_VERSION => info.value(VERSION_3_0),
+            CL_PLATFORM_NAME => info.text(NAME),
+            CL_PLATFORM_VENDOR => info.text(VENDOR),
+            CL_PLATFORM_EXTENSIONS => info.text(&EXTENSIONS.join(" ")),
+            CL_PLATFORM_EXTENSIONS_WITH_VERSION => {
+                info.versions(EXTENSIONS.iter().map(|&name| (name, EXTENSION_1_0)))
+            }
+            CL_PLATFORM_HOST_TIMER_RESOLUTION => info.value(1u64),
+            CL_PLATFORM_ICD_SUFFIX_KHR => info.text("HEDDLE"),
+            _ => Err(Error(CL_INVALID_VALUE)),
+        }
+    }
+
+    fn clUnloadPlatformCompiler(of: Handle) {
+        find::<Platform>(of).map(|_| ())
+    }
+
+    fn clUnloadCompiler() {
+        Ok(())
+    }
+}
+
+/// `clGetExtensionFunctionAddress` of the specification.
+///
+/// # Safety
+/// The name is null or ends in a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clGetExtensionFunctionAddress(name: Text) -> *mut c_void {
+    name.get().map_or(std::ptr::null_mut(), |name| dispatch::extension(&name))
+}
+
+/// `clGetExtensionFunctionAddressForPlatform` of the specification.
+///
+/// # Safety
+/// The name is null or ends in a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clGetExtensionFunctionAddressForPlatform(of: Handle, name: Text) -> *mut c_void {
+    match (find::<Platform>(of), name.get()) {
+        (Ok(_), Some(name)) => dispatch::extension(&name),
+        _ => std::ptr::null_mut(),
+    }
+}

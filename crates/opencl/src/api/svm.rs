@@ -1,0 +1,144 @@
+//! Shared virtual memory.
+
+use super::Enqueuing;
+use super::pointer::{In, Out, UserData, is_true};
+use crate::cl::*;
+use crate::core::context::Context;
+use crate::core::device::{BASE_ALIGN, device};
+use crate::core::error::{Answer, ensure};
+use crate::core::memory::Address;
+use crate::core::registry::find;
+use std::ffi::c_void;
+
+/// What frees shared virtual memory instead of the driver.
+pub type FreeFunction = unsafe extern "C" fn(Handle, cl_uint, *mut *mut c_void, *mut c_void);
+
+const FLAGS: u64 = CL_MEM_READ_WRITE
+    | CL_MEM_WRITE_ONLY
+    | CL_MEM_READ_ONLY
+    | CL_MEM_SVM_FINE_GRAIN_BUFFER
+    | CL_MEM_SVM_ATOMICS;
+
+/// `clSVMAlloc` of the specification.
+///
+/// # Safety
+/// Pointers lead to what the specification says, or are null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clSVMAlloc(context: Handle, flags: u64, size: usize, align: cl_uint) -> *mut c_void {
+    super::made(Out::NONE, || {
+        let context = find::<Context>(context)?;
+        let access = flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY);
+        ensure(flags & !FLAGS == 0 && access.count_ones() <= 1, CL_INVALID_VALUE)?;
+        let lonely = flags & CL_MEM_SVM_ATOMICS != 0 && flags & CL_MEM_SVM_FINE_GRAIN_BUFFER == 0;
+        ensure(!lonely && size != 0 && size as u64 <= device().max_allocation(), CL_INVALID_VALUE)?;
+        let align = if align == 0 { BASE_ALIGN } else { align as usize };
+        ensure(align.is_power_of_two() && align <= BASE_ALIGN, CL_INVALID_VALUE)?;
+        // Vectors of the kernel's own may be stored at its start.
+        let address = context.svm.add(size, BASE_ALIGN);
+        Ok(address.map_or(std::ptr::null_mut(), |address| address.pointer().cast()))
+    })
+}
+
+/// `clSVMFree` of the specification.
+///
+/// # Safety
+/// Pointers lead to what the specification says, or are null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clSVMFree(context: Handle, pointer: In<c_void>) {
+    super::answer(|| {
+        find::<Context>(context)?.svm.remove(pointer.address().number());
+        Ok(())
+    });
+}
+
+entries! {
+    fn clEnqueueSVMFree(
+        queue: Handle, count: cl_uint, pointers: In<*mut c_void>, function: Option<FreeFunction>, data: UserData,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        let addresses: Vec<Address> = pointers.list(count as usize)?.into_iter().map(|pointer| Address::new(pointer)).collect();
+        let context = into.queue.context.clone();
+        let queue = queue.addr();
+        into.command(CL_COMMAND_SVM_FREE, false, Box::new(move || {
+            match function {
+                None => addresses.iter().for_each(|address| {
+                    context.svm.remove(address.number());
+                }),
+                Some(function) => {
+                    let mut pointers: Vec<*mut c_void> =
+                        addresses.iter().map(|address| address.pointer().cast()).collect();
+                    let queue = std::ptr::without_provenance_mut(queue);
+                    // SAFETY: the application's function, with the list that it gave.
+                    unsafe { function(queue, pointers.len() as cl_uint, pointers.as_mut_ptr(), data.get()) };
+                }
+            }
+            Ok(())
+        }))
+    }
+
+    fn clEnqueueSVMMemcpy(
+        queue: Handle, blocking: cl_bool, to: Out<c_void>, from: In<c_void>, size: usize,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        ensure(!to.is_null() && !from.is_null(), CL_INVALID_VALUE)?;
+        let (to, from) = (to.address(), from.address());
+        let apart = to.number().abs_diff(from.number()) >= size;
+        ensure(apart, CL_MEM_COPY_OVERLAP)?;
+        into.command(CL_COMMAND_SVM_MEMCPY, is_true(blocking), Box::new(move || {
+            // SAFETY: the application says that both are there, until the command is complete.
+            unsafe { to.copy_from(from, size) };
+            Ok(())
+        }))
+    }
+
+    fn clEnqueueSVMMemFill(
+        queue: Handle, to: Out<c_void>, pattern: In<c_void>, pattern_size: usize, size: usize,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        let pattern = super::transfer::pattern(pattern, pattern_size)?;
+        ensure(!to.is_null() && to.address().number().is_multiple_of(pattern_size), CL_INVALID_VALUE)?;
+        ensure(size.is_multiple_of(pattern_size), CL_INVALID_VALUE)?;
+        let to = to.address();
+        into.command(CL_COMMAND_SVM_MEMFILL, false, Box::new(move || {
+            // SAFETY: the application says that it is there, until the command is complete.
+            unsafe { to.fill(&pattern, size) };
+            Ok(())
+        }))
+    }
+
+    fn clEnqueueSVMMap(
+        queue: Handle, blocking: cl_bool, flags: u64, pointer: Out<c_void>, size: usize,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        ensure(!pointer.is_null() && size != 0, CL_INVALID_VALUE)?;
+        super::transfer::map_flags(flags)?;
+        into.command(CL_COMMAND_SVM_MAP, is_true(blocking), Box::new(|| Ok(())))
+    }
+
+    fn clEnqueueSVMUnmap(
+        queue: Handle, pointer: Out<c_void>, waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        ensure(!pointer.is_null(), CL_INVALID_VALUE)?;
+        into.command(CL_COMMAND_SVM_UNMAP, false, Box::new(|| Ok(())))
+    }
+
+    fn clEnqueueSVMMigrateMem(
+        queue: Handle, count: cl_uint, pointers: In<*const c_void>, sizes: In<usize>, flags: u64,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        let pointers = pointers.list(count as usize)?;
+        ensure(!pointers.is_empty(), CL_INVALID_VALUE)?;
+        super::transfer::migration_flags(flags)?;
+        let sizes = if sizes.is_null() { vec![0; pointers.len()] } else { sizes.list(pointers.len())? };
+        for (pointer, size) in pointers.into_iter().zip(sizes) {
+            ensure(into.queue.context.svm.holds(pointer.addr(), size), CL_INVALID_VALUE)?;
+        }
+        into.command(CL_COMMAND_SVM_MIGRATE_MEM, false, Box::new(|| Ok(())))
+    }
+}

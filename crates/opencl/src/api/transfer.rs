@@ -1,0 +1,271 @@
+//! Commands that read, write, copy, fill and map buffers.
+
+use super::Enqueuing;
+use super::pointer::{In, Out, is_true};
+use crate::cl::*;
+use crate::core::buffer::Buffer;
+use crate::core::device::BASE_ALIGN;
+use crate::core::error::{Answer, Error, ensure};
+use crate::core::memory::{Address, Rows, copy_box};
+use crate::core::registry::{find, publish};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+type Triple = [usize; 3];
+
+/// The bytes of a pattern to fill with.
+pub(super) fn pattern(pattern: In<c_void>, size: usize) -> Answer<Vec<u8>> {
+    ensure(size.is_power_of_two() && size <= 128, CL_INVALID_VALUE)?;
+    Ok(pattern.bytes(size).ok_or(Error(CL_INVALID_VALUE))?.to_vec())
+}
+
+/// Whether flags of a map are such.
+pub(super) fn map_flags(flags: u64) -> Answer<()> {
+    let invalidates = flags & CL_MAP_WRITE_INVALIDATE_REGION != 0;
+    ensure(flags & !(CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) == 0, CL_INVALID_VALUE)?;
+    ensure(!invalidates || flags & (CL_MAP_READ | CL_MAP_WRITE) == 0, CL_INVALID_VALUE)
+}
+
+/// Whether flags of a migration are such.
+pub(super) fn migration_flags(flags: u64) -> Answer<()> {
+    let known = CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
+    ensure(flags & !known == 0, CL_INVALID_VALUE)
+}
+
+impl Enqueuing {
+    /// A buffer of the queue's context.
+    fn buffer(&self, handle: Handle) -> Answer<Arc<Buffer>> {
+        let buffer = find::<Buffer>(handle)?;
+        ensure(Arc::ptr_eq(&buffer.context, &self.queue.context), CL_INVALID_CONTEXT)?;
+        ensure(buffer.origin.is_multiple_of(BASE_ALIGN), CL_MISALIGNED_SUB_BUFFER_OFFSET)?;
+        Ok(buffer)
+    }
+}
+
+/// A command that copies bytes and keeps what it copies between alive.
+fn copy(
+    into: &Enqueuing,
+    command: u32,
+    blocking: bool,
+    (to, from, size): (Address, Address, usize),
+    kept: Vec<Arc<Buffer>>,
+) -> Answer<()> {
+    into.command(
+        command,
+        blocking,
+        Box::new(move || {
+            // SAFETY: ranges of buffers that are kept alive, or memory that the application says is there until the
+            // command is complete.
+            unsafe { to.copy_from(from, size) };
+            drop(kept);
+            Ok(())
+        }),
+    )
+}
+
+/// The same for boxes.
+fn copy_boxes(
+    into: &Enqueuing,
+    command: u32,
+    blocking: bool,
+    (to, from, region): ((Address, Rows), (Address, Rows), Triple),
+    kept: Vec<Arc<Buffer>>,
+) -> Answer<()> {
+    into.command(
+        command,
+        blocking,
+        Box::new(move || {
+            // SAFETY: boxes in buffers that are kept alive, or in memory that the application says is there until the
+            // command is complete.
+            unsafe { copy_box(to.0, to.1, from.0, from.1, region) };
+            drop(kept);
+            Ok(())
+        }),
+    )
+}
+
+fn region(region: In<Triple>) -> Answer<Triple> {
+    let region = region.read().ok_or(Error(CL_INVALID_VALUE))?;
+    ensure(!region.contains(&0), CL_INVALID_VALUE)?;
+    Ok(region)
+}
+
+fn rows(origin: In<Triple>, region: Triple, row_pitch: usize, slice_pitch: usize) -> Answer<Rows> {
+    let origin = origin.read().ok_or(Error(CL_INVALID_VALUE))?;
+    Rows::new(origin, region, row_pitch, slice_pitch).ok_or(Error(CL_INVALID_VALUE))
+}
+
+fn fits(rows: &Rows, region: Triple, buffer: &Buffer) -> Answer<()> {
+    ensure(rows.end(region).is_some_and(|end| end <= buffer.size), CL_INVALID_VALUE)
+}
+
+entries! {
+    fn clEnqueueReadBuffer(
+        queue: Handle, of: Handle, blocking: cl_bool, offset: usize, size: usize, to: Out<c_void>,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        let buffer = into.buffer(of)?;
+        let from = buffer.range(offset, size)?;
+        ensure(!to.is_null() && size != 0, CL_INVALID_VALUE)?;
+        ensure(buffer.allows_host(false), CL_INVALID_OPERATION)?;
+        copy(&into, CL_COMMAND_READ_BUFFER, is_true(blocking), (to.address(), from, size), vec![buffer])
+    }
+
+    fn clEnqueueWriteBuffer(
+        queue: Handle, of: Handle, blocking: cl_bool, offset: usize, size: usize, from: In<c_void>,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        let buffer = into.buffer(of)?;
+        let to = buffer.range(offset, size)?;
+        ensure(!from.is_null() && size != 0, CL_INVALID_VALUE)?;
+        ensure(buffer.allows_host(true), CL_INVALID_OPERATION)?;
+        copy(&into, CL_COMMAND_WRITE_BUFFER, is_true(blocking), (to, from.address(), size), vec![buffer])
+    }
+
+    fn clEnqueueCopyBuffer(
+        queue: Handle, source: Handle, target: Handle, from: usize, to: usize, size: usize,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        let (source, target) = (into.buffer(source)?, into.buffer(target)?);
+        ensure(size != 0, CL_INVALID_VALUE)?;
+        let (from, to) = (source.range(from, size)?, target.range(to, size)?);
+        let apart = from.number().abs_diff(to.number()) >= size;
+        ensure(!source.shares_memory(&target) || apart, CL_MEM_COPY_OVERLAP)?;
+        copy(&into, CL_COMMAND_COPY_BUFFER, false, (to, from, size), vec![source, target])
+    }
+
+    fn clEnqueueReadBufferRect(
+        queue: Handle, of: Handle, blocking: cl_bool, origin: In<Triple>, host_origin: In<Triple>, size: In<Triple>,
+        row_pitch: usize, slice_pitch: usize, host_row_pitch: usize, host_slice_pitch: usize, to: Out<c_void>,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        let buffer = into.buffer(of)?;
+        let region = region(size)?;
+        let from = rows(origin, region, row_pitch, slice_pitch)?;
+        let host = rows(host_origin, region, host_row_pitch, host_slice_pitch)?;
+        fits(&from, region, &buffer)?;
+        ensure(!to.is_null(), CL_INVALID_VALUE)?;
+        ensure(buffer.allows_host(false), CL_INVALID_OPERATION)?;
+        let boxes = ((to.address(), host), (buffer.base(), from), region);
+        copy_boxes(&into, CL_COMMAND_READ_BUFFER_RECT, is_true(blocking), boxes, vec![buffer])
+    }
+
+    fn clEnqueueWriteBufferRect(
+        queue: Handle, of: Handle, blocking: cl_bool, origin: In<Triple>, host_origin: In<Triple>, size: In<Triple>,
+        row_pitch: usize, slice_pitch: usize, host_row_pitch: usize, host_slice_pitch: usize, from: In<c_void>,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        let buffer = into.buffer(of)?;
+        let region = region(size)?;
+        let to = rows(origin, region, row_pitch, slice_pitch)?;
+        let host = rows(host_origin, region, host_row_pitch, host_slice_pitch)?;
+        fits(&to, region, &buffer)?;
+        ensure(!from.is_null(), CL_INVALID_VALUE)?;
+        ensure(buffer.allows_host(true), CL_INVALID_OPERATION)?;
+        let boxes = ((buffer.base(), to), (from.address(), host), region);
+        copy_boxes(&into, CL_COMMAND_WRITE_BUFFER_RECT, is_true(blocking), boxes, vec![buffer])
+    }
+
+    fn clEnqueueCopyBufferRect(
+        queue: Handle, source: Handle, target: Handle, from: In<Triple>, to: In<Triple>, size: In<Triple>,
+        from_row: usize, from_slice: usize, to_row: usize, to_slice: usize,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        let (source, target) = (into.buffer(source)?, into.buffer(target)?);
+        let region = region(size)?;
+        let from = rows(from, region, from_row, from_slice)?;
+        let to = rows(to, region, to_row, to_slice)?;
+        fits(&from, region, &source)?;
+        fits(&to, region, &target)?;
+        if Arc::ptr_eq(&source, &target) {
+            let same = (from.row_pitch, from.slice_pitch) == (to.row_pitch, to.slice_pitch);
+            ensure(same, CL_INVALID_VALUE)?;
+        }
+        if source.shares_memory(&target) {
+            let inside = |rows: Rows, buffer: &Buffer| Rows { start: rows.start + buffer.origin, ..rows };
+            ensure(!inside(from, &source).overlaps(&inside(to, &target), region), CL_MEM_COPY_OVERLAP)?;
+        }
+        let boxes = ((target.base(), to), (source.base(), from), region);
+        copy_boxes(&into, CL_COMMAND_COPY_BUFFER_RECT, false, boxes, vec![source, target])
+    }
+
+    fn clEnqueueFillBuffer(
+        queue: Handle, of: Handle, what: In<c_void>, pattern_size: usize, offset: usize, size: usize,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        let buffer = into.buffer(of)?;
+        let pattern = pattern(what, pattern_size)?;
+        ensure(offset.is_multiple_of(pattern_size) && size.is_multiple_of(pattern_size), CL_INVALID_VALUE)?;
+        let to = buffer.range(offset, size)?;
+        into.command(CL_COMMAND_FILL_BUFFER, false, Box::new(move || {
+            // SAFETY: a range of the buffer, which is kept alive.
+            unsafe { to.fill(&pattern, size) };
+            drop(buffer);
+            Ok(())
+        }))
+    }
+
+    fn clEnqueueUnmapMemObject(
+        queue: Handle, of: Handle, mapped: Out<c_void>, waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        let buffer = into.buffer(of)?;
+        ensure(buffer.take_map(mapped.address()), CL_INVALID_VALUE)?;
+        // What was mapped is the buffer itself.
+        into.command(CL_COMMAND_UNMAP_MEM_OBJECT, false, Box::new(move || {
+            drop(buffer);
+            Ok(())
+        }))
+    }
+
+    fn clEnqueueMigrateMemObjects(
+        queue: Handle, count: cl_uint, objects: In<Handle>, flags: u64,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        let objects = objects.list(count as usize)?;
+        ensure(!objects.is_empty(), CL_INVALID_VALUE)?;
+        migration_flags(flags)?;
+        objects.into_iter().try_for_each(|object| into.buffer(object).map(|_| ()))?;
+        into.command(CL_COMMAND_MIGRATE_MEM_OBJECTS, false, Box::new(|| Ok(())))
+    }
+}
+
+makers! {
+    fn clEnqueueMapBuffer(
+        queue: Handle, of: Handle, blocking: cl_bool, flags: u64, offset: usize, size: usize,
+        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+    ) {
+        let into = Enqueuing::new(queue, waits, list, event)?;
+        let buffer = into.buffer(of)?;
+        let at = buffer.range(offset, size)?;
+        ensure(size != 0, CL_INVALID_VALUE)?;
+        map_flags(flags)?;
+        let writes = flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) != 0;
+        ensure(flags & CL_MAP_READ == 0 || buffer.allows_host(false), CL_INVALID_OPERATION)?;
+        ensure(!writes || buffer.allows_host(true), CL_INVALID_OPERATION)?;
+        buffer.add_map(at);
+        let kept = buffer.clone();
+        let work = Box::new(move || {
+            drop(kept);
+            Ok(())
+        });
+        let done = into.command(CL_COMMAND_MAP_BUFFER, is_true(blocking), work);
+        if done.is_err() {
+            buffer.take_map(at);
+        }
+        done.map(|()| at.pointer().cast())
+    }
+
+    fn clCreateUserEvent(context: Handle) {
+        let context = find::<crate::core::context::Context>(context)?;
+        Ok(publish(Arc::new(crate::core::event::Event::of_user(&context))))
+    }
+}

@@ -1,0 +1,190 @@
+//! Buffers and sub-buffers.
+
+use crate::cl::*;
+use crate::core::context::{Context, Destructors};
+use crate::core::device::{BASE_ALIGN, device};
+use crate::core::error::{Answer, Error, ensure};
+use crate::core::memory::{Address, Memory};
+use crate::core::registry::Handle;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A buffer, or a part of one.
+pub struct Buffer {
+    pub(crate) handle: Handle<Buffer>,
+    /// Where it belongs.
+    pub context: Arc<Context>,
+    /// How it may be used.
+    pub flags: u64,
+    /// Its size in bytes.
+    pub size: usize,
+    /// The offset in the buffer that it is a part of; else 0.
+    pub origin: usize,
+    /// The buffer that it is a part of.
+    pub parent: Option<Arc<Buffer>>,
+    /// The application's memory that it uses; null if it has its own.
+    pub host_pointer: Address,
+    /// The properties that it was made with, with the zero at their end.
+    pub properties: Vec<u64>,
+    /// Whether its memory is shared virtual memory.
+    pub uses_svm: bool,
+    memory: Arc<Memory>,
+    maps: Mutex<Vec<usize>>,
+    /// What is called when it ends.
+    pub destructors: Destructors,
+}
+
+crate::object!(Buffer, CL_INVALID_MEM_OBJECT);
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer({:?}, {} bytes)", self.handle, self.size)
+    }
+}
+
+const DEVICE_ACCESS: u64 = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+const HOST_ACCESS: u64 = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
+const HOST_POINTER: u64 = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+
+fn is_at_most_one(flags: u64) -> bool {
+    flags.count_ones() <= 1
+}
+
+impl Buffer {
+    /// A buffer of its own.
+    ///
+    /// # Safety
+    /// A host pointer that is not null leads to as many bytes, which stay as long as the buffer if it is to use them.
+    pub unsafe fn create(
+        context: &Arc<Context>,
+        properties: Vec<u64>,
+        flags: u64,
+        size: usize,
+        host_pointer: Address,
+    ) -> Answer<Buffer> {
+        ensure(flags & !(DEVICE_ACCESS | HOST_ACCESS | HOST_POINTER) == 0, CL_INVALID_VALUE)?;
+        ensure(
+            is_at_most_one(flags & DEVICE_ACCESS) && is_at_most_one(flags & HOST_ACCESS),
+            CL_INVALID_VALUE,
+        )?;
+        let uses_host = flags & CL_MEM_USE_HOST_PTR != 0;
+        ensure(!uses_host || flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR) == 0, CL_INVALID_VALUE)?;
+        ensure(size != 0 && size as u64 <= device().max_allocation(), CL_INVALID_BUFFER_SIZE)?;
+        let wants_pointer = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0;
+        ensure(wants_pointer != host_pointer.pointer().is_null(), CL_INVALID_HOST_PTR)?;
+        let memory = if uses_host {
+            Memory::of_host(host_pointer)
+        } else {
+            Memory::allocate(size, BASE_ALIGN).ok_or(Error(CL_MEM_OBJECT_ALLOCATION_FAILURE))?
+        };
+        if flags & CL_MEM_COPY_HOST_PTR != 0 {
+            // SAFETY: the caller's promise for the host's bytes; the buffer has as many.
+            unsafe { memory.base().copy_from(host_pointer, size) };
+        }
+        let flags = if flags & DEVICE_ACCESS == 0 { flags | CL_MEM_READ_WRITE } else { flags };
+        Ok(Buffer {
+            handle: Handle::default(),
+            context: context.clone(),
+            flags,
+            size,
+            origin: 0,
+            parent: None,
+            host_pointer: if uses_host { host_pointer } else { Address::new::<u8>(std::ptr::null()) },
+            properties,
+            uses_svm: uses_host && context.svm.holds(host_pointer.number(), size),
+            memory: Arc::new(memory),
+            maps: Mutex::default(),
+            destructors: Destructors::default(),
+        })
+    }
+
+    /// A part of a buffer.
+    pub fn part(self: &Arc<Buffer>, flags: u64, origin: usize, size: usize) -> Answer<Buffer> {
+        ensure(self.parent.is_none(), CL_INVALID_MEM_OBJECT)?;
+        ensure(flags & !(DEVICE_ACCESS | HOST_ACCESS) == 0, CL_INVALID_VALUE)?;
+        ensure(
+            is_at_most_one(flags & DEVICE_ACCESS) && is_at_most_one(flags & HOST_ACCESS),
+            CL_INVALID_VALUE,
+        )?;
+        let device = match flags & DEVICE_ACCESS {
+            0 => self.flags & DEVICE_ACCESS,
+            asked => asked,
+        };
+        let host = match flags & HOST_ACCESS {
+            0 => self.flags & HOST_ACCESS,
+            asked => asked,
+        };
+        let whole = self.flags;
+        let widens = (whole & CL_MEM_WRITE_ONLY != 0 && device & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY) != 0)
+            || (whole & CL_MEM_READ_ONLY != 0 && device & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY) != 0)
+            || (whole & CL_MEM_HOST_WRITE_ONLY != 0 && host & CL_MEM_HOST_READ_ONLY != 0)
+            || (whole & CL_MEM_HOST_READ_ONLY != 0 && host & CL_MEM_HOST_WRITE_ONLY != 0)
+            || (whole & CL_MEM_HOST_NO_ACCESS != 0
+                && host & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY) != 0);
+        ensure(!widens, CL_INVALID_VALUE)?;
+        ensure(size != 0, CL_INVALID_BUFFER_SIZE)?;
+        ensure(origin.checked_add(size).is_some_and(|end| end <= self.size), CL_INVALID_VALUE)?;
+        ensure(origin.is_multiple_of(BASE_ALIGN), CL_MISALIGNED_SUB_BUFFER_OFFSET)?;
+        let null = self.host_pointer.pointer().is_null();
+        Ok(Buffer {
+            handle: Handle::default(),
+            context: self.context.clone(),
+            flags: device | host | (whole & HOST_POINTER),
+            size,
+            origin,
+            parent: Some(self.clone()),
+            host_pointer: if null { self.host_pointer } else { self.host_pointer.plus(origin) },
+            properties: Vec::new(),
+            uses_svm: self.uses_svm,
+            memory: self.memory.clone(),
+            maps: Mutex::default(),
+            destructors: Destructors::default(),
+        })
+    }
+
+    /// Its first byte.
+    pub fn base(&self) -> Address {
+        self.memory.base().plus(self.origin)
+    }
+
+    /// The place of a range of its bytes, if it has them all.
+    pub fn range(&self, offset: usize, bytes: usize) -> Answer<Address> {
+        let fits = offset.checked_add(bytes).is_some_and(|end| end <= self.size);
+        if fits { Ok(self.base().plus(offset)) } else { Err(Error(CL_INVALID_VALUE)) }
+    }
+
+    /// Whether the two are, or are parts of, the same buffer.
+    pub fn shares_memory(&self, other: &Buffer) -> bool {
+        Arc::ptr_eq(&self.memory, &other.memory)
+    }
+
+    /// Whether the host may read it (`writes`: write it) by commands.
+    pub fn allows_host(&self, writes: bool) -> bool {
+        let forbidden = if writes { CL_MEM_HOST_READ_ONLY } else { CL_MEM_HOST_WRITE_ONLY };
+        self.flags & (forbidden | CL_MEM_HOST_NO_ACCESS) == 0
+    }
+
+    /// Counts a map, which is a place in the buffer's own memory.
+    pub fn add_map(&self, at: Address) {
+        self.maps.lock().unwrap_or_else(PoisonError::into_inner).push(at.number());
+    }
+
+    /// Takes back a map; false if there is none at that place.
+    pub fn take_map(&self, at: Address) -> bool {
+        let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(index) = maps.iter().position(|&map| map == at.number()) else { return false };
+        maps.swap_remove(index);
+        true
+    }
+
+    /// How often it is mapped.
+    pub fn map_count(&self) -> usize {
+        self.maps.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        self.destructors.run();
+    }
+}

@@ -1,0 +1,83 @@
+//! Contexts: what belongs together.
+
+use crate::cl::*;
+use crate::core::registry::Handle;
+use crate::core::svm::Allocations;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+/// What is called with a message when something goes wrong that no error code tells.
+pub type Notify = Box<dyn Fn(&str) + Send + Sync>;
+/// What is called when an object ends.
+pub type Destructor = Box<dyn FnOnce() + Send>;
+
+/// Destructors, called in the reverse of the order in which they were registered.
+#[derive(Default)]
+pub struct Destructors(Mutex<Vec<Destructor>>);
+
+impl fmt::Debug for Destructors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Destructors")
+    }
+}
+
+impl Destructors {
+    /// Registers one.
+    pub fn add(&self, destructor: Destructor) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(destructor);
+    }
+
+    /// Calls all of them.
+    pub fn run(&self) {
+        let all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        all.into_iter().rev().for_each(|destructor| destructor());
+    }
+}
+
+/// A context.
+pub struct Context {
+    pub(crate) handle: Handle<Context>,
+    /// The properties that it was made with, with the zero at their end; none if there were none.
+    pub properties: Vec<isize>,
+    notify: Option<Notify>,
+    /// What is called when it ends.
+    pub destructors: Destructors,
+    /// Its shared virtual memory.
+    pub svm: Allocations,
+}
+
+crate::object!(Context, CL_INVALID_CONTEXT);
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Context({:?})", self.handle)
+    }
+}
+
+impl Context {
+    /// A context of the one device.
+    pub fn new(properties: Vec<isize>, notify: Option<Notify>) -> Context {
+        Context {
+            handle: Handle::default(),
+            properties,
+            notify,
+            destructors: Destructors::default(),
+            svm: Allocations::default(),
+        }
+    }
+
+    /// Says what went wrong that a code alone does not tell: to the application, or where its errors go if it does not
+    /// ask to be told.
+    pub fn report(&self, message: &str) {
+        match &self.notify {
+            Some(notify) => notify(message),
+            None => eprintln!("heddle: {message}"),
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        self.destructors.run();
+    }
+}

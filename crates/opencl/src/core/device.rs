@@ -1,0 +1,106 @@
+//! The one device: this machine's CPU.
+
+use crate::cl::*;
+use crate::core::registry::{Handle, publish};
+use std::sync::{Arc, OnceLock};
+
+/// The most work-items of a group.
+pub const MAX_WORK_GROUP_SIZE: usize = 4096;
+/// Local memory of a group, in bytes.
+pub const LOCAL_MEMORY: usize = 256 << 10;
+/// The most bytes that a kernel's arguments take.
+pub const MAX_PARAMETER_SIZE: usize = 4096;
+/// The alignment of buffers in bytes, which is that of the largest type: sixteen doubles.
+pub const BASE_ALIGN: usize = 128;
+/// The most bytes that program-scope variables take.
+pub const MAX_GLOBAL_VARIABLE_SIZE: usize = 64 << 10;
+
+/// What is known of the CPU.
+#[derive(Debug)]
+pub struct Device {
+    handle: Handle<Device>,
+    /// The name of its model.
+    pub name: String,
+    /// Its threads.
+    pub compute_units: u32,
+    /// Its clock in MHz.
+    pub clock: u32,
+    /// The machine's memory in bytes.
+    pub memory: u64,
+    /// The size of its outermost data cache in bytes.
+    pub cache: u64,
+    /// The bytes of a cache line.
+    pub cache_line: u32,
+    /// The bytes of a vector register.
+    pub vector_bytes: u32,
+}
+
+crate::object!(Device, CL_INVALID_DEVICE);
+
+fn system(name: libc::c_int) -> Option<u64> {
+    // SAFETY: asks for a number by a constant of the C library.
+    let value = unsafe { libc::sysconf(name) };
+    u64::try_from(value).ok().filter(|&value| value > 0)
+}
+
+fn processor_field(info: &str, field: &str) -> Option<String> {
+    let line = info.lines().find(|line| line.split(':').next().is_some_and(|name| name.trim() == field))?;
+    Some(line.split_once(':')?.1.trim().to_string())
+}
+
+/// How many threads work: `HEDDLE_THREADS`, or as many as the machine has.
+pub fn threads() -> usize {
+    let asked = std::env::var("HEDDLE_THREADS").ok().and_then(|text| text.trim().parse().ok());
+    let there = || std::thread::available_parallelism().map_or(1, |count| count.get());
+    asked.filter(|&count: &usize| (1..=1024).contains(&count)).unwrap_or_else(there)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn vector_bytes() -> u32 {
+    if is_x86_feature_detected!("avx512f") {
+        64
+    } else if is_x86_feature_detected!("avx2") {
+        32
+    } else {
+        16
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn vector_bytes() -> u32 {
+    16
+}
+
+impl Device {
+    fn probe() -> Device {
+        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let clock = processor_field(&info, "cpu MHz").and_then(|text| text.parse::<f64>().ok());
+        let pages = system(libc::_SC_PHYS_PAGES).unwrap_or(1 << 18);
+        let level_3 = system(libc::_SC_LEVEL3_CACHE_SIZE);
+        Device {
+            handle: Handle::default(),
+            name: processor_field(&info, "model name").unwrap_or_else(|| std::env::consts::ARCH.into()),
+            compute_units: threads() as u32,
+            clock: clock.map_or(1000, |clock| clock as u32),
+            memory: pages.saturating_mul(system(libc::_SC_PAGESIZE).unwrap_or(4096)),
+            cache: level_3.or_else(|| system(libc::_SC_LEVEL2_CACHE_SIZE)).unwrap_or(1 << 20),
+            cache_line: system(libc::_SC_LEVEL1_DCACHE_LINESIZE).unwrap_or(64) as u32,
+            vector_bytes: vector_bytes(),
+        }
+    }
+
+    /// The most bytes of one buffer.
+    pub fn max_allocation(&self) -> u64 {
+        (self.memory / 2).max(128 << 20)
+    }
+}
+
+/// The device, which has a handle.
+pub fn device() -> &'static Arc<Device> {
+    static DEVICE: OnceLock<Arc<Device>> = OnceLock::new();
+    DEVICE.get_or_init(|| {
+        let device = Arc::new(Device::probe());
+        publish(device.clone());
+        device
+    })
+}

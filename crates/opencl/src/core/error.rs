@@ -1,0 +1,23 @@
+//! What a call answers when it does not do what it was asked for.
+
+use std::fmt;
+
+/// A negative error code of the specification.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Error(pub i32);
+
+/// What a call gives, or its error code.
+pub type Answer<T> = Result<T, Error>;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OpenCL error {}", self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The error, unless a condition holds.
+pub fn ensure(condition: bool, code: i32) -> Answer<()> {
+    if condition { Ok(()) } else { Err(Error(code)) }
+}

@@ -1,0 +1,243 @@
+//! Kernels and their arguments.
+
+use crate::cl::*;
+use crate::core::buffer::Buffer;
+use crate::core::device::{LOCAL_MEMORY, MAX_WORK_GROUP_SIZE};
+use crate::core::error::{Answer, Error, ensure};
+use crate::core::launch::{Code, Given, NdRange};
+use crate::core::memory::Address;
+use crate::core::program::Program;
+use crate::core::registry::Handle;
+use heddle_ir::Space;
+use heddle_llvm::{KernelInfo, Passed};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// An argument, as it was set.
+#[derive(Clone, Debug)]
+enum Argument {
+    Bytes(Vec<u8>),
+    /// A kernel does not keep memory alive.
+    Buffer(Weak<Buffer>),
+    Local(usize),
+    /// Shared virtual memory, or null.
+    Address(Address),
+}
+
+/// What is set as an argument.
+#[derive(Debug)]
+pub enum Setting<'a> {
+    /// The bytes of a value.
+    Bytes(&'a [u8]),
+    /// A buffer, or null.
+    Buffer(Option<Arc<Buffer>>),
+    /// As much local memory.
+    Local(usize),
+}
+
+/// A kernel.
+pub struct Kernel {
+    pub(crate) handle: Handle<Kernel>,
+    /// The program that it is of.
+    pub program: Arc<Program>,
+    code: Arc<Code>,
+    index: usize,
+    arguments: Mutex<Vec<Option<Argument>>>,
+}
+
+crate::object!(Kernel, CL_INVALID_KERNEL);
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kernel({:?}, {})", self.handle, self.info().name)
+    }
+}
+
+/// A launch that only has to be run.
+#[derive(Debug)]
+pub struct Launch {
+    code: Arc<Code>,
+    index: usize,
+    given: Vec<Given>,
+    range: NdRange,
+    /// What the launch keeps alive.
+    _buffers: Vec<Arc<Buffer>>,
+    program: Arc<Program>,
+}
+
+impl Launch {
+    /// The size of its groups; where the application names none, one that divides the range.
+    pub fn local_size(&self) -> [usize; 3] {
+        self.range.local.unwrap_or_else(|| divide(self.range.dims, self.range.global))
+    }
+
+    /// Runs it.
+    pub fn run(&self) -> Result<(), i32> {
+        let context = &self.program.context;
+        let info = &self.code.kernels[self.index];
+        // SAFETY: buffers of the arguments are kept alive; the rest is the application's promise for its kernel.
+        unsafe { self.code.run(info, &self.given, &self.range) }.map_err(|reason| {
+            context.report(&format!("kernel {}: {reason}", info.name));
+            CL_OUT_OF_RESOURCES
+        })
+    }
+}
+
+/// A size of groups that divides a range, for one that names none.
+pub fn divide(dims: u32, global: [usize; 3]) -> [usize; 3] {
+    let mut local = [1; 3];
+    let mut room: usize = 256;
+    for way in 0..dims as usize {
+        let fits = (1..=room.min(global[way])).rev().find(|&size| global[way].is_multiple_of(size));
+        local[way] = fits.unwrap_or(1);
+        room /= local[way];
+    }
+    local
+}
+
+impl Kernel {
+    /// The kernel of this name.
+    pub fn new(program: &Arc<Program>, name: &str) -> Answer<Kernel> {
+        let code = program.code()?;
+        let index = code.kernels.iter().position(|kernel| kernel.name == name);
+        Ok(Kernel::of_code(program, code.clone(), index.ok_or(Error(CL_INVALID_KERNEL_NAME))?))
+    }
+
+    /// All kernels of a program.
+    pub fn all(program: &Arc<Program>) -> Answer<Vec<Kernel>> {
+        let code = program.code()?;
+        Ok((0..code.kernels.len()).map(|index| Kernel::of_code(program, code.clone(), index)).collect())
+    }
+
+    fn of_code(program: &Arc<Program>, code: Arc<Code>, index: usize) -> Kernel {
+        program.count_kernel(true);
+        let arguments = Mutex::new(vec![None; code.kernels[index].params.len()]);
+        Kernel { handle: Handle::default(), program: program.clone(), code, index, arguments }
+    }
+
+    /// One more of the kernel, with the same arguments.
+    pub fn duplicate(&self) -> Kernel {
+        let kernel = Kernel::of_code(&self.program, self.code.clone(), self.index);
+        let arguments = self.arguments().clone();
+        *kernel.arguments() = arguments;
+        kernel
+    }
+
+    fn arguments(&self) -> MutexGuard<'_, Vec<Option<Argument>>> {
+        self.arguments.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of it.
+    pub fn info(&self) -> &KernelInfo {
+        &self.code.kernels[self.index]
+    }
+
+    /// What is handed over for a parameter.
+    pub fn passed(&self, index: u32) -> Answer<&Passed> {
+        let param = self.info().params.get(index as usize).ok_or(Error(CL_INVALID_ARG_INDEX))?;
+        Ok(&param.passed)
+    }
+
+    /// Sets an argument.
+    pub fn set(&self, index: u32, setting: &Setting<'_>) -> Answer<()> {
+        let argument = match (self.passed(index)?, setting) {
+            (Passed::Value { bytes, .. } | Passed::Copy { bytes, .. }, Setting::Bytes(given)) => {
+                ensure(*bytes == given.len(), CL_INVALID_ARG_SIZE)?;
+                Argument::Bytes(given.to_vec())
+            }
+            (Passed::Pointer(Space::Local), Setting::Local(bytes)) => {
+                ensure(*bytes != 0, CL_INVALID_ARG_SIZE)?;
+                ensure(*bytes <= LOCAL_MEMORY, CL_OUT_OF_RESOURCES)?;
+                Argument::Local(*bytes)
+            }
+            (Passed::Pointer(space), Setting::Buffer(buffer)) if *space != Space::Local => match buffer {
+                None => Argument::Address(Address::new::<u8>(std::ptr::null())),
+                Some(buffer) => {
+                    ensure(Arc::ptr_eq(&buffer.context, &self.program.context), CL_INVALID_MEM_OBJECT)?;
+                    Argument::Buffer(Arc::downgrade(buffer))
+                }
+            },
+            _ => return Err(Error(CL_INVALID_ARG_VALUE)),
+        };
+        self.arguments()[index as usize] = Some(argument);
+        Ok(())
+    }
+
+    /// Sets an argument to an address in shared virtual memory.
+    pub fn set_address(&self, index: u32, address: Address) -> Answer<()> {
+        match self.passed(index)? {
+            Passed::Pointer(Space::Global | Space::Constant | Space::Generic) => {}
+            _ => return Err(Error(CL_INVALID_ARG_VALUE)),
+        }
+        self.arguments()[index as usize] = Some(Argument::Address(address));
+        Ok(())
+    }
+
+    /// Bytes of local memory that a group needs, as far as arguments are set.
+    pub fn local_bytes(&self) -> usize {
+        let arguments = self.arguments();
+        let set = arguments.iter().flatten();
+        let of_arguments = set.map(|argument| if let Argument::Local(bytes) = argument { *bytes } else { 0 });
+        self.info().local_bytes.saturating_add(of_arguments.fold(0, usize::saturating_add))
+    }
+
+    /// A launch with the arguments that are set now.
+    pub fn launch(
+        &self,
+        dims: u32,
+        offset: Option<&[usize]>,
+        global: &[usize],
+        local: Option<&[usize]>,
+    ) -> Answer<Launch> {
+        let mut range = NdRange { dims, global: [1; 3], local: None, offset: [0; 3] };
+        range.global[..dims as usize].copy_from_slice(global);
+        if let Some(offset) = offset {
+            range.offset[..dims as usize].copy_from_slice(offset);
+        }
+        for way in 0..3 {
+            let end = range.offset[way].checked_add(range.global[way]);
+            ensure(end.is_some_and(|end| end as u64 >> 63 == 0), CL_INVALID_GLOBAL_OFFSET)?;
+        }
+        let items = range.global.iter().try_fold(1usize, |items, &size| items.checked_mul(size));
+        ensure(items.is_some(), CL_INVALID_GLOBAL_WORK_SIZE)?;
+        let required = self.info().required_size.map(|size| size.map(|size| size as usize));
+        range.local = required;
+        if let Some(local) = local {
+            let mut sizes = [1; 3];
+            sizes[..dims as usize].copy_from_slice(local);
+            ensure(!local.contains(&0), CL_INVALID_WORK_GROUP_SIZE)?;
+            ensure(sizes.iter().all(|&size| size <= MAX_WORK_GROUP_SIZE), CL_INVALID_WORK_ITEM_SIZE)?;
+            ensure(sizes.iter().product::<usize>() <= MAX_WORK_GROUP_SIZE, CL_INVALID_WORK_GROUP_SIZE)?;
+            ensure(required.is_none_or(|required| required == sizes), CL_INVALID_WORK_GROUP_SIZE)?;
+            range.local = Some(sizes);
+        }
+        if let Some(sizes) = range.local {
+            let divides = (0..3).all(|way| range.global[way].is_multiple_of(sizes[way]));
+            ensure(divides || self.code.allows_rest, CL_INVALID_WORK_GROUP_SIZE)?;
+        }
+        ensure(self.local_bytes() <= LOCAL_MEMORY, CL_OUT_OF_RESOURCES)?;
+        let (mut given, mut buffers) = (Vec::new(), Vec::new());
+        for argument in self.arguments().iter() {
+            given.push(match argument {
+                None => return Err(Error(CL_INVALID_KERNEL_ARGS)),
+                Some(Argument::Bytes(bytes)) => Given::Bytes(bytes.clone()),
+                Some(Argument::Local(bytes)) => Given::Local(*bytes),
+                Some(Argument::Address(address)) => Given::Pointer(*address),
+                Some(Argument::Buffer(buffer)) => {
+                    let buffer = buffer.upgrade().ok_or(Error(CL_INVALID_KERNEL_ARGS))?;
+                    let base = buffer.base();
+                    buffers.push(buffer);
+                    Given::Pointer(base)
+                }
+            });
+        }
+        let (code, program) = (self.code.clone(), self.program.clone());
+        Ok(Launch { code, index: self.index, given, range, _buffers: buffers, program })
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        self.program.count_kernel(false);
+    }
+}

@@ -1,0 +1,118 @@
+//! Running a kernel over its work-items.
+
+use crate::core::memory::Address;
+use heddle_ir::Module;
+use heddle_ir::module::Effects;
+use heddle_llvm::{KernelInfo, LlvmModule, Passed};
+use heddle_runtime as runtime;
+use heddle_runtime::Pool;
+use std::collections::BTreeSet;
+
+/// The work-items of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NdRange {
+    /// Dimensions, 1 to 3. Sizes beyond are 1, offsets 0.
+    pub dims: u32,
+    /// Work-items each way.
+    pub global: [usize; 3],
+    /// Work-items of a group each way, if that is said; the last group may have fewer.
+    pub local: Option<[usize; 3]>,
+    /// The least global index each way.
+    pub offset: [usize; 3],
+}
+
+/// An argument, as a kernel gets it.
+#[derive(Clone, Debug)]
+pub enum Given {
+    /// A value.
+    Bytes(Vec<u8>),
+    /// A pointer to memory that kernel and host share.
+    Pointer(Address),
+    /// As much local memory.
+    Local(usize),
+}
+
+/// A program made ready to run.
+#[derive(Debug)]
+pub struct Code {
+    program: runtime::Program,
+    /// Its kernels.
+    pub kernels: Vec<KernelInfo>,
+    /// Whether the last group each way may be smaller than the others.
+    pub allows_rest: bool,
+}
+
+fn to_long(sizes: [usize; 3], dims: u32) -> Vec<u64> {
+    sizes[..dims as usize].iter().map(|&size| size as u64).collect()
+}
+
+impl NdRange {
+    fn of_runtime(&self) -> Result<runtime::NdRange, runtime::RangeError> {
+        let range = runtime::NdRange::new(&to_long(self.global, self.dims))?
+            .with_offset(&to_long(self.offset, self.dims))?;
+        match self.local {
+            None => Ok(range),
+            Some(local) => range.with_local(&to_long(local, self.dims)),
+        }
+    }
+}
+
+/// The functions that are called and that nothing defines. Mathematical functions, which do nothing but give a value, are
+/// the pipeline's affair.
+fn undefined_functions(module: &Module) -> BTreeSet<String> {
+    let defined: BTreeSet<&str> = module.functions.iter().map(|func| &*func.name).collect();
+    let called = module.functions.iter().flat_map(|func| func.callees.values());
+    let unknown =
+        called.filter(|callee| callee.signature.effects != Effects::PURE && !defined.contains(&*callee.name));
+    unknown.map(|callee| callee.name.clone()).collect()
+}
+
+impl Code {
+    /// Makes a program ready to run. The error is for the build log.
+    pub fn new(llvm: &LlvmModule, allows_rest: bool) -> Result<Code, String> {
+        let kernels = heddle_llvm::kernels(llvm);
+        let imported = heddle_llvm::import(llvm);
+        if kernels.iter().any(|kernel| imported.module.function(&kernel.name).is_none()) {
+            return Err(imported.refused.iter().map(|refusal| format!("error: {refusal}\n")).collect());
+        }
+        let mut module = imported.module;
+        heddle_math::provide_own(&mut module).map_err(|reason| format!("error: {reason}\n"))?;
+        let undefined = undefined_functions(&module);
+        if !undefined.is_empty() {
+            let line = |name: &String| {
+                format!(
+                    "error: the function `{name}` is called, but no program defines it: link the one that does\n"
+                )
+            };
+            return Err(undefined.iter().map(line).collect());
+        }
+        let program = runtime::Program::new(module, &runtime::Options::default())
+            .map_err(|reason| format!("error: {reason}\n"))?;
+        Ok(Code { program, kernels, allows_rest })
+    }
+
+    /// Runs a kernel. The error says what it did wrong.
+    ///
+    /// # Safety
+    /// The arguments lead to memory that is there, and the kernel stays inside of it.
+    pub unsafe fn run(&self, kernel: &KernelInfo, given: &[Given], range: &NdRange) -> Result<(), String> {
+        let ready =
+            self.program.kernel(&kernel.name).ok_or_else(|| "it is not in its program".to_string())?;
+        let mut arguments = Vec::new();
+        for (param, given) in kernel.params.iter().zip(given) {
+            match (&param.passed, given) {
+                (Passed::Value { pieces, .. }, Given::Bytes(bytes)) => {
+                    let piece = |offset: usize, size: u32| &bytes[offset..offset + size as usize];
+                    let taken = pieces.iter().map(|at| piece(at.offset, at.scalar.bytes()));
+                    arguments.extend(taken.map(runtime::Argument::Bytes));
+                }
+                (_, Given::Bytes(bytes)) => arguments.push(runtime::Argument::Bytes(bytes)),
+                (_, Given::Pointer(address)) => arguments.push(runtime::Argument::Pointer(address.pointer())),
+                (_, Given::Local(bytes)) => arguments.push(runtime::Argument::Local(*bytes as u64)),
+            }
+        }
+        let range = range.of_runtime().map_err(|reason| reason.to_string())?;
+        // SAFETY: the caller's promise.
+        unsafe { ready.launch(&arguments, &range, Pool::of_process()) }.map_err(|reason| reason.to_string())
+    }
+}

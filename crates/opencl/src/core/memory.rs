@@ -1,0 +1,181 @@
+//! Raw memory: what buffers lie in, and copying between it and the application's.
+//!
+//! Invariant: a piece of memory lives as long as its `Memory`. Which commands access it when is the application's affair,
+//! as OpenCL has it, so everything goes through raw pointers and nothing here makes references to contents.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::fmt;
+
+/// An address in the process: of a buffer, of shared virtual memory, or of the application.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Address(*mut u8);
+
+// SAFETY: an address is a number until it is accessed, which only unsafe functions do.
+unsafe impl Send for Address {}
+// SAFETY: as above.
+unsafe impl Sync for Address {}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:p}", self.0)
+    }
+}
+
+impl Address {
+    /// The address that a pointer holds.
+    pub fn new<T>(pointer: *const T) -> Address {
+        Address(pointer.cast_mut().cast())
+    }
+
+    /// It as a pointer.
+    pub fn pointer(self) -> *mut u8 {
+        self.0
+    }
+
+    /// It as a number.
+    pub fn number(self) -> usize {
+        self.0.addr()
+    }
+
+    /// The address so many bytes behind.
+    pub fn plus(self, bytes: usize) -> Address {
+        Address(self.0.wrapping_add(bytes))
+    }
+
+    /// Copies bytes; the two pieces may overlap.
+    ///
+    /// # Safety
+    /// Both pieces are memory of this process, as long as said.
+    pub unsafe fn copy_from(self, from: Address, bytes: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { std::ptr::copy(from.0, self.0, bytes) }
+    }
+
+    /// Repeats a pattern over bytes.
+    ///
+    /// # Safety
+    /// The piece is memory of this process, as long as said.
+    pub unsafe fn fill(self, pattern: &[u8], bytes: usize) {
+        for start in (0..bytes).step_by(pattern.len().max(1)) {
+            let some = pattern.len().min(bytes - start);
+            // SAFETY: the caller's promise; a part of the piece.
+            unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), self.0.add(start), some) };
+        }
+    }
+}
+
+/// The shape of a box of bytes in a linear piece of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rows {
+    /// The offset of its first byte.
+    pub start: usize,
+    /// Bytes from row to row.
+    pub row_pitch: usize,
+    /// Bytes from slice to slice.
+    pub slice_pitch: usize,
+}
+
+impl Rows {
+    /// The shape that an origin and pitches say, each of which is 0 where it follows from the region; none if they say
+    /// nothing that fits.
+    pub fn new(origin: [usize; 3], region: [usize; 3], row_pitch: usize, slice_pitch: usize) -> Option<Rows> {
+        let row_pitch = if row_pitch == 0 { region[0] } else { row_pitch };
+        let slice = region[1].checked_mul(row_pitch)?;
+        let slice_pitch = if slice_pitch == 0 { slice } else { slice_pitch };
+        if row_pitch < region[0] || slice_pitch < slice || !slice_pitch.is_multiple_of(row_pitch) {
+            return None;
+        }
+        let start = origin[2]
+            .checked_mul(slice_pitch)?
+            .checked_add(origin[1].checked_mul(row_pitch)?)?
+            .checked_add(origin[0])?;
+        Some(Rows { start, row_pitch, slice_pitch })
+    }
+
+    /// The offset behind the last byte of a region.
+    pub fn end(&self, region: [usize; 3]) -> Option<usize> {
+        let slices = (region[2].checked_sub(1)?).checked_mul(self.slice_pitch)?;
+        let rows = (region[1].checked_sub(1)?).checked_mul(self.row_pitch)?;
+        self.start.checked_add(slices)?.checked_add(rows)?.checked_add(region[0])
+    }
+
+    fn row(&self, slice: usize, row: usize) -> usize {
+        self.start.wrapping_add(slice * self.slice_pitch).wrapping_add(row * self.row_pitch)
+    }
+
+    /// Whether two boxes of one piece of memory share a byte.
+    pub fn overlaps(&self, other: &Rows, region: [usize; 3]) -> bool {
+        let (Some(end), Some(other_end)) = (self.end(region), other.end(region)) else { return true };
+        if end <= other.start || other_end <= self.start {
+            return false;
+        }
+        if (self.row_pitch, self.slice_pitch) != (other.row_pitch, other.slice_pitch) {
+            return true;
+        }
+        // Same pitches: they share a byte where the difference of their places is less than the region each way.
+        let place = |rows: &Rows| {
+            let in_slice = rows.start % rows.slice_pitch.max(1);
+            [
+                in_slice % rows.row_pitch.max(1),
+                in_slice / rows.row_pitch.max(1),
+                rows.start / rows.slice_pitch.max(1),
+            ]
+        };
+        let (here, there) = (place(self), place(other));
+        // A row that runs over the end of its pitch goes on in the next one: then only ranges were compared.
+        let wraps = |at: [usize; 3]| {
+            at[0] + region[0] > self.row_pitch || (at[1] + region[1]) * self.row_pitch > self.slice_pitch
+        };
+        wraps(here) || wraps(there) || (0..3).all(|way| here[way].abs_diff(there[way]) < region[way])
+    }
+}
+
+/// Copies a box of bytes.
+///
+/// # Safety
+/// Both boxes are memory of this process.
+pub unsafe fn copy_box(to: Address, to_rows: Rows, from: Address, from_rows: Rows, region: [usize; 3]) {
+    for slice in 0..region[2] {
+        for row in 0..region[1] {
+            let (to, from) = (to.plus(to_rows.row(slice, row)), from.plus(from_rows.row(slice, row)));
+            // SAFETY: the caller's promise; a row of each box.
+            unsafe { to.copy_from(from, region[0]) };
+        }
+    }
+}
+
+/// A piece of memory.
+#[derive(Debug)]
+pub struct Memory {
+    base: Address,
+    layout: Option<Layout>,
+}
+
+impl Memory {
+    /// Zeroed memory; none if there is not so much.
+    pub fn allocate(bytes: usize, align: usize) -> Option<Memory> {
+        let layout = Layout::from_size_align(bytes.max(1), align).ok()?;
+        // SAFETY: the layout is not of size zero.
+        let base = unsafe { alloc_zeroed(layout) };
+        (!base.is_null()).then(|| Memory { base: Address::new(base), layout: Some(layout) })
+    }
+
+    /// The application's memory, which it keeps as long as this is used.
+    pub fn of_host(base: Address) -> Memory {
+        Memory { base, layout: None }
+    }
+
+    /// Its first byte.
+    pub fn base(&self) -> Address {
+        self.base
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(layout) = self.layout {
+            // SAFETY: allocated with this layout, and freed once.
+            unsafe { dealloc(self.base.pointer(), layout) };
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The one platform.
+
+use crate::cl::*;
+use crate::core::registry::{Handle, publish};
+use std::sync::{Arc, OnceLock};
+
+/// The platform.
+#[derive(Debug, Default)]
+pub struct Platform {
+    handle: Handle<Platform>,
+}
+
+crate::object!(Platform, CL_INVALID_PLATFORM);
+
+/// What the platform and its device are called, and what they can.
+pub const NAME: &str = "Heddle";
+/// Who made it.
+pub const VENDOR: &str = "Heddle";
+/// The version of OpenCL, as the platform says it.
+pub const VERSION: &str = concat!("OpenCL 3.0 Heddle ", env!("CARGO_PKG_VERSION"));
+/// What is more than the specification's core.
+pub const EXTENSIONS: [&str; 8] = [
+    "cl_khr_icd",
+    "cl_khr_byte_addressable_store",
+    "cl_khr_fp64",
+    "cl_khr_global_int32_base_atomics",
+    "cl_khr_global_int32_extended_atomics",
+    "cl_khr_local_int32_base_atomics",
+    "cl_khr_local_int32_extended_atomics",
+    "cl_khr_extended_versioning",
+];
+/// 3.0 as `cl_version` packs it.
+pub const VERSION_3_0: u32 = 3 << 22;
+
+/// The platform, which has a handle.
+pub fn platform() -> &'static Arc<Platform> {
+    static PLATFORM: OnceLock<Arc<Platform>> = OnceLock::new();
+    PLATFORM.get_or_init(|| {
+        let platform = Arc::new(Platform::default());
+        publish(platform.clone());
+        platform
+    })
+}

@@ -1,0 +1,240 @@
+//! Programs: from source or binary to kernels.
+
+use crate::cl::*;
+use crate::core::binary::{self, Binary};
+use crate::core::compiler::{self, Compiled, Linked};
+use crate::core::context::{Context, Destructors};
+use crate::core::error::{Answer, Error, ensure};
+use crate::core::launch::Code;
+use crate::core::registry::Handle;
+use heddle_runtime::exit::busy;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+#[derive(Debug)]
+struct State {
+    status: i32,
+    options: String,
+    log: String,
+    /// What was compiled, if something was.
+    binary: Option<Arc<Binary>>,
+    /// What can be launched, if it was linked.
+    code: Option<Arc<Code>>,
+}
+
+/// A program.
+pub struct Program {
+    pub(crate) handle: Handle<Program>,
+    /// Where it belongs.
+    pub context: Arc<Context>,
+    /// Its source; empty of one that has none.
+    pub source: String,
+    is_source: bool,
+    state: Mutex<State>,
+    /// How many kernels are made of it.
+    kernels: AtomicUsize,
+    /// What is called when it ends.
+    pub destructors: Destructors,
+}
+
+crate::object!(Program, CL_INVALID_PROGRAM);
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Program({:?})", self.handle)
+    }
+}
+
+impl Program {
+    fn new(context: &Arc<Context>, source: Option<String>, binary: Option<Binary>) -> Program {
+        Program {
+            handle: Handle::default(),
+            context: context.clone(),
+            is_source: source.is_some(),
+            source: source.unwrap_or_default(),
+            state: Mutex::new(State {
+                status: CL_BUILD_NONE,
+                options: String::new(),
+                log: String::new(),
+                binary: binary.map(Arc::new),
+                code: None,
+            }),
+            kernels: AtomicUsize::new(0),
+            destructors: Destructors::default(),
+        }
+    }
+
+    /// A program of source.
+    pub fn of_source(context: &Arc<Context>, source: String) -> Program {
+        Program::new(context, Some(source), None)
+    }
+
+    /// A program of what an earlier one gave as its binary.
+    pub fn of_binary(context: &Arc<Context>, bytes: &[u8]) -> Answer<Program> {
+        Ok(Program::new(context, None, Some(binary::read(bytes)?)))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The status of its build.
+    pub fn status(&self) -> i32 {
+        self.state().status
+    }
+
+    /// The options that it was built with.
+    pub fn options(&self) -> String {
+        self.state().options.clone()
+    }
+
+    /// What the build said.
+    pub fn log(&self) -> String {
+        self.state().log.clone()
+    }
+
+    /// What it is: `CL_PROGRAM_BINARY_TYPE_…`.
+    pub fn kind(&self) -> u32 {
+        let state = self.state();
+        if state.status != CL_BUILD_SUCCESS {
+            return CL_PROGRAM_BINARY_TYPE_NONE;
+        }
+        state.binary.as_ref().map_or(CL_PROGRAM_BINARY_TYPE_NONE, |binary| binary.kind)
+    }
+
+    /// Its binary; empty if it has none.
+    pub fn binary(&self) -> Vec<u8> {
+        let binary = self.state().binary.clone();
+        binary.map(|binary| binary::write(&binary)).unwrap_or_default()
+    }
+
+    /// What can be launched, if it was built.
+    pub fn code(&self) -> Answer<Arc<Code>> {
+        self.state().code.clone().ok_or(Error(CL_INVALID_PROGRAM_EXECUTABLE))
+    }
+
+    /// Counts a kernel more or less.
+    pub fn count_kernel(&self, more: bool) {
+        if more {
+            self.kernels.fetch_add(1, Ordering::AcqRel);
+        } else {
+            self.kernels.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Begins a build: none may be under way, and no kernel may be there.
+    fn begin(&self) -> Answer<()> {
+        ensure(self.kernels.load(Ordering::Acquire) == 0, CL_INVALID_OPERATION)?;
+        let mut state = self.state();
+        ensure(state.status != CL_BUILD_IN_PROGRESS, CL_INVALID_OPERATION)?;
+        state.status = CL_BUILD_IN_PROGRESS;
+        Ok(())
+    }
+
+    /// Ends a build: notes what came of it.
+    fn end(
+        &self,
+        compiled: Answer<Compiled>,
+        options: &str,
+        allows_rest: bool,
+        kind: u32,
+        failure: i32,
+    ) -> Answer<()> {
+        let mut compiled = match compiled {
+            Ok(compiled) => compiled,
+            Err(error) => {
+                let mut state = self.state();
+                state.status = CL_BUILD_ERROR;
+                state.options = options.into();
+                state.log = format!("error: these are no options that OpenCL has: `{options}`\n");
+                return Err(error);
+            }
+        };
+        let busy = busy();
+        let mut code = None;
+        if kind == CL_PROGRAM_BINARY_TYPE_EXECUTABLE
+            && let Some(module) = &compiled.module
+        {
+            match Code::new(module, allows_rest) {
+                Ok(made) => code = Some(Arc::new(made)),
+                Err(log) => {
+                    compiled.log.push_str(&log);
+                    compiled.module = None;
+                }
+            }
+        }
+        let binary = compiled.module.map(|module| {
+            Arc::new(Binary { kind, options: options.into(), allows_rest, bitcode: module.bitcode() })
+        });
+        drop(busy);
+        let done = binary.is_some();
+        let mut state = self.state();
+        state.status = if done { CL_BUILD_SUCCESS } else { CL_BUILD_ERROR };
+        state.options = options.into();
+        state.log = compiled.log;
+        state.code = code;
+        if done || self.is_source {
+            state.binary = binary;
+        }
+        ensure(done, failure)
+    }
+
+    /// Compiles and links it.
+    pub fn build(&self, options: &str) -> Answer<()> {
+        self.begin()?;
+        let binary = self.state().binary.clone();
+        let (compiled, rest) = if self.is_source {
+            let compiled = compiler::compile(&self.source, options, Vec::new(), CL_INVALID_BUILD_OPTIONS);
+            (compiled, compiler::allows_rest(options))
+        } else {
+            match &binary {
+                Some(binary) => (compiler::link(&[&binary.bitcode]), binary.allows_rest),
+                None => (Err(Error(CL_INVALID_BINARY)), false),
+            }
+        };
+        let options =
+            binary.filter(|_| !self.is_source).map_or(options.into(), |binary| binary.options.clone());
+        self.end(compiled, &options, rest, CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_BUILD_PROGRAM_FAILURE)
+    }
+
+    /// Compiles it, with headers by their names, so that it can be linked with others.
+    pub fn compile(&self, options: &str, headers: Vec<(String, String)>) -> Answer<()> {
+        ensure(self.is_source, CL_INVALID_OPERATION)?;
+        self.begin()?;
+        let compiled = compiler::compile(&self.source, options, headers, CL_INVALID_COMPILER_OPTIONS);
+        let (kind, failure) = (CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, CL_COMPILE_PROGRAM_FAILURE);
+        self.end(compiled, options, compiler::allows_rest(options), kind, failure)
+    }
+
+    /// Links compiled programs and libraries to a new one. It is there even if linking fails, with the log.
+    pub fn link(
+        context: &Arc<Context>,
+        options: &str,
+        programs: &[Arc<Program>],
+    ) -> Answer<(Program, Answer<()>)> {
+        let linked = compiler::link_options(options)?;
+        let mut binaries = Vec::new();
+        for program in programs {
+            let state = program.state();
+            let binary = state.binary.clone().ok_or(Error(CL_INVALID_OPERATION))?;
+            ensure(binary.kind != CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_INVALID_OPERATION)?;
+            binaries.push(binary);
+        }
+        let pieces: Vec<&[u8]> = binaries.iter().map(|binary| &binary.bitcode[..]).collect();
+        let rest = binaries.iter().all(|binary| binary.allows_rest);
+        let program = Program::new(context, None, None);
+        let kind = match linked {
+            Linked::Executable => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
+            Linked::Library => CL_PROGRAM_BINARY_TYPE_LIBRARY,
+        };
+        let done = program.end(compiler::link(&pieces), options, rest, kind, CL_LINK_PROGRAM_FAILURE);
+        Ok((program, done))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.destructors.run();
+    }
+}

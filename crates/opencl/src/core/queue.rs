@@ -1,0 +1,180 @@
+//! Command queues.
+//!
+//! A queue keeps the commands that are not complete, by number. In an in-order queue each waits for the one before it; in
+//! an out-of-order one for the last barrier, and for what its wait list says.
+
+use crate::cl::*;
+use crate::core::context::Context;
+use crate::core::error::{Answer, ensure};
+use crate::core::event::{Command, Event, Work, execute};
+use crate::core::executor;
+use crate::core::registry::Handle;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    /// The commands that are not complete.
+    outstanding: BTreeMap<u64, Arc<Event>>,
+    /// The last barrier.
+    barrier: Option<u64>,
+    /// The last barrier that waits for all before it: who waits for it needs not wait for those.
+    full_barrier: u64,
+}
+
+/// A command queue.
+pub struct Queue {
+    pub(crate) handle: Handle<Queue>,
+    /// Where it belongs.
+    pub context: Arc<Context>,
+    /// Whether it is out-of-order, and whether it keeps times.
+    pub flags: u64,
+    /// The properties that it was made with, with the zero at their end.
+    pub properties: Vec<u64>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+crate::object!(Queue, CL_INVALID_COMMAND_QUEUE);
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Queue({:?})", self.handle)
+    }
+}
+
+/// What a command waits for in its queue, beside its wait list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// What the queue's order says.
+    Queue,
+    /// All commands before it.
+    Behind,
+    /// All commands before it, and those behind it wait for it.
+    Barrier,
+}
+
+/// A command that is to be enqueued.
+pub struct Request<'a> {
+    /// What kind it is.
+    pub command: u32,
+    /// What it waits for.
+    pub wait_list: &'a [Arc<Event>],
+    /// Where it stands in the queue.
+    pub order: Order,
+    /// Whether the caller waits until it is done.
+    pub blocking: bool,
+}
+
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Request({:#x}, {:?})", self.command, self.order)
+    }
+}
+
+impl Queue {
+    /// A queue.
+    pub fn new(context: &Arc<Context>, flags: u64, properties: Vec<u64>) -> Queue {
+        Queue {
+            handle: Handle::default(),
+            context: context.clone(),
+            flags,
+            properties,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn is_in_order(&self) -> bool {
+        self.flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0
+    }
+
+    /// Enqueues a command, waits for it if that is asked for, and gives its event.
+    pub fn enqueue(self: &Arc<Queue>, request: &Request<'_>, work: Work) -> Answer<Arc<Event>> {
+        let same = |event: &Arc<Event>| Arc::ptr_eq(&event.context, &self.context);
+        ensure(request.wait_list.iter().all(same), CL_INVALID_CONTEXT)?;
+        let (event, before) = {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let before: Vec<Arc<Event>> = if self.is_in_order() {
+                state.outstanding.values().next_back().cloned().into_iter().collect()
+            } else {
+                let barrier = state.barrier.and_then(|number| state.outstanding.get(&number));
+                match request.order {
+                    Order::Queue => barrier.cloned().into_iter().collect(),
+                    // With a wait list it waits for that alone.
+                    Order::Behind | Order::Barrier if !request.wait_list.is_empty() => {
+                        barrier.cloned().into_iter().collect()
+                    }
+                    Order::Behind | Order::Barrier => state
+                        .outstanding
+                        .range(state.full_barrier..)
+                        .map(|(_, event)| event.clone())
+                        .collect(),
+                }
+            };
+            let number = state.next;
+            state.next += 1;
+            let event = Arc::new(Event::of_command(self, request.command, number));
+            state.outstanding.insert(number, event.clone());
+            if request.order == Order::Barrier {
+                state.barrier = Some(number);
+                if request.wait_list.is_empty() {
+                    state.full_barrier = number;
+                }
+            }
+            (event, before)
+        };
+        let command = Arc::new(Command {
+            event: event.clone(),
+            missing: AtomicUsize::new(1 + before.len() + request.wait_list.len()),
+            failed: AtomicBool::new(false),
+            work: Mutex::new(Some(work)),
+        });
+        event.progress(CL_SUBMITTED);
+        let waits = |event: &Arc<Event>, listed: bool| {
+            if !event.add_waiter(&command, listed) {
+                command.missing.fetch_sub(1, Ordering::AcqRel);
+            }
+        };
+        before.iter().for_each(|event| waits(event, false));
+        request.wait_list.iter().for_each(|event| waits(event, true));
+        if command.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // Who waits anyhow does the work: that saves handing it to another thread.
+            if request.blocking {
+                execute(&command);
+            } else {
+                executor::submit(command);
+            }
+        }
+        if request.blocking {
+            let status = event.wait();
+            ensure(status >= 0, if status < 0 { status } else { CL_OUT_OF_RESOURCES })?;
+        }
+        Ok(event)
+    }
+
+    /// Says that a command is complete.
+    pub fn forget(&self, number: u64) {
+        let event = {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            if state.barrier == Some(number) {
+                state.barrier = None;
+            }
+            state.outstanding.remove(&number)
+        };
+        self.changed.notify_all();
+        drop(event);
+    }
+
+    /// Waits until all commands that were enqueued are complete.
+    pub fn finish(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = state.next;
+        while state.outstanding.keys().next().is_some_and(|&number| number < last) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Shared virtual memory: allocations of a context that kernels and the host use by the same addresses.
+
+use crate::core::memory::{Address, Memory};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+#[derive(Debug)]
+struct Allocation {
+    bytes: usize,
+    // Freed when the allocation goes.
+    _memory: Memory,
+}
+
+/// The allocations of a context.
+#[derive(Debug, Default)]
+pub struct Allocations(Mutex<BTreeMap<usize, Allocation>>);
+
+impl Allocations {
+    /// New memory; none if there is not so much.
+    pub fn add(&self, bytes: usize, align: usize) -> Option<Address> {
+        let memory = Memory::allocate(bytes, align)?;
+        let base = memory.base();
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(base.number(), Allocation { bytes, _memory: memory });
+        Some(base)
+    }
+
+    /// Frees what begins at an address; false if nothing does.
+    pub fn remove(&self, address: usize) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&address).is_some()
+    }
+
+    /// Whether a range lies in one allocation.
+    pub fn holds(&self, address: usize, bytes: usize) -> bool {
+        self.find(address).is_some_and(|(start, size)| bytes <= size - (address - start))
+    }
+
+    /// Start and size of the allocation that an address lies in.
+    pub fn find(&self, address: usize) -> Option<(usize, usize)> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (&start, allocation) = all.range(..=address).next_back()?;
+        (address - start < allocation.bytes).then_some((start, allocation.bytes))
+    }
+
+    /// Start and size of all of them, by address.
+    pub fn all(&self) -> Vec<(usize, usize)> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().map(|(&start, allocation)| (start, allocation.bytes)).collect()
+    }
+}

@@ -1,0 +1,483 @@
+//! Calls with wrong arguments: each is answered by a code, and none crashes.
+//!
+//! Arguments are drawn by what they are: handles that are alive, released, of another kind, or no handles at all; counts
+//! beside lists that are there or not; sizes that fit nothing. Only what would be undefined for any driver is left out:
+//! pointers that are neither null nor lead anywhere, and counts and sizes that lie about memory of the application.
+
+use heddle_opencl::api::dispatch::ENTRIES;
+use std::collections::BTreeMap;
+
+/// What the arguments of an entry are, a letter each:
+/// `h` handle, `n` count of the list behind it, `H` list of handles, `f` flags, `k` name of a question, `z` size that the
+/// driver knows better, `s` size of memory of ours, `p` memory of ours, `o` place for an answer, `t` text, `T` list of
+/// texts, `l` properties, `w` list of sizes, `x` no pointer, `c` code's place, `0` null.
+const SHAPES: &[(&str, &str)] = &[
+    ("clGetPlatformIDs", "noo"),
+    ("clGetPlatformInfo", "hksoo"),
+    ("clGetDeviceIDs", "hfnoo"),
+    ("clGetDeviceInfo", "hksoo"),
+    ("clCreateContext", "lnH00c"),
+    ("clCreateContextFromType", "lf00c"),
+    ("clRetainContext", "h"),
+    ("clReleaseContext", "h"),
+    ("clGetContextInfo", "hksoo"),
+    ("clCreateCommandQueue", "hhfc"),
+    ("clCreateCommandQueueWithProperties", "hhlc"),
+    ("clRetainCommandQueue", "h"),
+    ("clReleaseCommandQueue", "h"),
+    ("clGetCommandQueueInfo", "hksoo"),
+    ("clSetCommandQueueProperty", "hfxo"),
+    ("clCreateBuffer", "hfspc"),
+    ("clCreateBuffer", "hfz0c"),
+    ("clCreateBufferWithProperties", "hlfspc"),
+    ("clCreateSubBuffer", "hfkwc"),
+    ("clRetainMemObject", "h"),
+    ("clReleaseMemObject", "h"),
+    ("clGetMemObjectInfo", "hksoo"),
+    ("clSetMemObjectDestructorCallback", "h00"),
+    ("clGetSupportedImageFormats", "hfknoo"),
+    ("clCreateImage", "hfpppc"),
+    ("clCreateSampler", "hxxxc"),
+    ("clRetainSampler", "h"),
+    ("clReleaseSampler", "h"),
+    ("clCreatePipe", "hfxxlc"),
+    ("clCreateProgramWithSource", "hnT0c"),
+    ("clCreateProgramWithBinary", "h1HwBoc"),
+    ("clRetainProgram", "h"),
+    ("clReleaseProgram", "h"),
+    ("clBuildProgram", "hnHt00"),
+    ("clCompileProgram", "hnHtnHT00"),
+    ("clLinkProgram", "hnHtnH00c"),
+    ("clUnloadPlatformCompiler", "h"),
+    ("clGetProgramInfo", "hksoo"),
+    ("clGetProgramBuildInfo", "hhksoo"),
+    ("clCreateKernel", "htc"),
+    ("clCreateKernelsInProgram", "hnoo"),
+    ("clRetainKernel", "h"),
+    ("clReleaseKernel", "h"),
+    ("clCloneKernel", "hc"),
+    ("clSetKernelArg", "hxsp"),
+    ("clSetKernelArg", "hx8H"),
+    ("clSetKernelArgSVMPointer", "hx0"),
+    ("clSetKernelExecInfo", "hksp"),
+    ("clGetKernelInfo", "hksoo"),
+    ("clGetKernelArgInfo", "hxksoo"),
+    ("clGetKernelWorkGroupInfo", "hhksoo"),
+    ("clGetKernelSubGroupInfo", "hhkspsoo"),
+    ("clWaitForEvents", "nH"),
+    ("clGetEventInfo", "hksoo"),
+    ("clRetainEvent", "h"),
+    ("clReleaseEvent", "h"),
+    ("clGetEventProfilingInfo", "hksoo"),
+    ("clSetEventCallback", "hx00"),
+    ("clCreateUserEvent", "hc"),
+    ("clSetUserEventStatus", "hx"),
+    ("clFlush", "h"),
+    ("clFinish", "h"),
+    ("clEnqueueReadBuffer", "hhxzzpnHo"),
+    ("clEnqueueWriteBuffer", "hhxzzpnHo"),
+    ("clEnqueueCopyBuffer", "hhhzzznHo"),
+    ("clEnqueueFillBuffer", "hhpszznHo"),
+    ("clEnqueueReadBufferRect", "hhxwwwssssPnHo"),
+    ("clEnqueueCopyBufferRect", "hhhwwwzzzznHo"),
+    ("clEnqueueMapBuffer", "hhxfzznHoc"),
+    ("clEnqueueUnmapMemObject", "hhpnHo"),
+    ("clEnqueueMigrateMemObjects", "hnHfnHo"),
+    ("clEnqueueNDRangeKernel", "hhxwwwnHo"),
+    ("clEnqueueTask", "hhnHo"),
+    ("clEnqueueMarkerWithWaitList", "hnHo"),
+    ("clEnqueueBarrierWithWaitList", "hnHo"),
+    ("clEnqueueMarker", "ho"),
+    ("clEnqueueWaitForEvents", "hnH"),
+    ("clEnqueueReadImage", "hhxwwsspnHo"),
+    ("clEnqueueMapImage", "hhxfwwoonHoc"),
+    ("clSVMAlloc", "hfzx"),
+    ("clEnqueueSVMMemFill", "hpp44nHo"),
+    ("clEnqueueSVMMap", "hxfpsnHo"),
+    ("clEnqueueSVMUnmap", "hpnHo"),
+    ("clEnqueueSVMMigrateMem", "hnH0fnHo"),
+    ("clSetDefaultDeviceCommandQueue", "hhh"),
+    ("clCreateSubDevices", "hlnoo"),
+    ("clRetainDevice", "h"),
+    ("clReleaseDevice", "h"),
+    ("clGetDeviceAndHostTimer", "hoo"),
+    ("clGetHostTimer", "ho"),
+    ("clSetProgramSpecializationConstant", "hxsp"),
+    ("clCreateProgramWithIL", "hpsc"),
+    ("clGetKernelSuggestedLocalWorkSizeKHR", "hhxwwo"),
+];
+
+const SOURCE: &std::ffi::CStr =
+    c"kernel void idle(int x, local int *l, global int *a) { } kernel void none() { }";
+const TEXTS: [&std::ffi::CStr; 8] = [
+    SOURCE,
+    c"",
+    c"idle",
+    c"none",
+    c"-D X=1 -w",
+    c"-create-library",
+    c"-cl-std=CL3.0",
+    c"kernel void broken(",
+];
+
+/// Numbers that look random and are the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+}
+
+type Function = unsafe extern "C" fn(
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+) -> usize;
+
+struct Fuzzer {
+    numbers: Numbers,
+    entries: BTreeMap<&'static str, Function>,
+    /// Handles that calls gave, alive or not, by the kind of object.
+    handles: Vec<Vec<usize>>,
+    memory: Vec<u64>,
+    answers: Vec<u64>,
+    lists: [Vec<u64>; 4],
+    properties: Vec<u64>,
+    sizes: [[usize; 3]; 4],
+    texts: Vec<*const i8>,
+    codes: BTreeMap<i32, u64>,
+}
+
+const KINDS: [(&str, usize); 13] = [
+    ("clGetPlatformIDs", 0),
+    ("clGetDeviceIDs", 1),
+    ("clCreateContext", 2),
+    ("clCreateContextFromType", 2),
+    ("clCreateCommandQueue", 3),
+    ("clCreateCommandQueueWithProperties", 3),
+    ("clCreateBuffer", 4),
+    ("clCreateSubBuffer", 4),
+    ("clCreateProgramWithSource", 5),
+    ("clLinkProgram", 5),
+    ("clCreateKernel", 6),
+    ("clCloneKernel", 6),
+    ("clCreateUserEvent", 7),
+];
+
+/// The kind of handle that an entry takes first.
+fn first_kind(name: &str) -> usize {
+    let has = |part: &str| name.contains(part);
+    match () {
+        () if has("Platform") || name == "clGetDeviceIDs" => 0,
+        () if has("clGetDeviceInfo") || has("RetainDevice") || has("Timer") || has("SubDevices") => 1,
+        () if has("clGetKernelSuggested") || has("Enqueue") || has("CommandQueueInfo") => 3,
+        () if has("Flush") || has("Finish") || has("nCommandQueue") || has("eCommandQueueP") => 3,
+        () if has("MemObject") || has("SubBuffer") => 4,
+        () if has("BuildProgram") || has("CompileProgram") || has("tProgram") || has("nProgram") => 5,
+        () if has("eProgram") && !has("Create") || has("clCreateKernel") => 5,
+        () if has("Kernel") => 6,
+        () if has("Event") && !has("Create") => 7,
+        () => 2,
+    }
+}
+
+impl Fuzzer {
+    fn new(seed: u64) -> Fuzzer {
+        let function = |address: *const ()| {
+            // SAFETY: an entry; those of the interface take words, and what more is handed over is not looked at.
+            unsafe { std::mem::transmute::<*const (), Function>(address) }
+        };
+        Fuzzer {
+            numbers: Numbers(seed),
+            entries: ENTRIES.iter().map(|entry| (entry.name, function(entry.address()))).collect(),
+            handles: vec![Vec::new(); 8],
+            memory: vec![0; 1 << 17],
+            answers: vec![0; 1 << 12],
+            lists: std::array::from_fn(|_| vec![0; 8]),
+            properties: vec![0; 8],
+            sizes: [[0; 3]; 4],
+            texts: Vec::new(),
+            codes: BTreeMap::new(),
+        }
+    }
+
+    fn handle(&mut self, kind: usize) -> usize {
+        match self.numbers.below(20) {
+            0 => 0,
+            1 => self.memory.as_ptr().addr(),
+            2 => self.numbers.next() as usize,
+            3 => {
+                let kind = self.numbers.below(8);
+                self.any(kind)
+            }
+            _ => self.any(kind),
+        }
+    }
+
+    fn any(&mut self, kind: usize) -> usize {
+        let count = self.handles[kind].len();
+        // The last ones are the likeliest to be alive.
+        let recent = count.min(6);
+        if recent == 0 { 0 } else { self.handles[kind][count - 1 - self.numbers.below(recent)] }
+    }
+
+    fn arguments(&mut self, name: &str, shape: &str) -> [usize; 14] {
+        let mut arguments = [0; 14];
+        let (mut handle, mut lists, mut sizes) = (0, 0, 0);
+        let mut count = 0;
+        let queue = [3, if name.contains("Kernel") || name.contains("Task") { 6 } else { 4 }, 4];
+        for (at, letter) in shape.bytes().enumerate() {
+            arguments[at] = match letter {
+                b'h' => {
+                    let kind = match handle {
+                        0 => first_kind(name),
+                        _ if first_kind(name) == 3 => queue[handle.min(2)],
+                        _ => 1,
+                    };
+                    handle += 1;
+                    self.handle(kind)
+                }
+                b'n' => {
+                    count = self.numbers.of(&[0, 0, 1, 2, 3]);
+                    count
+                }
+                b'1' => 1,
+                b'4' => 4,
+                b'8' => 8,
+                b'H' => {
+                    let is_events = handle > 0 && first_kind(name) == 3 || name == "clWaitForEvents";
+                    let kind = match name {
+                        _ if is_events => 7,
+                        "clLinkProgram" | "clCompileProgram" if lists > 0 => 5,
+                        "clSetKernelArg" => 4,
+                        _ => 1,
+                    };
+                    for index in 0..8 {
+                        self.lists[lists][index] = self.handle(kind) as u64;
+                    }
+                    lists += 1;
+                    // Mostly there exactly where the count says so.
+                    let there = (count > 0 || name == "clSetKernelArg") ^ (self.numbers.below(12) == 0);
+                    if there { self.lists[lists - 1].as_ptr().addr() } else { 0 }
+                }
+                b'f' => match self.numbers.below(4) {
+                    0 => 0,
+                    1 => 1 << self.numbers.below(12),
+                    2 => 1 << self.numbers.below(12) | 1 << self.numbers.below(12),
+                    _ => self.numbers.of(&[1, 4, 32, u32::MAX as usize, usize::MAX]),
+                },
+                b'k' => match self.numbers.below(8) {
+                    0 => self.numbers.next() as u32 as usize,
+                    _ => {
+                        let base =
+                            [0x0900, 0x1000, 0x1080, 0x1090, 0x1100, 0x1220, 0x1160, 0x1190, 0x11b0, 0x11d0];
+                        self.numbers.of(&base) + self.numbers.below(0x30)
+                    }
+                },
+                b'z' => self.numbers.of(&[0, 1, 4, 16, 64, 128, 4096, 1 << 50, usize::MAX, usize::MAX - 3]),
+                b's' => self.numbers.of(&[0, 1, 4, 8, 16, 64, 1024]),
+                b'p' | b'P' => {
+                    if self.numbers.below(8) == 0 {
+                        0
+                    } else {
+                        self.memory.as_ptr().addr()
+                    }
+                }
+                b'o' => {
+                    if self.numbers.below(6) == 0 {
+                        0
+                    } else {
+                        self.answers[512 * at.min(7)..].as_ptr().addr()
+                    }
+                }
+                b'c' => self.answers[4000..].as_ptr().addr(),
+                b't' => self.numbers.of(&TEXTS).as_ptr().addr(),
+                b'T' | b'B' => {
+                    self.texts = (0..4).map(|_| self.numbers.of(&TEXTS).as_ptr().cast()).collect();
+                    self.texts.as_ptr().addr()
+                }
+                b'l' => {
+                    self.properties.fill(0);
+                    if self.numbers.below(2) == 0 {
+                        self.properties[0] = self.numbers.of(&[0x1084, 0x1093, 0x1094, 1, 77]);
+                        self.properties[1] = self.numbers.of(&[0, 1, 2, 3, 4, 99]);
+                    }
+                    if self.numbers.below(3) == 0 { 0 } else { self.properties.as_ptr().addr() }
+                }
+                b'w' => {
+                    let list = self.numbers.of(&[
+                        [0, 0, 0],
+                        [1, 1, 1],
+                        [2, 3, 1],
+                        [8, 1, 2],
+                        [usize::MAX, 1, 1],
+                        [64, 8, 1],
+                    ]);
+                    // What says how long a text is may not be longer than it.
+                    self.sizes[sizes] = if shape.contains('B') { [0, 0, 0] } else { list };
+                    sizes += 1;
+                    if self.numbers.below(6) == 0 { 0 } else { self.sizes[sizes - 1].as_ptr().addr() }
+                }
+                b'x' => self.numbers.of(&[0, 1, 2, 3, 64, u32::MAX as usize]),
+                _ => 0,
+            };
+        }
+        arguments
+    }
+
+    fn call(&mut self, name: &'static str, arguments: [usize; 14]) -> usize {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = arguments;
+        let function = self.entries[name];
+        // SAFETY: pointers among the arguments are null or lead to memory of this test, as large as is said.
+        unsafe { function(a, b, c, d, e, f, g, h, i, j, k, l, m, n) }
+    }
+
+    /// Makes one of each kind of object, so that there is something to be wrong with.
+    fn prepare(&mut self) {
+        let code = self.answers[4000..].as_ptr().addr();
+        let place = self.answers.as_ptr().addr();
+        let ask = |fuzzer: &mut Fuzzer, name: &'static str, kind: usize, words: &[usize]| {
+            let mut arguments = [0; 14];
+            arguments[..words.len()].copy_from_slice(words);
+            let result = fuzzer.call(name, arguments);
+            let handle = if kind < 2 { fuzzer.answers[0] as usize } else { result };
+            assert!(handle != 0 && fuzzer.answers[4000] == 0, "{name} gives {:#x}", fuzzer.answers[4000]);
+            fuzzer.handles[kind].push(handle);
+            handle
+        };
+        self.answers.fill(0);
+        let platform = ask(self, "clGetPlatformIDs", 0, &[1, place]);
+        let device = ask(self, "clGetDeviceIDs", 1, &[platform, usize::MAX >> 32, 1, place]);
+        self.lists[0][0] = device as u64;
+        let devices = self.lists[0].as_ptr().addr();
+        let context = ask(self, "clCreateContext", 2, &[0, 1, devices, 0, 0, code]);
+        for order in 0..2 {
+            ask(self, "clCreateCommandQueue", 3, &[context, device, order, code]);
+            let memory = self.memory.as_ptr().addr();
+            ask(self, "clCreateBuffer", 4, &[context, 1 << (3 + 2 * order), 4096, memory, code]);
+        }
+        self.texts = vec![SOURCE.as_ptr().cast()];
+        let texts = self.texts.as_ptr().addr();
+        let program = ask(self, "clCreateProgramWithSource", 5, &[context, 1, texts, 0, code]);
+        let mut arguments = [0; 14];
+        arguments[0] = program;
+        assert_eq!(self.call("clBuildProgram", arguments), 0);
+        ask(self, "clCreateKernel", 6, &[program, c"idle".as_ptr().addr(), code]);
+        ask(self, "clCreateKernel", 6, &[program, c"none".as_ptr().addr(), code]);
+        ask(self, "clCreateUserEvent", 7, &[context, code]);
+    }
+
+    /// What waits for something would wait for ever if nobody set it.
+    fn set_user_events(&mut self) {
+        for handle in self.handles[7].clone() {
+            let mut arguments = [0; 14];
+            arguments[0] = handle;
+            self.call("clSetUserEventStatus", arguments);
+        }
+    }
+
+    fn step(&mut self) {
+        let (name, shape) = self.numbers.of(SHAPES);
+        // Compiling takes a thousand times as long as all else.
+        if ["clBuildProgram", "clCompileProgram", "clLinkProgram"].contains(&name)
+            && self.numbers.below(40) != 0
+        {
+            return;
+        }
+        if ["clFinish", "clWaitForEvents"].contains(&name) || name.contains("Buffer") {
+            self.set_user_events();
+        }
+        self.answers.fill(0);
+        let arguments = self.arguments(name, shape);
+        let result = self.call(name, arguments);
+        let made = KINDS.iter().find(|(maker, _)| *maker == name);
+        let makes = shape.ends_with('c') || name == "clSVMAlloc";
+        let code = if makes { self.answers[4000] as i32 } else { result as i32 };
+        *self.codes.entry(code).or_default() += 1;
+        assert!((-100..=0).contains(&code), "{name}{arguments:x?} gives {code}");
+        assert!(
+            !makes || name == "clSVMAlloc" || (result != 0) == (code == 0),
+            "{name} gives {result:#x} and {code}"
+        );
+        if let Some(&(_, kind)) = made {
+            let place = if kind == 0 { 512 } else { 512 * 3 };
+            let handle = if kind < 2 { self.answers[place] as usize } else { result };
+            if handle != 0 && code == 0 {
+                self.handles[kind].push(handle);
+            }
+        }
+        if name.starts_with("clEnqueue") && code == 0 && shape.ends_with('o') {
+            let event = self.answers[512 * (shape.len() - 1).min(7)] as usize;
+            if event != 0 {
+                self.handles[7].push(event);
+            }
+        }
+        // Released handles stay in the list for a while, and are used.
+        for kind in 2..8 {
+            if self.handles[kind].len() > 24 {
+                let old: Vec<usize> = self.handles[kind].drain(..12).collect();
+                let release = [
+                    "clReleaseContext",
+                    "clReleaseCommandQueue",
+                    "clReleaseMemObject",
+                    "clReleaseProgram",
+                    "clReleaseKernel",
+                    "clReleaseEvent",
+                ][kind - 2];
+                self.set_user_events();
+                for handle in old {
+                    let mut arguments = [0; 14];
+                    arguments[0] = handle;
+                    while self.call(release, arguments) == 0 {}
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_arguments_are_answered_by_codes() {
+    let number = |name: &str, otherwise: u64| {
+        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+    };
+    let calls = number("HEDDLE_FUZZ_CALLS", 60_000);
+    let mut fuzzer = Fuzzer::new(number("HEDDLE_FUZZ_SEED", 1));
+    for call in 0..calls {
+        if call % 500 == 0 {
+            fuzzer.prepare();
+        }
+        fuzzer.step();
+    }
+    fuzzer.set_user_events();
+    println!("{calls} calls; codes: {:?}", fuzzer.codes);
+    let done = fuzzer.codes.get(&0).copied().unwrap_or(0);
+    let kinds = fuzzer.codes.len();
+    assert!(
+        done * 10 > calls && kinds >= 25,
+        "{done} of {calls} calls did something, {kinds} codes were given"
+    );
+}

@@ -1,0 +1,6 @@
+//! The driver as applications meet it: behind the ICD loader, from C.
+
+mod place;
+mod loader;
+mod programs;
+mod python;

@@ -1,0 +1,68 @@
+//! Where the driver is, and how programs are compiled and run against it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// Seconds that a program may take: a call that goes round between loader and driver never comes back.
+const LIMIT: &str = "120";
+
+/// The driver that was built with this test.
+pub(crate) fn driver() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    let name = "libheddle_opencl.so";
+    // `cargo test` leaves it beside the test, `cargo build` above.
+    let places = test.ancestors().skip(1).take(2).map(|folder| folder.join(name));
+    let found = places.into_iter().find(|path| path.exists());
+    found.unwrap_or_else(|| panic!("{name} is not built: `cargo build -p heddle-opencl` builds it"))
+}
+
+/// A folder for what tests make.
+pub(crate) fn scratch() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    folder
+}
+
+/// A folder that names the driver to the loader, and nothing else.
+pub(crate) fn vendors() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = scratch().join("vendors");
+        std::fs::create_dir_all(&folder).expect("the target folder can be written");
+        let line = format!("{}\n", driver().display());
+        std::fs::write(folder.join("heddle.icd"), line).expect("the target folder can be written");
+        folder
+    })
+}
+
+/// Runs a command with the driver as the only one.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> Output {
+    let mut command = Command::new("timeout");
+    command.arg(LIMIT).arg(program).args(arguments).env("OCL_ICD_VENDORS", vendors());
+    // What PyOpenCL kept of an earlier driver is of no interest.
+    command.env("PYOPENCL_NO_CACHE", "1").env("PYTHONDONTWRITEBYTECODE", "1");
+    command.output().unwrap_or_else(|reason| panic!("{program} does not start: {reason}; run ./x setup"))
+}
+
+/// A file of `tests/opencl`.
+pub(crate) fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/opencl").join(name)
+}
+
+/// Compiles a program of `tests/opencl` and gives its path.
+pub(crate) fn compile(name: &str) -> PathBuf {
+    let program = scratch().join(name).with_extension("");
+    let (compiler, standard) =
+        if name.ends_with(".cpp") { ("c++", "-std=c++17") } else { ("cc", "-std=gnu11") };
+    let mut command = Command::new(compiler);
+    command
+        .args([standard, "-O1", "-Wall", "-pthread", "-o"])
+        .arg(&program)
+        .arg(source(name))
+        .arg("-lOpenCL");
+    let output = command.output().unwrap_or_else(|reason| panic!("{compiler} does not start: {reason}"));
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name} does not compile; ./x setup brings the headers:\n{messages}");
+    program
+}
