@@ -17,8 +17,8 @@ use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op};
 use heddle_math::{Accuracy, provide};
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::{
-    Around, Remark, WidenOptions, boscc, canonicalize, flatten, geometry_of, guard_regions, inline_small,
-    linearize, lock_step_functions, replace_launches, sees_brush, simplify, specialize, tidy, widen,
+    Around, Promises, Remark, WidenOptions, boscc, canonicalize, flatten, geometry_of, guard_regions, inline_small,
+    linearize, lock_step_functions, replace_launches, sees_brush, simplify, specialize, spread_loop, tidy, widen,
 };
 
 /// A pass with its options.
@@ -36,6 +36,8 @@ pub enum Pass {
     Inline,
     /// Control flow in a simple form.
     Canonicalize,
+    /// The iterations of a loop spread over lanes.
+    Spread(Promises),
     /// A form of each function for each way in which lanes enter it.
     Specialize(Brush),
     /// Nests of divergent loops as one loop.
@@ -111,6 +113,18 @@ pub const PASSES: &[PassInfo] = &[
         requires: Stage::Source,
         ensures: Some(Stage::Canonical),
         read: |_| Ok(Pass::Canonicalize),
+    },
+    PassInfo {
+        name: "spread",
+        doc: "the iterations of each function's one outermost loop spread over lanes, which all enter with the same arguments \
+              (`spread:parallel`: each iteration may run whatever others compute)",
+        requires: Stage::Canonical,
+        ensures: Some(Stage::Source),
+        read: |word| match word {
+            "" => Ok(Pass::Spread(Promises::default())),
+            "parallel" => Ok(Pass::Spread(Promises { is_parallel: true })),
+            _ => Err(not_understood(word, "write `spread` or `spread:parallel`")),
+        },
     },
     PassInfo {
         name: "specialize",
@@ -191,6 +205,7 @@ impl Pass {
             Pass::Simplify => "simplify",
             Pass::Inline => "inline",
             Pass::Canonicalize => "canonicalize",
+            Pass::Spread(_) => "spread",
             Pass::Specialize(_) => "specialize",
             Pass::Flatten(_) => "flatten",
             Pass::Loops => "loops",
@@ -217,6 +232,11 @@ impl Pass {
                 for func in &mut module.functions {
                     refuse_predicates(func)?;
                     canonicalize(func);
+                }
+            }
+            Pass::Spread(promises) => {
+                for func in &mut module.functions {
+                    spread_loop(func, *promises)?;
                 }
             }
             Pass::Specialize(brush) => specialize(module, context.all_lanes(brush)?.extents()),
