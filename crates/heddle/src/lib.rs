@@ -11,9 +11,11 @@ mod flattening;
 pub mod pipeline;
 pub mod verdicts;
 pub mod session;
+pub mod marked_loop;
 pub mod report;
 pub mod vector_abi;
 
+pub use marked_loop::{LoopLanes, LoopRequest, VectorLoop};
 pub use options::{Brush, Brushes, Options};
 pub use report::Report;
 pub use session::{Artifact, Failure, Request, Session, Source};
