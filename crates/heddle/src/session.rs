@@ -252,7 +252,8 @@ impl Session {
             let none = error(Code::NotImported, &"there is no function that can be taken").in_file(file);
             return Err(Failure { diagnostics: refused.into_iter().chain([none]).collect() });
         }
-        let refused = refused.into_iter().map(|told| Diagnostic { severity: Severity::Warning, ..told }).collect();
+        let refused =
+            refused.into_iter().map(|told| Diagnostic { severity: Severity::Warning, ..told }).collect();
         Ok(Source { module: lowered.module, llvm: None, refused })
     }
 

@@ -82,7 +82,10 @@ pub(crate) enum Arg {
     Pair(Option<Reg>, Option<Reg>),
     /// The address of a variable, and what is added.
     Variable(Var, i64),
-    Address { base: Box<Arg>, offset: i64 },
+    Address {
+        base: Box<Arg>,
+        offset: i64,
+    },
     Label(Label),
     /// A function, by its place in the list of items.
     Function(usize),
@@ -446,7 +449,9 @@ impl<'a, 's> Resolver<'a, 's> {
                     "%ntid" => Special::Ntid(dimension),
                     "%ctaid" => Special::Ctaid(dimension),
                     "%nctaid" => Special::Nctaid(dimension),
-                    _ => return Err(format!("`{name}.{component}` is no register that lock-step code knows")),
+                    _ => {
+                        return Err(format!("`{name}.{component}` is no register that lock-step code knows"));
+                    }
                 };
                 if dimension == 3 {
                     return Err(format!("`{name}` has no component `{component}` but x, y and z"));
@@ -489,7 +494,10 @@ impl<'a, 's> Resolver<'a, 's> {
             }
             Some(Def::Prototype) => return Ok(Arg::Other),
             Some(Def::Range(_)) => {
-                return Err(format!("`{}` is a row of registers; name one, with its number", self.text(name)));
+                return Err(format!(
+                    "`{}` is a row of registers; name one, with its number",
+                    self.text(name)
+                ));
             }
             Some(Def::Reg(_)) | None => {}
         }
@@ -541,7 +549,10 @@ impl<'a, 's> Resolver<'a, 's> {
                 if spec.optional {
                     continue;
                 }
-                return Err(format!("an operand is missing: there are {}, and {count} are needed", args.len()));
+                return Err(format!(
+                    "an operand is missing: there are {}, and {count} are needed",
+                    args.len()
+                ));
             };
             self.fit_one(spec, arg, words, &types, loose)
                 .map_err(|reason| format!("operand {} does not fit: {reason}", index + 1))?;
@@ -552,7 +563,14 @@ impl<'a, 's> Resolver<'a, 's> {
         Ok(())
     }
 
-    fn fit_one(&self, spec: &Spec, arg: &Arg, words: &[Word], types: &[Word], loose: bool) -> Result<(), String> {
+    fn fit_one(
+        &self,
+        spec: &Spec,
+        arg: &Arg,
+        words: &[Word],
+        types: &[Word],
+        loose: bool,
+    ) -> Result<(), String> {
         let resolve = |of: TypeOf| match of {
             TypeOf::Last => types.last().copied(),
             TypeOf::First => types.first().copied(),
@@ -600,7 +618,9 @@ impl<'a, 's> Resolver<'a, 's> {
             }
             Role::Memory => match arg {
                 Arg::Address { base, .. } => match &**base {
-                    Arg::Reg(reg) if !self.body.regs[*reg].is_float() && self.body.regs[*reg].bits() >= Some(32) => {
+                    Arg::Reg(reg)
+                        if !self.body.regs[*reg].is_float() && self.body.regs[*reg].bits() >= Some(32) =>
+                    {
                         Ok(())
                     }
                     Arg::Variable(..) | Arg::Number(NumberValue::Int(_)) => Ok(()),
@@ -632,12 +652,18 @@ impl<'a, 's> Resolver<'a, 's> {
                 }
             }
             Arg::Sink if is_dest => Ok(()),
-            Arg::Not(reg) if !is_dest && self.body.regs[*reg] == Word::Pred && ty.is_none_or(|ty| ty == Word::Pred) => {
+            Arg::Not(reg)
+                if !is_dest && self.body.regs[*reg] == Word::Pred && ty.is_none_or(|ty| ty == Word::Pred) =>
+            {
                 Ok(())
             }
             _ if is_dest && !matches!((ty, arg), (None, Arg::Vector(_))) => Err("it is no register".into()),
             Arg::Number(_) => Ok(()),
-            Arg::Special(_) | Arg::Variable(..) | Arg::Vector(_) | Arg::Function(_) if loose || ty.is_none() => Ok(()),
+            Arg::Special(_) | Arg::Variable(..) | Arg::Vector(_) | Arg::Function(_)
+                if loose || ty.is_none() =>
+            {
+                Ok(())
+            }
             Arg::Special(Special::WarpSize) => Ok(()),
             Arg::Targets(_) if ty.is_none() => Ok(()),
             _ => Err("it is neither a register nor a constant".into()),

@@ -59,7 +59,10 @@ impl<'s> Lexer<'s> {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c => self.at += 1,
                 b'/' if bytes.get(self.at + 1) == Some(&b'/') => {
-                    self.at = bytes[self.at..].iter().position(|&b| b == b'\n').map_or(bytes.len(), |n| self.at + n);
+                    self.at = bytes[self.at..]
+                        .iter()
+                        .position(|&b| b == b'\n')
+                        .map_or(bytes.len(), |n| self.at + n);
                 }
                 b'/' if bytes.get(self.at + 1) == Some(&b'*') => {
                     let end = self.source[self.at + 2..].find("*/");
@@ -111,9 +114,11 @@ impl<'s> Lexer<'s> {
     fn number_end(&self, start: usize) -> usize {
         let bytes = self.source.as_bytes();
         let mut end = start;
-        let is_hex = bytes[start] == b'0' && matches!(bytes.get(start + 1), Some(b'x' | b'X' | b'f' | b'F' | b'd' | b'D'));
+        let is_hex = bytes[start] == b'0'
+            && matches!(bytes.get(start + 1), Some(b'x' | b'X' | b'f' | b'F' | b'd' | b'D'));
         while let Some(&byte) = bytes.get(end) {
-            let is_exponent_sign = matches!(byte, b'+' | b'-') && !is_hex && matches!(bytes[end - 1], b'e' | b'E');
+            let is_exponent_sign =
+                matches!(byte, b'+' | b'-') && !is_hex && matches!(bytes[end - 1], b'e' | b'E');
             let is_point = byte == b'.' && !is_hex && bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
             if !byte.is_ascii_alphanumeric() && !is_exponent_sign && !is_point {
                 break;

@@ -13,9 +13,11 @@ mod parser;
 mod printer;
 mod check;
 pub mod lower;
+pub mod raise;
 
 pub use check::check;
 pub use lower::{Lowered, Options, lower};
 pub use module::Module;
 pub use parser::parse;
+pub use raise::{Facts, FunctionFacts, RaiseOptions, raise};
 pub use words::Word;

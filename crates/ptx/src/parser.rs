@@ -361,10 +361,8 @@ impl<'s> Parser<'s> {
     fn variable(&mut self, at: usize, linkage: Option<Linkage>) -> Parse<Variable<'s>> {
         let token = self.token;
         let space = self.word()?;
-        if !matches!(
-            space,
-            Word::Reg | Word::Param | Word::Local | Word::Global | Word::Shared | Word::Const
-        ) {
+        if !matches!(space, Word::Reg | Word::Param | Word::Local | Word::Global | Word::Shared | Word::Const)
+        {
             return self.error(token.span(), format!("`.{space}` is no space for a variable: these are `.reg`, `.param`, `.local`, `.global`, `.shared` and `.const`"));
         }
         let attribute = self.attribute()?;
@@ -668,7 +666,10 @@ impl<'s> Parser<'s> {
             let name = token.text;
             return self.error(
                 token.at..end,
-                format!("these words do not make an instruction; behind `{name}` follow {}", known.join(", ")),
+                format!(
+                    "these words do not make an instruction; behind `{name}` follow {}",
+                    known.join(", ")
+                ),
             );
         };
         let mut operands = SmallVec::new();
@@ -740,7 +741,9 @@ impl<'s> Parser<'s> {
                     Operand::Sum(name, number) => (Operand::Name(name), Some(number)),
                     base => (base, None),
                 };
-                let more = if self.accept(b',') { self.operands(b']', depth + 1)? } else {
+                let more = if self.accept(b',') {
+                    self.operands(b']', depth + 1)?
+                } else {
                     self.expect(b']')?;
                     Vec::new()
                 };

@@ -141,7 +141,11 @@ impl Display for With<'_, '_, Variable<'_>> {
                 Init::Number(number) => write!(f, "{number}")?,
                 Init::Address { name, offset, generic } => {
                     let name = names.text(*name);
-                    if *generic { write!(f, "generic({name})")? } else { f.write_str(name)? }
+                    if *generic {
+                        write!(f, "generic({name})")?
+                    } else {
+                        f.write_str(name)?
+                    }
                     if let Some(offset) = offset {
                         write!(f, "+{offset}")?;
                     }

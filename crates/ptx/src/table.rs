@@ -31,18 +31,26 @@ pub enum Verdict {
 use Verdict::{Done, Refused};
 
 const TEXTURE: Verdict = Refused("textures and surfaces need the sampler of a GPU; read a buffer instead");
-const TENSOR: Verdict = Refused("tensor cores work on fragments that a whole warp holds; compile without them");
-const TMA: Verdict = Refused("bulk and tensor copies are done by a unit of the GPU; copy with loads and stores");
-const CLUSTER: Verdict = Refused("clusters of work-groups share memory only on a GPU; launch without clusters");
-const MBARRIER: Verdict = Refused("objects of barriers in memory wait for other work of a GPU; use `bar.sync`");
+const TENSOR: Verdict =
+    Refused("tensor cores work on fragments that a whole warp holds; compile without them");
+const TMA: Verdict =
+    Refused("bulk and tensor copies are done by a unit of the GPU; copy with loads and stores");
+const CLUSTER: Verdict =
+    Refused("clusters of work-groups share memory only on a GPU; launch without clusters");
+const MBARRIER: Verdict =
+    Refused("objects of barriers in memory wait for other work of a GPU; use `bar.sync`");
 const VIDEO: Verdict = Refused("video instructions are emulated by today's GPUs, too; use plain arithmetic");
-const NARROW: Verdict = Refused("formats of less than 16 bits and stochastic or saturating roundings have no form in the IR; convert to half before");
-const STACK: Verdict = Refused("the stack of a thread does not grow in lock-step code; declare `.local` memory");
+const NARROW: Verdict = Refused(
+    "formats of less than 16 bits and stochastic or saturating roundings have no form in the IR; convert to half before",
+);
+const STACK: Verdict =
+    Refused("the stack of a thread does not grow in lock-step code; declare `.local` memory");
 const POLICY: Verdict = Refused("policies of caches are objects of a GPU; leave `.L2::cache_hint` out");
 const CALLS: Verdict = Refused("it asks another GPU or the host; do without it");
 const DIRECTED: Verdict =
     Refused("products that are added, and quotients, of doubles are rounded to nearest only; use `.rn`");
-const WIDE: Verdict = Refused("atomic vectors and 128-bit exchanges have no type in the IR; use narrower ones");
+const WIDE: Verdict =
+    Refused("atomic vectors and 128-bit exchanges have no type in the IR; use narrower ones");
 
 /// One form of an instruction.
 #[derive(Debug)]
@@ -74,9 +82,9 @@ const CLASSES: &[(&str, &str)] = &[
     ("half", "u16|u32|s16|s32"),
     ("long", "u32|u64|s32|s64"),
     ("bits", "b16|b32|b64"),
-    ("any", "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"),
+    ("value", "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"),
     ("mem", "b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"),
-    ("number", "u8|u16|u32|u64|s8|s16|s32|s64|f16|bf16|f32|f64"),
+    ("numeric", "u8|u16|u32|u64|s8|s16|s32|s64|f16|bf16|f32|f64"),
     ("cmp", "eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan"),
     ("bool", "and|or|xor"),
     ("space", "global|shared|shared::cta|shared::cluster|local|const|param|param::entry|param::func"),
@@ -200,15 +208,15 @@ pub static FORMS: &[Form] = &[
     form("ex2", "approx ftz bf16|bf16x2", "=T T", Done),
     form("tanh", "approx f32|f16|f16x2|bf16|bf16x2", "=T T", Done),
     // Comparisons and choices.
-    form("setp", "cmp ftz? any|f16|bf16", "=p|p T T", Done),
-    form("setp", "cmp bool ftz? any|f16|bf16", "=p|p T T p", Done),
+    form("setp", "cmp ftz? value|f16|bf16", "=p|p T T", Done),
+    form("setp", "cmp bool ftz? value|f16|bf16", "=p|p T T p", Done),
     form("setp", "cmp ftz? f16x2|bf16x2", "=p|p T T", Done),
     form("setp", "cmp bool ftz? f16x2|bf16x2", "=p|p T T p", Done),
-    form("set", "cmp ftz? u16|s16|u32|s32|f32|f16|bf16 any|f16|bf16", "=D S S", Done),
-    form("set", "cmp bool ftz? u16|s16|u32|s32|f32|f16|bf16 any|f16|bf16", "=D S S p", Done),
+    form("set", "cmp ftz? u16|s16|u32|s32|f32|f16|bf16 value|f16|bf16", "=D S S", Done),
+    form("set", "cmp bool ftz? u16|s16|u32|s32|f32|f16|bf16 value|f16|bf16", "=D S S p", Done),
     form("set", "cmp ftz? f16x2|bf16x2 f16x2|bf16x2", "=D S S", Done),
-    form("selp", "any", "=T T T p", Done),
-    form("slct", "ftz? any s32|f32", "=D D D S", Done),
+    form("selp", "value", "=T T T p", Done),
+    form("slct", "ftz? value s32|f32", "=D D D S", Done),
     // Bits.
     form("and", "pred|b16|b32|b64", "=T T T", Done),
     form("or", "pred|b16|b32|b64", "=T T T", Done),
@@ -228,12 +236,27 @@ pub static FORMS: &[Form] = &[
     form("cvt", "pack sat u8|s8 s32 b32", "=b32 s32 s32 b32", Done),
     form("cvt", "rn|rz relu? f16x2|bf16x2 f32", "=b32 S S", Done),
     form("cvt", "rn|rz|rna relu? tf32 f32", "=b32 S", Done),
-    form("cvt", "round? relu? ftz? sat? number number", "=D S", Done),
+    form("cvt", "round? relu? ftz? sat? numeric numeric", "=D S", Done),
     form("cvt", "*", "…", NARROW),
-    form("cvta", "to? global|shared|shared::cta|shared::cluster|local|const|param|param::entry u32|u64", "=T A", Done),
-    form("isspacep", "global|shared|shared::cta|shared::cluster|local|const|param|param::entry", "=p u64", Done),
+    form(
+        "cvta",
+        "to? global|shared|shared::cta|shared::cluster|local|const|param|param::entry u32|u64",
+        "=T A",
+        Done,
+    ),
+    form(
+        "isspacep",
+        "global|shared|shared::cta|shared::cluster|local|const|param|param::entry",
+        "=p u64",
+        Done,
+    ),
     // Memory.
-    form("ld", "sem? scope? space? cop? nc? l1? l2? L2::cache_hint? pre? unified? vec? mem|f16|bf16", "=V m ?b64", Done),
+    form(
+        "ld",
+        "sem? scope? space? cop? nc? l1? l2? L2::cache_hint? pre? unified? vec? mem|f16|bf16",
+        "=V m ?b64",
+        Done,
+    ),
     form("ldu", "space? vec? mem", "=V m", Done),
     form("st", "async *", "…", MBARRIER),
     form("st", "bulk *", "…", TMA),
@@ -244,12 +267,7 @@ pub static FORMS: &[Form] = &[
     form("applypriority", "global? L2::evict_normal", "m i", Done),
     form("discard", "global? L2", "m i", Done),
     form("createpolicy", "*", "…", POLICY),
-    form(
-        "cp",
-        "async ca|cg shared|shared::cta global L2::cache_hint? pre?",
-        "m m i ?A ?A",
-        Done,
-    ),
+    form("cp", "async ca|cg shared|shared::cta global L2::cache_hint? pre?", "m m i ?A ?A", Done),
     form("cp", "async commit_group", "", Done),
     form("cp", "async wait_group", "i", Done),
     form("cp", "async wait_all", "", Done),
@@ -289,12 +307,22 @@ pub static FORMS: &[Form] = &[
     form("bar", "warp sync", "u32", Done),
     form("bar", "cta? red popc u32", "=T u32 ?A ?A", Done),
     form("bar", "cta? red and|or pred", "=p u32 ?A ?A", Done),
-    form("bar", "cta? arrive", "u32 u32", Refused("a thread that arrives and goes on has no form in lock-step code; use `bar.sync`")),
+    form(
+        "bar",
+        "cta? arrive",
+        "u32 u32",
+        Refused("a thread that arrives and goes on has no form in lock-step code; use `bar.sync`"),
+    ),
     form("barrier", "cluster *", "…", CLUSTER),
     form("barrier", "cta? sync aligned?", "u32 ?u32", Done),
     form("barrier", "cta? red popc aligned? u32", "=T u32 ?A ?A", Done),
     form("barrier", "cta? red and|or aligned? pred", "=p u32 ?A ?A", Done),
-    form("barrier", "cta? arrive aligned?", "u32 u32", Refused("a thread that arrives and goes on has no form in lock-step code; use `barrier.sync`")),
+    form(
+        "barrier",
+        "cta? arrive aligned?",
+        "u32 u32",
+        Refused("a thread that arrives and goes on has no form in lock-step code; use `barrier.sync`"),
+    ),
     form("membar", "cta|gl|sys", "", Done),
     form("membar", "proxy *", "…", TMA),
     form("fence", "sc|acq_rel|acquire|release? cta|cluster|gpu|sys", "", Done),
@@ -471,7 +499,6 @@ pub fn fits(pattern: &Pattern, words: &[Option<Word>]) -> bool {
     }
     pattern.open || at == words.len()
 }
-
 
 /// Where the type of an operand comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

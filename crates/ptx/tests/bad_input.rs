@@ -75,11 +75,15 @@ fn kernel(body: &str) -> String {
 fn very_many_of_everything() {
     const MANY: usize = 200_000;
     let many = |text: &str| text.repeat(MANY);
-    assert!(feed(&kernel(&format!(".reg .b32 %r<2>;\nmov.b32 %r0, 1;\n{}", many("add.u32 %r0, %r0, %r0;\n")))));
+    assert!(feed(&kernel(&format!(
+        ".reg .b32 %r<2>;\nmov.b32 %r0, 1;\n{}",
+        many("add.u32 %r0, %r0, %r0;\n")
+    ))));
     assert!(feed(&kernel(".reg .b32 %r<18446744073709551615>;\nmov.b32 %r18446744073709551614, 1;\n")));
     let labels: String = (0..MANY).map(|n| format!("L{n}:\n")).collect();
     assert!(feed(&kernel(&labels)));
-    let jumps: String = (0..MANY / 10).map(|n| format!("L{n}: @%p bra L{};\n", (n * 7919) % (MANY / 10))).collect();
+    let jumps: String =
+        (0..MANY / 10).map(|n| format!("L{n}: @%p bra L{};\n", (n * 7919) % (MANY / 10))).collect();
     assert!(feed(&kernel(&format!(".reg .pred %p;\nsetp.ne.u32 %p, 1, 0;\n{jumps}"))));
     assert!(!feed(&kernel(&many("{"))));
     assert!(!feed(&kernel(&format!("add {};", many("[")))));
@@ -110,7 +114,10 @@ fn what_is_wrong_is_said_where_it_is() {
         (".reg .b32 %r;\nadd.u32 %r, %r;\n", "an operand is missing"),
         (".reg .b32 %r;\nadd.u32 %r, %r, %s;\n", "`%s` is declared nowhere"),
         (".reg .f32 %f;\n.reg .b32 %r;\nadd.f32 %f, %f, %q;\n", "`%q` is declared nowhere"),
-        (".reg .f32 %f;\n.reg .u32 %r;\nadd.u32 %r, %r, %f;\n", "its register is of type .f32, the instruction of type .u32"),
+        (
+            ".reg .f32 %f;\n.reg .u32 %r;\nadd.u32 %r, %r, %f;\n",
+            "its register is of type .f32, the instruction of type .u32",
+        ),
         (".reg .b64 %r;\nadd.u32 %r, %r, %r;\n", "its register is of type .b64"),
         ("bra L;\n", "`L` is declared nowhere"),
         ("L: L: ", "there is a label `L` already"),

@@ -48,7 +48,8 @@ fn compare<'t>(wanted: impl Iterator<Item = &'t str>, mut found: Vec<String>, wh
 
 fn check(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).expect("the file can be read");
-    let lines = |mark: &'static str| text.lines().filter_map(move |line| line.strip_prefix(mark)).map(str::trim);
+    let lines =
+        |mark: &'static str| text.lines().filter_map(move |line| line.strip_prefix(mark)).map(str::trim);
     let mut wrong = Vec::new();
     let said = |diagnostics: Vec<heddle_ir::diagnostic::Diagnostic>| {
         diagnostics.iter().map(ToString::to_string).collect::<Vec<String>>()
@@ -93,7 +94,7 @@ fn check(path: &Path) -> Vec<String> {
         let names: Vec<&str> = passes.split_whitespace().collect();
         let mut module = lowered.module.clone();
         match run_passes(&mut module, &names, true, |_, _| ()) {
-            Ok(()) => modules.push((passes.into(), module)),
+            Ok(_) => modules.push((passes.into(), module)),
             Err(error) => wrong.push(format!("{passes}: {error}")),
         }
     }

@@ -99,7 +99,9 @@ fn mask(ty: Word) -> u64 {
 
 /// A kernel that computes all lines, each result in eight bytes of its own.
 fn program(lines: &[Line]) -> (String, usize) {
-    let mut text = String::from(".version 8.8\n.target sm_100\n.address_size 64\n.visible .entry t(.param .u64 out)\n{\n");
+    let mut text = String::from(
+        ".version 8.8\n.target sm_100\n.address_size 64\n.visible .entry t(.param .u64 out)\n{\n",
+    );
     text.push_str(".reg .b64 %out; .reg .b32 %pr;\nld.param.u64 %out, [out];\n");
     let mut at = 0;
     for line in lines {
@@ -230,8 +232,23 @@ fn each_line_of_the_tables_holds() {
         });
         let is_own = matches!(
             form.mnemonic,
-            "mov" | "cvta" | "isspacep" | "brx" | "bar" | "barrier" | "vote" | "shfl" | "match" | "redux" | "elect"
-                | "activemask" | "nanosleep" | "addc" | "subc" | "madc" | "cp"
+            "mov"
+                | "cvta"
+                | "isspacep"
+                | "brx"
+                | "bar"
+                | "barrier"
+                | "vote"
+                | "shfl"
+                | "match"
+                | "redux"
+                | "elect"
+                | "activemask"
+                | "nanosleep"
+                | "addc"
+                | "subc"
+                | "madc"
+                | "cp"
         );
         let writes = specs(number).first().is_some_and(|spec| spec.is_dest);
         if form.verdict == Verdict::Done && computes && writes && !is_own && !met.contains(&number) {

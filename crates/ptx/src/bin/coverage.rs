@@ -6,7 +6,11 @@ use heddle_ptx::table::{FORMS, Verdict};
 fn main() {
     let mut done = 0;
     for form in FORMS {
-        let name = if form.pattern.is_empty() { form.mnemonic.into() } else { format!("{} {}", form.mnemonic, form.pattern) };
+        let name = if form.pattern.is_empty() {
+            form.mnemonic.into()
+        } else {
+            format!("{} {}", form.mnemonic, form.pattern)
+        };
         match form.verdict {
             Verdict::Done => {
                 done += 1;

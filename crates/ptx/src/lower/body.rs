@@ -398,7 +398,8 @@ impl Lower<'_, '_, '_> {
                 return refuse("a local variable has no fixed size", "give it one");
             };
             let align = variable.alignment() as u32;
-            let object = self.emit.value(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None);
+            let object =
+                self.emit.value(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None);
             self.objects.insert(index as u32, object);
         }
         Ok(())
@@ -602,26 +603,25 @@ impl Lower<'_, '_, '_> {
             "add" | "sub" | "mul" | "mad" | "min" | "max" | "abs" | "neg" | "div" if is_float => {
                 self.float(inst, name, ty)
             }
-            "fma" | "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "testp" | "copysign" => {
-                self.float(inst, name, ty)
-            }
+            "fma" | "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "testp"
+            | "copysign" => self.float(inst, name, ty),
             "setp" | "set" | "selp" | "slct" => self.compare(inst, name, ty),
             "mov" => self.mov(inst, ty),
             "cvt" => self.convert(inst),
             "cvta" | "isspacep" | "ld" | "ldu" | "st" | "atom" | "red" | "cp" => self.memory(inst, name, ty),
-            "prefetch" | "prefetchu" | "applypriority" | "discard" | "nanosleep" | "pmevent" | "setmaxnreg"
-            | "griddepcontrol" | "brkpt" => Ok(()),
-            "membar" | "fence" | "bar" | "barrier" | "activemask" | "vote" | "shfl" | "match" | "redux" | "elect" => {
-                self.warp(inst, name, ty)
-            }
+            "prefetch" | "prefetchu" | "applypriority" | "discard" | "nanosleep" | "pmevent"
+            | "setmaxnreg" | "griddepcontrol" | "brkpt" => Ok(()),
+            "membar" | "fence" | "bar" | "barrier" | "activemask" | "vote" | "shfl" | "match" | "redux"
+            | "elect" => self.warp(inst, name, ty),
             "call" => self.call(inst),
             "trap" => {
                 self.trap();
                 Ok(())
             }
-            "exit" if !self.body.function.is_kernel => {
-                refuse("`exit` ends a thread inside of a function", "return from the function, and from the kernel")
-            }
+            "exit" if !self.body.function.is_kernel => refuse(
+                "`exit` ends a thread inside of a function",
+                "return from the function, and from the kernel",
+            ),
             "ret" | "exit" | "bra" | "brx" => Ok(()),
             _ => self.integer(inst, name, ty),
         }

@@ -14,7 +14,10 @@ impl Lower<'_, '_, '_> {
             all => (&[], all),
         };
         let Some((Arg::Function(index), rest)) = rest.split_first() else {
-            return refuse("the callee is not known: functions are called by their names only", "call it by its name");
+            return refuse(
+                "the callee is not known: functions are called by their names only",
+                "call it by its name",
+            );
         };
         let Item::Function(callee) = &self.cx.module.items[*index] else {
             return refuse("the callee is no function", "call one");
@@ -50,8 +53,13 @@ impl Lower<'_, '_, '_> {
             match arg {
                 Arg::Variable(Var::Local(var), 0) if self.params.contains_key(var) => {
                     let words = self.params[var];
-                    if u64::from(words.scalar.bytes()) * words.count as u64 != u64::from(scalar.bytes()) * count {
-                        return refuse(format!("an argument of `{name}` has another size than its parameter"), "pass one of that size");
+                    if u64::from(words.scalar.bytes()) * words.count as u64
+                        != u64::from(scalar.bytes()) * count
+                    {
+                        return refuse(
+                            format!("an argument of `{name}` has another size than its parameter"),
+                            "pass one of that size",
+                        );
                     }
                     let step = u64::from(scalar.bytes());
                     for index in 0..count {
@@ -74,7 +82,10 @@ impl Lower<'_, '_, '_> {
                 Arg::Variable(Var::Local(var), 0) if self.params.contains_key(var) => {
                     let words = self.params[var];
                     if words.scalar.bits() != scalar.bits() || words.count as u64 != count {
-                        return refuse(format!("what `{name}` gives has another layout than where it is put"), "declare both alike");
+                        return refuse(
+                            format!("what `{name}` gives has another layout than where it is put"),
+                            "declare both alike",
+                        );
                     }
                     for (index, value) in values.into_iter().enumerate() {
                         let value = self.shaped(value, words.scalar, false);

@@ -13,9 +13,18 @@ use std::ops::Range;
 pub(crate) enum End {
     Jump(usize),
     /// To the first if the predicate is not what `negated` says, else to the second.
-    Branch { guard: Reg, negated: bool, then: usize, otherwise: usize },
+    Branch {
+        guard: Reg,
+        negated: bool,
+        then: usize,
+        otherwise: usize,
+    },
     /// By the instruction of this step.
-    Switch { step: usize, targets: Vec<usize>, default: usize },
+    Switch {
+        step: usize,
+        targets: Vec<usize>,
+        default: usize,
+    },
     Return,
 }
 
@@ -52,7 +61,8 @@ pub(crate) fn mnemonic(inst: &Inst) -> &'static str {
 
 /// Whether a load or store is one of a parameter by its name, which is no memory here.
 pub(crate) fn is_named_param(inst: &Inst) -> bool {
-    let is_param = inst.words.iter().any(|word| matches!(word, Word::Param | Word::ParamEntry | Word::ParamFunc));
+    let is_param =
+        inst.words.iter().any(|word| matches!(word, Word::Param | Word::ParamEntry | Word::ParamFunc));
     let named = |arg: &Arg| matches!(arg, Arg::Address { base, .. } if matches!(**base, Arg::Variable(..)));
     is_param && inst.args.iter().any(named)
 }
@@ -61,8 +71,8 @@ pub(crate) fn is_named_param(inst: &Inst) -> bool {
 fn is_choice(inst: &Inst) -> bool {
     match mnemonic(inst) {
         "ld" | "st" => is_named_param(inst),
-        "ldu" | "atom" | "red" | "bar" | "barrier" | "membar" | "fence" | "vote" | "shfl" | "match" | "redux"
-        | "elect" | "activemask" | "call" | "trap" | "cp" | "ret" | "exit" | "bra" | "brx" => false,
+        "ldu" | "atom" | "red" | "bar" | "barrier" | "membar" | "fence" | "vote" | "shfl" | "match"
+        | "redux" | "elect" | "activemask" | "call" | "trap" | "cp" | "ret" | "exit" | "bra" | "brx" => false,
         _ => true,
     }
 }
@@ -106,7 +116,13 @@ pub(crate) fn pieces(body: &Body<'_, '_>) -> Vec<Piece> {
                 match inst.guard {
                     Some(_) => {
                         let own = list.len() + 1;
-                        list.push((start..index, false, inst.guard, vec![Open::To(own), Open::To(own + 1)], None));
+                        list.push((
+                            start..index,
+                            false,
+                            inst.guard,
+                            vec![Open::To(own), Open::To(own + 1)],
+                            None,
+                        ));
                         list.push((index..index + 1, true, None, Vec::new(), None));
                     }
                     None => list.push((start..index + 1, false, None, Vec::new(), None)),
@@ -116,7 +132,13 @@ pub(crate) fn pieces(body: &Body<'_, '_>) -> Vec<Piece> {
             "brx" => {
                 if inst.guard.is_some() {
                     let own = list.len() + 1;
-                    list.push((start..index, false, inst.guard, vec![Open::To(own), Open::To(own + 1)], None));
+                    list.push((
+                        start..index,
+                        false,
+                        inst.guard,
+                        vec![Open::To(own), Open::To(own + 1)],
+                        None,
+                    ));
                     start = index;
                 }
                 let labels = match inst.args.get(1) {

@@ -89,8 +89,12 @@ impl Lower<'_, '_, '_> {
         Ok(match name {
             "add" if has(Word::Sat) => e.op(Op::SaddSat, args),
             "sub" if has(Word::Sat) => e.op(Op::SsubSat, args),
-            "add" | "addc" => return Ok(self.add_with_carry(args[0], args[1], name == "addc", has(Word::Cc))),
-            "sub" | "subc" => return Ok(self.sub_with_borrow(args[0], args[1], name == "subc", has(Word::Cc))),
+            "add" | "addc" => {
+                return Ok(self.add_with_carry(args[0], args[1], name == "addc", has(Word::Cc)));
+            }
+            "sub" | "subc" => {
+                return Ok(self.sub_with_borrow(args[0], args[1], name == "subc", has(Word::Cc)));
+            }
             "mul" if has(Word::Wide) => {
                 let to = layout::int(bits * 2);
                 let [a, b] = [args[0], args[1]].map(|arg| e.resize(arg, to, signed));

@@ -57,7 +57,10 @@ fn passed(variable: &Variable<'_>, scalar: Scalar, is_kernel: bool) -> Param {
             _ => Space::Generic,
         };
         param.ty = Type::ptr(space);
-        param.align = align.and_then(|align| u32::try_from(align).ok()).filter(|align| align.is_power_of_two()).unwrap_or(1);
+        param.align = align
+            .and_then(|align| u32::try_from(align).ok())
+            .filter(|align| align.is_power_of_two())
+            .unwrap_or(1);
     }
     param
 }

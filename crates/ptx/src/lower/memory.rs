@@ -171,7 +171,10 @@ impl Lower<'_, '_, '_> {
 
     pub(crate) fn memory(&mut self, inst: &Inst, name: &str, ty: Word) -> Take<()> {
         if inst.words.contains(&Word::SharedCluster) && name != "cvta" && name != "isspacep" {
-            return refuse("shared memory of other work-groups is there only on a GPU", "launch without clusters");
+            return refuse(
+                "shared memory of other work-groups is there only on a GPU",
+                "launch without clusters",
+            );
         }
         match name {
             "cvta" => self.convert_address(inst, ty),
@@ -222,7 +225,8 @@ impl Lower<'_, '_, '_> {
         let size = self.emit.int(Scalar::I64, self.cx.shared.bytes.into());
         let in_shared = self.emit.icmp(IntPredicate::Ult, offset, size);
         let mut in_local = self.emit.bool(false);
-        let mut objects: Vec<(u32, Value)> = self.objects.iter().map(|(&index, &object)| (index, object)).collect();
+        let mut objects: Vec<(u32, Value)> =
+            self.objects.iter().map(|(&index, &object)| (index, object)).collect();
         objects.sort_unstable();
         for (index, object) in objects {
             let bytes = self.body.vars[index as usize].bytes().unwrap_or(0);
@@ -407,8 +411,11 @@ impl Lower<'_, '_, '_> {
                 Ordering::AcqRel => Ordering::Acquire,
                 other => other,
             };
-            let data =
-                InstData::new(Op::CompareExchange, [pointer, value, new], Detail::CompareExchange(access, failure));
+            let data = InstData::new(
+                Op::CompareExchange,
+                [pointer, value, new],
+                Detail::CompareExchange(access, failure),
+            );
             let old = self.emit.value(data, None);
             self.write(&inst.args[0], old, false);
             return Ok(());
@@ -432,7 +439,8 @@ impl Lower<'_, '_, '_> {
             })
         });
         let Some(by) = word else { return refuse("this atomic operation is not known", "") };
-        let old = self.emit.value(InstData::new(Op::AtomicRmw, [pointer, value], Detail::Rmw(by, access)), None);
+        let old =
+            self.emit.value(InstData::new(Op::AtomicRmw, [pointer, value], Detail::Rmw(by, access)), None);
         if gives {
             self.write(&inst.args[0], old, false);
         }

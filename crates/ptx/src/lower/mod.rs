@@ -150,16 +150,20 @@ pub fn lower(source: &Module<'_>, path: &str, options: Options) -> Result<Lowere
         }
         let name = source.names.text(function.name);
         let Some(declaration) = context.declarations.get(&index).cloned() else { continue };
-        let done = declaration.map_err(|why| refusal(source, function, function.at, why)).and_then(|declaration| {
-            let body = resolve(source, &globals, function).map_err(|errors| first(errors, name))?;
-            let func = lower_body(&context, &body, &declaration)
-                .map_err(|(at, why)| refusal(source, function, at, why))?;
-            verify(&func, Stage::Source).map_err(|violations| {
-                Diagnostic::error(Code::Internal, format!("what came out is not well-formed:\n{violations}"))
+        let done =
+            declaration.map_err(|why| refusal(source, function, function.at, why)).and_then(|declaration| {
+                let body = resolve(source, &globals, function).map_err(|errors| first(errors, name))?;
+                let func = lower_body(&context, &body, &declaration)
+                    .map_err(|(at, why)| refusal(source, function, at, why))?;
+                verify(&func, Stage::Source).map_err(|violations| {
+                    Diagnostic::error(
+                        Code::Internal,
+                        format!("what came out is not well-formed:\n{violations}"),
+                    )
                     .of_func(name)
-            })?;
-            Ok(func)
-        });
+                })?;
+                Ok(func)
+            });
         match done {
             Ok(func) => {
                 if function.is_kernel {
@@ -185,7 +189,10 @@ pub fn lower(source: &Module<'_>, path: &str, options: Options) -> Result<Lowere
 }
 
 fn first(errors: Vec<Diagnostic>, name: &str) -> Diagnostic {
-    errors.into_iter().next().unwrap_or_else(|| Diagnostic::error(Code::Internal, "no reason is known").of_func(name))
+    errors
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| Diagnostic::error(Code::Internal, "no reason is known").of_func(name))
 }
 
 fn refusal(source: &Module<'_>, function: &Function<'_>, at: usize, why: Why) -> Diagnostic {
@@ -261,9 +268,13 @@ fn contents(source: &Module<'_>, globals: &Globals, variable: &Variable<'_>) -> 
             Init::Number(number) => {
                 let bits = match (number.value, scalar) {
                     (NumberValue::Int(value), _) => u128::from(value),
-                    (NumberValue::Single(bits), Scalar::F64) => u128::from(f64::from(f32::from_bits(bits)).to_bits()),
+                    (NumberValue::Single(bits), Scalar::F64) => {
+                        u128::from(f64::from(f32::from_bits(bits)).to_bits())
+                    }
                     (NumberValue::Single(bits), _) => u128::from(bits),
-                    (NumberValue::Double(bits), Scalar::F32) => u128::from((f64::from_bits(bits) as f32).to_bits()),
+                    (NumberValue::Double(bits), Scalar::F32) => {
+                        u128::from((f64::from_bits(bits) as f32).to_bits())
+                    }
                     (NumberValue::Double(bits), _) => u128::from(bits),
                 } & scalar.bit_mask();
                 match parts.last_mut() {
@@ -274,9 +285,13 @@ fn contents(source: &Module<'_>, globals: &Globals, variable: &Variable<'_>) -> 
             Init::Address { name, offset, .. } => {
                 let text = source.names.text(*name);
                 let Some(Global::Variable(index)) = globals.by_name.get(name) else {
-                    return refuse(format!("`{text}` is no variable"), "functions have no address in lock-step code");
+                    return refuse(
+                        format!("`{text}` is no variable"),
+                        "functions have no address in lock-step code",
+                    );
                 };
-                let in_shared = matches!(&source.items[*index], Item::Variable(of) if of.space == Word::Shared);
+                let in_shared =
+                    matches!(&source.items[*index], Item::Variable(of) if of.space == Word::Shared);
                 if in_shared || width != 8 {
                     return refuse(
                         format!("the address of `{text}` is no initial value"),
@@ -325,7 +340,12 @@ fn runtime_objects(context: &Context<'_, '_>, module: &mut heddle_ir::Module) {
             module.globals.push(IrGlobal { name: name.into(), space, align, init: vec![init] });
         }
     };
-    add(&context.shared.name, Space::Local, context.shared.align, IrInit::Poison(context.shared.bytes.max(1)));
+    add(
+        &context.shared.name,
+        Space::Local,
+        context.shared.align,
+        IrInit::Poison(context.shared.bytes.max(1)),
+    );
     add(VOTES, Space::Local, 4, IrInit::Poison(4));
     add(CLOCK, Space::Global, 8, IrInit::Zero(8));
 }

@@ -241,7 +241,9 @@ impl Lower<'_, '_, '_> {
             () if has(Word::And) => (Reduction::And, Op::And),
             () if has(Word::Or) => (Reduction::Or, Op::Or),
             () if has(Word::Xor) => (Reduction::Xor, Op::Xor),
-            () if has(Word::Min) && ty == Word::F32 => (Reduction::Fmin, if has(Word::Nan) { Op::Fminimum } else { Op::Fmin }),
+            () if has(Word::Min) && ty == Word::F32 => {
+                (Reduction::Fmin, if has(Word::Nan) { Op::Fminimum } else { Op::Fmin })
+            }
             () if ty == Word::F32 => (Reduction::Fmax, if has(Word::Nan) { Op::Fmaximum } else { Op::Fmax }),
             () if has(Word::Min) && signed => (Reduction::Smin, Op::Smin),
             () if has(Word::Min) => (Reduction::Umin, Op::Umin),
@@ -250,7 +252,9 @@ impl Lower<'_, '_, '_> {
         };
         let members = self.members(inst.args.get(2))?;
         let result = match members {
-            None if !has(Word::Nan) => self.emit.value(InstData::new(Op::Reduce, [value], Detail::Reduce(by)), None),
+            None if !has(Word::Nan) => {
+                self.emit.value(InstData::new(Op::Reduce, [value], Detail::Reduce(by)), None)
+            }
             _ => {
                 let all = self.emit.int32(-1);
                 self.reduce_members(value, members.unwrap_or(all), op)
