@@ -257,6 +257,14 @@ impl Session {
         Ok(Source { module: lowered.module, llvm: None, refused })
     }
 
+    /// Writes PTX of a module before it is made linear: branches that all lanes take together as `bra.uni`. `approximate` says
+    /// that functions of the C library may become PTX's approximations, as they do in what came from PTX.
+    pub fn ptx(&self, module: &Module, approximate: bool) -> Result<String, Failure> {
+        let facts = crate::ptx::facts(module);
+        let options = heddle_ptx::RaiseOptions { approximate, ..heddle_ptx::RaiseOptions::default() };
+        heddle_ptx::raise(module, &facts, &options).map_err(|diagnostics| Failure { diagnostics })
+    }
+
     /// Takes a module of LLVM; `file` is its name in messages. What is not taken is told in the source; it is an error only
     /// if nothing is left.
     pub fn import(&self, llvm: LlvmModule, file: &str) -> Result<Source, Failure> {

@@ -84,6 +84,7 @@ pub fn raise(module: &Module, facts: &Facts, options: &RaiseOptions) -> Result<S
             text: String::new(),
             counts: [0; KINDS.len()],
             registers: FxHashMap::default(),
+            pairs: FxHashMap::default(),
             objects: String::new(),
             calls: 0,
             loc: None,
@@ -258,6 +259,8 @@ struct Raise<'a> {
     text: String,
     counts: [u32; KINDS.len()],
     registers: FxHashMap<Value, String>,
+    /// The lower and the upper half of each integer of 128 bits.
+    pairs: FxHashMap<Value, [String; 2]>,
     /// Declarations of objects in local memory.
     objects: String,
     calls: u32,
@@ -324,7 +327,7 @@ impl Raise<'_> {
                             Ok(())
                         })
                     }
-                    _ => self.instruction(block, inst, &name, is_kernel),
+                    _ => self.instruction(block, inst, &name),
                 };
                 done.map_err(|reason| (Some(inst), reason))?;
             }
@@ -471,7 +474,7 @@ impl Raise<'_> {
 
     // Instructions.
 
-    fn instruction(&mut self, block: Block, inst: Inst, name: &str, is_kernel: bool) -> Out<()> {
+    fn instruction(&mut self, block: Block, inst: Inst, name: &str) -> Out<()> {
         let func = self.func;
         let data = func.inst(inst);
         if data.is_total() {
@@ -487,7 +490,6 @@ impl Raise<'_> {
                     self.store_param(result.ty.scalar(), &register, &format!("{name}_result"), index * 16)?;
                 }
                 put!(self, "ret");
-                let _ = is_kernel;
                 Ok(())
             }
             Op::Unreachable => {
@@ -517,6 +519,7 @@ impl Raise<'_> {
                 Ok(())
             }
             Op::Memcpy | Op::Memmove | Op::Memset => self.bulk(data),
+            _ if self.is_double(inst, data) => self.double(inst, data),
             _ => {
                 let results = func.results(inst).to_vec();
                 let Some(&result) = results.first() else {
@@ -528,6 +531,113 @@ impl Raise<'_> {
                 self.value(inst, data, &to, second.as_deref(), &args)
             }
         }
+    }
+
+    // Integers of 128 bits, as products of long integers need them: two registers each.
+
+    fn is_double(&self, inst: Inst, data: &InstData) -> bool {
+        let is = |&value: &Value| self.scalar(value) == Scalar::I128;
+        data.op != Op::Phi && (data.args.iter().any(is) || self.func.results(inst).iter().any(is))
+    }
+
+    fn pair(&mut self, value: Value) -> Out<[String; 2]> {
+        if let Some(pair) = self.pairs.get(&value) {
+            return Ok(pair.clone());
+        }
+        let pair = [self.fresh(Scalar::I64)?, self.fresh(Scalar::I64)?];
+        match self.func.constant(value) {
+            Some(&Constant::Scalar(_, bits)) => {
+                self.constant(&pair[0], Scalar::I64, bits & u128::from(u64::MAX));
+                self.constant(&pair[1], Scalar::I64, bits >> 64);
+            }
+            Some(_) => {
+                self.constant(&pair[0], Scalar::I64, 0);
+                self.constant(&pair[1], Scalar::I64, 0);
+            }
+            // A constant is made where it is read; anything else has one pair.
+            None => drop(self.pairs.insert(value, pair.clone())),
+        }
+        Ok(pair)
+    }
+
+    fn double(&mut self, inst: Inst, data: &InstData) -> Out<()> {
+        let Some(result) = self.func.result(inst) else {
+            return Err(format!("`{}` of 128 bits has no instruction of PTX", data.op));
+        };
+        match data.op {
+            Op::Zext | Op::Sext => {
+                let from = self.scalar(data.args[0]);
+                let arg = self.read(data.args[0])?;
+                let [low, high] = self.pair(result)?;
+                match from {
+                    Scalar::I64 => put!(self, "mov.b64 {low}, {arg}"),
+                    _ => self.resize(data.op, from, Scalar::I64, &low, &arg)?,
+                }
+                match data.op {
+                    Op::Sext => put!(self, "shr.s64 {high}, {low}, 63"),
+                    _ => put!(self, "mov.b64 {high}, 0"),
+                }
+            }
+            Op::Trunc => {
+                let [low, _] = self.pair(data.args[0])?;
+                let to = self.register(result)?;
+                match self.scalar(result) {
+                    Scalar::I64 => put!(self, "mov.b64 {to}, {low}"),
+                    scalar => self.resize(Op::Trunc, Scalar::I64, scalar, &to, &low)?,
+                }
+            }
+            Op::And | Op::Or | Op::Xor => {
+                let (a, b, to) = (self.pair(data.args[0])?, self.pair(data.args[1])?, self.pair(result)?);
+                for half in 0..2 {
+                    put!(self, "{}.b64 {}, {}, {}", data.op.name(), to[half], a[half], b[half]);
+                }
+            }
+            Op::Add | Op::Sub => {
+                let (a, b, to) = (self.pair(data.args[0])?, self.pair(data.args[1])?, self.pair(result)?);
+                let word = data.op.name();
+                put!(self, "{word}.cc.u64 {}, {}, {}", to[0], a[0], b[0]);
+                put!(self, "{word}c.u64 {}, {}, {}", to[1], a[1], b[1]);
+            }
+            Op::Mul => {
+                let (a, b, to) = (self.pair(data.args[0])?, self.pair(data.args[1])?, self.pair(result)?);
+                let high = self.fresh(Scalar::I64)?;
+                put!(self, "mul.hi.u64 {high}, {}, {}", a[0], b[0]);
+                put!(self, "mad.lo.u64 {high}, {}, {}, {high}", a[0], b[1]);
+                put!(self, "mad.lo.u64 {}, {}, {}, {high}", to[1], a[1], b[0]);
+                put!(self, "mul.lo.u64 {}, {}, {}", to[0], a[0], b[0]);
+            }
+            Op::Lshr | Op::Shl => {
+                let Some(&Constant::Scalar(_, by)) = self.func.constant(data.args[1]) else {
+                    return Err("128 bits are shifted by constants only".into());
+                };
+                let by = u32::try_from(by).map_or(127, |by| by.min(127));
+                let (a, to) = (self.pair(data.args[0])?, self.pair(result)?);
+                // The half that bits come from, and the one that they go to.
+                let (source, sink, word, back) = match data.op {
+                    Op::Lshr => (1, 0, "shr.u64", "shl.b64"),
+                    _ => (0, 1, "shl.b64", "shr.u64"),
+                };
+                if by >= 64 {
+                    put!(self, "{word} {}, {}, {}", to[sink], a[source], by - 64);
+                    put!(self, "mov.b64 {}, 0", to[source]);
+                } else {
+                    let part = self.fresh(Scalar::I64)?;
+                    put!(self, "{back} {part}, {}, {}", a[source], 64 - by);
+                    put!(self, "{word} {}, {}, {by}", to[sink], a[sink]);
+                    put!(self, "or.b64 {}, {}, {part}", to[sink], to[sink]);
+                    put!(self, "{word} {}, {}, {by}", to[source], a[source]);
+                }
+            }
+            Op::Select => {
+                let condition = self.read(data.args[0])?;
+                let (a, b, to) = (self.pair(data.args[1])?, self.pair(data.args[2])?, self.pair(result)?);
+                for half in 0..2 {
+                    put!(self, "selp.b64 {}, {}, {}, {condition}", to[half], a[half], b[half]);
+                }
+            }
+            _ => return Err(format!("`{}` of 128 bits has no instruction of PTX", data.op)),
+        }
+        Ok(())
     }
 
     fn branch(&mut self, block: Block, data: &InstData) -> Out<()> {
