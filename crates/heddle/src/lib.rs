@@ -10,6 +10,7 @@ pub mod passes;
 mod flattening;
 pub mod pipeline;
 pub mod verdicts;
+mod ptx;
 pub mod session;
 pub mod marked_loop;
 pub mod report;
