@@ -2,7 +2,7 @@
 
 use super::assembler::Node;
 use super::function::Body;
-use heddle_ir::words::{Flags, FloatPredicate, IntPredicate, Reduction};
+use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate, Reduction};
 use heddle_ir::{Op, Scalar, Type};
 use llvm_sys::LLVMOpcode;
 
@@ -63,6 +63,11 @@ impl Body<'_, '_> {
 
     /// Two lanes combined.
     fn combine(&self, by: Reduction, a: Node, b: Node, scalar: Scalar, flags: Flags) -> Node {
+        self.combine_as(by, a, b, scalar.into(), flags)
+    }
+
+    /// Two values of this type combined, lane by lane.
+    fn combine_as(&self, by: Reduction, a: Node, b: Node, ty: Type, flags: Flags) -> Node {
         let op = match by {
             Reduction::Add => Op::Add,
             Reduction::Mul => Op::Mul,
@@ -78,7 +83,7 @@ impl Body<'_, '_> {
             Reduction::Fmin => Op::Fmin,
             Reduction::Fmax => Op::Fmax,
         };
-        self.by_table(op, &[a, b], scalar.into(), flags)
+        self.by_table(op, &[a, b], ty, flags)
     }
 
     /// All lanes combined in ascending order.
@@ -95,7 +100,14 @@ impl Body<'_, '_> {
             Reduction::Umax => "llvm.vector.reduce.umax",
             Reduction::Smin => "llvm.vector.reduce.smin",
             Reduction::Smax => "llvm.vector.reduce.smax",
-            // Strictly in order, and each step as the op has it.
+            // Halves with each other, where the order is free; each step as the op has it.
+            Reduction::Fmin | Reduction::Fmax if lanes.is_power_of_two() => {
+                return self.reduce_halves(by, vector, ty.scalar(), lanes, flags);
+            }
+            Reduction::Fadd | Reduction::Fmul if lanes.is_power_of_two() && flags.has(Flag::Reassoc) => {
+                return self.reduce_halves(by, vector, ty.scalar(), lanes, flags);
+            }
+            // Strictly in order.
             Reduction::Fadd | Reduction::Fmul | Reduction::Fmin | Reduction::Fmax => {
                 let mut all = self.lane(vector, 0);
                 for lane in 1..lanes {
@@ -105,6 +117,20 @@ impl Body<'_, '_> {
             }
         };
         asm.intrinsic(name, &[asm.ty(ty)], &[vector])
+    }
+
+    fn reduce_halves(&self, by: Reduction, vector: Node, scalar: Scalar, lanes: u16, flags: Flags) -> Node {
+        let asm = &self.module.asm;
+        let (mut all, mut half) = (vector, lanes / 2);
+        while half > 0 {
+            let [lower, upper] = [0, half].map(|first| {
+                let wanted: Vec<u32> = (first..first + half).map(u32::from).collect();
+                asm.shuffle(all, all, &wanted)
+            });
+            all = self.combine_as(by, lower, upper, Type::Vector(scalar, half), flags);
+            half /= 2;
+        }
+        self.lane(all, 0)
     }
 
     /// The lanes up to each one combined, with it or without.

@@ -12,6 +12,7 @@ mod cost;
 mod interp;
 mod ir;
 mod kernels;
+mod loops;
 mod math;
 mod native;
 mod programs;
@@ -56,6 +57,11 @@ pub const BENCHES: &[Bench] = &[
         name: "native",
         about: "C functions as native vector code, beside scalar code and the loops that clang vectorizes",
         run: native::run,
+    },
+    Bench {
+        name: "loops",
+        about: "marked loops by the plugin, beside clang's scalar code and the vectorizers of clang and gcc",
+        run: loops::run,
     },
     Bench {
         name: "brushes",

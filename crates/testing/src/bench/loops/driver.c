@@ -9,7 +9,7 @@
 
 enum { COUNT = 4096, ROUNDS = 25 };
 
-#define WAYS(apply) apply(scalar) apply(clang) apply(heddle)
+#define WAYS(apply) apply(scalar) apply(clang) apply(gcc) apply(heddle)
 #define DECLARE(way) extern const struct kernel kernels_##way[KERNELS];
 WAYS(DECLARE)
 #define TABLE(way) kernels_##way,

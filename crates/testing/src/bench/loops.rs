@@ -1,0 +1,131 @@
+//! Marked loops: the plugin's code beside clang's scalar code and what clang and gcc make of the same pragmas.
+//!
+//! Loops, sizes and the program that times them are in `loops/*.c`; each way to compile makes an object of its own.
+
+use super::kit::{Report, Sample, Table, Target, geomean};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A way to compile loops: its name, the compiler, what it adds to the options of all.
+struct Way {
+    name: &'static str,
+    compiler: &'static str,
+    options: &'static [&'static str],
+}
+
+/// The first is what others are checked by; the last is ours.
+const WAYS: &[Way] = &[
+    Way { name: "scalar", compiler: "clang-22", options: &["-fno-vectorize", "-fno-slp-vectorize"] },
+    Way { name: "clang", compiler: "clang-22", options: &["-fopenmp-simd", "-fveclib=libmvec"] },
+    Way { name: "gcc", compiler: "gcc", options: &["-fopenmp-simd"] },
+    Way { name: "heddle", compiler: "clang-22", options: &["-fopenmp-simd"] },
+];
+
+const ALL: &[&str] = &["-O3", "-march=native", "-fno-math-errno", "-w", "-c"];
+
+/// Loops with divergent control flow or calls, and those that gather: each kind has an aim of its own.
+const DIVERGENT: &[&str] = &["mandelbrot", "black-scholes", "cascade"];
+const GATHERS: &[&str] = &["table lookup", "tree lookup"];
+
+/// How far results may be from scalar ones, relative to 1 plus their size: sums in other orders, mathematical functions.
+const TOLERANCE: f64 = 1e-5;
+
+/// What one loop took, way by way.
+struct Timed {
+    name: String,
+    worst: Vec<f64>,
+    samples: Vec<Sample>,
+}
+
+pub(super) fn run(report: &mut Report) {
+    match measure(report) {
+        Ok(timed) => tell(report, &timed),
+        Err(reason) => report.check(false, || reason),
+    }
+}
+
+fn plugin() -> Result<PathBuf, String> {
+    let here = std::env::current_exe().map_err(|reason| reason.to_string())?;
+    let path = here.with_file_name("libheddle_plugin.so");
+    match path.exists() {
+        true => Ok(path),
+        false => Err(format!("{} is missing: `./x build` makes it", path.display())),
+    }
+}
+
+fn done(command: &mut Command) -> Result<Vec<u8>, String> {
+    let output = command.output().map_err(|reason| format!("{command:?}: {reason}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(output.stdout) } else { Err(format!("{command:?}: {said}")) }
+}
+
+fn measure(report: &mut Report) -> Result<Vec<Timed>, String> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/loops");
+    let folder = std::env::temp_dir().join(format!("heddle-bench-loops-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|reason| format!("{}: {reason}", folder.display()))?;
+    let measured = measure_in(report, &sources, &folder);
+    _ = std::fs::remove_dir_all(&folder);
+    measured
+}
+
+fn measure_in(report: &mut Report, sources: &Path, folder: &Path) -> Result<Vec<Timed>, String> {
+    let mut objects = Vec::new();
+    for way in WAYS {
+        report.progress(format!("compiling: {}", way.name));
+        let object = folder.join(format!("{}.o", way.name));
+        let mut command = Command::new(way.compiler);
+        command.args(ALL).args(way.options).arg(format!("-DWAY={}", way.name));
+        if way.name == "heddle" {
+            command.arg(format!("-fpass-plugin={}", plugin()?.display()));
+        }
+        done(command.arg(sources.join("kernels.c")).arg("-o").arg(&object))?;
+        objects.push(object);
+    }
+    let program = folder.join("loops");
+    let mut command = Command::new("clang-22");
+    command.args(["-O2", "-o"]).arg(&program).arg(sources.join("driver.c")).args(&objects);
+    done(command.args(["-lmvec", "-lm"]))?;
+    report.progress("timing");
+    let output = done(&mut Command::new(&program))?;
+    let text = String::from_utf8_lossy(&output);
+    text.lines().map(|line| read(line).ok_or_else(|| format!("not understood: {line}"))).collect()
+}
+
+fn read(line: &str) -> Option<Timed> {
+    let mut fields = line.split(';');
+    let name = fields.next()?.to_string();
+    let numbers: Vec<f64> = fields.map(|field| field.parse().ok()).collect::<Option<_>>()?;
+    let (worst, times) = numbers.split_at_checked(WAYS.len())?;
+    let of_way = |way: usize| Sample::of(times.iter().copied().skip(way).step_by(WAYS.len()).collect());
+    let samples = (0..WAYS.len()).map(of_way).collect::<Option<_>>()?;
+    Some(Timed { name, worst: worst.to_vec(), samples })
+}
+
+fn tell(report: &mut Report, timed: &[Timed]) {
+    let mut head = vec!["loop"];
+    head.extend(WAYS.iter().map(|way| way.name));
+    let mut table = Table::new(&head);
+    let ours = WAYS.len() - 1;
+    // How many times faster than a way ours is.
+    let over = |one: &Timed, way: usize| one.samples[way].median() / one.samples[ours].median();
+    for one in timed {
+        for (way, &worst) in WAYS.iter().zip(&one.worst) {
+            report.check(worst <= TOLERANCE, || format!("{} by {}: off by {worst:.1e}", one.name, way.name));
+        }
+        let faster = |way: usize| format!("{:.2}", one.samples[0].median() / one.samples[way].median());
+        table.row(std::iter::once(one.name.clone()).chain((0..WAYS.len()).map(faster)));
+    }
+    report.say("how many times faster than clang's scalar code");
+    report.say(&table);
+    let of = |names: &[&str], figure: &dyn Fn(&Timed) -> f64| {
+        let figures: Vec<f64> = timed.iter().filter(|one| names.contains(&&*one.name)).map(figure).collect();
+        geomean(&figures)
+    };
+    let best = |one: &Timed| (0..ours).map(|way| over(one, way)).fold(f64::INFINITY, f64::min);
+    let best_compiler = |one: &Timed| (1..ours).map(|way| over(one, way)).fold(f64::INFINITY, f64::min);
+    report.aim("loops.divergent", of(DIVERGENT, &|one| over(one, 0)), Target::AtLeast(6.0), "× scalar");
+    report.aim("loops.gathers", of(GATHERS, &|one| over(one, 0)), Target::AtLeast(1.8), "× scalar");
+    report.aim("loops.best", of(DIVERGENT, &best_compiler), Target::AtLeast(2.0), "× the best compiler");
+    let least = timed.iter().map(best).fold(f64::INFINITY, f64::min);
+    report.aim("loops.least", least, Target::AtLeast(0.95), "× the best of all");
+}
