@@ -142,7 +142,7 @@ Instruction *writer_in(const Loop &loop) {
 }
 
 std::string at_line(const Instruction &instruction) {
-  if (const DebugLoc &place = instruction.getDebugLoc())
+  if (const DebugLoc &place = instruction.getDebugLoc(); place && place.getLine() > 0)
     return " (line " + std::to_string(place.getLine()) + ")";
   return "";
 }
