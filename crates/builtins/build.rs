@@ -40,6 +40,10 @@ fn main() {
     let resources = start(Command::new(clang).arg("-print-resource-dir")).stdout;
     let headers = format!("{}/include", String::from_utf8_lossy(&resources).trim());
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says where"));
+    let header = PathBuf::from(&headers).join("opencl-c.h");
+    if let Err(reason) = std::fs::copy(&header, out.join("opencl-c.h")) {
+        panic!("{}: {reason}; `./x setup` installs it (Debian: libclang-common-22-dev)", header.display());
+    }
     let mut list = String::from("[\n");
     for (number, (part, define)) in PARTS.into_iter().enumerate() {
         // Nothing is optimized here: that is done where a function is called, with what is known there.
