@@ -57,7 +57,7 @@ fn main() {
                 "-disable-llvm-passes",
                 action,
             ]);
-            command.args(["-ffp-contract=off", "-Werror", "-internal-isystem", &headers]);
+            command.args(["-ffp-contract=off", "-fwrapv", "-Werror", "-internal-isystem", &headers]);
             if part.ends_with(".cl") {
                 command.args(["-x", "cl", "-cl-std=CL3.0", "-cl-ext=+all", "-finclude-default-header"]);
                 command.args((!define.is_empty()).then(|| format!("-D{define}")));

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// clang's header with all builtins.
-const HEADER: &str = include_str!(concat!(env!("OUT_DIR"), "/opencl-c.h"));
+pub const HEADER: &str = include_str!(concat!(env!("OUT_DIR"), "/opencl-c.h"));
 const STANDARDS: [&str; 3] = ["-cl-std=CL1.2", "-cl-std=CL2.0", "-cl-std=CL3.0"];
 
 /// The verdicts on all overloads, by name.

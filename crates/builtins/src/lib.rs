@@ -8,7 +8,7 @@
 
 mod coverage;
 
-pub use coverage::{Coverage, coverage};
+pub use coverage::{Coverage, HEADER, coverage};
 
 use heddle_ir::Module;
 use heddle_llvm::{LlvmModule, OpenClLibrary, OpenClOptions, Refusal};

@@ -4,6 +4,7 @@
 mod files;
 mod math;
 mod conversions;
+mod vectors;
 mod coverage;
 
 use heddle_interp::{Argument, Datum, Memory, Options, run};
