@@ -31,7 +31,7 @@ fn reason(builtin: &DeclaredFunction) -> &'static str {
     {
         "kernels that start kernels, and pipes, are not offered"
     } else if name.starts_with("sub_group_") || name.starts_with("get_sub_group_") {
-        "of sub-groups cl_khr_subgroups is offered, and no other extension"
+        "of sub-groups clustered, rotated and other arithmetic, and more types, are not offered"
     } else {
         "its extension is not offered"
     }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod files;
+mod layout;
 mod math;
 mod conversions;
 mod vectors;

@@ -74,7 +74,8 @@ fn elements_are_what_scalars_are() {
         let is_sample =
             ["float", "short"].contains(&&*elements[0]) && elements[1..].iter().all(|it| it != "double");
         let is_elementwise = width > 1 && is_sample && !OTHERS.contains(&&**name) && !MORE.contains(&&**name);
-        if !is_elementwise || !all.contains(&(scalar.clone(), elements.clone())) {
+        let asks_lanes = name.starts_with("sub_group");
+        if asks_lanes || !is_elementwise || !all.contains(&(scalar.clone(), elements.clone())) {
             continue;
         }
         let function = format!("check_{}", names.len());
