@@ -97,7 +97,7 @@ impl<'m> Body<'_, 'm> {
         }
         let types: Vec<Type> = args.iter().map(|&arg| Type::Scalar(self.scalar(arg))).collect();
         let words = types.iter().skip(1).map(|ty| match ty {
-            Type::Scalar(Scalar::Ptr(space)) => format!(".{space}"),
+            Type::Scalar(Scalar::Ptr(space)) => format!(".{space:?}").to_lowercase(),
             _ => format!(".{ty}"),
         });
         let name = format!("heddle.printf{}", words.collect::<String>());
