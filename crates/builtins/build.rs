@@ -40,6 +40,10 @@ fn main() {
     let resources = start(Command::new(clang).arg("-print-resource-dir")).stdout;
     let headers = format!("{}/include", String::from_utf8_lossy(&resources).trim());
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says where"));
+    let header = PathBuf::from(&headers).join("opencl-c.h");
+    if let Err(reason) = std::fs::copy(&header, out.join("opencl-c.h")) {
+        panic!("{}: {reason}; `./x setup` installs it (Debian: libclang-common-22-dev)", header.display());
+    }
     let mut list = String::from("[\n");
     for (number, (part, define)) in PARTS.into_iter().enumerate() {
         // Nothing is optimized here: that is done where a function is called, with what is known there.
@@ -53,7 +57,7 @@ fn main() {
                 "-disable-llvm-passes",
                 action,
             ]);
-            command.args(["-ffp-contract=off", "-Werror", "-internal-isystem", &headers]);
+            command.args(["-ffp-contract=off", "-fwrapv", "-Werror", "-internal-isystem", &headers]);
             if part.ends_with(".cl") {
                 command.args(["-x", "cl", "-cl-std=CL3.0", "-cl-ext=+all", "-finclude-default-header"]);
                 command.args((!define.is_empty()).then(|| format!("-D{define}")));

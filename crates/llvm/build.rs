@@ -25,7 +25,9 @@ fn main() {
         "{include} has no headers of clang: `./x setup` installs them (Debian: libclang-22-dev)"
     );
     // The folder of clang's own headers has the number of the version.
-    let header = PathBuf::from(&library).join("clang/22/include/opencl-c-base.h");
+    let version = ask("--version");
+    let major = version.split('.').next().unwrap_or_default();
+    let header = PathBuf::from(&library).join(format!("clang/{major}/include/opencl-c-base.h"));
     let copy = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says where")).join("opencl-c-base.h");
     if let Err(reason) = std::fs::copy(&header, copy) {
         panic!("{}: {reason}; `./x setup` installs it (Debian: libclang-common-22-dev)", header.display());

@@ -186,3 +186,73 @@ SUB_GROUP(long)
 SUB_GROUP(ulong)
 SUB_GROUP(float)
 SUB_GROUP(double)
+
+// --- sub-groups that ask each other: shuffles, ballots, votes of the lanes that are there ---
+
+ASK ulong own_ballot(bool) __asm("heddle.ballot");
+#define ASK_LANE(T, suffix) \
+  __attribute__((overloadable, convergent, nothrow)) T own_shuffle(T, int) __asm("heddle.shuffle_" #suffix); \
+  __attribute__((overloadable, convergent, nothrow)) T own_first(T) __asm("heddle.first_" #suffix);
+ASK_LANE(int, i32)
+ASK_LANE(uint, u32)
+ASK_LANE(long, i64)
+ASK_LANE(ulong, u64)
+ASK_LANE(float, f32)
+ASK_LANE(double, f64)
+
+// W is the type that lanes are asked for.
+#define LANES(T, W) \
+  CONVERGENT T sub_group_shuffle(T value, uint lane) { return (T)own_shuffle((W)value, (int)lane); } \
+  CONVERGENT T sub_group_shuffle_xor(T value, uint mask) { return (T)own_shuffle((W)value, own_lane() ^ (int)mask); } \
+  CONVERGENT T sub_group_shuffle_up(T value, uint by) { return (T)own_shuffle((W)value, own_lane() - (int)by); } \
+  CONVERGENT T sub_group_shuffle_down(T value, uint by) { return (T)own_shuffle((W)value, own_lane() + (int)by); } \
+  CONVERGENT T sub_group_non_uniform_broadcast(T value, uint lane) { return (T)own_shuffle((W)value, (int)lane); } \
+  CONVERGENT T sub_group_broadcast_first(T value) { return (T)own_first((W)value); } \
+  CONVERGENT int sub_group_non_uniform_all_equal(T value) { return own_all((T)own_first((W)value) == value); }
+LANES(char, int)
+LANES(uchar, uint)
+LANES(short, int)
+LANES(ushort, uint)
+LANES(int, int)
+LANES(uint, uint)
+LANES(long, long)
+LANES(ulong, ulong)
+LANES(float, float)
+LANES(double, double)
+#define BROADCAST_ELEMENT(s, f) f(value.s, lane)
+#define BROADCAST_VECTOR(n, T) \
+  CONVERGENT T##n sub_group_non_uniform_broadcast(T##n value, uint lane) { \
+    return (T##n)(LIST##n(BROADCAST_ELEMENT, sub_group_non_uniform_broadcast)); \
+  }
+#define BROADCAST_VECTORS(_, T) EACH_WIDTH(BROADCAST_VECTOR, T)
+NUMBERS(BROADCAST_VECTORS, _)
+
+// Sub-groups have at most 64 lanes here: two words of four.
+static PURE uint4 as_words(ulong bits) { return (uint4)((uint)bits, (uint)(bits >> 32), 0, 0); }
+static PURE ulong of_words(uint4 words) {
+  ulong bits = words.x | (ulong)words.y << 32;
+  uint size = get_sub_group_size();
+  return size < 64 ? bits & (((ulong)1 << size) - 1) : bits;
+}
+static PURE ulong up_to_lane(void) { return ((ulong)2 << own_lane()) - 1; }
+static PURE ulong lanes_there(void) { return of_words((uint4)(0xffffffff)); }
+CONVERGENT uint4 sub_group_ballot(int predicate) { return as_words(own_ballot(predicate != 0)); }
+CONVERGENT int sub_group_inverse_ballot(uint4 value) { return (of_words(value) >> own_lane()) & 1; }
+PURE int sub_group_ballot_bit_extract(uint4 value, uint index) { return (of_words(value) >> index) & 1; }
+PURE uint sub_group_ballot_bit_count(uint4 value) { return (uint)__builtin_popcountl(of_words(value)); }
+CONVERGENT uint sub_group_ballot_inclusive_scan(uint4 value) {
+  return (uint)__builtin_popcountl(of_words(value) & up_to_lane());
+}
+CONVERGENT uint sub_group_ballot_exclusive_scan(uint4 value) {
+  return (uint)__builtin_popcountl(of_words(value) & (up_to_lane() >> 1));
+}
+CONVERGENT uint sub_group_ballot_find_lsb(uint4 value) { return (uint)__builtin_ctzg(of_words(value), 64); }
+CONVERGENT uint sub_group_ballot_find_msb(uint4 value) { return 63 - (uint)__builtin_clzg(of_words(value), 63); }
+CONVERGENT uint4 get_sub_group_eq_mask(void) { return as_words((ulong)1 << own_lane()); }
+CONVERGENT uint4 get_sub_group_ge_mask(void) { return as_words(lanes_there() & ~(up_to_lane() >> 1)); }
+CONVERGENT uint4 get_sub_group_gt_mask(void) { return as_words(lanes_there() & ~up_to_lane()); }
+CONVERGENT uint4 get_sub_group_le_mask(void) { return as_words(up_to_lane()); }
+CONVERGENT uint4 get_sub_group_lt_mask(void) { return as_words(up_to_lane() >> 1); }
+CONVERGENT int sub_group_elect(void) { return own_first(own_lane()) == own_lane(); }
+CONVERGENT int sub_group_non_uniform_all(int predicate) { return own_all(predicate != 0); }
+CONVERGENT int sub_group_non_uniform_any(int predicate) { return own_any(predicate != 0); }

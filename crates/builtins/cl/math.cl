@@ -99,12 +99,13 @@ WIDTHS(FUSED, double)
 #define NO_NUMBER(T) ((T)__builtin_nan(""))
 
 // A quarter turn is 1/2 here. What is left of x behind whole half turns is exact, so that the product with pi is the only
-// error before that of sin and cos: 2 units in all.
+// error before that of sin and cos: 2 units in all. From 2^54 on all numbers are even.
 #define TURNS(T) \
   static PURE T sin_pi_near(T x) { return own_sin(PI(T) * x); } \
   static PURE T cos_pi_near(T x) { return own_cos(PI(T) * x); } \
   PURE T sinpi(T x) { \
-    T size = fabs(x), whole = rint(2 * size), rest = size - (T)0.5 * whole; \
+    T size = fabs(x), near = size < (T)0x1p54 ? size : (T)0; \
+    T whole = rint(2 * near), rest = near - (T)0.5 * whole; \
     T turn = whole - 4 * floor((T)0.25 * whole); \
     T value = turn == 1 || turn == 3 ? cos_pi_near(rest) : sin_pi_near(rest); \
     value = turn >= 2 ? -value : value; \
@@ -112,12 +113,13 @@ WIDTHS(FUSED, double)
     return size == INFINITE(T) ? NO_NUMBER(T) : x != x ? x : x < 0 || 1 / x < 0 ? -value : value; \
   } \
   PURE T cospi(T x) { \
-    T size = fabs(x), whole = rint(2 * size), rest = size - (T)0.5 * whole; \
+    T size = fabs(x), near = size < (T)0x1p54 ? size : (T)0; \
+    T whole = rint(2 * near), rest = near - (T)0.5 * whole; \
     T turn = whole - 4 * floor((T)0.25 * whole); \
     T value = turn == 1 || turn == 3 ? sin_pi_near(rest) : cos_pi_near(rest); \
     value = turn == 1 || turn == 2 ? -value : value; \
     value = value == 0 ? (T)0 : value; \
-    return size == INFINITE(T) ? NO_NUMBER(T) : value; \
+    return size == INFINITE(T) ? NO_NUMBER(T) : x != x ? x : value; \
   } \
   PURE T tanpi(T x) { \
     T size = fabs(x), whole = rint(size), rest = size - whole, part = fabs(rest); \

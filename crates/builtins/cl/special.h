@@ -74,7 +74,7 @@ PURE double tgamma(double x) {
   // gamma(-x) gamma(x) = -pi / (x sin(pi x))
   double value = -PI(double) / (x * sinpi(x)) / parts.x / parts.y;
   value = x < -184 ? 0 : value;
-  return x != x ? x : floor(x) == x ? NO_NUMBER(double) : fabs(x) < 0x1p-1000 ? 1 / x : value;
+  return x != x ? x : floor(x) == x ? NO_NUMBER(double) : fabs(x) < 0x1p-60 ? 1 / x : value;
 }
 
 // The logarithm of |gamma(x)|, and its sign.
@@ -85,7 +85,7 @@ static LONG_PURE double lgamma_size(double x) {
     double2 parts = gamma_parts(size);
     value = own_log(parts.x * parts.y);
   } else {
-    value = (size - 0.5) * (own_log(size) - 1) + (0.41893853320467274178 + stirling_rest(size) - 0.5);
+    value = (size - 0.5) * (own_log(size) - 1) + (0.41893853320467274178 + stirling_rest(size));
   }
   if (size < 0x1p-60) {
     value = -own_log(size);

@@ -6,6 +6,10 @@
 //! `math`), horizontals (`heddle.any`), work-item functions and barriers.
 #![forbid(unsafe_code)]
 
+mod coverage;
+
+pub use coverage::{Coverage, HEADER, coverage};
+
 use heddle_ir::Module;
 use heddle_llvm::{LlvmModule, OpenClLibrary, OpenClOptions, Refusal};
 

@@ -36,6 +36,7 @@ pub use cpu::{Cpu, UnknownCpu};
 pub use emit::{EmitError, EmitOptions, emit, emit_together, entry_name, slot_bytes};
 pub use front_end::{CompileError, Language, compile, language_of, read_source};
 pub use generate::{LlvmPasses, Output, generate, generate_at, optimize, optimize_with_masks};
+pub use import::work_items::is_imported_builtin;
 pub use import::{Imported, Refusal, import};
 pub use jit::{CodeLevel, Entry, Jit, JitError};
 pub use join::join;

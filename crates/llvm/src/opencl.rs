@@ -35,7 +35,8 @@ pub struct OpenClLibrary {
 const FEATURES: &str = "-cl-ext=-all,+cl_khr_byte_addressable_store,+cl_khr_global_int32_base_atomics,\
     +cl_khr_global_int32_extended_atomics,+cl_khr_local_int32_base_atomics,\
     +cl_khr_local_int32_extended_atomics,+cl_khr_int64_base_atomics,+cl_khr_int64_extended_atomics,\
-    +cl_khr_fp64,+cl_khr_subgroups,\
+    +cl_khr_fp64,+cl_khr_subgroups,+cl_khr_subgroup_shuffle,+cl_khr_subgroup_shuffle_relative,\
+    +cl_khr_subgroup_ballot,+cl_khr_subgroup_non_uniform_vote,\
     +__opencl_c_atomic_order_acq_rel,+__opencl_c_atomic_order_seq_cst,\
     +__opencl_c_atomic_scope_device,+__opencl_c_atomic_scope_all_devices,+__opencl_c_generic_address_space,\
     +__opencl_c_program_scope_global_variables,+__opencl_c_work_group_collective_functions,\
@@ -324,6 +325,8 @@ impl<'a> ClangCall<'a> {
         let mut words: Vec<String> = fixed.iter().chain(action).map(ToString::to_string).collect();
         words.extend(["-finclude-default-header", "-fdeclare-opencl-builtins"].map(Into::into));
         words.extend(["-internal-isystem".into(), FOLDER.into()]);
+        // clang says that there are images, whatever the features are.
+        words.push("-U__IMAGE_SUPPORT__".into());
         words.extend(["-main-file-name".into(), shown.clone()]);
         if options.lines {
             words.extend(["-debug-info-kind=line-tables-only".into(), "-dwarf-version=5".into()]);

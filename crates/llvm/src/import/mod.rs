@@ -17,7 +17,7 @@ mod lanes;
 mod odd;
 mod call;
 pub(crate) mod intrinsic;
-mod work_items;
+pub(crate) mod work_items;
 mod horizontals;
 mod facts;
 

@@ -5,8 +5,10 @@ use super::refusal::{Take, Why};
 use super::types::Spaces;
 use crate::view::Val;
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::words::Scope;
-use heddle_ir::{Op, Type, Value};
+use heddle_ir::module::{Declaration, Kind, Signature};
+use heddle_ir::words::{IntPredicate, Scope};
+use heddle_ir::{Op, Scalar, Type, Value};
+use std::sync::Arc;
 
 /// OpenCL C's functions, by their names as clang mangles them.
 const QUERIES: [(&str, Op); 9] = [
@@ -21,6 +23,18 @@ const QUERIES: [(&str, Op); 9] = [
     ("_Z12get_work_dimv", Op::WorkDim),
 ];
 
+/// Whether this is the mangled name of a builtin of OpenCL C that the importer knows.
+pub fn is_imported_builtin(name: &str) -> bool {
+    is_barrier(name) || name == PRINTF || QUERIES.iter().any(|(known, _)| *known == name)
+}
+
+/// OpenCL C's function that takes any number of arguments, which is not mangled.
+const PRINTF: &str = "printf";
+
+fn is_barrier(name: &str) -> bool {
+    name == "_Z7barrierj" || name.starts_with("_Z18work_group_barrierj")
+}
+
 impl<'m> Body<'_, 'm> {
     /// A call of one of OpenCL C's work-item functions or barriers, if it is one.
     pub(super) fn work_item_function(&mut self, inst: Val<'m>, callee: Val<'m>) -> Take<Option<Leaves>> {
@@ -28,26 +42,32 @@ impl<'m> Body<'_, 'm> {
             return Ok(None);
         }
         let name = callee.name();
-        if name == "_Z7barrierj" || name.starts_with("_Z18work_group_barrierj") {
+        if is_barrier(&name) {
             self.barrier()?;
             return Ok(Some(Leaves::new()));
         }
+        if name == PRINTF && callee.value_type().is_var_arg() {
+            return self.printf(inst).map(Some);
+        }
         let Some(&(_, op)) = QUERIES.iter().find(|(known, _)| *known == name) else { return Ok(None) };
         self.check_query(inst, &name)?;
-        let dimension = match inst.arguments().first() {
-            None => None,
-            Some(&argument) => {
-                let argument = self.leaf(argument)?;
-                match self.constant_int(argument) {
-                    Some(dimension @ 0..=2) => Some(dimension as u8),
-                    _ => {
-                        let reason = "the dimension is no constant of 0, 1 or 2";
-                        return Err(Why::new(reason, "write one call for each dimension"));
-                    }
-                }
-            }
+        let Some(&argument) = inst.arguments().first() else {
+            return Ok(Some(Leaves::from_slice(&[self.query(inst, op, None)?])));
         };
-        let value = self.query(inst, op, dimension)?;
+        let argument = self.leaf(argument)?;
+        if let Some(dimension @ 0..=2) = self.constant_int(argument) {
+            return Ok(Some(Leaves::from_slice(&[self.query(inst, op, Some(dimension as u8))?])));
+        }
+        // What there is no dimension for has size 1 and place 0.
+        let is_size = matches!(op, Op::NumGroups | Op::LocalSize | Op::GlobalSize);
+        let scalar = self.module.types.scalar(inst.ty())?;
+        let mut value = self.int(scalar, is_size.into());
+        for dimension in 0..3 {
+            let here = self.query(inst, op, Some(dimension))?;
+            let number = self.int(self.scalar(argument), dimension.into());
+            let is_it = self.icmp(IntPredicate::Eq, argument, number)?;
+            value = self.put(InstData::new(Op::Select, [is_it, here, value], Detail::None), None)?;
+        }
         Ok(Some(Leaves::from_slice(&[value])))
     }
 
@@ -67,6 +87,23 @@ impl<'m> Body<'_, 'm> {
             "@{name} is declared in another way than OpenCL C does: it takes {takes} and gives a number"
         );
         Err(Why::new(reason, "declare it as OpenCL C does"))
+    }
+
+    /// A call of printf: of a function of the types that are there, `heddle.printf` and those.
+    fn printf(&mut self, inst: Val<'m>) -> Take<Leaves> {
+        let mut args = Leaves::new();
+        for argument in inst.arguments() {
+            args.extend(self.leaves(argument)?);
+        }
+        let types: Vec<Type> = args.iter().map(|&arg| Type::Scalar(self.scalar(arg))).collect();
+        let words = types.iter().skip(1).map(|ty| match ty {
+            Type::Scalar(Scalar::Ptr(space)) => format!(".{space:?}").to_lowercase(),
+            _ => format!(".{ty}"),
+        });
+        let name = format!("heddle.printf{}", words.collect::<String>());
+        let signature = Signature::new(&types, &[Type::Scalar(Scalar::I32)]);
+        let declaration = Arc::new(Declaration { name, kind: Kind::Function, signature });
+        self.call_declared(&declaration, &args)
     }
 
     /// A question about the place in the launch, as wide as the instruction's result.

@@ -1,0 +1,111 @@
+//! What of OpenCL C is there: every overload of every builtin that clang's header declares, done, refused or missing.
+
+use crate::LIBRARIES;
+use heddle_llvm::{DeclaredFunction, OpenClOptions, Verdict, declared_functions, is_imported_builtin};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// clang's header with all builtins.
+pub const HEADER: &str = include_str!(concat!(env!("OUT_DIR"), "/opencl-c.h"));
+const STANDARDS: [&str; 3] = ["-cl-std=CL1.2", "-cl-std=CL2.0", "-cl-std=CL3.0"];
+
+/// The verdicts on all overloads, by name.
+#[derive(Clone, Debug)]
+pub struct Coverage {
+    /// Of each name the verdicts on its overloads, by mangled name.
+    pub builtins: BTreeMap<String, BTreeMap<String, Verdict>>,
+}
+
+/// Why a builtin that is not offered is not.
+fn reason(builtin: &DeclaredFunction) -> &'static str {
+    let name = &*builtin.name;
+    let is_of = |words: &[&str]| words.iter().any(|word| builtin.mangled.contains(word));
+    if is_of(&["ocl_image", "ocl_sampler"]) {
+        "images are not supported, and CL_DEVICE_IMAGE_SUPPORT says so"
+    } else if name.starts_with("amd_") || name.starts_with("intel_") {
+        "it is an extension of one vendor"
+    } else if is_of(&["Dh"]) {
+        "arithmetic of halves (cl_khr_fp16) is not offered"
+    } else if is_of(&["ocl_queue", "ocl_clkevent", "ocl_reserveid", "ndrange_t"])
+        || name.starts_with("ndrange_")
+    {
+        "kernels that start kernels, and pipes, are not offered"
+    } else if name.starts_with("sub_group_") || name.starts_with("get_sub_group_") {
+        "of sub-groups clustered, rotated and other arithmetic, and more types, are not offered"
+    } else {
+        "its extension is not offered"
+    }
+}
+
+/// Asks clang for all that there is.
+pub fn coverage() -> Result<Coverage, String> {
+    let list = |standard: &str, all: bool| {
+        let options = OpenClOptions { words: vec![standard.into()], ..OpenClOptions::default() };
+        declared_functions(HEADER, &options, all)
+    };
+    let mut offered = BTreeSet::new();
+    let mut builtins: BTreeMap<String, BTreeMap<String, Verdict>> = BTreeMap::new();
+    // Of images the header of version 3 declares some whether there are any or not.
+    for standard in &STANDARDS[..2] {
+        offered.extend(list(standard, false)?.into_iter().map(|builtin| builtin.mangled));
+    }
+    let known: BTreeSet<&str> = LIBRARIES.iter().flat_map(|library| library.names).copied().collect();
+    for standard in STANDARDS {
+        for builtin in list(standard, true)? {
+            let verdict = if known.contains(&*builtin.mangled) || is_imported_builtin(&builtin.mangled) {
+                Verdict::Done
+            } else if !offered.contains(&builtin.mangled) || builtin.mangled.contains("ocl_image") {
+                Verdict::Refused(reason(&builtin).into())
+            } else {
+                Verdict::Missing
+            };
+            builtins.entry(builtin.name).or_default().insert(builtin.mangled, verdict);
+        }
+    }
+    Ok(Coverage { builtins })
+}
+
+impl Coverage {
+    /// Overloads that are missing.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        let all = self.builtins.values().flatten();
+        all.filter(|(_, verdict)| **verdict == Verdict::Missing).map(|(mangled, _)| &**mangled)
+    }
+
+    /// How many overloads are done, refused and missing.
+    pub fn counts(&self) -> [usize; 3] {
+        let mut counts = [0; 3];
+        for verdict in self.builtins.values().flat_map(BTreeMap::values) {
+            counts[match verdict {
+                Verdict::Done => 0,
+                Verdict::Refused(_) => 1,
+                Verdict::Missing => 2,
+            }] += 1;
+        }
+        counts
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, overloads) in &self.builtins {
+            let count = |wanted: fn(&Verdict) -> bool| overloads.values().filter(|it| wanted(it)).count();
+            let done = count(|verdict| *verdict == Verdict::Done);
+            let missing = count(|verdict| *verdict == Verdict::Missing);
+            let mut words = Vec::new();
+            words.extend((done > 0).then(|| format!("{done} done")));
+            let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+            for verdict in overloads.values() {
+                if let Verdict::Refused(reason) = verdict {
+                    *reasons.entry(reason).or_default() += 1;
+                }
+            }
+            words.extend(reasons.iter().map(|(reason, count)| format!("{count} refused, {reason}")));
+            words.extend((missing > 0).then(|| format!("{missing} missing")));
+            writeln!(f, "{name}: {}", words.join("; "))?;
+        }
+        let [done, refused, missing] = self.counts();
+        let names = self.builtins.len();
+        writeln!(f, "{names} builtins; overloads: {done} done, {refused} refused, {missing} missing")
+    }
+}

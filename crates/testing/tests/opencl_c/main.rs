@@ -1,0 +1,52 @@
+//! OpenCL C: programs, and its builtins against what the specification says of them.
+#![forbid(unsafe_code)]
+
+mod files;
+mod layout;
+mod math;
+mod conversions;
+mod vectors;
+mod coverage;
+
+use heddle_interp::{Argument, Datum, Memory, Options, run};
+use heddle_ir::Module;
+use std::path::{Path, PathBuf};
+
+/// Lanes of the oracle's widest brush.
+const LANES: usize = 128;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/opencl-c")
+}
+
+/// A program that has to be taken as a whole.
+fn compiled(source: &str) -> Module {
+    let program = heddle_builtins::compile(source, "test.cl", &["-cl-std=CL3.0".into()])
+        .unwrap_or_else(|log| panic!("{log}\n{source}"));
+    assert!(program.refused.is_empty(), "{}", program.refused[0]);
+    program.module
+}
+
+/// What the oracle says of a function's results for the bits of its arguments: a list for each result.
+fn by_oracle(module: &Module, name: &str, columns: &[Vec<u64>]) -> Vec<Vec<u64>> {
+    let count = columns[0].len();
+    let mut results: Vec<Vec<u64>> = Vec::new();
+    for first in (0..count).step_by(LANES) {
+        let lanes = LANES.min(count - first);
+        let column = |bits: &Vec<u64>| {
+            let part = &bits[first..first + lanes];
+            Argument::Varying(part.iter().map(|&bits| Datum::Bits(bits.into())).collect())
+        };
+        let args: Vec<Argument> = columns.iter().map(column).collect();
+        let outcome = run(module, name, &args, &mut Memory::new(), &Options::lanes(lanes as u32))
+            .unwrap_or_else(|fault| panic!("@{name}: {fault}"));
+        results.resize_with(outcome.results.len(), Vec::new);
+        for (list, found) in results.iter_mut().zip(&outcome.results) {
+            list.extend(found.iter().map(|datum| match datum {
+                Datum::Bits(bits) => *bits as u64,
+                Datum::Poison => panic!("@{name} gives poison"),
+            }));
+        }
+    }
+    results
+}

@@ -1,0 +1,232 @@
+//! Mathematical functions against true values, within the bounds of the full profile.
+//!
+//! Doubles are held against numbers computed with many digits (`tests/opencl-c/math.txt`), floats against the functions of
+//! doubles. Functions that the crate `math` has are tested there; here is that they are those.
+
+use crate::{by_oracle, compiled};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+const SAMPLES: &str = include_str!("../../../../tests/opencl-c/math.txt");
+
+/// Name, types of parameters (`f` a float of the size in question, `i` an int), and the bounds of floats and doubles.
+const FUNCTIONS: &[(&str, &str, f64, f64)] = &[
+    ("sinpi", "f", 4.0, 4.0),
+    ("cospi", "f", 4.0, 4.0),
+    ("tanpi", "f", 6.0, 6.0),
+    ("asinpi", "f", 5.0, 5.0),
+    ("acospi", "f", 5.0, 5.0),
+    ("atanpi", "f", 5.0, 5.0),
+    ("atan2pi", "ff", 6.0, 6.0),
+    ("asinh", "f", 4.0, 4.0),
+    ("acosh", "f", 4.0, 4.0),
+    ("atanh", "f", 5.0, 5.0),
+    ("erf", "f", 16.0, 16.0),
+    ("erfc", "f", 16.0, 16.0),
+    ("tgamma", "f", 16.0, 16.0),
+    ("pown", "fi", 16.0, 16.0),
+    ("rootn", "fi", 16.0, 16.0),
+    ("powr", "ff", 16.0, 16.0),
+    ("rsqrt", "f", 2.0, 2.0),
+    ("remainder", "ff", 0.0, 0.0),
+];
+
+/// A function for each of a list, which calls it.
+fn callers(ty: &str) -> String {
+    let mut source = String::new();
+    for (name, params, ..) in FUNCTIONS.iter().chain(&[("lgamma", "f", 0.0, 0.0)]) {
+        let types = params.chars().map(|it| if it == 'i' { "int" } else { ty });
+        let list: Vec<String> = types.zip(["a", "b"]).map(|(ty, name)| format!("{ty} {name}")).collect();
+        let args = if params.len() == 1 { "a" } else { "a, b" };
+        _ = writeln!(source, "{ty} call_{name}({}) {{ return {name}({args}); }}", list.join(", "));
+    }
+    source
+}
+
+/// Arguments and true values of each function: the nearest double, and what is missing to it in units in the last place.
+struct Truths {
+    columns: Vec<Vec<u64>>,
+    results: Vec<(f64, f64)>,
+}
+
+fn samples() -> BTreeMap<&'static str, Truths> {
+    let mut all: BTreeMap<&str, Truths> = BTreeMap::new();
+    for line in SAMPLES.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let at = words.iter().position(|word| *word == "=").expect("each line has a result");
+        let truths = all
+            .entry(words[0])
+            .or_insert_with(|| Truths { columns: vec![Vec::new(); at - 1], results: Vec::new() });
+        let bits = |word: &str| match word.len() {
+            16 => u64::from_str_radix(word, 16).expect("bits"),
+            _ => u64::from(word.parse::<i32>().expect("an int") as u32),
+        };
+        for (column, word) in truths.columns.iter_mut().zip(&words[1..at]) {
+            column.push(bits(word));
+        }
+        let missing: f64 = words[at + 2].parse().expect("a number");
+        truths.results.push((f64::from_bits(bits(words[at + 1])), missing / 1024.0));
+    }
+    all
+}
+
+/// How many units in the last place a result is off; infinitely many where it is of another kind.
+fn ulps(result: f64, nearest: f64, missing: f64) -> f64 {
+    if nearest.is_nan() || result.is_nan() {
+        return if nearest.is_nan() && result.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    if result == nearest && (result == 0.0 || result.is_infinite()) {
+        return if result.is_sign_negative() == nearest.is_sign_negative() { 0.0 } else { f64::INFINITY };
+    }
+    // Beyond the greatest number lies what would come next.
+    if result.is_infinite() || nearest.is_infinite() {
+        let near = |x: f64| if x.is_infinite() { f64::MAX.copysign(x) } else { x };
+        return if near(result) == near(nearest) { 1.0 + missing.abs() } else { f64::INFINITY };
+    }
+    let exponent = (nearest.abs().to_bits() >> 52).max(1);
+    let unit = f64::from_bits(if exponent > 52 { (exponent - 52) << 52 } else { 1 << (exponent - 1) });
+    ((result - nearest) / unit - missing).abs()
+}
+
+#[test]
+fn doubles_are_within_their_bounds() {
+    let module = compiled(&callers("double"));
+    let samples = samples();
+    let mut wrong = Vec::new();
+    for (name, _, _, bound) in FUNCTIONS {
+        let truths = &samples[name];
+        let found = &by_oracle(&module, &format!("call_{name}"), &truths.columns)[0];
+        let mut worst = (0.0, 0);
+        for (index, (&bits, &(nearest, missing))) in found.iter().zip(&truths.results).enumerate() {
+            let off = ulps(f64::from_bits(bits), nearest, missing);
+            worst = if off > worst.0 { (off, index) } else { worst };
+        }
+        let (off, index) = worst;
+        println!("{name}: {off:.2} units");
+        // Half a unit is that of any rounding.
+        if off > bound.max(0.5) {
+            let at: Vec<f64> = truths.columns.iter().map(|column| f64::from_bits(column[index])).collect();
+            let result = f64::from_bits(found[index]);
+            wrong.push(format!(
+                "{name}{at:?} is {result:e}, true is {:e}: {off} units",
+                truths.results[index].0
+            ));
+        }
+    }
+    // The specification leaves the error of lgamma open; near its zeros, 1 and 2, it is that of 1.
+    let truths = &samples["lgamma"];
+    let found = &by_oracle(&module, "call_lgamma", &truths.columns)[0];
+    for (index, (&bits, &(truth, _))) in found.iter().zip(&truths.results).enumerate() {
+        let off = (f64::from_bits(bits) - truth).abs() / truth.abs().max(1.0);
+        if off > 1e-13 {
+            wrong.push(format!("lgamma({}) is off by {off:e}", f64::from_bits(truths.columns[0][index])));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Floats of all sizes, those where functions change, and ints.
+fn float_columns(params: &str) -> Vec<Vec<f32>> {
+    let mut state = 0x9e37_79b9_u32;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state
+    };
+    let edges = [0.0, -0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 33.5, 35.0, 1e-45, 1e-30, 1e30, 3.4e38];
+    let mut column = |is_int: bool| -> Vec<f32> {
+        let number = |index: usize| match index {
+            index if is_int => ((next() % 41) as f32 - 20.0) * if index % 50 == 0 { 1e4 } else { 1.0 },
+            index if index < 32 => edges[index / 2] * if index % 2 == 0 { 1.0 } else { -1.0 },
+            index if index % 3 == 0 => f32::from_bits(next()),
+            _ => (next() as i32 as f32) / 1.2e8,
+        };
+        (0..512).map(number).collect()
+    };
+    params.chars().map(|it| column(it == 'i')).collect()
+}
+
+#[test]
+fn floats_are_within_their_bounds() {
+    let (module, wide) = (compiled(&callers("float")), compiled(&callers("double")));
+    let mut wrong = Vec::new();
+    for (name, params, bound, _) in FUNCTIONS {
+        let columns = float_columns(params);
+        let kinds: Vec<char> = params.chars().collect();
+        let bits = |is_double: bool| -> Vec<Vec<u64>> {
+            let column = |(column, kind): (&Vec<f32>, &char)| {
+                let bits = |&x: &f32| match kind {
+                    'i' => u64::from(x as i32 as u32),
+                    _ if is_double => f64::from(x).to_bits(),
+                    _ => x.to_bits().into(),
+                };
+                column.iter().map(bits).collect()
+            };
+            columns.iter().zip(&kinds).map(column).collect()
+        };
+        let found = &by_oracle(&module, &format!("call_{name}"), &bits(false))[0];
+        let truths = &by_oracle(&wide, &format!("call_{name}"), &bits(true))[0];
+        let mut worst = (0.0, 0);
+        for (index, (&found, &truth)) in found.iter().zip(truths).enumerate() {
+            let (result, truth) = (f32::from_bits(found as u32), f64::from_bits(truth));
+            let off = float_ulps(result, truth);
+            worst = if off > worst.0 { (off, index) } else { worst };
+        }
+        let (off, index) = worst;
+        println!("{name}: {off:.2} units");
+        if off > bound.max(0.5) {
+            let at: Vec<f32> = columns.iter().map(|column| column[index]).collect();
+            let (result, truth) = (f32::from_bits(found[index] as u32), f64::from_bits(truths[index]));
+            wrong.push(format!("{name}{at:?} is {result:e}, true is {truth:e}: {off} units"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn float_ulps(result: f32, truth: f64) -> f64 {
+    const BEYOND: f64 = (1u128 << 127) as f64 * 2.0;
+    if truth.is_nan() || result.is_nan() {
+        return if truth.is_nan() && result.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    if result == 0.0 && truth as f32 == 0.0 {
+        return if result.is_sign_negative() == truth.is_sign_negative() { 0.0 } else { f64::INFINITY };
+    }
+    let finite = |x: f64| x.clamp(-BEYOND, BEYOND);
+    let exponent = (truth.abs().to_bits() >> 52) as i32 - 1023;
+    let unit = f64::from_bits(((exponent.clamp(-126, 127) - 23 + 1023) as u64) << 52);
+    (finite(result.into()) - finite(truth)).abs() / unit
+}
+
+/// What the crate `math` has is called there, in both sizes, exact and fast.
+#[test]
+fn functions_of_c_are_those_of_the_library() {
+    let one = [
+        "acos", "asin", "atan", "cbrt", "cos", "cosh", "exp", "exp10", "exp2", "expm1", "log", "log10",
+        "log1p",
+    ];
+    let more = ["log2", "sin", "sinh", "tan", "tanh"];
+    for name in one.into_iter().chain(more) {
+        let source = format!(
+            "float f({0}) {{ return {name}(x); }} double d(double x) {{ return {name}(x); }} float4 v(float4 x) {{ return {name}(x); }}",
+            "float x"
+        );
+        let module = compiled(&source);
+        for callee in [format!("heddle.{name}f"), format!("heddle.{name}")] {
+            assert!(module.function(&callee).is_some(), "{callee}");
+        }
+    }
+    let module = compiled("float f(float x) { return native_sin(x) + half_cos(x) + native_log2(x); }");
+    for callee in ["heddle.fast.sinf", "heddle.fast.cosf", "heddle.fast.log2f"] {
+        assert!(module.function(callee).is_some(), "{callee}");
+    }
+}
+
+/// A program may have functions of the names that C's have: they are not meant.
+#[test]
+fn functions_of_the_program_stay_its_own() {
+    let source = "float sinf(float x) { return 7; } float f(float x) { return sin(x) + sinf(x); }";
+    let module = compiled(source);
+    let found = by_oracle(&module, "f", &[vec![0]]);
+    assert_eq!(found, [[u64::from(7f32.to_bits())]]);
+}
