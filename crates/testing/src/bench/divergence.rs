@@ -2,26 +2,26 @@
 //! how often the divergence analysis calls branches divergent that stay together.
 //!
 //! The kernel of the sweep is the paper's (section V): in each iteration of the outer loop some `k` of 32 lanes leave the
-//! inner loop after one iteration, the others after [`TRIPS`]. Which ones they are changes from iteration to iteration, such
-//! that each lane is among them equally often. Payload and inner loop are chains of operations in the ratio A/B.
+//! inner loop after one iteration, the others after [`TRIPS`]. Which ones they are is random in each. Payload and inner loop
+//! are chains of operations in the ratio A/B.
 
 use super::kit::{Report, Table, Target as Aim};
 use crate::execution::{options, prepare};
-use crate::generate::{Class, Profile, generate};
+use crate::generate::{Class, Profile, Random, generate};
 use heddle::pipeline::verdicts;
 use heddle_interp::{Argument, Cycles, Datum, Memory, Options, Outcome, Scheduler, run as run_oracle};
-use heddle_ir::{Module, parse_module};
+use heddle_ir::{Module, Space, parse_module};
 use heddle_transform::flatten::{self, Decision, Policy, Trips, flatten as flatten_nests};
 use heddle_transform::{canonicalize, simplify};
 use std::fmt::Write as _;
 
 const LANES: u32 = 32;
 /// Iterations of the outer loop.
-const ROUNDS: u32 = 64;
+const ROUNDS: u32 = 256;
 /// Iterations of the inner loop.
 const TRIPS: u32 = 64;
 /// Operations in one unit of work.
-const UNIT: u32 = 8;
+const UNIT: u32 = 4;
 /// What the payload and an iteration of the inner loop take, in units.
 const RATIOS: [(u32, u32); 4] = [(10, 1), (1, 1), (1, 10), (1, 100)];
 /// How many generated programs the analysis is asked about.
@@ -38,29 +38,45 @@ fn chain(text: &mut String, mut value: u32, mut next: u32, operations: u32) -> (
     (value, next)
 }
 
-/// The kernel, for a payload and an inner loop of so many units. Its parameter is `k`.
+/// The kernel, for a payload and an inner loop of so many units. It takes `k`, and for each iteration of the outer loop and each
+/// lane the lane's place in a random order.
 fn kernel(payload: u32, inner: u32) -> String {
     let mut text = String::from(
-        "func @sweep(v0: i32 uniform) -> i32 {\nblock0:\n  v1 = lane i32\n  br block1\nblock1:\n  \
-         v2 = phi i32 [block0: 0], [block3: v20]\n  v3 = phi i32 [block0: v1], [block3: v21]\n  \
-         v4 = mul v2, 13\n  v5 = lshr v2, 5\n  v6 = mul v5, 7\n  v7 = add v4, v6\n  v8 = add v7, v1\n  \
-         v9 = and v8, 31\n  v10 = icmp ult v9, v0\n",
+        "func @sweep(v0: i32 uniform, v1: ptr(constant) uniform) -> i32 {\nblock0:\n  v2 = lane i32\n  br block1\nblock1:\n  \
+         v3 = phi i32 [block0: 0], [block3: v20]\n  v4 = phi i32 [block0: v2], [block3: v21]\n  v5 = shl v3, 5\n  \
+         v6 = or v5, v2\n  v7 = zext i64, v6\n  v8 = ptradd v1, v7\n  v9 = load i8, v8 align 1\n  v10 = zext i32, v9\n  \
+         v11 = icmp ult v10, v0\n",
     );
-    let _ = writeln!(text, "  v11 = select v10, i32 1, {TRIPS}");
-    let (after_payload, next) = chain(&mut text, 3, 30, payload * UNIT);
+    let _ = writeln!(text, "  v12 = select v11, i32 1, {TRIPS}");
+    let (after_payload, next) = chain(&mut text, 4, 30, payload * UNIT);
     let _ = write!(
         text,
-        "  br block2\nblock2:\n  v12 = phi i32 [block1: 0], [block2: v14]\n  v13 = phi i32 [block1: v{after_payload}], [block2: v15]\n"
+        "  br block2\nblock2:\n  v13 = phi i32 [block1: 0], [block2: v15]\n  \
+         v14 = phi i32 [block1: v{after_payload}], [block2: v16]\n"
     );
     // The last operation of the loop has a name that the φ knows.
-    let (last, _) = chain(&mut text, 13, next, inner * UNIT - 1);
+    let (last, _) = chain(&mut text, 14, next, inner * UNIT - 1);
     let _ = write!(
         text,
-        "  v15 = add v{last}, v12\n  v14 = add v12, 1\n  v16 = icmp ult v14, v11\n  br v16, block2, block3\n\
-         block3:\n  v21 = phi i32 [block2: v15]\n  v20 = add v2, 1\n  v22 = icmp ult v20, {ROUNDS}\n  \
+        "  v16 = add v{last}, v13\n  v15 = add v13, 1\n  v17 = icmp ult v15, v12\n  br v17, block2, block3\n\
+         block3:\n  v21 = phi i32 [block2: v16]\n  v20 = add v3, 1\n  v22 = icmp ult v20, {ROUNDS}\n  \
          br v22, block1, block4\nblock4:\n  v23 = phi i32 [block3: v21]\n  ret v23\n}}\n"
     );
     text
+}
+
+/// A random order of lanes for each iteration of the outer loop, as the place of each lane in it.
+fn orders() -> Vec<u8> {
+    let mut random = Random::new(1);
+    let mut orders = Vec::new();
+    for _ in 0..ROUNDS {
+        let mut places: Vec<u8> = (0..LANES as u8).collect();
+        for index in (1..places.len()).rev() {
+            places.swap(index, random.below(index + 1));
+        }
+        orders.extend(places);
+    }
+    orders
 }
 
 /// What a run of the kernel gives and takes.
@@ -78,8 +94,11 @@ fn measure(module: &Module, early: u32) -> Result<Measured, String> {
         limits: heddle_interp::Limits { work: u64::MAX / 2, steps: u64::MAX / 2, ..options.limits },
         ..options
     };
-    let args = [Argument::Uniform(Datum::Bits(early.into()))];
-    let mut outcome = run_oracle(module, "sweep", &args, &mut Memory::new(), &options).map_err(|fault| fault.to_string())?;
+    let mut memory = Memory::new();
+    let orders = memory.add(Space::Constant, Some("orders"), 16, orders());
+    let args = [early.into(), orders.into()].map(|bits| Argument::Uniform(Datum::Bits(bits)));
+    let mut outcome =
+        run_oracle(module, "sweep", &args, &mut memory, &options).map_err(|fault| fault.to_string())?;
     let profile = outcome.profile.take().unwrap_or_default();
     let (instructions, cycles) = profile.functions[0].total(&module.functions[0], &Cycles::default());
     outcome.profile = Some(profile);

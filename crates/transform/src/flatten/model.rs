@@ -22,7 +22,7 @@ use super::Options;
 const UNKNOWN_TRIPS: f64 = 8.0;
 /// How many iterations of the outer loop are drawn, if nothing is known of it, and at most.
 const UNKNOWN_ROUNDS: u64 = 32;
-const MOST_ROUNDS: u64 = 128;
+const MOST_ROUNDS: u64 = 256;
 /// What must be gained, as a factor.
 const LEAST_GAIN: f64 = 1.05;
 
