@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 
 use heddle::pipeline::verdicts;
-use heddle_ir::entity::Entity as _;
 use heddle_interp::{self as interp, Argument, Datum, Memory, Scheduler};
+use heddle_ir::entity::Entity as _;
 use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Space, Value, parse_module};
 use heddle_testing::flattening::{Flattened, flatten_function, flattens, flattens_by, profile};
 use heddle_testing::generate::{Random, generate};
@@ -38,7 +38,10 @@ fn nests(func: &Function, old_blocks: usize) -> Vec<Parts> {
             let data = func.inst(inst);
             func.layout.block_of(inst) == Some(latch)
                 && data.op == Op::Phi
-                && data.args.iter().all(|&arg| matches!(func.constant(arg), Some(Constant::Scalar(Scalar::I1, _))))
+                && data
+                    .args
+                    .iter()
+                    .all(|&arg| matches!(func.constant(arg), Some(Constant::Scalar(Scalar::I1, _))))
         };
         if is_new(&header) && done.is_some_and(is_done) {
             found.push(Parts { header, latch });
@@ -76,7 +79,8 @@ fn flip(func: &mut Function, phi: Inst, random: &mut Random) -> Option<()> {
 /// The φs of N that carry more than the state, with the operand that comes from L.
 fn carried(func: &Function, parts: &Parts) -> Vec<(Inst, usize, Value)> {
     let from_latch = |phi: Inst| {
-        let (index, (_, value)) = func.inst(phi).incoming().enumerate().find(|(_, (from, _))| *from == parts.latch)?;
+        let (index, (_, value)) =
+            func.inst(phi).incoming().enumerate().find(|(_, (from, _))| *from == parts.latch)?;
         func.constant(value).is_none().then_some((phi, index, value))
     };
     func.phis(parts.header).filter_map(from_latch).collect()
@@ -135,7 +139,8 @@ const FAULTS: &[(&str, Plant)] = &[
     ("two ways bring each other's values", |func, parts, random| {
         let (phi, index, value) = pick(random, &joined(func, parts))?;
         let others = joined(func, parts);
-        let of_phi: Vec<_> = others.iter().filter(|&&(other, _, arg)| other == phi && arg != value).copied().collect();
+        let of_phi: Vec<_> =
+            others.iter().filter(|&&(other, _, arg)| other == phi && arg != value).copied().collect();
         let (_, other, _) = pick(random, &of_phi)?;
         func.inst_mut(phi).args.swap(index, other);
         Some(())
@@ -144,12 +149,14 @@ const FAULTS: &[(&str, Plant)] = &[
         let in_new = |inst: &Inst| {
             let data = func.inst(*inst);
             data.op == Op::Icmp
-                && func.def_inst(data.args[0]).and_then(|phi| func.layout.block_of(phi)).is_some_and(|block| {
-                    block == parts.header || block == parts.latch
-                })
+                && func
+                    .def_inst(data.args[0])
+                    .and_then(|phi| func.layout.block_of(phi))
+                    .is_some_and(|block| block == parts.header || block == parts.latch)
                 && func.constant(data.args[1]).is_some()
         };
-        let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).filter(in_new).collect();
+        let insts: Vec<Inst> =
+            func.blocks().flat_map(|block| func.block_insts(block)).filter(in_new).collect();
         let inst = pick(random, &insts)?;
         let other = func.make_int(Scalar::I32, 77);
         func.inst_mut(inst).args[1] = other;
@@ -219,7 +226,11 @@ fn telling(declarations: &str, payload: &str) -> Module {
          v9 = phi i32 [block2: v5]\n v10 = add v2, 1\n v11 = icmp ult v10, 3\n br v11, block1, block4\nblock4:\n \
          v12 = phi i32 [block3: v9]\n br block7\nblock6:\n br block8\nblock8:\n br block9\nblock9:\n {}\n br block7\nblock7:\n \
          v13 = phi i32 [block4: v12], [block9: 0]\n ret v13\n}}\n",
-        if payload.contains("store") || payload.contains("atomic") || payload.contains("call") { "" } else { "store i32 7, v1 align 4" }
+        if payload.contains("store") || payload.contains("atomic") || payload.contains("call") {
+            ""
+        } else {
+            "store i32 7, v1 align 4"
+        }
     );
     let mut module = parse_module(&text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
     module.functions.iter_mut().for_each(canonicalize);

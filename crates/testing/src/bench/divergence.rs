@@ -88,8 +88,7 @@ struct Measured {
 }
 
 fn measure(module: &Module, early: u32) -> Result<Measured, String> {
-    let options =
-        Options { scheduler: Scheduler::Ipdom, profile: true, ..Options::lanes(LANES) };
+    let options = Options { scheduler: Scheduler::Ipdom, profile: true, ..Options::lanes(LANES) };
     let options = Options {
         limits: heddle_interp::Limits { work: u64::MAX / 2, steps: u64::MAX / 2, ..options.limits },
         ..options
@@ -131,11 +130,21 @@ struct Foretold {
 }
 
 fn sweep(report: &mut Report, (payload, inner): (u32, u32), foretold: &mut Foretold) -> Result<(), String> {
-    let mut module = parse_module(&kernel(payload, inner)).map_err(|errors| format!("{:?}", errors.first()))?;
+    let mut module =
+        parse_module(&kernel(payload, inner)).map_err(|errors| format!("{:?}", errors.first()))?;
     canonicalize(&mut module.functions[0]);
     simplify(&mut module.functions[0]);
     let mut table = Table::new(&[
-        "k", "instructions", "flattened", "cycles", "flattened", "gain", "performance %", "flattened %", "model", "formula (1)",
+        "k",
+        "instructions",
+        "flattened",
+        "cycles",
+        "flattened",
+        "gain",
+        "performance %",
+        "flattened %",
+        "model",
+        "formula (1)",
     ]);
     let mut best = None;
     let mut last = (0.0, 0.0);
@@ -144,7 +153,9 @@ fn sweep(report: &mut Report, (payload, inner): (u32, u32), foretold: &mut Foret
         let before = measure(&module, early)?;
         let (flat, decision) = flattened(&module, &before.outcome, Policy::Force)?;
         let after = measure(&flat, early)?;
-        report.check(before.results == after.results, || format!("A/B = {payload}/{inner}, k = {early}: other results"));
+        report.check(before.results == after.results, || {
+            format!("A/B = {payload}/{inner}, k = {early}: other results")
+        });
         let estimate = decision.estimate.ok_or("the nest was refused")?;
         let gain = before.cycles as f64 / after.cycles as f64;
         let [by_model, by_formula] = [estimate.before > estimate.after, estimate.pays_by_formula()];
@@ -195,8 +206,12 @@ fn false_positives(report: &mut Report) -> Result<(), String> {
         for input in &case.inputs {
             let (mut memory, args) = prepare(&case, input);
             let options = Options { profile: true, ..options(input) };
-            let Ok(outcome) = run_oracle(&module, &case.entry, &args, &mut memory, &options) else { continue };
-            for ((func, profile), parted) in module.functions.iter().zip(outcome.profile.unwrap_or_default().functions).zip(&mut parted) {
+            let Ok(outcome) = run_oracle(&module, &case.entry, &args, &mut memory, &options) else {
+                continue;
+            };
+            for ((func, profile), parted) in
+                module.functions.iter().zip(outcome.profile.unwrap_or_default().functions).zip(&mut parted)
+            {
                 for block in func.blocks() {
                     let (all, apart) = &mut parted[block.as_u32() as usize];
                     *all += profile.branches[block].executed;

@@ -36,10 +36,14 @@ pub enum Rule {
     #[error("it asks the lanes that are together with it, which would be others: move it out of the nest")]
     AsksLanes,
     /// Barriers and fences.
-    #[error("lanes wait for each other there, and would come in different iterations: move it out of the nest")]
+    #[error(
+        "lanes wait for each other there, and would come in different iterations: move it out of the nest"
+    )]
     Waits,
     /// Atomics and volatile accesses.
-    #[error("the order in which lanes come to it can be seen: keep a private copy, and update memory behind the nest")]
+    #[error(
+        "the order in which lanes come to it can be seen: keep a private copy, and update memory behind the nest"
+    )]
     Ordered,
     /// An `alloca`.
     #[error("each execution makes a new object, for lanes together: move it in front of the nest")]
@@ -85,7 +89,8 @@ impl<'a> SharedMemory<'a> {
         without: Option<Rule>,
     ) -> SharedMemory<'a> {
         let post_dominators = PostDominators::new(&iteration_graph(&control.cfg, &control.cycles));
-        let mut memory = SharedMemory { func, control, divergence, post_dominators, writing: Vec::new(), without };
+        let mut memory =
+            SharedMemory { func, control, divergence, post_dominators, writing: Vec::new(), without };
         let order = control.index.order().iter().copied();
         memory.writing =
             order.filter(|&block| func.block_insts(block).any(|inst| memory.touches(inst).1)).collect();
