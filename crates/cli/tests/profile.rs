@@ -73,7 +73,8 @@ block0:
 }
 ",
     );
-    let args = ["profile", "k.hed", "--lanes", "8", "--group", "16", "--grid", "2", "--arg", "&a", "--arg", "&b"];
+    let args =
+        ["profile", "k.hed", "--lanes", "8", "--group", "16", "--grid", "2", "--arg", "&a", "--arg", "&b"];
     let objects = ["--mem", "a: i32 zero 32", "--mem", "b: i32 zero 256"];
     let text = succeed(heddle(&folder.0, &[&args[..], &objects].concat()));
     let rows: Vec<String> =

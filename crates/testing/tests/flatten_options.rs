@@ -10,7 +10,9 @@ fn said(passes: &str) -> Result<Vec<String>, String> {
     let mut module = parse_module(NEST).map_err(|errors| format!("{:?}", errors.first()))?;
     let names = ["canonicalize", passes];
     let remarks = run_passes_with_remarks(&mut module, &names, true, |_, _| {});
-    remarks.map(|remarks| remarks.into_iter().map(|remark| remark.text).collect()).map_err(|error| error.to_string())
+    remarks
+        .map(|remarks| remarks.into_iter().map(|remark| remark.text).collect())
+        .map_err(|error| error.to_string())
 }
 
 #[test]
