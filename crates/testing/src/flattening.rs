@@ -57,7 +57,7 @@ impl Flattened {
 }
 
 /// A pass that flattens.
-pub type Flatten = fn(&mut Function, &flatten::Options) -> Vec<Decision>;
+pub type Flatten<'a> = &'a dyn Fn(&mut Function, &flatten::Options) -> Vec<Decision>;
 
 /// The pass, with the facts of the pipeline.
 pub fn flatten_function(func: &mut Function, options: &flatten::Options) -> Vec<Decision> {
@@ -66,11 +66,11 @@ pub fn flatten_function(func: &mut Function, options: &flatten::Options) -> Vec<
 
 /// Checks that all nests that may be flattened become one loop, and that the program refines its source.
 pub fn flattens(case: &Case) -> Result<Flattened, String> {
-    flattens_by(case, flatten_function)
+    flattens_by(case, &flatten_function)
 }
 
 /// The same, with any pass.
-pub fn flattens_by(case: &Case, pass: Flatten) -> Result<Flattened, String> {
+pub fn flattens_by(case: &Case, pass: Flatten<'_>) -> Result<Flattened, String> {
     let mut found = Flattened::default();
     let excluded = if is_deterministic(case) { &[Races::Excluded][..] } else { &[] };
     for &races in excluded.iter().chain(&[Races::Ordered]) {

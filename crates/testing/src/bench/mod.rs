@@ -9,6 +9,7 @@ mod analysis;
 mod brushes;
 mod compile;
 mod cost;
+mod divergence;
 mod interp;
 mod ir;
 mod kernels;
@@ -72,6 +73,11 @@ pub const BENCHES: &[Bench] = &[
         name: "compile",
         about: "C functions made vector code: the time of our passes beside that of clang -O3's on the same modules",
         run: compile::run,
+    },
+    Bench {
+        name: "divergence",
+        about: "nests flattened, in instructions and cycles of 32 lanes; branches that the analysis calls divergent in vain",
+        run: divergence::run,
     },
     Bench {
         name: "cost",

@@ -51,7 +51,7 @@ use heddle_ir::{Block, Function};
 use crate::canonicalize::lcssa;
 use crate::flow::Flow;
 pub use model::{Estimate, Trips};
-pub use refusal::Reason;
+pub use refusal::{Reason, Rule};
 use rewrite::Nest;
 
 /// Which nests are flattened, of those that may be.
@@ -143,14 +143,25 @@ pub type Facts = Option<(ControlTables, Divergence)>;
 /// nests.
 pub fn flatten(
     func: &mut Function,
+    facts: impl FnMut(&Function) -> Facts,
+    options: &Options,
+) -> Vec<Decision> {
+    flatten_without(func, facts, options, None)
+}
+
+/// The same, where one rule of those that refuse is not applied: what comes out may be wrong, which tests are to notice.
+pub fn flatten_without(
+    func: &mut Function,
     mut facts: impl FnMut(&Function) -> Facts,
     options: &Options,
+    without: Option<Rule>,
 ) -> Vec<Decision> {
     let mut decisions = Vec::new();
     // The outer loops that nothing is left to decide of, by their headers.
     let mut settled: EntitySet<Block> = EntitySet::new();
     while let Some((control, divergence)) = facts(func) {
-        let nests = choose(func, &control, &divergence, options, &mut settled, &mut decisions);
+        let memory = refusal::SharedMemory::new(func, &control, &divergence, without);
+        let nests = choose(func, &control, &memory, options, &mut settled, &mut decisions);
         if nests.is_empty() {
             break;
         }
@@ -174,7 +185,7 @@ pub fn flatten(
 fn choose(
     func: &Function,
     control: &ControlTables,
-    divergence: &Divergence,
+    memory: &refusal::SharedMemory<'_>,
     options: &Options,
     settled: &mut EntitySet<Block>,
     decisions: &mut Vec<Decision>,
@@ -183,7 +194,6 @@ fn choose(
     let mut nests = Vec::new();
     let mut holds_chosen: EntitySet<Cycle> = EntitySet::new();
     let costs = model::Costs::new(func, control);
-    let memory = refusal::SharedMemory::new(func, control, divergence);
     for outer in forest.cycles().rev() {
         if holds_chosen.contains(outer) {
             if let Some(around) = forest.parent(outer) {
@@ -197,7 +207,7 @@ fn choose(
             continue;
         }
         let is_forced = options.policy == Policy::Force || is_asked;
-        let is_candidate = |&inner: &Cycle| is_forced || divergence.is_divergent_loop(inner);
+        let is_candidate = |&inner: &Cycle| is_forced || memory.divergence.is_divergent_loop(inner);
         let inner: Vec<Cycle> = forest.children(outer).iter().copied().filter(is_candidate).collect();
         if inner.is_empty() || !settled.insert(header) {
             continue;

@@ -1,10 +1,11 @@
 //! Whether flattening pays: what lanes that run together take for an iteration of the outer loop, before and after.
 //!
-//! Be `a` the cost of the payload, `b` that of an iteration of the inner loop, and let the inner loop go round `t` times,
-//! in each lane by itself. Before, lanes wait for the slowest: `a + b E[max t]`. After, a lane goes round `E[t]` times
-//! for each iteration of the outer loop, once at least; each time all that some lane does is executed: the inner loop,
-//! and the payload if a lane has come to its end. That is not so with probability `(1 - 1/E[t])^W`. In the end lanes
-//! wait for the one with the most to do in all; over many iterations that evens out.
+//! Be `a` the cost of the payload and `b` that of an iteration of the inner loop. How often the inner loop goes round is drawn
+//! for each lane and each iteration of the outer loop, from its distribution; in each iteration the lanes of a brush are a fair
+//! sample of it. Before, lanes wait for the slowest: `a + b max t`. After, each lane goes on for itself: an iteration of an
+//! inner loop is executed whenever some lane is in it, and the payload whenever a lane comes to its end, once for those that
+//! come there at the same time. That they often do is why the end times are drawn, and not only their number. In the end all
+//! wait for the lane with the most to do.
 //!
 //! Formula (1) of the paper says that it pays if `n/N > Ta/(Ta + Tb)`, where `n/N` is the share of lanes that are idle in
 //! the inner loop. It knows no overhead, and takes the payload to be executed each time. Both are told.
@@ -19,8 +20,9 @@ use super::Options;
 
 /// How often loops go round of which nothing is known, on average.
 const UNKNOWN_TRIPS: f64 = 8.0;
-/// How many iterations of an outer loop even out what lanes have to do, if nothing is known of it.
-const UNKNOWN_ROUNDS: f64 = 32.0;
+/// How many iterations of the outer loop are drawn, if nothing is known of it, and at most.
+const UNKNOWN_ROUNDS: u64 = 32;
+const MOST_ROUNDS: u64 = 256;
 /// What must be gained, as a factor.
 const LEAST_GAIN: f64 = 1.05;
 
@@ -43,36 +45,71 @@ impl Trips {
         Some(Trips { counts })
     }
 
-    /// Mean, variance, and the mean of the most of so many lanes that are independent.
-    fn moments(&self, lanes: u32) -> Option<(f64, f64, f64)> {
-        let total: u64 = self.counts.iter().fold(0, |total: u64, &(_, count)| total.saturating_add(count));
-        if total == 0 {
-            return None;
+    /// The number of iterations below which this share of the lanes stays; of a loop that nothing is known of as if after
+    /// each iteration a lane left with the same probability.
+    fn quantile(known: Option<&Trips>, share: f64) -> u64 {
+        let counts = known.map_or(&[][..], |trips| &trips.counts);
+        let total: u64 = counts.iter().fold(0, |total: u64, &(_, count)| total.saturating_add(count));
+        let Some(&(most, _)) = counts.last().filter(|_| total > 0) else {
+            return ((1.0 - share).ln() / (1.0 - 1.0 / UNKNOWN_TRIPS).ln()).ceil().max(1.0) as u64;
+        };
+        let mut below = 0.0;
+        for &(trips, count) in counts {
+            below += count as f64 / total as f64;
+            if share < below {
+                return trips;
+            }
         }
-        let share = |count: u64| count as f64 / total as f64;
-        let mean: f64 = self.counts.iter().map(|&(trips, count)| trips as f64 * share(count)).sum();
-        let variance: f64 =
-            self.counts.iter().map(|&(trips, count)| (trips as f64 - mean).powi(2) * share(count)).sum();
-        let (mut below, mut most) = (0u64, 0.0);
-        for &(trips, count) in &self.counts {
-            let all_below = share(below).powi(lanes as i32);
-            below = below.saturating_add(count);
-            most += trips as f64 * (share(below).powi(lanes as i32) - all_below);
-        }
-        Some((mean, variance, most))
+        most
     }
 
-    /// As if after each iteration the lane left with the same probability.
-    fn geometric(mean: f64, lanes: u32) -> (f64, f64, f64) {
-        let stays = 1.0 - 1.0 / mean;
-        // E[max] = sum over t of P(max > t).
-        let (mut most, mut above) = (0.0, 1.0f64);
-        while above > 1e-9 {
-            most += 1.0 - (1.0 - above).powi(lanes as i32);
-            above *= stays;
-        }
-        (mean, mean * mean * stays, most)
+    fn mean(&self) -> Option<f64> {
+        let total: u64 = self.counts.iter().fold(0, |total: u64, &(_, count)| total.saturating_add(count));
+        let sum: f64 = self.counts.iter().map(|&(trips, count)| trips as f64 * count as f64).sum();
+        (total > 0).then(|| sum / total as f64)
     }
+}
+
+/// Numbers for draws, always the same ones (SplitMix64).
+struct Draws(u64);
+
+impl Draws {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        (self.next() % count.max(1) as u64) as usize
+    }
+
+    fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A fair sample for so many lanes: each of as many equal parts of the distribution comes once, to any lane.
+    fn sample(&mut self, known: Option<&Trips>, lanes: usize) -> Vec<u64> {
+        let mut parts: Vec<usize> = (0..lanes).collect();
+        for index in (1..lanes).rev() {
+            parts.swap(index, self.below(index + 1));
+        }
+        let offset = self.share();
+        parts.iter().map(|&part| Trips::quantile(known, (part as f64 + offset) / lanes as f64)).collect()
+    }
+}
+
+/// How long intervals of time are together, where they overlap once.
+fn union(mut intervals: Vec<(u64, u64)>) -> u64 {
+    intervals.sort_unstable();
+    let (mut covered, mut end) = (0u64, 0u64);
+    for (from, to) in intervals {
+        covered = covered.saturating_add(to.saturating_sub(from.max(end)));
+        end = end.max(to);
+    }
+    covered
 }
 
 /// What the model makes of a nest; costs are in instructions of lanes together.
@@ -152,34 +189,79 @@ impl<'a> Costs<'a> {
 
     pub(super) fn estimate(&self, outer: Cycle, inner: &[Cycle], options: &Options) -> Estimate {
         let forest = &self.control.cycles;
-        let lanes = options.lanes.max(1);
-        let whole = self.iteration(outer);
-        let mut estimate = Estimate { before: 0.0, after: 0.0, idle: 0.0, payload: 0.0 };
-        let (mut rounds, mut spread, mut in_loops, mut most_in_loops, mut work) = (0.0, 0.0, 0.0, 0.0, 0.0);
-        let mut in_each = 0.0;
-        for &cycle in inner {
-            let body = self.iteration(cycle);
-            let (mean, variance, most) = (options.trips.get(&forest.header(cycle)))
-                .and_then(|trips| trips.moments(lanes))
-                .unwrap_or_else(|| Trips::geometric(UNKNOWN_TRIPS, lanes));
-            rounds += mean;
-            spread += variance;
-            in_loops += body * UNKNOWN_TRIPS;
-            most_in_loops += body * most;
-            work += body * mean;
-            in_each += body;
+        let lanes = options.lanes.max(1) as usize;
+        let trips = |cycle: Cycle| options.trips.get(&forest.header(cycle));
+        let bodies: Vec<f64> = inner.iter().map(|&cycle| self.iteration(cycle)).collect();
+        // What an iteration of the outer loop takes holds that of inner ones as if nothing was known of them.
+        let payload = (self.iteration(outer) - UNKNOWN_TRIPS * bodies.iter().sum::<f64>()).max(0.0);
+        let rounds = trips(outer).and_then(Trips::mean).map_or(UNKNOWN_ROUNDS, |mean| mean.round() as u64);
+        let rounds = rounds.clamp(1, MOST_ROUNDS);
+        let mut draws = Draws(0);
+        let mut now = vec![0u64; lanes];
+        let mut inside: Vec<Vec<(u64, u64)>> = vec![Vec::new(); inner.len()];
+        let mut ends: Vec<u64> = Vec::new();
+        let (mut waited, mut worked) = (0.0, 0.0);
+        for _ in 0..rounds {
+            for (number, &cycle) in inner.iter().enumerate() {
+                let drawn = draws.sample(trips(cycle), lanes);
+                let most = drawn.iter().copied().max().unwrap_or(0);
+                waited += most as f64 * bodies[number];
+                for (now, &trips) in now.iter_mut().zip(&drawn) {
+                    let end = now.saturating_add(trips);
+                    inside[number].push((*now, end));
+                    ends.push(end);
+                    *now = end;
+                    worked += trips as f64 * bodies[number] / lanes as f64;
+                }
+            }
         }
-        let payload = (whole - in_loops).max(0.0);
-        let rounds = f64::max(rounds, 1.0);
+        ends.sort_unstable();
+        ends.dedup();
+        let all = now.iter().copied().max().unwrap_or(0) as f64;
+        let in_loops: f64 = bodies.iter().zip(inside).map(|(body, inside)| body * union(inside) as f64).sum();
         // Asking for the state, and whether the lane leaves.
-        let overhead = inner.len() as f64 + 1.0;
-        let comes_to_an_end = 1.0 - (1.0 - 1.0 / rounds).powi(lanes as i32);
-        // How far the lane with the most to do is above the mean.
-        let uneven = 1.0 + (spread * 2.0 * f64::from(lanes).ln() / UNKNOWN_ROUNDS).sqrt() / rounds;
-        estimate.before = payload + most_in_loops;
-        estimate.after = rounds * uneven * (in_each + overhead + comes_to_an_end * payload);
-        estimate.idle = if most_in_loops > 0.0 { 1.0 - work / most_in_loops } else { 0.0 };
-        estimate.payload = payload / f64::max(payload + in_each, 1.0);
-        estimate
+        let asked = all * (inner.len() as f64 + 1.0);
+        let at_ends = ends.len() as f64 / inner.len() as f64 * payload;
+        let rounds = rounds as f64;
+        let each: f64 = bodies.iter().sum();
+        Estimate {
+            before: payload + waited / rounds,
+            after: (in_loops + asked + at_ends) / rounds,
+            idle: if waited > 0.0 { 1.0 - worked / waited } else { 0.0 },
+            payload: payload / f64::max(payload + each, 1.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_follow_the_distribution() {
+        let trips = Trips::parse("1x31/64x1").expect("words");
+        let mut draws = Draws(7);
+        for _ in 0..100 {
+            let drawn = draws.sample(Some(&trips), 32);
+            assert_eq!(drawn.iter().filter(|&&trips| trips == 64).count(), 1);
+            assert_eq!(drawn.iter().filter(|&&trips| trips == 1).count(), 31);
+        }
+        let unknown: u64 = (0..1000).flat_map(|_| draws.sample(None, 32)).sum();
+        let mean = unknown as f64 / 32_000.0;
+        assert!((mean - UNKNOWN_TRIPS).abs() < 0.5, "{mean}");
+    }
+
+    #[test]
+    fn words_say_a_distribution() {
+        assert_eq!(Trips::parse("64x1/1x31"), Some(Trips { counts: vec![(1, 31), (64, 1)] }));
+        for wrong in ["", "1", "1x", "x1", "1x0", "1x1/", "-1x1", "1x99999999999999999999"] {
+            assert_eq!(Trips::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn intervals_that_overlap_count_once() {
+        assert_eq!(union(vec![(5, 7), (0, 3), (2, 4), (6, 9)]), 8);
+        assert_eq!(union(vec![]), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! What would tell that lanes are in different iterations: nests that may not be flattened, and why.
 //!
 //! A lane executes what it executed, so it matters only what lanes see of each other. Horizontals, barriers, fences,
-//! `total` instructions, shadows and predicates tell which lanes are together. Atomics and volatile accesses tell in
+//! `total` instructions and shadows tell which lanes are together. Atomics and volatile accesses tell in
 //! which order lanes come, and so may calls. So do plain accesses to memory that lanes share if they race: a race has
 //! an outcome by some greedy schedule, in which a lane is not an iteration ahead. A nest that writes no shared
 //! memory, and reads none that lanes write which run beside it, has no race.
@@ -26,38 +26,44 @@ pub struct Reason {
     what: String,
     block: Block,
     line: Option<u32>,
-    why: Why,
+    why: Rule,
 }
 
 /// What a nest holds that may tell, and the way out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-pub(super) enum Why {
-    #[error("the block has a predicate, which no code has before `linearize`: flatten before that")]
-    Predicate,
+pub enum Rule {
+    /// Horizontals, `total` instructions, shadows.
     #[error("it asks the lanes that are together with it, which would be others: move it out of the nest")]
     AsksLanes,
+    /// Barriers and fences.
     #[error(
         "lanes wait for each other there, and would come in different iterations: move it out of the nest"
     )]
     Waits,
+    /// Atomics and volatile accesses.
     #[error(
         "the order in which lanes come to it can be seen: keep a private copy, and update memory behind the nest"
     )]
     Ordered,
+    /// An `alloca`.
     #[error("each execution makes a new object, for lanes together: move it in front of the nest")]
     NewObject,
+    /// A call.
     #[error(
         "what it calls may access memory or ask other lanes: let it be inlined, or declare what it does (`effects`)"
     )]
     Calls,
+    /// A plain write.
     #[error(
         "lanes may share what is written there, and a race would tell: write behind the nest, or say that there are no races (`races=excluded`)"
     )]
     SharedWrite,
+    /// A plain read.
     #[error(
         "lanes that run beside the nest may write what is read there, and a race would tell: say that there are no races (`races=excluded`)"
     )]
     SharedRead,
+    /// Nothing that leaves.
     #[error("no lane leaves the nest: give it an exit")]
     Endless,
 }
@@ -66,11 +72,13 @@ pub(super) enum Why {
 pub(super) struct SharedMemory<'a> {
     func: &'a Function,
     control: &'a ControlTables,
-    divergence: &'a Divergence,
+    pub(super) divergence: &'a Divergence,
     /// Of the graph of one iteration.
     post_dominators: PostDominators,
     /// The blocks that may write shared memory, in the order of the block index.
     writing: Vec<Block>,
+    /// The rule that is not applied, to see what it is for.
+    without: Option<Rule>,
 }
 
 impl<'a> SharedMemory<'a> {
@@ -78,9 +86,11 @@ impl<'a> SharedMemory<'a> {
         func: &'a Function,
         control: &'a ControlTables,
         divergence: &'a Divergence,
+        without: Option<Rule>,
     ) -> SharedMemory<'a> {
         let post_dominators = PostDominators::new(&iteration_graph(&control.cfg, &control.cycles));
-        let mut memory = SharedMemory { func, control, divergence, post_dominators, writing: Vec::new() };
+        let mut memory =
+            SharedMemory { func, control, divergence, post_dominators, writing: Vec::new(), without };
         let order = control.index.order().iter().copied();
         memory.writing =
             order.filter(|&block| func.block_insts(block).any(|inst| memory.touches(inst).1)).collect();
@@ -136,7 +146,7 @@ impl<'a> SharedMemory<'a> {
     pub(super) fn check(&self, outer: Cycle, races: Races) -> Result<(), Reason> {
         let ControlTables { cfg, cycles, .. } = self.control;
         let func = self.func;
-        let refuse = |block: Block, inst: Option<Inst>, why: Why| Reason {
+        let refuse = |block: Block, inst: Option<Inst>, why: Rule| Reason {
             what: inst.map_or("the loop".into(), |inst| format!("`{}`", func.inst(inst).op)),
             block,
             line: inst.and_then(|inst| func.loc(inst)).map(|loc| loc.line),
@@ -144,26 +154,24 @@ impl<'a> SharedMemory<'a> {
         };
         let header = cycles.header(outer);
         if cycles.exiting_edges(cfg, outer).next().is_none() {
-            return Err(refuse(header, None, Why::Endless));
+            return Err(refuse(header, None, Rule::Endless));
         }
         let is_inside: EntitySet<Block> = cycles.blocks(outer).iter().copied().collect();
         let beside =
             || self.writing.iter().any(|&block| !is_inside.contains(block) && self.is_beside(block, header));
         let mut has_writers_beside = None;
         for &block in cycles.blocks(outer) {
-            if func.predicate(block).is_some() {
-                return Err(refuse(block, None, Why::Predicate));
-            }
             for inst in func.block_insts(block) {
-                if let Some(why) = self.tells(inst) {
-                    return Err(refuse(block, Some(inst), why));
-                }
                 let (reads, writes) = self.touches(inst);
-                if races == Races::Ordered && writes {
-                    return Err(refuse(block, Some(inst), Why::SharedWrite));
-                }
-                if races == Races::Ordered && reads && *has_writers_beside.get_or_insert_with(beside) {
-                    return Err(refuse(block, Some(inst), Why::SharedRead));
+                let found = match self.tells(inst) {
+                    Some(rule) => Some(rule),
+                    None if races == Races::Excluded => None,
+                    None if writes => Some(Rule::SharedWrite),
+                    None if reads && *has_writers_beside.get_or_insert_with(beside) => Some(Rule::SharedRead),
+                    None => None,
+                };
+                if let Some(rule) = found.filter(|&rule| self.without != Some(rule)) {
+                    return Err(refuse(block, Some(inst), rule));
                 }
             }
         }
@@ -171,23 +179,23 @@ impl<'a> SharedMemory<'a> {
     }
 
     /// What an instruction tells, whatever is known of races.
-    fn tells(&self, inst: Inst) -> Option<Why> {
+    fn tells(&self, inst: Inst) -> Option<Rule> {
         let data = self.func.inst(inst);
         if data.is_total() || data.shadow().is_some() {
-            return Some(Why::AsksLanes);
+            return Some(Rule::AsksLanes);
         }
         let is_atomic = data.access().is_some_and(|access| access.atomic.is_some());
         match data.op.info().effect {
-            Effect::Horizontal => Some(Why::AsksLanes),
-            Effect::Synchronizes => Some(Why::Waits),
-            Effect::Allocates => Some(Why::NewObject),
+            Effect::Horizontal => Some(Rule::AsksLanes),
+            Effect::Synchronizes => Some(Rule::Waits),
+            Effect::Allocates => Some(Rule::NewObject),
             Effect::Callee => {
                 let effects = self.func.callee_of(data).map(|callee| callee.signature.effects);
                 let is_harmless =
                     effects.is_some_and(|effects| !effects.convergent && !effects.reads && !effects.writes);
-                (!is_harmless).then_some(Why::Calls)
+                (!is_harmless).then_some(Rule::Calls)
             }
-            _ if is_atomic || data.flags.has(Flag::Volatile) => Some(Why::Ordered),
+            _ if is_atomic || data.flags.has(Flag::Volatile) => Some(Rule::Ordered),
             _ => None,
         }
     }

@@ -1,0 +1,100 @@
+//! `heddle profile`, as a user runs it.
+#![forbid(unsafe_code)]
+
+mod common;
+
+use common::{Folder, heddle, says, succeed};
+
+/// What a profile prints first, but for spaces that align columns.
+fn profile(folder: &Folder, file: &str, more: &[&str]) -> String {
+    let args = ["profile", file, "--lanes", "4", "--arg", "[1, 9, 1, 1]", "--arg", "[9, 1, 9, 9]"];
+    let text = succeed(heddle(&folder.0, &[&args[..], more].concat()));
+    text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n").collect()
+}
+
+/// The nest of Bulavintsev's Fig. 5: flattened, lanes with little to do in the inner loop no longer wait for the one with
+/// much to do.
+#[test]
+fn a_flattened_nest_keeps_lanes_busy() {
+    let folder = Folder::new("profile");
+    let nest = format!("{}/../../tests/transform/flatten-fig-5.hed", env!("CARGO_MANIFEST_DIR"));
+    let before = profile(&folder, &nest, &[]);
+    for expected in [
+        "@nest: 96 warp-instructions, about 96 cycles; 60.4 % of 4 lanes active on average (ipdom)\n",
+        "block2 17 52.9 % 0 8 0 8 0 1 68 68\n",
+        "block3 9 77.8 % 0 0 0 8 0 1 27 27\n",
+        "block2 17 1 5.9 % divergent block2 8, block3 28\n",
+        "block1 4 7.00 1x1/9x3\n",
+        "block2 28 1.29 1x27/9x1\n",
+    ] {
+        assert!(before.contains(expected), "{expected}{before}");
+    }
+    let passes = ["opt", &nest, "-p", "canonicalize,flatten:block1,simplify", "-o", "flat.hed"];
+    succeed(heddle(&folder.0, &passes));
+    let after = profile(&folder, "flat.hed", &[]);
+    for expected in [
+        "@nest: 84 warp-instructions, about 84 cycles; 92.9 % of 4 lanes active on average (ipdom)\n",
+        "block2 9 100.0 % 0 0 0 0 0 9 36 36\n",
+        "block5 10 0 0.0 % uniform block2 36, block1 4\n",
+        "block5 4 10.00 10x4\n",
+    ] {
+        assert!(after.contains(expected), "{expected}{after}");
+    }
+    let json = succeed(heddle(
+        &folder.0,
+        &["profile", "flat.hed", "--json", "--lanes", "4", "--arg", "[1, 9, 1, 1]", "--arg", "[9, 1, 9, 9]"],
+    ));
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["functions"][0]["warp_instructions"], 84);
+    assert_eq!(json["functions"][0]["loops"][0]["trips"][0], serde_json::json!([10, 4]));
+    assert_eq!(json["false_negatives"], 0);
+}
+
+#[test]
+fn accesses_are_told_by_how_lanes_lie() {
+    let folder = Folder::new("profile-memory");
+    folder.write(
+        "k.hed",
+        "kernel @k(v0: ptr(global) uniform, v1: ptr(global) uniform) {
+block0:
+  v2 = global_id i64, 0
+  v3 = shl v2, 2
+  v4 = ptradd v0, v3
+  v5 = load i32, v4 align 4
+  v6 = shl v2, 5
+  v7 = ptradd v1, v6
+  store v5, v7 align 4
+  v8 = load i32, v0 align 4
+  v9 = zext i64, v5
+  v10 = shl v9, 2
+  v11 = ptradd v0, v10
+  v12 = load i32, v11 align 4
+  ret
+}
+",
+    );
+    let args =
+        ["profile", "k.hed", "--lanes", "8", "--group", "16", "--grid", "2", "--arg", "&a", "--arg", "&b"];
+    let objects = ["--mem", "a: i32 zero 32", "--mem", "b: i32 zero 256"];
+    let text = succeed(heddle(&folder.0, &[&args[..], &objects].concat()));
+    let rows: Vec<String> =
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    for expected in [
+        "block0 4 0 4 0 0 1.0 1.0 v5 = load i32, v4",
+        "block0 4 0 0 4 0 8.0 2.0 store v5, v7",
+        "block0 4 4 0 0 0 1.0 1.0 v8 = load i32, v0",
+        "block0 4 4 0 0 0 1.0 1.0 v12 = load i32, v11",
+    ] {
+        assert!(rows.iter().any(|row| row.starts_with(expected)), "{expected}\n{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_profiled_is_said() {
+    let folder = Folder::new("profile-wrong");
+    folder.write("f.hed", "func @f(v0: i32) -> i32 {\nblock0:\n  v1 = udiv 1, v0\n  ret v1\n}\n");
+    says(&folder, &["profile", "f.hed", "--arg", "0"], 1, "division by zero");
+    says(&folder, &["profile", "f.hed", "--lanes", "129", "--arg", "1"], 2, "a brush has 1 to 128 lanes");
+    says(&folder, &["profile", "f.hed", "--func", "g", "--arg", "1"], 2, "@g");
+    says(&folder, &["profile", "f.hed", "--group", "x", "--arg", "1"], 2, "sizes are written");
+}
