@@ -48,7 +48,7 @@ impl Random {
 
     /// A number from `low` to `high`, both included.
     pub fn between(&mut self, low: u32, high: u32) -> u32 {
-        low + self.below((high - low + 1) as usize) as u32
+        low + self.below((high - low) as usize + 1) as u32
     }
 
     /// True in `percent` of 100 cases.
