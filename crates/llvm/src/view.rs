@@ -808,7 +808,8 @@ impl<'m> Val<'m> {
             while !at.is_null() {
                 let user = LLVMGetUser(at);
                 let is_call = !LLVMIsACallInst(user).is_null() && LLVMGetCalledValue(user) == self.0;
-                let is_passed = || (0..LLVMGetNumArgOperands(user)).any(|at| LLVMGetOperand(user, at) == self.0);
+                let is_passed =
+                    || (0..LLVMGetNumArgOperands(user)).any(|at| LLVMGetOperand(user, at) == self.0);
                 if !is_call || is_passed() {
                     return true;
                 }

@@ -157,7 +157,10 @@ impl<'m> Body<'_, 'm> {
     fn parts(&self, ty: Ty<'m>) -> Take<Vec<Part>> {
         let leaves = self.module.types.leaves(ty)?;
         if leaves.iter().any(|leaf| leaf.is_odd()) {
-            return Err(Why::new("a function elsewhere takes or gives an integer of an odd width", "use the next wider type"));
+            return Err(Why::new(
+                "a function elsewhere takes or gives an integer of an odd width",
+                "use the next wider type",
+            ));
         }
         if !ty.is_vector() {
             return Ok(leaves.iter().map(|leaf| Part { scalar: Some(leaf.scalar), lanes: None }).collect());
