@@ -101,10 +101,9 @@ fn write_part(name: &mut String, part: Part) {
     if let Some(lanes) = part.lanes {
         _ = write!(name, "{lanes}x");
     }
-    match part.scalar {
-        // Parentheses are taken.
-        Some(scalar) => name.push_str(&scalar.to_string().replace(['(', ')'], "_")),
-        None => {}
+    // Parentheses are taken.
+    if let Some(scalar) = part.scalar {
+        name.push_str(&scalar.to_string().replace(['(', ')'], "_"));
     }
 }
 

@@ -6,6 +6,7 @@
 //! ; counts: blocks=7 phi=3                           written by hand; blessing does not touch it
 //! ; counts after vectorize,W=4: hot=9 masked=0      the same behind other passes; runs must agree there, too
 //! ; run: @f(1, [2, 3]) lanes=2 -> [5, 6]             runs before and after, under every kind of schedule
+//! ; behind: @f(1, [2, 3]) lanes=2 -> [5, 6]          the same, behind the passes only
 //! func @f…
 //! ; output                                           the golden: HEDDLE_BLESS=1 rewrites what follows
 //! ; func @f…
