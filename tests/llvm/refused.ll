@@ -8,8 +8,6 @@
 ; refused: @too_wide is not taken: integers of 256 bits have more than 128; take them apart in the source
 ; refused: @extended is not taken: floats of type x86_fp80 are wider than 64 bits; use `double` instead of `long double`
 ; refused: @many is not taken: it takes any number of arguments
-; refused: @prints is not taken, because of `%r = call i32 (ptr, ...) @printf(ptr %p)`: @printf is not taken: it takes any number of arguments
-; refused: @indirect is not taken, because of `%r = call i32 %f(i32 1)`: the function is called through a pointer; call it by its name
 ; refused: @computed is not taken, because of `indirectbr ptr %p, [label %a]`: `indirectbr` is refused (a computed goto); use a switch
 ; refused: @sized is not taken, because of `%p = alloca i8, i32 %n, align 1`: the size of this object is not known before the program runs
 ; refused: @own is not taken: each thread has its own
@@ -17,7 +15,6 @@
 ; refused: @masked is not taken, because of `%v = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr align 4 %p, <4 x i1> %m, <4 x i32> zeroinitializer)`: llvm.masked.load is refused (each lane would need a branch); compile with -fno-vectorize
 ; refused: @machine is not taken, because of `%v = call i32 @llvm.x86.flags.read.u32()`: llvm.x86.flags.read.u32 is refused (it belongs to one machine); write it in plain C
 ; refused: @environment is not taken
-; refused: @handlers is not taken: it holds the address of the function @fine; call it by its name
 target triple = "x86_64-pc-linux-gnu"
 @own = thread_local global i32 0
 @handlers = global [1 x ptr] [ptr @fine]

@@ -21,8 +21,9 @@ use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::Form;
 use heddle_transform::{
     Around, Fold, FuseOptions, KernelOptions, Promises, Races, Remark, Target, WidenOptions, boscc,
-    canonicalize, flatten, fuse, geometry_of, guard_regions, inline_small, linearize, lock_step_functions,
-    lower_kernels, replace_launches, sees_brush, simplify, specialize, spread_loop, tidy, widen,
+    canonicalize, flatten, fuse, geometry_of, guard_regions, inline_small, keep_progress, linearize,
+    lock_step_functions, lower_kernels, replace_launches, sees_brush, simplify, specialize, spread_loop,
+    tidy, widen,
 };
 
 /// A pass with its options.
@@ -40,6 +41,8 @@ pub enum Pass {
     Simplify,
     /// Small functions in the place of their calls.
     Inline,
+    /// One block a round where lanes wait for each other.
+    Progress,
     /// Control flow in a simple form.
     Canonicalize,
     /// The iterations of a loop spread over lanes.
@@ -122,6 +125,13 @@ pub const PASSES: &[PassInfo] = &[
         requires: Stage::Source,
         ensures: None,
         read: |_| Ok(Pass::Inline),
+    },
+    PassInfo {
+        name: "progress",
+        doc: "where a loop waits for what another lane does, lanes go on one block a round",
+        requires: Stage::Source,
+        ensures: None,
+        read: |_| Ok(Pass::Progress),
     },
     PassInfo {
         name: "canonicalize",
@@ -230,6 +240,7 @@ impl Pass {
             Pass::Kernels(_) => "kernels",
             Pass::Simplify => "simplify",
             Pass::Inline => "inline",
+            Pass::Progress => "progress",
             Pass::Canonicalize => "canonicalize",
             Pass::Spread(_) => "spread",
             Pass::Specialize(_) => "specialize",
@@ -256,6 +267,11 @@ impl Pass {
             Pass::Simplify => module.functions.iter_mut().for_each(|func| _ = simplify(func)),
             Pass::Kernels(options) => _ = lower_kernels(module, options)?,
             Pass::Inline => _ = inline_small(module),
+            Pass::Progress => {
+                let remarks = keep_progress(module)?;
+                let told = |told: Remark| Remark { told: told.told.in_module(module), ..told };
+                context.remarks.extend(remarks.into_iter().map(told));
+            }
             Pass::Canonicalize => {
                 for func in &mut module.functions {
                     refuse_predicates(func)?;

@@ -25,6 +25,7 @@ pub fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
     passes.extend([
         Pass::Simplify,
         Pass::Inline,
+        Pass::Progress,
         Pass::Canonicalize,
         Pass::Specialize(brush.clone()),
         Pass::Loops,

@@ -143,6 +143,12 @@ codes! {
     Fusion = "fusion",
         "What became of a divergent branch whose sides do alike: done once, or why not.",
         "`fuse:force` chooses otherwise; `heddle opt --explain` prints the matrices.";
+    Waits = "waits",
+        "A loop waits for what another lane does, so lanes go on one block a round.",
+        "Code is faster where no lane waits for another: combine what lanes do, or use an atomic operation.";
+    WaitsTogether = "waits-together",
+        "A loop waits for what another lane does, and something else wants lanes to be together.",
+        "Take one of the two out of the function.";
     LaneByLane = "lane-by-lane",
         "Something has no vector form and is done for one lane after the other.",
         "Give the compiler a form for vectors: `#pragma omp declare simd` for functions defined elsewhere.";

@@ -12,6 +12,7 @@ mod cache_folder;
 mod front_end;
 mod opencl;
 mod debug_names;
+mod outside;
 mod import;
 mod kernel_info;
 mod emit;

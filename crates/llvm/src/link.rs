@@ -172,15 +172,17 @@ unsafe fn call_as_declared(stand_in: LLVMValueRef, theirs: Val<'_>) -> Result<()
     let has = |index: u32, kind: u32| theirs.attribute_ref(index, kind);
     // SAFETY: both are live functions.
     let is_same = unsafe { LLVMGlobalGetValueType(stand_in) } == theirs.value_type().0;
-    if !is_same || (1..=count).any(|index| has(index, byval).is_some()) {
-        return Err(LinkError::Convention(theirs.name()));
-    }
+    let fits = is_same && !(1..=count).any(|index| has(index, byval).is_some());
     // SAFETY: uses of a live function, each by a live user; attributes live in the context.
     unsafe {
         let mut at = LLVMGetFirstUse(stand_in);
         while !at.is_null() {
             let user = LLVMGetUser(at);
+            // Whose address is all that is used may be of any type.
             if !LLVMIsACallInst(user).is_null() && LLVMGetCalledValue(user) == stand_in {
+                if !fits {
+                    return Err(LinkError::Convention(theirs.name()));
+                }
                 LLVMSetInstructionCallConv(user, LLVMGetFunctionCallConv(theirs.0));
                 for index in 0..=count {
                     for attribute in [has(index, zeroext), has(index, signext)].into_iter().flatten() {
@@ -198,10 +200,17 @@ unsafe fn call_as_declared(stand_in: LLVMValueRef, theirs: Val<'_>) -> Result<()
 pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), LinkError> {
     // What the source's own module shows the outside its own object shows.
     let mut outside = FxHashSet::default();
-    for func in module.functions().filter(|func| !func.is_declaration()) {
-        if !seen.contains(&&*func.name()) {
-            hide(func);
+    let defined: Vec<Val<'_>> = module.functions().filter(|func| !func.is_declaration()).collect();
+    for func in defined {
+        if seen.contains(&&*func.name()) {
+            continue;
         }
+        // SAFETY: a live function.
+        let is_shown = unsafe { LLVMGetLinkage(func.0) } == LLVMLinkage::LLVMExternalLinkage;
+        if is_shown && func.has_address_taken() {
+            stay_outside(module, func);
+        }
+        hide(func);
     }
     for alias in module.aliases() {
         set_linkage(alias, LLVMLinkage::LLVMInternalLinkage);
@@ -248,6 +257,19 @@ pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), LinkError> {
         }
     }
     module.verify().map_err(LinkError::Broken)
+}
+
+/// Lets all who use a function use that of the source's own object: addresses of functions are compared.
+fn stay_outside(module: &LlvmModule, func: Val<'_>) {
+    let name = func.name();
+    set_name(func.0, &format!("{STANDS_FOR}{name}"));
+    let c_name = c_text(&name);
+    // SAFETY: both functions are of the live module; only uses change.
+    unsafe {
+        let declared = LLVMAddFunction(module.raw(), c_name.as_ptr(), func.value_type().0);
+        LLVMSetFunctionCallConv(declared, LLVMGetFunctionCallConv(func.0));
+        LLVMReplaceAllUsesWith(func.0, declared);
+    }
 }
 
 fn hide(value: Val<'_>) {

@@ -348,6 +348,12 @@ impl<'m> Ty<'m> {
         Ty(unsafe { LLVMGetReturnType(self.0) }, PhantomData)
     }
 
+    /// How many parameters a type of functions names.
+    pub(crate) fn param_count(self) -> usize {
+        // SAFETY: live; a function type.
+        unsafe { LLVMCountParamTypes(self.0) as usize }
+    }
+
     pub(crate) fn is_var_arg(self) -> bool {
         // SAFETY: live; a function type.
         unsafe { LLVMIsFunctionVarArg(self.0) != 0 }
@@ -792,6 +798,25 @@ impl<'m> Val<'m> {
     pub(crate) fn case_value(self, successor: u32) -> Val<'m> {
         // SAFETY: live; a `switch`, and the index is above 0 and below the number of successors.
         Val(unsafe { LLVMGetSwitchCaseValue(self.0, successor) }, PhantomData)
+    }
+
+    /// Whether something else is done with a function than to call it.
+    pub(crate) fn has_address_taken(self) -> bool {
+        // SAFETY: live; uses of a function, each by a live user.
+        unsafe {
+            let mut at = LLVMGetFirstUse(self.0);
+            while !at.is_null() {
+                let user = LLVMGetUser(at);
+                let is_call = !LLVMIsACallInst(user).is_null() && LLVMGetCalledValue(user) == self.0;
+                let is_passed =
+                    || (0..LLVMGetNumArgOperands(user)).any(|at| LLVMGetOperand(user, at) == self.0);
+                if !is_call || is_passed() {
+                    return true;
+                }
+                at = LLVMGetNextUse(at);
+            }
+        }
+        false
     }
 
     pub(crate) fn called(self) -> Val<'m> {

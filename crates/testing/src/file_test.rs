@@ -6,6 +6,7 @@
 //! ; counts: blocks=7 phi=3                           written by hand; blessing does not touch it
 //! ; counts after vectorize,W=4: hot=9 masked=0      the same behind other passes; runs must agree there, too
 //! ; run: @f(1, [2, 3]) lanes=2 -> [5, 6]             runs before and after, under every kind of schedule
+//! ; behind: @f(1, [2, 3]) lanes=2 -> [5, 6]          the same, behind the passes only
 //! func @f…
 //! ; output                                           the golden: HEDDLE_BLESS=1 rewrites what follows
 //! ; func @f…
@@ -210,6 +211,7 @@ impl FileTest<'_> {
                 }
                 self.check_module(&module, stage);
                 self.check_runs(&module, stage);
+                self.check_runs_of(&module, stage, "behind:");
                 Some(module.to_string())
             }
             "trace" => {
@@ -273,9 +275,9 @@ impl FileTest<'_> {
         }
     }
 
-    fn run_lines(&mut self) -> Vec<(usize, RunLine)> {
+    fn run_lines(&mut self, directive: &str) -> Vec<(usize, RunLine)> {
         let mut runs = Vec::new();
-        for (line, text) in self.directives("run:") {
+        for (line, text) in self.directives(directive) {
             match RunLine::parse(&text) {
                 Ok(run) => runs.push((line, run)),
                 Err(error) => self.fail(format!("line {line}: {error}")),
@@ -285,7 +287,11 @@ impl FileTest<'_> {
     }
 
     fn check_runs(&mut self, module: &Module, stage: Stage) {
-        for (line, run) in self.run_lines() {
+        self.check_runs_of(module, stage, "run:");
+    }
+
+    fn check_runs_of(&mut self, module: &Module, stage: Stage, directive: &str) {
+        for (line, run) in self.run_lines(directive) {
             let schedulers = match run.names_scheduler {
                 true => vec![run.options.scheduler.clone()],
                 false => std::iter::once(Scheduler::Greedy).chain((1..=4).map(Scheduler::Random)).collect(),
@@ -347,7 +353,7 @@ impl FileTest<'_> {
         for failure in annotations::check(self.text, module, &all) {
             self.fail(failure);
         }
-        for (line, run) in self.run_lines() {
+        for (line, run) in self.run_lines("run:") {
             let claims = claims(Some(&run.options.brush));
             for scheduler in std::iter::once(Scheduler::Greedy).chain((1..=6).map(Scheduler::Random)) {
                 let options = Options { trace: true, scheduler, ..run.options.clone() };
@@ -363,7 +369,7 @@ impl FileTest<'_> {
 
     fn check_baselines(&mut self, module: &Module, assumed: &Assumed) {
         let mut observed = vec![Observed::default(); module.functions.len()];
-        for (_, run) in self.run_lines() {
+        for (_, run) in self.run_lines("run:") {
             for scheduler in std::iter::once(Scheduler::Greedy).chain((1..=6).map(Scheduler::Random)) {
                 let options = Options { trace: true, scheduler, ..run.options.clone() };
                 if let Ok(Ok(outcome)) = run.run(module, &options).map(|ran| ran.outcome) {
@@ -384,7 +390,7 @@ impl FileTest<'_> {
     }
 
     fn trace(&mut self, module: &Module, watch: &[Value]) -> Option<String> {
-        let (line, run) = self.run_lines().into_iter().next()?;
+        let (line, run) = self.run_lines("run:").into_iter().next()?;
         let options = Options { trace: true, ..run.options.clone() };
         match run.run(module, &options) {
             Ok(ran) => match ran.outcome {

@@ -35,6 +35,10 @@ fn under_test(module: &Module) -> Vec<String> {
     module.functions.iter().filter(|func| types(func)).map(|func| func.name.clone()).collect()
 }
 
+/// Numbers as the programs want them: some access four at once.
+#[repr(align(16))]
+struct Aligned([i32; NUMBERS]);
+
 /// What one lane gets.
 #[derive(Clone, Debug)]
 struct Lane {
@@ -59,14 +63,14 @@ impl Lane {
     }
 
     fn native(&self, address: u64) -> (u64, [i32; NUMBERS]) {
-        let mut mem = self.mem;
+        let mut mem = Aligned(self.mem);
         // SAFETY: the address is that of a C function of this type that has no undefined behaviour for any number and
         // touches no more of `mem` than there is.
         let result = unsafe {
             let function: extern "C" fn(u64, u64, *mut i32) -> u64 = std::mem::transmute(address as usize);
-            function(self.a, self.b, mem.as_mut_ptr())
+            function(self.a, self.b, mem.0.as_mut_ptr())
         };
-        (result, mem)
+        (result, mem.0)
     }
 }
 
@@ -172,12 +176,12 @@ fn native_wide(wide: &Module, name: &str, lanes: &[Lane]) -> Vec<(u64, [i32; NUM
     let llvm = emit(wide, options).unwrap_or_else(|error| panic!("{error}\n{func}"));
     let jit = Jit::new(llvm, CodeLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}\n{func}"));
     let entry = jit.entry(&func.name).unwrap_or_else(|error| panic!("{error}\n{func}"));
-    let mut mems: Vec<[i32; NUMBERS]> = lanes.iter().map(|lane| lane.mem).collect();
+    let mut mems: Vec<Aligned> = lanes.iter().map(|lane| Aligned(lane.mem)).collect();
     let mut arguments = Vec::new();
     let columns: [Vec<u64>; 3] = [
         lanes.iter().map(|lane| lane.a).collect(),
         lanes.iter().map(|lane| lane.b).collect(),
-        mems.iter_mut().map(|mem| mem.as_mut_ptr() as u64).collect(),
+        mems.iter_mut().map(|mem| mem.0.as_mut_ptr() as u64).collect(),
     ];
     for (column, param) in columns.iter().zip(&func.signature.params) {
         assert_eq!(param.ty.lanes(), Some(lanes.len() as u16), "@{name}: parameters are varying");
@@ -192,7 +196,7 @@ fn native_wide(wide: &Module, name: &str, lanes: &[Lane]) -> Vec<(u64, [i32; NUM
         let at = if ty.is_vector() { lane * 8 } else { 0 };
         u64::from_le_bytes(results[at..at + 8].try_into().expect("eight bytes"))
     };
-    mems.into_iter().enumerate().map(|(lane, mem)| (result(lane), mem)).collect()
+    mems.into_iter().enumerate().map(|(lane, mem)| (result(lane), mem.0)).collect()
 }
 
 #[test]

@@ -150,6 +150,13 @@ impl Assembler {
         Ty(unsafe { LLVMFunctionType(result.0, params.as_mut_ptr(), params.len() as u32, 0) })
     }
 
+    /// The type of functions that take any number of arguments behind these.
+    pub(super) fn variadic_ty(&self, result: Ty, params: &[Ty]) -> Ty {
+        let mut params: Vec<LLVMTypeRef> = params.iter().map(|param| param.0).collect();
+        // SAFETY: live; as many parameters as said.
+        Ty(unsafe { LLVMFunctionType(result.0, params.as_mut_ptr(), params.len() as u32, 1) })
+    }
+
     pub(super) fn type_of(&self, node: Node) -> Ty {
         // SAFETY: live.
         Ty(unsafe { LLVMTypeOf(node.0) })
@@ -250,6 +257,20 @@ impl Assembler {
             LLVMSetLinkage(func, LLVMLinkage::LLVMExternalLinkage);
             Node(func)
         }
+    }
+
+    /// The function of this name, declared with this type if there is none.
+    pub(super) fn function_named(&self, name: &str, ty: Ty) -> Node {
+        let c_name = c_text(name);
+        // SAFETY: the module is live.
+        let known = unsafe { LLVMGetNamedFunction(self.module.raw(), c_name.as_ptr()) };
+        if known.is_null() { self.add_function(name, ty) } else { Node(known) }
+    }
+
+    /// Whether a function has no body yet.
+    pub(super) fn is_declared(&self, func: Node) -> bool {
+        // SAFETY: live, and a function.
+        unsafe { LLVMIsDeclaration(func.0) != 0 }
     }
 
     pub(super) fn param(&self, func: Node, index: u32) -> Node {

@@ -12,9 +12,11 @@ mod bf16;
 mod entry;
 mod debug;
 mod facts;
+mod outside;
 
 pub use entry::{entry_name, slot_bytes};
 
+use crate::outside::{Outside, function_of_address};
 use crate::view::LlvmModule;
 use assembler::{Assembler, Node, Ty};
 use debug::Debug;
@@ -130,11 +132,14 @@ impl<'a> Emitting<'a> {
         self.globals.clear();
         self.functions.clear();
         self.facts = Facts::new(&self.asm, module);
-        self.emit_globals(module);
+        self.declare_globals(module);
         for declaration in &module.declarations {
             let func = match self.declared.get(&*declaration.name) {
                 Some(&known) => known,
-                None => self.declare_outside(declaration),
+                None => match Outside::parse(&declaration.name) {
+                    Some(outside) => self.emit_outside(declaration, &outside),
+                    None => self.declare_outside(declaration),
+                },
             };
             self.declared.insert(&declaration.name, func);
             self.functions.insert(&declaration.name, func);
@@ -146,6 +151,12 @@ impl<'a> Emitting<'a> {
             }
             self.functions.insert(&func.name, declared);
         }
+        for global in &module.globals {
+            if let Some(symbol) = self.function_symbol(&global.name) {
+                self.globals.insert(&global.name, symbol);
+            }
+        }
+        self.fill_globals(module);
         for func in &module.functions {
             emit_body(self, func)?;
             if self.options.entries {
@@ -199,10 +210,10 @@ impl<'a> Emitting<'a> {
         }
     }
 
-    fn emit_globals(&mut self, module: &'a Module) {
+    /// What a run of a global's contents is.
+    fn piece(&self, init: &Init, address: &dyn Fn(&str, i64) -> Node) -> Node {
         let asm = &self.asm;
-        // The type of a global follows from its contents, which may name others: addresses come in behind.
-        let piece = |init: &Init, address: &dyn Fn(&str, i64) -> Node| match init {
+        match init {
             Init::Values(scalar, values) => {
                 let bits = if *scalar == Scalar::I1 { 8 } else { scalar.bits() };
                 let values: Vec<Node> = values.iter().map(|&value| asm.int(bits, value)).collect();
@@ -211,10 +222,16 @@ impl<'a> Emitting<'a> {
             Init::Zero(bytes) => asm.zero(asm.array_ty(asm.int_ty(8), *bytes)),
             Init::Poison(bytes) | Init::Extern(bytes) => asm.undef(asm.array_ty(asm.int_ty(8), *bytes)),
             Init::Address(name, offset) => address(name, *offset),
-        };
+        }
+    }
+
+    /// The type of a global follows from its contents, which may name others: addresses come in behind.
+    fn declare_globals(&mut self, module: &'a Module) {
+        let asm = &self.asm;
         let null = asm.scalar(Scalar::Ptr(Space::Generic), 0);
-        for global in &module.globals {
-            let pieces: Vec<Node> = global.init.iter().map(|init| piece(init, &|_, _| null)).collect();
+        let globals = module.globals.iter();
+        for global in globals.filter(|global| function_of_address(&global.name).is_none()) {
+            let pieces: Vec<Node> = global.init.iter().map(|init| self.piece(init, &|_, _| null)).collect();
             let ty = asm.type_of(asm.packed_struct(&pieces));
             let name = format!("{}{}", self.prefix, global.name);
             let node = asm.add_global(&name, ty, global.align, global.space == Space::Constant);
@@ -223,11 +240,16 @@ impl<'a> Emitting<'a> {
             }
             self.globals.insert(&global.name, node);
         }
+    }
+
+    fn fill_globals(&self, module: &'a Module) {
+        let asm = &self.asm;
+        let null = asm.scalar(Scalar::Ptr(Space::Generic), 0);
         for global in module.globals.iter().filter(|global| !global.is_extern()) {
             let address = |name: &str, offset| {
                 self.globals.get(name).map_or(null, |&global| asm.address_behind(global, offset))
             };
-            let pieces: Vec<Node> = global.init.iter().map(|init| piece(init, &address)).collect();
+            let pieces: Vec<Node> = global.init.iter().map(|init| self.piece(init, &address)).collect();
             asm.set_initializer(self.globals[&*global.name], asm.packed_struct(&pieces));
         }
     }

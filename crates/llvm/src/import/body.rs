@@ -25,6 +25,9 @@ pub(super) struct Body<'i, 'm> {
     /// What became of each LLVM value that was met.
     pub(super) values: FxHashMap<Val<'m>, Leaves>,
     pub(super) blocks: FxHashMap<Bb<'m>, Block>,
+    /// The blocks that LLVM blocks end in, where those are others.
+    ends: FxHashMap<Bb<'m>, Block>,
+    source_block: Option<Bb<'m>>,
     /// Whether what is put goes to the start of the function, where what constants need is computed once.
     pub(super) in_prologue: bool,
     /// For each type the value that undefined values of it are.
@@ -58,6 +61,8 @@ pub(super) fn import_body<'m>(
         func,
         values: FxHashMap::default(),
         blocks,
+        ends: FxHashMap::default(),
+        source_block: None,
         in_prologue: false,
         undefined: FxHashMap::default(),
         casts: FxHashMap::default(),
@@ -74,6 +79,7 @@ pub(super) fn import_body<'m>(
     let mut phis = Vec::new();
     for block in order {
         body.block = body.blocks[&block];
+        body.source_block = Some(block);
         for inst in block.insts() {
             let taken = match inst.opcode() {
                 LLVMOpcode::LLVMPHI => body.open_phi(inst).map(|opened| phis.push((inst, opened))),
@@ -191,6 +197,29 @@ impl<'m> Body<'_, 'm> {
             self.prologue_end = Some(inst);
         }
         Ok(inst)
+    }
+
+    /// A new block behind the one that is written.
+    pub(super) fn new_block(&mut self) -> Block {
+        self.func.insert_block_after(self.block)
+    }
+
+    /// The block that is written.
+    pub(super) fn here(&self) -> Block {
+        self.block
+    }
+
+    /// Goes on in another block.
+    pub(super) fn go_on(&mut self, block: Block) {
+        self.block = block;
+    }
+
+    /// Lets the LLVM block go on, and end, in another block.
+    pub(super) fn end_in(&mut self, block: Block) {
+        self.block = block;
+        if let Some(source) = self.source_block {
+            self.ends.insert(source, block);
+        }
     }
 
     /// The origin of what is put.
@@ -311,7 +340,8 @@ impl<'m> Body<'_, 'm> {
             if let Some(&block) = self.blocks.get(&from)
                 && seen.insert(block)
             {
-                incoming.push((block, self.leaves(value)?));
+                let end = self.ends.get(&from).copied().unwrap_or(block);
+                incoming.push((end, self.leaves(value)?));
             }
         }
         for (index, &phi) in opened.iter().enumerate() {

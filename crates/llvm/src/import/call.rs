@@ -61,14 +61,17 @@ fn asks_lanes(name: &str) -> bool {
 
 impl<'m> Body<'_, 'm> {
     pub(super) fn call(&mut self, inst: Val<'m>) -> Take<Leaves> {
-        let callee = inst.called();
+        let mut callee = inst.called();
+        if callee.kind() == LLVMValueKind::LLVMGlobalAliasValueKind {
+            callee = callee.aliasee();
+        }
         match callee.kind() {
             LLVMValueKind::LLVMFunctionValueKind => {}
             LLVMValueKind::LLVMInlineAsmValueKind => {
                 let reason = "inline assembly does what only one machine knows";
                 return Err(Why::new(reason, "write it in C, or keep it out of this function"));
             }
-            _ => return Err(Why::new("the function is called through a pointer", "call it by its name")),
+            _ => return self.call_through_pointer(inst),
         }
         if callee.intrinsic_id() != 0 {
             return self.intrinsic(inst, callee);
@@ -96,6 +99,13 @@ impl<'m> Body<'_, 'm> {
                 "the call carries bundles of operands",
                 "compile without the feature that needs it",
             ));
+        }
+        let takes_vectors = || {
+            let params = callee.params().into_iter().map(|param| param.ty());
+            callee.is_declaration() && params.chain([inst.ty()]).any(|ty| ty.is_vector())
+        };
+        if self.module.types.spaces == Spaces::Host && (inst.called_type().is_var_arg() || takes_vectors()) {
+            return self.call_outside(inst, callee);
         }
         let declaration = match self.module.declarations.get(&callee) {
             Some(Ok(declaration)) => Arc::clone(declaration),

@@ -76,9 +76,8 @@ impl<'m> Body<'_, 'm> {
                 None => Err(unknown(value)),
             },
             (Kind::LLVMGlobalAliasValueKind, _) => self.constant(value.aliasee(), depth + 1),
-            (Kind::LLVMFunctionValueKind, _) => {
-                let reason = format!("the address of the function @{} is used", value.name());
-                Err(Why::new(reason, "call it by its name"))
+            (Kind::LLVMFunctionValueKind, Some(scalar)) => {
+                Ok(Leaves::from_slice(&[self.function_address(value, scalar)?]))
             }
             (Kind::LLVMBlockAddressValueKind, _) => {
                 Err(Why::new("the address of a label is used", "use a switch instead of a computed goto"))

@@ -1,7 +1,8 @@
 //! Globals: their contents taken apart into runs of values.
 
 use super::refusal::{Refusal, Take, Why};
-use super::types::Types;
+use super::types::{Spaces, Types};
+use crate::outside::address_name;
 use crate::view::{LlvmModule, Ty, Val};
 use heddle_ir::module::{Global, Init};
 use heddle_ir::{Scalar, Space};
@@ -33,6 +34,11 @@ pub(super) fn import_globals<'m>(
             unnamed += 1;
         }
         names.insert(global, space_of(global, types).map(|space| (space, Arc::from(name))));
+    }
+    if types.spaces == Spaces::Host {
+        for func in llvm.functions().filter(|func| func.intrinsic_id() == 0 && !func.name().is_empty()) {
+            names.insert(func, Ok((Space::Constant, address_name(&func.name()).into())));
+        }
     }
     let mut contents = Vec::new();
     let mut users: FxHashMap<Val<'m>, Vec<Val<'m>>> = FxHashMap::default();
@@ -229,6 +235,7 @@ impl<'m> Writer<'_, 'm> {
         match value.kind() {
             Kind::LLVMGlobalVariableValueKind => Ok((value, addend)),
             Kind::LLVMGlobalAliasValueKind => self.address(value.aliasee(), addend, depth + 1),
+            Kind::LLVMFunctionValueKind if self.names.contains_key(&value) => Ok((value, addend)),
             Kind::LLVMFunctionValueKind => Err(Why::new(
                 format!("it holds the address of the function @{}", value.name()),
                 "call it by its name",

@@ -16,6 +16,7 @@ mod memory;
 mod lanes;
 mod odd;
 mod call;
+mod outside;
 pub(crate) mod intrinsic;
 pub(crate) mod work_items;
 mod horizontals;
@@ -24,17 +25,19 @@ mod facts;
 pub use refusal::Refusal;
 
 use crate::coverage::Verdict;
-use crate::view::{LlvmModule, Val};
+use crate::outside::function_of_address;
+use crate::view::{LlvmModule, Ty, Val};
 use body::import_body;
 use facts::Facts;
 use global::{GlobalNames, import_globals};
-use heddle_ir::Module;
-use heddle_ir::module::{Declaration, File};
+use heddle_ir::module::{Declaration, File, Global, Init};
 use heddle_ir::verify::{Stage, verify};
+use heddle_ir::{Module, Space};
 use refusal::{Take, Why};
 use rustc_hash::FxHashMap;
 use signature::declaration;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 pub(crate) use types::{Leaf, Types};
 
@@ -56,6 +59,10 @@ struct Importing<'m> {
     declarations: FxHashMap<Val<'m>, Take<Arc<Declaration>>>,
     files: RefCell<(Vec<String>, FxHashMap<String, File>)>,
     facts: RefCell<Facts<'m>>,
+    /// The functions whose addresses are used, by the names of those.
+    addresses: RefCell<BTreeSet<Arc<str>>>,
+    /// Of each type of functions those that a pointer may lead to.
+    targets: OnceCell<FxHashMap<Ty<'m>, Vec<Val<'m>>>>,
     kinds: Kinds,
 }
 
@@ -78,6 +85,19 @@ struct Kinds {
 }
 
 impl<'m> Importing<'m> {
+    /// The functions of a type that a pointer may lead to, in the order of the module.
+    fn targets(&self, ty: Ty<'m>) -> Vec<Val<'m>> {
+        let all = self.targets.get_or_init(|| {
+            let mut all: FxHashMap<Ty<'m>, Vec<Val<'m>>> = FxHashMap::default();
+            let functions = self.llvm.functions();
+            for func in functions.filter(|func| func.intrinsic_id() == 0 && func.has_address_taken()) {
+                all.entry(func.value_type()).or_default().push(func);
+            }
+            all
+        });
+        all.get(&ty).cloned().unwrap_or_default()
+    }
+
     fn file(&self, name: String) -> File {
         let (list, known) = &mut *self.files.borrow_mut();
         if let Some(&file) = known.get(&name) {
@@ -117,6 +137,8 @@ pub fn import(llvm: &LlvmModule) -> Imported {
         declarations,
         files: RefCell::default(),
         facts: RefCell::default(),
+        addresses: RefCell::default(),
+        targets: OnceCell::new(),
         kinds: Kinds {
             byval: attribute_kind("byval"),
             returns_twice: attribute_kind("returns_twice"),
@@ -154,6 +176,7 @@ pub fn import(llvm: &LlvmModule) -> Imported {
         }
     }
     declare_callees(&mut module);
+    add_addresses(&mut module, importing.addresses.into_inner());
     module.facts = importing.facts.into_inner().list;
     for name in importing.files.into_inner().0 {
         module.files.push(name);
@@ -173,6 +196,19 @@ pub(crate) fn instruction_table() -> Vec<(String, Verdict)> {
     };
     // 6 was `unwind`, which is gone; 69 is the last.
     (1..=69).filter(|&number| number != 6).map(row).collect()
+}
+
+/// Adds the addresses of functions that bodies use, and those that globals hold.
+fn add_addresses(module: &mut Module, mut used: BTreeSet<Arc<str>>) {
+    for init in module.globals.iter().flat_map(|global| &global.init) {
+        if let Init::Address(name, _) = init
+            && function_of_address(name).is_some()
+        {
+            used.insert(Arc::clone(name));
+        }
+    }
+    let address = |name| Global { name, space: Space::Constant, align: 1, init: vec![Init::Extern(0)] };
+    module.globals.extend(used.into_iter().map(address));
 }
 
 fn refuse(name: String, why: Why) -> Refusal {

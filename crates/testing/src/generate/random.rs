@@ -46,9 +46,9 @@ impl Random {
         ((u128::from(self.bits()) * bound as u128) >> 64) as usize
     }
 
-    /// A number from `low` to `high`, both included.
+    /// A number from `low` to `high`, both included; `low` if these are all numbers.
     pub fn between(&mut self, low: u32, high: u32) -> u32 {
-        low + self.below((high - low + 1) as usize) as u32
+        low + self.below(high.wrapping_sub(low).wrapping_add(1) as usize) as u32
     }
 
     /// True in `percent` of 100 cases.

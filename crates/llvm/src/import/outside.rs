@@ -1,0 +1,175 @@
+//! Calls through pointers, with any number of arguments, and of functions elsewhere that take vectors.
+//!
+//! Through a pointer: whether it is one function after the other of those that it can be, and each is called for the
+//! lanes that want it. What it is beyond those is called as it is, lane by lane.
+//!
+//! ```text
+//!     block1:  v3 = icmp eq v2, @heddle.address.f;  br v3, block4, block5
+//!     block4:  v6 = call @f(v1);  br block7
+//!     block5:  v8 = call @"heddle.outside.i32(i32)."(v2, v1);  br block7
+//!     block7:  v9 = phi i32 [block4: v6], [block5: v8]
+//! ```
+
+use super::body::{Body, Leaves};
+use super::refusal::{Take, Why};
+use super::types::Spaces;
+use crate::outside::{Outside, Part, address_name};
+use crate::view::{Ty, Val, attribute_kind};
+use heddle_ir::inst::InstData;
+use heddle_ir::module::{Declaration, Effects, Kind, Param, Returned, Signature};
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{Block, Constant, Op, Scalar, Space, Type, Value};
+use std::sync::Arc;
+
+/// The most functions that a pointer is compared with.
+const MOST_TARGETS: usize = 32;
+
+impl<'m> Body<'_, 'm> {
+    /// The address of a function.
+    pub(super) fn function_address(&mut self, func: Val<'m>, to: Scalar) -> Take<Value> {
+        let name = func.name();
+        if self.module.types.spaces != Spaces::Host || name.is_empty() {
+            let reason = format!("the address of the function @{name} is used");
+            return Err(Why::new(reason, "call it by its name"));
+        }
+        let symbol: Arc<str> = address_name(&name).into();
+        self.module.addresses.borrow_mut().insert(Arc::clone(&symbol));
+        let address = self.func.make_const(Constant::Address(Space::Constant, symbol));
+        self.in_space(address, to)
+    }
+
+    /// A call through a pointer.
+    pub(super) fn call_through_pointer(&mut self, inst: Val<'m>) -> Take<Leaves> {
+        if self.module.types.spaces != Spaces::Host {
+            return Err(Why::new("the function is called through a pointer", "call it by its name"));
+        }
+        if inst.bundle_count() > 0 {
+            let reason = "the call carries bundles of operands";
+            return Err(Why::new(reason, "compile without the feature that needs it"));
+        }
+        let target = self.leaf(inst.called())?;
+        let mut args = Leaves::new();
+        for argument in inst.arguments() {
+            args.extend(self.leaves(argument)?);
+        }
+        // What can't be called as it is, is not called at all: then no way in the middle is begun.
+        let (outside, given) = self.outside(inst, Some(target), None)?;
+        let ty = inst.called_type();
+        let targets: Vec<(Val<'m>, Arc<Declaration>)> = match ty.is_var_arg() {
+            true => Vec::new(),
+            false => (self.module.targets(ty).into_iter())
+                .filter_map(|func| match self.module.declarations.get(&func) {
+                    Some(Ok(declaration)) => Some((func, Arc::clone(declaration))),
+                    _ => None,
+                })
+                .collect(),
+        };
+        if targets.is_empty() {
+            return self.call_declared(&outside, &given);
+        }
+        let join = self.new_block();
+        let mut joined: Vec<(Block, Leaves)> = Vec::new();
+        for (func, declaration) in targets.into_iter().take(MOST_TARGETS) {
+            let address = self.function_address(func, Scalar::Ptr(Space::Generic))?;
+            let is_it = self.icmp(IntPredicate::Eq, target, address)?;
+            let [then, otherwise] = [self.new_block(), self.new_block()];
+            self.put_inst(InstData::branch(is_it, then, otherwise), None)?;
+            self.go_on(then);
+            let results = self.call_declared(&declaration, &args)?;
+            joined.push((then, results));
+            self.put_inst(InstData::jump(join), None)?;
+            self.go_on(otherwise);
+        }
+        let last = self.here();
+        let results = self.call_declared(&outside, &given)?;
+        let count = results.len();
+        joined.push((last, results));
+        self.put_inst(InstData::jump(join), None)?;
+        self.end_in(join);
+        (0..count)
+            .map(|index| {
+                let edges = joined.iter().map(|(block, results)| (*block, results[index]));
+                let ty = self.func.value_type(joined[0].1[index]);
+                self.put(InstData::phi(edges, None), Some(ty))
+            })
+            .collect()
+    }
+
+    /// A call of a function elsewhere that is called as it is.
+    pub(super) fn call_outside(&mut self, inst: Val<'m>, callee: Val<'m>) -> Take<Leaves> {
+        let (outside, args) = self.outside(inst, None, Some(callee.name()))?;
+        self.call_declared(&outside, &args)
+    }
+
+    /// The function that puts parts together and calls, and its arguments.
+    fn outside(
+        &mut self,
+        inst: Val<'m>,
+        target: Option<Value>,
+        callee: Option<String>,
+    ) -> Take<(Arc<Declaration>, Leaves)> {
+        let (byval, narrow) = (self.module.kinds.byval, ["zeroext", "signext"].map(attribute_kind));
+        let ty = inst.called_type();
+        let mut outside = Outside {
+            results: self.parts(ty.result())?,
+            params: Vec::new(),
+            fixed: ty.is_var_arg().then(|| ty.param_count()),
+            callee,
+        };
+        let mut args: Leaves = target.into_iter().collect();
+        for (index, argument) in inst.arguments().into_iter().enumerate() {
+            let place = index as u32 + 1;
+            if inst.call_type_attribute(place, byval).is_some() {
+                let reason = "a struct is passed by value to a function that is defined elsewhere";
+                return Err(Why::new(reason, "pass its address, or define the function in the same module"));
+            }
+            let mut parts = self.parts(argument.ty())?;
+            // A struct is passed as if each of its parts were an argument, of which only the first may be counted.
+            if parts.len() != 1 && outside.fixed.is_some() {
+                return Err(Why::new("a struct among any number of arguments", "pass its address"));
+            }
+            let mut leaves = self.leaves(argument)?;
+            // How a small integer fills its register is the caller's part.
+            if let ([part], [value]) = (&mut parts[..], &mut leaves[..])
+                && part.lanes.is_none()
+                && part.scalar.is_some_and(|scalar| scalar.is_int() && scalar.bits() < 32)
+            {
+                let [zeros, signs] = narrow.map(|kind| inst.call_attribute(place, kind).is_some());
+                if zeros || signs {
+                    let op = if signs { Op::Sext } else { Op::Zext };
+                    *value = self.op_to(op, Scalar::I32, &[*value])?;
+                    part.scalar = Some(Scalar::I32);
+                }
+            }
+            outside.params.extend(parts);
+            args.extend(leaves);
+        }
+        let params = args.iter().map(|&arg| Param::new(self.func.value_type(arg))).collect();
+        let results = self.module.types.leaves(ty.result())?;
+        let results =
+            results.iter().map(|leaf| Returned { ty: Type::Scalar(leaf.scalar), shape: None }).collect();
+        let effects = Effects { convergent: false, ..Effects::ANY };
+        let signature = Signature { params, results, effects };
+        Ok((Arc::new(Declaration { name: outside.name(), kind: Kind::Function, signature }), args))
+    }
+
+    /// The scalars and vectors that a type is made of.
+    fn parts(&self, ty: Ty<'m>) -> Take<Vec<Part>> {
+        let leaves = self.module.types.leaves(ty)?;
+        if leaves.iter().any(|leaf| leaf.is_odd()) {
+            return Err(Why::new(
+                "a function elsewhere takes or gives an integer of an odd width",
+                "use the next wider type",
+            ));
+        }
+        if !ty.is_vector() {
+            return Ok(leaves.iter().map(|leaf| Part { scalar: Some(leaf.scalar), lanes: None }).collect());
+        }
+        match (leaves.first().map(|leaf| leaf.scalar), u16::try_from(leaves.len())) {
+            (Some(Scalar::I1), _) | (None, _) | (_, Err(_)) => {
+                Err(Why::new("a function elsewhere takes or gives a vector of bits", "use bytes"))
+            }
+            (scalar, Ok(lanes)) => Ok(vec![Part { scalar, lanes: Some(lanes) }]),
+        }
+    }
+}

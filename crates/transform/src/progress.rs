@@ -1,0 +1,498 @@
+//! Forward progress: loops that wait for what another lane does.
+//!
+//! Requires: Stage::Source.  Ensures: Stage::Source, and no lane waits in a loop for one that waits behind it.
+//!
+//! Lanes that have left a loop wait for those that are still inside. If one of them holds the lock that the others spin
+//! for, all wait for ever. A function with such a loop becomes one loop in which each lane goes on by one block a round:
+//!
+//! ```text
+//!     block0:  …  br head                       what the entry defines is there for all blocks
+//!     head:    v9 = phi i32 [block0: 1], …      where the lane goes on; 0 is the end
+//!              switch v9, end [1: block1, 2: block2]
+//!     block1:  v4 = load …, slot                what other blocks have defined lies in private objects
+//!              …
+//!              v8 = select v5, 1, 2
+//!              br head
+//! ```
+//!
+//! All lanes meet at the head after each round, so each goes on in every round, whichever waits for which. Functions that
+//! are called and wait are inlined before: their callers would wait for all lanes to come back.
+//!
+//! *Waits* is decided by the accesses on which all exits of a loop depend: a volatile or atomic load, an exchange, or
+//! another operation that changes nothing the second time, at an address that stays the same and that the loop itself does
+//! not otherwise write. A loop that tries again what it computes from what it found (`cmpxchg` of the value just read) is
+//! left by some lane in each round, and waits for none.
+
+use crate::inline::inline_calls;
+use crate::specialize::sequential_functions;
+use crate::widen::{Form, Remark};
+use heddle_analysis::{Cfg, Cycle, CycleForest};
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::diagnostic::Place;
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::inst::{Access, Detail, InstData, Switch};
+use heddle_ir::ops::Effect;
+use heddle_ir::words::{Flag, IntPredicate, Rmw, Scope};
+use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op, Scalar, Space, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A loop that waits for another lane: the access that decides whether it goes on, and where that is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Waiting {
+    op: Op,
+    place: Place,
+}
+
+/// Lets lanes of functions that wait for each other go on one block a round. Gives a remark for each loop that waits.
+pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
+    let sequential = sequential_functions(module);
+    let spinning = spinning_functions(module);
+    let mut remarks: Vec<Remark> = Vec::new();
+    // The functions that wait, themselves or by what is inlined into them.
+    let mut waiting: FxHashMap<String, Waiting> = FxHashMap::default();
+    for func in module.functions.iter().filter(|func| !sequential.contains(&func.name)) {
+        if let Some(inst) = waits(func, &spinning) {
+            let op = func.inst(inst).op;
+            let text =
+                format!("a loop waits by `{op}` for what another lane does: lanes go on one block a round");
+            let told = Diagnostic::remark(Code::Waits, text).at(Place::line_of(func, inst));
+            remarks.push(Remark { form: Form::Waits, accesses: 0, told });
+            waiting.insert(func.name.clone(), Waiting { op, place: Place::line_of(func, inst) });
+        }
+    }
+    if waiting.is_empty() {
+        return Ok(remarks);
+    }
+    inline_calls(module, |site| {
+        let Some(waits) = waiting.get(&site.callee.name).cloned() else { return false };
+        waiting.entry(site.caller.name.clone()).or_insert(waits);
+        true
+    });
+    for func in &mut module.functions {
+        let called = func.callees.values().find_map(|callee| waiting.get(&callee.name));
+        if let Some(waits) = called {
+            let text = "the function that waits is called where its body cannot stand";
+            return Err(
+                refuse(waits, text).way_out("let it not call itself, nor promise shapes of its parameters")
+            );
+        }
+        let Some(waits) = waiting.get(&func.name) else { continue };
+        if let Some(inst) = asks_lanes(func) {
+            let text =
+                format!("lanes go on one by one then, and `{}` wants them together", func.inst(inst).op);
+            return Err(
+                refuse(waits, &text).way_out("take it out of the function, or let no lane wait for another")
+            );
+        }
+        go_on_by_blocks(func);
+    }
+    Ok(remarks)
+}
+
+fn refuse(waits: &Waiting, text: &str) -> Diagnostic {
+    let text = format!("a loop waits by `{}` for what another lane does: {text}", waits.op);
+    Diagnostic::error(Code::WaitsTogether, text).at(waits.place.clone())
+}
+
+fn insts(func: &Function) -> impl Iterator<Item = Inst> + '_ {
+    func.blocks().flat_map(|block| func.block_insts(block))
+}
+
+/// What lanes do together, or ask each other.
+fn asks_lanes(func: &Function) -> Option<Inst> {
+    insts(func).find(|&inst| {
+        let data = func.inst(inst);
+        let is_together = matches!(data.detail, Detail::Barrier(scope) if scope != Scope::Lane);
+        data.op.info().effect == Effect::Horizontal || is_together || data.is_total()
+    })
+}
+
+/// The functions that try something without a loop of their own: who calls one in a loop may wait.
+fn spinning_functions(module: &Module) -> FxHashSet<String> {
+    let tries = |func: &&Function| {
+        insts(func).any(|inst| {
+            let data = func.inst(inst);
+            is_read_anew(data) && data.address().is_none_or(|address| !is_private(func, address))
+        })
+    };
+    module.functions.iter().filter(tries).map(|func| func.name.clone()).collect()
+}
+
+/// Whether an access may find each time what another lane wrote in the meantime, and changes nothing the second time.
+fn is_read_anew(data: &InstData) -> bool {
+    match data.op {
+        Op::Load => {
+            data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some())
+        }
+        Op::CompareExchange => true,
+        Op::AtomicRmw => matches!(
+            data.detail,
+            Detail::Rmw(
+                Rmw::Exchange
+                    | Rmw::And
+                    | Rmw::Or
+                    | Rmw::Smin
+                    | Rmw::Smax
+                    | Rmw::Umin
+                    | Rmw::Umax
+                    | Rmw::Fmin
+                    | Rmw::Fmax,
+                _
+            )
+        ),
+        _ => false,
+    }
+}
+
+/// Whether an address lies in an object of the lane's own.
+fn is_private(func: &Function, address: Value) -> bool {
+    let mut root = address;
+    for _ in 0..64 {
+        match func.def_inst(root).map(|inst| func.inst(inst)) {
+            Some(data) if matches!(data.op, Op::PtrAdd | Op::SpaceCast) => root = data.args[0],
+            Some(data) if data.op == Op::Alloca => return true,
+            _ => break,
+        }
+    }
+    func.value_type(root) == Type::ptr(Space::Private)
+}
+
+/// The access by which a loop of the function waits for another lane, if one does.
+fn waits(func: &Function, spinning: &FxHashSet<String>) -> Option<Inst> {
+    if func.layout.entry().is_none() || !insts(func).any(|inst| may_wait(func, func.inst(inst), spinning)) {
+        return None;
+    }
+    let cfg = Cfg::new(func);
+    let forest = CycleForest::new(&cfg);
+    forest.cycles().find_map(|cycle| {
+        let finder = Finder { func, forest: &forest, cycle, spinning };
+        let mut decides = None;
+        for edge in forest.exiting_edges(&cfg, cycle) {
+            let asked = func.terminator(edge.from).and_then(|inst| func.inst(inst).args.first().copied());
+            decides = Some(finder.waits_by(asked?)?);
+        }
+        decides
+    })
+}
+
+fn may_wait(func: &Function, data: &InstData, spinning: &FxHashSet<String>) -> bool {
+    is_read_anew(data)
+        || data.op == Op::Call && func.callee_of(data).is_some_and(|callee| spinning.contains(&callee.name))
+}
+
+struct Finder<'a> {
+    func: &'a Function,
+    forest: &'a CycleForest,
+    cycle: Cycle,
+    spinning: &'a FxHashSet<String>,
+}
+
+impl Finder<'_> {
+    /// The instruction of the loop that defines a value, if one does.
+    fn inside(&self, value: Value) -> Option<Inst> {
+        let inst = self.func.def_inst(value)?;
+        let block = self.func.layout.block_of(inst)?;
+        self.forest.contains(self.cycle, block).then_some(inst)
+    }
+
+    /// Walks through what a value is computed from within the loop, until something is found.
+    fn find<T>(&self, value: Value, mut found: impl FnMut(Inst) -> Option<T>) -> Option<T> {
+        let mut seen: FxHashSet<Inst> = FxHashSet::default();
+        let mut work = vec![value];
+        while let Some(value) = work.pop() {
+            let Some(inst) = self.inside(value).filter(|&inst| seen.insert(inst)) else { continue };
+            if let Some(found) = found(inst) {
+                return Some(found);
+            }
+            work.extend(self.func.inst(inst).args.iter().copied());
+        }
+        None
+    }
+
+    /// The access on which a condition depends, and that waits.
+    fn waits_by(&self, condition: Value) -> Option<Inst> {
+        self.find(condition, |inst| {
+            let data = self.func.inst(inst);
+            let waits = match data.op {
+                Op::Call => may_wait(self.func, data, self.spinning),
+                _ => is_read_anew(data) && self.stays(inst),
+            };
+            waits.then_some(inst)
+        })
+    }
+
+    /// Whether an access finds the same in each iteration unless another lane writes.
+    fn stays(&self, inst: Inst) -> bool {
+        let data = self.func.inst(inst);
+        let Some(address) = data.address() else { return false };
+        if is_private(self.func, address) || self.moves(address) {
+            return false;
+        }
+        let tries_what_it_found = data.op == Op::CompareExchange
+            && self
+                .find(data.args[1], |from| {
+                    let data = self.func.inst(from);
+                    let reads = matches!(data.op, Op::Load | Op::AtomicRmw | Op::CompareExchange);
+                    let is_shared = data.address().is_some_and(|address| !is_private(self.func, address));
+                    (reads && is_shared).then_some(())
+                })
+                .is_some();
+        !tries_what_it_found && !self.is_written(inst, address)
+    }
+
+    /// Whether an address differs between iterations: it goes round, or is read from memory that lanes share.
+    fn moves(&self, address: Value) -> bool {
+        self.find(address, |inst| {
+            let data = self.func.inst(inst);
+            let reads_shared = data.op.info().effect != Effect::Pure
+                && data.address().is_none_or(|address| !is_private(self.func, address));
+            (data.op == Op::Phi || reads_shared).then_some(())
+        })
+        .is_some()
+    }
+
+    /// Whether the loop writes to the address by something else.
+    fn is_written(&self, access: Inst, address: Value) -> bool {
+        let blocks = self.forest.blocks(self.cycle).iter();
+        blocks.flat_map(|&block| self.func.block_insts(block)).any(|inst| {
+            let data = self.func.inst(inst);
+            let writes = matches!(data.op.info().effect, Effect::Writes | Effect::ReadsWrites);
+            inst != access && writes && data.address() == Some(address) && !is_read_anew(data)
+        })
+    }
+}
+
+/// Turns a function into one loop in which each lane goes on by one block a round.
+fn go_on_by_blocks(func: &mut Function) {
+    let old_entry = func.entry();
+    let targets_entry = func.blocks().any(|block| func.successors(block).contains(&old_entry));
+    let entry = match targets_entry {
+        true => {
+            let entry = func.new_block();
+            func.layout.prepend_block(entry);
+            Builder::new(func, At::End(entry)).jump(old_entry);
+            entry
+        }
+        false => old_entry,
+    };
+    let blocks: Vec<Block> = func.blocks().filter(|&block| block != entry).collect();
+    let numbers: FxHashMap<Block, i128> = blocks.iter().copied().zip(1..).collect();
+    let mut rounds = Rounds { func, entry, slots: SecondaryMap::new(), numbers };
+    rounds.keep_in_memory(&blocks);
+    rounds.join_at_head(&blocks);
+}
+
+struct Rounds<'a> {
+    func: &'a mut Function,
+    entry: Block,
+    /// The private object that holds a value for other blocks.
+    slots: SecondaryMap<Value, Option<Value>>,
+    numbers: FxHashMap<Block, i128>,
+}
+
+impl Rounds<'_> {
+    /// The block in which a value is defined, if it has to be kept for others.
+    fn home(&self, value: Value) -> Option<Block> {
+        let inst = self.func.def_inst(value)?;
+        self.func.layout.block_of(inst).filter(|&block| block != self.entry)
+    }
+
+    fn slot(&mut self, value: Value) -> Value {
+        if let Some(slot) = self.slots[value] {
+            return slot;
+        }
+        let slot = self.object(self.func.value_type(value));
+        self.slots[value] = Some(slot);
+        slot
+    }
+
+    /// A private object for values of a type.
+    fn object(&mut self, ty: Type) -> Value {
+        let bytes = u64::from(ty.bytes()).max(1);
+        let align = (bytes.next_power_of_two() as u32).min(16);
+        let data = InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align });
+        let alloca = self.func.make_inst(data, &[Type::ptr(Space::Private)]);
+        self.func.layout.prepend_inst(alloca, self.entry);
+        self.func.results(alloca)[0]
+    }
+
+    /// Lets blocks hand values to each other, and to φs, by private objects.
+    fn keep_in_memory(&mut self, blocks: &[Block]) {
+        let mut kept: Vec<Value> = Vec::new();
+        for block in std::iter::once(self.entry).chain(blocks.iter().copied()) {
+            let insts: Vec<Inst> = self.func.block_insts(block).collect();
+            let mut loaded: FxHashMap<Value, Value> = FxHashMap::default();
+            for inst in insts {
+                if self.func.inst(inst).op == Op::Phi {
+                    continue;
+                }
+                let args = self.func.inst(inst).args.clone();
+                for (index, &arg) in args.iter().enumerate() {
+                    let read = self.read(arg, block, inst, &mut loaded, &mut kept);
+                    self.func.inst_mut(inst).args[index] = read;
+                }
+                self.forget_bases(inst, block);
+                // Behind all that the block reads: it may read what it writes then.
+                if self.func.inst(inst).op.is_terminator() {
+                    self.hand_to_phis(block, inst, &mut loaded, &mut kept);
+                }
+            }
+        }
+        // φs are loads now, at the start of their block, in their order.
+        for &block in blocks {
+            let phis: Vec<Inst> = self.func.phis(block).collect();
+            let mut first = None;
+            for phi in phis {
+                let value = self.func.results(phi)[0];
+                let slot = self.slot(value);
+                let at = match first {
+                    None => At::Start(block),
+                    Some(last) => At::After(last),
+                };
+                let ty = self.func.value_type(value);
+                let load = Builder::new(self.func, at).load(ty, slot, 1);
+                first = self.func.def_inst(load);
+                self.func.map_values_of_block(block, |used| if used == value { load } else { used });
+                self.func.remove_inst(phi);
+            }
+        }
+        kept.sort_unstable();
+        kept.dedup();
+        for value in kept {
+            // The slot of a φ is written where its edges come from.
+            let Some(inst) = self.func.def_inst(value) else { continue };
+            let slot = self.slot(value);
+            Builder::new(self.func, At::After(inst)).store(value, slot, 1);
+        }
+    }
+
+    /// Drops hints of objects that other blocks have made.
+    fn forget_bases(&mut self, inst: Inst, block: Block) {
+        let mut data = self.func.inst(inst).clone();
+        let forget = |access: &mut Access| {
+            access.base = access.base.filter(|&base| self.home(base).is_none_or(|home| home == block));
+        };
+        match &mut data.detail {
+            Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
+                forget(access)
+            }
+            Detail::Transfer(both) => {
+                forget(&mut both.0);
+                forget(&mut both.1);
+            }
+            _ => return,
+        }
+        *self.func.inst_mut(inst) = data;
+    }
+
+    /// A value as a block reads it, before an instruction.
+    fn read(
+        &mut self,
+        value: Value,
+        block: Block,
+        before: Inst,
+        loaded: &mut FxHashMap<Value, Value>,
+        kept: &mut Vec<Value>,
+    ) -> Value {
+        if self.home(value).is_none_or(|home| home == block) {
+            return value;
+        }
+        if let Some(&known) = loaded.get(&value) {
+            return known;
+        }
+        let (slot, ty) = (self.slot(value), self.func.value_type(value));
+        kept.push(value);
+        let load = Builder::new(self.func, At::Before(before)).load(ty, slot, 1);
+        loaded.insert(value, load);
+        load
+    }
+
+    /// Writes what the φs of the next blocks get from here: all is read before anything is written.
+    fn hand_to_phis(
+        &mut self,
+        block: Block,
+        end: Inst,
+        loaded: &mut FxHashMap<Value, Value>,
+        kept: &mut Vec<Value>,
+    ) {
+        let mut next: Vec<Block> = self.func.inst(end).targets().to_vec();
+        next.sort_unstable();
+        next.dedup();
+        let mut writes: Vec<(Value, Value)> = Vec::new();
+        for target in next {
+            let phis: Vec<Inst> = self.func.phis(target).collect();
+            for phi in phis {
+                let incoming = self.func.inst(phi).incoming().find(|&(from, _)| from == block);
+                let Some((_, value)) = incoming else { continue };
+                let value = self.read(value, block, end, loaded, kept);
+                let slot = self.slot(self.func.results(phi)[0]);
+                writes.push((slot, value));
+            }
+        }
+        for (slot, value) in writes {
+            Builder::new(self.func, At::Before(end)).store(value, slot, 1);
+        }
+    }
+
+    /// Leads all blocks to one head, which sends each lane to its next block.
+    fn join_at_head(&mut self, blocks: &[Block]) {
+        let (head, end) = (self.func.append_block(), self.func.append_block());
+        let types: Vec<Type> = self.func.signature.results.iter().map(|result| result.ty).collect();
+        let results: Vec<Value> = types.iter().map(|&ty| self.object(ty)).collect();
+        let mut next: Vec<(Block, Value)> = Vec::new();
+        for block in std::iter::once(self.entry).chain(blocks.iter().copied()) {
+            let Some(last) = self.func.terminator(block) else { continue };
+            let data = self.func.inst(last).clone();
+            let mut builder = Builder::new(self.func, At::Before(last));
+            builder.set_origin(data.origin);
+            let number = |builder: &mut Builder<'_>, target: &Block| {
+                let number = self.numbers.get(target).copied().unwrap_or(0);
+                builder.int(Scalar::I32, number)
+            };
+            let state = match (&data.detail, data.op) {
+                (Detail::Branch(targets, _), _) => {
+                    let first = number(&mut builder, &targets[0]);
+                    match (data.args.first(), targets.get(1)) {
+                        (Some(&condition), Some(other)) => {
+                            let other = number(&mut builder, other);
+                            builder.select(condition, first, other)
+                        }
+                        _ => first,
+                    }
+                }
+                (Detail::Switch(switch), _) => {
+                    let mut state = number(&mut builder, &switch.targets[0]);
+                    let scalar = builder.func.value_type(data.args[0]).scalar();
+                    for (&case, target) in switch.cases.iter().zip(&switch.targets[1..]) {
+                        let case = builder.int(scalar, case as i128);
+                        let is_it = builder.icmp(IntPredicate::Eq, data.args[0], case);
+                        let target = number(&mut builder, target);
+                        state = builder.select(is_it, target, state);
+                    }
+                    state
+                }
+                (_, Op::Ret) => {
+                    for (&slot, &value) in results.iter().zip(&data.args) {
+                        builder.store(value, slot, 1);
+                    }
+                    builder.int(Scalar::I32, 0)
+                }
+                _ => continue,
+            };
+            next.push((block, state));
+            *self.func.inst_mut(last) = InstData { origin: data.origin, ..InstData::jump(head) };
+        }
+        let mut builder = Builder::new(self.func, At::End(head));
+        let state = builder.phi(Scalar::I32.into(), &next, None);
+        let cases = (1..=blocks.len() as u128).collect();
+        let targets = std::iter::once(end).chain(blocks.iter().copied()).collect();
+        builder.inst(
+            InstData::new(Op::Switch, [state], Detail::Switch(Box::new(Switch { cases, targets }))),
+            None,
+        );
+        builder.go(At::End(end));
+        let values: Vec<Value> =
+            types.iter().zip(&results).map(|(&ty, &slot)| builder.load(ty, slot, 1)).collect();
+        builder.ret(&values);
+    }
+}
