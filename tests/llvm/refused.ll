@@ -3,7 +3,7 @@
 ; refused: @assembly is not taken, because of `call void asm "nop", ""()`: inline assembly does what only one machine knows; write it in C
 ; refused: @exceptions is not taken, because of `invoke void @may_throw()`: `invoke` is refused (exceptions); compile with -fno-exceptions
 ; refused: @jumps_back is not taken, because of `%r = call i32 @setjmp(ptr %p)`: @setjmp may return twice; do without setjmp
-; refused: volatile.c:7:3: @is_volatile is not taken, because of `%x = load volatile i32, ptr %p, align 4`: the access is volatile
+; refused: placed.c:7:3: @is_placed is not taken, because of `%x = va_arg ptr %p, i32`: `va_arg` is refused (any number of arguments)
 ; refused: @scalable is not taken: the vector type <vscale x 4 x i32> has no fixed size
 ; refused: @too_wide is not taken: integers of 256 bits have more than 128; take them apart in the source
 ; refused: @extended is not taken: floats of type x86_fp80 are wider than 64 bits; use `double` instead of `long double`
@@ -17,12 +17,9 @@
 ; refused: @masked is not taken, because of `%v = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr align 4 %p, <4 x i1> %m, <4 x i32> zeroinitializer)`: llvm.masked.load is refused (each lane would need a branch); compile with -fno-vectorize
 ; refused: @machine is not taken, because of `%v = call i32 @llvm.x86.flags.read.u32()`: llvm.x86.flags.read.u32 is refused (it belongs to one machine); write it in plain C
 ; refused: @environment is not taken
-; refused: @elsewhere is not taken: it is defined elsewhere; link the modules before (llvm-link), or pass its address
-; refused: @reads_elsewhere is not taken
 ; refused: @handlers is not taken: it holds the address of the function @fine; call it by its name
 target triple = "x86_64-pc-linux-gnu"
 @own = thread_local global i32 0
-@elsewhere = external global i32
 @handlers = global [1 x ptr] [ptr @fine]
 define i32 @fine(i32 %x) {
   %y = add i32 %x, 1
@@ -44,8 +41,8 @@ define i32 @jumps_back(ptr %p) {
   %r = call i32 @setjmp(ptr %p)
   ret i32 %r
 }
-define i32 @is_volatile(ptr %p) !dbg !4 {
-  %x = load volatile i32, ptr %p, align 4, !dbg !6
+define i32 @is_placed(ptr %p) !dbg !4 {
+  %x = va_arg ptr %p, i32, !dbg !6
   ret i32 %x
 }
 define void @scalable(<vscale x 4 x i32> %v) {
@@ -93,10 +90,6 @@ define float @environment(float %x) strictfp {
   %y = call float @llvm.experimental.constrained.fadd.f32(float %x, float %x, metadata !"round.dynamic", metadata !"fpexcept.strict") strictfp
   ret float %y
 }
-define i32 @reads_elsewhere() {
-  %v = load i32, ptr @elsewhere, align 4
-  ret i32 %v
-}
 declare i32 @personality(...)
 declare void @may_throw()
 declare i32 @setjmp(ptr) returns_twice
@@ -107,9 +100,9 @@ declare float @llvm.experimental.constrained.fadd.f32(float, float, metadata, me
 !llvm.dbg.cu = !{!0}
 !llvm.module.flags = !{!3}
 !0 = distinct !DICompileUnit(language: DW_LANG_C11, file: !1, emissionKind: FullDebug)
-!1 = !DIFile(filename: "volatile.c", directory: "")
+!1 = !DIFile(filename: "placed.c", directory: "")
 !3 = !{i32 2, !"Debug Info Version", i32 3}
-!4 = distinct !DISubprogram(name: "is_volatile", file: !1, line: 6, type: !5, unit: !0, spFlags: DISPFlagDefinition)
+!4 = distinct !DISubprogram(name: "is_placed", file: !1, line: 6, type: !5, unit: !0, spFlags: DISPFlagDefinition)
 !5 = !DISubroutineType(types: !7)
 !6 = !DILocation(line: 7, column: 3, scope: !4)
 !7 = !{null}

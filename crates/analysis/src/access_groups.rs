@@ -24,6 +24,7 @@
 
 use std::fmt;
 
+use heddle_ir::types::MAX_LANES;
 use heddle_ir::words::Flag;
 use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 use rustc_hash::FxHashMap;
@@ -309,6 +310,17 @@ enum Extension {
 struct Term {
     value: Value,
     extension: Extension,
+    /// Whether a promise keeps the value to half of its range: a multiple of it does not wrap around.
+    is_half: bool,
+    factor: i64,
+}
+
+/// A part of an address that is to be looked at.
+#[derive(Clone, Copy)]
+struct Part {
+    value: Value,
+    extension: Extension,
+    is_half: bool,
     factor: i64,
 }
 
@@ -358,14 +370,16 @@ impl Finder<'_> {
     /// An address as base, terms and constant, all modulo 2^64.
     fn address(&self, pointer: Value) -> Option<Address> {
         let mut root = pointer;
-        let mut parts: Vec<(Value, Extension, i64)> = Vec::new();
+        let mut parts: Vec<Part> = Vec::new();
         while let Some(inst) = self.func.def_inst(root).filter(|&inst| self.func.inst(inst).op == Op::PtrAdd)
         {
             let data = self.func.inst(inst);
             if parts.len() == MOST_PARTS || self.width(data.args[1]) > ADDRESS {
                 break;
             }
-            parts.push((data.args[1], Extension::Signed, 1));
+            let offset =
+                Part { value: data.args[1], extension: Extension::Signed, is_half: false, factor: 1 };
+            parts.push(offset);
             root = data.args[0];
         }
         if self.width(root) != ADDRESS {
@@ -374,14 +388,15 @@ impl Finder<'_> {
         let mut terms: SmallVec<[Term; 4]> = SmallVec::new();
         let mut offset = 0i64;
         let mut seen = 0;
-        while let Some((value, extension, factor)) = parts.pop() {
+        while let Some(part) = parts.pop() {
             seen += 1;
+            let Part { value, extension, is_half, factor } = part;
             if let Some(constant) = self.constant(value, extension) {
                 offset = offset.wrapping_add(factor.wrapping_mul(constant as i64));
-            } else if seen > MOST_PARTS || !self.split(value, extension, factor, &mut parts) {
+            } else if seen > MOST_PARTS || !self.split(part, &mut parts) {
                 // At this width both are the same.
                 let extension = if self.width(value) == ADDRESS { Extension::Signed } else { extension };
-                terms.push(Term { value, extension, factor });
+                terms.push(Term { value, extension, is_half, factor });
             }
         }
         terms.sort_unstable();
@@ -390,6 +405,7 @@ impl Finder<'_> {
             match merged.last_mut() {
                 Some(last) if (last.value, last.extension) == (term.value, term.extension) => {
                     last.factor = last.factor.wrapping_add(term.factor);
+                    last.is_half |= term.is_half;
                 }
                 _ => merged.push(term),
             }
@@ -399,13 +415,8 @@ impl Finder<'_> {
     }
 
     /// Adds the parts of a sum or a multiple; whether it is one, modulo 2^64.
-    fn split(
-        &self,
-        value: Value,
-        extension: Extension,
-        factor: i64,
-        parts: &mut Vec<(Value, Extension, i64)>,
-    ) -> bool {
+    fn split(&self, part: Part, parts: &mut Vec<Part>) -> bool {
+        let Part { value, extension, factor, .. } = part;
         let Some(inst) = self.func.def_inst(value) else { return false };
         let data = self.func.inst(inst);
         // A promise that is broken makes an address of which nothing need be known.
@@ -414,7 +425,10 @@ impl Finder<'_> {
                 Extension::Signed => data.flags.has(Flag::Nsw),
                 Extension::Unsigned => data.flags.has(Flag::Nuw),
             };
-        let mut push = |arg: Value, factor: i64| parts.push((arg, extension, factor));
+        let mut push_half = |value: Value, factor: i64, is_half: bool| {
+            parts.push(Part { value, extension, is_half, factor });
+        };
+        let mut push = |value: Value, factor: i64| push_half(value, factor, false);
         match data.op {
             Op::Add if keeps => {
                 push(data.args[0], factor);
@@ -432,16 +446,30 @@ impl Finder<'_> {
                 let [Some(left), None] = [1, 0].map(|arg| self.constant(data.args[arg], extension)) else {
                     return false;
                 };
-                push(data.args[0], factor.wrapping_mul(left as i64));
+                push_half(data.args[0], factor.wrapping_mul(left as i64), left.unsigned_abs() > 1);
             }
             Op::Shl if keeps => match self.constant(data.args[1], Extension::Unsigned) {
-                Some(amount @ 0..63) => push(data.args[0], factor.wrapping_shl(amount as u32)),
+                Some(amount @ 0..63) => {
+                    push_half(data.args[0], factor.wrapping_shl(amount as u32), amount > 0);
+                }
                 _ => return false,
             },
             Op::Sext if extension == Extension::Signed || self.width(value) == ADDRESS => {
-                parts.push((data.args[0], Extension::Signed, factor));
+                parts.push(Part {
+                    value: data.args[0],
+                    extension: Extension::Signed,
+                    is_half: false,
+                    factor,
+                });
             }
-            Op::Zext => parts.push((data.args[0], Extension::Unsigned, factor)),
+            Op::Zext => {
+                parts.push(Part {
+                    value: data.args[0],
+                    extension: Extension::Unsigned,
+                    is_half: false,
+                    factor,
+                });
+            }
             _ => return false,
         }
         true
@@ -464,7 +492,8 @@ impl Finder<'_> {
                 || match term.extension {
                     Extension::Signed => fact.straight.signed,
                     Extension::Unsigned => fact.straight.unsigned,
-                };
+                }
+                || term.is_half && self.spans_less_than_half(term.value, block);
             let own = match self.strides(term.value, block).filter(|_| is_straight) {
                 Some(own) => own,
                 None => {
@@ -478,6 +507,15 @@ impl Finder<'_> {
         conditions.sort_unstable();
         conditions.dedup();
         (conditions.len() <= MOST_CONDITIONS).then_some((stride, conditions))
+    }
+
+    /// Whether the lanes of a value that keeps to half of its range must lie on a line: the difference of two of them is
+    /// less than half of all numbers, as what the step says of it is, so both are the same.
+    fn spans_less_than_half(&self, value: Value, block: Block) -> bool {
+        let lanes = self.geometry.width().unwrap_or(MAX_LANES);
+        let reach = |stride: i64| i128::from(stride).unsigned_abs() * u128::from(lanes.saturating_sub(1));
+        let Some(half) = self.width(value).checked_sub(1) else { return false };
+        self.strides(value, block).is_some_and(|stride| reach(stride) < 1 << half)
     }
 
     /// The step of a value from lane to lane, modulo 2^width.

@@ -4,11 +4,12 @@ use crate::Failure;
 use crate::analyze::show_example;
 use crate::report::title;
 use heddle::ir::module::DeclaredShape;
+use heddle::ir::verify::Stage;
 use heddle::ir::{Module, Value, parse_module};
 use heddle::pipeline::run_passes;
-use heddle::whole_function::{WholeFunction, vectorize_function};
+use heddle::{Brush, Request, Session};
 use heddle_interp::{Options, Semantics};
-use heddle_llvm::{Cpu, EmitOptions, Output, emit, generate, optimize};
+use heddle_llvm::Output;
 use heddle_runs::line::RunLine;
 use heddle_runs::trace_table::trace_table;
 use std::path::Path;
@@ -165,14 +166,16 @@ fn show_c_function() -> Result<(), String> {
     say_line!("\n{}\n", indented.join("\n"));
     let path = std::env::temp_dir().join(format!("heddle-demo-{}.c", std::process::id()));
     std::fs::write(&path, MANDELBROT).map_err(|error| error.to_string())?;
-    let compiled = heddle_llvm::compile(&path, 1, &[]);
+    let session = Session::default();
+    let source = session.read(&path, Stage::Source, &[]);
     let _ = std::fs::remove_file(&path);
-    let mut module = heddle_llvm::import(&compiled.map_err(|error| error.to_string())?).module;
     let shapes = [DeclaredShape::Varying, DeclaredShape::Uniform, DeclaredShape::Uniform];
-    let cpu = Cpu::host();
-    let lanes = cpu.vector_bits() / 32;
-    let report = vectorize_function(&mut module, &WholeFunction::new("mandelbrot", lanes, &shapes))
-        .map_err(|error| error.to_string())?;
+    let shapes = shapes.into_iter().map(Into::into).collect();
+    let lanes = session.cpu.vector_bits() / 32;
+    let request = Request { shapes, ..Request::new("mandelbrot", Brush::new(&[lanes])?) };
+    let artifact = source.and_then(|source| session.vectorize(source, &request));
+    let artifact = artifact.map_err(|failure| failure.to_string())?;
+    let report = &artifact.report;
     say_line!(
         "  heddle vectorize mandelbrot.c --func mandelbrot --lanes {lanes} --params varying,uniform,uniform --report\n    \
          {} branches of the source, {} of the vector code; {} instructions on vectors, {} scalar\n",
@@ -181,17 +184,15 @@ fn show_c_function() -> Result<(), String> {
         report.instructions[1],
         report.instructions[0]
     );
-    let llvm = emit(&module, EmitOptions::default()).map_err(|error| error.to_string())?;
-    optimize(&llvm, &cpu).map_err(|error| error.to_string())?;
-    let assembly = generate(&llvm, &cpu, Output::Assembly).map_err(|error| error.to_string())?;
+    let assembly = artifact.code(Output::Assembly)?;
     let assembly = String::from_utf8_lossy(&assembly).into_owned();
     let is_code = |line: &&str| {
         line.starts_with("\t") && !line.trim_start().starts_with('.') || line.starts_with(".LBB")
     };
     assembly.lines().filter(is_code).for_each(|line| say_line!("    {}", line.replace('\t', "  ")));
-    let object = generate(&llvm, &cpu, Output::Object).map_err(|error| error.to_string())?;
+    let object = artifact.code(Output::Object)?;
     let folder = std::env::temp_dir().join(format!("heddle-demo-{}", std::process::id()));
-    let ratio = ratio(&folder, &report.wide, lanes, &object);
+    let ratio = ratio(&folder, &artifact.wide, lanes, &object);
     let _ = std::fs::remove_dir_all(&folder);
     let [ratio, scalar, wide] = ratio?;
     say_line!(

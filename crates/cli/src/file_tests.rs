@@ -24,7 +24,7 @@ impl FileTests {
         let (mut passed, mut failed) = (0, 0);
         for file in &files {
             let passes = |module: &mut heddle::ir::Module, names: &[&str]| {
-                run_passes(module, names, true, |_, _| ()).map_err(|reason| reason.to_string())
+                run_passes(module, names, true, |_, _| ()).map(drop).map_err(|reason| reason.to_string())
             };
             let result = test_file(file, passes, self.bless);
             if result.blessed {

@@ -9,6 +9,7 @@ mod report;
 mod opt;
 mod exec;
 mod analyze;
+mod profile;
 mod file_tests;
 mod demo;
 mod vectorize;
@@ -36,6 +37,8 @@ enum Verb {
     Exec(exec::Exec),
     /// Say what is uniform, what diverges, and why
     Analyze(analyze::Analyze),
+    /// Count where lanes part in a run, who is active, and how memory is accessed
+    Profile(profile::ProfileRun),
     /// Make vector code of a function, for lanes that each run it
     Vectorize(vectorize::Vectorize),
     /// Run the file tests below a directory
@@ -50,9 +53,14 @@ enum Failure {
     Program,
     /// The command itself is wrong.
     Usage(String),
+    /// The same; what there was to say has been said.
+    Misused,
 }
 
-fn print_include_dir() -> Result<(), Failure> {
+/// What a command gives.
+type Outcome = Result<(), Failure>;
+
+fn print_include_dir() -> Outcome {
     let folder = heddle_llvm::include_folder().map_err(|reason| Failure::Usage(reason.to_string()))?;
     say_line!("{}", folder.display());
     Ok(())
@@ -63,6 +71,7 @@ fn main() -> ExitCode {
         Some(Verb::Opt(opt)) => opt.run(),
         Some(Verb::Exec(exec)) => exec.run(),
         Some(Verb::Analyze(analyze)) => analyze.run(),
+        Some(Verb::Profile(profile)) => profile.run(),
         Some(Verb::Vectorize(vectorize)) => vectorize.run(),
         Some(Verb::Test(tests)) => tests.run(),
         Some(Verb::Demo) => demo::run(),
@@ -71,6 +80,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Program) => ExitCode::from(1),
+        Err(Failure::Misused) => ExitCode::from(2),
         Err(Failure::Usage(reason)) => {
             report::error(&reason);
             ExitCode::from(2)

@@ -1,10 +1,13 @@
 //! `heddle opt`.
 
-use crate::Failure;
-use crate::report::{error, parse_stage, read_module, title};
+use crate::report::{fail, parse_stage, read, say_times, tell, title};
+use crate::{Failure, Outcome};
 use clap::Args;
+use heddle::Session;
+use heddle::context::Context;
 use heddle::ir::verify::{Stage, verify_module};
-use heddle::pipeline::{PASSES, PassError, run_passes};
+use heddle::passes::{PASSES, Pass};
+use heddle::pipeline::{parse_passes, run};
 use std::path::PathBuf;
 
 fn list_of_passes() -> String {
@@ -32,44 +35,53 @@ pub(crate) struct Opt {
     /// Check before and behind each pass what it needs and ensures
     #[arg(long)]
     verify: bool,
+    /// Say what passes chose, and why: of `fuse` with the profitability matrices
+    #[arg(long)]
+    explain: bool,
     /// Print the program behind each pass
     #[arg(long)]
     dump_each: bool,
+    /// Say how long each pass took
+    #[arg(long)]
+    time_passes: bool,
     /// Write the result here instead of printing it
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Flags for clang, behind `--`
+    #[arg(last = true, value_name = "FLAG")]
+    clang: Vec<String>,
 }
 
 impl Opt {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let mut module = read_module(&self.file, self.stage)?;
+    pub(crate) fn run(self) -> Outcome {
+        let session = Session::default();
+        let mut module = read(&session, &self.file, self.stage, &self.clang)?.module;
         let names: Vec<&str> = self.passes.iter().map(String::as_str).collect();
-        let done = run_passes(&mut module, &names, self.verify, |pass, module| {
+        let mut passes = parse_passes(&names).map_err(fail)?;
+        for pass in &mut passes {
+            if let Pass::Fuse(options) = pass {
+                options.explain |= self.explain;
+            }
+        }
+        let mut context = Context::verifying(self.verify).watched(|pass, module| {
             if self.dump_each {
                 title(&format!("; behind {}", pass.name));
                 say_line!("{module}");
             }
         });
-        match done {
-            Ok(()) => {}
-            Err(reason @ PassError::Unknown { .. }) => return Err(Failure::Usage(reason.to_string())),
-            Err(reason) => {
-                error(&reason.to_string());
-                return Err(Failure::Program);
-            }
+        run(&mut module, &passes, &mut context).map_err(fail)?;
+        if self.explain {
+            context.remarks.iter().for_each(|remark| tell(&remark.told));
+        }
+        if self.time_passes {
+            say_times(&context.times);
         }
         if names.is_empty() && self.verify && verify_module(&module, self.stage).is_err() {
             return Err(Failure::Program);
         }
-        match &self.output {
-            Some(path) => std::fs::write(path, module.to_string())
-                .map_err(|reason| Failure::Usage(format!("{}: {reason}", path.display()))),
-            None => {
-                if !self.dump_each || names.is_empty() {
-                    say!("{module}");
-                }
-                Ok(())
-            }
+        if self.output.is_none() && self.dump_each && !names.is_empty() {
+            return Ok(());
         }
+        crate::report::write(self.output.as_deref(), module.to_string().as_bytes())
     }
 }

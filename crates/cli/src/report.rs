@@ -1,15 +1,18 @@
 //! Messages for people: coloured on a terminal, plain elsewhere.
 
-use crate::Failure;
+use crate::{Failure, Outcome};
 use anstyle::{AnsiColor, Style};
-use heddle::ir::verify::{Stage, verify_module};
-use heddle::ir::{Module, parse_bytes};
-use heddle_llvm::{Language, LlvmModule, language_of};
+use heddle::context::PassTime;
+use heddle::ir::diagnostic::Severity;
+use heddle::ir::verify::Stage;
+use heddle::ir::{Code, Diagnostic, Module};
+use heddle::{Session, Source};
 use std::fmt;
 use std::io::{self, Write as _};
 use std::path::Path;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 const TITLE: Style = Style::new().bold();
 
@@ -49,62 +52,73 @@ pub(crate) fn title(message: &str) {
     say_line!("{TITLE}{message}{TITLE:#}");
 }
 
-/// Reads a module from a file and checks it against a stage: a `.hed` file, or what LLVM or clang reads.
-pub(crate) fn read_module(path: &Path, stage: Stage) -> Result<Module, Failure> {
-    read_with_source(path, stage, None).map(|(module, _)| module)
+/// Says a diagnostic as bad as it is, with its code.
+pub(crate) fn tell(told: &Diagnostic) {
+    let style = match told.severity {
+        Severity::Error => ERROR,
+        Severity::Warning => WARNING,
+        Severity::Remark => NOTE,
+    };
+    let text = told.to_string();
+    let (first, rest) =
+        text.split_once('\n').map_or((&*text, String::new()), |(first, rest)| (first, format!("\n{rest}")));
+    let severity = if told.severity == Severity::Remark { "note" } else { told.severity.name() };
+    let _ = writeln!(
+        anstream::stderr(),
+        "{style}{severity}{style:#}: {first} [{}]{}",
+        told.code,
+        rest.trim_end()
+    );
 }
 
-/// The same, with the module of LLVM that it was imported from, if it was.
-pub(crate) fn read_with_source(
+/// Says why there is no result.
+pub(crate) fn fail(reason: impl Into<heddle::Failure>) -> Failure {
+    let reason = reason.into();
+    reason.diagnostics.iter().for_each(tell);
+    let is_usage = reason.diagnostics.iter().any(|told| {
+        matches!(told.code, Code::UnknownPass) || told.code == Code::Unreadable && told.place.func.is_none()
+    });
+    if is_usage { Failure::Misused } else { Failure::Program }
+}
+
+/// Reads a module from a file and checks it against a stage: a `.hed` file, or what LLVM or clang reads.
+pub(crate) fn read_module(path: &Path, stage: Stage) -> Result<Module, Failure> {
+    read(&Session::default(), path, stage, &[]).map(|source| source.module)
+}
+
+/// The same for a session, with the module of LLVM that it was imported from, if it was. `clang` goes to clang.
+pub(crate) fn read(
+    session: &Session,
     path: &Path,
     stage: Stage,
-    triple: Option<&str>,
-) -> Result<(Module, Option<LlvmModule>), Failure> {
-    let shown = path.display();
-    if language_of(path).is_some() {
-        return import_module(path, triple).map(|(module, llvm)| (module, Some(llvm)));
-    }
-    let source = if path == Path::new("-") {
-        let mut source = Vec::new();
-        std::io::Read::read_to_end(&mut std::io::stdin(), &mut source).map(|_| source)
-    } else {
-        std::fs::read(path)
-    };
-    let source = source.map_err(|reason| Failure::Usage(format!("{shown}: {reason}")))?;
-    let module = parse_bytes(&source).map_err(|diagnostics| {
-        diagnostics.iter().for_each(|diagnostic| error(&format!("{shown}:{diagnostic}")));
-        Failure::Program
-    })?;
-    match verify_module(&module, stage) {
-        Ok(()) => Ok((module, None)),
-        Err(violations) => {
-            error(&format!("{shown}: {violations}"));
-            Err(Failure::Program)
+    clang: &[String],
+) -> Result<Source, Failure> {
+    let clang: Vec<&str> = clang.iter().map(String::as_str).collect();
+    let source = session.read(path, stage, &clang).map_err(fail)?;
+    source.refused.iter().for_each(tell);
+    Ok(source)
+}
+
+/// Writes a result to a file, or prints it.
+pub(crate) fn write(path: Option<&Path>, bytes: &[u8]) -> Outcome {
+    match path {
+        Some(path) => std::fs::write(path, bytes)
+            .map_err(|reason| Failure::Usage(format!("{}: {reason}", path.display()))),
+        None => {
+            say!("{}", String::from_utf8_lossy(bytes));
+            Ok(())
         }
     }
 }
 
-/// Imports what LLVM or clang reads. What is not taken is said; it is an error only if nothing is left.
-fn import_module(path: &Path, triple: Option<&str>) -> Result<(Module, LlvmModule), Failure> {
-    let fail = |message: String| {
-        error(&message);
-        Failure::Program
-    };
-    let is_for_cpus = matches!(language_of(path), Some(Language::C | Language::Cpp));
-    let target = triple.filter(|_| is_for_cpus).map(|triple| format!("--target={triple}"));
-    let llvm = heddle_llvm::compile(path, 1, target.as_deref().as_slice())
-        .map_err(|reason| fail(reason.to_string()))?;
-    let imported = heddle_llvm::import(&llvm);
-    let is_empty = imported.module.functions.is_empty();
-    for refusal in &imported.refused {
-        if is_empty { error(&refusal.to_string()) } else { note(&refusal.to_string()) }
+/// Says how long passes took.
+pub(crate) fn say_times(times: &[PassTime]) {
+    let total: std::time::Duration = times.iter().map(|it| it.time).sum();
+    for PassTime { name, time } in times {
+        let share = 100.0 * time.as_secs_f64() / total.as_secs_f64().max(f64::MIN_POSITIVE);
+        note(&format!("  {:9.3} ms {share:5.1} %  {name}", time.as_secs_f64() * 1e3));
     }
-    if is_empty {
-        return Err(fail(format!("{}: there is no function that can be taken", path.display())));
-    }
-    verify_module(&imported.module, Stage::Source)
-        .map_err(|violations| fail(format!("{}: {violations}", path.display())))?;
-    Ok((imported.module, llvm))
+    note(&format!("  {:9.3} ms         in all", total.as_secs_f64() * 1e3));
 }
 
 /// A stage by its name, for clap.

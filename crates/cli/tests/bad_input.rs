@@ -125,7 +125,7 @@ fn truncated_programs() {
                 let args: Vec<&str> = command.iter().copied().chain([file.name()]).collect();
                 let done = heddle(&args);
                 if let Err(diagnostics) = &read {
-                    let place = format!("{}:{}:", file.name(), diagnostics[0].line);
+                    let place = format!("{}:{}:", file.name(), diagnostics[0].place.line);
                     assert!(done.code == 1 && done.errors.contains(&place), "{}: {}", done.what, done.errors);
                 }
                 assert!(done.code == 0 || done.errors.contains("error: "), "{}: {}", done.what, done.errors);
@@ -321,11 +321,11 @@ fn passes_that_are_not_for_this_program() {
     refused(
         1,
         &["opt", "tests/ir/steps-source.hed", "-p", "linearize"],
-        &["`linearize`", "the loop at block1 of @steps", "run `loops` before"],
+        &["`linearize`", "@steps: the loop at block1", "run `loops` before"],
     );
     let predicated = "func @f(v0: i1) {\nblock0:\n  br block1\nblock1 [v0]:\n  ret\n}\n";
     let file = File::new("predicated", predicated);
-    refused(1, &["opt", file.name(), "-p", "canonicalize"], &["block1 of @f has a predicate", "`linearize`"]);
+    refused(1, &["opt", file.name(), "-p", "canonicalize"], &["@f: block1 has a predicate", "`linearize`"]);
     let passive = |line: &str| {
         format!(
             "func @f(v0: i32) -> i32 {{\nblock0:\n  v5 = lane i32\n  br block1\nblock1:\n\

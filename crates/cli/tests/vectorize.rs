@@ -653,7 +653,7 @@ fn what_is_asked_for_wrongly_is_named() {
     let host = "func @lanes(v0: i32 linear(1)) -> i32 {\nblock0:\n  ret v0\n}\n\
                 func @host() {\nblock0:\n  v0 = launch 4 @lanes(0)\n  ret\n}\n";
     folder.write("host.hed", host);
-    let one_thread = "@host launches @lanes: one thread runs it, and lanes run @lanes, so vectorize that";
+    let one_thread = "@host: it launches @lanes: one thread runs it, and lanes run @lanes; vectorize that";
     says(&folder, &["vectorize", "host.hed", "--func", "host"], 1, one_thread);
     says(
         &folder,
@@ -699,7 +699,7 @@ fn machines_have_names() {
     let [all, ir] = [vectorize(&["neon", "-o", "odd.o"]), vectorize(&["neon", "-o", "odd.ll"])];
     for all in [all, ir] {
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
-        says(&folder, &all, 0, "the forms of the vector ABI are made for x86 only: it is @odd.w8");
+        says(&folder, &all, 0, "the forms of the vector ABI are made for x86 only");
     }
     let object = std::fs::read(folder.0.join("odd.o")).expect("it was written");
     const AARCH64: [u8; 2] = [183, 0];
@@ -729,5 +729,5 @@ fn brushes_side_by_side_are_one_form() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     succeed(output);
     assert!(said.contains("keeps the machine busy for"), "{said}");
-    says(&folder, &with("0"), 2, "write a number above 0, or `auto`");
+    says(&folder, &with("0"), 2, "write how many brushes run side by side, as in `2`, or `auto`");
 }

@@ -1,9 +1,22 @@
-//! Heddle as a library: the pipeline, its options and its diagnostics.
+//! Heddle as a library: the compiler behind every door.
+//!
+//! A [`Session`] reads sources (`.hed`, LLVM IR, C, C++, OpenCL C), takes a [`Request`] for a function in lanes, and makes an
+//! [`Artifact`] of it: IR, LLVM's IR, an object, or code that can be called. What it can't do comes back as diagnostics.
 #![forbid(unsafe_code)]
 
+pub mod options;
+pub mod context;
+pub mod passes;
+mod flattening;
 pub mod pipeline;
-pub mod whole_function;
+pub mod verdicts;
+pub mod session;
+pub mod report;
 pub mod vector_abi;
+
+pub use options::{Brush, Brushes, Options};
+pub use report::Report;
+pub use session::{Artifact, Failure, Request, Session, Source};
 
 pub use heddle_analysis as analysis;
 pub use heddle_ir as ir;

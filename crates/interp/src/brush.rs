@@ -8,6 +8,7 @@ use crate::frame::{Frame, Place, Registers};
 use crate::limits::{Budget, Limit};
 use crate::memory::Memory;
 use crate::parties::Parties;
+use crate::profile::Profile;
 use crate::program::{Code, Program, Slot};
 use crate::race::{Detector, Race};
 use crate::run::{Counters, Datum, Options, Position, Semantics};
@@ -34,6 +35,7 @@ pub(crate) struct World<'a> {
     pub(crate) counters: Counters,
     pub(crate) course: Course<'a>,
     pub(crate) trace: Trace,
+    pub(crate) profile: Option<Profile>,
     pub(crate) rng: Rng,
     /// What orders accesses of the running group so far: barriers, and the beginnings and ends of launches.
     pub(crate) epoch: u32,
@@ -367,6 +369,7 @@ impl<'p, 'm> Brush<'p, 'm> {
 
     /// Goes on with the lanes of the running block for which its predicate holds.
     fn activate(&mut self, predicate: u128, world: &mut World<'_>) {
+        let lanes = self.lanes;
         let frame = self.frame_mut();
         frame.active = frame.control & predicate;
         match frame.active {
@@ -376,6 +379,9 @@ impl<'p, 'm> Brush<'p, 'm> {
                 world.empty_run += 1;
             }
             _ => world.empty_run = 0,
+        }
+        if let (Some(profile), Some(block)) = (&mut world.profile, frame.block) {
+            profile.note_block(frame.code, block, frame.active, lanes);
         }
         if world.options.trace {
             let step = &mut world.trace.steps[frame.step];
@@ -506,6 +512,7 @@ impl<'p, 'm> Brush<'p, 'm> {
             self.guide(&mut goes, data, code, world);
             self.count_branch(&goes, active, data, world);
         }
+        self.profile_ways(code, block, data, &goes, world).map_err(|kind| (kind, None))?;
         self.trace_values(code, block, world).map_err(|kind| (kind, None))?;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         frame.from.put(block, control);

@@ -5,6 +5,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::frame::{Frame, Place, Registers};
 use crate::limits::Limit;
 use crate::parties::Parties;
+use crate::profile::Rounds;
 use crate::program::Code;
 use crate::reconvergence::StackEntry;
 use crate::run::Semantics;
@@ -30,7 +31,7 @@ impl Brush<'_, '_> {
             return Err(fault(world.budget.exceeded(Limit::Calls)));
         }
         self.check_shared(code, &registers, mask, world).map_err(fault)?;
-        self.program.codes[code].prepare(&world.options.scheduler, &mut world.budget).map_err(fault)?;
+        self.program.codes[code].prepare(world.options, &mut world.budget).map_err(fault)?;
         let entry = func.entry();
         let node = match world.options.scheduler {
             Scheduler::Ipdom => NOWHERE,
@@ -58,6 +59,7 @@ impl Brush<'_, '_> {
             call,
             track,
             stack: vec![StackEntry { lanes: mask, at: Some(entry), until: None }],
+            rounds: Rounds::default(),
             step: 0,
         });
         Ok(())

@@ -156,7 +156,27 @@ impl Control {
         Ok(false)
     }
 
-    fn is_inside(&self, block: Block, cycle: u32) -> bool {
+    /// The smallest cycle that a block is in.
+    pub(crate) fn innermost(&self, block: Block) -> Option<u32> {
+        self.innermost[block]
+    }
+
+    /// The next outer cycle.
+    pub(crate) fn parent(&self, cycle: u32) -> Option<u32> {
+        self.cycles[cycle as usize].parent
+    }
+
+    /// The first entry of a cycle.
+    pub(crate) fn header(&self, cycle: u32) -> Block {
+        self.cycles[cycle as usize].entries[0]
+    }
+
+    /// The cycle that an edge goes round, if it does.
+    pub(crate) fn entered_again(&self, from: Block, to: Block) -> Option<u32> {
+        self.entered[to].filter(|&cycle| self.is_inside(from, cycle))
+    }
+
+    pub(crate) fn is_inside(&self, block: Block, cycle: u32) -> bool {
         let Some(inner) = self.innermost[block] else { return false };
         let (inner, outer) = (&self.cycles[inner as usize], &self.cycles[cycle as usize]);
         (outer.place..outer.place + outer.count).contains(&inner.place)

@@ -68,6 +68,7 @@ impl Brush<'_, '_> {
             }
         };
         world.budget.work(1 + active * elements as u64).map_err(|kind| (kind, None))?;
+        self.profile_access(inst, data, code, mask, world).map_err(|kind| (kind, None))?;
         if let Some(operation) = &code.elementwise[inst] {
             self.write_nothing(inst, code, mask, world);
             let divisor = (data.op.info().effect == Effect::Traps).then(|| data.args[1]);

@@ -2,6 +2,7 @@
 
 use crate::brush::{all_lanes, lanes_of};
 use crate::parties::Parties;
+use crate::profile::Rounds;
 use crate::reconvergence::StackEntry;
 use crate::schedule::Track;
 use heddle_ir::{Block, Inst};
@@ -138,6 +139,8 @@ pub(crate) struct Frame {
     /// Where it stands in the schedule.
     pub(crate) track: Track,
     pub(crate) stack: Vec<StackEntry>,
+    /// For a profile.
+    pub(crate) rounds: Rounds,
     /// The number of the running block's step in the trace.
     pub(crate) step: usize,
 }

@@ -26,12 +26,16 @@ mod math;
 mod memory;
 mod race;
 mod trace;
+mod profile;
 mod limits;
 mod fault;
 
 pub use fault::{Fault, FaultKind};
 pub use limits::{Limit, Limits};
 pub use memory::{Memory, Object};
+pub use profile::{
+    AccessProfile, BlockProfile, BranchProfile, Cycles, FunctionProfile, LoopProfile, Profile, is_issued,
+};
 pub use race::Race;
 pub use run::{Argument, Counters, Datum, Geometry, Options, Outcome, Semantics, run};
 pub use schedule::{Invocation, Origin, Schedule, Scheduler, Step};

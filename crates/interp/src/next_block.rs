@@ -55,16 +55,32 @@ impl Brush<'_, '_> {
                 chosen = legal[world.rng.below(legal.len())];
             } else if let Some(block) = world.course.next(&mut self.frame_mut().track) {
                 let is_aim = |(place, _)| matches!(place, Place::At { target, .. } if target == block);
-                if !self.frame().places.iter().any(is_aim) {
-                    self.frame_mut().track.pass_over();
-                    continue;
-                }
-                // Lanes at latches and entrances move on first where the block needs it.
-                let is_block = |node: u32| control.node(node) == Node::Block(block);
-                let moves = |node: u32| !matches!(control.node(node), Node::Block(_));
+                let is_aim = self.frame().places.iter().any(is_aim);
+                // Lanes at latches and entrances move on first where the block needs it; then those whose blocks the
+                // schedule does not tell of.
+                let is_block = |node: u32| is_aim && control.node(node) == Node::Block(block);
+                let moves = |node: u32| is_aim && !matches!(control.node(node), Node::Block(_));
                 let legal = legal(control, &waiting, &mut world.budget)?;
                 let find = |suits: &dyn Fn(u32) -> bool| legal.iter().copied().find(|&node| suits(node));
-                chosen = find(&is_block).or_else(|| find(&moves)).ok_or(FaultKind::IllegalSchedule(block))?;
+                let frame = self.frame();
+                let mut is_free = |node: &u32| {
+                    let mut places = frame.places.iter();
+                    places.any(|(place, _)| match place {
+                        Place::At { node: at, target } => {
+                            at == *node && !world.course.tells_of(&frame.track, target)
+                        }
+                        Place::Returned => false,
+                    })
+                };
+                let next = find(&is_block).or_else(|| find(&moves));
+                chosen = match next.or_else(|| legal.iter().copied().find(|node| is_free(node))) {
+                    Some(node) => node,
+                    None if is_aim => return Err(FaultKind::IllegalSchedule(block)),
+                    None => {
+                        self.frame_mut().track.pass_over();
+                        continue;
+                    }
+                };
                 if is_block(chosen) {
                     self.frame_mut().track.pass_over();
                 }

@@ -4,6 +4,7 @@ use crate::brush::{Brush, Paused, World};
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{Budget, Limits};
 use crate::memory::{Memory, Object};
+use crate::profile::Profile;
 use crate::program::{Program, elements_of};
 use crate::race::{Detector, Race};
 use crate::schedule::{Course, Rng, Schedule, Scheduler};
@@ -94,6 +95,8 @@ pub struct Options {
     pub detect_races: bool,
     /// Whether to record every step.
     pub trace: bool,
+    /// Whether to count where lanes part, how they access memory, and how often loops go round.
+    pub profile: bool,
     /// Runs this lane of each brush alone; the others never start.
     pub only_lane: Option<u32>,
     /// Launches a kernel over work-groups; none runs one brush that is a group by itself.
@@ -115,6 +118,7 @@ impl Default for Options {
             limits: Limits::default(),
             detect_races: false,
             trace: false,
+            profile: false,
             only_lane: None,
             geometry: None,
             stands_for: None,
@@ -166,6 +170,8 @@ pub struct Outcome {
     pub schedule: Schedule,
     /// Every step in detail, if asked for.
     pub trace: Trace,
+    /// The profile, if asked for.
+    pub profile: Option<Profile>,
 }
 
 /// Where the lanes of a brush stand in the launch.
@@ -236,7 +242,16 @@ pub fn run(
             .map_err(|reason| arguments(format!("argument {}: {reason}", index + 1)))?;
         lanes_of_args.push(lanes);
     }
+    let profile = match options.profile {
+        true => {
+            let functions = program.codes.iter().map(|code| code.func);
+            let made = Profile::new(functions, options.width() as usize, &mut budget);
+            Some(made.map_err(|kind| Fault::new(kind, func))?)
+        }
+        false => None,
+    };
     let mut world = World {
+        profile,
         memory,
         detector: options.detect_races.then(Detector::default),
         race: None,
@@ -257,6 +272,7 @@ pub fn run(
         counters: world.counters,
         schedule: world.course.into_noted(),
         trace: world.trace,
+        profile: world.profile,
     })
 }
 
@@ -501,7 +517,9 @@ fn write_init(object: &mut Object, offset: usize, init: &Init, address_of: &FxHa
             }
         }
         Init::Zero(_) => {}
-        Init::Poison(bytes) => object.poison[offset..offset + *bytes as usize].fill(true),
+        Init::Poison(bytes) | Init::Extern(bytes) => {
+            object.poison[offset..offset + *bytes as usize].fill(true)
+        }
         Init::Address(name, addend) => {
             let address = address_of.get(&**name).map(|address| address.wrapping_add_signed(*addend));
             object.write(offset, 8, address.map(u128::from));

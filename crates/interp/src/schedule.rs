@@ -3,7 +3,7 @@
 use crate::fault::FaultKind;
 use crate::limits::Budget;
 use heddle_ir::{Block, Inst};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Which block runs next, of those where lanes wait and to which no other of those leads.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -14,7 +14,8 @@ pub enum Scheduler {
     /// Any of them, by this seed. Branches of blocks without active lanes go anywhere.
     Random(u64),
     /// As this schedule says, call by call. Steps to blocks where no lane waits are passed over, and what it does not
-    /// tell is free, so that the schedule of a transformed program can be replayed on its source.
+    /// tell is free, so that the schedule of a transformed program can be replayed on its source. A block that it has no
+    /// active step for runs where lanes in it are in the way.
     Replay(Schedule),
     /// A stack of reconvergence points at immediate post-dominators, as GPUs have it. FREEZING only.
     Ipdom,
@@ -93,6 +94,8 @@ impl Schedule {
 pub(crate) struct Course<'a> {
     noted: Schedule,
     followed: Option<Followed<'a>>,
+    /// The blocks that an invocation is told to execute, of the one that was asked for last.
+    told: Option<(u32, FxHashSet<Block>)>,
 }
 
 /// A schedule that is replayed.
@@ -116,7 +119,7 @@ impl<'a> Course<'a> {
     pub(crate) fn new(scheduler: &'a Scheduler) -> Course<'a> {
         let Scheduler::Replay(Schedule { invocations }) = scheduler else { return Course::default() };
         let by_origin = invocations.iter().map(|invocation| invocation.origin).zip(0..).collect();
-        Course { noted: Schedule::default(), followed: Some(Followed { invocations, by_origin }) }
+        Course { followed: Some(Followed { invocations, by_origin }), ..Course::default() }
     }
 
     pub(crate) fn is_replayed(&self) -> bool {
@@ -178,6 +181,18 @@ impl<'a> Course<'a> {
         if let Some(step) = noted.and_then(|noted| noted.steps.last_mut()) {
             step.is_active = false;
         }
+    }
+
+    /// Whether the replayed schedule says when a block is executed.
+    pub(crate) fn tells_of(&mut self, track: &Track, block: Block) -> bool {
+        let (Some(followed), Some((invocation, _))) = (&self.followed, track.followed) else { return false };
+        let (number, told) = self.told.get_or_insert_default();
+        if *number != invocation || told.is_empty() {
+            *number = invocation;
+            let steps = followed.invocations[invocation as usize].steps.iter();
+            *told = steps.filter(|step| step.is_active).map(|step| step.block).collect();
+        }
+        told.contains(&block)
     }
 
     /// The block that the replayed schedule asks for next, if it asks for one; the track stands before its step then.

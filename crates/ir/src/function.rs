@@ -49,6 +49,16 @@ crate::words::words! {
         Fpmath = "fpmath",
         /// What is wanted of the loop that a branch closes.
         Loop = "loop",
+        /// Bounds of an integer that is loaded or returned.
+        Range = "range",
+        /// The alias scopes that an access belongs to, as a list: one that leaves some of them out promises more.
+        AliasScope = "alias_scope",
+        /// An alias scope whose accesses touch other memory.
+        NoAlias = "noalias",
+        /// A group of accesses that a loop names as independent between its iterations.
+        AccessGroup = "access_group",
+        /// What is promised of the iterations of the loop that a branch closes.
+        Iterations = "iterations",
     }
 }
 
@@ -56,11 +66,19 @@ impl Tag {
     /// Whether it can be said of such an instruction.
     pub fn is_said_of(self, op: Op) -> bool {
         let info = op.info();
+        let accesses = matches!(info.effect, Effect::Reads | Effect::Writes | Effect::ReadsWrites);
         match self {
-            Tag::Tbaa => matches!(info.effect, Effect::Reads | Effect::Writes | Effect::ReadsWrites),
+            Tag::Tbaa => accesses,
             Tag::Fpmath => info.effect == Effect::Pure && info.flags.has(Flag::Arcp),
-            Tag::Loop => op == Op::Br,
+            Tag::Loop | Tag::Iterations => op == Op::Br,
+            Tag::Range => matches!(op, Op::Load | Op::Call),
+            Tag::AliasScope | Tag::NoAlias | Tag::AccessGroup => accesses || op == Op::Call,
         }
+    }
+
+    /// Whether it says what one lane does by itself, which does not hold between lanes.
+    pub fn is_of_one_lane(self) -> bool {
+        matches!(self, Tag::AliasScope | Tag::NoAlias | Tag::AccessGroup | Tag::Iterations)
     }
 }
 
@@ -81,6 +99,13 @@ impl OriginData {
             loc: self.loc.filter(|_| self.loc == other.loc),
             tags: self.tags.iter().filter(|tag| other.tags.contains(tag)).copied().collect(),
         }
+    }
+
+    /// What still holds where lanes act together, as one thread.
+    #[must_use]
+    pub fn of_all_lanes(&self) -> OriginData {
+        let tags = self.tags.iter().filter(|(tag, _)| !tag.is_of_one_lane());
+        OriginData { loc: self.loc, tags: tags.copied().collect() }
     }
 }
 
@@ -170,6 +195,7 @@ pub struct Function {
     origins: PrimaryMap<Origin, OriginData>,
     origin_ids: FxHashMap<OriginData, Origin>,
     callee_ids: FxHashMap<String, Callee>,
+    names: SecondaryMap<Value, Option<Arc<str>>>,
     block_count: u32,
 }
 
@@ -202,6 +228,7 @@ impl Function {
             origins: [OriginData::default()].into_iter().collect(),
             origin_ids: std::iter::once((OriginData::default(), Origin::NONE)).collect(),
             callee_ids: FxHashMap::default(),
+            names: SecondaryMap::new(),
             block_count: 0,
         }
     }
@@ -222,6 +249,16 @@ impl Function {
         let value = self.values.push(ValueData { ty, def: Definition::Param(index) });
         self.params.push(value);
         value
+    }
+
+    /// What the source calls a value, for messages.
+    pub fn name_of(&self, value: Value) -> Option<&str> {
+        self.names[value].as_deref()
+    }
+
+    /// Says what the source calls a value.
+    pub fn set_name(&mut self, value: Value, name: impl Into<Arc<str>>) {
+        self.names[value] = Some(name.into());
     }
 
     /// The values of the parameters.

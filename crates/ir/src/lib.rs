@@ -17,17 +17,19 @@ pub mod function;
 pub mod module;
 pub mod typing;
 pub mod builder;
+pub mod diagnostic;
 pub mod text;
 pub mod verify;
 
 pub use builder::{At, Builder};
 pub use constant::Constant;
+pub use diagnostic::{Code, Diagnostic};
 pub use function::{Function, ValueDef};
 pub use inst::{Detail, InstData};
 pub use layout::Layout;
 pub use module::Module;
 pub use ops::Op;
-pub use text::{Diagnostic, parse_bytes, parse_module};
+pub use text::{parse_bytes, parse_module};
 pub use types::{Scalar, Space, Type};
 pub use verify::{Stage, Violations, verify, verify_module};
 

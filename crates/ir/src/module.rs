@@ -180,6 +180,8 @@ pub enum Init {
     Poison(u64),
     /// The address of a global plus an offset.
     Address(Arc<str>, i64),
+    /// What another module defines: so many bytes at least, whose contents are not known. It is all that a global has.
+    Extern(u64),
 }
 
 impl Init {
@@ -187,7 +189,7 @@ impl Init {
     pub fn bytes(&self) -> u64 {
         match self {
             Init::Values(scalar, values) => u64::from(scalar.bytes()) * values.len() as u64,
-            Init::Zero(bytes) | Init::Poison(bytes) => *bytes,
+            Init::Zero(bytes) | Init::Poison(bytes) | Init::Extern(bytes) => *bytes,
             Init::Address(..) => 8,
         }
     }
@@ -207,6 +209,11 @@ pub struct Global {
 }
 
 impl Global {
+    /// Whether another module defines it.
+    pub fn is_extern(&self) -> bool {
+        matches!(self.init[..], [Init::Extern(_)])
+    }
+
     /// The size in bytes.
     pub fn bytes(&self) -> u64 {
         self.init.iter().fold(0, |sum, init| sum.saturating_add(init.bytes()))

@@ -24,7 +24,9 @@ fn read(text: &[u8]) -> Result<Module, Vec<Diagnostic>> {
             for diagnostic in &diagnostics {
                 let shown = diagnostic.to_string();
                 assert!(shown.len() < 4000, "{} bytes of diagnostic: {:.300}", shown.len(), shown);
-                assert!(diagnostic.line >= 1 && diagnostic.column >= 1 && !diagnostic.message.is_empty());
+                assert!(
+                    diagnostic.place.line >= 1 && diagnostic.place.column >= 1 && !diagnostic.text.is_empty()
+                );
             }
             Err(diagnostics)
         }
@@ -38,7 +40,7 @@ fn complaint(text: impl AsRef<[u8]>) -> String {
             Err(violations) => violations.to_string(),
             Ok(()) => panic!("this is accepted: {:.300}", String::from_utf8_lossy(text.as_ref())),
         },
-        Err(diagnostics) => diagnostics[0].message.clone(),
+        Err(diagnostics) => diagnostics[0].text.clone(),
     }
 }
 
@@ -198,7 +200,7 @@ fn long_decimals() {
         // The middle of two half floats, but for its last digit.
         for number in [format!("1.00048828125{zeros}1"), format!("0.{zeros}1"), "1.0e-1000000".into()] {
             let _ = read(&with(&number))
-                .map_err(|errors| panic!("{scalar} {number:.20}: {:.300}", errors[0].message));
+                .map_err(|errors| panic!("{scalar} {number:.20}: {:.300}", errors[0].text));
         }
         complains(with(&format!("1{zeros}.0")), "does not fit");
         complains(with("1e999999999999999999999999"), "does not fit");

@@ -1,10 +1,11 @@
 //! clang as a front end: C, C++ and OpenCL C to LLVM IR.
 
 use crate::cache_folder::include_folder;
-use crate::import::asks_lanes;
+use crate::import::{asks_lanes, is_question};
 use crate::opencl::compile_opencl;
 use crate::read::{ReadError, read_ir};
-use crate::view::LlvmModule;
+use crate::view::{LlvmModule, Val, attribute_kind};
+use rustc_hash::FxHashSet;
 use std::path::Path;
 use std::process::Command;
 use thiserror::Error;
@@ -109,7 +110,32 @@ pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Com
     }
     // What asks other lanes, and what calls that, must stay where it is. For anybody else that would be in the way.
     arguments.push("-fconvergent-functions".into());
-    run_clang(&file, &arguments)
+    let staying = run_clang(&file, &arguments)?;
+    let convergent = |module: &LlvmModule| -> FxHashSet<String> {
+        let declared = module.functions().filter(|func| func.is_declaration() && is_convergent(*func));
+        declared.map(|func| func.name()).collect()
+    };
+    let kept = convergent(&module);
+    for func in staying.functions().filter(|func| func.is_declaration()) {
+        let name = func.name();
+        if !kept.contains(&name) && !is_question(&name) {
+            forget_convergent(func);
+        }
+    }
+    Ok(staying)
+}
+
+fn is_convergent(func: Val<'_>) -> bool {
+    func.attribute(llvm_sys::LLVMAttributeFunctionIndex, attribute_kind("convergent")).is_some()
+}
+
+/// Takes back of a function that is only declared what the option said of all of them.
+fn forget_convergent(func: Val<'_>) {
+    let kind = attribute_kind("convergent");
+    // SAFETY: a live function.
+    unsafe {
+        llvm_sys::core::LLVMRemoveEnumAttributeAtIndex(func.0, llvm_sys::LLVMAttributeFunctionIndex, kind);
+    }
 }
 
 /// The text of a source file.

@@ -10,6 +10,7 @@ mod read;
 mod cache_folder;
 mod front_end;
 mod opencl;
+mod debug_names;
 mod import;
 mod kernel_info;
 mod emit;
@@ -34,9 +35,9 @@ pub use emit::{EmitError, EmitOptions, emit, emit_together, entry_name, slot_byt
 pub use front_end::{CompileError, Language, compile, language_of, read_source};
 pub use generate::{LlvmPasses, Output, generate, generate_at, optimize, optimize_with_masks};
 pub use import::{Imported, Refusal, import};
-pub use kernel_info::{ArgumentPiece, KernelInfo, KernelParam, Passed, kernels};
 pub use jit::{CodeLevel, Entry, Jit, JitError};
 pub use join::join;
+pub use kernel_info::{ArgumentPiece, KernelInfo, KernelParam, Passed, kernels};
 pub use link::{LinkError, cut_out, keep_private_but, link, share_globals};
 pub use masks::{MaskForm, form_masks};
 pub use object_cache::ObjectCache;

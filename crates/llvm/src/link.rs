@@ -59,7 +59,7 @@ pub fn keep_private_but(code: &LlvmModule, seen: &[&str]) {
 /// be looked into.
 pub fn share_globals(code: &LlvmModule, source: &LlvmModule) {
     let known: FxHashSet<String> = source.globals().map(|global| global.name()).collect();
-    for global in code.globals() {
+    for global in code.globals().filter(|global| !global.is_declaration()) {
         if known.contains(&global.name()) {
             // SAFETY: a live global; without contents it is a declaration.
             unsafe {

@@ -65,7 +65,7 @@ pub(crate) unsafe fn take_message(text: *mut c_char) -> String {
 ///
 /// # Safety
 /// `text` is null or points to `len` bytes that live during the call.
-unsafe fn copy_text(text: *const c_char, len: usize) -> String {
+pub(crate) unsafe fn copy_text(text: *const c_char, len: usize) -> String {
     if text.is_null() {
         return String::new();
     }

@@ -1,6 +1,8 @@
 //! Facts in metadata that code generators understand come in, and go out where what they are about still is.
 
+use heddle_ir::function::Tag;
 use heddle_ir::text::parse_module;
+use heddle_ir::{Module, Op};
 use heddle_llvm::{EmitError, EmitOptions, emit, import, read_ir};
 
 const FACTS: &str = include_str!("facts/all.ll");
@@ -84,12 +86,61 @@ fn hints_about_loops_go_out_with_the_branch_that_closes_them() {
 }
 
 #[test]
-fn what_one_lane_promises_is_not_said_of_all() {
+fn what_one_lane_promises_comes_in_and_is_not_said_of_all() {
     let (ours, emitted) = there_and_back(FACTS);
+    for word in
+        ["alias_scope", "noalias", "access_group", "iterations", "parallel_accesses", "vectorize.enable"]
+    {
+        assert!(ours.contains(word), "{word}\n{ours}");
+    }
     for word in ["alias.scope", "!noalias", "access.group", "vectorize", "parallel", "domain"] {
         assert!(FACTS.contains(word), "{word}");
-        assert!(!ours.contains(word) && !emitted.contains(word), "{word}\n{ours}\n{emitted}");
+        assert!(!emitted.contains(word), "{word}\n{ours}\n{emitted}");
     }
+    let func = parse_module(&ours).expect("it is read").functions.remove(0);
+    for block in func.blocks() {
+        for inst in func.block_insts(block) {
+            let origin = func.origin(func.inst(inst).origin);
+            assert!(origin.of_all_lanes().tags.iter().all(|(tag, _)| !tag.is_of_one_lane()));
+        }
+    }
+}
+
+/// The tags of the first instruction of this op in each function, as text.
+fn tags_of(module: &Module, op: Op) -> Vec<String> {
+    let tags = module.functions.iter().filter_map(|func| {
+        let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+        let inst = insts.find(|&inst| func.inst(inst).op == op)?;
+        let tags = func.origin(func.inst(inst).origin).tags.iter();
+        Some(tags.map(|(tag, fact)| format!("{tag} {fact}")).collect::<Vec<_>>().join(", "))
+    });
+    tags.collect()
+}
+
+#[test]
+fn groups_of_a_loop_are_those_of_its_accesses() {
+    let text = include_str!("facts/scopes.ll");
+    let module = import(&read_ir("scopes.ll", text.as_bytes()).expect("it is read")).module;
+    let printed = module.to_string();
+    // Two groups that look alike are two facts; the loop names one of them.
+    let [load] = &tags_of(&module, Op::Load)[..] else { panic!("{printed}") };
+    assert_eq!(load, "range fact0, alias_scope fact3, noalias fact4, access_group fact5, access_group fact6");
+    let [store] = &tags_of(&module, Op::Store)[..] else { panic!("{printed}") };
+    assert_eq!(store, "access_group fact5");
+    assert!(printed.contains("fact7 = {\"llvm.loop.parallel_accesses\", fact5}\n"), "{printed}");
+    assert!(printed.contains("!{iterations fact8}"), "{printed}");
+    let emitted = emit(&module, EmitOptions::default()).expect("it is emitted").text();
+    assert!(emitted.contains("!range"), "{emitted}");
+    // Merged, an access keeps the groups of both, and an alias scope only if it is that of both.
+    let func = &module.functions[0];
+    let origins = |op| {
+        let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+        let inst = insts.find(|&inst| func.inst(inst).op == op).expect("there is one");
+        func.origin(func.inst(inst).origin)
+    };
+    let merged = origins(Op::Load).merged(origins(Op::Store));
+    assert_eq!(merged.tags.len(), 1, "{merged:?}");
+    assert_eq!(merged.tags[0].0, Tag::AccessGroup);
 }
 
 #[test]

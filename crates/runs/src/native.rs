@@ -8,8 +8,10 @@
 use crate::line::{LineError, Ran, RunLine};
 use crate::spec::{ObjectSpec, SpecError, parse_arguments, parse_object};
 use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form};
-use heddle::pipeline::{PassError, run_passes};
-use heddle::whole_function::retain_reachable;
+use heddle::context::Context;
+use heddle::pipeline::{run, vectorization};
+use heddle::session::retain_reachable;
+use heddle::{Brush, Options};
 use heddle_interp::{Argument, Counters, Datum, Memory, Outcome, Schedule, Trace};
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::{Function, Module, Type};
@@ -65,7 +67,7 @@ pub enum NativeError {
     },
     /// A pass does not take the program.
     #[error(transparent)]
-    Pass(#[from] PassError),
+    Pass(#[from] heddle_ir::Diagnostic),
     /// The vector code means nothing to LLVM.
     #[error(transparent)]
     Emit(#[from] EmitError),
@@ -131,6 +133,7 @@ pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Re
         counters: Counters::default(),
         schedule: Schedule::default(),
         trace: Trace::default(),
+        profile: None,
     };
     Ok(Ran { outcome: Ok(lanes_of_outcome(outcome, &options.brush)), memory, objects })
 }
@@ -156,9 +159,8 @@ fn vector_code(module: &Module, name: &str, brush: &[u32], args: &[Argument]) ->
             });
         }
     }
-    let brush: Vec<String> = brush.iter().map(u32::to_string).collect();
-    let width = format!("W={}", brush.join("x"));
-    run_passes(&mut code, &["vectorize", &width, "params=varying"], false, |_, _| {})?;
+    let options = Options { params: Some(DeclaredShape::Varying), ..Options::default() };
+    run(&mut code, &vectorization(&Brush::new(brush)?, &options), &mut Context::new())?;
     Ok(code)
 }
 

@@ -1,10 +1,12 @@
 //! Compiled group functions.
 
 use crate::program::Options;
+use heddle::Brush;
+use heddle::context::Context;
 use heddle::ir::module::{Global, Kind};
-use heddle::ir::{Module, Space};
-use heddle::pipeline::{PassError, run_passes};
-use heddle::whole_function::retain_reachable;
+use heddle::ir::{Diagnostic, Module, Space};
+use heddle::pipeline::{run, vectorization};
+use heddle::session::retain_reachable;
 use heddle_llvm::{
     CodeLevel, Cpu, EmitError, EmitOptions, Jit, JitError, emit, entry_name, keep_private_but, optimize,
     share_globals,
@@ -28,7 +30,7 @@ pub enum BuildError {
         /// The kernel.
         kernel: String,
         /// Why.
-        reason: PassError,
+        reason: Diagnostic,
     },
     /// What came out means nothing to LLVM.
     #[error(transparent)]
@@ -125,10 +127,9 @@ pub(crate) fn compile(
     let cpu = Cpu::host();
     let lanes = options.lanes_on(&cpu);
     let (mut module, info) = lower(program, kernel, variant, lanes)?;
-    let words = options.passes(&cpu, lanes);
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let wrong = |reason| BuildError::Pass { kernel: kernel.to_string(), reason };
-    run_passes(&mut module, &words, false, |_, _| {}).map_err(wrong)?;
+    let passes = vectorization(&Brush::new(&[lanes]).map_err(wrong)?, &options.of_passes(&cpu));
+    run(&mut module, &passes, &mut Context::new()).map_err(wrong)?;
     let llvm = emit(&module, EmitOptions { entries: true, ..EmitOptions::default() })?;
     let entry = entry_name(kernel);
     keep_private_but(&llvm, &[&entry]);

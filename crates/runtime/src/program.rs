@@ -29,16 +29,10 @@ impl Options {
         self.lanes.unwrap_or(cpu.vector_bits() / 32)
     }
 
-    /// The passes that make vector code.
-    pub(crate) fn passes(&self, cpu: &Cpu, lanes: u32) -> Vec<String> {
+    /// How vector code is made.
+    pub(crate) fn of_passes(&self, cpu: &Cpu) -> heddle::Options {
         let target = Target::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
-        let math = self.math.name();
-        vec![
-            "vectorize".into(),
-            format!("W={lanes}"),
-            format!("math={math}"),
-            format!("target={}", target.name),
-        ]
+        heddle::Options { math: Some(self.math), target, ..heddle::Options::default() }
     }
 }
 

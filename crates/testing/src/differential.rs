@@ -7,8 +7,9 @@
 
 use crate::execution::{Observed, Part, difference, observe, options_with};
 use crate::generate::{Case, Class, Input};
-use heddle_interp::{Options, Scheduler, Semantics};
-use heddle_ir::Module;
+use heddle_interp::{Invocation, Options, Origin, Schedule, Scheduler, Semantics, Step};
+use heddle_ir::{Block, Module};
+use std::collections::BTreeMap;
 
 /// Whether no legal schedule may change what the program computes, going by how it was written.
 pub fn is_deterministic(case: &Case) -> bool {
@@ -41,25 +42,81 @@ pub fn differential_in(
 }
 
 /// What a program does on an input, to hold what passes make of it against.
-#[derive(Debug)]
+#[expect(missing_debug_implementations, reason = "it holds a closure")]
 pub struct Reference<'a> {
     case: &'a Case,
     source: &'a Module,
     input: &'a Input,
     /// What no schedule changes, for each way to round.
     observed: Vec<Observed>,
+    /// Makes a schedule of a result one to replay on the source.
+    project: Project<'a>,
 }
+
+/// Which blocks of the source lanes pass in a block of the result, for each function, where it is not that block alone.
+#[derive(Clone, Default, Debug)]
+pub struct Projection {
+    /// By the number of the function.
+    pub passed: Vec<BTreeMap<Block, Vec<Block>>>,
+}
+
+impl Projection {
+    /// What a schedule of the result, entered at this function, is on the source. The first block that is passed in another
+    /// makes its calls.
+    pub fn apply(&self, after: &Module, entry: &str, schedule: &Schedule) -> Schedule {
+        let number = |name: &str| after.functions.iter().position(|func| func.name == name);
+        let mut known: Vec<(Option<usize>, Vec<u32>)> = Vec::new();
+        let mut invocations = Vec::new();
+        for invocation in &schedule.invocations {
+            let (func, origin) = match invocation.origin {
+                Origin::Run { .. } => (number(entry), invocation.origin),
+                Origin::Inst { invocation, step, inst } => {
+                    let (caller, steps) = &known[invocation as usize];
+                    let callee = caller.and_then(|caller| {
+                        let func = &after.functions[caller];
+                        number(&func.callee_of(func.inst(inst))?.name)
+                    });
+                    let step = steps.get(step as usize).copied().unwrap_or(u32::MAX);
+                    (callee, Origin::Inst { invocation, step, inst })
+                }
+            };
+            let mut steps = Vec::with_capacity(invocation.steps.len());
+            let mut numbers = Vec::with_capacity(invocation.steps.len());
+            for step in &invocation.steps {
+                numbers.push(steps.len() as u32);
+                let passed = func.and_then(|func| self.passed.get(func)?.get(&step.block));
+                match passed {
+                    Some(passed) => steps.extend(passed.iter().map(|&block| Step { block, ..*step })),
+                    None => steps.push(*step),
+                }
+            }
+            known.push((func, numbers));
+            invocations.push(Invocation { origin, steps });
+        }
+        Schedule { invocations }
+    }
+}
+
+/// What makes a schedule of a result one to replay on its source.
+pub type Project<'a> = Box<dyn Fn(&Module, &mut Schedule) + 'a>;
 
 impl<'a> Reference<'a> {
     /// The case's entry in this module, on this input.
     pub fn new(case: &'a Case, source: &'a Module, input: &'a Input) -> Result<Reference<'a>, String> {
-        let mut reference = Reference { case, source, input, observed: Vec::new() };
+        let mut reference =
+            Reference { case, source, input, observed: Vec::new(), project: Box::new(|_, _| ()) };
         if is_deterministic(case) {
             for &fused in reference.roundings() {
                 reference.observed.push(reference.observe_source(fused, Scheduler::Greedy)?);
             }
         }
         Ok(reference)
+    }
+
+    /// The same, where schedules of results are projected on the source.
+    #[must_use]
+    pub fn projected(self, project: Project<'a>) -> Reference<'a> {
+        Reference { project, ..self }
     }
 
     /// Each `fmuladd` may round either way; a pass keeps or fixes the choice, so one of the two must agree.
@@ -116,7 +173,9 @@ impl<'a> Reference<'a> {
         let source = match self.observed.get(index) {
             Some(source) => source,
             None => {
-                replayed = self.observe_source(fused, Scheduler::Replay(result.schedule.clone()))?;
+                let mut schedule = result.schedule.clone();
+                (self.project)(after, &mut schedule);
+                replayed = self.observe_source(fused, Scheduler::Replay(schedule))?;
                 &replayed
             }
         };

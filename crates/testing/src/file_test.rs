@@ -250,9 +250,10 @@ impl FileTest<'_> {
     fn check_errors(&mut self, source: &[u8], stage: Stage) {
         // Messages with the line they are about; the verifier's are about the function.
         let mut messages: Vec<(Option<usize>, String)> = match parse_bytes(source) {
-            Err(diagnostics) => {
-                diagnostics.iter().map(|diagnostic| (Some(diagnostic.line), diagnostic.to_string())).collect()
-            }
+            Err(diagnostics) => diagnostics
+                .iter()
+                .map(|diagnostic| (Some(diagnostic.place.line as usize), diagnostic.to_string()))
+                .collect(),
             Ok(module) => match verify_module(&module, stage) {
                 Ok(()) => Vec::new(),
                 Err(violations) => violations.iter().map(|violation| (None, violation.to_string())).collect(),

@@ -4,14 +4,14 @@ use crate::differential::{BOTH, differential_in, is_deterministic};
 use crate::execution::{Part, difference, observe, options, options_with, prepare};
 use crate::generate::{Case, Class, Random};
 use crate::uniformity::free_branches;
-use heddle::pipeline::{divergent_branches, uniform_loops};
+use heddle::verdicts::{divergent_branches, uniform_loops};
 use heddle_analysis::{Cfg, CycleForest};
 use heddle_interp::{Options, Scheduler, run};
+use heddle_ir::Diagnostic;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify, verify_module};
 use heddle_ir::{Block, Function, Module, Op};
 use heddle_transform::boscc::{self, Policy};
-use heddle_transform::linearize::Refusal;
 use heddle_transform::{canonicalize, linearize, tidy};
 use rustc_hash::FxHashSet;
 
@@ -50,7 +50,7 @@ impl Linearized {
 }
 
 /// A pass that folds these branches.
-pub type Fold = fn(&mut Function, &EntitySet<Block>) -> Result<(), Refusal>;
+pub type Fold = fn(&mut Function, &EntitySet<Block>) -> Result<(), Diagnostic>;
 
 /// A pass that guards what may run without lanes, and says which blocks.
 pub type Guard = fn(&mut Function, &EntitySet<Block>) -> Vec<Block>;

@@ -75,11 +75,25 @@ pub const TOPICS: &[Topic] = &[
         check: |case| refines(case, Some(Stage::Canonical), &[canonicalize, simplify_one, canonicalize]),
     },
     Topic {
+        name: "inline",
+        says: "programs with bodies in the place of calls refine their sources",
+        profile: Profile::default,
+        command: "opt passes=inline",
+        check: |case| crate::inlined::inlines(case).map(|_| ()),
+    },
+    Topic {
         name: "loops",
         says: "without divergent loops programs refine their sources, and FREEZING and OBLIVIOUS agree",
         profile: Profile::source,
         command: "opt passes=canonicalize,loops stage=uniform",
         check: crate::uniform_loops::loops,
+    },
+    Topic {
+        name: "flatten",
+        says: "nests that are flattened are one loop each, lanes execute what they executed, and programs refine their sources",
+        profile: crate::flattening::profile,
+        command: "opt passes=canonicalize,flatten:force stage=canonical",
+        check: |case| crate::flattening::flattens(case).map(|_| ()),
     },
     Topic {
         name: "divergence",
@@ -108,6 +122,13 @@ pub const TOPICS: &[Topic] = &[
         profile: Profile::source,
         command: "opt passes=canonicalize,loops,boscc:force,linearize stage=linear",
         check: |case| crate::linear::guards(case).map(|_| ()),
+    },
+    Topic {
+        name: "fuse",
+        says: "programs whose branches are fused stay canonical and refine their sources",
+        profile: Profile::similar,
+        command: "opt passes=canonicalize,fuse:force stage=canonical",
+        check: |case| crate::fused::fuses(case).map(|_| ()),
     },
     Topic {
         name: "widen",

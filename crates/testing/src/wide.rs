@@ -5,7 +5,8 @@ use crate::brushes::brushes_agree;
 use crate::differential::{BOTH, Reference, is_deterministic};
 use crate::execution::{Observed, Part, difference, observe, options, prepare};
 use crate::generate::{Argument, Case, Class, Input, Random};
-use heddle::pipeline::{Pass, run_passes, widen_module};
+use heddle::passes::{PassInfo, widen_module};
+use heddle::pipeline::run_passes;
 use heddle_interp::run;
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::verify::{Stage, verify_module};
@@ -164,7 +165,7 @@ fn bring_to_linear(
     let reference = Reference::new(case, &case.module, input)?;
     let mut stage = Stage::Source;
     let mut checked = Ok(());
-    let mut check = |pass: &Pass, module: &Module| {
+    let mut check = |pass: &PassInfo, module: &Module| {
         stage = pass.ensures.unwrap_or(stage);
         if checked.is_ok() && (is_deterministic(case) || tells_schedule(pass.name)) {
             let semantics = if stage < Stage::Uniform { &BOTH[..1] } else { &BOTH[..] };

@@ -27,15 +27,34 @@ const RULES: &[Rule] = &[
     rule("llvm", "heddle-llvm", &["heddle-ir"]),
     rule("transform", "heddle-transform", &["heddle-analysis", "heddle-ir"]),
     rule("math", "heddle-math", &["heddle-ir"]),
+    rule("builtins", "heddle-builtins", &["heddle-ir", "heddle-llvm", "heddle-math"]),
     rule(
         "heddle",
         "heddlec",
-        &["heddle-ir", "heddle-analysis", "heddle-llvm", "heddle-transform", "heddle-math"],
+        &[
+            "heddle-ir",
+            "heddle-analysis",
+            "heddle-builtins",
+            "heddle-llvm",
+            "heddle-transform",
+            "heddle-math",
+        ],
     ),
+    rule("capi", "heddle-capi", &["heddle-ir", "heddle-llvm", "heddlec"]),
     rule(
         "runs",
         "heddle-runs",
         &["heddle-ir", "heddle-interp", "heddle-llvm", "heddle-transform", "heddlec"],
+    ),
+    rule(
+        "runtime",
+        "heddle-runtime",
+        &["heddle-ir", "heddle-llvm", "heddle-math", "heddle-transform", "heddlec"],
+    ),
+    rule(
+        "opencl",
+        "heddle-opencl",
+        &["heddle-ir", "heddle-builtins", "heddle-llvm", "heddle-math", "heddle-runtime"],
     ),
     rule(
         "testing",
@@ -44,6 +63,7 @@ const RULES: &[Rule] = &[
             "heddle-ir",
             "heddle-interp",
             "heddle-analysis",
+            "heddle-builtins",
             "heddle-transform",
             "heddle-math",
             "heddle-llvm",

@@ -4,13 +4,13 @@
 //! new edges are planted into the listing itself: transform/linearize_graphs.rs.
 #![forbid(unsafe_code)]
 
+use heddle_ir::Diagnostic;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 use heddle_testing::generate::{Profile, generate};
 use heddle_testing::linear::{Fold, linearizes_by};
 use heddle_transform::linearize;
-use heddle_transform::linearize::Refusal;
 
 const FAULTS: &[(&str, Fold)] = &[
     ("wrong polarity", |func, divergent| {
@@ -128,7 +128,7 @@ fn change(
     func: &mut Function,
     divergent: &EntitySet<Block>,
     change: fn(&mut Function, Inst),
-) -> Result<(), Refusal> {
+) -> Result<(), Diagnostic> {
     let before: EntitySet<Inst> = insts(func).into_iter().collect();
     linearize(func, divergent)?;
     for inst in insts(func) {
@@ -144,7 +144,7 @@ fn guards(
     func: &mut Function,
     divergent: &EntitySet<Block>,
     by: fn(&mut Function, Inst) -> Value,
-) -> Result<(), Refusal> {
+) -> Result<(), Diagnostic> {
     linearize(func, divergent)?;
     let terminators: Vec<Inst> = func.blocks().filter_map(|block| func.terminator(block)).collect();
     for inst in terminators {

@@ -5,13 +5,13 @@
 
 use heddle::math::{Accuracy, FUNCTIONS, Own};
 use heddle::pipeline::run_passes;
-use heddle::whole_function::{WholeFunction, vectorize_function};
+use heddle::{Artifact, Brush, Request, Session};
 use heddle_interp::{Argument, Datum, Memory, Options, run};
-use heddle_ir::module::DeclaredShape;
 use heddle_ir::text::parse_module;
 use heddle_ir::{Module, Type};
 use heddle_llvm::{CodeLevel, Cpu, EmitOptions, Jit, compile, emit, import, optimize, slot_bytes};
 use heddle_testing::generate::Random;
+use heddle_transform::Target;
 use std::path::{Path, PathBuf};
 
 /// The bound of `Accuracy::Exact`.
@@ -43,18 +43,19 @@ struct Wide {
 }
 
 impl Wide {
-    fn new(mut module: Module, name: &str, lanes: usize, accuracy: Accuracy) -> Wide {
+    fn new(module: Module, name: &str, lanes: usize, accuracy: Accuracy) -> Wide {
         let ty = module.function(name).expect("it is there").signature.results[0].ty;
-        let count = module.function(name).expect("it is there").signature.params.len();
-        let shapes = vec![DeclaredShape::Varying; count];
-        let asked = WholeFunction { math: accuracy, ..WholeFunction::new(name, lanes as u32, &shapes) };
-        let report = vectorize_function(&mut module, &asked).unwrap_or_else(|error| panic!("{error}"));
+        let mut session = Session::default();
+        (session.options.math, session.options.target) = (Some(accuracy), Target::default());
+        let request = Request::new(name, Brush::new(&[lanes as u32]).expect("it is a brush"));
+        let made = session.vectorize(module, &request).unwrap_or_else(|error| panic!("{error}"));
+        let Artifact { module, wide, report, .. } = made;
         assert!(report.lane_by_lane.is_empty(), "{:?}", report.lane_by_lane);
         let options = EmitOptions { entries: true, ..EmitOptions::default() };
         let llvm = emit(&module, options).unwrap_or_else(|error| panic!("{error}\n{module}"));
         optimize(&llvm, &Cpu::host()).unwrap_or_else(|error| panic!("{error}"));
         let jit = Jit::new(llvm, CodeLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
-        Wide { jit, name: report.wide, lanes, ty }
+        Wide { jit, name: wide, lanes, ty }
     }
 
     /// The bits of the results for the bits of each parameter.

@@ -2,7 +2,7 @@
 //! caught; and what the generated programs cover of it.
 #![forbid(unsafe_code)]
 
-use heddle::pipeline;
+use heddle::verdicts;
 use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Detail, Function, Inst, Module, Op, Value};
 use heddle_testing::generate::{Case, Profile, Random, generate};
@@ -527,15 +527,15 @@ fn uniform_values_stay_uniform() {
     for seed in 0..600 {
         let case = generate(seed, &Profile { privates: 0, ..Profile::source() });
         for func in &mut canonical(&case).functions {
-            let Some((_, before)) = pipeline::verdicts(func) else { continue };
+            let Some((_, before)) = verdicts::verdicts(func) else { continue };
             let values: Vec<Value> = func
                 .blocks()
                 .flat_map(|block| func.block_insts(block))
                 .filter_map(|inst| func.result(inst))
                 .filter(|&value| before.fact(value).is_uniform())
                 .collect();
-            pipeline::uniform_loops(func).expect("nothing passive lives out");
-            let Some((control, after)) = pipeline::verdicts(func) else { continue };
+            verdicts::uniform_loops(func).expect("nothing passive lives out");
+            let Some((control, after)) = verdicts::verdicts(func) else { continue };
             lost_loops += control.cycles.cycles().filter(|&cycle| after.is_divergent_loop(cycle)).count();
             uniform += values.len();
             lost += values.iter().filter(|&&value| !after.fact(value).is_uniform()).count();

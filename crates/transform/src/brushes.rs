@@ -30,9 +30,10 @@ const DEEPEST_CALLS: u32 = 4;
 /// Registers for what is computed in between, for each brush; also those for masks.
 const BETWEEN: u32 = 2;
 
-/// The first instruction by which a lock-step function sees who else is in its brush. Where no launch says in which
-/// work-group lanes are, the brush is the group.
-pub fn sees_brush(func: &Function, is_launched: bool) -> Option<Inst> {
+/// The first instruction by which a lock-step function itself sees which other lanes are in its brush; what the `defined`
+/// functions do that it calls, they say themselves. Where no launch says in which work-group lanes are, the brush is the
+/// group.
+pub fn sees_brush(func: &Function, is_launched: bool, defined: &FxHashSet<&str>) -> Option<Inst> {
     let sees = |inst: &Inst| {
         let data = func.inst(*inst);
         let info = data.op.info();
@@ -40,7 +41,9 @@ pub fn sees_brush(func: &Function, is_launched: bool) -> Option<Inst> {
         let asks_lane = matches!(data.op, Op::Lane | Op::Width) || info.effect == Effect::Horizontal;
         asks_place
             || asks_lane
-            || func.callee_of(data).is_some_and(|callee| callee.signature.effects.convergent)
+            || func
+                .callee_of(data)
+                .is_some_and(|callee| callee.signature.effects.convergent && !defined.contains(&*callee.name))
     };
     func.blocks().flat_map(|block| func.block_insts(block)).find(sees)
 }

@@ -4,8 +4,11 @@
 pub mod boscc;
 pub mod brushes;
 pub mod canonicalize;
+pub mod flatten;
+pub mod fuse;
 pub mod linearize;
 pub mod divergent_loops;
+pub mod inline;
 pub mod kernels;
 pub mod simplify;
 pub mod specialize;
@@ -15,14 +18,18 @@ pub mod widen;
 
 mod edges;
 mod flow;
+mod races;
 mod ssa_repair;
 
 pub use boscc::guard_regions;
 pub use brushes::{choose_brushes, sees_brush};
 pub use canonicalize::{canonicalize, split_critical_edges};
-pub use divergent_loops::{LoopFacts, LoopsError, make_loops_uniform};
+pub use divergent_loops::{LoopFacts, make_loops_uniform};
+pub use fuse::{Fusion, Fusions, Options as FuseOptions, fuse};
+pub use inline::{inline_calls, inline_small};
 pub use kernels::{Fold, GroupFunction, KernelOptions, lower_kernels};
-pub use linearize::{Refusal, linearize};
+pub use linearize::linearize;
+pub use races::Races;
 pub use simplify::simplify;
 pub use specialize::{LockStep, geometry_of, lock_step_functions, specialize};
 pub use target::Target;

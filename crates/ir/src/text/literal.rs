@@ -1,6 +1,6 @@
 //! Literals: the bits of a scalar as text and back.
 
-use super::diagnostic::short;
+use super::errors::short;
 use crate::constant::Constant;
 use crate::types::{Scalar, Type};
 use std::cmp::Ordering;

@@ -10,7 +10,7 @@
 //! ```
 
 mod context;
-mod diagnostic;
+mod errors;
 mod lexer;
 mod literal;
 mod names;
@@ -19,12 +19,12 @@ mod printer;
 mod resolve;
 mod syntax;
 
-pub use diagnostic::Diagnostic;
+use crate::diagnostic::Diagnostic;
 pub use literal::{read_scalar, write_scalar};
 pub use printer::{Where, print_function_with, print_inst, print_operand};
 
 use crate::module::Module;
-use diagnostic::Errors;
+use errors::Errors;
 
 /// Reads a module.
 pub fn parse_module(source: &str) -> Result<Module, Vec<Diagnostic>> {

@@ -138,6 +138,7 @@ fn write_global(out: &mut String, global: &Global) {
         }
         Init::Zero(bytes) => push(out, format_args!("zero {bytes}")),
         Init::Poison(bytes) => push(out, format_args!("poison {bytes}")),
+        Init::Extern(bytes) => push(out, format_args!("extern {bytes}")),
         Init::Address(name, offset) => {
             write_name(out, name);
             match offset {

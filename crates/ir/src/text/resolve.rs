@@ -4,7 +4,7 @@
 //! most one operand's type, so that demands form chains, which are followed without recursion.
 
 use super::context::{self, Context};
-use super::diagnostic::{Errors, Reported, short};
+use super::errors::{Errors, Reported, short};
 use super::lexer::{Kind as Tok, Text};
 use super::literal::{read_scalar, vector};
 use super::names::read_name;

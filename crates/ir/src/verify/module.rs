@@ -80,6 +80,7 @@ impl<'m> Names<'m> {
                 Init::Address(name, _) if !self.globals.contains_key(&**name) => {
                     wrong(GlobalFault::Address(name.clone()));
                 }
+                Init::Extern(_) if global.init.len() > 1 => wrong(GlobalFault::Extern),
                 _ => {}
             }
         }

@@ -493,6 +493,9 @@ pub enum GlobalFault {
     /// It holds the address of what is not there.
     #[error("there is no global @{0} to hold the address of")]
     Address(Arc<str>),
+    /// It is defined elsewhere, and here as well.
+    #[error("`extern` stands alone: what another module defines has no contents here")]
+    Extern,
 }
 
 fn and_others(count: usize) -> String {

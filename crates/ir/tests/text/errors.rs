@@ -62,11 +62,11 @@ fn every_mistake_is_told_with_place_excerpt_and_expectation() {
 fn bytes_that_are_no_text_are_told_with_their_offset() {
     let errors = parse_bytes(b"func @f() {\nblock0:\n  ret \xff\n}\n").unwrap_err();
     let [error] = &errors[..] else { panic!("one error, not {errors:?}") };
-    assert_eq!((error.line, error.column), (3, 7));
-    assert_eq!(error.message, "byte 0xff at offset 26 is not UTF-8");
-    assert_eq!(error.excerpt, "  ret \u{fffd}");
+    assert_eq!((error.place.line, error.place.column), (3, 7));
+    assert_eq!(error.text, "byte 0xff at offset 26 is not UTF-8");
+    assert_eq!(error.excerpt.as_ref().unwrap().text, "  ret \u{fffd}");
     assert!(parse_bytes(b"func @f() {\n}\n").is_ok());
-    assert_eq!(parse_bytes(b"\xe2\x82").unwrap_err()[0].column, 1);
+    assert_eq!(parse_bytes(b"\xe2\x82").unwrap_err()[0].place.column, 1);
 }
 
 #[test]

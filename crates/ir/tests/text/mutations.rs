@@ -110,8 +110,13 @@ fn damaged_texts_are_refused_or_come_back() {
                 assert!((1..=20).contains(&errors.len()));
                 let lines = bytes.split(|&byte| byte == b'\n').count();
                 for error in &errors {
-                    assert!((1..=lines).contains(&error.line) && error.column >= 1);
-                    assert!(!error.marked.is_empty() && !error.to_string().is_empty());
+                    assert!(
+                        (1..=u32::try_from(lines).unwrap()).contains(&error.place.line)
+                            && error.place.column >= 1
+                    );
+                    assert!(
+                        !error.excerpt.as_ref().unwrap().marked.is_empty() && !error.to_string().is_empty()
+                    );
                 }
             }
         }

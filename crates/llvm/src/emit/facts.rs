@@ -47,6 +47,9 @@ impl Facts {
                 Tag::Fpmath => asm.attach_node(node, "fpmath", fact),
                 // Two loops are two nodes, whatever is said of them.
                 Tag::Loop => asm.attach_node(node, "llvm.loop", asm.distinct_node_of(fact)),
+                Tag::Range => asm.attach_node(node, "range", fact),
+                // Passes have used these promises; code that has become another keeps none of them.
+                Tag::AliasScope | Tag::NoAlias | Tag::AccessGroup | Tag::Iterations => {}
             }
         }
     }

@@ -209,7 +209,7 @@ impl<'a> Emitting<'a> {
                 asm.array(asm.int_ty(bits), &values)
             }
             Init::Zero(bytes) => asm.zero(asm.array_ty(asm.int_ty(8), *bytes)),
-            Init::Poison(bytes) => asm.undef(asm.array_ty(asm.int_ty(8), *bytes)),
+            Init::Poison(bytes) | Init::Extern(bytes) => asm.undef(asm.array_ty(asm.int_ty(8), *bytes)),
             Init::Address(name, offset) => address(name, *offset),
         };
         let null = asm.scalar(Scalar::Ptr(Space::Generic), 0);
@@ -218,12 +218,12 @@ impl<'a> Emitting<'a> {
             let ty = asm.type_of(asm.packed_struct(&pieces));
             let name = format!("{}{}", self.prefix, global.name);
             let node = asm.add_global(&name, ty, global.align, global.space == Space::Constant);
-            if global.name.starts_with(OWN) {
+            if global.name.starts_with(OWN) && !global.is_extern() {
                 asm.set_internal(node);
             }
             self.globals.insert(&global.name, node);
         }
-        for global in &module.globals {
+        for global in module.globals.iter().filter(|global| !global.is_extern()) {
             let address = |name: &str, offset| {
                 self.globals.get(name).map_or(null, |&global| asm.address_behind(global, offset))
             };

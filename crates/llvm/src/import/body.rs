@@ -2,6 +2,7 @@
 
 use super::refusal::{Refusal, Take, Why};
 use super::{Importing, refuse};
+use crate::debug_names::named_values;
 use crate::view::{Bb, Val};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::entity::Entity;
@@ -84,6 +85,7 @@ pub(super) fn import_body<'m>(
     for (inst, opened) in phis {
         body.close_phi(inst, &opened).map_err(|why| body.refusal(source, inst, why))?;
     }
+    body.name_values(source);
     Ok(body.func)
 }
 
@@ -91,6 +93,20 @@ impl<'m> Body<'_, 'm> {
     fn refusal(&self, func: Val<'m>, inst: Val<'m>, why: Why) -> Box<Refusal> {
         let place = inst.debug_loc().map(|loc| (loc.file, loc.line, loc.column));
         Box::new(Refusal { instruction: Some(inst.text()), place, ..refuse(func.name(), why) })
+    }
+
+    /// Notes what the source calls values; the first name of a value is the one that messages use.
+    fn name_values(&mut self, source: Val<'m>) {
+        for inst in source.blocks().into_iter().flat_map(Bb::insts) {
+            for (value, name) in named_values(self.module.llvm, inst) {
+                let Some(leaves) = self.values.get(&value).filter(|_| !value.is_constant()) else { continue };
+                for &leaf in leaves {
+                    if self.func.name_of(leaf).is_none() && self.func.constant(leaf).is_none() {
+                        self.func.set_name(leaf, &*name);
+                    }
+                }
+            }
+        }
     }
 
     /// An instruction that is no φ.

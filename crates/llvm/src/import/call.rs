@@ -2,6 +2,8 @@
 
 use super::body::{Body, Leaves};
 use super::refusal::{Take, Why};
+use super::signature::touches_no_memory;
+use super::types::Spaces;
 use crate::view::Val;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::module::{Declaration, Effects, Signature};
@@ -10,6 +12,52 @@ use llvm_sys::LLVMValueKind;
 use std::sync::Arc;
 
 const FUNCTION: u32 = u32::MAX;
+
+/// What OpenCL C and CUDA have that is declared `convergent`, touches memory, and is about one lane.
+const HARMLESS: &[&str] = &[
+    "__assert_fail",
+    "__assertfail",
+    "atom",
+    "atomic",
+    "fract",
+    "free",
+    "frexp",
+    "lgamma",
+    "malloc",
+    "mem_fence",
+    "modf",
+    "prefetch",
+    "printf",
+    "read_image",
+    "read_mem_fence",
+    "remquo",
+    "sincos",
+    "vload",
+    "vprintf",
+    "vstore",
+    "write_image",
+    "write_mem_fence",
+];
+
+/// The name in a name that C++ has mangled.
+fn plain_name(name: &str) -> &str {
+    let Some(rest) = name.strip_prefix("_Z") else { return name };
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let length: usize = rest[..digits].parse().unwrap_or(0);
+    rest.get(digits..digits.saturating_add(length)).unwrap_or(name)
+}
+
+/// Whether a function that is said to be `convergent` is known to be about one lane.
+fn is_harmless(name: &str, spaces: Spaces) -> bool {
+    let name = plain_name(name);
+    spaces != Spaces::Host && HARMLESS.iter().any(|known| name.starts_with(known))
+}
+
+/// Whether the name is that of one of OpenCL C's functions of work-groups and sub-groups.
+fn asks_lanes(name: &str) -> bool {
+    let name = plain_name(name);
+    name.contains("work_group") || name.contains("sub_group")
+}
 
 impl<'m> Body<'_, 'm> {
     pub(super) fn call(&mut self, inst: Val<'m>) -> Take<Leaves> {
@@ -31,6 +79,7 @@ impl<'m> Body<'_, 'm> {
         if let Some(taken) = self.horizontal(inst, callee)? {
             return Ok(taken);
         }
+        self.check_convergent(callee)?;
         let twice = self.module.kinds.returns_twice;
         if callee.attribute(FUNCTION, twice).is_some() || inst.call_attribute(FUNCTION, twice).is_some() {
             let reason = format!("@{} may return twice", callee.name());
@@ -80,6 +129,24 @@ impl<'m> Body<'_, 'm> {
             }
         }
         self.call_declared(&declaration, &args)
+    }
+
+    /// Refuses what asks other lanes in a way that is not known: lane by lane, each would hear itself alone.
+    fn check_convergent(&self, callee: Val<'m>) -> Take<()> {
+        let (name, spaces) = (callee.name(), self.module.types.spaces);
+        let is_convergent = callee.attribute(FUNCTION, self.module.kinds.convergent).is_some();
+        if !is_convergent || !callee.is_declaration() || is_harmless(&name, spaces) {
+            return Ok(());
+        }
+        // Front ends for GPUs say it of all that they do not know; what touches no memory computes.
+        if spaces != Spaces::Host && touches_no_memory(callee) && !asks_lanes(&name) {
+            return Ok(());
+        }
+        let way_out = match spaces {
+            Spaces::Host => "ask by the functions of <heddle.h>, or define it in the same module",
+            _ => "define it in the same module",
+        };
+        Err(Why::new(format!("@{name} may ask other lanes (it is `convergent`), and is not known"), way_out))
     }
 
     /// The address of a copy of an object.

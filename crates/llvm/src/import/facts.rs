@@ -1,12 +1,16 @@
-//! Facts: what instructions are said to be in metadata that code generators understand, as facts of the module.
+//! Facts: what instructions are said to be in metadata, as facts of the module.
 //!
-//! Only what still holds when lanes run side by side is taken. Types of accesses are those of memory, whoever accesses it;
-//! the error that a result may have is that of each lane. Alias scopes and access groups speak of one lane, of one time
-//! round a loop even: they are promises about what it does itself.
+//! Types of accesses, bounds of what is loaded and the error that a result may have hold for each lane. Alias scopes,
+//! access groups and what is said of iterations are promises about what one lane does by itself: they come in as such
+//! ([`Tag::is_of_one_lane`]), for what looks at the loops of one lane, and go where lanes act together.
+//!
+//! A node that LLVM tells from others by its identity (a scope, a domain, an access group) becomes a fact with a number of
+//! its own.
 
 use super::Importing;
 use super::types::Types;
 use crate::view::Val;
+use heddle_ir::Scalar;
 use heddle_ir::entity::PrimaryMap;
 use heddle_ir::function::Tag;
 use heddle_ir::module::{Fact, FactPart};
@@ -17,9 +21,11 @@ use smallvec::SmallVec;
 /// Facts in facts that are followed.
 const MAX_DEPTH: u32 = 64;
 
-/// What the names of hints about loops begin with that are handed on: others speak of vectors, and of iterations side by
-/// side.
+/// What the names of hints about loops begin with that code generators get: others speak of vectors, and of iterations
+/// side by side.
 const LOOP_HINT: &str = "llvm.loop.unroll.";
+/// What names the access groups that are independent between iterations.
+const PARALLEL: &str = "llvm.loop.parallel_accesses";
 
 /// The facts of a module.
 #[derive(Default)]
@@ -28,30 +34,62 @@ pub(super) struct Facts<'m> {
     known: FxHashMap<Vec<FactPart>, Fact>,
     /// What became of each node, if something did.
     nodes: FxHashMap<Val<'m>, Option<Fact>>,
+    /// What became of nodes that are told from others by their identity.
+    identities: FxHashMap<Val<'m>, Fact>,
 }
 
 impl<'m> Importing<'m> {
-    /// What is said of an instruction.
+    /// What is said of an instruction, sorted.
     pub(super) fn tags(&self, inst: Val<'m>) -> SmallVec<[(Tag, Fact); 2]> {
-        let (facts, kinds) = (&mut *self.facts.borrow_mut(), &self.kinds);
-        let said = match inst.opcode() {
+        let (facts, kinds, types) = (&mut *self.facts.borrow_mut(), &self.kinds, &self.types);
+        let mut said = SmallVec::new();
+        let code = inst.opcode();
+        let accesses = matches!(
+            code,
             LLVMOpcode::LLVMLoad
-            | LLVMOpcode::LLVMStore
-            | LLVMOpcode::LLVMAtomicRMW
-            | LLVMOpcode::LLVMAtomicCmpXchg => {
-                let node = inst.metadata(kinds.tbaa);
-                node.and_then(|node| facts.of_node(&self.types, node, 0)).map(|fact| (Tag::Tbaa, fact))
+                | LLVMOpcode::LLVMStore
+                | LLVMOpcode::LLVMAtomicRMW
+                | LLVMOpcode::LLVMAtomicCmpXchg
+        );
+        let mut say = |tag, fact: Option<Fact>| said.extend(fact.map(|fact| (tag, fact)));
+        if accesses {
+            say(Tag::Tbaa, inst.metadata(kinds.tbaa).and_then(|node| facts.of_node(types, node, 0)));
+        }
+        if code == LLVMOpcode::LLVMBr
+            && let Some(node) = inst.metadata(kinds.hints)
+        {
+            let (hints, promises) = facts.of_loop(types, node);
+            say(Tag::Loop, hints);
+            say(Tag::Iterations, promises);
+        } else if !accesses {
+            say(Tag::Fpmath, inst.metadata(kinds.fpmath).and_then(|node| facts.of_node(types, node, 0)));
+        }
+        if matches!(code, LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMCall)
+            && let Some(node) = inst.metadata(kinds.range)
+            && types.is_whole_int(inst.ty())
+        {
+            say(Tag::Range, facts.of_node(types, node, 0));
+        }
+        if accesses || code == LLVMOpcode::LLVMCall {
+            say(Tag::AliasScope, inst.metadata(kinds.alias_scope).and_then(|node| facts.of_scopes(node)));
+            for scope in inst.metadata(kinds.noalias).into_iter().flat_map(Val::metadata_parts).flatten() {
+                say(Tag::NoAlias, facts.of_scope(scope));
             }
-            LLVMOpcode::LLVMBr => {
-                let node = inst.metadata(kinds.hints);
-                node.and_then(|node| facts.of_loop(&self.types, node)).map(|fact| (Tag::Loop, fact))
+            for group in inst.metadata(kinds.access_group).into_iter().flat_map(groups) {
+                say(Tag::AccessGroup, Some(facts.of_identity("access group", group, None)));
             }
-            _ => {
-                let node = inst.metadata(kinds.fpmath);
-                node.and_then(|node| facts.of_node(&self.types, node, 0)).map(|fact| (Tag::Fpmath, fact))
-            }
-        };
-        said.into_iter().collect()
+        }
+        said.sort_unstable();
+        said.dedup();
+        said
+    }
+}
+
+/// The access groups that a node is, or lists.
+fn groups(node: Val<'_>) -> Vec<Val<'_>> {
+    match node.metadata_parts() {
+        none if none.is_empty() => vec![node],
+        parts => parts.into_iter().flatten().collect(),
     }
 }
 
@@ -94,16 +132,51 @@ impl<'m> Facts<'m> {
         }
     }
 
-    /// The hints that are handed on of those in the node of a loop, whose first part is the node itself.
-    fn of_loop(&mut self, types: &Types<'m>, node: Val<'m>) -> Option<Fact> {
-        let is_hint = |hint: &Val<'m>| {
-            let name = hint.metadata_parts().first().copied().flatten().and_then(Val::metadata_text);
-            name.is_some_and(|name| name.starts_with(LOOP_HINT))
-        };
-        let parts = node.metadata_parts().into_iter().skip(1).flatten();
-        let hints = parts.filter(Val::is_metadata).filter(is_hint);
-        let hints: Vec<FactPart> =
-            hints.filter_map(|hint| self.of_node(types, hint, 0)).map(FactPart::Fact).collect();
-        (!hints.is_empty()).then(|| self.fact(hints))
+    /// A node that is told from others by its identity.
+    fn of_identity(&mut self, kind: &str, node: Val<'m>, within: Option<Fact>) -> Fact {
+        if let Some(&known) = self.identities.get(&node) {
+            return known;
+        }
+        let number = FactPart::Number(Scalar::I32, self.identities.len() as u128);
+        let parts = [FactPart::Text(kind.into()), number].into_iter().chain(within.map(FactPart::Fact));
+        let fact = self.fact(parts.collect());
+        self.identities.insert(node, fact);
+        fact
+    }
+
+    /// An alias scope: itself or its name, its domain, which is again itself or its name.
+    fn of_scope(&mut self, scope: Val<'m>) -> Option<Fact> {
+        let domain = scope.metadata_parts().get(1).copied().flatten().filter(Val::is_metadata)?;
+        let domain = self.of_identity("alias domain", domain, None);
+        Some(self.of_identity("alias scope", scope, Some(domain)))
+    }
+
+    /// A list of alias scopes; none if one of them is not known.
+    fn of_scopes(&mut self, list: Val<'m>) -> Option<Fact> {
+        let scopes = list.metadata_parts().into_iter();
+        let scopes: Option<Vec<FactPart>> =
+            scopes.map(|scope| self.of_scope(scope?).map(FactPart::Fact)).collect();
+        scopes.filter(|scopes| !scopes.is_empty()).map(|scopes| self.fact(scopes))
+    }
+
+    /// The hints for code generators in the node of a loop, whose first part is the node itself, and all else that it says.
+    fn of_loop(&mut self, types: &Types<'m>, node: Val<'m>) -> (Option<Fact>, Option<Fact>) {
+        let (mut hints, mut promises) = (Vec::new(), Vec::new());
+        for part in node.metadata_parts().into_iter().skip(1).flatten().filter(Val::is_metadata) {
+            let words = part.metadata_parts();
+            let Some(name) = words.first().copied().flatten().and_then(Val::metadata_text) else { continue };
+            if name == PARALLEL {
+                let groups = words.into_iter().skip(1).flatten();
+                let groups =
+                    groups.map(|group| FactPart::Fact(self.of_identity("access group", group, None)));
+                let parts = std::iter::once(FactPart::Text(name)).chain(groups).collect();
+                promises.push(FactPart::Fact(self.fact(parts)));
+            } else if let Some(fact) = self.of_node(types, part, 0) {
+                let kept = if name.starts_with(LOOP_HINT) { &mut hints } else { &mut promises };
+                kept.push(FactPart::Fact(fact));
+            }
+        }
+        let mut whole = |parts: Vec<FactPart>| (!parts.is_empty()).then(|| self.fact(parts));
+        (whole(hints), whole(promises))
     }
 }

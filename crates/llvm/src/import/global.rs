@@ -68,6 +68,7 @@ pub(super) fn import_globals<'m>(
         match (names[&global].clone(), written) {
             (Ok((space, name)), Ok(init)) => {
                 let align = match global.alignment() {
+                    0 if !global.value_type().is_sized() => 1,
                     0 => types.layout.align(global.value_type()),
                     align => align,
                 };
@@ -92,13 +93,7 @@ fn space_of<'m>(global: Val<'m>, types: &Types<'m>) -> Take<Space> {
     if global.is_thread_local() {
         return Err(Why::new("each thread has its own", "pass its address"));
     }
-    let declared = types.spaces.space(global.ty().address_space())?;
-    if global.initializer().is_none() && declared != Space::Local {
-        return Err(Why::new(
-            "it is defined elsewhere",
-            "link the modules before (llvm-link), or pass its address",
-        ));
-    }
+    let declared = types.space(global.ty().address_space())?;
     Ok(match declared {
         Space::Generic | Space::Private if global.is_global_constant() => Space::Constant,
         Space::Generic | Space::Private => Space::Global,
@@ -117,8 +112,14 @@ struct Writer<'t, 'm> {
 
 impl<'m> Writer<'_, 'm> {
     fn global(&mut self, global: Val<'m>) -> Take<()> {
-        let size = self.types.size(global.value_type())?;
+        let ty = global.value_type();
+        // A structure of which nothing is known has no size here.
+        let size = if ty.is_sized() { self.types.size(ty)? } else { 0 };
         match global.initializer() {
+            None if self.is_elsewhere(global) => {
+                self.runs.push(Init::Extern(size));
+                return Ok(());
+            }
             Some(initial) if initial.kind() == Kind::LLVMConstantAggregateZeroValueKind => {}
             Some(_) if size > MOST_BYTES => {
                 return Err(Why::new(
@@ -131,6 +132,11 @@ impl<'m> Writer<'_, 'm> {
         }
         self.pad(size);
         Ok(())
+    }
+
+    /// Whether another module defines it: what work-items share has no contents, and is defined here.
+    fn is_elsewhere(&self, global: Val<'m>) -> bool {
+        !matches!(self.types.space(global.ty().address_space()), Ok(Space::Local))
     }
 
     /// Zeros up to this place.

@@ -2,6 +2,7 @@
 
 use super::body::{Body, Leaves};
 use super::instruction::fast_math;
+use super::memory::volatile;
 use super::refusal::{Take, Why};
 use crate::view::{Val, intrinsic_name_of};
 use heddle_ir::inst::{Access, Detail, InstData};
@@ -711,21 +712,21 @@ impl<'m> Body<'_, 'm> {
                 Ok(Leaves::new())
             }
             Special::Copy(op) => {
-                if self.is_true(args[3])? {
-                    return Err(Why::new("the copy is volatile", "drop `volatile`"));
-                }
+                let flags = volatile(self.is_true(args[3])?);
                 let operands = [self.leaf(args[0])?, self.leaf(args[1])?, self.leaf(args[2])?];
                 let both = (self.argument_access(inst, 1), self.argument_access(inst, 2));
-                self.put_inst(InstData::new(op, operands, Detail::Transfer(Box::new(both))), None)?;
+                self.check_written(operands[0])?;
+                let data = InstData::new(op, operands, Detail::Transfer(Box::new(both)));
+                self.put_inst(InstData { flags, ..data }, None)?;
                 Ok(Leaves::new())
             }
             Special::Set => {
-                if self.is_true(args[3])? {
-                    return Err(Why::new("the access is volatile", "drop `volatile`"));
-                }
+                let flags = volatile(self.is_true(args[3])?);
                 let operands = [self.leaf(args[0])?, self.leaf(args[1])?, self.leaf(args[2])?];
                 let access = self.argument_access(inst, 1);
-                self.put_inst(InstData::new(Op::Memset, operands, Detail::Access(access)), None)?;
+                self.check_written(operands[0])?;
+                let data = InstData::new(Op::Memset, operands, Detail::Access(access));
+                self.put_inst(InstData { flags, ..data }, None)?;
                 Ok(Leaves::new())
             }
             Special::Null => Ok(one(self.bits(result[0].scalar, 0))),

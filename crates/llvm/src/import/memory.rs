@@ -7,7 +7,7 @@ use crate::view::{Ty, Val};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::verify::MAX_ALLOCA_BYTES;
 use heddle_ir::words::{Flag, Flags, Ordering, Rmw, Scope};
-use heddle_ir::{Op, Scalar, Type, Value};
+use heddle_ir::{Op, Scalar, Space, Type, Value};
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
 
 /// How far apart in memory, and how aligned, the pieces of a value are.
@@ -16,10 +16,6 @@ fn align_at(align: u32, offset: u64) -> u32 {
         zeros if zeros < 31 => align.min(1 << zeros),
         _ => align,
     }
-}
-
-fn volatile() -> Why {
-    Why::new("the access is volatile: it must happen as often as it is written", "drop `volatile`")
 }
 
 impl<'m> Body<'_, 'm> {
@@ -177,6 +173,9 @@ impl<'m> Body<'_, 'm> {
         if inst.metadata_numbers(self.module.kinds.nontemporal).is_some() {
             flags = flags.with(Flag::Nontemporal);
         }
+        if inst.is_volatile() {
+            flags = flags.with(Flag::Volatile);
+        }
         let mut access = Access::aligned(inst.alignment().max(1));
         if let Some(ordering) = ordering(inst.ordering()) {
             access.atomic = Some((ordering, self.scope(inst)?));
@@ -185,9 +184,6 @@ impl<'m> Body<'_, 'm> {
     }
 
     pub(super) fn load(&mut self, inst: Val<'m>) -> Take<Leaves> {
-        if inst.is_volatile() {
-            return Err(volatile());
-        }
         let address = self.operand(inst, 0)?;
         let (access, mut flags) = self.access(inst)?;
         if inst.metadata_numbers(self.module.kinds.invariant).is_some() {
@@ -231,10 +227,8 @@ impl<'m> Body<'_, 'm> {
     }
 
     pub(super) fn store(&mut self, inst: Val<'m>) -> Take<Leaves> {
-        if inst.is_volatile() {
-            return Err(volatile());
-        }
         let (values, address) = (self.leaves(inst.operand(0))?, self.operand(inst, 1)?);
+        self.check_written(address)?;
         let (access, flags) = self.access(inst)?;
         self.store_value(inst.operand(0).ty(), &values, address, access, flags)?;
         Ok(Leaves::new())
@@ -317,6 +311,17 @@ impl<'m> Body<'_, 'm> {
         Ok(())
     }
 
+    /// Refuses to write where nothing is ever written.
+    pub(super) fn check_written(&self, address: Value) -> Take<()> {
+        match self.scalar(address) {
+            Scalar::Ptr(Space::Constant) => {
+                let reason = "it writes to constant memory, which never changes";
+                Err(Why::new(reason, "let it be in global memory"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The scalars of a type that is accessed.
     fn pieces(&self, ty: Ty<'m>, access: &Access) -> Take<std::rc::Rc<[Leaf]>> {
         let leaves = self.module.types.leaves(ty)?;
@@ -386,10 +391,8 @@ impl<'m> Body<'_, 'm> {
 
     pub(super) fn atomic_rmw(&mut self, inst: Val<'m>) -> Take<Leaves> {
         use LLVMAtomicRMWBinOp::*;
-        if inst.is_volatile() {
-            return Err(volatile());
-        }
         let (address, value) = (self.operand(inst, 0)?, self.operand(inst, 1)?);
+        self.check_written(address)?;
         let rmw = match inst.rmw_op() {
             LLVMAtomicRMWBinOpXchg => Rmw::Exchange,
             LLVMAtomicRMWBinOpAdd => Rmw::Add,
@@ -421,20 +424,18 @@ impl<'m> Body<'_, 'm> {
         let order = ordering(inst.ordering()).unwrap_or(Ordering::SeqCst);
         let access = self.atomic_access(inst, inst.operand(1).ty(), order)?;
         let data = InstData::new(Op::AtomicRmw, [address, value], Detail::Rmw(rmw, access));
-        Ok(Leaves::from_slice(&[self.put(data, None)?]))
+        Ok(Leaves::from_slice(&[self.put(InstData { flags: volatile(inst.is_volatile()), ..data }, None)?]))
     }
 
     pub(super) fn compare_exchange(&mut self, inst: Val<'m>) -> Take<Leaves> {
-        if inst.is_volatile() {
-            return Err(volatile());
-        }
         let args = [self.operand(inst, 0)?, self.operand(inst, 1)?, self.operand(inst, 2)?];
+        self.check_written(args[0])?;
         let (success, failure) = inst.exchange_orderings();
         let success = ordering(success).unwrap_or(Ordering::SeqCst);
         let failure = ordering(failure).unwrap_or(Ordering::SeqCst);
         let access = self.atomic_access(inst, inst.operand(1).ty(), success)?;
         let data = InstData::new(Op::CompareExchange, args, Detail::CompareExchange(access, failure));
-        let exchange = self.put_inst(data, None)?;
+        let exchange = self.put_inst(InstData { flags: volatile(inst.is_volatile()), ..data }, None)?;
         Ok(self.func.results(exchange).iter().copied().collect())
     }
 
@@ -444,6 +445,11 @@ impl<'m> Body<'_, 'm> {
         self.pieces(ty, &access)?;
         Ok(access)
     }
+}
+
+/// The flag of an access that happens as it is written.
+pub(super) fn volatile(is_volatile: bool) -> Flags {
+    if is_volatile { Flags::NONE.with(Flag::Volatile) } else { Flags::NONE }
 }
 
 /// The integer that a vector of bits lies in, if the type is one; bits inside of something larger are refused.

@@ -67,6 +67,10 @@ struct Kinds {
     tbaa: u32,
     fpmath: u32,
     hints: u32,
+    range: u32,
+    alias_scope: u32,
+    noalias: u32,
+    access_group: u32,
     nontemporal: u32,
     invariant: u32,
     align: u32,
@@ -88,7 +92,12 @@ impl<'m> Importing<'m> {
 
 /// Whether a module asks for what `heddle.h` declares.
 pub(crate) fn asks_lanes(llvm: &LlvmModule) -> bool {
-    llvm.functions().any(|func| func.is_declaration() && func.name().starts_with(horizontals::PREFIX))
+    llvm.functions().any(|func| func.is_declaration() && is_question(&func.name()))
+}
+
+/// Whether a name belongs to `heddle.h`.
+pub(crate) fn is_question(name: &str) -> bool {
+    name.starts_with(horizontals::PREFIX)
 }
 
 /// Imports a module. Functions and globals that cannot be taken are named, and left out.
@@ -115,6 +124,10 @@ pub fn import(llvm: &LlvmModule) -> Imported {
             tbaa: llvm.metadata_kind("tbaa"),
             fpmath: llvm.metadata_kind("fpmath"),
             hints: llvm.metadata_kind("llvm.loop"),
+            range: llvm.metadata_kind("range"),
+            alias_scope: llvm.metadata_kind("alias.scope"),
+            noalias: llvm.metadata_kind("noalias"),
+            access_group: llvm.metadata_kind("llvm.access.group"),
             nontemporal: llvm.metadata_kind("nontemporal"),
             invariant: llvm.metadata_kind("invariant.load"),
             align: attribute_kind("align"),

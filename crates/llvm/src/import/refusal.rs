@@ -1,5 +1,6 @@
 //! What cannot be taken, named.
 
+use heddle_ir::diagnostic::{Code, Diagnostic, Place};
 use std::fmt;
 
 /// Something of an LLVM module that the IR cannot hold.
@@ -31,6 +32,19 @@ impl fmt::Display for Refusal {
             write!(f, "; {}", self.way_out)?;
         }
         Ok(())
+    }
+}
+
+impl From<&Refusal> for Diagnostic {
+    fn from(refusal: &Refusal) -> Diagnostic {
+        let (file, line, column) = match &refusal.place {
+            Some((file, line, column)) => (Some(&**file), *line, *column),
+            None => (None, 0, 0),
+        };
+        let inst = refusal.instruction.clone();
+        let place = Place { func: Some(refusal.name.clone()), inst, ..Place::of_line(file, line, column) };
+        let text = format!("it is not taken: {}", refusal.reason);
+        Diagnostic::warning(Code::NotImported, text).at(place).way_out(&*refusal.way_out)
     }
 }
 

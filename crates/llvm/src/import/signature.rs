@@ -68,6 +68,10 @@ pub(super) fn declaration<'m>(func: Val<'m>, types: &Types<'m>) -> Take<Declarat
         conv if KERNELS.contains(&conv) => Kind::Kernel(None),
         _ => Kind::Function,
     };
+    if kind != Kind::Function && !types.leaves(ty.result())?.is_empty() {
+        let reason = "it is a kernel and gives a value, which nothing could receive";
+        return Err(Why::new(reason, "let it write the value to memory"));
+    }
     let odd = |ty| types.odd_bits(ty);
     if let Some(bits) = func.params().into_iter().map(|param| param.ty()).chain([ty.result()]).find_map(odd) {
         let reason =
@@ -105,14 +109,23 @@ pub(super) fn declaration<'m>(func: Val<'m>, types: &Types<'m>) -> Take<Declarat
     Ok(Declaration { name, kind, signature: Signature { params, results, effects } })
 }
 
+/// What a function does to memory, two bits for each kind of it: 1 reads, 2 writes.
+fn memory_of(func: Val<'_>) -> u64 {
+    func.attribute(FUNCTION, attribute_kind("memory")).unwrap_or(u64::MAX)
+}
+
+/// Whether a function neither reads nor writes.
+pub(super) fn touches_no_memory(func: Val<'_>) -> bool {
+    memory_of(func) == 0
+}
+
 /// What a call of a function defined elsewhere may do.
 fn effects(func: Val<'_>, name: &str, spaces: Spaces) -> Effects {
     let has = |name| func.attribute(FUNCTION, attribute_kind(name)).is_some();
     if is_pure_math(name) && spaces == Spaces::Host {
         return Effects::PURE;
     }
-    // Two bits for each kind of memory: 1 reads, 2 writes.
-    let memory = func.attribute(FUNCTION, attribute_kind("memory")).unwrap_or(u64::MAX);
+    let memory = memory_of(func);
     let any = |bits: u64| (0..32).any(|kind| memory >> (2 * kind) & bits != 0);
     Effects {
         reads: any(1),

@@ -58,7 +58,7 @@ impl Spaces {
             (Spaces::Gpu, 4) | (Spaces::Spir, 2) => Space::Constant,
             (Spaces::Gpu, 5) | (Spaces::Spir, 0) => Space::Private,
             _ => {
-                let reason = format!("address space {number} means nothing that is known of this target");
+                let reason = format!("address space {number} means nothing on this target");
                 return Err(Why::new(
                     reason,
                     "keep to the spaces of generic, global, local and private memory",
@@ -72,6 +72,7 @@ impl Spaces {
 pub(crate) struct Types<'m> {
     pub(crate) layout: Layout<'m>,
     pub(crate) spaces: Spaces,
+    has_triple: bool,
     known: RefCell<FxHashMap<Ty<'m>, Take<Rc<[Leaf]>>>>,
 }
 
@@ -80,8 +81,20 @@ impl<'m> Types<'m> {
         Types {
             layout: module.layout(),
             spaces: Spaces::of_triple(&module.triple()),
+            has_triple: !module.triple().is_empty(),
             known: RefCell::default(),
         }
+    }
+
+    /// What the number of an address space means.
+    pub(crate) fn space(&self, number: u32) -> Take<Space> {
+        self.spaces.space(number).map_err(|why| match self.has_triple {
+            true => why,
+            false => Why::new(
+                format!("address space {number} means nothing, since the file names no target"),
+                "write its `target triple`",
+            ),
+        })
     }
 
     /// The scalars of a type, in order; none of `void`.
@@ -98,6 +111,11 @@ impl<'m> Types<'m> {
     /// How many bits count of the integers that a type, or its elements, are, if those are not all of a type of ours.
     pub(crate) fn odd_bits(&self, ty: Ty<'m>) -> Option<u32> {
         self.leaves(ty).ok()?.iter().find(|leaf| leaf.is_odd()).map(|leaf| leaf.bits)
+    }
+
+    /// Whether a type is an integer that is held as it is.
+    pub(crate) fn is_whole_int(&self, ty: Ty<'m>) -> bool {
+        matches!(self.leaves(ty).as_deref(), Ok([leaf]) if leaf.scalar.is_int() && leaf.scalar.bits() >= 8 && !leaf.is_odd())
     }
 
     /// The scalar that a type is.
@@ -117,7 +135,7 @@ impl<'m> Types<'m> {
             Kind::LLVMDoubleTypeKind => Scalar::F64,
             Kind::LLVMPointerTypeKind => {
                 let number = ty.address_space();
-                let space = self.spaces.space(number)?;
+                let space = self.space(number)?;
                 if self.layout.pointer_bytes(number) != 8 && !matches!(space, Space::Local | Space::Private) {
                     return Err(Why::new("pointers are not of 64 bits", "compile for a 64-bit target"));
                 }

@@ -33,6 +33,7 @@ impl<'m> Body<'_, 'm> {
             return Ok(Some(Leaves::new()));
         }
         let Some(&(_, op)) = QUERIES.iter().find(|(known, _)| *known == name) else { return Ok(None) };
+        self.check_query(inst, &name)?;
         let dimension = match inst.arguments().first() {
             None => None,
             Some(&argument) => {
@@ -48,6 +49,24 @@ impl<'m> Body<'_, 'm> {
         };
         let value = self.query(inst, op, dimension)?;
         Ok(Some(Leaves::from_slice(&[value])))
+    }
+
+    /// Refuses a declaration that is not OpenCL C's: the last letter of the name says what it takes.
+    fn check_query(&self, inst: Val<'m>, name: &str) -> Take<()> {
+        let types = &self.module.types;
+        let wanted = usize::from(name.ends_with('j'));
+        let arguments = inst.arguments();
+        let fits = arguments.len() == wanted
+            && arguments.iter().all(|argument| types.is_whole_int(argument.ty()))
+            && types.is_whole_int(inst.ty());
+        if fits {
+            return Ok(());
+        }
+        let takes = if wanted == 1 { "one number, the dimension," } else { "nothing" };
+        let reason = format!(
+            "@{name} is declared in another way than OpenCL C does: it takes {takes} and gives a number"
+        );
+        Err(Why::new(reason, "declare it as OpenCL C does"))
     }
 
     /// A question about the place in the launch, as wide as the instruction's result.

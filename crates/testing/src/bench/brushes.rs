@@ -7,11 +7,13 @@ use super::kit::{Report, Table, Target as Aim, geomean};
 use crate::native::Target;
 use heddle::ir::Module;
 use heddle::ir::module::DeclaredShape;
-use heddle::whole_function::{Brushes, Target as Machine, WholeFunction, vectorize_function};
+use heddle::options::ParamShape;
+use heddle::{Brush, Brushes, Options, Request, Session};
 use heddle_llvm::{
     Cpu, EmitOptions, MaskForm, Output, compile, emit, generate, import, keep_private_but,
     optimize_with_masks,
 };
+use heddle_transform::Target as Machine;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -141,28 +143,27 @@ fn measured(folder: &Path, cpu: &Cpu) -> Result<Vec<Row>, String> {
 
 /// The object of a kernel in a form, and for how many lanes it is.
 fn compiled(
-    mut module: Module,
+    module: Module,
     name: &str,
     symbol: &str,
     (is_formed, brushes): (bool, Brushes),
     cpu: &Cpu,
 ) -> Result<(Vec<u8>, u32), String> {
-    let shapes: Vec<DeclaredShape> = std::iter::once(DeclaredShape::Linear([1].into_iter().collect()))
+    let shapes: Vec<ParamShape> = std::iter::once(DeclaredShape::Linear([1].into_iter().collect()))
         .chain(std::iter::repeat_n(DeclaredShape::Uniform, 4))
+        .map(Into::into)
         .collect();
     let bits = cpu.vector_bits();
-    let asked = WholeFunction {
-        target: Machine::of_registers(bits, true),
-        brushes,
-        ..WholeFunction::new(name, bits / 32, &shapes)
-    };
-    let done = vectorize_function(&mut module, &asked).map_err(|error| error.to_string())?;
-    module.function_mut(&done.wide).ok_or("the wide form is lost")?.name = symbol.into();
-    let llvm = emit(&module, EmitOptions::default()).map_err(|error| error.to_string())?;
+    let mut session = Session::new(cpu.clone());
+    session.options = Options { target: Machine::of_registers(bits, true), brushes, ..session.options };
+    let request = Request { shapes, ..Request::new(name, Brush::new(&[bits / 32])?) };
+    let mut artifact = session.vectorize(module, &request).map_err(|error| error.to_string())?;
+    artifact.rename(symbol);
+    let llvm = emit(&artifact.module, EmitOptions::default()).map_err(|error| error.to_string())?;
     keep_private_but(&llvm, &[symbol]);
     let form = if is_formed { MaskForm::of(cpu) } else { MaskForm::Any };
     optimize_with_masks(&llvm, cpu, form).map_err(|error| error.to_string())?;
-    Ok((generate(&llvm, cpu, Output::Object).map_err(|error| error.to_string())?, done.lanes))
+    Ok((generate(&llvm, cpu, Output::Object).map_err(|error| error.to_string())?, artifact.report.lanes))
 }
 
 fn parse(line: &str, chosen: u32) -> Result<Row, String> {

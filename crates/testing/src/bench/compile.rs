@@ -8,7 +8,7 @@ use super::kit::{Report, Sample, Table, Target, geomean, timed};
 use crate::native::Target as Isa;
 use crate::native::c::{declare_shapes, source};
 use heddle::pipeline::run_passes;
-use heddle::whole_function::retain_reachable;
+use heddle::session::retain_reachable;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module};
@@ -145,7 +145,7 @@ struct Measuring<'a> {
 fn vectorize(module: &mut Module, isa: Isa) -> Result<(), String> {
     let (lanes, target) = (format!("W={LANES}"), format!("target={}", isa.name()));
     let names = ["vectorize", &lanes, "params=varying", "math=exact", &target];
-    run_passes(module, &names, false, |_, _| {}).map_err(|error| error.to_string())
+    run_passes(module, &names, false, |_, _| {}).map(drop).map_err(|error| error.to_string())
 }
 
 impl<'a> Measuring<'a> {

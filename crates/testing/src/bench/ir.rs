@@ -3,7 +3,8 @@
 use super::interp;
 use super::kit::{Report, Sample, Table, Target, copies, growth_exponent, interleaved, timed_each};
 use super::programs::{FAMILIES, Family};
-use heddle::pipeline::{PASSES, Pass, run_passes};
+use heddle::passes::{PASSES, PassInfo};
+use heddle::pipeline::run_passes;
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, PostDominators};
 use heddle_ir::{Function, Module, Stage, parse_module, verify_module};
 
@@ -52,7 +53,7 @@ struct Operation {
     /// Whether it is about control flow: then a function of one block says nothing.
     of_blocks: bool,
     /// The pass that it is, whose work is measured against what it gets and gives.
-    pass: Option<&'static Pass>,
+    pass: Option<&'static PassInfo>,
     run: Box<Run>,
 }
 
@@ -77,7 +78,7 @@ fn memberships(func: &Function) -> usize {
     func.blocks().map(|block| cycles.depth_of_block(block)).sum()
 }
 
-fn passed(mut module: Module, pass: &Pass) -> Module {
+fn passed(mut module: Module, pass: &PassInfo) -> Module {
     // Whether it does what it should is checked elsewhere.
     let _ = run_passes(&mut module, &[pass.name], false, |_, _| ());
     module
@@ -241,6 +242,6 @@ fn check(family: &Family, subjects: &[&Subject], report: &mut Report) {
 }
 
 /// The passes on source code that work without being told more.
-fn measured_passes() -> impl Iterator<Item = &'static Pass> {
+fn measured_passes() -> impl Iterator<Item = &'static PassInfo> {
     PASSES.iter().filter(|pass| pass.requires == Stage::Source && pass.name != "params")
 }

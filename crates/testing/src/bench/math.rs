@@ -6,11 +6,9 @@
 
 use super::kit::{Report, Table, Target, geomean};
 use heddle::math::{Accuracy, FUNCTIONS, Own};
-use heddle::whole_function::{WholeFunction, vectorize_function};
+use heddle::{Brush, Options, Request, Session};
 use heddle_ir::Type;
-use heddle_ir::module::DeclaredShape;
-use heddle_ir::text::parse_module;
-use heddle_llvm::{Cpu, EmitOptions, Output, emit, generate, optimize};
+use heddle_llvm::{Cpu, Output};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -119,15 +117,14 @@ fn object(own: &Own, accuracy: Accuracy, name: &str, bits: u32, cpu: &Cpu) -> Re
         params = params.join(", "),
         args = args.join(", ")
     );
-    let mut module = parse_module(&text).map_err(|messages| messages[0].to_string())?;
+    let mut session = Session::new(cpu.clone());
+    session.options = Options { math: Some(accuracy), ..session.options };
     let lanes = bits / if own.ty == Type::F32 { 32 } else { 64 };
-    let shapes = vec![DeclaredShape::Varying; own.params];
-    let asked = WholeFunction { math: accuracy, ..WholeFunction::new("f", lanes, &shapes) };
-    let done = vectorize_function(&mut module, &asked).map_err(|error| error.to_string())?;
-    module.function_mut(&done.wide).ok_or("the wide form is lost")?.name = name.into();
-    let llvm = emit(&module, EmitOptions::default()).map_err(|error| error.to_string())?;
-    optimize(&llvm, cpu).map_err(|error| error.to_string())?;
-    generate(&llvm, cpu, Output::Object).map_err(|error| error.to_string())
+    let source = session.parse_hed(&text).map_err(|error| error.to_string())?;
+    let request = Request::new("f", Brush::new(&[lanes])?);
+    let mut artifact = session.vectorize(source, &request).map_err(|error| error.to_string())?;
+    artifact.rename(name);
+    Ok(artifact.code(Output::Object)?)
 }
 
 fn measured(folder: &Path, bits: u32, cpu: &str) -> Result<Vec<Row>, String> {

@@ -5,8 +5,9 @@
 
 use super::kit::{Report, Table, Target, geomean};
 use heddle::ir::module::DeclaredShape;
-use heddle::whole_function::{Target as Machine, WholeFunction, vectorize_function};
-use heddle_llvm::{Cpu, EmitOptions, Output, compile, emit, generate, import, optimize};
+use heddle::options::ParamShape;
+use heddle::{Brush, Request, Session};
+use heddle_llvm::{Cpu, Output, compile, import};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -120,22 +121,20 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
     write("loop.c", loops.replace("PEER", "loop").as_bytes())?;
 
     let cpu = Cpu::host();
-    let machine = Machine::of_cpu(&cpu.name, cpu.vector_bits(), cfg!(target_arch = "x86_64"));
+    let session = Session::new(cpu.clone());
     let llvm = compile(&source, 1, &[]).map_err(|error| error.to_string())?;
     let imported = import(&llvm).module;
-    let shapes: Vec<DeclaredShape> = std::iter::once(DeclaredShape::Linear([1].into_iter().collect()))
+    let shapes: Vec<ParamShape> = std::iter::once(DeclaredShape::Linear([1].into_iter().collect()))
         .chain(std::iter::repeat_n(DeclaredShape::Uniform, 4))
+        .map(Into::into)
         .collect();
     let mut objects = Vec::new();
     for name in KERNELS {
-        let mut module = imported.clone();
-        let asked = WholeFunction { target: machine, ..WholeFunction::new(name, lanes(&cpu), &shapes) };
-        let done = vectorize_function(&mut module, &asked).map_err(|error| error.to_string())?;
-        let wide = module.function_mut(&done.wide).ok_or("the wide form is lost")?;
-        wide.name = format!("{name}_wide");
-        let llvm = emit(&module, EmitOptions::default()).map_err(|error| error.to_string())?;
-        optimize(&llvm, &cpu).map_err(|error| error.to_string())?;
-        let object = generate(&llvm, &cpu, Output::Object).map_err(|error| error.to_string())?;
+        let request = Request { shapes: shapes.clone(), ..Request::new(name, Brush::new(&[lanes(&cpu)])?) };
+        let mut artifact =
+            session.vectorize(imported.clone(), &request).map_err(|error| error.to_string())?;
+        artifact.rename(&format!("{name}_wide"));
+        let object = artifact.code(Output::Object)?;
         objects.push(write(&format!("{name}.o"), &object)?);
     }
     let clang = |arguments: &[&str]| {

@@ -5,7 +5,7 @@ use super::kit::{Report, Sample, Table, Target, growth_exponent, interleaved, ti
 use super::programs::{DIVERGING, Family};
 use crate::generate::{Profile, generate};
 use crate::retained::{Against, Way, retained};
-use heddle::pipeline::{divergent_branches, uniform_loops};
+use heddle::verdicts::{divergent_branches, uniform_loops};
 use heddle_ir::Function;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify};
@@ -153,7 +153,7 @@ fn growth(report: &mut Report) {
         let (largest, times) = (&subjects[SIZES.len() - 1], &samples[SIZES.len() - 1]);
         let mut result = largest.clone();
         let after = uniform_loops(&mut result).map_err(|it| it.to_string());
-        let after = after.and_then(|()| divergent_branches(&result)).and_then(|it| {
+        let after = after.and_then(|()| Ok(divergent_branches(&result)?)).and_then(|it| {
             linearize(&mut result, &it).map_err(|it| it.to_string())?;
             Ok(instructions(&result))
         });

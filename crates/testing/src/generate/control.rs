@@ -11,6 +11,8 @@ use heddle_ir::{Block, Detail, InstData, Op, Scalar};
 
 /// The most often that a place in a function may run in one lane.
 const MOST_TRIPS: u32 = 40;
+/// The most statements that an arm like another one has for nothing.
+const MOST_ALIKE: i32 = 6;
 /// The deepest nesting of statements.
 const DEEPEST: u32 = 6;
 
@@ -216,14 +218,24 @@ impl Writer<'_> {
     /// `if`, or `if` and `else`.
     fn conditional(&mut self) {
         let (condition, divergence) = self.decide();
-        let has_else = self.random.chance(45);
+        let are_similar = self.profile.similar_arms > 0 && self.random.chance(self.profile.similar_arms);
+        let has_else = are_similar || self.random.chance(45);
         let (then, join) = (self.func.new_block(), self.func.new_block());
         let otherwise = if has_else { self.func.new_block() } else { join };
         self.branch(condition.value, then, otherwise);
+        let (place, budget) = (self.random.place(), self.budget);
         for arm in [Some(then), has_else.then_some(otherwise)].into_iter().flatten() {
             self.start_sealed(arm);
+            let drawn = (arm == otherwise && are_similar).then_some(place);
+            if drawn.is_some() {
+                self.budget += (budget - self.budget).min(MOST_ALIKE);
+            }
+            let outer = drawn.map(|_| self.random.draw_again(drawn));
             let most = self.length();
             self.nested(divergence, most);
+            if let Some(outer) = outer {
+                self.random.draw_again(outer);
+            }
             if self.here.is_some() {
                 self.jump(join);
             }

@@ -76,6 +76,8 @@ pub struct Profile {
     pub uniform_operation: u32,
     /// How often branches are meant to be uniform.
     pub uniform_branch: u32,
+    /// How often the arms of a condition are alike.
+    pub similar_arms: u32,
     /// Whether all lanes leave a loop together.
     pub uniform_loops: bool,
     /// How often the trivial φs are left in.
@@ -108,6 +110,22 @@ impl Profile {
         profile
     }
 
+    /// Programs at stage Source with conditions whose arms are alike.
+    pub fn similar() -> Profile {
+        Profile {
+            classes: [
+                (Class::Lanes, 70),
+                (Class::Racy, 8),
+                (Class::Kernel, 12),
+                (Class::Launch, 10),
+                (Class::Predicated, 0),
+            ],
+            uniform_branch: 15,
+            similar_arms: 75,
+            ..Profile::source()
+        }
+    }
+
     /// Programs at stage Source all of whose loops are uniform.
     pub fn uniform() -> Profile {
         Profile { uniform_loops: true, nests: 0, webs: 0, jump_into_loop: 0, ..Profile::source() }
@@ -135,6 +153,7 @@ impl Default for Profile {
             jump_into_loop: 9,
             uniform_operation: 25,
             uniform_branch: 35,
+            similar_arms: 0,
             uniform_loops: false,
             trivial_phis: 15,
             sizes: [((2, 5), 60), ((5, 14), 30), ((14, 45), 10)],

@@ -4,21 +4,36 @@
 #[derive(Clone, Debug)]
 pub struct Random {
     state: u64,
+    /// Where in the sequence numbers are drawn once more, if they are.
+    again: Option<u64>,
 }
+
+/// One in so many numbers is another one when they are drawn once more.
+const NOISE: u64 = 40;
 
 impl Random {
     /// The sequence of this seed.
     pub const fn new(seed: u64) -> Random {
-        Random { state: seed }
+        Random { state: seed, again: None }
     }
 
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        let new = step(&mut self.state);
+        let Some(again) = &mut self.again else { return new };
+        let old = step(again);
+        if new.is_multiple_of(NOISE) { new } else { old }
+    }
+
+    /// The place in the sequence.
+    pub fn place(&self) -> u64 {
+        self.again.unwrap_or(self.state)
+    }
+
+    /// Draws the numbers from a place on once more, most of them the same, until the former place, which this gives, is
+    /// given back to it.
+    pub fn draw_again(&mut self, from: Option<u64>) -> Option<u64> {
+        std::mem::replace(&mut self.again, from)
     }
 
     /// The next 128 bits.
@@ -58,4 +73,12 @@ impl Random {
         }
         unreachable!("the draw is below the sum of the weights")
     }
+}
+
+fn step(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }

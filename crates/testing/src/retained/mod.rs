@@ -18,7 +18,7 @@ use crate::differential::is_deterministic;
 use crate::execution::{Part, difference, observe, options};
 use crate::generate::{Case, Class};
 use crate::uniformity::free_branches;
-use heddle::pipeline::{divergent_branches, uniform_loops};
+use heddle::verdicts::{divergent_branches, uniform_loops};
 use heddle_analysis::{ControlTables, PostDominators};
 use heddle_interp::{Options, Scheduler, Semantics};
 use heddle_ir::entity::EntitySet;

@@ -3,7 +3,7 @@
 use crate::code::code;
 use crate::programs::Program;
 use crate::{Column, Figures, kind_of_message};
-use heddle::pipeline::{run_passes, run_passes_with_remarks};
+use heddle::pipeline::run_passes;
 use heddle_ir::Module;
 use heddle_ir::verify::Stage;
 use heddle_transform::brushes::Figures as LoopFigures;
@@ -33,7 +33,7 @@ pub(crate) fn stages(figures: &mut Figures, kind: &str, program: &Program) {
             let pass = format!("widen:{brush}{options}");
             let column = &mut figures.column(&format!("vector code of {name}"), machine);
             let mut module = module.clone();
-            match run_passes_with_remarks(&mut module, &[&pass, "simplify"], false, |_, _| {}) {
+            match run_passes(&mut module, &[&pass, "simplify"], false, |_, _| {}) {
                 Ok(remarks) => {
                     code(column, &module);
                     remarks.iter().for_each(|it| remark(column, it));
@@ -79,7 +79,7 @@ fn passes(figures: &mut Figures, name: &str, program: &Program, brush: &str) -> 
         code(&mut figures.column(&table, pass.name), module);
     });
     match done {
-        Ok(()) => Some(module),
+        Ok(_) => Some(module),
         Err(error) => {
             let row = format!("refused: {}", kind_of_message(&error.to_string()));
             figures.column(&table, "refused").add(row, 1);
@@ -94,11 +94,11 @@ fn side_by_side(column: &mut Column<'_>, program: &Program) {
         return;
     }
     let words = ["vectorize", "W=8", "params=varying", "target=avx2", "brushes=auto"];
-    match run_passes_with_remarks(&mut program.module.clone(), &words, false, |_, _| {}) {
+    match run_passes(&mut program.module.clone(), &words, false, |_, _| {}) {
         Ok(remarks) => {
             for remark in remarks.iter().filter(|remark| remark.form == Form::Brushes) {
-                column.sign(&remark.text);
-                column.add(format!("told: {}", kind_of_message(&remark.text)), 1);
+                column.sign(&remark.told.text);
+                column.add(format!("told: {}", kind_of_message(&remark.told.text)), 1);
             }
         }
         Err(error) => column.add(format!("refused: {}", kind_of_message(&error.to_string())), 1),
@@ -122,10 +122,11 @@ fn brush_choices(column: &mut Column<'_>, module: &Module, lanes: u32, target: &
 
 /// What became of accesses, and what it costs.
 fn remark(column: &mut Column<'_>, remark: &Remark) {
-    column.sign(&remark.text);
+    let text = &remark.told.text;
+    column.sign(text);
     column.add(format!("accesses told of: {:?}", remark.form), remark.accesses);
-    column.add("with a place told", usize::from(remark.loc.is_some()));
-    let (what, costs) = remark.text.split_once(": cost ").unwrap_or((&remark.text, ""));
+    column.add("with a place told", usize::from(remark.told.place.line > 0));
+    let (what, costs) = text.split_once(": cost ").unwrap_or((text, ""));
     column.add(format!("told: {}", kind_of_message(what)), 1);
     let words = costs.split_whitespace();
     for (number, cost) in words.filter_map(|word| word.parse::<u64>().ok()).enumerate() {

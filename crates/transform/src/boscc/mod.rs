@@ -45,7 +45,7 @@ use std::collections::BTreeMap;
 use heddle_analysis::{ControlDependence, ControlTables, Edge, PostDominators};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function, InstData, Op};
-use thiserror::Error;
+use heddle_ir::{Code, Diagnostic};
 
 use crate::linearize::iteration_graph;
 use crate::linearize::refusal::{bringer, needs_lanes};
@@ -84,15 +84,6 @@ pub struct Options {
     pub asked: BTreeMap<Block, Asked>,
 }
 
-/// Why a guard that was asked for is not there. The function is as it was.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("@{func}: {block} cannot be guarded: {reason}")]
-pub struct Impossible {
-    func: String,
-    block: Block,
-    reason: &'static str,
-}
-
 /// How a block can be guarded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Guard {
@@ -108,7 +99,7 @@ pub fn guard_regions(
     func: &mut Function,
     divergent: &EntitySet<Block>,
     options: &Options,
-) -> Result<Vec<Block>, Impossible> {
+) -> Result<Vec<Block>, Diagnostic> {
     // Where one thread runs, it is there.
     if crate::divergent_loops::is_sequential(func) {
         return Ok(Vec::new());
@@ -149,7 +140,7 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
-    fn plan(&self, options: &Options) -> Result<Vec<(Block, Guard)>, Impossible> {
+    fn plan(&self, options: &Options) -> Result<Vec<(Block, Guard)>, Diagnostic> {
         let mut forced: BTreeMap<Block, bool> = BTreeMap::new();
         // The same blocks are asked for in all functions of a module.
         for (&block, &asked) in
@@ -208,8 +199,10 @@ impl Places<'_> {
         Ok(plan)
     }
 
-    fn impossible(&self, block: Block, reason: &'static str) -> Impossible {
-        Impossible { func: self.func.name.clone(), block, reason }
+    /// Why a guard that was asked for is not there.
+    fn impossible(&self, block: Block, reason: &'static str) -> Diagnostic {
+        let told = Diagnostic::error(Code::NoGuard, format!("{block} cannot be guarded: {reason}"));
+        told.of_func(&self.func.name)
     }
 
     /// The divergent branch, and its answer, that alone leads to this block.
@@ -222,7 +215,7 @@ impl Places<'_> {
     }
 
     /// The other arm of the branch that leads to this block.
-    fn sibling(&self, block: Block) -> Result<Block, Impossible> {
+    fn sibling(&self, block: Block) -> Result<Block, Diagnostic> {
         let from =
             self.control.cfg.preds(block).iter().copied().filter(|from| self.divergent.contains(*from));
         let mut others =

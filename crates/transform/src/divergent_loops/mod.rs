@@ -50,7 +50,6 @@ mod uniform_loop;
 mod rejoin;
 
 pub use facts::LoopFacts;
-pub use passive_live_outs::LoopsError;
 
 use heddle_analysis::{Cycle, CycleForest};
 use heddle_ir::entity::SecondaryMap;
@@ -63,7 +62,7 @@ use uniform_loop::LoopBlocks;
 
 /// Makes all loops uniform that the facts call divergent. Sequential code, which launches, has no such loops.
 /// A function that is refused stays as it was.
-pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), LoopsError> {
+pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), heddle_ir::Diagnostic> {
     if is_sequential(func) {
         return Ok(());
     }

@@ -2,25 +2,20 @@
 //! instructions, masks, and φs with shadows. No tracker can tell what such a lane left with.
 
 use heddle_analysis::{Cfg, CycleForest};
+use heddle_ir::diagnostic::{Code, Diagnostic, Place};
 use heddle_ir::{Block, Function, Inst, Op, Value};
-use thiserror::Error;
 
 use super::{LoopFacts, number};
 
-/// Why the loops of a function cannot be made uniform.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-pub enum LoopsError {
-    /// A value that passive lanes write lives out of a loop which may diverge.
-    #[error(
-        "{value} is read outside of the loop at {header}, where lanes may part, but as it is `total`, a mask, or has a \
-         shadow, it changes in lanes that have left: let the loop `freeze` it and read that"
-    )]
-    PassiveLiveOut {
-        /// The value.
-        value: Value,
-        /// The header of the loop.
-        header: Block,
-    },
+/// A value that passive lanes write lives out of a loop which may diverge.
+fn passive_live_out(func: &Function, value: Value, def: Inst, header: Block) -> Diagnostic {
+    let text = format!(
+        "{} is read outside of the loop at {header}, where lanes may part, but as it is `total`, a mask, or has a shadow, \
+         it changes in lanes that have left",
+        func.describe(value)
+    );
+    let told = Diagnostic::error(Code::PassiveLiveOut, text).at(Place::line_of(func, def));
+    told.way_out("let the loop `freeze` it and read that")
 }
 
 /// Refuses a function in which such a value lives out. Closed loops make all such reads those of φs behind the loop.
@@ -29,7 +24,7 @@ pub(super) fn refuse(
     cfg: &Cfg,
     forest: &CycleForest,
     facts: &LoopFacts,
-) -> Result<(), LoopsError> {
+) -> Result<(), Diagnostic> {
     // A loop around a divergent one may become divergent by it.
     let mut may_diverge: Vec<bool> =
         forest.cycles().map(|cycle| facts.divergent_loops.contains(forest.header(cycle))).collect();
@@ -47,7 +42,7 @@ pub(super) fn refuse(
             let mut cycle = func.layout.block_of(def).and_then(|home| forest.innermost(home));
             while let Some(left) = cycle.filter(|&cycle| !forest.contains(cycle, block)) {
                 if may_diverge[number(left)] {
-                    return Err(LoopsError::PassiveLiveOut { value, header: forest.header(left) });
+                    return Err(passive_live_out(func, value, def, forest.header(left)));
                 }
                 cycle = forest.parent(left);
             }

@@ -30,6 +30,7 @@ mod states;
 
 pub use place::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 
+use heddle_ir::diagnostic::{Code, Diagnostic, Place};
 use heddle_ir::function::Loc;
 use heddle_ir::module::{DeclaredShape, Kind, Param};
 use heddle_ir::types::MAX_LANES;
@@ -91,6 +92,13 @@ pub struct Refusal {
     pub loc: Option<Loc>,
     /// What is wrong, and what to do.
     pub reason: String,
+}
+
+impl From<Refusal> for Diagnostic {
+    fn from(refusal: Refusal) -> Diagnostic {
+        let place = Place { inst: refusal.inst, ..Place::of_func(&refusal.func).at(refusal.loc) };
+        Diagnostic::error(Code::KernelForm, refusal.reason).at(place)
+    }
 }
 
 impl Refusal {

@@ -45,16 +45,16 @@ pub mod refusal;
 mod values;
 
 pub use fold::{Folded, fold};
-pub use refusal::Refusal;
 
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, PostDominators};
+use heddle_ir::Diagnostic;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function, InstData, Op, Value};
 
 use crate::canonicalize::unreachable::remove_unreachable;
 
 /// Folds the branches of these blocks; a block that leads to one place only has none. What is refused stays as it was.
-pub fn linearize(func: &mut Function, divergent: &EntitySet<Block>) -> Result<(), Refusal> {
+pub fn linearize(func: &mut Function, divergent: &EntitySet<Block>) -> Result<(), Diagnostic> {
     linearize_by(func, divergent, fold)
 }
 
@@ -64,7 +64,7 @@ pub fn linearize_by(
     func: &mut Function,
     divergent: &EntitySet<Block>,
     fold: impl FnOnce(&Cfg, &CycleForest, &BlockIndex, &EntitySet<Block>, &EntitySet<Block>) -> Folded,
-) -> Result<(), Refusal> {
+) -> Result<(), Diagnostic> {
     debug_assert!(
         func.blocks().all(|block| func.predicate(block).is_none()),
         "@{} has predicates already",

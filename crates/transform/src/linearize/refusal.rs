@@ -15,41 +15,30 @@
 use heddle_analysis::{
     BlockIndex, Cfg, ControlDependence, CycleForest, Dominators, Edge, PostDominators, SyncDependence,
 };
+use heddle_ir::diagnostic::{Code, Diagnostic, Place};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
-use thiserror::Error;
 
 use super::joins::Join;
 use super::{Graphs, condition};
 
-/// Why a function is not linearized.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum Refusal {
-    /// The branch of a block decides which lanes leave a loop.
-    #[error(
-        "@{func}: lanes part at {block} and leave the loop at {header} apart, so it cannot be folded: run `loops` before"
-    )]
-    DivergentExit {
-        /// The function.
-        func: String,
-        /// The block whose branch diverges.
-        block: Block,
-        /// The header of the loop.
-        header: Block,
-    },
-    /// An instruction must not run where no lane is.
-    #[error(
-        "@{func}: `{op}` in {block} must not run unless a lane comes there, and {block} may run without one: run `boscc` before, which guards it"
-    )]
-    NeedsLanes {
-        /// The function.
-        func: String,
-        /// The block.
-        block: Block,
-        /// What stands there.
-        op: &'static str,
-    },
+/// Lanes part at a block, and leave the loop of this header apart.
+fn divergent_exit(func: &Function, block: Block, header: Block) -> Diagnostic {
+    let text = format!("lanes part at {block} and leave the loop at {header} apart, so it cannot be folded");
+    let told = Diagnostic::error(Code::DivergentExit, text).way_out("run `loops` before");
+    match func.terminator(block) {
+        Some(branch) => told.at(Place::line_of(func, branch)),
+        None => told.of_func(&func.name),
+    }
+}
+
+/// An instruction of a block must not run where no lane is.
+fn needs_lanes_in(func: &Function, block: Block, inst: Inst) -> Diagnostic {
+    let text =
+        format!("in {block}, it must not run unless a lane comes there, and {block} may run without one");
+    let told = Diagnostic::error(Code::NeedsLanes, text).of_inst(func, inst);
+    told.way_out("run `boscc` before, which guards it")
 }
 
 /// Refuses divergent branches that have a say in how a loop is left.
@@ -60,13 +49,13 @@ pub(super) fn check_exits(
     dominators: &Dominators,
     index: &BlockIndex,
     divergent: &EntitySet<Block>,
-) -> Result<(), Refusal> {
+) -> Result<(), Diagnostic> {
     if cycles.num_cycles() == 0 {
         return Ok(());
     }
     let refuse = |block: Block| {
         let header = cycles.innermost(block).map_or(block, |cycle| cycles.header(cycle));
-        Refusal::DivergentExit { func: func.name.clone(), block, header }
+        divergent_exit(func, block, header)
     };
     let mut sync = SyncDependence::new(cfg, dominators, cycles, index);
     let mut seen = EntitySet::new();
@@ -119,7 +108,7 @@ pub(super) fn check_lanes(
     func: &Function,
     graphs: &Graphs<'_>,
     divergent: &EntitySet<Block>,
-) -> Result<(), Refusal> {
+) -> Result<(), Diagnostic> {
     let needing = |block: Block| func.block_insts(block).find(|&inst| needs_lanes(func.inst(inst)));
     if !func.blocks().any(|block| needing(block).is_some()) {
         return Ok(());
@@ -156,8 +145,7 @@ pub(super) fn check_lanes(
         } else if let Some(inst) = needing(block) {
             let bringer = bringer(&dependence, graphs.dominators, divergent, block);
             if !occupied.contains(bringer) {
-                let op = func.inst(inst).op.name();
-                return Err(Refusal::NeedsLanes { func: func.name.clone(), block, op });
+                return Err(needs_lanes_in(func, block, inst));
             }
         }
     }

@@ -73,7 +73,7 @@ pub(super) fn insts_of(func: &Function, op: Op) -> Vec<Inst> {
 }
 
 /// The functions that one thread executes: those that launch, and what they call.
-pub(super) fn sequential_functions(module: &Module) -> FxHashSet<String> {
+pub(crate) fn sequential_functions(module: &Module) -> FxHashSet<String> {
     let mut found: FxHashSet<String> = FxHashSet::default();
     let mut work: Vec<&Function> =
         module.functions.iter().filter(|func| !insts_of(func, Op::Launch).is_empty()).collect();
@@ -91,7 +91,7 @@ pub(super) fn sequential_functions(module: &Module) -> FxHashSet<String> {
 
 /// The lock-step functions that are entered from outside: kernels, and what nobody here calls. Of functions that only
 /// call each other, the first.
-pub(super) fn roots(module: &Module, sequential: &FxHashSet<String>) -> Vec<String> {
+pub(crate) fn roots(module: &Module, sequential: &FxHashSet<String>) -> Vec<String> {
     let mut called: FxHashSet<String> = FxHashSet::default();
     for func in &module.functions {
         // Who only calls itself is called by nobody else.

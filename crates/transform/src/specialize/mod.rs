@@ -22,8 +22,9 @@ mod forms;
 mod results;
 
 pub use entered::{LockStep, entered_functions, lock_step_functions};
+pub(crate) use entered::{roots, sequential_functions};
 
-use entered::{insts_of, roots, sequential_functions};
+use entered::insts_of;
 use forms::{Form, Forms, declared};
 use heddle_analysis::shape::{Activation, Geometry, Size};
 use heddle_analysis::{ControlTables, Divergence, InitialShapes, divergence};

@@ -3,7 +3,7 @@
 use super::kinds::{Kind, is_pure};
 use super::signature::{is_one_scalar, wide_declaration};
 use super::writer::{Writer, Written};
-use super::{Refusal, VectorForm};
+use super::{VectorForm, refusal};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{Declaration, DeclaredShape, Kind as FunctionKind, Param, Returned, Signature};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
@@ -13,7 +13,7 @@ impl<'a> Writer<'a> {
     pub(super) fn call(&mut self, inst: Inst) -> Written {
         let data = self.old.inst(inst).clone();
         let Some(callee) = self.old.callee_of(&data).cloned() else {
-            return Err(Refusal::at(self.old, inst, "nothing is known of the function that is called"));
+            return Err(refusal(self.old, inst, "nothing is known of the function that is called"));
         };
         if !self.around.defined.contains(&*callee.name) {
             let is_same = data.args.iter().all(|&arg| self.kinds.is_shared(arg));
@@ -41,7 +41,7 @@ impl<'a> Writer<'a> {
             if self.kinds.is_rebased(arg) {
                 let reason = "the address of a private object is passed as if lanes shared it: declare the parameter \
                               `varying`";
-                return Err(Refusal::at(self.old, inst, reason));
+                return Err(refusal(self.old, inst, reason));
             }
             args.push(self.scalar(arg));
         }
@@ -124,7 +124,7 @@ impl<'a> Writer<'a> {
         if callee.signature.effects.convergent && !is_pure(callee) && callee.kind != FunctionKind::Function {
             let reason =
                 "what lanes do there together, one lane cannot do alone: define the function in this module";
-            return Err(Refusal::at(self.old, inst, reason));
+            return Err(refusal(self.old, inst, reason));
         }
         self.lane_by_lane(inst)
     }

@@ -21,7 +21,7 @@
 
 use super::kinds::{Kind, Kinds};
 use super::lines::Layout;
-use super::{Form, Options, Remark, Versions};
+use super::{Form, Options, Remark, Versions, access_form};
 use heddle_analysis::{AccessGroups, Condition};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::{Flag, Flags};
@@ -223,10 +223,13 @@ fn remark(func: &Function, cluster: &Cluster, costs: &Costs, chosen: bool, optio
     };
     let is_not = if chosen { "" } else { "not " };
     let text = format!(
-        "{what} at {address}: {is_not}{how}{when}: cost {} {more} {}{than} on {}",
-        costs.together, costs.alone, options.target.name
+        "{what} at {}: {is_not}{how}{when}: cost {} {more} {}{than} on {}",
+        func.describe(address),
+        costs.together,
+        costs.alone,
+        options.target.name
     );
-    Remark { func: func.name.clone(), loc: func.loc(inst), form, accesses: number, text }
+    Remark { form, accesses: number, told: access_form(func, inst, text) }
 }
 
 /// What an access touches.

@@ -1,13 +1,14 @@
 //! Sequential code that launches regions: launches become calls of wide functions. A mask goes along as a parameter.
 
-use super::Refusal;
+use super::refusal;
 use super::signature::wide_declaration;
+use heddle_ir::Diagnostic;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::{Function, Inst, Op};
 use std::sync::Arc;
 
 /// Replaces launches by calls of the wide forms of what they launch.
-pub fn replace_launches(func: &mut Function) -> Result<(), Refusal> {
+pub fn replace_launches(func: &mut Function) -> Result<(), Diagnostic> {
     let launches: Vec<Inst> = func
         .blocks()
         .flat_map(|block| func.block_insts(block))
@@ -21,7 +22,7 @@ pub fn replace_launches(func: &mut Function) -> Result<(), Refusal> {
             let mask = args.pop();
             if args.last().copied() != mask {
                 let reason = "the region does not know who is launched: make the mask a parameter of it (`specialize`)";
-                return Err(Refusal::at(func, inst, reason));
+                return Err(refusal(func, inst, reason));
             }
         }
         let wide = Arc::new(wide_declaration(&func.callees[launch.callee], &launch.brush));

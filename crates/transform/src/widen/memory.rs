@@ -1,7 +1,7 @@
 //! Loads, stores, copies.
 
-use super::Refusal;
 use super::kinds::Kind;
+use super::refusal;
 use super::writer::{Writer, Written};
 use heddle_analysis::{Condition, Shape};
 use heddle_ir::inst::{Access, Detail, InstData};
@@ -138,7 +138,7 @@ impl Writer<'_> {
         if self.kinds.is_rebased(stored) && !is_private {
             let reason = "the address of a private object is stored where other lanes may read it: their own objects \
                           lie elsewhere; keep an index instead";
-            return Err(Refusal::at(self.old, inst, reason));
+            return Err(refusal(self.old, inst, reason));
         }
         Ok(())
     }

@@ -53,36 +53,20 @@ pub(crate) use kinds::may_be_private;
 
 use crate::target::Target;
 use heddle_analysis::{AccessGroups, Divergence};
-use heddle_ir::function::Loc;
+use heddle_ir::diagnostic::{Code, Diagnostic, Place};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Function, Inst};
 use rustc_hash::{FxHashMap, FxHashSet};
-use thiserror::Error;
 
-/// Why a function has no wide form.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("@{func}{}: {reason}", .inst.as_ref().map_or(String::new(), |inst| format!(": `{inst}`")))]
-pub struct Refusal {
-    /// The function.
-    pub func: String,
-    /// What stands in the way, if it is one instruction: its op.
-    pub inst: Option<String>,
-    /// Where that came from.
-    pub loc: Option<Loc>,
-    /// What is wrong, and what to do.
-    pub reason: String,
+/// Why an instruction has no wide form: the reason, and what to do.
+fn refusal(func: &Function, inst: Inst, reason: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::NoVectorForm, reason).of_inst(func, inst)
 }
 
-impl Refusal {
-    fn at(func: &Function, inst: Inst, reason: impl Into<String>) -> Refusal {
-        let inst_text = func.inst(inst).op.name().to_string();
-        Refusal { func: func.name.clone(), inst: Some(inst_text), loc: func.loc(inst), reason: reason.into() }
-    }
-
-    fn of(func: &Function, reason: impl Into<String>) -> Refusal {
-        Refusal { func: func.name.clone(), inst: None, loc: None, reason: reason.into() }
-    }
+/// What became of accesses, the first of them this one.
+fn access_form(func: &Function, inst: Inst, text: String) -> Diagnostic {
+    Diagnostic::remark(Code::AccessForm, text).at(Place::line_of(func, inst))
 }
 
 /// What stands around a function.
@@ -144,21 +128,23 @@ pub enum Form {
     Version,
     /// So many brushes side by side; that is of no accesses.
     Brushes,
+    /// One loop of a nest, or the nest as it was; that is of no accesses.
+    Nest,
+    /// The sides of a branch, merged; that is of no accesses.
+    Fused,
+    /// A branch that stays as it is; that is of no accesses.
+    Branch,
 }
 
 /// What was chosen, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remark {
-    /// The function.
-    pub func: String,
-    /// Where the first of the accesses, or the loop that decided, came from.
-    pub loc: Option<Loc>,
     /// What was chosen.
     pub form: Form,
     /// For how many accesses.
     pub accesses: usize,
-    /// All that in words.
-    pub text: String,
+    /// All that in words, where the first of the accesses, or the loop that decided, came from.
+    pub told: Diagnostic,
 }
 
 /// A wide function, and what was chosen in it.
@@ -179,13 +165,11 @@ pub fn widen(
     brush: &[u32],
     around: &Around<'_>,
     options: &Options,
-) -> Result<Widened, Refusal> {
+) -> Result<Widened, Diagnostic> {
     let lanes = brush.iter().fold(1u32, |lanes, &extent| lanes.saturating_mul(extent));
     if brush.is_empty() || brush.len() > 3 || !(1..=MAX_LANES).contains(&lanes) {
-        return Err(Refusal::of(
-            func,
-            format!("{brush:?} is no brush: 1 to {MAX_LANES} lanes along 1 to 3 dimensions"),
-        ));
+        let text = format!("{brush:?} is no brush: 1 to {MAX_LANES} lanes along 1 to 3 dimensions");
+        return Err(Diagnostic::error(Code::NoVectorForm, text).of_func(&func.name));
     }
     let mut extents = [1; 3];
     extents[..brush.len()].copy_from_slice(brush);

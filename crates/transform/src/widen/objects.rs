@@ -11,9 +11,10 @@
 //! Where programs compute with addresses as numbers, those of a lane's own objects are its own, too. Lanes lie so far apart
 //! then that they agree on how an address is aligned.
 
-use super::Refusal;
 use super::closure::Closure;
+use super::refusal;
 use heddle_analysis::Divergence;
+use heddle_ir::Diagnostic;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
 use heddle_ir::ops::Effect;
@@ -47,7 +48,7 @@ impl Objects {
         closure: &Closure,
         facts: &Divergence,
         lanes: u32,
-    ) -> Result<Objects, Refusal> {
+    ) -> Result<Objects, Diagnostic> {
         let allocas: Vec<Inst> = func
             .blocks()
             .flat_map(|block| func.block_insts(block))
@@ -75,7 +76,7 @@ impl Objects {
             if stride.checked_mul(lanes.into()).is_none_or(|all| all > MAX_ALLOCA_BYTES) {
                 let reason =
                     format!("{lanes} private objects of {bytes} bytes, one a lane, are too large together");
-                return Err(Refusal::at(func, inst, reason));
+                return Err(refusal(func, inst, reason));
             }
             this.strides[inst] = stride;
         }

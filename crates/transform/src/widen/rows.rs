@@ -13,7 +13,7 @@ use super::kinds::Kind;
 use super::memory::Pattern;
 use super::one_lane::Place;
 use super::writer::Writer;
-use super::{Form, Remark};
+use super::{Form, Remark, access_form};
 use heddle_analysis::Shape;
 use heddle_ir::inst::{Args, Detail, InstData};
 use heddle_ir::ops::Effect;
@@ -49,17 +49,14 @@ impl Writer<'_> {
         let alone = target.cost(alone, lanes, bits(lanes));
         let pays = together < alone;
         let (is_not, than) = if pays { ("", "instead of") } else { ("not ", "which is no less than") };
-        self.remarks.push(Remark {
-            func: self.old.name.clone(),
-            loc: self.old.loc(inst),
-            form: if pays { Form::Rows } else { Form::Alone },
-            accesses: 1,
-            text: format!(
-                "a {} at {address}: {is_not}in {count} rows of {length}: cost {together} {than} {alone} on {}",
-                if writes { "store" } else { "load" },
-                target.name
-            ),
-        });
+        let text = format!(
+            "a {} at {}: {is_not}in {count} rows of {length}: cost {together} {than} {alone} on {}",
+            if writes { "store" } else { "load" },
+            self.old.describe(address),
+            target.name
+        );
+        let form = if pays { Form::Rows } else { Form::Alone };
+        self.remarks.push(Remark { form, accesses: 1, told: access_form(self.old, inst, text) });
         pays.then(|| Pattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect()))
     }
 

@@ -4,8 +4,9 @@ use super::clusters::Clusters;
 use super::kinds::{Kind, Kinds};
 use super::objects::Objects;
 use super::signature::{wide_name, wide_signature};
-use super::{Around, Options, Refusal, Remark, Widened};
+use super::{Around, Options, Remark, Widened, refusal};
 use heddle_analysis::{Cfg, Condition, CycleForest, Divergence, Dominators};
+use heddle_ir::Diagnostic;
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::function::Origin;
@@ -16,7 +17,7 @@ use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Type, Value, ValueD
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-pub(super) type Written<T = ()> = Result<T, Refusal>;
+pub(super) type Written<T = ()> = Result<T, Diagnostic>;
 
 /// What has been decided before.
 pub(super) struct Plan<'a> {
@@ -164,7 +165,7 @@ impl<'a> Writer<'a> {
             }
             Op::Launch => {
                 let reason = "a region launches no other: widen the function that launches it instead";
-                return Err(Refusal::at(self.old, inst, reason));
+                return Err(refusal(self.old, inst, reason));
             }
             Op::Splat
             | Op::Extract
@@ -176,7 +177,7 @@ impl<'a> Writer<'a> {
             | Op::MaskedStore
             | Op::Gather
             | Op::Scatter => {
-                return Err(Refusal::at(self.old, inst, "the function works on vectors already"));
+                return Err(refusal(self.old, inst, "the function works on vectors already"));
             }
             _ => self.plain(inst),
         }
@@ -202,7 +203,7 @@ impl<'a> Writer<'a> {
             }
             Op::Switch => {
                 let reason = "a switch is no branch of stage Linear: run `canonicalize` before";
-                return Err(Refusal::at(self.old, inst, reason));
+                return Err(refusal(self.old, inst, reason));
             }
             _ => {}
         }
@@ -475,7 +476,7 @@ impl<'a> Writer<'a> {
         let old = self.old.inst(inst).origin;
         let new = match self.origins[old] {
             Some(new) => new,
-            None => self.new.make_origin(self.old.origin(old).clone()),
+            None => self.new.make_origin(self.old.origin(old).of_all_lanes()),
         };
         self.origins[old] = Some(new);
         self.origin = new;
@@ -483,7 +484,7 @@ impl<'a> Writer<'a> {
 
     /// What is written comes from several instructions.
     pub(super) fn merge_origins(&mut self, all: impl Iterator<Item = Inst>) {
-        let merged = all.map(|inst| self.old.origin(self.old.inst(inst).origin).clone());
+        let merged = all.map(|inst| self.old.origin(self.old.inst(inst).origin).of_all_lanes());
         if let Some(merged) = merged.reduce(|a, b| a.merged(&b)) {
             self.origin = self.new.make_origin(merged);
         }

@@ -6,7 +6,7 @@ use crate::function::{Loc, Tag};
 use crate::inst::{Blocks, Detail};
 use crate::module::{Fact, File};
 use crate::ops::{Format, Gives, Op};
-use crate::text::diagnostic::{Reported, nearest, short};
+use crate::text::errors::{Reported, nearest, short};
 use crate::text::lexer::Kind as Tok;
 use crate::text::syntax::*;
 use crate::words::{Flag, Flags, FloatPredicate, IntPredicate, Ordering, Reduction, Rmw, Scope};

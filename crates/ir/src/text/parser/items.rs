@@ -204,6 +204,11 @@ impl Parser<'_, '_> {
                 init.push(Init::Poison(bytes));
                 Ok(())
             }
+            Tok::Word if self.eat_word("extern") => {
+                let bytes = self.number("a number of bytes")?;
+                init.push(Init::Extern(bytes));
+                Ok(())
+            }
             Tok::Word if self.at_type() => {
                 let scalar = self.scalar()?;
                 init.push(Init::Values(scalar, Vec::new()));
@@ -212,7 +217,7 @@ impl Parser<'_, '_> {
                 }
                 self.init(init, uses)
             }
-            _ => Err(self.unexpected(["a typed value", "`zero`", "`poison`", "a global's name"])),
+            _ => Err(self.unexpected(["a typed value", "`zero`", "`poison`", "`extern`", "a global's name"])),
         }
     }
 

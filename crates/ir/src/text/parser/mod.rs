@@ -6,7 +6,7 @@ mod instructions;
 mod items;
 mod operands;
 
-use super::diagnostic::{Errors, Reported, nearest, short};
+use super::errors::{Errors, Reported, nearest, short};
 use super::lexer::{Kind as Tok, Text};
 use super::literal::read_scalar;
 use super::names::read_name;

@@ -19,7 +19,7 @@ use super::workshop::{Call, Outcome, Workshop};
 use crate::fuzz::quietly;
 use generate::generate;
 use heddle::pipeline::run_passes;
-use heddle::whole_function::retain_reachable;
+use heddle::session::retain_reachable;
 use heddle_analysis::{Cfg, CycleForest};
 use heddle_interp::Scheduler;
 use heddle_ir::module::DeclaredShape;

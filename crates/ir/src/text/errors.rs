@@ -1,69 +1,11 @@
 //! What is wrong with a text, and where.
 
+use crate::diagnostic::{Code, Diagnostic};
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::Range;
 
 /// The most errors that one text is told of.
 const MOST: usize = 20;
-/// The most characters of a line that an excerpt shows.
-const EXCERPT: usize = 100;
-
-/// An error in a text. Prints its place and message, then the line with a caret below.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Diagnostic {
-    /// The line, from 1.
-    pub line: usize,
-    /// The column in characters, from 1.
-    pub column: usize,
-    /// What is wrong.
-    pub message: String,
-    /// What could stand there instead, if that is known.
-    pub expected: Vec<String>,
-    /// The line; of a long one the part around the place.
-    pub excerpt: String,
-    /// The characters of the excerpt that are meant.
-    pub marked: Range<usize>,
-}
-
-impl Diagnostic {
-    fn new(source: &[u8], span: Range<usize>, message: String, expected: Vec<String>) -> Diagnostic {
-        let start = span.start.min(source.len());
-        let is_newline = |&byte: &u8| byte == b'\n';
-        let line_start = source[..start].iter().rposition(is_newline).map_or(0, |at| at + 1);
-        let line_end = source[start..].iter().position(is_newline).map_or(source.len(), |at| start + at);
-        let line = 1 + source[..line_start].iter().filter(|byte| is_newline(byte)).count();
-        let characters = |range: Range<usize>| String::from_utf8_lossy(&source[range]).chars().count();
-        let column = characters(line_start..start);
-        let width = characters(start..span.end.clamp(start, line_end)).max(1);
-
-        let text = String::from_utf8_lossy(&source[line_start..line_end]);
-        let skipped = column.saturating_sub(EXCERPT / 2);
-        let skipped = if column + width < EXCERPT { 0 } else { skipped };
-        let mut excerpt = String::new();
-        if skipped > 0 {
-            excerpt.push('…');
-        }
-        let shown = text.trim_end().chars().skip(skipped).take(EXCERPT);
-        excerpt.extend(shown.map(|c| if c.is_control() { ' ' } else { c }));
-        if text.trim_end().chars().nth(skipped + EXCERPT).is_some() {
-            excerpt.push('…');
-        }
-        let first = column - skipped + usize::from(skipped > 0);
-        let width = width.min((skipped + EXCERPT).saturating_sub(column).max(1));
-        Diagnostic { line, column: column + 1, message, expected, excerpt, marked: first..first + width }
-    }
-}
-
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}:{}: {}", self.line, self.column, self.message)?;
-        writeln!(f, "    {}", self.excerpt)?;
-        write!(f, "    {}{}", " ".repeat(self.marked.start), "^".repeat(self.marked.len()))
-    }
-}
-
-impl std::error::Error for Diagnostic {}
 
 /// An error is reported: whoever meets this gives up and says nothing more.
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +57,11 @@ impl Errors {
         self.errors.sort_by_key(|error| error.span.start);
         self.errors
             .into_iter()
-            .map(|error| Diagnostic::new(source, error.span, error.message, error.expected))
+            .map(|error| {
+                let expected = error.expected.into_boxed_slice();
+                let told = Diagnostic::error(Code::Syntax, error.message).in_text(source, error.span);
+                Diagnostic { expected, ..told }
+            })
             .collect()
     }
 }
@@ -174,15 +120,5 @@ mod tests {
         assert_eq!(nearest("addd", ["add", "and", "sub"]), Some("add"));
         assert_eq!(nearest("lsrh", ["shl", "lshr"]), Some("lshr"));
         assert_eq!(nearest("frobnicate", ["add", "and"]), None);
-    }
-
-    #[test]
-    fn long_lines_are_shown_in_part() {
-        let source = format!("{}ä!{}", "x".repeat(500), "y".repeat(500));
-        let at = 502;
-        let diagnostic = Diagnostic::new(source.as_bytes(), at..at + 1, "here".into(), vec![]);
-        assert_eq!((diagnostic.line, diagnostic.column), (1, 502));
-        assert_eq!(diagnostic.excerpt.chars().nth(diagnostic.marked.start), Some('!'));
-        assert!(diagnostic.excerpt.chars().count() <= EXCERPT + 2);
     }
 }

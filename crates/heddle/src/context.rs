@@ -1,0 +1,118 @@
+//! What passes share while a module goes through them: settings, facts about functions, what they tell, and how long each
+//! took.
+
+use crate::passes::PassInfo;
+use crate::verdicts::divergent_branches;
+use heddle_ir::entity::EntitySet;
+use heddle_ir::{Block, Diagnostic, Function, Module};
+use heddle_transform::Remark;
+use rustc_hash::FxHashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Facts about functions, by name. A pass that leaves a function as they describe it keeps them for the next pass; of
+/// what it does not keep, they are found anew.
+#[derive(Default, Debug)]
+pub struct Facts {
+    known: FxHashMap<String, EntitySet<Block>>,
+    kept: FxHashMap<String, EntitySet<Block>>,
+}
+
+impl Facts {
+    /// The blocks whose branches may diverge. No loop may.
+    pub fn divergent_branches(&mut self, func: &Function) -> Result<EntitySet<Block>, Diagnostic> {
+        match self.known.remove(&func.name) {
+            Some(known) => Ok(known),
+            None => divergent_branches(func),
+        }
+    }
+
+    /// The function is left as these facts describe it.
+    pub fn keep_divergent_branches(&mut self, func: &Function, branches: EntitySet<Block>) {
+        self.kept.insert(func.name.clone(), branches);
+    }
+
+    fn next_pass(&mut self) {
+        self.known = std::mem::take(&mut self.kept);
+    }
+}
+
+/// How long a pass took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PassTime {
+    /// Its name.
+    pub name: &'static str,
+    /// On the clock.
+    pub time: Duration,
+}
+
+/// Sees the module behind a pass.
+type Watch<'a> = Box<dyn FnMut(&PassInfo, &Module) + 'a>;
+
+/// What passes share.
+#[derive(Default)]
+pub struct Context<'a> {
+    /// Whether what passes need and ensure is checked before and behind each of them.
+    pub verify: bool,
+    /// What is known of functions.
+    pub facts: Facts,
+    /// What passes have chosen, and why.
+    pub remarks: Vec<Remark>,
+    /// How long passes took, in their order.
+    pub times: Vec<PassTime>,
+    /// How many brushes run side by side, once that is decided.
+    pub(crate) side_by_side: Option<u32>,
+    watch: Option<Watch<'a>>,
+    cancelled: Option<&'a AtomicBool>,
+}
+
+impl fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("verify", &self.verify)
+            .field("facts", &self.facts)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Context<'a> {
+    /// Nothing is checked, and nobody watches.
+    pub fn new() -> Context<'a> {
+        Context::default()
+    }
+
+    /// Everything is checked.
+    pub fn verifying(verify: bool) -> Context<'a> {
+        Context { verify, ..Context::default() }
+    }
+
+    /// With somebody who sees the module behind each pass.
+    #[must_use]
+    pub fn watched(mut self, watch: impl FnMut(&PassInfo, &Module) + 'a) -> Context<'a> {
+        self.watch = Some(Box::new(watch));
+        self
+    }
+
+    /// With a flag that ends the run between two passes.
+    #[must_use]
+    pub fn cancelled_by(mut self, flag: &'a AtomicBool) -> Context<'a> {
+        self.cancelled = Some(flag);
+        self
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn begin(&mut self) {
+        self.facts.next_pass();
+    }
+
+    pub(crate) fn end(&mut self, pass: &PassInfo, module: &Module, time: Duration) {
+        self.times.push(PassTime { name: pass.name, time });
+        if let Some(watch) = &mut self.watch {
+            watch(pass, module);
+        }
+    }
+}

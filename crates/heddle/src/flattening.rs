@@ -1,0 +1,74 @@
+//! The pass `flatten`: its options in words, and what it says.
+
+use crate::options::not_understood;
+use crate::verdicts::verdicts;
+use heddle_ir::diagnostic::Place;
+use heddle_ir::{Block, Code, Diagnostic, Module};
+use heddle_transform::Races;
+use heddle_transform::flatten::{Options, Policy, Trips, Verdict, flatten};
+use heddle_transform::widen::{Form, Remark};
+use std::collections::BTreeSet;
+
+/// Options, with + in between: `force`, `none`, `races=excluded`, `lanes=32`; `block1` for the nest whose outer loop has its
+/// header there, an error where it may not be flattened; `block2=1x31/64x1` for an inner loop that goes round once in 31 of
+/// 32 lanes and 64 times in the other.
+pub(crate) fn parse_nests(words: &str) -> Result<Options, Diagnostic> {
+    let (mut options, mut asked) = (Options::default(), BTreeSet::new());
+    for word in words.split('+').filter(|word| !word.is_empty()) {
+        let block = |name: &str| name.strip_prefix("block")?.parse().ok().map(Block::from_u32);
+        match (word, word.split_once('=')) {
+            ("force", _) => options.policy = Policy::Force,
+            ("none", _) => options.policy = Policy::None,
+            ("model", _) => options.policy = Policy::Model,
+            ("races=excluded", _) => options.races = Races::Excluded,
+            ("races=ordered", _) => options.races = Races::Ordered,
+            (_, Some(("lanes", count))) => {
+                let count = count.parse().ok().filter(|count| (1..=128).contains(count));
+                let way_out = "write how many lanes run together, 1 to 128: `lanes=32`";
+                options.lanes = count.ok_or_else(|| not_understood(word, way_out))?;
+            }
+            (_, Some((name, counts))) if let Some(header) = block(name) => {
+                let trips = Trips::parse(counts)
+                    .ok_or_else(|| not_understood(counts, "write iterations and how often, `1x31/64x1`"))?;
+                options.trips.insert(header, trips);
+            }
+            (name, None) if let Some(header) = block(name) => _ = asked.insert(header),
+            _ => {
+                let way_out = "write `force`, `none`, `model`, `races=excluded`, `lanes=32`, `block1` or `block2=1x31/64x1`";
+                return Err(not_understood(word, way_out));
+            }
+        }
+    }
+    options.asked = asked.into_iter().collect();
+    Ok(options)
+}
+
+/// Flattens the nests of all functions; says what became of each.
+pub(crate) fn flatten_module(module: &mut Module, options: &Options) -> Result<Vec<Remark>, Diagnostic> {
+    let mut remarks = Vec::new();
+    let mut met: BTreeSet<Block> = BTreeSet::new();
+    for func in &mut module.functions {
+        let source = func.clone();
+        for decision in flatten(func, verdicts, options) {
+            let place = match source.terminator(decision.outer) {
+                Some(branch) => Place::line_of(&source, branch),
+                None => Place::of_func(&source.name),
+            };
+            if options.asked.contains(decision.outer) {
+                if let Verdict::Refused(_) = decision.verdict {
+                    return Err(Diagnostic::error(Code::Nest, decision.to_string()).at(place));
+                }
+                met.insert(decision.outer);
+            }
+            let told = Diagnostic::remark(Code::Nest, decision.to_string()).at(place);
+            remarks.push(Remark { form: Form::Nest, accesses: 0, told });
+        }
+    }
+    match options.asked.iter().find(|block| !met.contains(block)) {
+        Some(block) => {
+            let text = format!("{block} is not the header of a loop with a loop inside, in any function");
+            Err(Diagnostic::error(Code::Nest, text))
+        }
+        None => Ok(remarks),
+    }
+}

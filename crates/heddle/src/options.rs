@@ -1,0 +1,249 @@
+//! What can be asked of the compiler, typed. Command lines, environments and lists of passes only fill it: each type reads
+//! its own text form.
+
+use heddle_ir::module::DeclaredShape;
+use heddle_ir::types::MAX_LANES;
+use heddle_ir::{Code, Diagnostic};
+use heddle_math::Accuracy;
+use heddle_transform::{Fold, Target, Versions};
+use smallvec::SmallVec;
+use std::fmt;
+use std::str::FromStr;
+
+/// The lanes that run in lock-step, along one to three dimensions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Brush {
+    extents: SmallVec<[u32; 3]>,
+}
+
+/// An option that means nothing, and what could be written.
+pub(crate) fn not_understood(text: impl fmt::Display, way_out: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::PassOption, format!("`{text}` means nothing here")).way_out(way_out)
+}
+
+impl Brush {
+    /// So many lanes along each dimension.
+    pub fn new(extents: &[u32]) -> Result<Brush, Diagnostic> {
+        let brush = Brush { extents: extents.into() };
+        let is_brush = (1..=3).contains(&extents.len()) && (1..=MAX_LANES).contains(&brush.lanes());
+        if is_brush { Ok(brush) } else { Err(Brush::refusal(&brush.to_string())) }
+    }
+
+    fn refusal(text: &str) -> Diagnostic {
+        Diagnostic::error(Code::PassOption, format!("`{text}` is no brush")).way_out(format!(
+            "write its lanes, as in `8` or, along two dimensions, `8x2`; at most {MAX_LANES} in all"
+        ))
+    }
+
+    /// Lanes along each dimension.
+    pub fn extents(&self) -> &[u32] {
+        &self.extents
+    }
+
+    /// All lanes.
+    pub fn lanes(&self) -> u32 {
+        self.extents.iter().fold(1, |lanes: u32, &extent| lanes.saturating_mul(extent))
+    }
+
+    /// So many of them, side by side along the last dimension.
+    pub fn times(&self, count: u32) -> Result<Brush, Diagnostic> {
+        let mut extents = self.extents.clone();
+        if let Some(last) = extents.last_mut() {
+            *last = last.saturating_mul(count);
+        }
+        Brush::new(&extents)
+    }
+}
+
+impl fmt::Display for Brush {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let extents: Vec<String> = self.extents.iter().map(u32::to_string).collect();
+        f.write_str(&extents.join("x"))
+    }
+}
+
+impl FromStr for Brush {
+    type Err = Diagnostic;
+    fn from_str(text: &str) -> Result<Brush, Diagnostic> {
+        let extents: Option<Vec<u32>> = text.split('x').map(|extent| extent.parse().ok()).collect();
+        extents.and_then(|extents| Brush::new(&extents).ok()).ok_or_else(|| Brush::refusal(text))
+    }
+}
+
+/// How many brushes run side by side in one call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Brushes {
+    /// So many.
+    Count(u32),
+    /// As many as pay.
+    Auto,
+}
+
+impl FromStr for Brushes {
+    type Err = Diagnostic;
+    fn from_str(text: &str) -> Result<Brushes, Diagnostic> {
+        match (text, text.parse()) {
+            ("auto", _) => Ok(Brushes::Auto),
+            (_, Ok(count)) if count > 0 => Ok(Brushes::Count(count)),
+            _ => Err(not_understood(text, "write how many brushes run side by side, as in `2`, or `auto`")),
+        }
+    }
+}
+
+impl fmt::Display for Brushes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Brushes::Count(count) => count.fmt(f),
+            Brushes::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+/// How vector code is made. The text form is a list of words with commas in between: `math=fast,brushes=auto`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// The machine whose costs decide.
+    pub target: Target,
+    /// Whose mathematical functions are called; none leaves calls as they are.
+    pub math: Option<Accuracy>,
+    /// What is said of parameters of entered functions of which nothing is said.
+    pub params: Option<DeclaredShape>,
+    /// How many brushes run side by side.
+    pub brushes: Brushes,
+    /// Where accesses get versions.
+    pub versions: Versions,
+    /// How work-items of kernels lie in brushes; none leaves kernels to be launched by what surrounds them.
+    pub kernels: Option<Fold>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let versions = Versions::default();
+        Options {
+            target: Target::default(),
+            math: None,
+            params: None,
+            brushes: Brushes::Count(1),
+            versions,
+            kernels: None,
+        }
+    }
+}
+
+impl Options {
+    /// The words of the text form.
+    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear` and `brushes=2` (or `auto`)";
+
+    /// Takes one word of the text form; false if it is none.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<bool, Diagnostic> {
+        match key {
+            "params" => self.params = Some(parse_open_params(value)?),
+            "math" => self.math = Some(parse_accuracy(value)?),
+            "brushes" => self.brushes = value.parse()?,
+            "target" => self.target = parse_target(value)?,
+            "versions" => self.versions = parse_versions(value)?,
+            "kernels" => self.kernels = Some(parse_fold(value)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+impl FromStr for Options {
+    type Err = Diagnostic;
+    fn from_str(text: &str) -> Result<Options, Diagnostic> {
+        let mut options = Options::default();
+        for word in text.split(',').filter(|word| !word.is_empty()) {
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            if !options.set(key, value)? {
+                return Err(not_understood(word, format!("the options are {}", Options::WORDS)));
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// `exact`, `fast` or `libm`.
+pub fn parse_accuracy(word: &str) -> Result<Accuracy, Diagnostic> {
+    Accuracy::named(word).ok_or_else(|| not_understood(word, "write `exact`, `fast` or `libm`"))
+}
+
+/// A machine by the name of its table of costs.
+pub fn parse_target(name: &str) -> Result<Target, Diagnostic> {
+    Target::named(name).ok_or_else(|| {
+        let known: Vec<&str> = Target::ALL.iter().map(|target| target.name).collect();
+        Diagnostic::error(Code::PassOption, format!("`{name}` is no target"))
+            .way_out(format!("there are {}", known.join(", ")))
+    })
+}
+
+/// `force` or `none`.
+pub fn parse_versions(word: &str) -> Result<Versions, Diagnostic> {
+    match word {
+        "force" => Ok(Versions::Force),
+        "none" => Ok(Versions::None),
+        _ => Err(not_understood(word, "write `versions=force` or `versions=none`")),
+    }
+}
+
+/// `rows` or `linear`.
+pub(crate) fn parse_fold(word: &str) -> Result<Fold, Diagnostic> {
+    match word {
+        "rows" => Ok(Fold::Rows),
+        "linear" => Ok(Fold::Linear),
+        _ => Err(not_understood(word, "write `rows` or `linear`")),
+    }
+}
+
+/// `uniform` or `varying`.
+pub(crate) fn parse_open_params(word: &str) -> Result<DeclaredShape, Diagnostic> {
+    match word {
+        "uniform" => Ok(DeclaredShape::Uniform),
+        "varying" => Ok(DeclaredShape::Varying),
+        _ => Err(not_understood(word, "write `params=uniform` or `params=varying`")),
+    }
+}
+
+/// What is said of a parameter. The text form is `varying`, of the next parameter in order, or `cx=varying`, of one by name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParamShape {
+    /// The parameter's name in the source; none is the next in order.
+    pub name: Option<String>,
+    /// What lanes share of it.
+    pub shape: DeclaredShape,
+}
+
+impl From<DeclaredShape> for ParamShape {
+    fn from(shape: DeclaredShape) -> ParamShape {
+        ParamShape { name: None, shape }
+    }
+}
+
+impl FromStr for ParamShape {
+    type Err = Diagnostic;
+    fn from_str(text: &str) -> Result<ParamShape, Diagnostic> {
+        let (name, shape) = match text.split_once('=') {
+            Some((name, shape)) => (Some(name.to_string()), shape),
+            None => (None, text),
+        };
+        Ok(ParamShape { name, shape: parse_shape(shape)? })
+    }
+}
+
+/// What lanes share of a parameter: `uniform`, `varying`, or `linear:4`, so much more (bytes, of pointers) from lane to lane.
+pub fn parse_shape(word: &str) -> Result<DeclaredShape, Diagnostic> {
+    let stride = |text: &str| text.parse::<i64>().ok();
+    match word.split_once(':') {
+        None if word == "uniform" => Ok(DeclaredShape::Uniform),
+        None if word == "varying" => Ok(DeclaredShape::Varying),
+        Some(("linear", text)) if ["ref", "val", "uval"].iter().any(|kind| text.starts_with(kind)) => {
+            let text = "no forms are made with references that are linear";
+            Err(Diagnostic::error(Code::ParameterShapes, text)
+                .way_out("let the function take the value (`linear:1`), or the pointer (`linear:4`)"))
+        }
+        Some(("linear", text)) if stride(text).is_some() => {
+            Ok(DeclaredShape::Linear(stride(text).into_iter().collect()))
+        }
+        _ => Err(not_understood(word, "write `uniform`, `varying` or `linear:4`")),
+    }
+}

@@ -1,0 +1,451 @@
+//! The passes: what each is called, takes, needs and ensures, and how it is run on a module.
+
+use crate::context::Context;
+use crate::flattening::{flatten_module, parse_nests};
+use crate::options::{
+    Brush, Brushes, not_understood, parse_accuracy, parse_fold, parse_open_params, parse_target,
+    parse_versions,
+};
+use crate::vector_abi::{define_outgoing, known_forms};
+use crate::verdicts::uniform_loops_and_branches;
+use heddle_analysis::shape::Activation;
+use heddle_analysis::{AccessGroups, ControlTables, InitialShapes, divergence};
+use heddle_ir::diagnostic::Place;
+use heddle_ir::entity::EntitySet;
+use heddle_ir::module::{DeclaredShape, Kind};
+use heddle_ir::verify::Stage;
+use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op};
+use heddle_math::{Accuracy, provide};
+use heddle_transform::fuse::Machine;
+use heddle_transform::specialize::entered_functions;
+use heddle_transform::widen::Form;
+use heddle_transform::{
+    Around, Fold, FuseOptions, KernelOptions, Races, Remark, Target, WidenOptions, boscc, canonicalize,
+    flatten, fuse, geometry_of, guard_regions, inline_small, linearize, lock_step_functions, lower_kernels,
+    replace_launches, sees_brush, simplify, specialize, tidy, widen,
+};
+
+/// A pass with its options.
+#[derive(Clone, Debug)]
+pub enum Pass {
+    /// Nothing but a look whether several brushes may run side by side.
+    Brushes(Brushes),
+    /// Bodies for mathematical functions.
+    Math(Accuracy),
+    /// What is not said of parameters.
+    Params(DeclaredShape),
+    /// Kernels as sequential code for one work-group.
+    Kernels(KernelOptions),
+    /// Folding, dead code, common subexpressions.
+    Simplify,
+    /// Small functions in the place of their calls.
+    Inline,
+    /// Control flow in a simple form.
+    Canonicalize,
+    /// A form of each function for each way in which lanes enter it.
+    Specialize(Brush),
+    /// What both sides of divergent branches do, done once.
+    Fuse(FuseOptions),
+    /// Nests of divergent loops as one loop.
+    Flatten(flatten::Options),
+    /// Divergent loops made uniform.
+    Loops,
+    /// Regions skipped where no lane is.
+    Boscc(boscc::Options),
+    /// Divergent branches folded; of these blocks and no others, if any are named.
+    Linearize(EntitySet<Block>),
+    /// Simpler masks and blends.
+    Tidy,
+    /// Vector code.
+    Widen(Brush, WidenOptions),
+}
+
+/// What is known of a pass without its options.
+#[derive(Clone, Copy, Debug)]
+pub struct PassInfo {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub doc: &'static str,
+    /// The stage that it needs.
+    pub requires: Stage,
+    /// The stage that it ensures; none leaves the stage as it was.
+    pub ensures: Option<Stage>,
+    /// The pass, given what its name is followed by, behind a colon.
+    read: fn(&str) -> Result<Pass, Diagnostic>,
+}
+
+/// All passes, in the order in which the pipeline runs them.
+pub const PASSES: &[PassInfo] = &[
+    PassInfo {
+        name: "brushes",
+        doc: "nothing but a look whether several brushes may run side by side in one call (`brushes:2`, `brushes:auto`: as many \
+              as pay): no program may see which lanes are in its brush",
+        requires: Stage::Source,
+        ensures: None,
+        read: |count| Ok(Pass::Brushes(count.parse()?)),
+    },
+    PassInfo {
+        name: "math",
+        doc: "bodies for the mathematical functions that are called: `math:exact`, `math:fast`; `math:libm` gives none",
+        requires: Stage::Source,
+        ensures: None,
+        read: |word| Ok(Pass::Math(if word.is_empty() { Accuracy::Exact } else { parse_accuracy(word)? })),
+    },
+    PassInfo {
+        name: "params",
+        doc: "what is not said of parameters of entered functions: `params:uniform` or `params:varying`",
+        requires: Stage::Source,
+        ensures: None,
+        read: |word| Ok(Pass::Params(parse_open_params(word)?)),
+    },
+    PassInfo {
+        name: "kernels",
+        doc: "sequential code that runs one work-group, in the place of each kernel (`kernels:8`: in brushes of 8 lanes along the \
+              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31)",
+        requires: Stage::Source,
+        ensures: None,
+        read: |words| Ok(Pass::Kernels(parse_kernel_options(words)?)),
+    },
+    PassInfo {
+        name: "simplify",
+        doc: "constant folding, dead code, trivial φs, common subexpressions",
+        requires: Stage::Source,
+        ensures: None,
+        read: |_| Ok(Pass::Simplify),
+    },
+    PassInfo {
+        name: "inline",
+        doc: "small functions in the place of their calls",
+        requires: Stage::Source,
+        ensures: None,
+        read: |_| Ok(Pass::Inline),
+    },
+    PassInfo {
+        name: "canonicalize",
+        doc: "reducible control flow, one return, simple loops, LCSSA, no switch",
+        requires: Stage::Source,
+        ensures: Some(Stage::Canonical),
+        read: |_| Ok(Pass::Canonicalize),
+    },
+    PassInfo {
+        name: "specialize",
+        doc: "a form of each function for each way in which lanes enter it (`specialize:8`: in brushes of 8 lanes)",
+        requires: Stage::Canonical,
+        ensures: Some(Stage::Canonical),
+        read: |brush| Ok(Pass::Specialize(brush.parse()?)),
+    },
+    PassInfo {
+        name: "fuse",
+        doc: "what both sides of divergent branches do, done once, where that pays (`fuse:8`: for 8 lanes; `fuse:8+target=avx512`, \
+              `target=warps`: for a machine; `race-free`: lanes do not race; `force`: wherever it can be; `explain`: the \
+              matrices in the remarks)",
+        requires: Stage::Canonical,
+        ensures: None,
+        read: |words| Ok(Pass::Fuse(parse_fuse_options(words)?)),
+    },
+    PassInfo {
+        name: "flatten",
+        doc: "nests of divergent loops become one loop, if that pays (`flatten:force`, `none`, `races=excluded`, `lanes=32`; \
+              `block1` for one nest, `block2=1x31/64x1` for how often a loop goes round; several with + in between)",
+        requires: Stage::Canonical,
+        ensures: Some(Stage::Canonical),
+        read: |words| Ok(Pass::Flatten(parse_nests(words)?)),
+    },
+    PassInfo {
+        name: "loops",
+        doc: "no divergent loop: lanes that have left wait inside, their live-outs and exits tracked",
+        requires: Stage::Canonical,
+        ensures: Some(Stage::Uniform),
+        read: |_| Ok(Pass::Loops),
+    },
+    PassInfo {
+        name: "boscc",
+        doc: "regions skipped where no lane is, if that pays (`boscc:force`, `boscc:needed`, `boscc:block3=none`; also \
+              `block3`, `block3=all-true`, and several with + in between)",
+        requires: Stage::Uniform,
+        ensures: Some(Stage::Uniform),
+        read: |words| Ok(Pass::Boscc(parse_guards(words)?)),
+    },
+    PassInfo {
+        name: "linearize",
+        doc: "divergent branches folded into predicated code (`linearize:block1+block2`: these diverge, no others)",
+        requires: Stage::Uniform,
+        ensures: Some(Stage::Linear),
+        read: |blocks| Ok(Pass::Linearize(parse_blocks(blocks)?)),
+    },
+    PassInfo {
+        name: "tidy",
+        doc: "simpler masks and blends, masks hoisted, dead φs, empty regions",
+        requires: Stage::Linear,
+        ensures: None,
+        read: |_| Ok(Pass::Tidy),
+    },
+    PassInfo {
+        name: "widen",
+        doc: "vector code for one thread (`widen:8`, `widen:8x2`: for brushes of so many lanes; `widen:8+target=avx512`: \
+              for a machine; `versions=force|none`: accesses get run-time versions wherever they can, or nowhere)",
+        requires: Stage::Linear,
+        ensures: Some(Stage::Wide),
+        read: |words| {
+            let (brush, options) = words.split_once('+').unwrap_or((words, ""));
+            Ok(Pass::Widen(brush.parse()?, parse_widen_options(options)?))
+        },
+    },
+];
+
+impl PassInfo {
+    /// The pass of this name.
+    pub fn named(name: &str) -> Option<&'static PassInfo> {
+        PASSES.iter().find(|info| info.name == name)
+    }
+
+    /// The pass, given what its name is followed by, behind a colon.
+    pub fn with(&self, argument: &str) -> Result<Pass, Diagnostic> {
+        (self.read)(argument)
+    }
+}
+
+impl Pass {
+    /// What is known of it without its options.
+    pub fn info(&self) -> &'static PassInfo {
+        let name = match self {
+            Pass::Brushes(_) => "brushes",
+            Pass::Math(_) => "math",
+            Pass::Params(_) => "params",
+            Pass::Kernels(_) => "kernels",
+            Pass::Simplify => "simplify",
+            Pass::Inline => "inline",
+            Pass::Canonicalize => "canonicalize",
+            Pass::Specialize(_) => "specialize",
+            Pass::Fuse(_) => "fuse",
+            Pass::Flatten(_) => "flatten",
+            Pass::Loops => "loops",
+            Pass::Boscc(_) => "boscc",
+            Pass::Linearize(_) => "linearize",
+            Pass::Tidy => "tidy",
+            Pass::Widen(..) => "widen",
+        };
+        PassInfo::named(name).expect("each pass stands in the table")
+    }
+
+    /// Runs it on a module that is at the stage which it needs.
+    pub(crate) fn run(&self, module: &mut Module, context: &mut Context<'_>) -> Result<(), Diagnostic> {
+        match self {
+            Pass::Brushes(count) => return check_brushes(module, *count),
+            Pass::Math(accuracy) => {
+                return provide(module, *accuracy)
+                    .map_err(|broken| Diagnostic::error(Code::Internal, broken.to_string()));
+            }
+            Pass::Params(shape) => declare_params(module, shape),
+            Pass::Simplify => module.functions.iter_mut().for_each(|func| _ = simplify(func)),
+            Pass::Kernels(options) => _ = lower_kernels(module, options)?,
+            Pass::Inline => _ = inline_small(module),
+            Pass::Canonicalize => {
+                for func in &mut module.functions {
+                    refuse_predicates(func)?;
+                    canonicalize(func);
+                }
+            }
+            Pass::Specialize(brush) => specialize(module, context.all_lanes(brush)?.extents()),
+            Pass::Fuse(options) => {
+                for func in &mut module.functions {
+                    for told in fuse(func, options).branches {
+                        let form = if told.refused.is_some() { Form::Branch } else { Form::Fused };
+                        let place = Place::of_func(&func.name).at(told.loc);
+                        let told = Diagnostic::remark(Code::Fusion, told.text).at(place);
+                        context.remarks.push(Remark { form, accesses: 0, told });
+                    }
+                }
+            }
+            Pass::Flatten(options) => context.remarks.extend(flatten_module(module, options)?),
+            Pass::Loops => {
+                for func in &mut module.functions {
+                    if let Some(branches) = uniform_loops_and_branches(func)? {
+                        context.facts.keep_divergent_branches(func, branches);
+                    }
+                }
+            }
+            Pass::Boscc(options) => {
+                for func in &mut module.functions {
+                    let divergent = context.facts.divergent_branches(func)?;
+                    if guard_regions(func, &divergent, options)?.is_empty() {
+                        context.facts.keep_divergent_branches(func, divergent);
+                    }
+                }
+            }
+            Pass::Linearize(named) => {
+                for func in &mut module.functions {
+                    let divergent = match named.is_empty() {
+                        true => context.facts.divergent_branches(func)?,
+                        false => named.clone(),
+                    };
+                    linearize(func, &divergent)?;
+                }
+            }
+            Pass::Tidy => module.functions.iter_mut().for_each(|func| _ = tidy(func)),
+            Pass::Widen(brush, options) => {
+                let brush = context.all_lanes(brush)?;
+                context.remarks.extend(widen_module(module, brush.extents(), options)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Context<'_> {
+    /// The lanes of all brushes that run side by side.
+    fn all_lanes(&self, brush: &Brush) -> Result<Brush, Diagnostic> {
+        brush.times(self.side_by_side.unwrap_or(1))
+    }
+}
+
+fn refuse_predicates(func: &Function) -> Result<(), Diagnostic> {
+    let Some(block) = func.blocks().find(|&block| func.predicate(block).is_some()) else { return Ok(()) };
+    let text = format!("{block} has a predicate, which no code has before `linearize`");
+    Err(Diagnostic::error(Code::EarlyPredicate, text).of_func(&func.name).way_out("write a branch around it"))
+}
+
+fn declare_params(module: &mut Module, shape: &DeclaredShape) {
+    let entered = entered_functions(module);
+    for func in module.functions.iter_mut().filter(|func| entered.contains(&func.name)) {
+        for param in &mut func.signature.params {
+            param.shape.get_or_insert_with(|| shape.clone());
+        }
+    }
+}
+
+/// Refuses what would see several brushes as one.
+fn check_brushes(module: &Module, count: Brushes) -> Result<(), Diagnostic> {
+    let Some((func, inst)) = seen_brush(module).filter(|_| count != Brushes::Count(1)) else { return Ok(()) };
+    let text = format!("it depends on which lanes are in its brush, and would see {count} brushes as one");
+    Err(Diagnostic::error(Code::SeesBrush, text)
+        .at(Place::of_inst(func, inst))
+        .way_out("let one run at a time, or write all lanes as one brush if that is meant"))
+}
+
+/// Where lock-step code sees which lanes are in its brush, if it does.
+pub(crate) fn seen_brush(module: &Module) -> Option<(&Function, Inst)> {
+    let launches = |func: &Function| {
+        let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+        insts.any(|inst| func.inst(inst).op == Op::Launch)
+    };
+    let is_launched = module.functions.iter().any(|func| matches!(func.kind, Kind::Kernel(_)));
+    let defined = module.functions.iter().map(|func| &*func.name).collect();
+    let mut functions = module.functions.iter().filter(|func| !launches(func));
+    functions.find_map(|func| Some((func, sees_brush(func, is_launched, &defined)?)))
+}
+
+/// Replaces each lock-step function by its wide form. Gives what was chosen for accesses, and why.
+pub fn widen_module(
+    module: &mut Module,
+    brush: &[u32],
+    options: &WidenOptions,
+) -> Result<Vec<Remark>, Diagnostic> {
+    let functions =
+        lock_step_functions(module, brush).map_err(|reason| Diagnostic::error(Code::NoVectorForm, reason))?;
+    let defined = module.functions.iter().map(|func| &*func.name).collect();
+    let mut around = Around { defined, is_region: false, forms: known_forms(module, brush) };
+    let (mut wide, mut remarks) = (Vec::new(), Vec::new());
+    for form in &functions {
+        let Some(func) = module.function(&form.name) else { continue };
+        let control = ControlTables::new(func);
+        let geometry = geometry_of(func, &form.brush, form.is_region);
+        let initial = InitialShapes::declared(func, geometry).entered_by(Activation::Full);
+        let facts = divergence(func, &control, &initial);
+        let accesses = AccessGroups::new(func, &control, &facts, &initial.geometry);
+        around.is_region = form.is_region;
+        let made = widen(func, &facts, &accesses, &form.brush, &around, options)?;
+        wide.push(made.func);
+        remarks.extend(made.remarks);
+    }
+    drop(around);
+    for (form, new) in functions.iter().zip(wide) {
+        if let Some(func) = module.function_mut(&form.name) {
+            *func = new;
+        }
+    }
+    define_outgoing(module);
+    module.functions.iter_mut().try_for_each(replace_launches)?;
+    Ok(remarks)
+}
+
+/// What is said of widening behind its brush, with + in between.
+fn parse_widen_options(words: &str) -> Result<WidenOptions, Diagnostic> {
+    let mut options = WidenOptions::default();
+    for word in words.split('+').filter(|word| !word.is_empty()) {
+        match word.split_once('=') {
+            Some(("target", name)) => options.target = parse_target(name)?,
+            Some(("versions", word)) => options.versions = parse_versions(word)?,
+            _ => return Err(not_understood(word, "write `target=avx512` or `versions=force|none`")),
+        }
+    }
+    Ok(options)
+}
+
+/// What is said of fusion, with + in between: lanes, a machine, whether lanes race.
+fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
+    let mut options = FuseOptions::default();
+    let (mut lanes, mut target) = (8, Some(Target::default()));
+    for word in words.split('+').filter(|word| !word.is_empty()) {
+        match word.split_once('=') {
+            None if word == "race-free" => options.races = Races::Excluded,
+            None if word == "force" => options.force = true,
+            None if word == "explain" => options.explain = true,
+            None => lanes = word.parse::<Brush>()?.lanes(),
+            Some(("target", "warps")) => target = None,
+            Some(("target", name)) => target = Some(parse_target(name)?),
+            Some(_) => {
+                let way_out =
+                    "write lanes, `target=avx512` or `target=warps`, `race-free`, `force` or `explain`";
+                return Err(not_understood(word, way_out));
+            }
+        }
+    }
+    options.machine = target.map_or(Machine::Warps, |target| Machine::Vectors(target, lanes));
+    Ok(options)
+}
+
+/// How group functions are made: lanes, and what is said behind them, with + in between.
+fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
+    let (brush, words) = words.split_once('+').unwrap_or((words, ""));
+    let lanes = brush.parse::<Brush>()?.lanes();
+    let mut options = KernelOptions { lanes, fold: Fold::Rows, is_small: false };
+    for word in words.split('+').filter(|word| !word.is_empty()) {
+        match word {
+            "small" => options.is_small = true,
+            _ => options.fold = parse_fold(word)?,
+        }
+    }
+    Ok(options)
+}
+
+/// Blocks by name, with `+` in between.
+fn parse_blocks(names: &str) -> Result<EntitySet<Block>, Diagnostic> {
+    names.split('+').filter(|name| !name.is_empty()).map(parse_block).collect()
+}
+
+fn parse_block(name: &str) -> Result<Block, Diagnostic> {
+    let number = name.strip_prefix("block").and_then(|number| number.parse().ok());
+    number.map(Block::from_u32).ok_or_else(|| not_understood(name, "write a block, as in `block3`"))
+}
+
+/// Where guards are placed.
+fn parse_guards(words: &str) -> Result<boscc::Options, Diagnostic> {
+    let mut options = boscc::Options::default();
+    for word in words.split('+').filter(|word| !word.is_empty()) {
+        let (name, asked) = word.split_once('=').unwrap_or((word, "all-false"));
+        let asked = match asked {
+            "all-false" => boscc::Asked::AllFalse,
+            "all-true" => boscc::Asked::AllTrue,
+            "none" => boscc::Asked::None,
+            _ => return Err(not_understood(asked, "write `all-false`, `all-true` or `none`")),
+        };
+        match word {
+            "force" => options.policy = boscc::Policy::Force,
+            "needed" => options.policy = boscc::Policy::Needed,
+            _ => _ = options.asked.insert(parse_block(name)?, asked),
+        }
+    }
+    Ok(options)
+}

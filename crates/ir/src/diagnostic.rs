@@ -1,0 +1,490 @@
+//! What Heddle tells people: errors, warnings, remarks. One type, whoever speaks; text, JSON and LLVM's remarks are
+//! renderings of it.
+//!
+//! A pass that refuses a function gives one as its error. It says *where* (file, line, function, instruction, as far as
+//! known), *what*, *why* (notes), and *the way out*. Its [`Code`] is stable: tools and docs/diagnostics.md name it.
+
+use crate::function::{Function, Loc};
+use crate::module::Module;
+use crate::words::words;
+use crate::{Inst, Value};
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+words! {
+    /// How bad it is.
+    Severity {
+        /// There is no result.
+        Error = "error",
+        /// There is a result, but perhaps not the one that was meant.
+        Warning = "warning",
+        /// A choice that was made, and why.
+        Remark = "remark",
+    }
+}
+
+/// Declares the codes: the variant, its name, the cause, the way out.
+macro_rules! codes {
+    ($($variant:ident = $name:literal, $cause:literal, $way_out:literal;)*) => {
+        words! {
+            /// What a diagnostic is about. Names are stable.
+            Code { $(#[doc = $cause] $variant = $name,)* }
+        }
+
+        impl Code {
+            /// What it means, as a sentence.
+            pub const fn cause(self) -> &'static str {
+                match self { $(Code::$variant => $cause,)* }
+            }
+
+            /// What to do about it in general; a diagnostic may know better.
+            pub const fn way_out(self) -> &'static str {
+                match self { $(Code::$variant => $way_out,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    Syntax = "syntax",
+        "The text of a program cannot be read.",
+        "The message says what was expected at the place it marks; docs/text.md is the syntax.";
+    InvalidIr = "invalid-ir",
+        "A program can be read, but breaks a rule of its stage.",
+        "The head of the verifier (`crates/ir/src/verify/mod.rs`) lists the rules by stage.";
+    FrontEnd = "front-end",
+        "clang refuses the source, or there is no clang of the right version.",
+        "Mend what clang names; `./x setup` installs clang.";
+    Unreadable = "unreadable",
+        "A file is missing, or LLVM cannot read what is in it.",
+        "Write LLVM IR with clang 22, or with a rustc of that LLVM.";
+    NotImported = "not-imported",
+        "A function of LLVM IR has something that lock-step code cannot hold.",
+        "The message names it; the rest of the module is taken.";
+    UnknownFunction = "unknown-function",
+        "There is no function of this name in the module.",
+        "The message lists those that there are. C++ names are mangled: declare the function `extern \"C\"`.";
+    UnknownPass = "unknown-pass",
+        "There is no pass of this name.",
+        "`heddle opt --help` lists the passes.";
+    PassOption = "pass-option",
+        "What stands behind the name of a pass, or another option, is not understood.",
+        "The message says what can be written.";
+    ParameterShapes = "parameter-shapes",
+        "Shapes are given for another number of parameters than the function has.",
+        "Give one for each parameter of the source, in order.";
+    LaunchesLanes = "launches-lanes",
+        "Vector code is asked for of a function that one thread runs: it launches lanes itself.",
+        "Ask for the function that it launches.";
+    NeedsLaunch = "needs-launch",
+        "A kernel asks for its place in a launch, and nothing launches it.",
+        "Launch it over work-groups; a function that takes its index as a parameter needs none.";
+    KernelForm = "kernel-form",
+        "A kernel has something that keeps it from running work-group by work-group.",
+        "The message names it, and what to write instead.";
+    SeesBrush = "sees-brush",
+        "Several brushes are to run side by side, but the code asks which lanes are beside it, and would see them as one.",
+        "Run one brush at a time.";
+    EarlyPredicate = "early-predicate",
+        "A block has a predicate before control flow is linearized.",
+        "Write a branch around it.";
+    PassiveLiveOut = "passive-live-out",
+        "A value is read behind a divergent loop, but goes on changing in lanes that have left.",
+        "Let the loop `freeze` it, and read that.";
+    DivergentLoop = "divergent-loop",
+        "A pass needs loops that all lanes leave together, and one may diverge.",
+        "Run `loops` before.";
+    DivergentExit = "divergent-exit",
+        "A branch at which lanes part decides which of them leave a loop.",
+        "Run `loops` before.";
+    NeedsLanes = "needs-lanes",
+        "An instruction must not run where no lane is, and its block may run without one.",
+        "Run `boscc` before, which guards it.";
+    NoGuard = "no-guard",
+        "A guard was asked for in front of a block that cannot have one.",
+        "Ask for another block, or let the model choose.";
+    NoVectorForm = "no-vector-form",
+        "An instruction has no vector form, and cannot run lane by lane either.",
+        "The message says what could stand in its place.";
+    NoAbiForm = "no-abi-form",
+        "The vector ABI has no form of a function with such values for so many lanes.",
+        "Ask for other lanes, or for LLVM IR, which keeps the form that Heddle makes.";
+    NotEmitted = "not-emitted",
+        "A module cannot be written as LLVM IR.",
+        "Run the pass that the message names before.";
+    WrongTarget = "wrong-target",
+        "A module is for another kind of machine than code is asked for.",
+        "Let the front end make it for that machine.";
+    CodeGeneration = "code-generation",
+        "LLVM generates no machine code of a module.",
+        "The message is LLVM's.";
+    Output = "output",
+        "A result cannot be written.",
+        "The message is the system's.";
+    Cancelled = "cancelled",
+        "The caller has taken the request back.",
+        "Ask again.";
+    Internal = "internal",
+        "Heddle made something that its own checks refuse: a mistake in Heddle.",
+        "Report it with the input.";
+    AccessForm = "access-form",
+        "How loads or stores are done together, and what the alternatives would cost.",
+        "`versions=force` and `versions=none` choose otherwise.";
+    BrushCount = "brush-count",
+        "How many brushes run side by side, and by which figures.",
+        "`--brushes` chooses otherwise.";
+    Nest = "nest",
+        "What became of a nest of divergent loops: one loop, or why not.",
+        "`flatten:force`, `flatten:none` and `flatten:block1` choose otherwise.";
+    Fusion = "fusion",
+        "What became of a divergent branch whose sides do alike: done once, or why not.",
+        "`fuse:force` chooses otherwise; `heddle opt --explain` prints the matrices.";
+    LaneByLane = "lane-by-lane",
+        "Something has no vector form and is done for one lane after the other.",
+        "Give the compiler a form for vectors: `#pragma omp declare simd` for functions defined elsewhere.";
+    CodeShape = "code-shape",
+        "What became of a function: branches, loads and stores, instructions.",
+        "";
+}
+
+/// Where something stands, as far as known.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Place {
+    /// The file, by its name.
+    pub file: Option<String>,
+    /// The line, from 1; 0 if unknown.
+    pub line: u32,
+    /// The column, from 1; 0 if unknown.
+    pub column: u32,
+    /// The function, without `@`.
+    pub func: Option<String>,
+    /// The instruction, as text: its op, or the whole of it. Also an option.
+    pub inst: Option<String>,
+    /// The file by its number in a module: what [`Diagnostic::in_module`] names it by.
+    pub number: Option<crate::module::File>,
+}
+
+impl Place {
+    /// A line of a file.
+    pub fn of_line(file: Option<&str>, line: u32, column: u32) -> Place {
+        Place { file: file.map(Into::into), line, column, ..Place::default() }
+    }
+
+    /// A function.
+    pub fn of_func(func: &str) -> Place {
+        Place { func: Some(func.into()), ..Place::default() }
+    }
+
+    /// An option, as it was written.
+    pub fn of_option(word: &str) -> Place {
+        Place { inst: Some(word.into()), ..Place::default() }
+    }
+
+    /// An instruction of a function.
+    pub fn of_inst(func: &Function, inst: Inst) -> Place {
+        let inst_name = func.inst(inst).op.name().to_string();
+        Place { inst: Some(inst_name), ..Place::line_of(func, inst) }
+    }
+
+    /// The line and function of an instruction, without the instruction.
+    pub fn line_of(func: &Function, inst: Inst) -> Place {
+        Place::of_func(&func.name).at(func.loc(inst))
+    }
+
+    /// With this location.
+    #[must_use]
+    pub fn at(mut self, loc: Option<Loc>) -> Place {
+        if let Some(loc) = loc {
+            (self.number, self.line, self.column) = (Some(loc.file), loc.line, loc.column);
+        }
+        self
+    }
+
+    fn in_module(&mut self, module: &Module) {
+        if let Some(name) = self.number.and_then(|file| module.files.get(file)) {
+            self.file.get_or_insert_with(|| name.clone());
+        }
+    }
+
+    fn is_known(&self) -> bool {
+        *self != Place::default()
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<Cow<'_, str>> = Vec::new();
+        parts.extend(self.file.as_deref().map(Cow::from));
+        let unnamed = if self.file.is_none() && self.func.is_some() { "line " } else { "" };
+        match (self.line, self.column) {
+            (0, _) => {}
+            (line, 0) => parts.push(format!("{unnamed}{line}").into()),
+            (line, column) => parts.push(format!("{unnamed}{line}:{column}").into()),
+        }
+        let mut text = parts.join(":");
+        let mut add = |part: String| {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(&part);
+        };
+        if let Some(func) = &self.func {
+            add(format!("@{func}"));
+        }
+        if let Some(inst) = &self.inst {
+            add(format!("`{inst}`"));
+        }
+        f.write_str(&text)
+    }
+}
+
+/// The line that is meant, with what is marked in it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Excerpt {
+    /// The line; of a long one the part around the place.
+    pub text: String,
+    /// The characters that are meant.
+    pub marked: Range<usize>,
+}
+
+/// The most characters of a line that an excerpt shows.
+const EXCERPT: usize = 100;
+
+impl Excerpt {
+    /// The place of a range of bytes of a source, and its line.
+    pub fn of(source: &[u8], span: Range<usize>) -> (Place, Excerpt) {
+        let start = span.start.min(source.len());
+        let is_newline = |&byte: &u8| byte == b'\n';
+        let line_start = source[..start].iter().rposition(is_newline).map_or(0, |at| at + 1);
+        let line_end = source[start..].iter().position(is_newline).map_or(source.len(), |at| start + at);
+        let line = 1 + source[..line_start].iter().filter(|byte| is_newline(byte)).count();
+        let characters = |range: Range<usize>| String::from_utf8_lossy(&source[range]).chars().count();
+        let column = characters(line_start..start);
+        let width = characters(start..span.end.clamp(start, line_end)).max(1);
+
+        let text = String::from_utf8_lossy(&source[line_start..line_end]);
+        let skipped = column.saturating_sub(EXCERPT / 2);
+        let skipped = if column + width < EXCERPT { 0 } else { skipped };
+        let mut excerpt = String::new();
+        if skipped > 0 {
+            excerpt.push('…');
+        }
+        let shown = text.trim_end().chars().skip(skipped).take(EXCERPT);
+        excerpt.extend(shown.map(|c| if c.is_control() { ' ' } else { c }));
+        if text.trim_end().chars().nth(skipped + EXCERPT).is_some() {
+            excerpt.push('…');
+        }
+        let first = column - skipped + usize::from(skipped > 0);
+        let width = width.min((skipped + EXCERPT).saturating_sub(column).max(1));
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        (
+            Place::of_line(None, number(line), number(column + 1)),
+            Excerpt { text: excerpt, marked: first..first + width },
+        )
+    }
+}
+
+/// Why, or what else is worth knowing: with a place of its own, if it has one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    /// Where.
+    pub place: Option<Box<Place>>,
+    /// What.
+    pub text: String,
+}
+
+/// Something that people are told.
+///
+/// Its `Display` is its place, its text and its way out in one sentence, below it the excerpt and the notes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is about.
+    pub code: Code,
+    /// Where.
+    pub place: Box<Place>,
+    /// What, without the place.
+    pub text: String,
+    /// What could stand there instead, if that is known: of errors of syntax.
+    pub expected: Box<[String]>,
+    /// Why.
+    pub notes: Vec<Note>,
+    /// What to do about it; empty if nothing better is known than what the code says.
+    pub way_out: String,
+    /// The line of the source.
+    pub excerpt: Option<Box<Excerpt>>,
+}
+
+impl Diagnostic {
+    /// One that says this.
+    pub fn new(severity: Severity, code: Code, text: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            severity,
+            code,
+            place: Box::default(),
+            text: text.into(),
+            expected: Box::default(),
+            notes: Vec::new(),
+            way_out: String::new(),
+            excerpt: None,
+        }
+    }
+
+    /// An error.
+    pub fn error(code: Code, text: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Error, code, text)
+    }
+
+    /// A warning.
+    pub fn warning(code: Code, text: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Warning, code, text)
+    }
+
+    /// A remark.
+    pub fn remark(code: Code, text: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Severity::Remark, code, text)
+    }
+
+    /// With this place.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Diagnostic {
+        *self.place = place;
+        self
+    }
+
+    /// About a function.
+    #[must_use]
+    pub fn of_func(self, func: &str) -> Diagnostic {
+        self.at(Place::of_func(func))
+    }
+
+    /// About an instruction of a function.
+    #[must_use]
+    pub fn of_inst(self, func: &Function, inst: Inst) -> Diagnostic {
+        self.at(Place::of_inst(func, inst))
+    }
+
+    /// With what to do about it.
+    #[must_use]
+    pub fn way_out(mut self, way_out: impl Into<String>) -> Diagnostic {
+        self.way_out = way_out.into();
+        self
+    }
+
+    /// With one more reason.
+    #[must_use]
+    pub fn note(mut self, text: impl Into<String>) -> Diagnostic {
+        self.notes.push(Note { place: None, text: text.into() });
+        self
+    }
+
+    /// With one more reason, which stands elsewhere.
+    #[must_use]
+    pub fn note_at(mut self, place: Place, text: impl Into<String>) -> Diagnostic {
+        self.notes.push(Note { place: Some(Box::new(place)), text: text.into() });
+        self
+    }
+
+    /// About a range of bytes of a text.
+    #[must_use]
+    pub fn in_text(mut self, source: &[u8], span: Range<usize>) -> Diagnostic {
+        let (place, excerpt) = Excerpt::of(source, span);
+        (*self.place, self.excerpt) = (place, Some(Box::new(excerpt)));
+        self
+    }
+
+    /// With the names of files instead of their numbers.
+    #[must_use]
+    pub fn in_module(mut self, module: &Module) -> Diagnostic {
+        self.place.in_module(module);
+        self.notes
+            .iter_mut()
+            .filter_map(|note| note.place.as_mut())
+            .for_each(|place| place.in_module(module));
+        self
+    }
+
+    /// With a file, if it is not known yet.
+    #[must_use]
+    pub fn in_file(mut self, file: &str) -> Diagnostic {
+        self.place.file.get_or_insert_with(|| file.into());
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.place.is_known() {
+            write!(f, "{}: ", self.place)?;
+        }
+        f.write_str(&self.text)?;
+        if !self.way_out.is_empty() {
+            write!(f, "; {}", self.way_out)?;
+        }
+        if let Some(excerpt) = &self.excerpt {
+            let Excerpt { text, marked } = &**excerpt;
+            write!(f, "\n    {text}\n    {}{}", " ".repeat(marked.start), "^".repeat(marked.len()))?;
+        }
+        for note in &self.notes {
+            match &note.place {
+                Some(place) => write!(f, "\n  {place}: {}", note.text)?,
+                None => write!(f, "\n  {}", note.text)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+impl From<Diagnostic> for String {
+    fn from(diagnostic: Diagnostic) -> String {
+        diagnostic.to_string()
+    }
+}
+
+impl Function {
+    /// A value as messages call it: by its name in the source, if it has one, in quotes.
+    pub fn describe(&self, value: Value) -> String {
+        match self.name_of(value) {
+            Some(name) => format!("`{name}`"),
+            None => value.to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_shown_in_part() {
+        let source = format!("{}ä!{}", "x".repeat(500), "y".repeat(500));
+        let at = 502;
+        let (place, excerpt) = Excerpt::of(source.as_bytes(), at..at + 1);
+        assert_eq!((place.line, place.column), (1, 502));
+        assert_eq!(excerpt.text.chars().nth(excerpt.marked.start), Some('!'));
+        assert!(excerpt.text.chars().count() <= EXCERPT + 2);
+    }
+
+    #[test]
+    fn a_diagnostic_reads_as_a_sentence() {
+        let place = Place { line: 8, column: 3, ..Place::of_func("sum") };
+        let told = Diagnostic::error(Code::NoVectorForm, "it has none")
+            .at(place)
+            .way_out("write another")
+            .note("for a reason");
+        assert_eq!(told.to_string(), "line 8:3: @sum: it has none; write another\n  for a reason");
+        assert_eq!(
+            told.clone().in_file("sum.c").to_string().lines().next(),
+            Some("sum.c:8:3: @sum: it has none; write another")
+        );
+    }
+
+    #[test]
+    fn an_error_is_small() {
+        assert!(size_of::<Diagnostic>() <= 128);
+    }
+}

@@ -1,0 +1,42 @@
+//! docs/diagnostics.md is the table of codes; `HEDDLE_BLESS=1` rewrites it.
+
+use heddle_ir::Code;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+const HEAD: &str = "\
+# Diagnostics
+
+What Heddle says has a place, a text, reasons, a way out, and a code. Codes are stable: scripts may rely on them. Errors mean
+that there is no result; warnings, that it may not be the one that was meant; remarks tell of choices.
+
+";
+
+fn list() -> String {
+    let mut text = HEAD.to_string();
+    for &code in Code::ALL {
+        let way_out = code.way_out();
+        let gap = if way_out.is_empty() { "" } else { " " };
+        writeln!(text, "* **`{code}`**: {}{gap}{way_out}", code.cause()).expect("a string grows");
+    }
+    text
+}
+
+#[test]
+fn the_document_is_the_table_of_codes() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/diagnostics.md");
+    if std::env::var_os("HEDDLE_BLESS").is_some() {
+        std::fs::write(&path, list()).expect("docs/ can be written");
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == list(), "docs/diagnostics.md is not the table of codes: HEDDLE_BLESS=1 rewrites it");
+}
+
+#[test]
+fn codes_are_plain_words() {
+    for &code in Code::ALL {
+        assert!(code.name().chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{code}");
+        assert_eq!(Code::from_name(code.name()), Some(code));
+        assert!(code.cause().ends_with('.'), "{code}");
+    }
+}

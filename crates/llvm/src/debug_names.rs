@@ -1,0 +1,55 @@
+//! What the source calls values: from the debug records that clang and rustc leave between instructions.
+
+use crate::view::{LlvmModule, Val, copy_text, take_message};
+use llvm_sys::LLVMDbgRecordKind;
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+
+/// Where a variable's node has its name.
+const NAME: usize = 1;
+
+/// The values that hold variables of the source from this instruction on, each with the variable's name. Records that
+/// speak of a part of a variable, or of what is computed from the value, are left out.
+pub(crate) fn named_values<'m>(module: &'m LlvmModule, inst: Val<'m>) -> Vec<(Val<'m>, String)> {
+    let mut named = Vec::new();
+    // SAFETY: instruction, records and what they refer to live as long as the module; each record is asked for what its kind
+    // has.
+    unsafe {
+        let mut record = LLVMGetFirstDbgRecord(inst.0);
+        while !record.is_null() {
+            if LLVMDbgRecordGetKind(record) == LLVMDbgRecordKind::LLVMDbgRecordValue
+                && is_whole(module, LLVMDbgVariableRecordGetExpression(record))
+                && let Some(value) = Val::of(LLVMDbgVariableRecordGetValue(record, 0))
+                && let Some(name) = variable_name(module, LLVMDbgVariableRecordGetVariable(record))
+            {
+                named.push((value, name));
+            }
+            record = LLVMGetNextDbgRecord(record);
+        }
+    }
+    named
+}
+
+/// Whether an expression leaves a value as it is.
+unsafe fn is_whole(module: &LlvmModule, expression: LLVMMetadataRef) -> bool {
+    // SAFETY: the expression is live in the module's context; the text is taken over.
+    let text =
+        unsafe { take_message(LLVMPrintValueToString(LLVMMetadataAsValue(module.context(), expression))) };
+    text.ends_with("!DIExpression()")
+}
+
+unsafe fn variable_name(module: &LlvmModule, variable: LLVMMetadataRef) -> Option<String> {
+    if variable.is_null() {
+        return None;
+    }
+    // SAFETY: the variable is a live node; there is room for as many operands as it has; a string lives with its context.
+    unsafe {
+        let node = LLVMMetadataAsValue(module.context(), variable);
+        let mut operands = vec![std::ptr::null_mut(); LLVMGetMDNodeNumOperands(node) as usize];
+        LLVMGetMDNodeOperands(node, operands.as_mut_ptr());
+        let name = operands.get(NAME).copied().filter(|name| !name.is_null())?;
+        let mut len = 0;
+        let text = LLVMGetMDString(name, &mut len);
+        (!text.is_null()).then(|| copy_text(text, len as usize)).filter(|name| !name.is_empty())
+    }
+}

@@ -1,0 +1,202 @@
+//! Whether flattened nests are one loop each and mean what they did: the property behind the topic `flatten`.
+
+use crate::differential::{BOTH, Project, Reference, is_deterministic};
+use crate::execution::{Part, difference, observe, options, options_with, prepare};
+use crate::generate::{Case, Class, Input, Profile};
+use crate::uniform_loops::{self, canonical};
+use heddle::verdicts::{uniform_loops, verdicts};
+use heddle_analysis::{Cfg, CycleForest};
+use heddle_interp::{Options, Origin, Schedule, Scheduler, run};
+use heddle_ir::entity::EntitySet;
+use heddle_ir::verify::{Stage, verify_module};
+use heddle_ir::{Block, Function, Module};
+use heddle_transform::Races;
+use heddle_transform::flatten::{self, Decision, Policy, Verdict};
+
+/// Nests of loops, mostly of lanes that share what they read.
+pub fn profile() -> Profile {
+    Profile {
+        classes: [
+            (Class::Lanes, 70),
+            (Class::Racy, 12),
+            (Class::Kernel, 12),
+            (Class::Launch, 6),
+            (Class::Predicated, 0),
+        ],
+        horizontals: 30,
+        atomics: 15,
+        nests: 100,
+        webs: 25,
+        calls: 15,
+        uniform_loops: false,
+        ..Profile::source()
+    }
+}
+
+/// What became of the nests of a program.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Flattened {
+    /// Nests that are one loop now.
+    pub nests: usize,
+    /// Those of them that hold one that had been flattened before.
+    pub deep: usize,
+    /// Those with several inner loops.
+    pub several: usize,
+    /// Nests that were refused.
+    pub refused: usize,
+}
+
+impl Flattened {
+    /// Adds up.
+    pub fn add(&mut self, other: &Flattened) {
+        self.nests += other.nests;
+        self.deep += other.deep;
+        self.several += other.several;
+        self.refused += other.refused;
+    }
+}
+
+/// A pass that flattens.
+pub type Flatten = fn(&mut Function, &flatten::Options) -> Vec<Decision>;
+
+/// The pass, with the facts of the pipeline.
+pub fn flatten_function(func: &mut Function, options: &flatten::Options) -> Vec<Decision> {
+    flatten::flatten(func, verdicts, options)
+}
+
+/// Checks that all nests that may be flattened become one loop, and that the program refines its source.
+pub fn flattens(case: &Case) -> Result<Flattened, String> {
+    flattens_by(case, flatten_function)
+}
+
+/// The same, with any pass.
+pub fn flattens_by(case: &Case, pass: Flatten) -> Result<Flattened, String> {
+    let mut found = Flattened::default();
+    let excluded = if is_deterministic(case) { &[Races::Excluded][..] } else { &[] };
+    for &races in excluded.iter().chain(&[Races::Ordered]) {
+        let options = flatten::Options { policy: Policy::Force, races, ..flatten::Options::default() };
+        let mut module = canonical(case);
+        let mut decisions = Vec::new();
+        for func in &mut module.functions {
+            let blocks = func.block_count();
+            let decided = pass(func, &options);
+            for decision in decided.iter().filter(|decision| decision.verdict == Verdict::Flattened) {
+                found.nests += 1;
+                found.several += usize::from(decision.inner.len() > 1);
+                found.deep +=
+                    usize::from(decision.inner.iter().any(|inner| inner.as_u32() as usize >= blocks));
+            }
+            found.refused +=
+                decided.iter().filter(|decision| matches!(decision.verdict, Verdict::Refused(_))).count();
+            decisions.push(decided);
+        }
+        check(case, &module, &decisions).map_err(|reason| format!("races {races:?}: {reason}"))?;
+    }
+    Ok(found)
+}
+
+fn check(case: &Case, module: &Module, decisions: &[Vec<Decision>]) -> Result<(), String> {
+    verify_module(module, Stage::Canonical).map_err(|violations| violations.to_string())?;
+    let is_flattened = |decision: &&Decision| decision.verdict == Verdict::Flattened;
+    let mut is_changed = false;
+    for (func, decisions) in module.functions.iter().zip(decisions) {
+        let forest = CycleForest::new(&Cfg::new(func));
+        for decision in decisions.iter().filter(is_flattened) {
+            is_changed = true;
+            let mut headers = std::iter::once(&decision.outer).chain(&decision.inner);
+            if let Some(header) = headers.find(|&&header| forest.headed_by(header).is_some()) {
+                return Err(format!("@{}: {header} still heads a loop: {decision}", func.name));
+            }
+        }
+    }
+    if !is_changed {
+        return Ok(());
+    }
+    for (index, input) in case.inputs.iter().enumerate() {
+        let fails = |reason: String| format!("input {index}, {reason}");
+        let project = without_nests(case, decisions);
+        let reference = Reference::new(case, &case.module, input).map_err(fails)?.projected(project);
+        reference.check(module, &BOTH[..1]).map_err(fails)?;
+        if is_deterministic(case) {
+            same_steps(case, module, input).map_err(fails)?;
+            let [expected, found] = [Scheduler::Greedy, Scheduler::Ipdom].map(|scheduler| {
+                observe(case, module, input, &options_with(input, scheduler))
+                    .map_err(|fault| fault.to_string())
+            });
+            if let Some(difference) = difference(case, &expected?, &found?, Part::Whole) {
+                return Err(fails(format!("ipdom: {difference}")));
+            }
+        }
+    }
+    if case.seed.is_multiple_of(2) && is_deterministic(case) {
+        let mut module = module.clone();
+        module.functions.iter_mut().try_for_each(uniform_loops).map_err(|reason| reason.to_string())?;
+        uniform_loops::check(case, &module).map_err(|reason| format!("without divergent loops: {reason}"))?;
+    }
+    Ok(())
+}
+
+/// Schedules of the result tell nothing of nests that were flattened: lanes are in iterations there in which they never
+/// are together in the source.
+fn without_nests(case: &Case, decisions: &[Vec<Decision>]) -> Project<'static> {
+    let module = canonical(case);
+    let mut inside: Vec<EntitySet<Block>> = Vec::new();
+    for (func, decisions) in module.functions.iter().zip(decisions) {
+        let forest = CycleForest::new(&Cfg::new(func));
+        let flattened = decisions.iter().filter(|decision| decision.verdict == Verdict::Flattened);
+        let loops = flattened.filter_map(|decision| {
+            forest
+                .headed_by(decision.outer)
+                .filter(|_| (decision.outer.as_u32() as usize) < func.block_count())
+        });
+        inside.push(loops.flat_map(|cycle| forest.blocks(cycle)).copied().collect());
+    }
+    let entry = case.entry.clone();
+    Box::new(move |_, schedule: &mut Schedule| {
+        let number = |name: &str| module.functions.iter().position(|func| func.name == name);
+        let mut functions: Vec<Option<usize>> = Vec::new();
+        for invocation in &mut schedule.invocations {
+            let func = match invocation.origin {
+                Origin::Run { .. } => number(&entry),
+                Origin::Inst { invocation, inst, .. } => functions[invocation as usize].and_then(|caller| {
+                    let func = &module.functions[caller];
+                    number(&func.callee_of(func.inst(inst))?.name)
+                }),
+            };
+            functions.push(func);
+            let Some(inside) = func.map(|func| &inside[func]) else { continue };
+            for step in &mut invocation.steps {
+                step.is_active &= !inside.contains(step.block);
+            }
+        }
+    })
+}
+
+/// Checks that each lane executes the blocks that it executed, in the same order, and new ones in between.
+fn same_steps(case: &Case, module: &Module, input: &Input) -> Result<(), String> {
+    let before = canonical(case);
+    let steps = |module: &Module| -> Result<Vec<Vec<(u32, Block)>>, String> {
+        let (mut memory, args) = prepare(case, input);
+        let options = Options { trace: true, ..options(input) };
+        let outcome =
+            run(module, &case.entry, &args, &mut memory, &options).map_err(|fault| fault.to_string())?;
+        let mut steps = Vec::new();
+        for step in &outcome.trace.steps {
+            let is_old = (step.block.as_u32() as usize) < before.functions[step.func as usize].block_count();
+            let lanes = outcome.trace.lanes as usize;
+            let first = (step.group as usize * 128 + step.brush as usize) * lanes;
+            steps.resize(steps.len().max(first + lanes), Vec::new());
+            for lane in (0..lanes).filter(|lane| is_old && step.active >> lane & 1 == 1) {
+                steps[first + lane].push((step.func, step.block));
+            }
+        }
+        Ok(steps)
+    };
+    let (expected, found) = (steps(&before)?, steps(module)?);
+    for (lane, (expected, found)) in expected.iter().zip(&found).enumerate() {
+        if expected != found {
+            return Err(format!("lane {lane} executes other blocks, or in another order"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Whether fused branches give what they promise: stage Canonical, a refinement, no new fault and no new race.
+
+use crate::differential::{Projection, Reference};
+use crate::generate::{Case, Class};
+use crate::uniform_loops::canonical;
+use heddle_interp::{Schedule, Semantics};
+use heddle_ir::verify::{Stage, verify_module};
+use heddle_ir::{Function, Module};
+use heddle_transform::fuse::Machine;
+use heddle_transform::{FuseOptions, Fusions, Races, Target, fuse};
+
+/// Fuses the branches of a function, in one way or another.
+pub type Fuse = fn(&mut Function, &FuseOptions) -> Fusions;
+
+/// What was fused.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Fused {
+    /// Programs.
+    pub programs: u32,
+    /// Those in which something was, where every branch is fused that can be.
+    pub changed: u32,
+    /// Branches that were.
+    pub forced: u32,
+    /// Branches that were because it pays.
+    pub paid: u32,
+}
+
+impl Fused {
+    /// Adds up.
+    pub fn add(&mut self, other: &Fused) {
+        self.programs += other.programs;
+        self.changed += other.changed;
+        self.forced += other.forced;
+        self.paid += other.paid;
+    }
+}
+
+/// Fuses what pays and what can be, and checks both.
+pub fn fuses(case: &Case) -> Result<Fused, String> {
+    fuses_by(case, fuse)
+}
+
+/// The same, by another way to fuse.
+pub fn fuses_by(case: &Case, by: Fuse) -> Result<Fused, String> {
+    let mut done = Fused { programs: 1, ..Fused::default() };
+    if case.traits.class == Class::Predicated {
+        return Ok(done);
+    }
+    let lanes = case.inputs.first().map_or(8, |input| input.lanes());
+    let races = if case.traits.order_dependent { Races::Ordered } else { Races::Excluded };
+    let cpu = Machine::Vectors(Target::AVX512, lanes);
+    for (machine, races, force) in [
+        (cpu, races, true),
+        (Machine::Warps, Races::Ordered, true),
+        (Machine::Warps, races, false),
+        (cpu, races, false),
+    ] {
+        let options = FuseOptions { machine, races, force, explain: false };
+        let mut module = canonical(case);
+        let mut fused = 0;
+        let mut projection = Projection::default();
+        for func in &mut module.functions {
+            let fusions = by(func, &options);
+            fused += fusions.fused().count() as u32;
+            projection.passed.push(fusions.passed);
+        }
+        if fused == 0 {
+            continue;
+        }
+        let fails = |reason: String| format!("{options:?}: {reason}");
+        verify_module(&module, Stage::Canonical).map_err(|violations| fails(violations.to_string()))?;
+        for (index, input) in case.inputs.iter().enumerate() {
+            Reference::new(case, &case.module, input)
+                .and_then(|reference| {
+                    let project = |after: &Module, schedule: &mut Schedule| {
+                        *schedule = projection.apply(after, &case.entry, schedule);
+                    };
+                    reference.projected(Box::new(project)).check(&module, &[Semantics::Freezing])
+                })
+                .map_err(|reason| fails(format!("input {index}: {reason}")))?;
+        }
+        if force {
+            done.forced += fused;
+        } else {
+            done.paid += fused;
+        }
+    }
+    done.changed = u32::from(done.forced > 0);
+    Ok(done)
+}

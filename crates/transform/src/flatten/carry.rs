@@ -1,0 +1,84 @@
+//! Carries values through N and L that are defined in one state and read in another.
+//!
+//! A value is carried only where it is live: in a state whose loop, as it was, reads it. Everywhere else it is ⊤, so that
+//! no lane waits with what it does not need.
+
+use heddle_analysis::{Cfg, Dominators, Liveness};
+use heddle_ir::entity::{EntitySet, SecondaryMap};
+use heddle_ir::{Block, Function, Inst, Op, Value, ValueDef};
+use std::collections::BTreeMap;
+
+use super::rewrite::{Flattened, Nest, Next};
+use crate::flow::Flow;
+use crate::ssa_repair::SsaRepair;
+
+/// A read that the definition no longer dominates.
+struct Broken {
+    inst: Inst,
+    /// The number of the operand.
+    operand: usize,
+    /// At whose end, or in which block, it is read.
+    block: Block,
+}
+
+/// Gives new names to what does not dominate its reads any more. `liveness` is that of the function before the edit.
+pub(super) fn carry(
+    func: &mut Function,
+    flow: &Flow,
+    liveness: &Liveness<'_>,
+    nest: &Nest,
+    made: &Flattened,
+) {
+    let (cfg, dominators): (&Cfg, &Dominators) = (&flow.cfg, flow.dominators());
+    let is_inside: EntitySet<Block> = nest.blocks.iter().copied().collect();
+    let mut source_of: SecondaryMap<Block, Option<Block>> = SecondaryMap::with_len(func.block_count());
+    made.ways.iter().for_each(|way| source_of[way.edge] = Some(way.source));
+    let mut broken: BTreeMap<Value, Vec<Broken>> = BTreeMap::new();
+    let reading = nest.blocks.iter().copied().chain([made.latch]);
+    for block in reading {
+        for inst in func.block_insts(block) {
+            let data = func.inst(inst);
+            for (operand, &value) in data.args.iter().enumerate() {
+                let ValueDef::Result(definition, _) = func.value_def(value) else { continue };
+                let Some(home) = func.layout.block_of(definition).filter(|&home| is_inside.contains(home))
+                else {
+                    continue;
+                };
+                let at = match data.op {
+                    Op::Phi => data.incoming().nth(operand).map_or(block, |(from, _)| from),
+                    _ => block,
+                };
+                // What L is told along a way is read where the way begins.
+                let at = source_of[at].unwrap_or(at);
+                if !dominators.dominates(home, at) {
+                    broken.entry(value).or_default().push(Broken { inst, operand, block: at });
+                }
+            }
+        }
+    }
+    if broken.is_empty() {
+        return;
+    }
+    let repair = SsaRepair::new(cfg, dominators);
+    for (value, reads) in broken {
+        let Some(home) = func.def_inst(value).and_then(|inst| func.layout.block_of(inst)) else { continue };
+        let none = func.make_poison(func.value_type(value));
+        let mut definitions = vec![(nest.preheader, none), (home, value)];
+        let is_live: Vec<bool> =
+            nest.inner.iter().map(|inner| liveness.is_live_in(value, inner.header)).collect();
+        for way in &made.ways {
+            if !matches!(way.next, Next::Round(state) if state > 0 && is_live[state - 1]) {
+                definitions.push((way.edge, none));
+            }
+        }
+        let blocks: Vec<Block> = definitions.iter().skip(1).map(|&(block, _)| block).collect();
+        let joins = repair.iterated_frontier(&blocks);
+        let mut variable = repair.variable_from(func, &definitions, joins);
+        let names: Vec<(Inst, usize, Value)> =
+            (reads.iter()).map(|read| (read.inst, read.operand, variable.read(func, read.block))).collect();
+        variable.finish(func);
+        for (inst, operand, name) in names {
+            func.inst_mut(inst).args[operand] = name;
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Flattens nests of divergent loops: one loop, in which each lane does what is next for itself.
+//!
+//! Requires: Stage::Canonical.  Ensures: Stage::Canonical.
+//! Invariant: blocks keep their names, and instructions stay where they are, once each; what is new is empty blocks,
+//! branches, comparisons and φs. Each lane executes what it executed, in the same order; only which lanes are together
+//! changes. A nest that is flattened has one back edge, and one exiting block, which is its latch.
+//! After: Bulavintsev, Flattening of Data-Dependent Nested Loops, section III. Differs in where the nest is cut, in
+//! one latch for all ways round and out, and in the model.
+//!
+//! ```text
+//!       P                      P
+//!       │                      │
+//!       ▼                      ▼                state: what each lane does next. At first the payload A, then
+//!   ┌►  A                  ┌►  N ───┐           always an iteration of B
+//!   │   │                  │   │    ▼
+//!   │   ▼                  │   ▼    A ◄─┐       lanes that leave B go on with C and with the A of the next
+//!   │ ┌►B                  │   B    │   │       iteration, while the others wait at L for one iteration of B at
+//!   │ └─┤                  │  ╱ ╲   │   │       most
+//!   │   ▼                  │ │   ▼  │   │
+//!   └── C                  │ │   C ─│───┘       C goes to A, no longer back: if no way round A and C passes by B
+//!       │                  │ ▼   ▼  ▼           (else it goes to L, and the lane's state is A)
+//!       ▼                  └───  L
+//!       X                        ▼              L: one exit. Lanes that have left C, or B, for good, wait for
+//!                                X              those of this iteration, no longer
+//! ```
+//!
+//! The paper cuts between C and A. Cut between A and B, N asks nothing that lanes differ in, even if A is where the outer
+//! loop is left, and no way out passes by L: a stack of reconvergence points at immediate post-dominators joins lanes at
+//! L in each iteration, as the greedy schedule does.
+//!
+//! Several inner loops are as many states. Loops inside of each other are flattened from the innermost on. What is
+//! defined before B and read in it or behind goes round in φs, for those states in which it is live (`carry`).
+//!
+//! Lanes are in different iterations then, so what lanes tell each other must not depend on it: `refusal` finds what
+//! does. Whether it pays is told by `model`.
+
+mod carry;
+mod model;
+mod refusal;
+mod rewrite;
+
+use crate::races::Races;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use heddle_analysis::divergence::Divergence;
+use heddle_analysis::{ControlTables, Cycle};
+use heddle_ir::entity::EntitySet;
+use heddle_ir::{Block, Function};
+
+use crate::canonicalize::lcssa;
+use crate::flow::Flow;
+pub use model::{Estimate, Trips};
+pub use refusal::Reason;
+use rewrite::Nest;
+
+/// Which nests are flattened, of those that may be.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Policy {
+    /// Those of divergent loops where it is likely to pay.
+    #[default]
+    Model,
+    /// All.
+    Force,
+    /// None.
+    None,
+}
+
+/// How nests are flattened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which ones.
+    pub policy: Policy,
+    /// What is known of races.
+    pub races: Races,
+    /// The lanes that run together, for the model.
+    pub lanes: u32,
+    /// How often inner loops go round, by their headers, where it is known.
+    pub trips: BTreeMap<Block, Trips>,
+    /// The headers of outer loops that are flattened whatever the policy says.
+    pub asked: EntitySet<Block>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            policy: Policy::Model,
+            races: Races::Ordered,
+            lanes: 32,
+            trips: BTreeMap::new(),
+            asked: EntitySet::new(),
+        }
+    }
+}
+
+/// What became of a nest.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Verdict {
+    /// It is one loop.
+    Flattened,
+    /// It would not pay, by the estimate, or nothing was to be flattened.
+    Left,
+    /// It may not be flattened.
+    Refused(Reason),
+}
+
+/// What was decided of a nest.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Decision {
+    /// The function.
+    pub func: String,
+    /// The header of the outer loop.
+    pub outer: Block,
+    /// The headers of the inner loops that it is about.
+    pub inner: Vec<Block>,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// What the model makes of it, unless it was refused before.
+    pub estimate: Option<Estimate>,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the loop at {}", self.outer)?;
+        let inner: Vec<String> = self.inner.iter().map(Block::to_string).collect();
+        write!(f, " with the one inside at {}", inner.join(" and "))?;
+        match &self.verdict {
+            Verdict::Flattened => write!(f, " is flattened")?,
+            Verdict::Left => write!(f, " is left as it is")?,
+            Verdict::Refused(reason) => write!(f, " cannot be flattened: {reason}")?,
+        }
+        match &self.estimate {
+            Some(estimate) => write!(f, ": {estimate}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The facts that flattening asks for: none for code that one thread executes.
+pub type Facts = Option<(ControlTables, Divergence)>;
+
+/// Flattens the nests of a function. `facts` tells of the function as it is then; it is asked once for each level of
+/// nests.
+pub fn flatten(
+    func: &mut Function,
+    mut facts: impl FnMut(&Function) -> Facts,
+    options: &Options,
+) -> Vec<Decision> {
+    let mut decisions = Vec::new();
+    // The outer loops that nothing is left to decide of, by their headers.
+    let mut settled: EntitySet<Block> = EntitySet::new();
+    while let Some((control, divergence)) = facts(func) {
+        let nests = choose(func, &control, &divergence, options, &mut settled, &mut decisions);
+        if nests.is_empty() {
+            break;
+        }
+        let liveness = heddle_analysis::Liveness::new(func, &control.cfg);
+        let mut flattened = Vec::with_capacity(nests.len());
+        for nest in &nests {
+            let made = rewrite::rewrite(func, nest);
+            settled.insert(made.header);
+            flattened.push(made);
+        }
+        let flow = Flow::new(func);
+        for (nest, made) in nests.iter().zip(&flattened) {
+            carry::carry(func, &flow, &liveness, nest, made);
+        }
+        lcssa::close_loops(func, &flow);
+    }
+    decisions
+}
+
+/// The nests to flatten next, none inside of another. Those inside of others come first.
+fn choose(
+    func: &Function,
+    control: &ControlTables,
+    divergence: &Divergence,
+    options: &Options,
+    settled: &mut EntitySet<Block>,
+    decisions: &mut Vec<Decision>,
+) -> Vec<Nest> {
+    let forest = &control.cycles;
+    let mut nests = Vec::new();
+    let mut holds_chosen: EntitySet<Cycle> = EntitySet::new();
+    let costs = model::Costs::new(func, control);
+    let memory = refusal::SharedMemory::new(func, control, divergence);
+    for outer in forest.cycles().rev() {
+        if holds_chosen.contains(outer) {
+            if let Some(around) = forest.parent(outer) {
+                holds_chosen.insert(around);
+            }
+            continue;
+        }
+        let header = forest.header(outer);
+        let is_asked = options.asked.contains(header);
+        if options.policy == Policy::None && !is_asked {
+            continue;
+        }
+        let is_forced = options.policy == Policy::Force || is_asked;
+        let is_candidate = |&inner: &Cycle| is_forced || divergence.is_divergent_loop(inner);
+        let inner: Vec<Cycle> = forest.children(outer).iter().copied().filter(is_candidate).collect();
+        if inner.is_empty() || !settled.insert(header) {
+            continue;
+        }
+        let mut decision = Decision {
+            func: func.name.clone(),
+            outer: header,
+            inner: inner.iter().map(|&inner| forest.header(inner)).collect(),
+            verdict: Verdict::Left,
+            estimate: None,
+        };
+        match memory.check(outer, options.races) {
+            Err(reason) => decision.verdict = Verdict::Refused(reason),
+            Ok(()) => {
+                let estimate = costs.estimate(outer, &inner, options);
+                if is_forced || estimate.pays() {
+                    decision.verdict = Verdict::Flattened;
+                    nests.push(Nest::new(control, outer, &inner));
+                    if let Some(around) = forest.parent(outer) {
+                        holds_chosen.insert(around);
+                    }
+                }
+                decision.estimate = Some(estimate);
+            }
+        }
+        decisions.push(decision);
+    }
+    nests
+}

@@ -1,0 +1,194 @@
+//! What would tell that lanes are in different iterations: nests that may not be flattened, and why.
+//!
+//! A lane executes what it executed, so it matters only what lanes see of each other. Horizontals, barriers, fences,
+//! `total` instructions, shadows and predicates tell which lanes are together. Atomics and volatile accesses tell in
+//! which order lanes come, and so may calls. So do plain accesses to memory that lanes share if they race: a race has
+//! an outcome by some greedy schedule, in which a lane is not an iteration ahead. A nest that writes no shared
+//! memory, and reads none that lanes write which run beside it, has no race.
+//!
+//! Whose source language has no races may say so ([`Races::Excluded`]); then plain accesses tell nothing.
+
+use heddle_analysis::divergence::Divergence;
+use heddle_analysis::{ControlTables, Cycle, PostDominators};
+use heddle_ir::entity::EntitySet;
+use heddle_ir::ops::Effect;
+use heddle_ir::words::Flag;
+use heddle_ir::{Block, Function, Inst, Op, Space, Type, Value};
+use thiserror::Error;
+
+use super::Races;
+use crate::linearize::iteration_graph;
+
+/// Why a nest is not flattened.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{what} in {block}{}: {why}", line.map_or(String::new(), |line| format!(" (line {line})")))]
+pub struct Reason {
+    what: String,
+    block: Block,
+    line: Option<u32>,
+    why: Why,
+}
+
+/// What a nest holds that may tell, and the way out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub(super) enum Why {
+    #[error("the block has a predicate, which no code has before `linearize`: flatten before that")]
+    Predicate,
+    #[error("it asks the lanes that are together with it, which would be others: move it out of the nest")]
+    AsksLanes,
+    #[error(
+        "lanes wait for each other there, and would come in different iterations: move it out of the nest"
+    )]
+    Waits,
+    #[error(
+        "the order in which lanes come to it can be seen: keep a private copy, and update memory behind the nest"
+    )]
+    Ordered,
+    #[error("each execution makes a new object, for lanes together: move it in front of the nest")]
+    NewObject,
+    #[error(
+        "what it calls may access memory or ask other lanes: let it be inlined, or declare what it does (`effects`)"
+    )]
+    Calls,
+    #[error(
+        "lanes may share what is written there, and a race would tell: write behind the nest, or say that there are no races (`races=excluded`)"
+    )]
+    SharedWrite,
+    #[error(
+        "lanes that run beside the nest may write what is read there, and a race would tell: say that there are no races (`races=excluded`)"
+    )]
+    SharedRead,
+    #[error("no lane leaves the nest: give it an exit")]
+    Endless,
+}
+
+/// What a function does with memory that lanes may share.
+pub(super) struct SharedMemory<'a> {
+    func: &'a Function,
+    control: &'a ControlTables,
+    divergence: &'a Divergence,
+    /// Of the graph of one iteration.
+    post_dominators: PostDominators,
+    /// The blocks that may write shared memory, in the order of the block index.
+    writing: Vec<Block>,
+}
+
+impl<'a> SharedMemory<'a> {
+    pub(super) fn new(
+        func: &'a Function,
+        control: &'a ControlTables,
+        divergence: &'a Divergence,
+    ) -> SharedMemory<'a> {
+        let post_dominators = PostDominators::new(&iteration_graph(&control.cfg, &control.cycles));
+        let mut memory = SharedMemory { func, control, divergence, post_dominators, writing: Vec::new() };
+        let order = control.index.order().iter().copied();
+        memory.writing =
+            order.filter(|&block| func.block_insts(block).any(|inst| memory.touches(inst).1)).collect();
+        memory
+    }
+
+    /// Whether an instruction may read shared memory that is not constant, and whether it may write some.
+    fn touches(&self, inst: Inst) -> (bool, bool) {
+        let data = self.func.inst(inst);
+        let shared = |index: usize| data.args.get(index).is_some_and(|&address| self.is_shared(address));
+        match data.op.info().effect {
+            Effect::Reads => (shared(0) && !data.flags.has(Flag::Invariant), false),
+            Effect::Writes => (false, data.address().is_some_and(|address| self.is_shared(address))),
+            Effect::ReadsWrites if matches!(data.op, Op::Memcpy | Op::Memmove) => (shared(1), shared(0)),
+            Effect::ReadsWrites => (shared(0), shared(0)),
+            Effect::Callee => {
+                let effects = self.func.callee_of(data).map(|callee| callee.signature.effects);
+                effects.map_or((true, true), |effects| (effects.reads, effects.writes))
+            }
+            _ => (false, false),
+        }
+    }
+
+    /// Whether an address may lead to memory that other lanes may write. A lane's own objects are those that it makes.
+    fn is_shared(&self, address: Value) -> bool {
+        let is_constant =
+            matches!(self.func.value_type(address), Type::Scalar(heddle_ir::Scalar::Ptr(Space::Constant)));
+        if is_constant || self.divergence.only_object(address).is_some() {
+            return false;
+        }
+        let mut root = address;
+        while let Some(inst) = self.func.def_inst(root) {
+            let data = self.func.inst(inst);
+            match data.op {
+                Op::Alloca => return false,
+                Op::PtrAdd | Op::SpaceCast => root = data.args[0],
+                _ => break,
+            }
+        }
+        true
+    }
+
+    /// Whether lanes may be in this block while others are in a loop, with nothing that says who goes first.
+    fn is_beside(&self, block: Block, header: Block) -> bool {
+        let (dominators, post) = (&self.control.dominators, &self.post_dominators);
+        !(dominators.dominates(block, header)
+            || dominators.dominates(header, block)
+            || post.post_dominates(block, header)
+            || post.post_dominates(header, block))
+    }
+
+    /// Refuses a nest that holds something that would tell.
+    pub(super) fn check(&self, outer: Cycle, races: Races) -> Result<(), Reason> {
+        let ControlTables { cfg, cycles, .. } = self.control;
+        let func = self.func;
+        let refuse = |block: Block, inst: Option<Inst>, why: Why| Reason {
+            what: inst.map_or("the loop".into(), |inst| format!("`{}`", func.inst(inst).op)),
+            block,
+            line: inst.and_then(|inst| func.loc(inst)).map(|loc| loc.line),
+            why,
+        };
+        let header = cycles.header(outer);
+        if cycles.exiting_edges(cfg, outer).next().is_none() {
+            return Err(refuse(header, None, Why::Endless));
+        }
+        let is_inside: EntitySet<Block> = cycles.blocks(outer).iter().copied().collect();
+        let beside =
+            || self.writing.iter().any(|&block| !is_inside.contains(block) && self.is_beside(block, header));
+        let mut has_writers_beside = None;
+        for &block in cycles.blocks(outer) {
+            if func.predicate(block).is_some() {
+                return Err(refuse(block, None, Why::Predicate));
+            }
+            for inst in func.block_insts(block) {
+                if let Some(why) = self.tells(inst) {
+                    return Err(refuse(block, Some(inst), why));
+                }
+                let (reads, writes) = self.touches(inst);
+                if races == Races::Ordered && writes {
+                    return Err(refuse(block, Some(inst), Why::SharedWrite));
+                }
+                if races == Races::Ordered && reads && *has_writers_beside.get_or_insert_with(beside) {
+                    return Err(refuse(block, Some(inst), Why::SharedRead));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What an instruction tells, whatever is known of races.
+    fn tells(&self, inst: Inst) -> Option<Why> {
+        let data = self.func.inst(inst);
+        if data.is_total() || data.shadow().is_some() {
+            return Some(Why::AsksLanes);
+        }
+        let is_atomic = data.access().is_some_and(|access| access.atomic.is_some());
+        match data.op.info().effect {
+            Effect::Horizontal => Some(Why::AsksLanes),
+            Effect::Synchronizes => Some(Why::Waits),
+            Effect::Allocates => Some(Why::NewObject),
+            Effect::Callee => {
+                let effects = self.func.callee_of(data).map(|callee| callee.signature.effects);
+                let is_harmless =
+                    effects.is_some_and(|effects| !effects.convergent && !effects.reads && !effects.writes);
+                (!is_harmless).then_some(Why::Calls)
+            }
+            _ if is_atomic || data.flags.has(Flag::Volatile) => Some(Why::Ordered),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! The edit of the graph, and of the φs at its seams.
+
+use heddle_analysis::{ControlTables, Cycle};
+use heddle_ir::entity::EntitySet;
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{Block, Detail, Function, Inst, InstData, Op, Scalar, Type, Value};
+
+use crate::edges::{append_jump, phis, retarget, set_incoming};
+
+/// An inner loop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inner {
+    pub(super) header: Block,
+    preheader: Block,
+    latch: Block,
+}
+
+/// A loop with the loops in it that become states of one loop.
+#[derive(Clone, Debug)]
+pub(super) struct Nest {
+    pub(super) preheader: Block,
+    header: Block,
+    latch: Block,
+    /// The state of the first one is 1, and so on.
+    pub(super) inner: Vec<Inner>,
+    /// The edges that leave the nest.
+    exits: Vec<(Block, Block)>,
+    /// Its blocks.
+    pub(super) blocks: Vec<Block>,
+    /// Whether an iteration of the outer loop may pass by all inner loops.
+    passes_by: bool,
+}
+
+/// Where a lane goes from L.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Next {
+    /// Round, in this state: 0 is the payload of the outer loop.
+    Round(usize),
+    /// Out, to the exit of this number.
+    Out(usize),
+}
+
+/// A way to L, through a block of its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    pub(super) source: Block,
+    pub(super) edge: Block,
+    pub(super) next: Next,
+}
+
+/// The new parts of a nest.
+#[derive(Clone, Debug)]
+pub(super) struct Flattened {
+    pub(super) header: Block,
+    pub(super) latch: Block,
+    pub(super) ways: Vec<Way>,
+}
+
+impl Nest {
+    pub(super) fn new(control: &ControlTables, outer: Cycle, inner: &[Cycle]) -> Nest {
+        let ControlTables { cfg, cycles: forest, .. } = control;
+        let parts = |cycle: Cycle| {
+            let preheader = forest.preheader(cfg, cycle);
+            let latch = forest.unique_latch(cfg, cycle);
+            let form = "a loop at stage Canonical has one preheader and one latch";
+            Inner {
+                header: forest.header(cycle),
+                preheader: preheader.expect(form),
+                latch: latch.expect(form),
+            }
+        };
+        let Inner { header, preheader, latch } = parts(outer);
+        let inner: Vec<Inner> = inner.iter().map(|&cycle| parts(cycle)).collect();
+        let mut exits: Vec<(Block, Block)> =
+            forest.exiting_edges(cfg, outer).map(|edge| (edge.from, edge.to)).collect();
+        exits.dedup();
+        let is_inner: EntitySet<Block> = inner.iter().map(|inner| inner.header).collect();
+        let mut seen: EntitySet<Block> = [header].into_iter().collect();
+        let mut work = vec![header];
+        while let Some(block) = work.pop() {
+            let next = cfg.succs(block).iter().copied();
+            work.extend(next.filter(|&to| {
+                forest.contains(outer, to) && to != header && !is_inner.contains(to) && seen.insert(to)
+            }));
+        }
+        let passes_by = seen.contains(latch);
+        Nest { preheader, header, latch, inner, exits, blocks: forest.blocks(outer).to_vec(), passes_by }
+    }
+
+    /// The blocks to which the nest is left, each once.
+    fn targets(&self) -> Vec<Block> {
+        let mut targets = Vec::new();
+        for &(_, to) in &self.exits {
+            if !targets.contains(&to) {
+                targets.push(to);
+            }
+        }
+        targets
+    }
+}
+
+/// Leads control through N and L, and gives φs what comes from there. What is defined in the nest may not dominate its
+/// reads behind this.
+pub(super) fn rewrite(func: &mut Function, nest: &Nest) -> Flattened {
+    let header = func.insert_block_after(nest.preheader);
+    // Inner loops are asked for first: lanes are in them most of the time.
+    let mut tests = vec![header];
+    for _ in 1..nest.inner.len() {
+        let last = tests[tests.len() - 1];
+        tests.push(func.insert_block_after(last));
+    }
+    let targets = nest.targets();
+    let mut sources: Vec<(Block, Block, Next)> = Vec::new();
+    for (state, inner) in (1..).zip(&nest.inner) {
+        sources.push((inner.preheader, inner.header, Next::Round(state)));
+        sources.push((inner.latch, inner.header, Next::Round(state)));
+    }
+    if nest.passes_by {
+        sources.push((nest.latch, nest.header, Next::Round(0)));
+    }
+    for &(from, to) in &nest.exits {
+        let number = targets.iter().position(|&target| target == to).unwrap_or(0);
+        sources.push((from, to, Next::Out(number)));
+    }
+    let last = nest.latch;
+    let latch = func.insert_block_after(last);
+    let mut ways = Vec::with_capacity(sources.len());
+    for (source, to, next) in sources {
+        let edge = func.insert_block_after(source);
+        retarget(func, source, to, edge);
+        append_jump(func, edge, latch);
+        ways.push(Way { source, edge, next });
+    }
+    retarget(func, nest.preheader, nest.header, header);
+    let seams = Seams { nest, header, latch, ways: &ways };
+
+    let count = nest.inner.len();
+    let zero = if count == 1 { func.make_bool(false) } else { func.make_int(Scalar::I32, 0) };
+    let ty = func.value_type(zero);
+    let next = |func: &mut Function, way: &Way| match way.next {
+        Next::Round(state) if count == 1 => Some(func.make_bool(state == 1)),
+        Next::Round(state) => Some(func.make_int(Scalar::I32, state as i128)),
+        Next::Out(_) => None,
+    };
+    let state = seams.carried(func, ty, zero, next);
+    let last_test = tests[count - 1];
+
+    for (index, inner) in nest.inner.iter().enumerate() {
+        for phi in phis(func, inner.header) {
+            let ty = func.value_type(func.results(phi)[0]);
+            let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
+            let none = func.make_poison(ty);
+            let next = |_: &mut Function, way: &Way| {
+                (way.next == Next::Round(index + 1)).then(|| value_from(&incoming, way.source)).flatten()
+            };
+            let carried = seams.carried(func, ty, none, next);
+            set_incoming(func, phi, [(tests[index], carried)]);
+        }
+    }
+    for phi in phis(func, nest.header) {
+        let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
+        let from = |block: Block| value_from(&incoming, block);
+        let (Some(initial), Some(update)) = (from(nest.preheader), from(nest.latch)) else { continue };
+        if nest.passes_by {
+            let ty = func.value_type(initial);
+            let next = |_: &mut Function, way: &Way| (way.next == Next::Round(0)).then_some(update);
+            let carried = seams.carried(func, ty, initial, next);
+            set_incoming(func, phi, [(last_test, carried)]);
+        } else {
+            set_incoming(func, phi, [(last_test, initial), (nest.latch, update)]);
+        }
+    }
+    // Behind all φs of N.
+    for (index, &test) in tests.iter().enumerate() {
+        let is_this = if count == 1 { state } else { equals(func, test, state, index as i128 + 1) };
+        let otherwise = tests.get(index + 1).copied().unwrap_or(nest.header);
+        append_branch(func, test, is_this, [nest.inner[index].header, otherwise]);
+    }
+    seams.leave(func, &targets);
+    Flattened { header, latch, ways }
+}
+
+fn value_from(incoming: &[(Block, Value)], source: Block) -> Option<Value> {
+    incoming.iter().find(|&&(from, _)| from == source).map(|&(_, value)| value)
+}
+
+/// Where lanes come together.
+struct Seams<'a> {
+    nest: &'a Nest,
+    header: Block,
+    latch: Block,
+    ways: &'a [Way],
+}
+
+impl Seams<'_> {
+    /// What comes to L: along each way this value, or nothing that is read. One value for all needs no φ.
+    fn joined(
+        &self,
+        func: &mut Function,
+        ty: Type,
+        mut value: impl FnMut(&mut Function, &Way) -> Option<Value>,
+    ) -> Value {
+        let none = func.make_poison(ty);
+        let incoming: Vec<(Block, Value)> =
+            self.ways.iter().map(|way| (way.edge, value(func, way).unwrap_or(none))).collect();
+        let mut said = incoming.iter().map(|&(_, value)| value).filter(|&value| value != none);
+        if let Some(first) = said.next()
+            && func.constant(first).is_some()
+            && said.all(|value| value == first)
+        {
+            return first;
+        }
+        append_phi(func, self.latch, ty, &incoming)
+    }
+
+    /// What goes round: this at first, then what comes to L.
+    fn carried(
+        &self,
+        func: &mut Function,
+        ty: Type,
+        initial: Value,
+        value: impl FnMut(&mut Function, &Way) -> Option<Value>,
+    ) -> Value {
+        let update = self.joined(func, ty, value);
+        append_phi(func, self.header, ty, &[(self.nest.preheader, initial), (self.latch, update)])
+    }
+
+    /// Ends L, and sends each lane that leaves to its exit.
+    fn leave(&self, func: &mut Function, targets: &[Block]) {
+        let [no, yes] = [false, true].map(|value| func.make_bool(value));
+        let is_done: Vec<(Block, Value)> = (self.ways.iter())
+            .map(|way| (way.edge, if matches!(way.next, Next::Out(_)) { yes } else { no }))
+            .collect();
+        let done = append_phi(func, self.latch, Type::I1, &is_done);
+        let mut live_outs: Vec<(usize, Inst, Value)> = Vec::new();
+        for (number, &target) in targets.iter().enumerate() {
+            for phi in phis(func, target) {
+                let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
+                let ty = func.value_type(func.results(phi)[0]);
+                let value = self.joined(func, ty, |_, way| {
+                    (way.next == Next::Out(number)).then(|| value_from(&incoming, way.source)).flatten()
+                });
+                live_outs.push((number, phi, value));
+            }
+        }
+        let mut from = self.latch;
+        let mut dispatch = vec![self.latch; targets.len()];
+        if targets.len() > 1 {
+            let taken = self.joined(func, Type::Scalar(Scalar::I32), |func, way| match way.next {
+                Next::Out(number) => Some(func.make_int(Scalar::I32, number as i128)),
+                Next::Round(_) => None,
+            });
+            let blocks: Vec<Block> = (1..targets.len())
+                .map(|_| {
+                    from = func.insert_block_after(from);
+                    from
+                })
+                .collect();
+            append_branch(func, self.latch, done, [blocks[0], self.header]);
+            for (index, &block) in blocks.iter().enumerate() {
+                let is_this = equals(func, block, taken, index as i128);
+                let otherwise = blocks.get(index + 1).copied().unwrap_or(targets[index + 1]);
+                append_branch(func, block, is_this, [targets[index], otherwise]);
+                dispatch[index] = block;
+                dispatch[index + 1] = block;
+            }
+        } else {
+            append_branch(func, self.latch, done, [targets[0], self.header]);
+        }
+        for (number, phi, value) in live_outs {
+            set_incoming(func, phi, [(dispatch[number], value)]);
+        }
+    }
+}
+
+fn append(func: &mut Function, block: Block, data: InstData, ty: Type) -> Value {
+    let inst = func.make_inst(data, &[ty]);
+    func.layout.append_inst(inst, block);
+    func.results(inst)[0]
+}
+
+fn append_phi(func: &mut Function, block: Block, ty: Type, incoming: &[(Block, Value)]) -> Value {
+    append(func, block, InstData::phi(incoming.iter().copied(), None), ty)
+}
+
+fn equals(func: &mut Function, block: Block, value: Value, number: i128) -> Value {
+    let number = func.make_int(Scalar::I32, number);
+    let equal = Detail::IntCompare(IntPredicate::Eq);
+    append(func, block, InstData::new(Op::Icmp, [value, number], equal), Type::I1)
+}
+
+fn append_branch(func: &mut Function, block: Block, condition: Value, [then, otherwise]: [Block; 2]) {
+    let branch = func.make_inst(InstData::branch(condition, then, otherwise), &[]);
+    func.layout.append_inst(branch, block);
+}

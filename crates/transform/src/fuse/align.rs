@@ -1,0 +1,267 @@
+//! The best alignment of two sequences with affine gaps.
+//!
+//! After: Coutinho et al., PACT'11, Definition 4.2, by Gotoh's recurrence. Differs in: two numbers for each pair of
+//! places, one behind a pair and one inside a gap, since the recurrence as printed adds the gain of a pair on every arm and
+//! subtracts the cost of a gap on the diagonal; and gaps at the ends cost what inner ones cost, since each is a branch.
+//!
+//! A gap is a maximal run of items without partner, of either sequence or of both: one branch goes round all of them.
+
+/// One step of an alignment.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Step {
+    /// An item of each sequence, merged.
+    Both(usize, usize),
+    /// An item of the left sequence only.
+    Left(usize),
+    /// An item of the right sequence only.
+    Right(usize),
+}
+
+/// The profitability matrix of two sequences.
+#[derive(Clone, Debug)]
+pub struct Matrix {
+    left: usize,
+    right: usize,
+    gap: i64,
+    /// The best that ends with this pair.
+    paired: Vec<i64>,
+    /// The best that ends in a gap here.
+    open: Vec<i64>,
+}
+
+/// Less than any sum of gains.
+const NEVER: i64 = i64::MIN / 4;
+
+impl Matrix {
+    /// The matrix of sequences of these lengths. `gain` is what merging two items saves, less what it costs; none means that
+    /// they cannot be merged. Each gap costs `gap`.
+    pub fn new(
+        left: usize,
+        right: usize,
+        gap: i64,
+        mut gain: impl FnMut(usize, usize) -> Option<i64>,
+    ) -> Matrix {
+        let cells = (left + 1) * (right + 1);
+        let mut matrix = Matrix { left, right, gap, paired: vec![NEVER; cells], open: vec![NEVER; cells] };
+        matrix.paired[0] = 0;
+        for i in 0..=left {
+            for j in 0..=right {
+                let here = matrix.cell(i, j);
+                if i > 0
+                    && j > 0
+                    && let Some(gain) = gain(i - 1, j - 1)
+                {
+                    matrix.paired[here] = gain + matrix.best(i - 1, j - 1);
+                }
+                if i > 0 {
+                    matrix.open[here] = matrix.inside_gap(i - 1, j);
+                }
+                if j > 0 {
+                    matrix.open[here] = matrix.open[here].max(matrix.inside_gap(i, j - 1));
+                }
+            }
+        }
+        matrix
+    }
+
+    fn cell(&self, i: usize, j: usize) -> usize {
+        i * (self.right + 1) + j
+    }
+
+    /// What a gap is worth that goes on behind this place, or opens there.
+    fn inside_gap(&self, i: usize, j: usize) -> i64 {
+        let cell = self.cell(i, j);
+        self.open[cell].max(self.paired[cell] - self.gap)
+    }
+
+    /// The highest profit of merging the first `i` items of the left with the first `j` items of the right.
+    pub fn best(&self, i: usize, j: usize) -> i64 {
+        let cell = self.cell(i, j);
+        self.paired[cell].max(self.open[cell])
+    }
+
+    /// The highest profit of all.
+    pub fn profit(&self) -> i64 {
+        self.best(self.left, self.right)
+    }
+
+    /// Whether the best way to these first items ends with a pair.
+    pub fn ends_with_pair(&self, i: usize, j: usize) -> bool {
+        let cell = self.cell(i, j);
+        self.paired[cell] >= self.open[cell]
+    }
+
+    /// The most profitable alignment: within a gap the left items come first.
+    pub fn alignment(&self) -> Vec<Step> {
+        let (mut i, mut j) = (self.left, self.right);
+        let mut steps = Vec::with_capacity(i + j);
+        let mut in_pair = self.ends_with_pair(i, j);
+        while i + j > 0 {
+            if in_pair {
+                (i, j) = (i - 1, j - 1);
+                steps.push(Step::Both(i, j));
+                in_pair = self.ends_with_pair(i, j);
+                continue;
+            }
+            let here = self.open[self.cell(i, j)];
+            if j > 0 && self.inside_gap(i, j - 1) == here {
+                j -= 1;
+                steps.push(Step::Right(j));
+            } else {
+                i -= 1;
+                steps.push(Step::Left(i));
+            }
+            let cell = self.cell(i, j);
+            in_pair = self.paired[cell] - self.gap >= self.open[cell];
+        }
+        steps.reverse();
+        sort_gaps(&mut steps);
+        steps
+    }
+}
+
+/// Puts the left items of each gap in front of its right ones.
+fn sort_gaps(steps: &mut [Step]) {
+    for gap in steps.chunk_by_mut(|a, b| is_pair(a) == is_pair(b)) {
+        if !is_pair(&gap[0]) {
+            gap.sort_unstable();
+        }
+    }
+}
+
+fn is_pair(step: &Step) -> bool {
+    matches!(step, Step::Both(..))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Gain = dyn Fn(u8, u8) -> Option<i64>;
+
+    /// The best of all alignments, tried one by one.
+    fn exhaustive(left: &[u8], right: &[u8], gap: i64, in_gap: bool, gain: &Gain) -> i64 {
+        let opened = if in_gap { 0 } else { gap };
+        let mut best = if left.is_empty() && right.is_empty() { 0 } else { i64::MIN };
+        if let (Some((&a, left)), Some((&b, right))) = (left.split_first(), right.split_first())
+            && let Some(gained) = gain(a, b)
+        {
+            best = best.max(gained + exhaustive(left, right, gap, false, gain));
+        }
+        if let Some((_, left)) = left.split_first() {
+            best = best.max(exhaustive(left, right, gap, true, gain) - opened);
+        }
+        if let Some((_, right)) = right.split_first() {
+            best = best.max(exhaustive(left, right, gap, true, gain) - opened);
+        }
+        best
+    }
+
+    /// What an alignment is worth by the definition; it must go through both sequences in order.
+    fn worth(steps: &[Step], left: &[u8], right: &[u8], gap: i64, gain: &Gain) -> i64 {
+        let (mut i, mut j, mut sum, mut in_gap) = (0, 0, 0, false);
+        for &step in steps {
+            match step {
+                Step::Both(x, y) => {
+                    assert_eq!((x, y), (i, j));
+                    sum += gain(left[x], right[y]).expect("only what can be merged is paired");
+                    (i, j, in_gap) = (i + 1, j + 1, false);
+                    continue;
+                }
+                Step::Left(x) => {
+                    assert_eq!(x, i);
+                    i += 1;
+                }
+                Step::Right(y) => {
+                    assert_eq!(y, j);
+                    j += 1;
+                }
+            }
+            sum -= if in_gap { 0 } else { gap };
+            in_gap = true;
+        }
+        assert_eq!((i, j), (left.len(), right.len()));
+        sum
+    }
+
+    /// All sequences of at most so many letters.
+    fn sequences(letters: u8, longest: usize) -> Vec<Vec<u8>> {
+        let mut all = vec![Vec::new()];
+        let mut from = 0;
+        for _ in 0..longest {
+            let until = all.len();
+            for index in from..until {
+                for letter in 0..letters {
+                    let mut longer = all[index].clone();
+                    longer.push(letter);
+                    all.push(longer);
+                }
+            }
+            from = until;
+        }
+        all
+    }
+
+    fn agree(letters: u8, longest: usize, gap: i64, gain: &Gain) -> usize {
+        let all = sequences(letters, longest);
+        for left in &all {
+            for right in &all {
+                let matrix = Matrix::new(left.len(), right.len(), gap, |i, j| gain(left[i], right[j]));
+                let best = exhaustive(left, right, gap, false, gain);
+                assert_eq!(matrix.profit(), best, "{left:?} beside {right:?}");
+                let steps = matrix.alignment();
+                assert_eq!(worth(&steps, left, right, gap, gain), best, "{left:?} beside {right:?}");
+            }
+        }
+        all.len() * all.len()
+    }
+
+    /// Equal letters gain by what they are; the first two may stand for each other at a loss.
+    fn gain(a: u8, b: u8) -> Option<i64> {
+        match (a, b) {
+            (0, 0) => Some(3),
+            (1, 1) => Some(10),
+            (0, 1) | (1, 0) => Some(-1),
+            (2, 2) => Some(0),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn no_alignment_of_short_sequences_is_better() {
+        let pairs: usize = [0, 2, 5].iter().map(|&gap| agree(3, 4, gap, &gain)).sum();
+        let longer = agree(2, 5, 2, &gain) + agree(2, 5, 4, &gain);
+        assert_eq!((pairs, longer), (3 * 121 * 121, 2 * 63 * 63));
+    }
+
+    /// Fig. 12 with its scores: loads and stores 100, divisions 8, sums and products 2, a product beside a sum 1, a gap 2.
+    /// The selectors of the third and fourth products stand for those of Fig. 10: one pair of products shares an operand.
+    #[test]
+    fn the_example_of_the_paper_is_aligned_as_printed() {
+        let (left, right) = (*b"LL****/+S", *b"LL**/-+S");
+        let score = |i: usize, j: usize| {
+            let shares = (i, j) == (2, 2) || (i, j) == (4, 3);
+            let selectors = if shares { 0 } else { 3 };
+            match (left[i], right[j]) {
+                (b'L', b'L') | (b'S', b'S') => Some(100),
+                (b'/', b'/') => Some(8),
+                (b'*', b'*') => Some(2 - selectors),
+                (b'+', b'+') => Some(2),
+                (b'*', b'+') | (b'+', b'*') => Some(1 - selectors),
+                _ => None,
+            }
+        };
+        let matrix = Matrix::new(left.len(), right.len(), 2, score);
+        let pairs: Vec<(usize, usize)> = matrix
+            .alignment()
+            .into_iter()
+            .filter_map(|step| match step {
+                Step::Both(i, j) => Some((i + 1, j + 1)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(pairs, [(1, 1), (2, 2), (3, 3), (5, 4), (7, 5), (8, 7), (9, 8)]);
+        // 3 loads and stores, 2 products, a division, a sum, 3 gaps.
+        assert_eq!(matrix.profit(), 300 + 4 + 8 + 2 - 3 * 2);
+    }
+}

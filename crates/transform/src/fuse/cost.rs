@@ -1,0 +1,163 @@
+//! What instructions, selects and branches cost, in tenths of a plain operation.
+
+use heddle_analysis::divergence::Divergence;
+use heddle_analysis::shape::Shape;
+use heddle_ir::ops::Effect;
+use heddle_ir::{Function, Inst, Op, Scalar, Type, Value};
+
+use crate::target::Target;
+
+/// What code is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Machine {
+    /// Vectors of so many lanes on a CPU, where both sides of a divergent branch are folded into one.
+    Vectors(Target, u32),
+    /// Warps, which execute one side after the other. Estimates of instructions that a warp issues.
+    Warps,
+}
+
+impl Default for Machine {
+    fn default() -> Machine {
+        Machine::Vectors(Target::default(), 8)
+    }
+}
+
+/// How the lanes of an address lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reach {
+    /// All at one address.
+    Uniform,
+    /// Side by side.
+    Contiguous,
+    /// Anywhere.
+    Scattered,
+}
+
+/// A plain operation.
+const PLAIN: i64 = 10;
+/// A call.
+const CALL: i64 = 400;
+/// A load or a store of a warp; another one where lanes are scattered.
+const WARP_ACCESS: i64 = 200;
+/// A division or root of a warp.
+const WARP_DIVISION: i64 = 160;
+/// A branch at which a warp parts, with what joins it again.
+const WARP_BRANCH: i64 = 40;
+
+impl Machine {
+    /// A choice between two values of a type.
+    pub(super) fn select(self, ty: Type) -> i64 {
+        match self {
+            Machine::Vectors(..) => PLAIN * self.registers(ty),
+            Machine::Warps => PLAIN,
+        }
+    }
+
+    /// A branch at which lanes part: the masks of its edges, or what a warp does there.
+    pub(super) fn branch(self) -> i64 {
+        match self {
+            Machine::Vectors(target, _) => i64::from(target.branch),
+            Machine::Warps => WARP_BRANCH,
+        }
+    }
+
+    /// Whether `fma` is one instruction.
+    pub(super) fn has_fma(self) -> bool {
+        match self {
+            Machine::Vectors(target, _) => target != Target::SSE42,
+            Machine::Warps => true,
+        }
+    }
+
+    fn registers(self, ty: Type) -> i64 {
+        match self {
+            Machine::Vectors(target, lanes) => {
+                i64::from(target.registers_of(ty.scalar().bits().max(8).saturating_mul(lanes)).max(1))
+            }
+            Machine::Warps => 1,
+        }
+    }
+
+    /// An instruction where not all lanes are active; of a memory operation `reach` tells how its addresses lie.
+    pub(super) fn inst(self, func: &Function, facts: &Divergence, inst: Inst, reach: Option<Reach>) -> i64 {
+        let data = func.inst(inst);
+        let result = func.results(inst).first().copied();
+        let ty =
+            result.or_else(|| data.args.first().copied()).map_or(Type::I32, |value| func.value_type(value));
+        match data.op.info().effect {
+            Effect::Joins => self.select(ty),
+            Effect::Terminator => 0,
+            Effect::Reads | Effect::Writes | Effect::ReadsWrites => {
+                self.access(data.op == Op::Load, ty, reach.unwrap_or(Reach::Scattered))
+            }
+            Effect::Callee => CALL,
+            Effect::Pure | Effect::Traps if result.is_some_and(|value| facts.fact(value).is_uniform()) => {
+                self.scalar(data.op)
+            }
+            _ => self.operation(data.op, ty),
+        }
+    }
+
+    /// A memory operation of this many bits.
+    pub(super) fn access(self, is_load: bool, ty: Type, reach: Reach) -> i64 {
+        match self {
+            Machine::Warps => WARP_ACCESS * if reach == Reach::Scattered { 2 } else { 1 },
+            Machine::Vectors(target, lanes) => {
+                let costs = if is_load { target.load } else { target.store };
+                let cost = match reach {
+                    Reach::Uniform => return PLAIN,
+                    Reach::Contiguous => costs.masked,
+                    Reach::Scattered => costs.masked_scattered,
+                };
+                i64::from(target.cost(cost, lanes, ty.scalar().bits().max(8).saturating_mul(lanes)))
+            }
+        }
+    }
+
+    /// An operation on a value that all lanes share.
+    fn scalar(self, op: Op) -> i64 {
+        match self {
+            Machine::Vectors(target, _) => {
+                let busy = i64::from(target.times.scalar.busy.max(1));
+                let plain = i64::from(target.times.plain.busy.max(1));
+                let times = if is_division(op) { 10 } else { 1 };
+                times * PLAIN * busy / plain
+            }
+            Machine::Warps => self.operation(op, Type::I32),
+        }
+    }
+
+    /// An operation on values that differ.
+    pub(super) fn operation(self, op: Op, ty: Type) -> i64 {
+        let Machine::Vectors(target, lanes) = self else {
+            return if is_division(op) { WARP_DIVISION } else { PLAIN };
+        };
+        let times = target.times;
+        let is_float = ty.scalar().is_float();
+        let busy = match op {
+            _ if is_division(op) && !is_float => return PLAIN * i64::from(lanes) * 2,
+            Op::Frem => return 4 * PLAIN * i64::from(lanes),
+            _ if is_division(op) => times.divide.busy,
+            Op::Fma | Op::Fmuladd if !self.has_fma() => return 5 * PLAIN * i64::from(lanes),
+            Op::Mul => times.multiply.busy,
+            _ if is_float => times.float.busy,
+            _ => times.plain.busy,
+        };
+        PLAIN * self.registers(ty) * i64::from(busy) / i64::from(times.plain.busy.max(1))
+    }
+}
+
+fn is_division(op: Op) -> bool {
+    matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Fdiv | Op::Frem | Op::Sqrt)
+}
+
+/// How the lanes of an address lie, for accesses to this type.
+pub(super) fn reach(facts: &Divergence, address: Value, scalar: Scalar) -> Reach {
+    match facts.fact(address).shape {
+        shape if shape.is_uniform() => Reach::Uniform,
+        Shape::Strided { strides, .. } if strides.along(0).unsigned_abs() == u64::from(scalar.bytes()) => {
+            Reach::Contiguous
+        }
+        _ => Reach::Scattered,
+    }
+}

@@ -1,0 +1,667 @@
+//! The code of a fused branch.
+//!
+//! ```text
+//!     A: …; selects; merged …          what both sides do, once
+//!        br v5, G, H                   a gap: what one side alone does, under the branch's condition
+//!     G: …; br M    H: …; br M         φs at M for what is read later: ⊤ along the edge of the other side
+//!     M: selects; merged …
+//!        br J
+//! ```
+//!
+//! After: Coutinho et al., PACT'11, IV-A c). Differs in: gaps of both sides in one place share a branch; a gap that is harmless is
+//! executed by all lanes; where a gap ends, a φ chooses operands in place of a select.
+//!
+//! Values of the sides are looked up by what stands for them *now*: a merged instruction, or the φ behind the gap that
+//! defines them, which is made when the first read asks for it.
+
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::inst::{Detail, InstData, Weights};
+use heddle_ir::words::Flags;
+use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
+use rustc_hash::FxHashMap;
+
+use super::align::Step;
+use super::cost::Machine;
+use super::identity::{Operand, merge};
+use super::plan::{PairedRegions, Plan, is_harmless, orient};
+use super::sides::{Element, Region, Side, Unifiable};
+use crate::edges::{append_jump, phis, prepend_phi, retarget, set_incoming};
+
+/// Where merged code runs straight on, but for gaps: that of the chains, or that of a pair of blocks.
+type Strand = u32;
+
+/// A place in a strand: so many gaps lie before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    strand: Strand,
+    gaps: u32,
+}
+
+/// A gap with blocks of its own.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    /// The place before it.
+    place: Place,
+    /// The block behind it.
+    join: Block,
+    /// Where the lanes of the left and of the right side come from there.
+    ends: [Block; 2],
+}
+
+/// What stands for a value of a side.
+#[derive(Clone, Copy, Debug)]
+enum Now {
+    /// This value.
+    Is(Value),
+    /// This value, inside of a gap, on this side of it.
+    Behind(usize, Hand, Value),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Hand {
+    Left,
+    Right,
+}
+
+/// A φ whose operands are known at the end only.
+struct Pending {
+    phi: Inst,
+    left: Option<InstData>,
+    right: Option<InstData>,
+}
+
+struct Emitter<'a> {
+    func: &'a mut Function,
+    branch: &'a Unifiable,
+    machine: Machine,
+    now: FxHashMap<Value, Now>,
+    /// Where values were made that are not older than the branch.
+    made: FxHashMap<Value, Place>,
+    gaps: Vec<Gap>,
+    blends: FxHashMap<(Strand, Value, Value), Value>,
+    here: Block,
+    /// Instructions go before this one; at the end of the block if there is none.
+    before: Option<Inst>,
+    place: Place,
+    strands: Strand,
+    /// Where a block of the sides ends now, and at which place.
+    end_of: SecondaryMap<Block, Option<(Block, Place)>>,
+    /// The φs and the terminators of the blocks that were taken apart.
+    phis: FxHashMap<Block, Vec<Inst>>,
+    terminators: FxHashMap<Block, Inst>,
+    done: Emitted,
+}
+
+/// What a fused branch became.
+#[derive(Default)]
+pub(super) struct Emitted {
+    /// The branches around gaps.
+    pub(super) branches: Vec<Inst>,
+    /// Which blocks of the source lanes pass in a block, in order, if it is others than itself.
+    pub(super) passed: Vec<(Block, Vec<Block>)>,
+}
+
+/// Fuses the sides of a branch.
+pub(super) fn emit(func: &mut Function, branch: &Unifiable, plan: &Plan, machine: Machine) -> Emitted {
+    let lasts = [&branch.left, &branch.right]
+        .map(|side| side.last(branch.join).expect("a region that led to the join has got a block behind it"));
+    let place = Place { strand: 0, gaps: 0 };
+    let mut emitter = Emitter {
+        here: branch.block,
+        branch,
+        machine,
+        now: FxHashMap::default(),
+        made: FxHashMap::default(),
+        gaps: Vec::new(),
+        blends: FxHashMap::default(),
+        before: None,
+        place,
+        strands: 1,
+        end_of: SecondaryMap::with_len(func.block_count()),
+        phis: FxHashMap::default(),
+        terminators: FxHashMap::default(),
+        done: Emitted::default(),
+        func,
+    };
+    let taken = emitter.take_apart(plan);
+    let [left, right] = [&branch.left, &branch.right].map(|side| side.straight_from(side.chain[0]));
+    let passed = [branch.block].into_iter().chain(left).chain(right).collect();
+    emitter.done.passed.push((branch.block, passed));
+    let elements = [&branch.left.elements[..], &branch.right.elements[..]];
+    let ends = emitter.steps(&plan.steps, elements, Some(plan));
+    let ends = ends.unwrap_or([emitter.here; 2]);
+    emitter.close(ends, lasts);
+    for block in taken.blocks {
+        emitter.func.remove_block(block);
+    }
+    for inst in taken.insts {
+        if emitter.func.layout.block_of(inst).is_none() {
+            emitter.func.remove_inst(inst);
+        }
+    }
+    emitter.done
+}
+
+/// What the sides were made of.
+struct Taken {
+    insts: Vec<Inst>,
+    /// Those that are not used again.
+    blocks: Vec<Block>,
+}
+
+impl Emitter<'_> {
+    /// Takes the instructions of all blocks that are rewritten out of their places.
+    fn take_apart(&mut self, plan: &Plan) -> Taken {
+        let mut taken = Taken { insts: Vec::new(), blocks: Vec::new() };
+        let branch = self.branch;
+        taken.blocks.extend(branch.left.chain.iter().chain(&branch.right.chain));
+        let mut emptied = taken.blocks.clone();
+        let paired = plan.regions.values().flat_map(|region| &region.blocks);
+        for pair in paired {
+            emptied.extend([pair.left, pair.right]);
+            taken.blocks.push(pair.right);
+        }
+        taken.blocks.sort_unstable();
+        emptied.sort_unstable();
+        for block in emptied {
+            self.phis.insert(block, phis(self.func, block));
+            self.terminators.extend(self.func.terminator(block).map(|inst| (block, inst)));
+            while let Some(inst) = self.func.layout.first_inst(block) {
+                self.func.layout.remove_inst(inst);
+                taken.insts.push(inst);
+            }
+        }
+        let terminator = self.func.terminator(branch.block).expect("the branch stands");
+        self.func.layout.remove_inst(terminator);
+        taken.insts.push(terminator);
+        taken
+    }
+
+    /// Writes aligned elements. Gives the blocks from which the join is entered if a gap ends the chains.
+    fn steps(
+        &mut self,
+        steps: &[Step],
+        elements: [&[Element]; 2],
+        plan: Option<&Plan>,
+    ) -> Option<[Block; 2]> {
+        let [left, right] = elements;
+        let branch = self.branch;
+        let is_pair = |step: &Step| matches!(step, Step::Both(..));
+        let mut rest = steps;
+        while let Some((&first, behind)) = rest.split_first() {
+            if let Step::Both(i, j) = first {
+                match (left[i], right[j]) {
+                    (Element::Inst(a), Element::Inst(b)) => self.merged(a, b),
+                    (Element::Region(a), Element::Region(b)) => {
+                        let paired = plan.and_then(|plan| plan.regions.get(&(a, b)));
+                        let paired = paired.expect("regions that are aligned are planned");
+                        self.regions(&branch.left.regions[a], &branch.right.regions[b], paired);
+                    }
+                    _ => unreachable!("an instruction is never beside a region"),
+                }
+                rest = behind;
+                continue;
+            }
+            let length = rest.iter().position(is_pair).unwrap_or(rest.len());
+            let (gap, behind) = rest.split_at(length);
+            let lefts = gap.iter().filter_map(|step| match step {
+                Step::Left(i) => Some(left[*i]),
+                _ => None,
+            });
+            let rights = gap.iter().filter_map(|step| match step {
+                Step::Right(j) => Some(right[*j]),
+                _ => None,
+            });
+            let is_last = behind.is_empty() && plan.is_some();
+            let ends = self.gap([lefts.collect(), rights.collect()], is_last);
+            if ends.is_some() {
+                return ends;
+            }
+            rest = behind;
+        }
+        None
+    }
+
+    /// Leads to the join, and says what comes along.
+    fn close(&mut self, ends: [Block; 2], lasts: [Block; 2]) {
+        let join = self.branch.join;
+        let are_together = ends[0] == ends[1];
+        for phi in phis(self.func, join) {
+            let data = self.func.inst(phi);
+            let of = |block| data.incoming().find(|&(from, _)| from == block).map(|(_, value)| value);
+            let [Some(left), Some(right)] = lasts.map(of) else { continue };
+            let mut incoming: Vec<(Block, Value)> =
+                data.incoming().filter(|(from, _)| !lasts.contains(from)).collect();
+            if are_together {
+                let value = self.blend(&Operand::Value(left), &Operand::Value(right));
+                incoming.push((ends[0], value));
+            } else {
+                incoming.extend([(ends[0], self.read(left)), (ends[1], self.read(right))]);
+            }
+            set_incoming(self.func, phi, incoming);
+        }
+        if are_together {
+            append_jump(self.func, ends[0], join);
+        }
+    }
+
+    fn at(&self) -> At {
+        self.before.map_or(At::End(self.here), At::Before)
+    }
+
+    fn put(&mut self, inst: Inst) {
+        match self.before {
+            Some(next) => self.func.layout.insert_inst_before(inst, next),
+            None => self.func.layout.append_inst(inst, self.here),
+        }
+    }
+
+    fn is(&mut self, value: Value, now: Value) {
+        self.now.insert(value, Now::Is(now));
+    }
+
+    /// What stands for a value here.
+    fn read(&mut self, value: Value) -> Value {
+        match self.now.get(&value) {
+            None => value,
+            Some(&Now::Is(now)) => now,
+            Some(&Now::Behind(gap, hand, inside)) => {
+                let nothing = self.func.make_poison(self.func.value_type(inside));
+                let sides = match hand {
+                    Hand::Left => [inside, nothing],
+                    Hand::Right => [nothing, inside],
+                };
+                let joined = self.join_of_gap(gap, sides);
+                self.is(value, joined);
+                joined
+            }
+        }
+    }
+
+    /// A φ behind a gap.
+    fn join_of_gap(&mut self, gap: usize, sides: [Value; 2]) -> Value {
+        let Gap { place, join, ends } = self.gaps[gap];
+        let key = (place.strand, sides[0], sides[1]);
+        if let Some(&known) = self.blends.get(&key) {
+            return known;
+        }
+        let ty = self.func.value_type(sides[0]);
+        let incoming = [(ends[0], sides[0]), (ends[1], sides[1])];
+        let value = prepend_phi(self.func, join, InstData::phi(incoming, None), ty);
+        self.made.insert(value, Place { gaps: place.gaps + 1, ..place });
+        self.blends.insert(key, value);
+        value
+    }
+
+    /// What a value is where a gap begins, if it is known there.
+    fn before_gap(&self, value: Value, gap: usize) -> Option<Value> {
+        let now = match self.now.get(&value) {
+            None => value,
+            Some(&Now::Is(now)) => now,
+            Some(Now::Behind(..)) => return None,
+        };
+        let place = self.gaps[gap].place;
+        let is_there = |made: &Place| made.strand == place.strand && made.gaps <= place.gaps;
+        self.made.get(&now).is_none_or(is_there).then_some(now)
+    }
+
+    /// The value that lanes of the left side have from the one operand, the others from the other.
+    fn blend(&mut self, left: &Operand, right: &Operand) -> Value {
+        if let (&Operand::Value(x), &Operand::Value(y)) = (left, right) {
+            let [a, b] = [x, y].map(|value| self.now.get(&value).copied().unwrap_or(Now::Is(value)));
+            let joined = match (a, b) {
+                (Now::Behind(gap, _, a), Now::Behind(other, _, b)) if gap == other => Some((gap, [a, b])),
+                (Now::Behind(gap, _, a), _) => self.before_gap(y, gap).map(|b| (gap, [a, b])),
+                (_, Now::Behind(gap, _, b)) => self.before_gap(x, gap).map(|a| (gap, [a, b])),
+                _ => None,
+            };
+            if let Some((gap, sides)) = joined {
+                let value = self.join_of_gap(gap, sides);
+                for (name, now) in [(x, a), (y, b)] {
+                    if matches!(now, Now::Behind(..)) {
+                        self.is(name, value);
+                    }
+                }
+                return value;
+            }
+        }
+        let [a, b] = [left, right].map(|operand| match operand {
+            Operand::Value(value) => self.read(*value),
+            Operand::Constant(constant) => self.func.make_const(constant.clone()),
+        });
+        let is_poison = |value| matches!(self.func.constant(value), Some(Constant::Poison(_)));
+        if a == b || is_poison(b) {
+            return a;
+        }
+        if is_poison(a) {
+            return b;
+        }
+        let key = (self.place.strand, a, b);
+        if let Some(&known) = self.blends.get(&key) {
+            return known;
+        }
+        let at = self.at();
+        let value = Builder::new(self.func, at).select(self.branch.condition, a, b);
+        self.made.insert(value, self.place);
+        self.blends.insert(key, value);
+        value
+    }
+
+    /// Writes one instruction for two.
+    fn merged(&mut self, left: Inst, right: Inst) {
+        let mut merged = merge(self.func, left, right).expect("only what can be merged is aligned");
+        orient(&mut merged, |a, b| i64::from(!self.agree(a, b)));
+        let args: Vec<Value> = merged.left.iter().zip(&merged.right).map(|(a, b)| self.blend(a, b)).collect();
+        let origin = self.common_origin(left, right);
+        let detail = match merged.detail {
+            Detail::Access(mut access) => {
+                access.base = self.base(access.base);
+                Detail::Access(access)
+            }
+            detail => detail,
+        };
+        let data = InstData { flags: merged.flags, origin, ..InstData::new(merged.op, args, detail) };
+        *self.func.inst_mut(left) = data;
+        self.put(left);
+        self.stands_for(left, right);
+    }
+
+    fn common_origin(&mut self, left: Inst, right: Inst) -> heddle_ir::function::Origin {
+        let [a, b] = [left, right].map(|inst| self.func.origin(self.func.inst(inst).origin).clone());
+        self.func.make_origin(a.merged(&b))
+    }
+
+    /// Lets the results of the left instruction stand for those of both.
+    fn stands_for(&mut self, left: Inst, right: Inst) {
+        let [a, b] = [left, right].map(|inst| self.func.results(inst).to_vec());
+        for (a, b) in a.into_iter().zip(b) {
+            self.made.insert(a, self.place);
+            self.is(a, a);
+            self.is(b, a);
+        }
+    }
+
+    /// Whether one value stands for both operands already.
+    fn agree(&self, left: &Operand, right: &Operand) -> bool {
+        let now = |value: &Value| match self.now.get(value) {
+            Some(&Now::Is(now)) => now,
+            _ => *value,
+        };
+        match (left, right) {
+            (Operand::Value(a), Operand::Value(b)) => now(a) == now(b),
+            _ => left.constant(self.func).is_some() && left.constant(self.func) == right.constant(self.func),
+        }
+    }
+
+    /// Lets an instruction read what stands for its operands here.
+    fn rename(&mut self, inst: Inst) {
+        let mut data = self.func.inst(inst).clone();
+        for arg in &mut data.args {
+            *arg = self.read(*arg);
+        }
+        match &mut data.detail {
+            Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
+                access.base = self.base(access.base);
+            }
+            Detail::Transfer(both) => {
+                both.0.base = self.base(both.0.base);
+                both.1.base = self.base(both.1.base);
+            }
+            _ => {}
+        }
+        *self.func.inst_mut(inst) = data;
+    }
+
+    /// The object that an access is in, as far as it can be named here.
+    fn base(&self, base: Option<Value>) -> Option<Value> {
+        base.filter(|base| match self.now.get(base) {
+            None => true,
+            Some(Now::Is(now)) => now == base,
+            Some(Now::Behind(..)) => false,
+        })
+    }
+
+    /// Writes what the sides do each by itself. Gives the ends of both if nothing comes behind.
+    fn gap(&mut self, elements: [Vec<Element>; 2], is_last: bool) -> Option<[Block; 2]> {
+        let all: Vec<Element> = elements.iter().flatten().copied().collect();
+        if is_harmless(self.func, self.machine, &all) {
+            for element in all {
+                let Element::Inst(inst) = element else { continue };
+                self.rename(inst);
+                // Where a lane does not need the result, promises about it may be broken.
+                let data = self.func.inst_mut(inst);
+                data.flags = data.flags.without(Flags::POISON);
+                self.put(inst);
+                for value in self.func.results(inst).to_vec() {
+                    self.made.insert(value, self.place);
+                    self.is(value, value);
+                }
+            }
+            return None;
+        }
+        let from = self.here;
+        let place = self.place;
+        let mut starts = [None; 2];
+        let mut ends = [from; 2];
+        let mut behind = from;
+        let sides = [(&self.branch.left, Hand::Left), (&self.branch.right, Hand::Right)];
+        let mut defined: Vec<(Hand, Value)> = Vec::new();
+        for (at, (side, hand)) in sides.into_iter().enumerate() {
+            if elements[at].is_empty() {
+                continue;
+            }
+            let start = self.func.insert_block_after(behind);
+            self.here = start;
+            defined.extend(self.alone(side, &elements[at]).into_iter().map(|value| (hand, value)));
+            starts[at] = Some(start);
+            ends[at] = self.here;
+            behind = self.here;
+        }
+        let join = if is_last { self.branch.join } else { self.func.insert_block_after(behind) };
+        let condition = self.branch.condition;
+        let [then, otherwise] = starts.map(|start| start.unwrap_or(join));
+        let terminator = self.func.make_inst(InstData::branch(condition, then, otherwise), &[]);
+        self.func.layout.append_inst(terminator, from);
+        self.done.branches.push(terminator);
+        for end in ends.into_iter().filter(|&end| end != from) {
+            append_jump(self.func, end, join);
+        }
+        if is_last {
+            return Some(ends);
+        }
+        self.gaps.push(Gap { place, join, ends });
+        let gap = self.gaps.len() - 1;
+        for (hand, value) in defined {
+            self.now.insert(value, Now::Behind(gap, hand, value));
+        }
+        self.place.gaps += 1;
+        self.here = join;
+        None
+    }
+
+    /// Writes elements of one side as they are. Gives what they define.
+    fn alone(&mut self, side: &Side, elements: &[Element]) -> Vec<Value> {
+        let mut defined = Vec::new();
+        for &element in elements {
+            match element {
+                Element::Inst(inst) => {
+                    self.rename(inst);
+                    self.put(inst);
+                    defined.extend_from_slice(self.func.results(inst));
+                }
+                Element::Region(number) => self.region(side, &side.regions[number], &mut defined),
+            }
+        }
+        defined
+    }
+
+    /// Leads through a region of one side, which stays.
+    fn region(&mut self, side: &Side, region: &Region, defined: &mut Vec<Value>) {
+        let (from, here) = (region.from, self.here);
+        let exit = self.func.insert_block_after(here);
+        let inner: Vec<Inst> = region.blocks.iter().flat_map(|&block| self.func.block_insts(block)).collect();
+        let terminator = self.terminators[&from];
+        self.rename(terminator);
+        self.put(terminator);
+        for &inst in &inner {
+            self.rename(inst);
+            if let Detail::Phi(blocks) = &mut self.func.inst_mut(inst).detail {
+                blocks.iter_mut().filter(|block| **block == from).for_each(|block| *block = here);
+            }
+            defined.extend_from_slice(self.func.results(inst));
+        }
+        for &block in region.blocks.iter().chain([&here]) {
+            retarget(self.func, block, region.exit, exit);
+        }
+        self.here = exit;
+        self.done.passed.push((exit, side.straight_from(region.exit)));
+        for phi in self.phis.remove(&region.exit).unwrap_or_default() {
+            self.rename(phi);
+            if let Detail::Phi(blocks) = &mut self.func.inst_mut(phi).detail {
+                blocks.iter_mut().filter(|block| **block == from).for_each(|block| *block = here);
+            }
+            self.put(phi);
+            defined.extend_from_slice(self.func.results(phi));
+        }
+    }
+
+    /// Writes one region for two of one shape.
+    fn regions(&mut self, left: &Region, right: &Region, paired: &PairedRegions) {
+        let (from, outer) = (self.here, self.place);
+        let exit = self.func.insert_block_after(from);
+        self.branch_for_both((left.from, right.from), paired.swapped, (left.exit, exit));
+        self.end_of[left.from] = Some((from, outer));
+        let mut pending = Vec::new();
+        for pair in &paired.blocks {
+            self.strand();
+            self.here = pair.left;
+            self.phis_for_both((pair.left, pair.right), &pair.phis, &mut pending);
+            let elements = pair
+                .insts
+                .each_ref()
+                .map(|insts| insts.iter().map(|&inst| Element::Inst(inst)).collect::<Vec<_>>());
+            self.steps(&pair.steps, [&elements[0], &elements[1]], None);
+            self.branch_for_both((pair.left, pair.right), pair.swapped, (left.exit, exit));
+            self.end_of[pair.left] = Some((self.here, self.place));
+            self.done.passed.push((pair.left, vec![pair.left, pair.right]));
+        }
+        self.here = exit;
+        let passed = [(&self.branch.left, left), (&self.branch.right, right)]
+            .map(|(side, region)| side.straight_from(region.exit));
+        self.done.passed.push((exit, passed.concat()));
+        self.place = Place { gaps: outer.gaps + 1, ..outer };
+        self.phis_for_both((left.exit, right.exit), &paired.exit_phis, &mut pending);
+        self.fill(pending, (left, right), paired);
+        (self.here, self.before) = (exit, None);
+        self.place = Place { gaps: outer.gaps + 1, ..outer };
+    }
+
+    /// Begins a strand of its own.
+    fn strand(&mut self) {
+        self.place = Place { strand: self.strands, gaps: 0 };
+        self.strands += 1;
+    }
+
+    /// Ends a block with one branch for those of two blocks; what was the exit of the left region is another block now.
+    fn branch_for_both(&mut self, (left, right): (Block, Block), swapped: bool, (old, exit): (Block, Block)) {
+        let [a, b] = [left, right].map(|block| self.terminators[&block]);
+        let origin = self.common_origin(a, b);
+        let data = self.func.inst(a).clone();
+        let weights = self.common_weights(a, b, swapped);
+        let targets =
+            data.targets().iter().map(|&target| if target == old { exit } else { target }).collect();
+        let args = match (data.args.first(), self.func.inst(b).args.first()) {
+            (Some(&x), Some(&y)) => {
+                let y = if swapped { self.negated(y) } else { y };
+                vec![self.blend(&Operand::Value(x), &Operand::Value(y))]
+            }
+            _ => Vec::new(),
+        };
+        let data = InstData { origin, ..InstData::new(Op::Br, args, Detail::Branch(targets, weights)) };
+        *self.func.inst_mut(a) = data;
+        self.put(a);
+    }
+
+    fn negated(&mut self, condition: Value) -> Value {
+        let condition = self.read(condition);
+        let truth = self.func.make_bool(true);
+        let at = self.at();
+        let value = Builder::new(self.func, at).op(Op::Xor, &[condition, truth]);
+        self.made.insert(value, self.place);
+        value
+    }
+
+    fn common_weights(&self, left: Inst, right: Inst, swapped: bool) -> Option<Weights> {
+        let of = |inst: Inst| match &self.func.inst(inst).detail {
+            Detail::Branch(_, weights) => weights.clone(),
+            _ => None,
+        };
+        let (mut a, b) = (of(left)?, of(right)?);
+        let at = |index: usize| if swapped { 1 - index } else { index };
+        for (index, weight) in a.iter_mut().enumerate() {
+            *weight = weight.saturating_add(b[at(index)]);
+        }
+        Some(a)
+    }
+
+    /// Writes the φs of two blocks, one for each of these pairs. Their operands are to come.
+    fn phis_for_both(
+        &mut self,
+        (left, right): (Block, Block),
+        pairs: &[(Inst, Inst)],
+        pending: &mut Vec<Pending>,
+    ) {
+        let lefts = self.phis.remove(&left).unwrap_or_default();
+        let rights = self.phis.remove(&right).unwrap_or_default();
+        let alone = rights.into_iter().filter(|b| pairs.iter().all(|(_, other)| other != b));
+        let sides =
+            lefts.into_iter().map(|a| (Some(a), pairs.iter().find(|pair| pair.0 == a).map(|pair| pair.1)));
+        let sides: Vec<(Option<Inst>, Option<Inst>)> = sides.chain(alone.map(|b| (None, Some(b)))).collect();
+        for (a, b) in sides {
+            let Some(phi) = a.or(b) else { continue };
+            let of = |inst: Option<Inst>| inst.map(|inst| self.func.inst(inst).clone());
+            pending.push(Pending { phi, left: of(a), right: of(b) });
+            if let (Some(a), Some(b)) = (a, b) {
+                let origin = self.common_origin(a, b);
+                self.func.inst_mut(a).origin = origin;
+            }
+            self.put(phi);
+            self.stands_for(phi, b.unwrap_or(phi));
+        }
+    }
+
+    /// Gives φs the operands of both sides.
+    fn fill(&mut self, pending: Vec<Pending>, (left, right): (&Region, &Region), paired: &PairedRegions) {
+        let pairs = paired.blocks.iter().map(|pair| (pair.left, pair.right)).chain([(left.from, right.from)]);
+        let left_of: FxHashMap<Block, Block> = pairs.map(|(a, b)| (b, a)).collect();
+        for Pending { phi, left, right } in pending {
+            let of_left = left.iter().flat_map(InstData::incoming);
+            let of_right = right.iter().flat_map(InstData::incoming);
+            let of_right: Vec<(Block, Value)> =
+                of_right.map(|(from, value)| (left_of[&from], value)).collect();
+            let ways: Vec<(Block, Option<Value>, Option<Value>)> = match left.is_some() {
+                true => of_left
+                    .map(|(from, x)| {
+                        let y = of_right.iter().find(|&&(other, _)| other == from);
+                        (from, Some(x), y.map(|&(_, y)| y))
+                    })
+                    .collect(),
+                false => of_right.iter().map(|&(from, y)| (from, None, Some(y))).collect(),
+            };
+            let mut incoming = Vec::with_capacity(ways.len());
+            for (from, x, y) in ways {
+                let (end, place) = self.end_of[from].expect("a block that leads on is written");
+                (self.here, self.place) = (end, place);
+                self.before = self.func.terminator(end);
+                let value = match (x, y) {
+                    (Some(x), Some(y)) => self.blend(&Operand::Value(x), &Operand::Value(y)),
+                    (Some(value), None) | (None, Some(value)) => self.read(value),
+                    (None, None) => continue,
+                };
+                incoming.push((end, value));
+            }
+            set_incoming(self.func, phi, incoming);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What became of branches, in words; the profitability matrix.
+
+use heddle_ir::{Block, Function};
+use std::fmt::Write as _;
+
+use super::Options;
+use super::align::Step;
+use super::plan::Plan;
+use super::sides::{Element, Reason, Unifiable};
+
+/// The longest sequences whose matrix is printed.
+const MAX_SHOWN: usize = 24;
+
+pub(super) fn refused(block: Block, reason: Reason) -> String {
+    format!("the branch of {block} is not fused: {reason}")
+}
+
+/// What is merged, what that gains, and with `explain` how that was found.
+pub(super) fn planned(func: &Function, branch: &Unifiable, plan: &Plan, options: &Options) -> String {
+    let (insts, blocks) = plan.merged();
+    let is_pair = |step: &Step| matches!(step, Step::Both(..));
+    let gaps = plan.steps.chunk_by(|a, b| is_pair(a) == is_pair(b)).filter(|gap| !is_pair(&gap[0])).count();
+    let verb = if plan.profit > 0 { "gains" } else { "would gain" };
+    let mut text = format!(
+        "the branch of {}: merging {insts} instructions and {blocks} blocks of its {} and {} elements, with {gaps} gaps, {verb} \
+         {} tenths of an operation",
+        branch.block,
+        branch.left.elements.len(),
+        branch.right.elements.len(),
+        plan.profit
+    );
+    if options.explain {
+        text.push('\n');
+        text += &matrix(func, branch, plan);
+    }
+    text
+}
+
+fn name(func: &Function, side: &super::sides::Side, element: Element) -> String {
+    match element {
+        Element::Inst(inst) => {
+            let result = func.results(inst).first().map_or(String::new(), |value| format!("{value} = "));
+            format!("{result}{}", func.inst(inst).op)
+        }
+        Element::Region(number) => {
+            let region = &side.regions[number];
+            format!("{} blocks to {}", region.blocks.len(), region.exit)
+        }
+    }
+}
+
+/// The matrix, a row for each element of the left side, a column for each of the right one, with the way that was taken marked;
+/// below it the alignment.
+fn matrix(func: &Function, branch: &Unifiable, plan: &Plan) -> String {
+    let (left, right) = (&branch.left, &branch.right);
+    let mut text = String::new();
+    if left.elements.len().max(right.elements.len()) <= MAX_SHOWN {
+        let mut way = vec![(0, 0)];
+        for step in &plan.steps {
+            let &(i, j) = way.last().unwrap_or(&(0, 0));
+            way.push(match step {
+                Step::Both(..) => (i + 1, j + 1),
+                Step::Left(_) => (i + 1, j),
+                Step::Right(_) => (i, j + 1),
+            });
+        }
+        for i in 0..=left.elements.len() {
+            for j in 0..=right.elements.len() {
+                let mark = if way.contains(&(i, j)) { '*' } else { ' ' };
+                let _ = write!(text, "{:>7}{mark}", plan.matrix.best(i, j));
+            }
+            let element = i.checked_sub(1).map(|i| name(func, left, left.elements[i]));
+            text += &format!("  {}", element.unwrap_or_default());
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+        }
+    }
+    for step in &plan.steps {
+        let (a, b) = match *step {
+            Step::Both(i, j) => (name(func, left, left.elements[i]), name(func, right, right.elements[j])),
+            Step::Left(i) => (name(func, left, left.elements[i]), String::new()),
+            Step::Right(j) => (String::new(), name(func, right, right.elements[j])),
+        };
+        let line = format!("    {a:<24} | {b}");
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text
+}

@@ -1,0 +1,198 @@
+//! Branch fusion: what both sides of a divergent branch do is done once, for all lanes.
+//!
+//! Requires: Stage::Canonical.  Ensures: Stage::Canonical.
+//! Invariants: each lane executes what it executed, in its order, but for harmless operations whose results it does not
+//! read; so no lane can fault where it did not. Operands of the side that a lane does not take are never observable.
+//! Calls keep their numbers.
+//! After: Coutinho, Sampaio, Pereira & Meira, PACT'11, IV-A. Differs in: sides of several blocks, with nested branches and
+//! loops of one shape laid on top of each other; operands of either order; loads and stores of different addresses;
+//! costs of a machine; several branches, the most profitable first.
+//!
+//! Lanes of both sides run side by side behind fusion, where one side ran before the other. That can be told only by
+//! lanes that race: [`Races`] says whether they do.
+
+pub mod align;
+mod cost;
+mod emit;
+mod explain;
+mod identity;
+mod plan;
+mod sides;
+
+use crate::races::Races;
+use heddle_analysis::shape::Geometry;
+use heddle_analysis::{ControlTables, InitialShapes, PostDominators, divergence};
+use heddle_ir::entity::EntitySet;
+use heddle_ir::function::Loc;
+use heddle_ir::{Block, Function, Inst};
+use std::collections::BTreeMap;
+
+pub use cost::Machine;
+pub use sides::Reason;
+
+use crate::edges::funnel;
+use plan::{Plan, Planner};
+use sides::{Finder, Unifiable};
+
+/// What is fused.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Options {
+    /// What the code is for.
+    pub machine: Machine,
+    /// Whether lanes race.
+    pub races: Races,
+    /// Whether branches are fused that do not diverge, and where it does not pay.
+    pub force: bool,
+    /// Whether matrices are told.
+    pub explain: bool,
+}
+
+/// What became of a branch with two targets.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fusion {
+    /// The block that it ends.
+    pub block: Block,
+    /// Where it came from.
+    pub loc: Option<Loc>,
+    /// Why it is as it was, if it is.
+    pub refused: Option<Reason>,
+    /// All that in words, with the matrix if it was asked for.
+    pub text: String,
+}
+
+/// What became of a function.
+#[derive(Clone, Default, Debug)]
+pub struct Fusions {
+    /// What became of its branches, the fused ones first.
+    pub branches: Vec<Fusion>,
+    /// Which blocks of the source lanes pass in a block, in an order in which they may, where it is not that block alone. For
+    /// those that replay a schedule.
+    pub passed: BTreeMap<Block, Vec<Block>>,
+}
+
+impl Fusions {
+    /// The branches that were fused.
+    pub fn fused(&self) -> impl Iterator<Item = &Fusion> {
+        self.branches.iter().filter(|fusion| fusion.refused.is_none())
+    }
+
+    /// Adds what one more fusion made of blocks that earlier ones may have made.
+    fn pass(&mut self, passed: Vec<(Block, Vec<Block>)>) {
+        let known = |block: &Block| self.passed.get(block).cloned().unwrap_or_else(|| vec![*block]);
+        let passed: Vec<(Block, Vec<Block>)> =
+            passed.into_iter().map(|(block, of)| (block, of.iter().flat_map(known).collect())).collect();
+        self.passed.extend(passed);
+    }
+}
+
+/// The most often that a function is looked at again.
+const MAX_ROUNDS: usize = 8;
+
+/// Fuses branches where it pays.
+pub fn fuse(func: &mut Function, options: &Options) -> Fusions {
+    let mut done = Fusions::default();
+    if crate::divergent_loops::is_sequential(func) {
+        return done;
+    }
+    let mut settled: EntitySet<Inst> = EntitySet::new();
+    for round in 0.. {
+        let (found, refused) = candidates(func, options, &settled);
+        let chosen = if round < MAX_ROUNDS { most_profitable(found) } else { Vec::new() };
+        if chosen.is_empty() {
+            done.branches.extend(refused);
+            break;
+        }
+        if chosen
+            .iter()
+            .map(|candidate| add_landings(func, &candidate.branch))
+            .fold(false, |any, added| any | added)
+        {
+            continue;
+        }
+        for Candidate { branch, plan, told } in chosen {
+            let emitted = emit::emit(func, &branch, &plan, options.machine);
+            emitted.branches.into_iter().for_each(|inst| _ = settled.insert(inst));
+            done.pass(emitted.passed);
+            done.branches.push(told);
+        }
+    }
+    done
+}
+
+struct Candidate {
+    branch: Unifiable,
+    plan: Plan,
+    told: Fusion,
+}
+
+/// The branches that can be fused with profit, and what speaks against the others.
+fn candidates(
+    func: &Function,
+    options: &Options,
+    settled: &EntitySet<Inst>,
+) -> (Vec<Candidate>, Vec<Fusion>) {
+    let control = ControlTables::new(func);
+    let geometry = Geometry { dimensions: 3, ..Geometry::unknown() };
+    let facts = divergence(func, &control, &InitialShapes::declared(func, geometry));
+    let post_dominators = PostDominators::new(&control.cfg);
+    let finder = Finder::new(func, &control, &post_dominators, options.races);
+    let planner = Planner { func, control: &control, facts: &facts, machine: options.machine };
+    let (mut found, mut refused) = (Vec::new(), Vec::new());
+    for &block in control.index.order() {
+        let Some(terminator) = func.terminator(block).filter(|&inst| !settled.contains(inst)) else {
+            continue;
+        };
+        if !options.force && !facts.is_divergent_branch(block) {
+            continue;
+        }
+        let Some(branch) = finder.unifiable(block) else { continue };
+        let told = |refused, text| Fusion { block, loc: func.loc(terminator), refused, text };
+        let planned = branch.and_then(|branch| {
+            let plan = planner.plan(&branch)?;
+            Ok((branch, plan))
+        });
+        match planned {
+            Err(reason) => refused.push(told(Some(reason), explain::refused(block, reason))),
+            Ok((branch, plan)) => {
+                let text = explain::planned(func, &branch, &plan, options);
+                let (merged, blocks) = plan.merged();
+                if plan.profit > 0 || options.force && merged + blocks > 0 {
+                    found.push(Candidate { branch, plan, told: told(None, text) });
+                } else {
+                    refused.push(told(Some(Reason::Unprofitable(plan.profit)), text));
+                }
+            }
+        }
+    }
+    (found, refused)
+}
+
+/// The candidates to fuse at once: the most profitable first, none inside of another.
+fn most_profitable(mut found: Vec<Candidate>) -> Vec<Candidate> {
+    found.sort_by_key(|candidate| std::cmp::Reverse(candidate.plan.profit));
+    let mut touched: EntitySet<Block> = EntitySet::new();
+    found.retain(|Candidate { branch, .. }| {
+        let sides = || branch.left.blocks.iter().chain(branch.right.blocks.iter());
+        let all = || sides().chain([branch.block]);
+        let is_free = all().all(|block| !touched.contains(block));
+        if is_free {
+            all().for_each(|block| _ = touched.insert(block));
+        }
+        is_free
+    });
+    found
+}
+
+/// Lets each side come to the join from one block of its chain. Tells whether anything had to be done.
+fn add_landings(func: &mut Function, branch: &Unifiable) -> bool {
+    let ends = |side: &sides::Side| -> Option<Vec<Block>> {
+        let region = side.regions.last().filter(|region| region.exit == branch.join)?;
+        let leads = |&block: &Block| func.successors(block).contains(&branch.join);
+        Some(region.blocks.iter().chain([&region.from]).copied().filter(leads).collect())
+    };
+    let groups: Vec<Vec<Block>> = [&branch.left, &branch.right].into_iter().filter_map(ends).collect();
+    if !groups.is_empty() {
+        funnel(func, branch.join, &groups);
+    }
+    !groups.is_empty()
+}

@@ -1,0 +1,549 @@
+//! What of two sides is merged, and what that gains.
+//!
+//! Elements of the chains are aligned; so are, block by block, regions of one shape. Whether operands need a select depends on
+//! what else is merged, so the alignment is repeated with what the last one merged; the first one takes for merged
+//! what can be. The best of them by its full account is taken.
+
+use heddle_analysis::divergence::Divergence;
+use heddle_analysis::{ControlTables, CycleForest};
+use heddle_ir::ops::Effect;
+use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::align::{Matrix, Step};
+use super::cost::{Machine, Reach, reach};
+use super::identity::{Merged, Operand, is_mergeable, merge};
+use super::sides::{Element, Reason, Region, Side, Unifiable, straight};
+
+/// How often the alignment is done.
+const ROUNDS: usize = 3;
+/// Times that a loop is thought to go round.
+const TRIPS: i64 = 8;
+/// The deepest loop that counts.
+const DEEPEST: usize = 4;
+/// The most pairs of elements that are looked at.
+const MAX_CELLS: usize = 1 << 16;
+
+/// Two blocks that become one.
+#[derive(Clone, Debug)]
+pub(super) struct PairedBlocks {
+    pub(super) left: Block,
+    pub(super) right: Block,
+    /// Whether the right one's branch goes the other way.
+    pub(super) swapped: bool,
+    pub(super) phis: Vec<(Inst, Inst)>,
+    pub(super) insts: [Vec<Inst>; 2],
+    pub(super) steps: Vec<Step>,
+    weight: i64,
+}
+
+/// Two regions that become one.
+#[derive(Clone, Debug)]
+pub(super) struct PairedRegions {
+    /// Whether the branch into the right one goes the other way.
+    pub(super) swapped: bool,
+    /// In an order in which definitions come before uses.
+    pub(super) blocks: Vec<PairedBlocks>,
+    pub(super) exit_phis: Vec<(Inst, Inst)>,
+}
+
+/// What is merged.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) steps: Vec<Step>,
+    pub(super) regions: FxHashMap<(usize, usize), PairedRegions>,
+    pub(super) matrix: Matrix,
+    /// In tenths of a plain operation.
+    pub(super) profit: i64,
+}
+
+impl Plan {
+    /// How many elements of the chains, and blocks of regions, are merged.
+    pub(super) fn merged(&self) -> (usize, usize) {
+        let pairs = self.steps.iter().filter(|step| matches!(step, Step::Both(..))).count();
+        (pairs - self.regions.len(), self.regions.values().map(|region| region.blocks.len()).sum())
+    }
+}
+
+/// What is merged with what, of the left.
+#[derive(Clone, Default)]
+struct Mates {
+    of: FxHashMap<Value, Value>,
+    /// Those of them that compute the same of the same.
+    same: FxHashSet<Value>,
+}
+
+/// What planning asks.
+pub(super) struct Planner<'a> {
+    pub(super) func: &'a Function,
+    pub(super) control: &'a ControlTables,
+    pub(super) facts: &'a Divergence,
+    pub(super) machine: Machine,
+}
+
+/// The planning of one branch.
+struct Planning<'a> {
+    around: &'a Planner<'a>,
+    branch: &'a Unifiable,
+    mates: Mates,
+    /// Whether what can be merged counts as merged.
+    is_first: bool,
+}
+
+impl Planner<'_> {
+    /// The most profitable plan for a branch.
+    pub(super) fn plan(&self, branch: &Unifiable) -> Result<Plan, Reason> {
+        let (left, right) = (branch.left.elements.len(), branch.right.elements.len());
+        if left.saturating_mul(right) > MAX_CELLS {
+            return Err(Reason::Long(left, right));
+        }
+        let mut planning = Planning { around: self, branch, mates: Mates::default(), is_first: true };
+        let mut best = planning.align();
+        for _ in 1..ROUNDS {
+            planning.mates = planning.mates_of(&best);
+            planning.is_first = false;
+            let next = planning.align();
+            if next.profit <= best.profit {
+                break;
+            }
+            best = next;
+        }
+        Ok(best)
+    }
+}
+
+impl Planning<'_> {
+    fn func(&self) -> &Function {
+        self.around.func
+    }
+
+    fn align(&self) -> Plan {
+        let (left, right) = (&self.branch.left, &self.branch.right);
+        let mut regions: FxHashMap<(usize, usize), PairedRegions> = FxHashMap::default();
+        let gap = self.around.machine.branch();
+        let matrix = Matrix::new(left.elements.len(), right.elements.len(), gap, |i, j| {
+            match (left.elements[i], right.elements[j]) {
+                (Element::Inst(a), Element::Inst(b)) => self.gain(a, b),
+                (Element::Region(a), Element::Region(b)) => {
+                    let (paired, gain) = self.pair_regions(&left.regions[a], &right.regions[b])?;
+                    regions.insert((a, b), paired);
+                    Some(gain)
+                }
+                _ => None,
+            }
+        });
+        let steps = matrix.alignment();
+        let chosen: FxHashSet<(usize, usize)> = steps
+            .iter()
+            .filter_map(|&step| match step {
+                Step::Both(i, j) => match (left.elements[i], right.elements[j]) {
+                    (Element::Region(a), Element::Region(b)) => Some((a, b)),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .collect();
+        regions.retain(|key, _| chosen.contains(key));
+        let mut plan = Plan { steps, regions, matrix, profit: 0 };
+        plan.profit = self.account(&plan);
+        plan
+    }
+
+    /// What merging two instructions gains, less the selects of their operands.
+    fn gain(&self, left: Inst, right: Inst) -> Option<i64> {
+        let merged = self.merge(left, right)?;
+        let selects: i64 = self.operands(&merged).map(|(a, b)| self.select(a, b)).sum();
+        Some(self.saved(left, right, &merged) - selects)
+    }
+
+    fn merge(&self, left: Inst, right: Inst) -> Option<Merged> {
+        let mut merged = merge(self.func(), left, right)?;
+        let is_new_fma =
+            merged.op == Op::Fma && [left, right].iter().any(|&inst| self.func().inst(inst).op != Op::Fma);
+        if is_new_fma && !self.around.machine.has_fma() {
+            return None;
+        }
+        orient(&mut merged, |a, b| self.select(a, b));
+        Some(merged)
+    }
+
+    fn operands<'m>(&self, merged: &'m Merged) -> impl Iterator<Item = (&'m Operand, &'m Operand)> {
+        merged.left.iter().zip(&merged.right)
+    }
+
+    /// What the select of two operands costs, if they need one.
+    fn select(&self, left: &Operand, right: &Operand) -> i64 {
+        let func = self.func();
+        let is_poison = |operand: &Operand| matches!(operand.constant(func), Some(Constant::Poison(_)));
+        if is_poison(left) || is_poison(right) {
+            return 0;
+        }
+        if let (Some(a), Some(b)) = (left.constant(func), right.constant(func)) {
+            return if a == b { 0 } else { self.around.machine.select(a.ty()) };
+        }
+        let agree = match (left, right) {
+            (&Operand::Value(a), &Operand::Value(b)) => self.agree(a, b),
+            _ => false,
+        };
+        let ty = match (left, right) {
+            (&Operand::Value(value), _) | (_, &Operand::Value(value)) => func.value_type(value),
+            (Operand::Constant(constant), _) => constant.ty(),
+        };
+        if agree { 0 } else { self.around.machine.select(ty) }
+    }
+
+    /// Whether one value stands for both.
+    fn agree(&self, left: Value, right: Value) -> bool {
+        if left == right || self.mates.of.get(&left) == Some(&right) {
+            return true;
+        }
+        let func = self.func();
+        let (Some(a), Some(b)) = (func.def_inst(left), func.def_inst(right)) else { return false };
+        let is_inside =
+            |side: &Side, inst| func.layout.block_of(inst).is_some_and(|block| side.blocks.contains(block));
+        let may_be = || match (func.inst(a).op, func.inst(b).op) {
+            (Op::Phi, Op::Phi) => func.value_type(left) == func.value_type(right),
+            _ => merge(func, a, b).is_some(),
+        };
+        self.is_first && is_inside(&self.branch.left, a) && is_inside(&self.branch.right, b) && may_be()
+    }
+
+    /// What both cost, less what the one costs that stands for both.
+    fn saved(&self, left: Inst, right: Inst, merged: &Merged) -> i64 {
+        let (func, facts, machine) = (self.func(), self.around.facts, self.around.machine);
+        let (a, b) = (self.cost(left), self.cost(right));
+        let together = match merged.op.info().effect {
+            Effect::Callee => a.max(b),
+            Effect::Reads | Effect::Writes => {
+                let address = |inst| func.inst(inst).address();
+                let (Some(x), Some(y)) = (address(left), address(right)) else { return 0 };
+                let is_same = x == y
+                    || self.mates.of.get(&x) == Some(&y) && self.mates.same.contains(&x)
+                    || self.is_first && self.agree(x, y);
+                let ty = match merged.op {
+                    Op::Load => func.results(left).first().map(|&value| func.value_type(value)),
+                    _ => func.inst(left).args.first().map(|&value| func.value_type(value)),
+                };
+                let Some(ty) = ty else { return 0 };
+                let reach = if is_same { reach(facts, x, ty.scalar()) } else { Reach::Scattered };
+                machine.access(merged.op == Op::Load, ty, reach)
+            }
+            _ => {
+                let is_uniform =
+                    |inst: Inst| func.result(inst).is_some_and(|value| facts.fact(value).is_uniform());
+                let stays = is_uniform(left) && is_uniform(right);
+                if stays && self.operands(merged).all(|(a, b)| self.select(a, b) == 0) {
+                    a.max(b)
+                } else {
+                    let ty = func.results(left).first().map(|&value| func.value_type(value));
+                    let of = func.inst(left).args.first().map(|&value| func.value_type(value));
+                    let ty = if matches!(merged.op, Op::Icmp | Op::Fcmp) { of } else { ty };
+                    ty.map_or(0, |ty| machine.operation(merged.op, ty))
+                }
+            }
+        };
+        a + b - together
+    }
+
+    fn cost(&self, inst: Inst) -> i64 {
+        let func = self.func();
+        let data = func.inst(inst);
+        let accessed = match data.op {
+            Op::Load => func.result(inst),
+            Op::Store => data.args.first().copied(),
+            _ => None,
+        };
+        let lies = data
+            .address()
+            .zip(accessed)
+            .map(|(address, accessed)| reach(self.around.facts, address, func.value_type(accessed).scalar()));
+        self.around.machine.inst(func, self.around.facts, inst, lies)
+    }
+
+    fn weight(&self, block: Block) -> i64 {
+        let depth = |block| self.around.control.cycles.depth_of_block(block);
+        let deeper = depth(block).saturating_sub(depth(self.branch.block));
+        TRIPS.pow(deeper.min(DEEPEST) as u32)
+    }
+
+    /// Lays two regions on top of each other, and says what that gains; none if they are not of one shape.
+    fn pair_regions(&self, left: &Region, right: &Region) -> Option<(PairedRegions, i64)> {
+        let func = self.func();
+        let (swapped, pairs) = isomorphism(func, &self.around.control.cycles, left, right)?;
+        let mate_of: FxHashMap<Block, Block> =
+            pairs.iter().map(|&(a, b, _)| (a, b)).chain([(left.from, right.from)]).collect();
+        let mut blocks = Vec::with_capacity(pairs.len());
+        let mut gain = self.branch_gain(left.from, right.from, swapped);
+        for (a, b, swapped) in pairs {
+            let insts = [a, b].map(|block| straight(func, block).collect::<Vec<Inst>>());
+            let [lefts, rights] = &insts;
+            if lefts.len().saturating_mul(rights.len()) > MAX_CELLS {
+                return None;
+            }
+            let gap = self.around.machine.branch();
+            let matrix = Matrix::new(lefts.len(), rights.len(), gap, |i, j| self.gain(lefts[i], rights[j]));
+            let weight = self.weight(a).max(self.weight(b));
+            gain += weight * (matrix.profit() + self.branch_gain(a, b, swapped));
+            let (steps, phis) = (matrix.alignment(), self.pair_phis(a, b, &mate_of));
+            blocks.push(PairedBlocks { left: a, right: b, swapped, phis, insts, steps, weight });
+        }
+        let joins = |exit| exit != self.branch.join;
+        let exit_phis = match joins(left.exit) && joins(right.exit) {
+            true => self.pair_phis(left.exit, right.exit, &mate_of),
+            false => Vec::new(),
+        };
+        Some((PairedRegions { swapped, blocks, exit_phis }, gain))
+    }
+
+    /// What one branch for two gains, where they part lanes.
+    fn branch_gain(&self, left: Block, right: Block, swapped: bool) -> i64 {
+        let func = self.func();
+        let condition = |block| {
+            let data = func.inst(func.terminator(block)?);
+            (data.targets().len() == 2).then(|| data.args[0])
+        };
+        let (Some(a), Some(b)) = (condition(left), condition(right)) else { return 0 };
+        let machine = self.around.machine;
+        let parts = |block| self.around.facts.is_divergent_branch(block);
+        let saved = if parts(left) && parts(right) { machine.branch() } else { -machine.branch() };
+        let chosen = self.select(&Operand::Value(a), &Operand::Value(b));
+        saved - chosen - if swapped { machine.select(func.value_type(a)) } else { 0 }
+    }
+
+    /// The φs of two blocks that become one: those of which some values agree.
+    fn pair_phis(&self, left: Block, right: Block, mate_of: &FxHashMap<Block, Block>) -> Vec<(Inst, Inst)> {
+        let func = self.func();
+        let mut free: Vec<Inst> = func.phis(right).collect();
+        let mut pairs = Vec::new();
+        for a in func.phis(left) {
+            let ty = |phi: Inst| func.result(phi).map(|value| func.value_type(value));
+            let score = |b: &Inst| {
+                let agreeing = func.inst(a).incoming().filter(|&(pred, x)| {
+                    let other = func.inst(*b).incoming().find(|(from, _)| mate_of.get(&pred) == Some(from));
+                    other.is_some_and(|(_, y)| self.agree(x, y))
+                });
+                if ty(a) == ty(*b) { agreeing.count() } else { 0 }
+            };
+            let best = (0..free.len()).max_by_key(|&at| (score(&free[at]), usize::MAX - at));
+            if let Some(at) = best.filter(|&at| score(&free[at]) > 0) {
+                pairs.push((a, free.remove(at)));
+            }
+        }
+        pairs
+    }
+
+    /// What a plan merges.
+    fn mates_of(&self, plan: &Plan) -> Mates {
+        let mut mates = Mates::default();
+        let (left, right) = (&self.branch.left, &self.branch.right);
+        for &step in &plan.steps {
+            let Step::Both(i, j) = step else { continue };
+            match (left.elements[i], right.elements[j]) {
+                (Element::Inst(a), Element::Inst(b)) => self.mate(&mut mates, a, b),
+                (Element::Region(a), Element::Region(b)) => {
+                    let Some(paired) = plan.regions.get(&(a, b)) else { continue };
+                    for block in &paired.blocks {
+                        block.phis.iter().for_each(|&(a, b)| self.mate(&mut mates, a, b));
+                        for &step in &block.steps {
+                            if let Step::Both(i, j) = step {
+                                self.mate(&mut mates, block.insts[0][i], block.insts[1][j]);
+                            }
+                        }
+                    }
+                    paired.exit_phis.iter().for_each(|&(a, b)| self.mate(&mut mates, a, b));
+                }
+                _ => {}
+            }
+        }
+        mates
+    }
+
+    fn mate(&self, mates: &mut Mates, left: Inst, right: Inst) {
+        let func = self.func();
+        let is_same = func.inst(left).op == func.inst(right).op
+            && merge(func, left, right).is_some_and(|mut merged| {
+                let same = |a: &Operand, b: &Operand| match (a, b) {
+                    (Operand::Value(a), Operand::Value(b)) => {
+                        a == b || mates.of.get(a) == Some(b) && mates.same.contains(a)
+                    }
+                    _ => a == b,
+                };
+                orient(&mut merged, |a, b| i64::from(!same(a, b)));
+                self.operands(&merged).all(|(a, b)| same(a, b))
+            });
+        for (&a, &b) in func.results(left).iter().zip(func.results(right)) {
+            mates.of.insert(a, b);
+            if is_same {
+                mates.same.insert(a);
+            }
+        }
+    }
+
+    /// What a plan gains: all that is saved, each select once, branches around gaps, and what the join no longer chooses.
+    fn account(&self, plan: &Plan) -> i64 {
+        let after = Planning { mates: self.mates_of(plan), is_first: false, ..*self };
+        let mut account = Account { planning: &after, selects: FxHashSet::default(), sum: 0 };
+        // The branch itself.
+        account.sum += self.around.machine.branch();
+        let (left, right) = (&self.branch.left, &self.branch.right);
+        let elements = |step: Step| match step {
+            Step::Both(i, j) => [Some(left.elements[i]), Some(right.elements[j])],
+            Step::Left(i) => [Some(left.elements[i]), None],
+            Step::Right(j) => [None, Some(right.elements[j])],
+        };
+        account.gaps(&plan.steps, 1, |step| elements(step).into_iter().flatten().collect());
+        for &step in &plan.steps {
+            match elements(step) {
+                [Some(Element::Inst(a)), Some(Element::Inst(b))] => account.pair(a, b, 1),
+                [Some(Element::Region(a)), Some(Element::Region(b))] => {
+                    let Some(paired) = plan.regions.get(&(a, b)) else { continue };
+                    let (a, b) = (&left.regions[a], &right.regions[b]);
+                    account.sum += after.branch_gain(a.from, b.from, paired.swapped);
+                    for block in &paired.blocks {
+                        account.sum +=
+                            block.weight * after.branch_gain(block.left, block.right, block.swapped);
+                        account.gaps(&block.steps, block.weight, |step| match step {
+                            Step::Left(i) => vec![Element::Inst(block.insts[0][i])],
+                            Step::Right(j) => vec![Element::Inst(block.insts[1][j])],
+                            Step::Both(..) => Vec::new(),
+                        });
+                        for &step in &block.steps {
+                            if let Step::Both(i, j) = step {
+                                account.pair(block.insts[0][i], block.insts[1][j], block.weight);
+                            }
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let (Some(a), Some(b)) = (left.last(self.branch.join), right.last(self.branch.join)) {
+            account.join(a, b);
+        }
+        account.sum
+    }
+}
+
+struct Account<'a, 'p> {
+    planning: &'a Planning<'p>,
+    selects: FxHashSet<(Value, Value)>,
+    sum: i64,
+}
+
+impl Account<'_, '_> {
+    fn pair(&mut self, left: Inst, right: Inst, weight: i64) {
+        let planning = self.planning;
+        let Some(merged) = planning.merge(left, right) else { return };
+        self.sum += weight * planning.saved(left, right, &merged);
+        for (a, b) in planning.operands(&merged) {
+            let cost = planning.select(a, b);
+            let is_known = match (a, b) {
+                (&Operand::Value(a), &Operand::Value(b)) if cost > 0 => !self.selects.insert((a, b)),
+                _ => false,
+            };
+            self.sum -= if is_known { 0 } else { weight * cost };
+        }
+    }
+
+    /// Takes off the branches around gaps that are not executed by all lanes.
+    fn gaps(&mut self, steps: &[Step], weight: i64, elements: impl Fn(Step) -> Vec<Element>) {
+        let machine = self.planning.around.machine;
+        let is_pair = |step: &Step| matches!(step, Step::Both(..));
+        for gap in steps.chunk_by(|a, b| is_pair(a) == is_pair(b)).filter(|gap| !is_pair(&gap[0])) {
+            let elements: Vec<Element> = gap.iter().flat_map(|&step| elements(step)).collect();
+            if !is_harmless(self.planning.func(), machine, &elements) {
+                self.sum -= weight * machine.branch();
+            }
+        }
+    }
+
+    /// What the φs of the join no longer choose.
+    fn join(&mut self, left: Block, right: Block) {
+        let planning = self.planning;
+        let func = planning.func();
+        for phi in func.phis(planning.branch.join) {
+            let of =
+                |block| func.inst(phi).incoming().find(|&(from, _)| from == block).map(|(_, value)| value);
+            if let (Some(a), Some(b)) = (of(left), of(right))
+                && a != b
+                && (planning.agree(a, b) || self.selects.contains(&(a, b)))
+            {
+                self.sum += planning.around.machine.select(func.value_type(a));
+            }
+        }
+    }
+}
+
+/// Lets the right operands change places if that makes them fit better.
+pub(super) fn orient(merged: &mut Merged, mut cost: impl FnMut(&Operand, &Operand) -> i64) {
+    if !merged.commutes {
+        return;
+    }
+    let [a, b] = [&merged.left[0], &merged.left[1]];
+    let [x, y] = [&merged.right[0], &merged.right[1]];
+    if cost(a, y) + cost(b, x) < cost(a, x) + cost(b, y) {
+        merged.right.swap(0, 1);
+    }
+}
+
+/// Whether a gap may and should be executed by all lanes, so that no branch is needed around it: in lanes of the other side its
+/// results are never read, so they may be anything, ⊤ included.
+pub(super) fn is_harmless(func: &Function, machine: Machine, gap: &[Element]) -> bool {
+    let mut cost = 0;
+    gap.iter().all(|element| match element {
+        Element::Inst(inst) => {
+            let data = func.inst(*inst);
+            let ty = func.result(*inst).map(|value| func.value_type(value));
+            cost += ty.map_or(0, |ty| machine.operation(data.op, ty));
+            data.op.info().effect == Effect::Pure && is_mergeable(func, data) && cost <= 2 * machine.branch()
+        }
+        Element::Region(_) => false,
+    })
+}
+
+/// Which block of the right region stands beside which of the left, in the order of the left; and whether its branch, and
+/// that into the region, goes the other way. None if they are not of one shape.
+fn isomorphism(
+    func: &Function,
+    cycles: &CycleForest,
+    left: &Region,
+    right: &Region,
+) -> Option<(bool, Vec<(Block, Block, bool)>)> {
+    if left.blocks.len() != right.blocks.len() {
+        return None;
+    }
+    let mut mate_of: FxHashMap<Block, Block> = FxHashMap::from_iter([(left.exit, right.exit)]);
+    let mut left_of: FxHashMap<Block, Block> = FxHashMap::from_iter([(right.exit, left.exit)]);
+    let mut swaps: FxHashMap<Block, bool> = FxHashMap::default();
+    let mut worklist = vec![(left.from, right.from)];
+    while let Some((a, b)) = worklist.pop() {
+        let (from, to) = (func.successors(a), func.successors(b));
+        let fits = |swapped: bool| {
+            let other = |at: usize| if swapped { to[to.len() - 1 - at] } else { to[at] };
+            let fits = |at: usize| match (mate_of.get(&from[at]), left_of.get(&other(at))) {
+                (None, None) => true,
+                (Some(mate), Some(left)) => *mate == other(at) && *left == from[at],
+                _ => false,
+            };
+            let are_alike = from.len() < 2 || (from[0] == from[1]) == (to[0] == to[1]);
+            are_alike && (0..from.len()).all(fits)
+        };
+        if from.len() != to.len() || from.len() > 2 {
+            return None;
+        }
+        let swapped = [false, true].into_iter().find(|&swapped| fits(swapped))?;
+        swaps.insert(a, swapped);
+        for at in 0..from.len() {
+            let other = if swapped { to[to.len() - 1 - at] } else { to[at] };
+            if mate_of.insert(from[at], other).is_none() {
+                left_of.insert(other, from[at]);
+                worklist.push((from[at], other));
+            }
+        }
+    }
+    let is_header = |block| cycles.headed_by(block).is_some();
+    let pairs: Option<Vec<(Block, Block, bool)>> =
+        left.blocks.iter().map(|&a| Some((a, *mate_of.get(&a)?, *swaps.get(&a)?))).collect();
+    let pairs = pairs?;
+    pairs.iter().all(|&(a, b, _)| is_header(a) == is_header(b)).then(|| (swaps[&left.from], pairs))
+}

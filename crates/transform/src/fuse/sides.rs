@@ -1,0 +1,345 @@
+//! Which branches have two sides that can be laid on top of each other, and what these are made of.
+//!
+//! After: Coutinho et al., PACT'11, Definition 4.1. Beyond it a side may be several blocks: those that all lanes of the side
+//! pass, its *chain*, and between them *regions* with one entry and one exit, which are nested branches and loops.
+//!
+//! ```text
+//!     A: br v5, L, R                 left side: L … J, right side: R … J
+//!        │       ╲                   elements of the left side: instructions of L, region {x, y}, instructions of M
+//!     L: …        R: …
+//!     ╱ ╲         │                  chain of the left side: L, M
+//!    x   y        │
+//!     ╲ ╱         │
+//!     M: …        │
+//!        ╲       ╱
+//!         J: φs
+//! ```
+
+use heddle_analysis::{ControlTables, PostDominators};
+use heddle_ir::entity::{EntitySet, SecondaryMap};
+use heddle_ir::inst::InstData;
+use heddle_ir::ops::Effect;
+use heddle_ir::types::Space;
+use heddle_ir::words::Flag;
+use heddle_ir::{Block, Function, Inst, Op, Value};
+use thiserror::Error;
+
+use super::Races;
+
+/// The most blocks of a side: those around it are looked at again with it.
+const MAX_BLOCKS: usize = 64;
+
+/// Why a branch is not fused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum Reason {
+    /// Definition 4.1.
+    #[error("one of its targets leads to the other, so no lane has a side to itself")]
+    OneSided,
+    /// More than one entry or exit.
+    #[error("its sides are entered or left at {0} by other ways than this branch and its join")]
+    Shared(Block),
+    /// The sides never meet.
+    #[error("its sides do not meet again in the same loop")]
+    NoJoin,
+    /// Too large.
+    #[error("a side has more than {MAX_BLOCKS} blocks")]
+    Large,
+    /// The matrix would be too large.
+    #[error("its sides are too long to be aligned: {0} by {1} elements")]
+    Long(usize, usize),
+    /// Who is active where would be told.
+    #[error("`{0}` in a side depends on or waits for the lanes that are active with it")]
+    Convergent(Op),
+    /// Executed in all lanes, whoever takes the side.
+    #[error("a `total` instruction or a predicate in a side is not for the lanes of the side alone")]
+    Total,
+    /// The order of accesses could be told.
+    #[error("`{0}` in a side may be seen by other lanes: say that lanes do not race (`fuse:race-free`)")]
+    Ordered(Op),
+    /// Atomic or volatile, or a call that may be.
+    #[error("`{0}` in a side must keep its place among the accesses of all lanes")]
+    Fixed(Op),
+    /// A φ that `simplify` removes.
+    #[error("{0} has a φ of one value: run `simplify` before")]
+    Unsimplified(Block),
+    /// Nothing to gain.
+    #[error("merging its sides would gain {0} tenths of an operation")]
+    Unprofitable(i64),
+}
+
+/// What a side is made of, in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Element {
+    /// An instruction of the chain.
+    Inst(Inst),
+    /// A region, by its number in the side.
+    Region(usize),
+}
+
+/// Blocks between two of the chain.
+#[derive(Clone, Debug)]
+pub(super) struct Region {
+    /// The block of the chain that leads into it.
+    pub(super) from: Block,
+    /// In reverse post-order.
+    pub(super) blocks: Vec<Block>,
+    /// The block of the chain, or the join, that it leads to.
+    pub(super) exit: Block,
+}
+
+/// One side of a branch.
+#[derive(Clone, Debug)]
+pub(super) struct Side {
+    pub(super) blocks: EntitySet<Block>,
+    pub(super) chain: Vec<Block>,
+    pub(super) regions: Vec<Region>,
+    pub(super) elements: Vec<Element>,
+}
+
+impl Side {
+    /// The block of the chain that leads to the join; none if a region does.
+    pub(super) fn last(&self, join: Block) -> Option<Block> {
+        let last = *self.chain.last()?;
+        let leads_on = self.regions.last().is_some_and(|region| region.exit == join);
+        (!leads_on).then_some(last)
+    }
+
+    /// The blocks of the chain from this one up to the next region.
+    pub(super) fn straight_from(&self, block: Block) -> Vec<Block> {
+        let behind = self.chain.iter().skip_while(|&&other| other != block);
+        let mut straight = Vec::new();
+        for &block in behind {
+            straight.push(block);
+            if self.regions.iter().any(|region| region.from == block) {
+                break;
+            }
+        }
+        straight
+    }
+}
+
+/// A branch with two sides.
+#[derive(Clone, Debug)]
+pub(super) struct Unifiable {
+    pub(super) block: Block,
+    pub(super) condition: Value,
+    pub(super) join: Block,
+    pub(super) left: Side,
+    pub(super) right: Side,
+}
+
+/// What the sides of branches are found by.
+pub(super) struct Finder<'a> {
+    func: &'a Function,
+    control: &'a ControlTables,
+    post_dominators: &'a PostDominators,
+    races: Races,
+    /// Position in reverse post-order.
+    number: SecondaryMap<Block, u32>,
+}
+
+impl<'a> Finder<'a> {
+    pub(super) fn new(
+        func: &'a Function,
+        control: &'a ControlTables,
+        post_dominators: &'a PostDominators,
+        races: Races,
+    ) -> Finder<'a> {
+        let order = heddle_analysis::order::DepthFirstOrder::new(&control.cfg);
+        let mut number = SecondaryMap::with_len(control.cfg.num_blocks());
+        for (at, block) in (0..).zip(order.reverse_post_order()) {
+            number[block] = at;
+        }
+        Finder { func, control, post_dominators, races, number }
+    }
+
+    /// The sides of the branch at the end of a block; none if it is no conditional branch.
+    pub(super) fn unifiable(&self, block: Block) -> Option<Result<Unifiable, Reason>> {
+        let data = self.func.inst(self.func.terminator(block)?);
+        let (&[condition], &[left, right]) = (&data.args[..], data.targets()) else { return None };
+        (data.op == Op::Br && left != right).then(|| self.sides(block, condition, left, right))
+    }
+
+    fn sides(&self, block: Block, condition: Value, left: Block, right: Block) -> Result<Unifiable, Reason> {
+        let join = self.post_dominators.ipdom(block).ok_or(Reason::NoJoin)?;
+        if join == left || join == right {
+            return Err(Reason::OneSided);
+        }
+        let cycle = self.control.cycles.innermost(block);
+        if self.control.cycles.innermost(join) != cycle
+            || cycle.is_some_and(|cycle| self.control.cycles.header(cycle) == join)
+        {
+            return Err(Reason::NoJoin);
+        }
+        let left = self.side(block, left, join)?;
+        let right = self.side(block, right, join)?;
+        if let Some(shared) = left.blocks.iter().find(|&shared| right.blocks.contains(shared)) {
+            return Err(Reason::Shared(shared));
+        }
+        Ok(Unifiable { block, condition, join, left, right })
+    }
+
+    fn side(&self, from: Block, entry: Block, join: Block) -> Result<Side, Reason> {
+        let cfg = &self.control.cfg;
+        let blocks = self.between(&[entry], join)?;
+        let mut members: EntitySet<Block> = blocks.iter().copied().collect();
+        for &block in &blocks {
+            let is_inside = |&pred: &Block| members.contains(pred) || block == entry && pred == from;
+            if block == from || !cfg.preds(block).iter().all(is_inside) {
+                return Err(Reason::Shared(block));
+            }
+            self.check(block)?;
+        }
+        if cfg.preds(entry) != [from] {
+            return Err(Reason::Shared(entry));
+        }
+        let mut side =
+            Side { blocks: EntitySet::new(), chain: Vec::new(), regions: Vec::new(), elements: Vec::new() };
+        std::mem::swap(&mut side.blocks, &mut members);
+        let mut here = entry;
+        let mut is_exit = false;
+        loop {
+            if !is_exit && self.func.phis(here).next().is_some() {
+                return Err(Reason::Unsimplified(here));
+            }
+            side.chain.push(here);
+            side.elements.extend(straight(self.func, here).map(Element::Inst));
+            let next = match cfg.succs(here) {
+                &[next] if next == join => break,
+                &[next] if cfg.preds(next) == [here] => {
+                    is_exit = false;
+                    next
+                }
+                succs => {
+                    let exit = self.exit_of(here, succs, join)?;
+                    let blocks = self.between(succs, exit)?;
+                    self.check_region(here, &blocks, exit, join)?;
+                    side.elements.push(Element::Region(side.regions.len()));
+                    side.regions.push(Region { from: here, blocks, exit });
+                    if exit == join {
+                        break;
+                    }
+                    is_exit = true;
+                    exit
+                }
+            };
+            here = next;
+        }
+        Ok(side)
+    }
+
+    /// Where all that these successors of a block lead to comes out again, behind the loop if they enter one.
+    fn exit_of(&self, here: Block, succs: &[Block], join: Block) -> Result<Block, Reason> {
+        let mut exit = self.post_dominators.ipdom(here).ok_or(Reason::NoJoin)?;
+        if let &[header] = succs {
+            let cycle = self.control.cycles.headed_by(header).ok_or(Reason::Shared(header))?;
+            while self.control.cycles.contains(cycle, exit) {
+                exit = self.post_dominators.ipdom(exit).ok_or(Reason::NoJoin)?;
+            }
+        }
+        // The join post-dominates everything here.
+        let is_inside = exit == join || self.post_dominators.post_dominates(join, exit);
+        if is_inside { Ok(exit) } else { Err(Reason::NoJoin) }
+    }
+
+    /// Whether a region is entered from one block alone, and its exit from nowhere else; the join's ways in were asked before.
+    fn check_region(&self, from: Block, blocks: &[Block], exit: Block, join: Block) -> Result<(), Reason> {
+        let members: EntitySet<Block> = blocks.iter().copied().collect();
+        let mut entered = blocks.iter().copied().chain((exit != join).then_some(exit));
+        let is_inside = |&pred: &Block| pred == from || members.contains(pred);
+        match entered.find(|&block| !self.control.cfg.preds(block).iter().all(is_inside)) {
+            Some(block) => Err(Reason::Shared(block)),
+            None => Ok(()),
+        }
+    }
+
+    /// The blocks from these on that come before another one, in reverse post-order.
+    fn between(&self, entries: &[Block], end: Block) -> Result<Vec<Block>, Reason> {
+        let mut seen = EntitySet::new();
+        let mut blocks = Vec::new();
+        let mut worklist = entries.to_vec();
+        while let Some(block) = worklist.pop() {
+            if block == end || !seen.insert(block) {
+                continue;
+            }
+            if blocks.len() == MAX_BLOCKS {
+                return Err(Reason::Large);
+            }
+            if self.control.cfg.succs(block).is_empty() {
+                return Err(Reason::NoJoin);
+            }
+            blocks.push(block);
+            worklist.extend(self.control.cfg.succs(block));
+        }
+        blocks.sort_unstable_by_key(|&block| self.number[block]);
+        Ok(blocks)
+    }
+
+    /// Whether a block may be in a side at all.
+    fn check(&self, block: Block) -> Result<(), Reason> {
+        if self.func.predicate(block).is_some() {
+            return Err(Reason::Total);
+        }
+        self.func.block_insts(block).try_for_each(|inst| self.check_inst(self.func.inst(inst)))
+    }
+
+    fn check_inst(&self, data: &InstData) -> Result<(), Reason> {
+        if data.is_total() || data.shadow().is_some() {
+            return Err(Reason::Total);
+        }
+        match data.op.info().effect {
+            Effect::Horizontal | Effect::Synchronizes => Err(Reason::Convergent(data.op)),
+            Effect::Callee => {
+                let effects = self.func.callee_of(data).map(|callee| callee.signature.effects);
+                match effects {
+                    Some(effects) if effects.convergent => Err(Reason::Convergent(data.op)),
+                    Some(effects) if !effects.writes && !effects.reads => Ok(()),
+                    _ => Err(Reason::Fixed(data.op)),
+                }
+            }
+            Effect::Reads | Effect::Writes | Effect::ReadsWrites => {
+                let is_fixed = data.flags.has(Flag::Volatile)
+                    || data.access().is_none_or(|access| access.atomic.is_some())
+                    || matches!(data.op, Op::AtomicRmw | Op::CompareExchange);
+                match self.races {
+                    _ if is_fixed => Err(Reason::Fixed(data.op)),
+                    Races::Ordered if !self.is_own(data) => Err(Reason::Ordered(data.op)),
+                    _ => Ok(()),
+                }
+            }
+            Effect::Terminator if !matches!(data.op, Op::Br) => Err(Reason::NoJoin),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether no other lane can tell when the access happens.
+    fn is_own(&self, data: &InstData) -> bool {
+        let Some(address) = data.address().filter(|_| matches!(data.op, Op::Load | Op::Store)) else {
+            return false;
+        };
+        if data.op == Op::Load && data.flags.has(Flag::Invariant)
+            || self.func.value_type(address).scalar() == heddle_ir::Scalar::Ptr(Space::Constant)
+        {
+            return true;
+        }
+        // An object that the lane made itself.
+        let mut value = address;
+        while let Some(inst) = self.func.def_inst(value) {
+            let data = self.func.inst(inst);
+            match data.op {
+                Op::Alloca => return true,
+                Op::PtrAdd => value = data.args[0],
+                _ => return false,
+            }
+        }
+        false
+    }
+}
+
+/// The instructions of a block between its φs and its terminator.
+pub(super) fn straight(func: &Function, block: Block) -> impl Iterator<Item = Inst> + '_ {
+    func.block_insts(block).filter(|&inst| {
+        let op = func.inst(inst).op;
+        op != Op::Phi && !op.is_terminator()
+    })
+}

@@ -1,0 +1,434 @@
+//! Puts the bodies of called functions in the place of calls.
+//!
+//! Requires: Stage::Source.  Ensures: Stage::Source.
+//! Invariant: blocks keep their names; a block that calls is cut behind the call, and its rest gets a new name.
+//!
+//! ```text
+//!     block1:                       block1:  …;  br block7
+//!       …                           block7:  br v9, block8, block9      the callee's blocks, under new names
+//!       v5 = call @f(v4)            block8:  br block10                 where it returned
+//!       …                           block9:  br block10
+//!                                   block10: v5 = phi …                 the rest of block1
+//! ```
+//!
+//! Lanes that call together join again where the callee's returns met, as they did behind the call. A callee of one
+//! block is copied in place and cuts nothing. What blocks of the callee do may now come between what other blocks of the
+//! caller do that neither lead to the call nor are led to by it: where lanes race, that is one more schedule.
+//!
+//! Private objects of the callee move to the start of the caller, so that a call in a loop does not make new ones; what
+//! they hold then is what the last call left, which stands for ⊤.
+
+use heddle_analysis::divergence::callees_first;
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::function::{Origin, OriginData, Tag};
+use heddle_ir::inst::Detail;
+use heddle_ir::module::{DeclaredShape, Signature};
+use heddle_ir::types::{Scalar, Type};
+use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Value, ValueDef};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+use crate::edges::{append_jump, replace_predecessors};
+use crate::specialize::{roots, sequential_functions};
+
+/// The most a callee may cost to be inlined wherever it is called.
+const SMALL: usize = 16;
+/// The most one may cost that is called at one place only.
+const ONCE: usize = 64;
+/// What a function may have grown to by what was inlined into it.
+const MOST: usize = 20_000;
+
+/// A call that may be inlined.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// The function that calls.
+    pub caller: &'a Function,
+    /// The call.
+    pub call: Inst,
+    /// The function that is called, with what was inlined into it.
+    pub callee: &'a Function,
+    /// The number of calls of it in the whole module, as it was.
+    pub calls: usize,
+    /// About how many instructions the callee is.
+    pub cost: usize,
+    /// The same of the caller, with what was inlined into it.
+    pub size: usize,
+}
+
+/// Inlines small functions into lock-step code, and larger ones that are called at one place. Functions that nobody
+/// calls any more go.
+pub fn inline_small(module: &mut Module) -> usize {
+    let sequential = sequential_functions(module);
+    let roots = roots(module, &sequential);
+    let count = inline_calls(module, |site| {
+        let fits = site.cost <= SMALL || site.calls == 1 && site.cost <= ONCE;
+        fits && site.size + site.cost <= MOST && !sequential.contains(&site.caller.name)
+    });
+    if count > 0 {
+        let kept = sequential.into_iter().chain(roots);
+        forget_unreached(module, kept);
+    }
+    count
+}
+
+/// About how many instructions a function is; blocks and calls count more than one.
+fn cost(func: &Function) -> usize {
+    let blocks = func.blocks().count() - 1;
+    let insts = func.blocks().flat_map(|block| func.block_insts(block));
+    let cost = |inst| match func.inst(inst).op {
+        Op::Br | Op::Ret => 0,
+        Op::Call | Op::Switch => 4,
+        _ => 1,
+    };
+    insts.map(cost).sum::<usize>() + 2 * blocks
+}
+
+/// Inlines the calls that are wanted, callees first; gives how many. Functions stay, called or not. What can't be inlined
+/// is not asked for: functions that are only declared, that call themselves by way of the caller, that never return,
+/// that launch, or of whose parameters shapes are promised.
+pub fn inline_calls(module: &mut Module, mut wanted: impl FnMut(&Site<'_>) -> bool) -> usize {
+    let mut sites: FxHashMap<String, usize> = FxHashMap::default();
+    for func in &module.functions {
+        for inst in insts_of(func, Op::Call) {
+            if let Some(callee) = func.callee_of(func.inst(inst)) {
+                *sites.entry(callee.name.clone()).or_default() += 1;
+            }
+        }
+    }
+    // Of functions that may be inlined their number and cost.
+    let mut done: FxHashMap<String, (usize, usize)> = FxHashMap::default();
+    let mut count = 0;
+    for number in callees_first(module) {
+        let nothing = Function::new("", Signature::new(&[], &[]));
+        let mut func = std::mem::replace(&mut module.functions[number], nothing);
+        let mut size = cost(&func);
+        let mut chosen: Vec<(Inst, &Function)> = Vec::new();
+        for call in insts_of(&func, Op::Call) {
+            let Some(declared) = func.callee_of(func.inst(call)) else { continue };
+            let Some(&(number, cost)) = done.get(&declared.name) else { continue };
+            let (callee, calls) = (&module.functions[number], sites[&declared.name]);
+            let site = Site { caller: &func, call, callee, calls, cost, size };
+            if fits(&func, call, callee) && wanted(&site) {
+                size = size.saturating_add(cost);
+                chosen.push((call, callee));
+            }
+        }
+        count += chosen.len();
+        inline_chosen(&mut func, &chosen);
+        if is_copyable(&func) {
+            done.insert(func.name.clone(), (number, cost(&func)));
+        }
+        module.functions[number] = func;
+    }
+    count
+}
+
+/// Drops functions that are neither named nor called or launched from those that are.
+pub fn forget_unreached(module: &mut Module, named: impl IntoIterator<Item = String>) {
+    let mut reached: FxHashSet<String> = FxHashSet::default();
+    let mut work: Vec<String> = named.into_iter().collect();
+    while let Some(name) = work.pop() {
+        if let Some(func) = module.function(&name)
+            && reached.insert(name)
+        {
+            work.extend(func.callees.values().map(|callee| callee.name.clone()));
+        }
+    }
+    module.functions.retain(|func| reached.contains(&func.name));
+}
+
+fn insts_of(func: &Function, op: Op) -> impl Iterator<Item = Inst> + '_ {
+    func.blocks().flat_map(|block| func.block_insts(block)).filter(move |&inst| func.inst(inst).op == op)
+}
+
+/// Whether a call and its callee go together.
+fn fits(caller: &Function, call: Inst, callee: &Function) -> bool {
+    let data = caller.inst(call);
+    let block = caller.layout.block_of(call);
+    !data.is_total()
+        && block.is_some_and(|block| caller.predicate(block).is_none())
+        && callee.params().len() == data.args.len()
+        && callee.signature.results.len() == caller.results(call).len()
+}
+
+/// Whether the body of a function can stand elsewhere.
+fn is_copyable(func: &Function) -> bool {
+    let is_open = |shape: &Option<DeclaredShape>| matches!(shape, None | Some(DeclaredShape::Varying));
+    let has = |op| insts_of(func, op).next().is_some();
+    func.signature.params.iter().all(|param| is_open(&param.shape))
+        && func.signature.results.iter().all(|result| is_open(&result.shape))
+        && func.blocks().all(|block| func.predicate(block).is_none())
+        && has(Op::Ret)
+        && !has(Op::Launch)
+}
+
+/// Replaces calls, which stand in layout order, by bodies.
+fn inline_chosen(func: &mut Function, chosen: &[(Inst, &Function)]) {
+    if chosen.is_empty() {
+        return;
+    }
+    let mut replaced: FxHashMap<Value, Value> = FxHashMap::default();
+    // The last call of a block first, so that each instruction behind calls moves once.
+    let mut ends: FxHashMap<Block, SmallVec<[Block; 2]>> = FxHashMap::default();
+    let mut joined: Vec<Block> = Vec::new();
+    for &(call, callee) in chosen.iter().rev() {
+        let block = func.layout.block_of(call).expect("a call stands in a block");
+        let mut copy = Copy {
+            func,
+            callee,
+            call,
+            values: FxHashMap::default(),
+            blocks: FxHashMap::default(),
+            origins: FxHashMap::default(),
+        };
+        match copy.inline(block, &mut replaced) {
+            Some(rest) if !ends.contains_key(&block) => {
+                joined.extend_from_slice(func.successors(rest));
+                ends.insert(block, SmallVec::from_slice(&[rest]));
+            }
+            _ => {}
+        }
+    }
+    joined.sort_unstable();
+    joined.dedup();
+    for target in joined {
+        replace_predecessors(func, target, &ends);
+    }
+    settle(func, &mut replaced);
+    func.map_values(|value| replaced.get(&value).copied().unwrap_or(value));
+    for &(call, _) in chosen {
+        func.remove_inst(call);
+    }
+    let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
+    for inst in insts {
+        forget_bases(func, inst);
+    }
+    func.forget_unused_callees();
+}
+
+/// Lets each value lead to what finally replaces it. In code that nothing leads to, values may replace each other: that is ⊤.
+fn settle(func: &mut Function, replaced: &mut FxHashMap<Value, Value>) {
+    let mut values: Vec<Value> = replaced.keys().copied().collect();
+    values.sort_unstable();
+    let mut passed: Vec<Value> = Vec::new();
+    for value in values {
+        let mut last = value;
+        while let Some(by) = replaced.remove(&last) {
+            passed.push(last);
+            last = by;
+        }
+        if passed.contains(&last) {
+            last = func.make_poison(func.value_type(last));
+        }
+        replaced.extend(passed.drain(..).map(|value| (value, last)));
+    }
+}
+
+/// Drops bases that are no objects any more: parameters of callees whose arguments are addresses within objects.
+fn forget_bases(func: &mut Function, inst: Inst) {
+    let is_object = |func: &Function, base: Value| match func.value_def(base) {
+        ValueDef::Param(_) => true,
+        ValueDef::Const => matches!(func.constant(base), Some(Constant::Address(..))),
+        ValueDef::Result(inst, _) => func.inst(inst).op == Op::Alloca,
+        ValueDef::None => false,
+    };
+    let keep = |func: &Function, base: Option<Value>| {
+        base.filter(|&base| {
+            is_object(func, base) && matches!(func.value_type(base), Type::Scalar(Scalar::Ptr(_)))
+        })
+    };
+    let bases: [Option<Value>; 2] = match &func.inst(inst).detail {
+        Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
+            [access.base, None]
+        }
+        Detail::Transfer(both) => [both.0.base, both.1.base],
+        _ => return,
+    };
+    if bases == [None, None] {
+        return;
+    }
+    let [first, second] = bases.map(|base| keep(func, base));
+    match &mut func.inst_mut(inst).detail {
+        Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
+            access.base = first;
+        }
+        Detail::Transfer(both) => (both.0.base, both.1.base) = (first, second),
+        _ => {}
+    }
+}
+
+/// One body being copied to the place of one call.
+struct Copy<'a> {
+    func: &'a mut Function,
+    callee: &'a Function,
+    call: Inst,
+    values: FxHashMap<Value, Value>,
+    blocks: FxHashMap<Block, Block>,
+    origins: FxHashMap<Origin, Origin>,
+}
+
+impl Copy<'_> {
+    /// Copies the body; `replaced` learns what the results of the call are. Gives the block that the rest behind the call
+    /// is in, if it is another.
+    fn inline(&mut self, block: Block, replaced: &mut FxHashMap<Value, Value>) -> Option<Block> {
+        let args = self.func.inst(self.call).args.clone();
+        self.values.extend(self.callee.params().iter().copied().zip(args.iter().copied()));
+        let blocks: Vec<Block> = self.callee.blocks().collect();
+        let is_straight = blocks.len() == 1;
+        let rest = (!is_straight).then(|| self.cut(block));
+        let mut last = block;
+        let mut copies: Vec<Inst> = Vec::new();
+        for &source in blocks.iter().filter(|_| !is_straight) {
+            let copy = self.func.insert_block_after(last);
+            self.blocks.insert(source, copy);
+            last = copy;
+        }
+        // Definitions before uses that come round a loop: operands are filled in behind.
+        let mut returned: Vec<(Block, SmallVec<[Value; 2]>)> = Vec::new();
+        for &source in &blocks {
+            for inst in self.callee.block_insts(source) {
+                let data = self.callee.inst(inst);
+                if data.op == Op::Ret {
+                    let here = self.blocks.get(&source).copied().unwrap_or(block);
+                    returned.push((here, data.args.iter().copied().collect()));
+                    continue;
+                }
+                copies.push(self.copy(inst, self.blocks.get(&source).copied()));
+            }
+        }
+        for inst in copies {
+            let mut data = self.func.inst(inst).clone();
+            data.map_values(|value| self.value(value));
+            *self.func.inst_mut(inst) = data;
+        }
+        for (_, values) in &mut returned {
+            for value in values {
+                *value = self.value(*value);
+            }
+        }
+        let results = self.func.results(self.call).to_vec();
+        if let Some(rest) = rest {
+            let entry = self.blocks[&self.callee.entry()];
+            append_jump(self.func, block, entry);
+            for (from, _) in &returned {
+                append_jump(self.func, *from, rest);
+            }
+        }
+        for (index, &result) in results.iter().enumerate() {
+            let value = match (&returned[..], rest) {
+                ([_, _, ..], Some(rest)) => {
+                    let incoming: Vec<(Block, Value)> =
+                        returned.iter().map(|(from, values)| (*from, values[index])).collect();
+                    let ty = self.func.value_type(result);
+                    Builder::new(self.func, At::Start(rest)).phi(ty, &incoming, None)
+                }
+                _ => returned.first().map_or(result, |(_, values)| values[index]),
+            };
+            replaced.insert(result, value);
+        }
+        rest
+    }
+
+    /// Moves what stands behind the call to a block of its own.
+    fn cut(&mut self, block: Block) -> Block {
+        let rest = self.func.insert_block_after(block);
+        let mut next = self.func.layout.next_inst(self.call);
+        while let Some(inst) = next {
+            next = self.func.layout.next_inst(inst);
+            self.func.layout.remove_inst(inst);
+            self.func.layout.append_inst(inst, rest);
+        }
+        rest
+    }
+
+    /// Copies an instruction to the end of a block, or before the call; its operands are still the callee's.
+    fn copy(&mut self, inst: Inst, to: Option<Block>) -> Inst {
+        let mut data = self.callee.inst(inst).clone();
+        data.origin = self.origin(data.origin);
+        match &mut data.detail {
+            Detail::Phi(blocks) => blocks.iter_mut().for_each(|block| *block = self.blocks[block]),
+            Detail::Branch(targets, _) => targets.iter_mut().for_each(|block| *block = self.blocks[block]),
+            Detail::Switch(switch) => {
+                switch.targets.iter_mut().for_each(|block| *block = self.blocks[block]);
+            }
+            Detail::Call(callee) => {
+                *callee = self.func.make_callee(&Arc::clone(&self.callee.callees[*callee]));
+            }
+            _ => {}
+        }
+        let is_object = data.op == Op::Alloca;
+        let types: SmallVec<[Type; 2]> =
+            self.callee.results(inst).iter().map(|&result| self.callee.value_type(result)).collect();
+        let copy = self.func.make_inst(data, &types);
+        match to {
+            _ if is_object => {
+                let entry = self.func.entry();
+                self.func.layout.prepend_inst(copy, entry);
+            }
+            Some(block) => self.func.layout.append_inst(copy, block),
+            None => self.func.layout.insert_inst_before(copy, self.call),
+        }
+        let results = self.callee.results(inst).iter().copied();
+        self.values.extend(results.zip(self.func.results(copy).to_vec()));
+        copy
+    }
+
+    /// What a value of the callee is in the caller.
+    fn value(&mut self, value: Value) -> Value {
+        if let Some(&known) = self.values.get(&value) {
+            return known;
+        }
+        let constant = self.callee.constant(value).cloned();
+        let ty = self.callee.value_type(value);
+        let known = self.func.make_const(constant.unwrap_or(Constant::Poison(ty)));
+        self.values.insert(value, known);
+        known
+    }
+
+    /// Where an instruction of the callee comes from, as the caller's. Alias scopes are of one call; access groups of the
+    /// call are groups of what it does.
+    fn origin(&mut self, origin: Origin) -> Origin {
+        if let Some(&known) = self.origins.get(&origin) {
+            return known;
+        }
+        let around = self.func.origin(self.func.inst(self.call).origin).clone();
+        let inner = self.callee.origin(origin);
+        let of_callee = inner.tags.iter().filter(|(tag, _)| !matches!(tag, Tag::AliasScope | Tag::NoAlias));
+        let of_call = around.tags.iter().filter(|(tag, _)| *tag == Tag::AccessGroup);
+        let mut data =
+            OriginData { loc: inner.loc.or(around.loc), tags: of_callee.chain(of_call).copied().collect() };
+        data.tags.sort_unstable();
+        data.tags.dedup();
+        let known = self.func.make_origin(data);
+        self.origins.insert(origin, known);
+        known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heddle_ir::text::parse_module;
+    use heddle_ir::verify::{Stage, verify_module};
+
+    #[test]
+    fn many_calls_in_one_block_take_linear_work() {
+        let mut text = String::from(
+            "func @f(v0: i32) -> i32 {\nblock0:\n  v1 = icmp slt v0, 5\n  br v1, block1, block2\nblock1:\n  ret v0\nblock2:\n  \
+             v2 = mul v0, 3\n  ret v2\n}\n\nfunc @g(v0: i32) -> i32 {\nblock0:\n",
+        );
+        for at in 0..20_000 {
+            text += &format!("  v{} = call @f(v{at})\n", at + 1);
+        }
+        text += "  ret v20000\n}\n";
+        let mut module = parse_module(&text).expect("it is read");
+        let mut asked = 0;
+        let count = inline_calls(&mut module, |_| {
+            asked += 1;
+            true
+        });
+        assert_eq!((count, asked), (20_000, 20_000));
+        verify_module(&module, Stage::Source).unwrap_or_else(|violations| panic!("{violations}"));
+    }
+}

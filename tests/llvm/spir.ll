@@ -1,0 +1,34 @@
+; What OpenCL C declares, declared in another way; functions of work-groups that are not known; writes to constant memory.
+; run: @fine() lanes=1 -> 0
+; refused: @no_dimension is not taken, because of `%r = call i64 @_Z12get_local_idj()`: @_Z12get_local_idj is declared in another way than OpenCL C does: it takes one number, the dimension, and gives a number
+; refused: @reduces is not taken, because of `%r = call i32 @_Z21work_group_reduce_addi(i32 %x)`: @_Z21work_group_reduce_addi may ask other lanes (it is `convergent`), and is not known; define it in the same module
+; refused: @writes is not taken, because of `store i32 1, ptr addrspace(2) %p, align 4`: it writes to constant memory, which never changes
+; refused: @fills is not taken
+target triple = "spir64-unknown-unknown"
+declare i64 @_Z12get_local_idj() convergent
+declare i32 @_Z21work_group_reduce_addi(i32) convergent memory(none)
+declare i32 @_Z3absi(i32) convergent memory(none)
+declare void @llvm.memset.p2.i64(ptr addrspace(2), i8, i64, i1)
+define i64 @no_dimension() {
+  %r = call i64 @_Z12get_local_idj()
+  ret i64 %r
+}
+define i32 @reduces(i32 %x) {
+  %r = call i32 @_Z21work_group_reduce_addi(i32 %x)
+  ret i32 %r
+}
+define i32 @computes(i32 %x) {
+  %r = call i32 @_Z3absi(i32 %x)
+  ret i32 %r
+}
+define void @writes(ptr addrspace(2) %p) {
+  store i32 1, ptr addrspace(2) %p, align 4
+  ret void
+}
+define void @fills(ptr addrspace(2) %p) {
+  call void @llvm.memset.p2.i64(ptr addrspace(2) %p, i8 0, i64 4, i1 false)
+  ret void
+}
+define i32 @fine() {
+  ret i32 0
+}
