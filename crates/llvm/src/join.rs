@@ -32,7 +32,8 @@ pub fn join(first: LlvmModule, others: &[&[u8]]) -> Result<LlvmModule, String> {
                 bitcode.len(),
                 c"program".as_ptr(),
             );
-            let failed = llvm_sys::bit_reader::LLVMParseBitcodeInContext2(first.context(), buffer, &mut raw) != 0;
+            let failed =
+                llvm_sys::bit_reader::LLVMParseBitcodeInContext2(first.context(), buffer, &mut raw) != 0;
             LLVMDisposeMemoryBuffer(buffer);
             let failed = failed || raw.is_null() || LLVMLinkModules2(first.raw(), raw) != 0;
             LLVMContextSetDiagnosticHandler(first.context(), None, std::ptr::null_mut());

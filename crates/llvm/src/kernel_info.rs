@@ -100,7 +100,8 @@ pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {
                 (None, Ok(leaves)) => match &leaves[..] {
                     [Leaf { scalar: Scalar::Ptr(space), .. }] => Passed::Pointer(*space),
                     leaves => {
-                        let piece = |leaf: &Leaf| ArgumentPiece { scalar: leaf.scalar, offset: leaf.offset as usize };
+                        let piece =
+                            |leaf: &Leaf| ArgumentPiece { scalar: leaf.scalar, offset: leaf.offset as usize };
                         let pieces = leaves.iter().map(piece).collect();
                         Passed::Value { bytes: types.layout.size(param.ty()) as usize, pieces }
                     }
@@ -116,7 +117,10 @@ pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {
         }
         let mut attributes = Vec::new();
         let required_size = numbers(func, kind("reqd_work_group_size"));
-        let sizes = [("reqd_work_group_size", required_size), ("work_group_size_hint", numbers(func, kind("work_group_size_hint")))];
+        let sizes = [
+            ("reqd_work_group_size", required_size),
+            ("work_group_size_hint", numbers(func, kind("work_group_size_hint"))),
+        ];
         for (name, size) in sizes {
             if let Some([x, y, z]) = size {
                 attributes.push(format!("__attribute__(({name}({x},{y},{z})))"));

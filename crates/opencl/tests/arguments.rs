@@ -107,7 +107,8 @@ const SHAPES: &[(&str, &str)] = &[
     ("clGetKernelSuggestedLocalWorkSizeKHR", "hhxwwo"),
 ];
 
-const SOURCE: &std::ffi::CStr = c"kernel void idle(int x, local int *l, global int *a) { } kernel void none() { }";
+const SOURCE: &std::ffi::CStr =
+    c"kernel void idle(int x, local int *l, global int *a) { } kernel void none() { }";
 const TEXTS: [&std::ffi::CStr; 8] = [
     SOURCE,
     c"",
@@ -141,7 +142,20 @@ impl Numbers {
 }
 
 type Function = unsafe extern "C" fn(
-    usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
 ) -> usize;
 
 struct Fuzzer {
@@ -279,17 +293,26 @@ impl Fuzzer {
                 b'k' => match self.numbers.below(8) {
                     0 => self.numbers.next() as u32 as usize,
                     _ => {
-                        let base = [0x0900, 0x1000, 0x1080, 0x1090, 0x1100, 0x1220, 0x1160, 0x1190, 0x11b0, 0x11d0];
+                        let base =
+                            [0x0900, 0x1000, 0x1080, 0x1090, 0x1100, 0x1220, 0x1160, 0x1190, 0x11b0, 0x11d0];
                         self.numbers.of(&base) + self.numbers.below(0x30)
                     }
                 },
                 b'z' => self.numbers.of(&[0, 1, 4, 16, 64, 128, 4096, 1 << 50, usize::MAX, usize::MAX - 3]),
                 b's' => self.numbers.of(&[0, 1, 4, 8, 16, 64, 1024]),
                 b'p' | b'P' => {
-                    if self.numbers.below(8) == 0 { 0 } else { self.memory.as_ptr().addr() }
+                    if self.numbers.below(8) == 0 {
+                        0
+                    } else {
+                        self.memory.as_ptr().addr()
+                    }
                 }
                 b'o' => {
-                    if self.numbers.below(6) == 0 { 0 } else { self.answers[512 * at.min(7)..].as_ptr().addr() }
+                    if self.numbers.below(6) == 0 {
+                        0
+                    } else {
+                        self.answers[512 * at.min(7)..].as_ptr().addr()
+                    }
                 }
                 b'c' => self.answers[4000..].as_ptr().addr(),
                 b't' => self.numbers.of(&TEXTS).as_ptr().addr(),
@@ -306,7 +329,14 @@ impl Fuzzer {
                     if self.numbers.below(3) == 0 { 0 } else { self.properties.as_ptr().addr() }
                 }
                 b'w' => {
-                    let list = self.numbers.of(&[[0, 0, 0], [1, 1, 1], [2, 3, 1], [8, 1, 2], [usize::MAX, 1, 1], [64, 8, 1]]);
+                    let list = self.numbers.of(&[
+                        [0, 0, 0],
+                        [1, 1, 1],
+                        [2, 3, 1],
+                        [8, 1, 2],
+                        [usize::MAX, 1, 1],
+                        [64, 8, 1],
+                    ]);
                     // What says how long a text is may not be longer than it.
                     self.sizes[sizes] = if shape.contains('B') { [0, 0, 0] } else { list };
                     sizes += 1;
@@ -373,7 +403,9 @@ impl Fuzzer {
     fn step(&mut self) {
         let (name, shape) = self.numbers.of(SHAPES);
         // Compiling takes a thousand times as long as all else.
-        if ["clBuildProgram", "clCompileProgram", "clLinkProgram"].contains(&name) && self.numbers.below(40) != 0 {
+        if ["clBuildProgram", "clCompileProgram", "clLinkProgram"].contains(&name)
+            && self.numbers.below(40) != 0
+        {
             return;
         }
         if ["clFinish", "clWaitForEvents"].contains(&name) || name.contains("Buffer") {
@@ -387,7 +419,10 @@ impl Fuzzer {
         let code = if makes { self.answers[4000] as i32 } else { result as i32 };
         *self.codes.entry(code).or_default() += 1;
         assert!((-100..=0).contains(&code), "{name}{arguments:x?} gives {code}");
-        assert!(!makes || name == "clSVMAlloc" || (result != 0) == (code == 0), "{name} gives {result:#x} and {code}");
+        assert!(
+            !makes || name == "clSVMAlloc" || (result != 0) == (code == 0),
+            "{name} gives {result:#x} and {code}"
+        );
         if let Some(&(_, kind)) = made {
             let place = if kind == 0 { 512 } else { 512 * 3 };
             let handle = if kind < 2 { self.answers[place] as usize } else { result };
@@ -441,5 +476,8 @@ fn wrong_arguments_are_answered_by_codes() {
     println!("{calls} calls; codes: {:?}", fuzzer.codes);
     let done = fuzzer.codes.get(&0).copied().unwrap_or(0);
     let kinds = fuzzer.codes.len();
-    assert!(done * 10 > calls && kinds >= 25, "{done} of {calls} calls did something, {kinds} codes were given");
+    assert!(
+        done * 10 > calls && kinds >= 25,
+        "{done} of {calls} calls did something, {kinds} codes were given"
+    );
 }

@@ -3,7 +3,9 @@
 //! The order is that of the loader's header. What another system has only is an entry that refuses, since the loader calls
 //! whatever is there.
 
-use super::{context, device, enqueue, event, kernel, memory, platform, program, queue, refused, svm, transfer};
+use super::{
+    context, device, enqueue, event, kernel, memory, platform, program, queue, refused, svm, transfer,
+};
 use crate::cl::{CL_INVALID_OPERATION, cl_int};
 use std::ffi::c_void;
 
@@ -36,7 +38,11 @@ impl Entry {
 
     /// Whether it does something.
     pub fn verdict(&self) -> Verdict {
-        if self.path.starts_with("refused") || self.path == "absent" { Verdict::Refused } else { Verdict::Done }
+        if self.path.starts_with("refused") || self.path == "absent" {
+            Verdict::Refused
+        } else {
+            Verdict::Done
+        }
     }
 }
 

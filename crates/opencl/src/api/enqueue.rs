@@ -31,7 +31,12 @@ pub(super) fn launch(
     kernel.launch(dims, sizes(dims, offset)?.as_deref(), &global, sizes(dims, local)?.as_deref())
 }
 
-fn enqueue(into: &Enqueuing, of: Handle, command: u32, launch: impl Fn(&Kernel) -> Answer<Launch>) -> Answer<()> {
+fn enqueue(
+    into: &Enqueuing,
+    of: Handle,
+    command: u32,
+    launch: impl Fn(&Kernel) -> Answer<Launch>,
+) -> Answer<()> {
     let kernel = find::<Kernel>(of)?;
     ensure(Arc::ptr_eq(&kernel.program.context, &into.queue.context), CL_INVALID_CONTEXT)?;
     let launch = launch(&kernel)?;

@@ -1,6 +1,7 @@
 //! Kernels.
 
 use super::info::Info;
+use super::pointer::Text;
 use super::pointer::{In, Out};
 use crate::cl::*;
 use crate::core::buffer::Buffer;
@@ -9,7 +10,6 @@ use crate::core::error::{Answer, Error, ensure};
 use crate::core::kernel::{Kernel, Setting};
 use crate::core::program::Program;
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
-use super::pointer::Text;
 use heddle_ir::Space;
 use heddle_llvm::Passed;
 use std::ffi::c_void;

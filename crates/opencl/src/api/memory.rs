@@ -13,7 +13,13 @@ use std::sync::Arc;
 /// What is called when memory ends.
 pub type EndOfMemory = unsafe extern "C" fn(Handle, *mut c_void);
 
-fn create(context: Handle, properties: Vec<u64>, flags: u64, size: usize, host: In<c_void>) -> Answer<Handle> {
+fn create(
+    context: Handle,
+    properties: Vec<u64>,
+    flags: u64,
+    size: usize,
+    host: In<c_void>,
+) -> Answer<Handle> {
     let context = find::<Context>(context)?;
     // SAFETY: the application hands over as much memory as it says, for as long as it is used.
     let buffer = unsafe { Buffer::create(&context, properties, flags, size, host.address()) }?;

@@ -23,7 +23,9 @@ pub struct Binary {
 }
 
 fn sum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 fn piece(bytes: &mut Vec<u8>, contents: &[u8]) {
@@ -90,7 +92,11 @@ mod tests {
             let mut changed = bytes.clone();
             changed[at] ^= 1;
             assert_eq!(read(&changed).map(|read| read.kind), Err(Error(CL_INVALID_BINARY)), "byte {at}");
-            assert_eq!(read(&bytes[..at]).map(|read| read.kind), Err(Error(CL_INVALID_BINARY)), "cut at {at}");
+            assert_eq!(
+                read(&bytes[..at]).map(|read| read.kind),
+                Err(Error(CL_INVALID_BINARY)),
+                "cut at {at}"
+            );
         }
     }
 }

@@ -63,7 +63,10 @@ impl Buffer {
         host_pointer: Address,
     ) -> Answer<Buffer> {
         ensure(flags & !(DEVICE_ACCESS | HOST_ACCESS | HOST_POINTER) == 0, CL_INVALID_VALUE)?;
-        ensure(is_at_most_one(flags & DEVICE_ACCESS) && is_at_most_one(flags & HOST_ACCESS), CL_INVALID_VALUE)?;
+        ensure(
+            is_at_most_one(flags & DEVICE_ACCESS) && is_at_most_one(flags & HOST_ACCESS),
+            CL_INVALID_VALUE,
+        )?;
         let uses_host = flags & CL_MEM_USE_HOST_PTR != 0;
         ensure(!uses_host || flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR) == 0, CL_INVALID_VALUE)?;
         ensure(size != 0 && size as u64 <= device().max_allocation(), CL_INVALID_BUFFER_SIZE)?;
@@ -99,7 +102,10 @@ impl Buffer {
     pub fn part(self: &Arc<Buffer>, flags: u64, origin: usize, size: usize) -> Answer<Buffer> {
         ensure(self.parent.is_none(), CL_INVALID_MEM_OBJECT)?;
         ensure(flags & !(DEVICE_ACCESS | HOST_ACCESS) == 0, CL_INVALID_VALUE)?;
-        ensure(is_at_most_one(flags & DEVICE_ACCESS) && is_at_most_one(flags & HOST_ACCESS), CL_INVALID_VALUE)?;
+        ensure(
+            is_at_most_one(flags & DEVICE_ACCESS) && is_at_most_one(flags & HOST_ACCESS),
+            CL_INVALID_VALUE,
+        )?;
         let device = match flags & DEVICE_ACCESS {
             0 => self.flags & DEVICE_ACCESS,
             asked => asked,
@@ -113,7 +119,8 @@ impl Buffer {
             || (whole & CL_MEM_READ_ONLY != 0 && device & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY) != 0)
             || (whole & CL_MEM_HOST_WRITE_ONLY != 0 && host & CL_MEM_HOST_READ_ONLY != 0)
             || (whole & CL_MEM_HOST_READ_ONLY != 0 && host & CL_MEM_HOST_WRITE_ONLY != 0)
-            || (whole & CL_MEM_HOST_NO_ACCESS != 0 && host & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY) != 0);
+            || (whole & CL_MEM_HOST_NO_ACCESS != 0
+                && host & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY) != 0);
         ensure(!widens, CL_INVALID_VALUE)?;
         ensure(size != 0, CL_INVALID_BUFFER_SIZE)?;
         ensure(origin.checked_add(size).is_some_and(|end| end <= self.size), CL_INVALID_VALUE)?;

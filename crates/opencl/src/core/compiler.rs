@@ -3,8 +3,8 @@
 use crate::cl::*;
 use crate::core::error::{Answer, Error, ensure};
 use heddle_builtins::LIBRARIES;
-use heddle_runtime::exit::busy;
 use heddle_llvm::{LlvmModule, OpenClOptions, compile_opencl_with, join, read_ir};
+use heddle_runtime::exit::busy;
 
 /// What compiling gives: bitcode, or nothing, and what is worth saying either way.
 #[derive(Debug)]
@@ -82,10 +82,9 @@ fn is_compiler_option(words: &[String]) -> bool {
             "-D" | "-I" | "-U" => words.next().is_some(),
             word if COMPILER.contains(&word) || MATH.contains(&word) => true,
             word if ["-D", "-I", "-U", "-W", "-O"].iter().any(|short| word.starts_with(short)) => true,
-            word => matches!(
-                word.strip_prefix("-cl-std="),
-                Some("CL1.0" | "CL1.1" | "CL1.2" | "CL2.0" | "CL3.0")
-            ),
+            word => {
+                matches!(word.strip_prefix("-cl-std="), Some("CL1.0" | "CL1.1" | "CL1.2" | "CL2.0" | "CL3.0"))
+            }
         };
         if !known {
             return false;
@@ -144,7 +143,8 @@ pub fn link_options(options: &str) -> Answer<Linked> {
 pub fn link(programs: &[&[u8]]) -> Answer<Compiled> {
     let [first, others @ ..] = programs else { return Err(Error(CL_INVALID_VALUE)) };
     let _busy = busy();
-    let joined = read_ir("program", first).map_err(|reason| reason.to_string()).and_then(|first| join(first, others));
+    let joined =
+        read_ir("program", first).map_err(|reason| reason.to_string()).and_then(|first| join(first, others));
     Ok(match joined {
         Ok(module) => Compiled { module: Some(module), log: String::new() },
         Err(log) => Compiled { module: None, log: format!("error: {log}\n") },

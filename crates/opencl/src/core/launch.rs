@@ -62,9 +62,8 @@ impl NdRange {
 fn undefined_functions(module: &Module) -> BTreeSet<String> {
     let defined: BTreeSet<&str> = module.functions.iter().map(|func| &*func.name).collect();
     let called = module.functions.iter().flat_map(|func| func.callees.values());
-    let unknown = called.filter(|callee| {
-        callee.signature.effects != Effects::PURE && !defined.contains(&*callee.name)
-    });
+    let unknown =
+        called.filter(|callee| callee.signature.effects != Effects::PURE && !defined.contains(&*callee.name));
     unknown.map(|callee| callee.name.clone()).collect()
 }
 
@@ -81,7 +80,9 @@ impl Code {
         let undefined = undefined_functions(&module);
         if !undefined.is_empty() {
             let line = |name: &String| {
-                format!("error: the function `{name}` is called, but no program defines it: link the one that does\n")
+                format!(
+                    "error: the function `{name}` is called, but no program defines it: link the one that does\n"
+                )
             };
             return Err(undefined.iter().map(line).collect());
         }
@@ -95,7 +96,8 @@ impl Code {
     /// # Safety
     /// The arguments lead to memory that is there, and the kernel stays inside of it.
     pub unsafe fn run(&self, kernel: &KernelInfo, given: &[Given], range: &NdRange) -> Result<(), String> {
-        let ready = self.program.kernel(&kernel.name).ok_or_else(|| "it is not in its program".to_string())?;
+        let ready =
+            self.program.kernel(&kernel.name).ok_or_else(|| "it is not in its program".to_string())?;
         let mut arguments = Vec::new();
         for (param, given) in kernel.params.iter().zip(given) {
             match (&param.passed, given) {

@@ -115,7 +115,11 @@ impl Rows {
         // Same pitches: they share a byte where the difference of their places is less than the region each way.
         let place = |rows: &Rows| {
             let in_slice = rows.start % rows.slice_pitch.max(1);
-            [in_slice % rows.row_pitch.max(1), in_slice / rows.row_pitch.max(1), rows.start / rows.slice_pitch.max(1)]
+            [
+                in_slice % rows.row_pitch.max(1),
+                in_slice / rows.row_pitch.max(1),
+                rows.start / rows.slice_pitch.max(1),
+            ]
         };
         let (here, there) = (place(self), place(other));
         // A row that runs over the end of its pitch goes on in the next one: then only ranges were compared.

@@ -193,7 +193,8 @@ impl Program {
                 None => (Err(Error(CL_INVALID_BINARY)), false),
             }
         };
-        let options = binary.filter(|_| !self.is_source).map_or(options.into(), |binary| binary.options.clone());
+        let options =
+            binary.filter(|_| !self.is_source).map_or(options.into(), |binary| binary.options.clone());
         self.end(compiled, &options, rest, CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_BUILD_PROGRAM_FAILURE)
     }
 
@@ -207,7 +208,11 @@ impl Program {
     }
 
     /// Links compiled programs and libraries to a new one. It is there even if linking fails, with the log.
-    pub fn link(context: &Arc<Context>, options: &str, programs: &[Arc<Program>]) -> Answer<(Program, Answer<()>)> {
+    pub fn link(
+        context: &Arc<Context>,
+        options: &str,
+        programs: &[Arc<Program>],
+    ) -> Answer<(Program, Answer<()>)> {
         let linked = compiler::link_options(options)?;
         let mut binaries = Vec::new();
         for program in programs {

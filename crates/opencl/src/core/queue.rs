@@ -108,9 +108,11 @@ impl Queue {
                     Order::Behind | Order::Barrier if !request.wait_list.is_empty() => {
                         barrier.cloned().into_iter().collect()
                     }
-                    Order::Behind | Order::Barrier => {
-                        state.outstanding.range(state.full_barrier..).map(|(_, event)| event.clone()).collect()
-                    }
+                    Order::Behind | Order::Barrier => state
+                        .outstanding
+                        .range(state.full_barrier..)
+                        .map(|(_, event)| event.clone())
+                        .collect(),
                 }
             };
             let number = state.next;

@@ -7,7 +7,10 @@ use std::process::Command;
 fn the_driver_calls_its_own_functions() {
     let output = Command::new("readelf").arg("-d").arg(driver()).output().expect("binutils are there");
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("SYMBOLIC"), "without -Bsymbolic calls go to the loader and back for ever:\n{text}");
+    assert!(
+        text.contains("SYMBOLIC"),
+        "without -Bsymbolic calls go to the loader and back for ever:\n{text}"
+    );
     assert!(!text.contains("libOpenCL"), "the driver does not need the loader:\n{text}");
 }
 

@@ -53,9 +53,11 @@ pub(crate) fn source(name: &str) -> PathBuf {
 /// Compiles a program of `tests/opencl` and gives its path.
 pub(crate) fn compile(name: &str) -> PathBuf {
     let program = scratch().join(name).with_extension("");
-    let (compiler, standard) = if name.ends_with(".cpp") { ("c++", "-std=c++17") } else { ("cc", "-std=gnu11") };
+    let (compiler, standard) =
+        if name.ends_with(".cpp") { ("c++", "-std=c++17") } else { ("cc", "-std=gnu11") };
     let mut command = Command::new(compiler);
-    command.args([standard, "-O1", "-Wall", "-pthread", "-o"])
+    command
+        .args([standard, "-O1", "-Wall", "-pthread", "-o"])
         .arg(&program)
         .arg(source(name))
         .arg("-lOpenCL");

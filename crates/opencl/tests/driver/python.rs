@@ -23,8 +23,19 @@ fn python() -> PathBuf {
     let _ = std::fs::remove_dir_all(&folder);
     do_or_say(Command::new("python3").args(["-m", "venv"]).arg(&folder), "no virtual environment");
     let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]);
-    do_or_say(install.arg("-r").arg(&requirements), "PyOpenCL's wheels cannot be had from the package registry");
+    install.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--only-binary",
+        ":all:",
+    ]);
+    do_or_say(
+        install.arg("-r").arg(&requirements),
+        "PyOpenCL's wheels cannot be had from the package registry",
+    );
     std::fs::write(&stamp, wanted).expect("the target folder can be written");
     python
 }
