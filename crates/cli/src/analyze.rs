@@ -100,7 +100,7 @@ fn given(word: &str) -> Result<Given, String> {
 #[derive(Args)]
 #[command(after_help = SHAPES)]
 pub(crate) struct Analyze {
-    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp` or `.cl`
+    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp`, `.cl` or `.ptx`
     file: PathBuf,
     /// The function; all of them if it is left out
     #[arg(long)]

@@ -24,7 +24,7 @@ fn list_of_passes() -> String {
 #[derive(Args)]
 #[command(after_help = list_of_passes())]
 pub(crate) struct Opt {
-    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp` or `.cl`
+    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp`, `.cl` or `.ptx`
     file: PathBuf,
     /// Passes to run, in this order
     #[arg(short, long, value_delimiter = ',', value_name = "PASS,…")]
@@ -44,7 +44,7 @@ pub(crate) struct Opt {
     /// Say how long each pass took
     #[arg(long)]
     time_passes: bool,
-    /// Write the result here instead of printing it
+    /// Write the result here instead of printing it; of a `.ptx` file as PTX
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Flags for clang, behind `--`
@@ -82,6 +82,11 @@ impl Opt {
         if self.output.is_none() && self.dump_each && !names.is_empty() {
             return Ok(());
         }
-        crate::report::write(self.output.as_deref(), module.to_string().as_bytes())
+        let is_ptx = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "ptx");
+        let text = match self.output.as_ref().is_some_and(is_ptx) {
+            true => session.ptx(&module, is_ptx(&self.file)).map_err(fail)?,
+            false => module.to_string(),
+        };
+        crate::report::write(self.output.as_deref(), text.as_bytes())
     }
 }

@@ -10,10 +10,13 @@ pub mod passes;
 mod flattening;
 pub mod pipeline;
 pub mod verdicts;
+mod ptx;
 pub mod session;
+pub mod marked_loop;
 pub mod report;
 pub mod vector_abi;
 
+pub use marked_loop::{LoopLanes, LoopRequest, VectorLoop};
 pub use options::{Brush, Brushes, Options};
 pub use report::Report;
 pub use session::{Artifact, Failure, Request, Session, Source};

@@ -20,9 +20,9 @@ use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::Form;
 use heddle_transform::{
-    Around, Fold, FuseOptions, KernelOptions, Races, Remark, Target, WidenOptions, boscc, canonicalize,
-    flatten, fuse, geometry_of, guard_regions, inline_small, linearize, lock_step_functions, lower_kernels,
-    replace_launches, sees_brush, simplify, specialize, tidy, widen,
+    Around, Fold, FuseOptions, KernelOptions, Promises, Races, Remark, Target, WidenOptions, boscc,
+    canonicalize, flatten, fuse, geometry_of, guard_regions, inline_small, linearize, lock_step_functions,
+    lower_kernels, replace_launches, sees_brush, simplify, specialize, spread_loop, tidy, widen,
 };
 
 /// A pass with its options.
@@ -42,6 +42,8 @@ pub enum Pass {
     Inline,
     /// Control flow in a simple form.
     Canonicalize,
+    /// The iterations of a loop spread over lanes.
+    Spread(Promises),
     /// A form of each function for each way in which lanes enter it.
     Specialize(Brush),
     /// What both sides of divergent branches do, done once.
@@ -127,6 +129,18 @@ pub const PASSES: &[PassInfo] = &[
         requires: Stage::Source,
         ensures: Some(Stage::Canonical),
         read: |_| Ok(Pass::Canonicalize),
+    },
+    PassInfo {
+        name: "spread",
+        doc: "the iterations of each function's one outermost loop spread over lanes, which all enter with the same arguments \
+              (`spread:parallel`: each iteration may run whatever others compute)",
+        requires: Stage::Canonical,
+        ensures: Some(Stage::Source),
+        read: |word| match word {
+            "" => Ok(Pass::Spread(Promises::default())),
+            "parallel" => Ok(Pass::Spread(Promises { is_parallel: true })),
+            _ => Err(not_understood(word, "write `spread` or `spread:parallel`")),
+        },
     },
     PassInfo {
         name: "specialize",
@@ -217,6 +231,7 @@ impl Pass {
             Pass::Simplify => "simplify",
             Pass::Inline => "inline",
             Pass::Canonicalize => "canonicalize",
+            Pass::Spread(_) => "spread",
             Pass::Specialize(_) => "specialize",
             Pass::Fuse(_) => "fuse",
             Pass::Flatten(_) => "flatten",
@@ -245,6 +260,11 @@ impl Pass {
                 for func in &mut module.functions {
                     refuse_predicates(func)?;
                     canonicalize(func);
+                }
+            }
+            Pass::Spread(promises) => {
+                for func in &mut module.functions {
+                    spread_loop(func, *promises)?;
                 }
             }
             Pass::Specialize(brush) => specialize(module, context.all_lanes(brush)?.extents()),

@@ -201,6 +201,10 @@ impl Session {
     /// Reads a file: `.hed`, LLVM IR, or what clang compiles to it. `clang` goes to clang.
     pub fn read(&self, path: &Path, stage: Stage, clang: &[&str]) -> Result<Source, Failure> {
         let file = path.display().to_string();
+        if path.extension().is_some_and(|extension| extension == "ptx") {
+            let text = std::fs::read(path).map_err(|reason| unreadable(&file, &reason))?;
+            return self.read_ptx(&String::from_utf8_lossy(&text), &file, heddle_ptx::Options::default());
+        }
         let language = language_of(path);
         if language.is_none() {
             let text = match path == Path::new("-") {
@@ -234,6 +238,31 @@ impl Session {
             error(code, &reason)
         })?;
         self.import(llvm, &file)
+    }
+
+    /// Reads PTX; `file` is its name in messages. What is not taken is told in the source; it is an error only if nothing is
+    /// left.
+    pub fn read_ptx(&self, text: &str, file: &str, options: heddle_ptx::Options) -> Result<Source, Failure> {
+        let wrong = |diagnostics| Failure { diagnostics }.in_file(file);
+        let lowered = heddle_ptx::parse(text)
+            .and_then(|module| heddle_ptx::lower(&module, file, options))
+            .map_err(wrong)?;
+        let refused: Vec<Diagnostic> = lowered.refused.into_iter().map(|told| told.in_file(file)).collect();
+        if lowered.module.functions.is_empty() {
+            let none = error(Code::NotImported, &"there is no function that can be taken").in_file(file);
+            return Err(Failure { diagnostics: refused.into_iter().chain([none]).collect() });
+        }
+        let refused =
+            refused.into_iter().map(|told| Diagnostic { severity: Severity::Warning, ..told }).collect();
+        Ok(Source { module: lowered.module, llvm: None, refused })
+    }
+
+    /// Writes PTX of a module before it is made linear: branches that all lanes take together as `bra.uni`. `approximate` says
+    /// that functions of the C library may become PTX's approximations, as they do in what came from PTX.
+    pub fn ptx(&self, module: &Module, approximate: bool) -> Result<String, Failure> {
+        let facts = crate::ptx::facts(module);
+        let options = heddle_ptx::RaiseOptions { approximate, ..heddle_ptx::RaiseOptions::default() };
+        heddle_ptx::raise(module, &facts, &options).map_err(|diagnostics| Failure { diagnostics })
     }
 
     /// Takes a module of LLVM; `file` is its name in messages. What is not taken is told in the source; it is an error only

@@ -98,6 +98,9 @@ codes! {
     DivergentExit = "divergent-exit",
         "A branch at which lanes part decides which of them leave a loop.",
         "Run `loops` before.";
+    MarkedLoop = "marked-loop",
+        "A loop's iterations cannot run side by side in lanes, or what one of them needs is not known before it runs.",
+        "The message says which value, exit or access it is, and what could be written in its place.";
     NeedsLanes = "needs-lanes",
         "An instruction must not run where no lane is, and its block may run without one.",
         "Run `boscc` before, which guards it.";

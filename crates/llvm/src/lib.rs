@@ -6,6 +6,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod view;
+mod borrowed;
 mod read;
 mod cache_folder;
 mod front_end;
@@ -28,6 +29,7 @@ mod coverage;
 mod cpu;
 
 pub use apart::{Ended, SharedMemory};
+pub use borrowed::BorrowedModule;
 pub use cache_folder::include_folder;
 pub use coverage::{Coverage, Verdict, coverage};
 pub use cpu::{Cpu, UnknownCpu};

@@ -118,6 +118,12 @@ impl LlvmModule {
         if broken == 0 { Ok(()) } else { Err(message.trim().to_string()) }
     }
 
+    /// Forgets where in the source its code came from.
+    pub fn strip_debug_info(&self) {
+        // SAFETY: the module is live.
+        unsafe { llvm_sys::debuginfo::LLVMStripModuleDebugInfo(self.raw) };
+    }
+
     /// The module as text.
     pub fn text(&self) -> String {
         // SAFETY: the module is live; the text is taken over and freed.

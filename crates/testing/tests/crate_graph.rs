@@ -25,6 +25,7 @@ const RULES: &[Rule] = &[
     rule("analysis", "heddle-analysis", &["heddle-ir"]),
     rule("interp", "heddle-interp", &["heddle-ir"]),
     rule("llvm", "heddle-llvm", &["heddle-ir"]),
+    rule("ptx", "heddle-ptx", &["heddle-ir"]),
     rule("transform", "heddle-transform", &["heddle-analysis", "heddle-ir"]),
     rule("math", "heddle-math", &["heddle-ir"]),
     rule("builtins", "heddle-builtins", &["heddle-ir", "heddle-llvm", "heddle-math"]),
@@ -36,6 +37,7 @@ const RULES: &[Rule] = &[
             "heddle-analysis",
             "heddle-builtins",
             "heddle-llvm",
+            "heddle-ptx",
             "heddle-transform",
             "heddle-math",
         ],
@@ -46,6 +48,7 @@ const RULES: &[Rule] = &[
         "heddle-runs",
         &["heddle-ir", "heddle-interp", "heddle-llvm", "heddle-transform", "heddlec"],
     ),
+    rule("plugin", "heddle-plugin", &["heddlec"]),
     rule(
         "runtime",
         "heddle-runtime",
@@ -67,6 +70,7 @@ const RULES: &[Rule] = &[
             "heddle-transform",
             "heddle-math",
             "heddle-llvm",
+            "heddle-ptx",
             "heddlec",
             "heddle-runs",
         ],
@@ -194,7 +198,7 @@ fn every_crate_has_a_rule() {
 }
 
 /// The crates that call what is not Rust, or are called by it.
-const UNSAFE: [&str; 4] = ["llvm", "capi", "runtime", "opencl"];
+const UNSAFE: &[&str] = &["llvm", "capi", "plugin", "runtime", "opencl"];
 
 #[test]
 fn unsafe_code_is_forbidden_at_every_crate_root() {

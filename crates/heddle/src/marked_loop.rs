@@ -1,0 +1,155 @@
+//! Vector code of marked loops: a function that holds one loop becomes one that runs its iterations in lanes, with the same
+//! parameters.
+
+use crate::context::Context;
+use crate::options::{Brush, Options};
+use crate::passes::Pass;
+use crate::pipeline::{run, vectorization};
+use crate::session::{Failure, Session, Source, retain_reachable};
+use crate::vector_abi::{Isa, declare_forms};
+use heddle_ir::module::DeclaredShape;
+use heddle_ir::types::MAX_LANES;
+use heddle_ir::{Code, Diagnostic, Function, Module, Op};
+use heddle_llvm::{
+    EmitOptions, LlvmModule, emit, keep_private_but, optimize, share_globals, vector_form_names,
+};
+use heddle_transform::widen::wide_name;
+use heddle_transform::{Promises, choose_brushes};
+use std::fmt;
+
+/// A loop to make vector code of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LoopRequest {
+    /// The function that holds it and nothing else.
+    pub func: String,
+    /// How many iterations shall run together.
+    pub lanes: LoopLanes,
+    /// What is known of it.
+    pub promises: Promises,
+}
+
+/// How many iterations run together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoopLanes {
+    /// As many as pay.
+    Auto,
+    /// As many as pay, of so many that may.
+    AtMost(u32),
+    /// So many.
+    Exactly(u32),
+}
+
+/// Vector code of a loop.
+#[derive(Debug)]
+pub struct VectorLoop {
+    /// The module with the code, which LLVM's passes have been through. Nothing but the wide function is seen from outside;
+    /// globals are those of the source.
+    pub code: LlvmModule,
+    /// The wide function.
+    pub wide: String,
+    /// How many iterations run together.
+    pub lanes: u32,
+    /// How many vectors they fill, of its most frequent width.
+    pub interleaved: u32,
+    /// What loads and stores became that had a choice, and why.
+    pub remarks: Vec<Diagnostic>,
+}
+
+fn failed(code: Code, reason: &dyn fmt::Display) -> Diagnostic {
+    Diagnostic::error(code, reason.to_string())
+}
+
+impl Session {
+    /// Makes vector code of the one loop of a function, all of whose arguments are the same for all iterations.
+    pub fn vectorize_loop(&self, source: &Source, request: &LoopRequest) -> Result<VectorLoop, Failure> {
+        let LoopRequest { func: name, lanes, promises } = request;
+        let refusal = source.refused.iter().find(|told| told.place.func.as_ref() == Some(name));
+        if let Some(refusal) = refusal {
+            return Err(refusal.clone().into());
+        }
+        let mut module = source.module.clone();
+        retain_reachable(&mut module, name);
+        if let Some(llvm) = source.llvm.as_ref().filter(|_| self.cpu.is_x86()) {
+            let names = vector_form_names(llvm);
+            let isa = Isa::of_bits(self.cpu.vector_bits());
+            declare_forms(&mut module, names.iter().map(String::as_str), isa);
+        }
+        let Some(at) = module.functions.iter().position(|func| func.name == *name) else {
+            return Err(failed(Code::UnknownFunction, &format!("there is no function @{name}")).into());
+        };
+        // Callees have loops of their own, which stay as they are.
+        let mut alone = Module { files: module.files.clone(), ..Module::default() };
+        alone.functions.push(module.functions.remove(at));
+        let spreading = [Pass::Simplify, Pass::Canonicalize, Pass::Spread(*promises), Pass::Simplify];
+        run(&mut alone, &spreading, &mut Context::verifying(self.verify))?;
+        let Some(mut func) = alone.functions.pop() else {
+            return Err(failed(Code::Internal, &"a loop is gone").into());
+        };
+        for param in &mut func.signature.params {
+            param.shape = Some(DeclaredShape::Uniform);
+        }
+        let bits = self.cpu.vector_bits();
+        let (one, most) = match *lanes {
+            LoopLanes::Exactly(lanes) => (lanes.clamp(1, MAX_LANES), 1),
+            LoopLanes::Auto => (lanes_in_register(&func, bits), MAX_LANES),
+            LoopLanes::AtMost(most) => {
+                let most = 1 << most.clamp(1, MAX_LANES).ilog2();
+                (lanes_in_register(&func, bits).min(most), most)
+            }
+        };
+        module.functions.push(func);
+        let (mut wide, mut remarks) = self.widen_loop(&module, name, one)?;
+        let mut interleaved = 1;
+        if let Some(func) = wide.function(&wide_name(name, &[one])) {
+            // What lanes compute does not depend on how many there are, so more of them are as good as several brushes.
+            let paying = choose_brushes(&wide, func, one, &self.options.target).brushes;
+            interleaved = paying.min(most / one).max(1);
+        }
+        if interleaved > 1 {
+            (wide, remarks) = self.widen_loop(&module, name, one * interleaved)?;
+        }
+        let lanes = one * interleaved;
+        let wide_func = wide_name(name, &[lanes]);
+        let code = emit(&wide, EmitOptions::default()).map_err(|reason| failed(Code::NotEmitted, &reason))?;
+        code.strip_debug_info();
+        keep_private_but(&code, &[&wide_func]);
+        if let Some(llvm) = &source.llvm {
+            share_globals(&code, llvm);
+        }
+        optimize(&code, &self.cpu).map_err(|reason| failed(Code::CodeGeneration, &reason))?;
+        code.verify().map_err(|reason| failed(Code::Internal, &reason))?;
+        Ok(VectorLoop { code, wide: wide_func, lanes, interleaved, remarks })
+    }
+
+    /// The module at stage Wide, for so many lanes.
+    fn widen_loop(
+        &self,
+        module: &Module,
+        name: &str,
+        lanes: u32,
+    ) -> Result<(Module, Vec<Diagnostic>), Diagnostic> {
+        let mut wide = module.clone();
+        let options = Options { params: Some(DeclaredShape::Varying), ..self.options.clone() };
+        let mut context = Context::verifying(self.verify);
+        run(&mut wide, &vectorization(&Brush::new(&[lanes])?, &options), &mut context)?;
+        let told = context.remarks.into_iter().map(|remark| remark.told.in_module(&wide));
+        let told = told.filter(|told| told.place.func.as_deref() == Some(name)).collect();
+        Ok((wide, told))
+    }
+}
+
+/// As many lanes as the widest numbers that a function computes or accesses fit a register.
+fn lanes_in_register(func: &Function, bits: u32) -> u32 {
+    let widest = func.blocks().flat_map(|block| func.block_insts(block)).filter_map(|inst| {
+        let data = func.inst(inst);
+        let value = match data.op {
+            Op::Load => func.result(inst)?,
+            Op::Store => *data.args.first()?,
+            _ => func.result(inst).filter(|&value| func.value_type(value).scalar().is_float())?,
+        };
+        let scalar = func.value_type(value).scalar();
+        (!scalar.is_ptr()).then(|| scalar.bytes())
+    });
+    let widest = widest.max().unwrap_or(4).clamp(1, 8);
+    (bits / 8 / widest).clamp(2, 64)
+}

@@ -1,0 +1,26 @@
+//! Compiles the part that speaks to LLVM's C++ interface, which has no C twin.
+
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=cpp");
+    let config = ["llvm-config-22", "llvm-config"].into_iter().find_map(|name| {
+        let output = Command::new(name).args(["--includedir"]).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
+    });
+    let Some(include) = config else {
+        panic!("llvm-config-22 is missing: `./x setup` brings it");
+    };
+    cc::Build::new()
+        .cpp(true)
+        .std("c++17")
+        .include(include)
+        .flag("-fno-rtti")
+        .flag("-fno-exceptions")
+        .flag_if_supported("-Wno-unused-parameter")
+        .flag_if_supported("-Wno-deprecated-copy")
+        .flag_if_supported("-Wno-redundant-move")
+        .opt_level(1)
+        .files(["cpp/pass.cpp", "cpp/marked_loops.cpp"])
+        .compile("heddle_pass");
+}

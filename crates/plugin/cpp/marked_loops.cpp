@@ -1,0 +1,483 @@
+// Finding marked loops and taking them out. Everything here works alike on equal input, since it is done twice: on a copy of
+// the module, to see whether vector code comes out, then on the module itself.
+#include "marked_loops.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/InstructionSimplify.h"
+#include "llvm/Analysis/LoopAccessAnalysis.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/ReplaceConstant.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/CodeExtractor.h"
+#include "llvm/Transforms/Utils/Local.h"
+#include "llvm/Transforms/Utils/LoopRotationUtils.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+#include "llvm/Transforms/Utils/LoopVersioning.h"
+#include "llvm/Transforms/Utils/PromoteMemToReg.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+
+using namespace llvm;
+
+namespace heddle {
+
+namespace {
+
+/// The hint of this name in a loop's metadata.
+const MDNode *hint(const MDNode *id, StringRef name) {
+  for (const MDOperand &operand : drop_begin(id->operands()))
+    if (const auto *node = dyn_cast<MDNode>(operand))
+      if (node->getNumOperands() > 0)
+        if (const auto *text = dyn_cast<MDString>(node->getOperand(0)))
+          if (text->getString() == name)
+            return node;
+  return nullptr;
+}
+
+/// The number that a hint gives; without one, `otherwise`.
+uint64_t number_of(const MDNode *id, StringRef name, uint64_t otherwise) {
+  const MDNode *node = hint(id, name);
+  if (!node || node->getNumOperands() < 2)
+    return otherwise;
+  if (const auto *constant = mdconst::dyn_extract<ConstantInt>(node->getOperand(1)))
+    return constant->getLimitedValue();
+  return otherwise;
+}
+
+bool is_marked(const Loop &loop) {
+  const MDNode *id = loop.getLoopID();
+  return id && number_of(id, "llvm.loop.vectorize.enable", 0) == 1 &&
+         number_of(id, "llvm.loop.isvectorized", 0) == 0 && number_of(id, "llvm.loop.vectorize.width", 0) != 1;
+}
+
+/// What is known of one function's loops.
+struct Facts {
+  DominatorTree dominators;
+  LoopInfo loops;
+  AssumptionCache assumptions;
+  TargetLibraryInfoImpl library_names;
+  TargetLibraryInfo library;
+  ScalarEvolution evolution;
+  TargetTransformInfo costs;
+
+  explicit Facts(Function &function)
+      : dominators(function), loops(dominators), assumptions(function),
+        library_names(function.getParent()->getTargetTriple()), library(library_names, &function),
+        evolution(function, library, assumptions, dominators, loops), costs(function.getParent()->getDataLayout()) {}
+};
+
+/// Makes memory that the module only declares, or that changes, a value that comes in from outside of the loop: the
+/// address of a constant stays, its contents are of use.
+void pass_addresses(Loop &loop, Function &function) {
+  SmallVector<Constant *> found;
+  SmallPtrSet<Constant *, 8> seen;
+  SmallVector<Constant *> work;
+  for (BasicBlock *block : loop.blocks())
+    for (Instruction &instruction : *block)
+      for (Value *operand : instruction.operands())
+        if (auto *constant = dyn_cast<Constant>(operand))
+          work.push_back(constant);
+  while (!work.empty()) {
+    Constant *constant = work.pop_back_val();
+    if (!seen.insert(constant).second)
+      continue;
+    if (auto *global = dyn_cast<GlobalVariable>(constant)) {
+      if (!global->isThreadLocal() && !(global->isConstant() && global->hasDefinitiveInitializer()))
+        found.push_back(global);
+    } else if (isa<ConstantExpr>(constant)) {
+      for (Value *operand : constant->operands())
+        work.push_back(cast<Constant>(operand));
+    }
+  }
+  if (found.empty())
+    return;
+  convertUsersOfConstantsToInstructions(found, &function, /*RemoveDeadConstants=*/false);
+  Instruction *end = loop.getLoopPreheader()->getTerminator();
+  auto *zero = ConstantInt::get(Type::getInt64Ty(function.getContext()), 0);
+  for (Constant *global : found) {
+    auto *address = GetElementPtrInst::Create(Type::getInt8Ty(function.getContext()), global, {zero}, "address",
+                                              end->getIterator());
+    for (BasicBlock *block : loop.blocks())
+      for (Instruction &instruction : *block)
+        instruction.replaceUsesOfWith(global, address);
+  }
+}
+
+/// Constant steps from an object are taken inside of the loop, so that the object itself is what comes in.
+void sink_offsets(Loop &loop) {
+  SmallVector<GetElementPtrInst *> work;
+  SmallPtrSet<Value *, 8> seen;
+  for (BasicBlock *block : loop.blocks())
+    for (Instruction &instruction : *block)
+      for (Value *operand : instruction.operands())
+        if (auto *offset = dyn_cast<GetElementPtrInst>(operand))
+          if (!loop.contains(offset) && offset->hasAllConstantIndices() &&
+              isa<AllocaInst>(offset->getPointerOperand()) && seen.insert(offset).second)
+            work.push_back(offset);
+  for (GetElementPtrInst *offset : work) {
+    Instruction *copy = offset->clone();
+    copy->insertBefore(loop.getHeader()->getFirstInsertionPt());
+    for (BasicBlock *block : loop.blocks())
+      for (Instruction &instruction : *block)
+        if (!isa<PHINode>(instruction) && &instruction != copy)
+          instruction.replaceUsesOfWith(offset, copy);
+    RecursivelyDeleteTriviallyDeadInstructions(offset);
+  }
+}
+
+/// What writes memory in a loop, if anything.
+Instruction *writer_in(const Loop &loop) {
+  for (BasicBlock *block : loop.blocks())
+    for (Instruction &instruction : *block)
+      if (instruction.mayWriteToMemory() && !instruction.isLifetimeStartOrEnd() && !isa<AssumeInst>(instruction))
+        return &instruction;
+  return nullptr;
+}
+
+std::string at_line(const Instruction &instruction) {
+  if (const DebugLoc &place = instruction.getDebugLoc())
+    return " (line " + std::to_string(place.getLine()) + ")";
+  return "";
+}
+
+/// The name of what an instruction does, in the words of the source.
+std::string in_words(const Instruction &instruction) {
+  if (const auto *call = dyn_cast<CallBase>(&instruction)) {
+    if (const Function *callee = call->getCalledFunction())
+      return "the call of `" + callee->getName().str() + "`" + at_line(instruction);
+    return "a call through a pointer" + at_line(instruction);
+  }
+  return "a store" + at_line(instruction);
+}
+
+/// Lets the loop count its iterations from 0 in 64 bits, and leave at the end of the last one. Why not, if it can't be.
+std::string count_iterations(Loop &loop, Facts &facts) {
+  BasicBlock *latch = loop.getLoopLatch();
+  const SCEV *back = facts.evolution.getExitCount(&loop, latch);
+  if (isa<SCEVCouldNotCompute>(back))
+    return "how often it goes round is not known before it runs";
+  auto *wide = Type::getInt64Ty(latch->getContext());
+  if (facts.evolution.getTypeSizeInBits(back->getType()) > 64)
+    return "its counter has more than 64 bits";
+  back = facts.evolution.getNoopOrZeroExtend(back, wide);
+  SCEVExpander expander(facts.evolution, "heddle");
+  Instruction *before = loop.getLoopPreheader()->getTerminator();
+  if (!expander.isSafeToExpandAt(back, before))
+    return "how often it goes round cannot be computed before it runs";
+  Value *last = expander.expandCodeFor(back, wide, before);
+  auto *branch = cast<BranchInst>(latch->getTerminator());
+  IRBuilder<> builder(&loop.getHeader()->front());
+  PHINode *count = builder.CreatePHI(wide, 2, "heddle.count");
+  builder.SetInsertPoint(branch);
+  Value *next = builder.CreateAdd(count, ConstantInt::get(wide, 1), "heddle.next", /*HasNUW=*/true);
+  count->addIncoming(ConstantInt::get(wide, 0), loop.getLoopPreheader());
+  count->addIncoming(next, latch);
+  bool leaves_if_true = !loop.contains(branch->getSuccessor(0));
+  Value *done = builder.CreateICmp(leaves_if_true ? CmpInst::ICMP_EQ : CmpInst::ICMP_NE, count, last, "heddle.done");
+  Value *old = branch->getCondition();
+  branch->setCondition(done);
+  facts.evolution.forgetLoop(&loop);
+  RecursivelyDeleteTriviallyDeadInstructions(old);
+  return "";
+}
+
+/// Brings a loop into the form of one entry, one latch that leaves it, and one exit. Why not, if it can't be.
+std::string simplify(const MarkedLoop &marked) {
+  auto *header = cast<BasicBlock>(static_cast<Value *>(marked.header));
+  Function &function = *header->getParent();
+  Facts facts(function);
+  Loop *loop = facts.loops.getLoopFor(header);
+  if (!loop || loop->getHeader() != header)
+    return "it is no loop any more";
+  simplifyLoop(loop, &facts.dominators, &facts.loops, &facts.evolution, &facts.assumptions, nullptr, false);
+  if (!loop->isLoopSimplifyForm())
+    return "a jump through a computed address leads into it or out of it";
+  if (loop->hasNoExitBlocks())
+    return "it is never left";
+  if (!loop->getUniqueExitBlock() || !loop->getExitingBlock()) {
+    SmallVector<BasicBlock *> exiting;
+    loop->getExitingBlocks(exiting);
+    std::string place;
+    for (BasicBlock *block : exiting)
+      if (block != loop->getLoopLatch() && place.empty())
+        place = at_line(*block->getTerminator());
+    return "it is left early" + place +
+           ", and iterations behind the one that leaves must not run: let the loop run on and remember what was found";
+  }
+  if (loop->getExitingBlock() != loop->getLoopLatch()) {
+    SimplifyQuery query(function.getDataLayout(), &facts.library, &facts.dominators, &facts.assumptions);
+    LoopRotation(loop, &facts.loops, &facts.costs, &facts.assumptions, &facts.dominators, &facts.evolution, nullptr, query,
+                 false, -1u, true);
+    if (loop->getExitingBlock() != loop->getLoopLatch() || !loop->getLoopPreheader())
+      return "it is left in the middle of an iteration, which needs iterations one after the other";
+  }
+  return "";
+}
+
+/// LLVM's own analyses of a function, for those that need many of them.
+struct Managers {
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager components;
+  ModuleAnalysisManager modules;
+
+  Managers() {
+    PassBuilder builder;
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+  }
+};
+
+/// The widest number that a loop loads or stores, in bits.
+unsigned widest_access(const Loop &loop, const DataLayout &layout) {
+  unsigned widest = 8;
+  for (BasicBlock *block : loop.blocks())
+    for (Instruction &instruction : *block)
+      if (isa<LoadInst, StoreInst>(instruction))
+        widest = std::max(widest, unsigned(layout.getTypeSizeInBits(getLoadStoreType(&instruction)).getFixedValue()));
+  return widest;
+}
+
+/// Proves of a loop that no iteration waits for the memory of another that runs beside it, with questions in front of the
+/// loop where that helps: if the answer is no, the loop runs as it was. Why not, if it can't be.
+std::string make_independent(const MarkedLoop &marked, Outlined &result) {
+  auto *header = cast<BasicBlock>(static_cast<Value *>(marked.header));
+  Function &function = *header->getParent();
+  Managers managers;
+  auto &loops = managers.functions.getResult<LoopAnalysis>(function);
+  Loop *loop = loops.getLoopFor(header);
+  Instruction *writer = loop ? writer_in(*loop) : nullptr;
+  if (!writer)
+    return loop ? "" : "it is no loop any more";
+  const std::string way_out = "; if that never happens, say so by `#pragma omp simd` without `safelen` and `reduction`, or by "
+                              "`#pragma clang loop vectorize(assume_safety)`";
+  if (!loop->isInnermost())
+    return "iterations may depend on each other through memory: " + in_words(*writer) +
+           " may write what another iteration accesses" + way_out;
+  auto &accesses = managers.functions.getResult<LoopAccessAnalysis>(function);
+  const LoopAccessInfo &info = accesses.getInfo(*loop);
+  if (!info.canVectorizeMemory() || info.hasStoreStoreDependenceInvolvingLoopInvariantAddress() ||
+      info.hasLoadStoreDependenceInvolvingLoopInvariantAddress()) {
+    const Instruction *culprit = writer;
+    std::string other;
+    if (const auto *dependences = info.getDepChecker().getDependences())
+      for (const auto &dependence : *dependences)
+        if (MemoryDepChecker::Dependence::isSafeForVectorization(dependence.Type) !=
+            MemoryDepChecker::VectorizationSafetyStatus::Safe) {
+          culprit = dependence.getDestination(info.getDepChecker());
+          other = at_line(*dependence.getSource(info.getDepChecker()));
+          break;
+        }
+    std::string text = "iterations depend on each other through memory: " + in_words(*culprit);
+    return text + (other.empty() ? " may touch what another iteration writes" : " touches what an access of another iteration" + other + " does") + way_out;
+  }
+  if (!info.getDepChecker().isSafeForAnyVectorWidth()) {
+    uint64_t bits = info.getDepChecker().getMaxSafeVectorWidthInBits();
+    uint64_t lanes = bits / widest_access(*loop, function.getDataLayout());
+    if (lanes < 2)
+      return "iterations depend on each other through memory: " + in_words(*writer) +
+             " writes what the next iterations access" + way_out;
+    result.width = unsigned(std::min<uint64_t>(lanes, result.width ? result.width : lanes));
+  }
+  bool is_free = info.getNumRuntimePointerChecks() == 0 && info.getPSE().getPredicate().isAlwaysTrue();
+  if (is_free)
+    return "";
+  auto &dominators = managers.functions.getResult<DominatorTreeAnalysis>(function);
+  auto &evolution = managers.functions.getResult<ScalarEvolutionAnalysis>(function);
+  formLCSSARecursively(*loop, dominators, &loops, &evolution);
+  LoopVersioning versioning(info, info.getRuntimePointerChecking()->getChecks(), loop, &loops, &dominators, &evolution);
+  versioning.versionLoop();
+  leave_alone(*versioning.getNonVersionedLoop());
+  result.is_versioned = true;
+  return "";
+}
+
+/// Objects that only the loop uses move into its function: each iteration has its own.
+void move_objects(Function &function, CallInst &call) {
+  for (unsigned index = 0; index < call.arg_size(); ++index) {
+    auto *object = dyn_cast<AllocaInst>(call.getArgOperand(index));
+    if (!object || !object->isStaticAlloca())
+      continue;
+    SmallVector<Instruction *> marks;
+    bool is_used_elsewhere = false;
+    for (User *user : object->users()) {
+      auto *instruction = dyn_cast<Instruction>(user);
+      if (user == &call)
+        continue;
+      if (instruction && instruction->isLifetimeStartOrEnd())
+        marks.push_back(instruction);
+      else
+        is_used_elsewhere = true;
+    }
+    if (is_used_elsewhere || count(call.args(), object) != 1)
+      continue;
+    Instruction *own = object->clone();
+    own->insertBefore(function.getEntryBlock().getFirstInsertionPt());
+    function.getArg(index)->replaceAllUsesWith(own);
+    call.setArgOperand(index, PoisonValue::get(object->getType()));
+    for (Instruction *mark : marks)
+      mark->eraseFromParent();
+    object->eraseFromParent();
+  }
+}
+
+} // namespace
+
+void leave_alone(Loop &loop) {
+  LLVMContext &context = loop.getHeader()->getContext();
+  auto *one = ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), 1));
+  MDNode *is_vectorized = MDNode::get(context, {MDString::get(context, "llvm.loop.isvectorized"), one});
+  MDNode *id = MDNode::getDistinct(context, {nullptr, is_vectorized});
+  id->replaceOperandWith(0, id);
+  loop.setLoopID(id);
+}
+
+std::vector<MarkedLoop> find_marked_loops(Module &module) {
+  std::vector<MarkedLoop> found;
+  for (Function &function : module) {
+    if (function.isDeclaration() || function.hasOptNone())
+      continue;
+    bool has_hints = false;
+    for (BasicBlock &block : function)
+      if (Instruction *end = block.getTerminator())
+        has_hints |= end->hasMetadata(LLVMContext::MD_loop);
+    if (!has_hints)
+      continue;
+    DominatorTree dominators(function);
+    LoopInfo loops(dominators);
+    SmallVector<Loop *> all = loops.getLoopsInPreorder();
+    SmallVector<Loop *> taken;
+    for (Loop *loop : all) {
+      if (!is_marked(*loop) || any_of(taken, [&](Loop *outer) { return outer->contains(loop); }))
+        continue;
+      taken.push_back(loop);
+      MarkedLoop marked;
+      marked.header = loop->getHeader();
+      marked.width = unsigned(std::min<uint64_t>(number_of(loop->getLoopID(), "llvm.loop.vectorize.width", 0), 1024));
+      marked.is_parallel = loop->isAnnotatedParallel();
+      marked.place = loop->getStartLoc();
+      found.push_back(marked);
+    }
+  }
+  return found;
+}
+
+Outlined outline(const MarkedLoop &marked, StringRef name) {
+  Outlined result;
+  result.width = marked.width;
+  result.refusal = simplify(marked);
+  if (result.refusal.empty() && !marked.is_parallel)
+    result.refusal = make_independent(marked, result);
+  if (!result.refusal.empty())
+    return result;
+  auto *header = cast<BasicBlock>(static_cast<Value *>(marked.header));
+  Function &function = *header->getParent();
+  Facts facts(function);
+  Loop *loop = facts.loops.getLoopFor(header);
+  formLCSSARecursively(*loop, facts.dominators, &facts.loops, &facts.evolution);
+  result.refusal = count_iterations(*loop, facts);
+  if (!result.refusal.empty())
+    return result;
+  pass_addresses(*loop, function);
+  sink_offsets(*loop);
+  loop->getLoopLatch()->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
+  // What lives out does so through φs of the exit: with them in the new function, it is stored once, behind the loop.
+  BasicBlock *exit = loop->getExitBlock();
+  SplitBlock(exit, exit->getFirstNonPHIIt());
+  DominatorTree dominators(function);
+  SmallVector<BasicBlock *> blocks(loop->getBlocks());
+  blocks.push_back(exit);
+  CodeExtractor extractor(blocks, &dominators, false, nullptr, nullptr, nullptr, false, false, nullptr, "heddle");
+  if (!extractor.isEligible()) {
+    result.refusal = "something in it cannot stand in a function of its own (exceptions, variable arguments, or objects of "
+                     "variable size)";
+    return result;
+  }
+  CodeExtractorAnalysisCache cache(function);
+  result.function = extractor.extractCodeRegion(cache);
+  if (!result.function || !result.function->hasOneUse()) {
+    result.refusal = "it cannot be taken out of its function";
+    result.function = nullptr;
+    return result;
+  }
+  result.function->setName(name);
+  result.call = cast<CallInst>(result.function->user_back());
+  if (!result.function->getReturnType()->isVoidTy())
+    result.refusal = "it is left in several ways";
+  else if (marked.is_parallel)
+    move_objects(*result.function, *result.call);
+  return result;
+}
+
+bool are_alike(const Function &one, const Function &other) {
+  // Types live in different contexts, so they are compared as text.
+  auto text_of = [](const Type *type) {
+    std::string text;
+    raw_string_ostream stream(text);
+    type->print(stream);
+    return text;
+  };
+  DenseMap<const Value *, unsigned> numbers;
+  auto number_all = [&](const Function &function) {
+    unsigned next = 0;
+    for (const Argument &argument : function.args())
+      numbers[&argument] = next++;
+    for (const BasicBlock &block : function) {
+      numbers[&block] = next++;
+      for (const Instruction &instruction : block)
+        numbers[&instruction] = next++;
+    }
+    return next;
+  };
+  if (one.arg_size() != other.arg_size() || one.size() != other.size() || number_all(one) != number_all(other))
+    return false;
+  for (auto [mine, theirs] : zip(one.args(), other.args()))
+    if (text_of(mine.getType()) != text_of(theirs.getType()))
+      return false;
+  for (auto [block, block_there] : zip(one, other)) {
+    if (block.size() != block_there.size())
+      return false;
+    for (auto [mine, theirs] : zip(block, block_there)) {
+      if (mine.getOpcode() != theirs.getOpcode() || mine.getNumOperands() != theirs.getNumOperands() ||
+          text_of(mine.getType()) != text_of(theirs.getType()))
+        return false;
+      for (auto [a, b] : zip(mine.operands(), theirs.operands())) {
+        if (isa<Constant>(a) != isa<Constant>(b))
+          return false;
+        if (numbers.contains(a) != numbers.contains(b) || (numbers.contains(a) && numbers[a] != numbers[b]))
+          return false;
+      }
+    }
+  }
+  return true;
+}
+
+void put_back(CallInst *call) {
+  Function &function = *call->getFunction();
+  Function *callee = call->getCalledFunction();
+  InlineFunctionInfo info;
+  if (!InlineFunction(*call, info, /*MergeAttributes=*/true).isSuccess())
+    return;
+  if (callee->use_empty())
+    callee->eraseFromParent();
+  DominatorTree dominators(function);
+  SmallVector<AllocaInst *> slots;
+  for (Instruction &instruction : function.getEntryBlock())
+    if (auto *slot = dyn_cast<AllocaInst>(&instruction))
+      if (isAllocaPromotable(slot))
+        slots.push_back(slot);
+  if (!slots.empty())
+    PromoteMemToReg(slots, dominators);
+}
+
+} // namespace heddle

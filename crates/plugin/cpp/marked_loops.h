@@ -1,0 +1,54 @@
+// Loops that the programmer marked: finding them, bringing them into a simple form, taking them out into functions.
+#pragma once
+
+#include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/ValueHandle.h"
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// A marked loop, known by its header: that block stays whatever happens around it.
+struct MarkedLoop {
+  llvm::WeakTrackingVH header;
+  /// How many iterations may run together at most, as the pragma says; 0 if it does not say.
+  unsigned width = 0;
+  /// Whether no iteration waits for the memory of another: each access is in a group of the loop.
+  bool is_parallel = false;
+  llvm::DebugLoc place;
+};
+
+/// The loops of a module that ask for vector code, outermost ones, in the order of the module.
+std::vector<MarkedLoop> find_marked_loops(llvm::Module &module);
+
+/// A loop as a function of its own, and the one call of it.
+struct Outlined {
+  llvm::Function *function = nullptr;
+  llvm::CallInst *call = nullptr;
+  /// How many iterations may run together at most; 0 if any number may.
+  unsigned width = 0;
+  /// Whether it runs only if its arrays do not overlap; else the loop runs as it was.
+  bool is_versioned = false;
+  /// Why there is none.
+  std::string refusal;
+};
+
+/// Takes a loop out of its function. The loop then counts its iterations from 0 and is tested at its end.
+Outlined outline(const MarkedLoop &loop, llvm::StringRef name);
+
+/// Tells LLVM's vectorizers that there is nothing in a loop for them.
+void leave_alone(llvm::Loop &loop);
+
+/// Whether two outlined functions are the same, instruction by instruction.
+bool are_alike(const llvm::Function &one, const llvm::Function &other);
+
+/// Puts the body of an outlined function in the place of its call, and memory that only passed values back into registers.
+void put_back(llvm::CallInst *call);
+
+} // namespace heddle

@@ -1,0 +1,236 @@
+// The pass: marked loops of a module, one batch to Rust, vector code back in their places.
+#include "marked_loops.h"
+
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
+
+using namespace llvm;
+
+// What Rust gives; `src/lib.rs` is the other side of each.
+extern "C" {
+struct HeddleRequest {
+  const char *name;
+  const char *cpu;
+  const char *features;
+  uint32_t width;
+  uint32_t is_parallel;
+};
+void *heddle_vectorize_loops(const char *bitcode, size_t bytes, const HeddleRequest *requests, size_t count);
+/// Why a loop is not vector code; null if it is.
+const char *heddle_loop_refusal(void *batch, size_t index);
+/// What a loop has become, in words.
+const char *heddle_loop_remark(void *batch, size_t index);
+/// Links the vector code of a loop into the module; its name there, or null.
+const char *heddle_loop_link(void *batch, size_t index, void *module);
+void heddle_batch_free(void *batch);
+}
+
+namespace {
+
+using heddle::MarkedLoop;
+using heddle::Outlined;
+
+std::string attribute(const Function &function, StringRef name) {
+  return function.getFnAttribute(name).getValueAsString().str();
+}
+
+std::string name_of(size_t index) { return "__heddle_loop_" + std::to_string(index); }
+
+/// A loop's place and function, which outlive the loop.
+struct Site {
+  Function *function;
+  DebugLoc place;
+};
+
+void remark_missed(const Site &site, const Value *block, StringRef reason) {
+  OptimizationRemarkEmitter emitter(site.function);
+  emitter.emit([&] {
+    return OptimizationRemarkMissed("heddle", "MissedLoop", site.place, cast<BasicBlock>(block))
+           << "loop not vectorized: " << reason;
+  });
+}
+
+void remark_passed(const Site &site, const Value *block, StringRef text) {
+  OptimizationRemarkEmitter emitter(site.function);
+  emitter.emit([&] {
+    return OptimizationRemark("heddle", "VectorizedLoop", site.place, cast<BasicBlock>(block)) << text;
+  });
+}
+
+/// A copy of the module in a context of its own, with all lists in the order of the module.
+std::unique_ptr<Module> copy_of(Module &module, LLVMContext &context) {
+  SmallVector<char, 0> bytes;
+  raw_svector_ostream stream(bytes);
+  WriteBitcodeToFile(module, stream, /*ShouldPreserveUseListOrder=*/true);
+  auto buffer = MemoryBufferRef(StringRef(bytes.data(), bytes.size()), "heddle");
+  Expected<std::unique_ptr<Module>> parsed = parseBitcodeFile(buffer, context);
+  if (!parsed) {
+    consumeError(parsed.takeError());
+    return nullptr;
+  }
+  return std::move(*parsed);
+}
+
+struct HeddlePass : PassInfoMixin<HeddlePass> {
+  static bool isRequired() { return false; }
+
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+    std::vector<MarkedLoop> loops = heddle::find_marked_loops(module);
+    if (loops.empty())
+      return PreservedAnalyses::all();
+    std::vector<Site> sites;
+    for (MarkedLoop &loop : loops)
+      sites.push_back({cast<BasicBlock>(static_cast<Value *>(loop.header))->getParent(), loop.place});
+    LLVMContext context;
+    std::unique_ptr<Module> copy = copy_of(module, context);
+    std::vector<MarkedLoop> copied;
+    if (copy)
+      copied = heddle::find_marked_loops(*copy);
+    if (copied.size() != loops.size())
+      return PreservedAnalyses::all();
+    std::vector<Outlined> tried;
+    for (size_t index = 0; index < copied.size(); ++index)
+      tried.push_back(heddle::outline(copied[index], name_of(index)));
+    return vectorize(module, loops, sites, *copy, tried);
+  }
+
+  PreservedAnalyses vectorize(Module &module, std::vector<MarkedLoop> &loops, const std::vector<Site> &sites,
+                              Module &copy, const std::vector<Outlined> &tried) {
+    std::vector<std::string> texts;
+    texts.reserve(loops.size() * 3);
+    auto keep = [&](std::string text) { return texts.emplace_back(std::move(text)).c_str(); };
+    std::vector<HeddleRequest> requests;
+    for (size_t index = 0; index < loops.size(); ++index) {
+      const Function &function = *sites[index].function;
+      bool is_asked = tried[index].function && tried[index].refusal.empty();
+      HeddleRequest request = {};
+      request.name = keep(is_asked ? name_of(index) : "");
+      request.cpu = keep(attribute(function, "target-cpu"));
+      request.features = keep(attribute(function, "target-features"));
+      request.width = tried[index].width;
+      request.is_parallel = loops[index].is_parallel;
+      requests.push_back(request);
+    }
+    SmallVector<char, 0> bytes;
+    raw_svector_ostream stream(bytes);
+    shrink(copy, tried);
+    WriteBitcodeToFile(copy, stream);
+    void *batch = heddle_vectorize_loops(bytes.data(), bytes.size(), requests.data(), requests.size());
+    bool is_changed = false;
+    for (size_t index = 0; index < loops.size(); ++index) {
+      Value *header = loops[index].header;
+      if (!tried[index].refusal.empty()) {
+        remark_missed(sites[index], header, tried[index].refusal);
+      } else if (!batch || heddle_loop_refusal(batch, index)) {
+        remark_missed(sites[index], header, batch ? heddle_loop_refusal(batch, index) : "Heddle failed");
+      } else {
+        is_changed = true;
+        replace(module, loops[index], sites[index], tried[index], batch, index);
+      }
+    }
+    if (batch)
+      heddle_batch_free(batch);
+    return is_changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+
+  /// Leaves of the copy the outlined loops and what they need.
+  static void shrink(Module &copy, const std::vector<Outlined> &tried) {
+    SmallPtrSet<const GlobalValue *, 16> kept;
+    for (const Outlined &one : tried)
+      if (one.function && one.refusal.empty())
+        kept.insert(one.function);
+    for (const char *list : {"llvm.used", "llvm.compiler.used", "llvm.global_ctors", "llvm.global_dtors"})
+      if (GlobalVariable *global = copy.getNamedGlobal(list))
+        global->eraseFromParent();
+    SmallVector<GlobalAlias *> aliases;
+    for (GlobalAlias &alias : copy.aliases())
+      aliases.push_back(&alias);
+    for (GlobalValue &global : copy.global_values()) {
+      if (auto *object = dyn_cast<GlobalObject>(&global))
+        object->setComdat(nullptr);
+      if (global.isDeclaration())
+        continue;
+      // What another module may replace is only declared here.
+      if (auto *function = dyn_cast<Function>(&global); function && global.isInterposable())
+        function->deleteBody();
+      else if (kept.contains(&global))
+        global.setLinkage(GlobalValue::ExternalLinkage);
+      else if (!global.isInterposable())
+        global.setLinkage(GlobalValue::InternalLinkage);
+      if (!global.hasLocalLinkage())
+        global.setDSOLocal(false);
+      global.setVisibility(GlobalValue::DefaultVisibility);
+    }
+    ModuleAnalysisManager analyses;
+    FunctionAnalysisManager functions;
+    LoopAnalysisManager loops;
+    CGSCCAnalysisManager components;
+    PassBuilder builder;
+    builder.registerModuleAnalyses(analyses);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, analyses);
+    GlobalDCEPass().run(copy, analyses);
+  }
+
+  static void replace(Module &module, const MarkedLoop &loop, const Site &site, const Outlined &tried, void *batch,
+                      size_t index) {
+    std::string text = heddle_loop_remark(batch, index);
+    if (tried.is_versioned)
+      text += ", if its arrays do not overlap";
+    Outlined own = heddle::outline(loop, name_of(index) + ".scalar");
+    if (!own.function)
+      return remark_missed(site, &site.function->getEntryBlock(), "its function changed meanwhile");
+    bool is_same = own.refusal.empty() && heddle::are_alike(*own.function, *tried.function);
+    const char *name = is_same ? heddle_loop_link(batch, index, &module) : nullptr;
+    Function *vector = name ? module.getFunction(name) : nullptr;
+    if (!vector || vector->getFunctionType() != own.function->getFunctionType()) {
+      heddle::put_back(own.call);
+      return remark_missed(site, &site.function->getEntryBlock(), "its vector code does not fit, which is a mistake in Heddle");
+    }
+    vector->setLinkage(GlobalValue::InternalLinkage);
+    for (const char *word : {"target-cpu", "target-features", "tune-cpu"})
+      if (site.function->hasFnAttribute(word))
+        vector->addFnAttr(site.function->getFnAttribute(word));
+    mark_vectorized(*vector);
+    own.function->replaceAllUsesWith(vector);
+    own.function->eraseFromParent();
+    own.call->setCallingConv(vector->getCallingConv());
+    heddle::put_back(own.call);
+    remark_passed(site, &site.function->getEntryBlock(), text);
+  }
+
+  /// Tells LLVM's vectorizers that there is nothing left for them.
+  static void mark_vectorized(Function &function) {
+    DominatorTree dominators(function);
+    LoopInfo loops(dominators);
+    for (Loop *loop : loops.getLoopsInPreorder())
+      heddle::leave_alone(*loop);
+  }
+};
+
+} // namespace
+
+extern "C" void heddle_register_passes(PassBuilder &builder) {
+  builder.registerOptimizerEarlyEPCallback(
+      [](ModulePassManager &passes, OptimizationLevel level, ThinOrFullLTOPhase) {
+        if (level != OptimizationLevel::O0)
+          passes.addPass(HeddlePass());
+      });
+  builder.registerPipelineParsingCallback(
+      [](StringRef name, ModulePassManager &passes, ArrayRef<PassBuilder::PipelineElement>) {
+        if (name != "heddle")
+          return false;
+        passes.addPass(HeddlePass());
+        return true;
+      });
+}

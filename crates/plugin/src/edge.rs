@@ -1,0 +1,171 @@
+//! What C++ calls, and what it is called by. Nothing unwinds over this edge.
+
+use crate::loops::{Made, Request, vectorize_loops};
+use heddle::llvm::{BorrowedModule, link};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What LLVM asks a plugin, as `llvm/Plugins/PassPlugin.h` has it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct PassPluginLibraryInfo {
+    api_version: u32,
+    name: *const c_char,
+    version: *const c_char,
+    register: unsafe extern "C" fn(*mut c_void),
+    before_code: *const c_void,
+}
+
+/// The version of the plugin interface of LLVM 22.
+const API_VERSION: u32 = 2;
+
+unsafe extern "C" {
+    fn heddle_register_passes(builder: *mut c_void);
+}
+
+/// LLVM's first question.
+#[unsafe(no_mangle)]
+pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
+    PassPluginLibraryInfo {
+        api_version: API_VERSION,
+        name: c"heddle".as_ptr(),
+        version: concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast(),
+        register: heddle_register_passes,
+        before_code: std::ptr::null(),
+    }
+}
+
+/// A request as C++ writes it; `cpp/pass.cpp` is the other side.
+#[repr(C)]
+#[derive(Debug)]
+pub struct HeddleRequest {
+    name: *const c_char,
+    cpu: *const c_char,
+    features: *const c_char,
+    width: u32,
+    is_parallel: u32,
+}
+
+/// What became of each loop.
+struct Batch {
+    loops: Vec<Made>,
+    /// The texts that C++ looks at: of each loop its refusal or its remark.
+    texts: Vec<CString>,
+    /// Names of linked code.
+    names: Vec<CString>,
+}
+
+fn c_text(text: &str) -> CString {
+    CString::new(text.replace('\0', " ")).unwrap_or_default()
+}
+
+/// # Safety
+/// A text of C that lives, or null.
+unsafe fn text(at: *const c_char) -> String {
+    match at.is_null() {
+        true => String::new(),
+        // SAFETY: the caller's promise.
+        false => unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned(),
+    }
+}
+
+/// Makes vector code of loops; null if that went wrong altogether.
+///
+/// # Safety
+/// Bitcode of so many bytes, so many requests, each of live texts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_vectorize_loops(
+    bitcode: *const u8,
+    bytes: usize,
+    requests: *const HeddleRequest,
+    count: usize,
+) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    let (bitcode, requests) =
+        unsafe { (std::slice::from_raw_parts(bitcode, bytes), std::slice::from_raw_parts(requests, count)) };
+    let requests: Vec<Request> = requests
+        .iter()
+        .map(|request| {
+            // SAFETY: the caller's promise.
+            let [name, cpu, features] =
+                unsafe { [text(request.name), text(request.cpu), text(request.features)] };
+            Request { name, cpu, features, width: request.width, is_parallel: request.is_parallel != 0 }
+        })
+        .collect();
+    let loops = catch_unwind(AssertUnwindSafe(|| vectorize_loops(bitcode, &requests)));
+    let Ok(loops) = loops else { return std::ptr::null_mut() };
+    let words = |one: &Made| match one {
+        Ok((_, remark)) => c_text(remark),
+        Err(reason) => c_text(reason),
+    };
+    let texts = loops.iter().map(words).collect();
+    Box::into_raw(Box::new(Batch { loops, texts, names: Vec::new() })).cast()
+}
+
+/// # Safety
+/// A batch that `heddle_vectorize_loops` gave and that is not freed.
+unsafe fn batch<'a>(batch: *mut c_void) -> &'a mut Batch {
+    // SAFETY: the caller's promise; C++ uses it from one thread.
+    unsafe { &mut *batch.cast::<Batch>() }
+}
+
+/// Why a loop is no vector code; null if it is.
+///
+/// # Safety
+/// See `batch`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_loop_refusal(all: *mut c_void, index: usize) -> *const c_char {
+    // SAFETY: the caller's promise.
+    let all = unsafe { batch(all) };
+    match (all.loops.get(index), all.texts.get(index)) {
+        (Some(Err(_)), Some(text)) => text.as_ptr(),
+        _ => std::ptr::null(),
+    }
+}
+
+/// What a loop became, in words.
+///
+/// # Safety
+/// See `batch`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_loop_remark(all: *mut c_void, index: usize) -> *const c_char {
+    // SAFETY: the caller's promise.
+    let all = unsafe { batch(all) };
+    all.texts.get(index).map_or(c"".as_ptr(), |text| text.as_ptr())
+}
+
+/// Links a loop's vector code into a module; its name there, or null if that is impossible.
+///
+/// # Safety
+/// See `batch`; a live module that nobody else uses meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_loop_link(
+    all: *mut c_void,
+    index: usize,
+    module: *mut c_void,
+) -> *const c_char {
+    // SAFETY: the caller's promise.
+    let all = unsafe { batch(all) };
+    let Some(Ok((made, _))) = all.loops.get(index) else { return std::ptr::null() };
+    // SAFETY: the caller's promise.
+    let module = unsafe { BorrowedModule::new(module) };
+    let linked = catch_unwind(AssertUnwindSafe(|| link(&module, &made.code).is_ok()));
+    if !linked.unwrap_or(false) {
+        return std::ptr::null();
+    }
+    let name = c_text(&made.wide);
+    let at = name.as_ptr();
+    all.names.push(name);
+    at
+}
+
+/// Frees a batch.
+///
+/// # Safety
+/// See `batch`; nobody uses it any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_batch_free(all: *mut c_void) {
+    // SAFETY: the caller's promise; it was a box.
+    let freed = unsafe { Box::from_raw(all.cast::<Batch>()) };
+    _ = catch_unwind(AssertUnwindSafe(|| drop(freed)));
+}

@@ -1,0 +1,200 @@
+//! Programs with marked loops, `tests/loops/*.c`: with the plugin they print what they print without it, and remarks are
+//! those of `NAME.remarks` beside them (`HEDDLE_BLESS=1` rewrites them).
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The plugin that Cargo built for these tests.
+fn plugin() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    let folder = test.parent().expect("it lies in a folder");
+    let file = "libheddle_plugin.so";
+    let found = [folder.join(file), folder.join("..").join(file)].into_iter().find(|path| path.exists());
+    found.unwrap_or_else(|| panic!("{} is not built", folder.join(file).display()))
+}
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/loops")
+}
+
+fn programs() -> Vec<PathBuf> {
+    let entries = fs::read_dir(sources()).expect("tests/loops can be listed");
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
+    found.sort();
+    found
+}
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    output
+}
+
+/// A folder of this test's own, gone behind it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let folder = std::env::temp_dir().join(format!("heddle-loops-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a temporary folder can be made");
+        Scratch(folder)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn clang(options: &[&str]) -> Command {
+    let mut command = Command::new("clang-22");
+    command.args(["-w", "-ffp-contract=off"]).args(options);
+    command
+}
+
+fn with_plugin(options: &[&str]) -> Command {
+    let mut command = clang(options);
+    command.arg("-fopenmp-simd").arg(format!("-fpass-plugin={}", plugin().display()));
+    command
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().expect("a program has a name").to_string_lossy().into_owned()
+}
+
+/// The instruction sets that this machine has, each with a level of optimization.
+fn settings() -> Vec<[&'static str; 2]> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let mut found = vec![["-O1", "-march=x86-64"]];
+        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+            found.push(["-O2", "-march=x86-64-v3"]);
+        }
+        if std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512vl") {
+            found.push(["-O3", "-march=x86-64-v4"]);
+        }
+        found
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    vec![["-O1", "-g"], ["-O2", "-g"]]
+}
+
+#[test]
+fn marked_loops_compute_what_they_did() {
+    for path in programs() {
+        let scratch = Scratch::new(&stem(&path));
+        let program = scratch.0.join("plain");
+        run(clang(&["-O1"]).arg(&path).arg("-o").arg(&program).arg("-lm"));
+        let expected = run(&mut Command::new(&program)).stdout;
+        for options in settings() {
+            let program = scratch.0.join("vector");
+            run(with_plugin(&options).arg(&path).arg("-o").arg(&program).arg("-lm"));
+            let found = run(&mut Command::new(&program)).stdout;
+            let first = expected.iter().zip(&found).position(|(a, b)| a != b);
+            assert!(
+                found == expected,
+                "{} {options:?}: the outputs differ at byte {first:?}",
+                path.display()
+            );
+        }
+    }
+}
+
+/// What is said of a program's loops, by line.
+fn remarks(path: &Path) -> String {
+    let output = run(with_plugin(&["-O2", "-march=x86-64-v3", "--target=x86_64-unknown-linux-gnu"])
+        .args(["-Rpass=heddle", "-Rpass-missed=heddle", "-S", "-o", "/dev/null"])
+        .arg(path));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let mut lines: Vec<(u32, &str)> = Vec::new();
+    for line in said.lines() {
+        let Some((place, remark)) = line.split_once(": remark: ") else { continue };
+        let number = place.rsplit(':').nth(1).and_then(|number| number.parse().ok()).unwrap_or(0);
+        let text = remark.split(" [-Rpass").next().unwrap_or(remark);
+        lines.push((number, text));
+    }
+    lines.sort();
+    lines.iter().map(|(number, text)| format!("{number}: {text}\n")).collect()
+}
+
+#[test]
+fn remarks_say_what_became_of_each_loop() {
+    let mut wrong = Vec::new();
+    for path in programs() {
+        let golden = path.with_extension("remarks");
+        let found = remarks(&path);
+        let expected = fs::read_to_string(&golden).unwrap_or_default();
+        if found != expected {
+            if std::env::var_os("HEDDLE_BLESS").is_some() {
+                fs::write(&golden, found).expect("a golden can be written");
+            } else {
+                wrong.push(format!("{}:\n{found}", golden.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "remarks differ (HEDDLE_BLESS=1 rewrites them):\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_not_marked_stays_to_the_byte() {
+    let path = sources().join("unmarked.c");
+    let text = |mut command: Command| {
+        let options =
+            ["-O3", "-march=x86-64-v3", "--target=x86_64-unknown-linux-gnu", "-S", "-emit-llvm", "-o", "-"];
+        run(command.args(options).arg(&path)).stdout
+    };
+    let plain = text(clang(&["-fopenmp-simd"]));
+    assert!(!plain.is_empty());
+    assert!(text(with_plugin(&[])) == plain, "the plugin changed a module without marked loops");
+}
+
+/// A loop that became vector code is not warned of; LLVM's own vectorizers leave it alone.
+#[test]
+fn vectorized_loops_are_not_warned_of() {
+    let scratch = Scratch::new("warnings");
+    let path = scratch.0.join("loop.c");
+    let text = "void f(int *o, const int *a, int n) {\n#pragma omp simd\n  for (int i = 0; i < n; i++) {\n    int s = 0;\n\
+                for (int k = a[i]; k; k &= k - 1) s++;\n    o[i] = s;\n  }\n}\n";
+    fs::write(&path, text).expect("it can be written");
+    let warned = |mut command: Command| {
+        let output = run(command.args(["-O2", "-c", "-o", "/dev/null"]).arg(&path));
+        String::from_utf8_lossy(&output.stderr).contains("loop not vectorized")
+    };
+    let mut plain = Command::new("clang-22");
+    plain.arg("-fopenmp-simd");
+    let mut plugged = Command::new("clang-22");
+    plugged.arg("-fopenmp-simd").arg(format!("-fpass-plugin={}", plugin().display()));
+    assert!(warned(plain), "clang vectorizes this itself, so the test tells nothing");
+    assert!(!warned(plugged));
+}
+
+/// `opt` runs the pass by name, and LLVM's verifier takes what comes out.
+#[test]
+fn opt_runs_the_pass_by_name() {
+    let Ok(_) = Command::new("opt-22").arg("--version").output() else { return };
+    let scratch = Scratch::new("opt");
+    let bitcode = scratch.0.join("clauses.bc");
+    let options = [
+        "-fopenmp-simd",
+        "-O1",
+        "-g",
+        "-fno-vectorize",
+        "-Xclang",
+        "-disable-llvm-passes",
+        "-emit-llvm",
+        "-c",
+    ];
+    run(clang(&options).arg(sources().join("clauses.c")).arg("-o").arg(&bitcode));
+    let passes = "function(sroa,instcombine,simplifycfg,loop(loop-rotate,indvars)),heddle,verify";
+    let output = run(Command::new("opt-22")
+        .arg(format!("-load-pass-plugin={}", plugin().display()))
+        .arg(format!("-passes={passes}"))
+        .args(["-S", "-o", "-"])
+        .arg(&bitcode));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("llvm.loop.isvectorized"));
+}

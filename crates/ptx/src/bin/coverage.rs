@@ -1,0 +1,23 @@
+//! Lists what of PTX is taken: every form of every instruction.
+#![forbid(unsafe_code)]
+
+use heddle_ptx::table::{FORMS, Verdict};
+
+fn main() {
+    let mut done = 0;
+    for form in FORMS {
+        let name = if form.pattern.is_empty() {
+            form.mnemonic.into()
+        } else {
+            format!("{} {}", form.mnemonic, form.pattern)
+        };
+        match form.verdict {
+            Verdict::Done => {
+                done += 1;
+                println!("{name}: done");
+            }
+            Verdict::Refused(reason) => println!("{name}: refused, {reason}"),
+        }
+    }
+    println!("instructions: {done} done, {} refused, 0 missing", FORMS.len() - done);
+}

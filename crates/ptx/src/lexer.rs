@@ -1,0 +1,130 @@
+//! PTX text, token by token.
+//!
+//! Invariant: a token is a range of the source, and never empty but at its end.
+
+/// What a token is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// A name: an operation, a register, a variable, a label.
+    Name,
+    /// A dot and what follows it: a directive, a type or a modifier. The text is without the dot.
+    Dotted,
+    /// A number.
+    Number,
+    /// A text, with its quotes.
+    Text,
+    /// One sign.
+    Sign(u8),
+    /// Something that begins no token.
+    Unknown,
+    /// The end.
+    End,
+}
+
+/// A token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Token<'s> {
+    pub(crate) kind: Kind,
+    /// Where it starts, in bytes.
+    pub(crate) at: usize,
+    pub(crate) text: &'s str,
+}
+
+impl Token<'_> {
+    /// The bytes that it is made of.
+    pub(crate) fn span(&self) -> std::ops::Range<usize> {
+        let dot = usize::from(self.kind == Kind::Dotted);
+        self.at..self.at + self.text.len() + dot
+    }
+}
+
+/// Cuts a source into tokens.
+pub(crate) struct Lexer<'s> {
+    source: &'s str,
+    at: usize,
+}
+
+const fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')
+}
+
+impl<'s> Lexer<'s> {
+    pub(crate) fn new(source: &'s str) -> Lexer<'s> {
+        Lexer { source, at: 0 }
+    }
+
+    fn skip_blanks(&mut self) {
+        let bytes = self.source.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c => self.at += 1,
+                b'/' if bytes.get(self.at + 1) == Some(&b'/') => {
+                    self.at = bytes[self.at..]
+                        .iter()
+                        .position(|&b| b == b'\n')
+                        .map_or(bytes.len(), |n| self.at + n);
+                }
+                b'/' if bytes.get(self.at + 1) == Some(&b'*') => {
+                    let end = self.source[self.at + 2..].find("*/");
+                    self.at = end.map_or(bytes.len(), |n| self.at + n + 4);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// The next token.
+    pub(crate) fn next(&mut self) -> Token<'s> {
+        self.skip_blanks();
+        let bytes = self.source.as_bytes();
+        let start = self.at;
+        let run = |from: usize, holds: fn(u8) -> bool| {
+            bytes[from..].iter().position(|&byte| !holds(byte)).map_or(bytes.len(), |count| from + count)
+        };
+        let Some(&first) = bytes.get(start) else {
+            return Token { kind: Kind::End, at: start, text: "" };
+        };
+        let next = bytes.get(start + 1).copied().unwrap_or(0);
+        let (kind, end) = match first {
+            b'0'..=b'9' => (Kind::Number, self.number_end(start)),
+            b'%' if is_name(next) => (Kind::Name, run(start + 1, is_name)),
+            _ if is_name(first) => (Kind::Name, run(start, is_name)),
+            b'.' if is_name(next) => {
+                let end = run(start + 1, |byte| is_name(byte) || byte == b':');
+                // `.b8 x: ` has no colon at the end of a word; a single one is a sign.
+                let text = self.source[start + 1..end].trim_end_matches(':');
+                self.at = start + 1 + text.len();
+                return Token { kind: Kind::Dotted, at: start, text };
+            }
+            b'"' => match bytes[start + 1..].iter().position(|&byte| matches!(byte, b'"' | b'\n')) {
+                Some(count) if bytes[start + 1 + count] == b'"' => (Kind::Text, start + 2 + count),
+                _ => (Kind::Unknown, start + 1),
+            },
+            b'!'..=b'~' => (Kind::Sign(first), start + 1),
+            _ => {
+                let width = self.source[start..].chars().next().map_or(1, char::len_utf8);
+                (Kind::Unknown, start + width)
+            }
+        };
+        self.at = end;
+        Token { kind, at: start, text: &self.source[start..end] }
+    }
+
+    /// Where a number ends: `12`, `0x1fU`, `0f3F800000`, `1.5e-3`.
+    fn number_end(&self, start: usize) -> usize {
+        let bytes = self.source.as_bytes();
+        let mut end = start;
+        let is_hex = bytes[start] == b'0'
+            && matches!(bytes.get(start + 1), Some(b'x' | b'X' | b'f' | b'F' | b'd' | b'D'));
+        while let Some(&byte) = bytes.get(end) {
+            let is_exponent_sign =
+                matches!(byte, b'+' | b'-') && !is_hex && matches!(bytes[end - 1], b'e' | b'E');
+            let is_point = byte == b'.' && !is_hex && bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
+            if !byte.is_ascii_alphanumeric() && !is_exponent_sign && !is_point {
+                break;
+            }
+            end += 1;
+        }
+        end
+    }
+}

@@ -1,0 +1,730 @@
+//! A body: registers become values, block by block, each before those that it dominates.
+//!
+//! Invariant: the slots that a block reads before it writes them are those that [`Lower::effects`] tells, so φs stand wherever
+//! values meet.
+
+use super::emit::Emit;
+use super::flow::{End, Graph, Piece, is_named_param, mnemonic, pieces};
+use super::{CLOCK, Context, Take, Why, layout, refuse};
+use crate::check::{Arg, Body, Inst, Reg, Special, Step, Var};
+use crate::module::NumberValue;
+use crate::table::{self, Role, Verdict};
+use crate::words::Word;
+use heddle_ir::entity::Entity as _;
+use heddle_ir::function::{Loc, Origin, OriginData};
+use heddle_ir::inst::{Access, Detail, InstData, Switch};
+use heddle_ir::module::Declaration;
+use heddle_ir::words::{IntPredicate, Ordering, Rmw, Scope};
+use heddle_ir::{Block, Function, Op, Scalar, Space, Type, Value};
+use rustc_hash::FxHashMap;
+
+/// A parameter as slots: the first one, the type of each, how many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Words {
+    pub(crate) first: usize,
+    pub(crate) scalar: Scalar,
+    pub(crate) count: usize,
+}
+
+/// A function that is being lowered.
+pub(crate) struct Lower<'c, 'a, 's> {
+    pub(crate) cx: &'c Context<'a, 's>,
+    pub(crate) body: &'c Body<'a, 's>,
+    pub(crate) emit: Emit,
+    /// The type of each slot.
+    pub(crate) slots: Vec<Scalar>,
+    /// The parameters by the number of their variable.
+    pub(crate) params: FxHashMap<u32, Words>,
+    pub(crate) carry: usize,
+    current: Vec<Option<Value>>,
+    /// What slots held before the blocks that are open.
+    before: Vec<(usize, Option<Value>)>,
+    /// The objects of variables in local memory.
+    pub(crate) objects: FxHashMap<u32, Value>,
+    /// The condition of a choice between new values and old ones.
+    pub(crate) guard: Option<Value>,
+}
+
+/// Lowers a body; an error has the place in the source.
+pub(crate) fn lower_body<'a, 's>(
+    cx: &Context<'a, 's>,
+    body: &Body<'a, 's>,
+    declaration: &Declaration,
+) -> Result<Function, (usize, Why)> {
+    let at = body.function.at;
+    let mut func = Function::new(declaration.name.clone(), declaration.signature.clone());
+    func.kind = declaration.kind;
+    let pieces = pieces(body);
+    let blocks: Vec<Block> = (0..pieces.len()).map(|_| func.new_block()).collect();
+    let emit = Emit { func, block: blocks[0], origin: Origin::NONE, broken: None };
+    let mut lower = Lower {
+        cx,
+        body,
+        emit,
+        slots: Vec::new(),
+        params: FxHashMap::default(),
+        carry: 0,
+        current: Vec::new(),
+        before: Vec::new(),
+        objects: FxHashMap::default(),
+        guard: None,
+    };
+    lower.make_slots().map_err(|why| (at, why))?;
+    lower.run(&pieces, &blocks)?;
+    if let Some(reason) = lower.emit.broken {
+        let why = Why {
+            reason: format!("the types do not fit ({reason}), which is a mistake in Heddle"),
+            way_out: "report it, with this file".into(),
+        };
+        return Err((at, why));
+    }
+    Ok(lower.emit.func)
+}
+
+impl Lower<'_, '_, '_> {
+    fn make_slots(&mut self) -> Take<()> {
+        self.slots = self.body.regs.values().map(|&ty| layout::scalar(ty)).collect();
+        for (index, variable) in self.body.vars.iter().enumerate() {
+            if variable.space == Word::Param || variable.space == Word::Reg {
+                let (scalar, count) = layout::words(variable)?;
+                let words = Words { first: self.slots.len(), scalar, count: count as usize };
+                self.params.insert(index as u32, words);
+                self.slots.extend(std::iter::repeat_n(scalar, words.count));
+            }
+        }
+        self.carry = self.slots.len();
+        self.slots.push(Scalar::I1);
+        self.current = vec![None; self.slots.len()];
+        Ok(())
+    }
+
+    // Slots.
+
+    pub(crate) fn get(&mut self, slot: usize) -> Value {
+        match self.current[slot] {
+            Some(value) => value,
+            None => self.emit.func.make_poison(Type::Scalar(self.slots[slot])),
+        }
+    }
+
+    /// Gives a slot a value of its type, or keeps the old one where the guard says so.
+    pub(crate) fn set(&mut self, slot: usize, value: Value) {
+        let value = match self.guard {
+            Some(guard) => {
+                let old = self.get(slot);
+                self.emit.select(guard, value, old)
+            }
+            None => value,
+        };
+        self.before.push((slot, self.current[slot]));
+        self.current[slot] = Some(value);
+    }
+
+    /// Which slots an instruction reads, and which it writes.
+    fn effects(&self, inst: &Inst, guarded: bool, read: &mut dyn FnMut(usize), write: &mut dyn FnMut(usize)) {
+        let name = mnemonic(inst);
+        let choice = inst.guard.filter(|_| !guarded);
+        if let Some((guard, _)) = choice {
+            read(guard.index());
+        }
+        let is_call = name == "call";
+        let specs = table::specs(inst.form);
+        for (index, arg) in inst.args.iter().enumerate() {
+            let role = specs.get(index).map(|spec| spec.role);
+            let is_dest = match role {
+                _ if is_call => index == 0 && matches!(arg, Arg::List(_)) && inst.args.len() > 1,
+                _ => specs.get(index).is_some_and(|spec| spec.is_dest),
+            };
+            if role == Some(Role::Memory) && is_named_param(inst) {
+                let Arg::Address { base, offset } = arg else { continue };
+                let Arg::Variable(Var::Local(var), more) = **base else { continue };
+                let Some(words) = self.params.get(&var) else { continue };
+                let bytes = access_bytes(inst);
+                let (touched, whole) = touched(*words, offset.wrapping_add(more), bytes);
+                for slot in touched {
+                    if name == "ld" || !whole || choice.is_some() {
+                        read(slot);
+                    }
+                    if name == "st" {
+                        write(slot);
+                    }
+                }
+                continue;
+            }
+            let mut one = |arg: &Arg| match arg {
+                Arg::Reg(reg) | Arg::Not(reg) => {
+                    if is_dest {
+                        if choice.is_some() {
+                            read(reg.index());
+                        }
+                        write(reg.index());
+                    } else {
+                        read(reg.index());
+                    }
+                }
+                Arg::Pair(first, second) => {
+                    for reg in [first, second].into_iter().flatten() {
+                        if choice.is_some() {
+                            read(reg.index());
+                        }
+                        write(reg.index());
+                    }
+                }
+                Arg::Address { base, .. } => {
+                    if let Arg::Reg(reg) = **base {
+                        read(reg.index());
+                    }
+                }
+                Arg::Variable(Var::Local(var), _) if is_call => {
+                    if let Some(words) = self.params.get(var) {
+                        for slot in words.first..words.first + words.count {
+                            if is_dest { write(slot) } else { read(slot) }
+                        }
+                    }
+                }
+                _ => {}
+            };
+            match arg {
+                Arg::Vector(parts) | Arg::List(parts) => parts.iter().for_each(one),
+                arg => one(arg),
+            }
+        }
+        if matches!(name, "addc" | "subc" | "madc") {
+            read(self.carry);
+        }
+        if inst.words.contains(&Word::Cc) {
+            if choice.is_some() {
+                read(self.carry);
+            }
+            write(self.carry);
+        }
+    }
+
+    /// The slots of what the function returns.
+    fn returned(&self) -> Vec<usize> {
+        let count = self.body.function.returns.len() as u32;
+        let words = (0..count).filter_map(|index| self.params.get(&index));
+        words.flat_map(|words| words.first..words.first + words.count).collect()
+    }
+
+    /// For each block the slots that it reads before it writes them, and those that it writes.
+    fn block_effects(&self, pieces: &[Piece]) -> Vec<(Vec<usize>, Vec<usize>)> {
+        let mut read_in = vec![usize::MAX; self.slots.len()];
+        let mut written_in = vec![usize::MAX; self.slots.len()];
+        let returned = self.returned();
+        let mut all = Vec::with_capacity(pieces.len());
+        for (block, piece) in pieces.iter().enumerate() {
+            let mut reads = Vec::new();
+            let mut writes = Vec::new();
+            let mut now = Vec::new();
+            for step in &self.body.steps[piece.steps.clone()] {
+                let Step::Inst(inst) = step else { continue };
+                let mut note = |slot: usize| {
+                    if written_in[slot] != block && read_in[slot] != block {
+                        read_in[slot] = block;
+                        reads.push(slot);
+                    }
+                };
+                self.effects(inst, piece.guarded, &mut note, &mut |slot| now.push(slot));
+                for slot in now.drain(..) {
+                    if written_in[slot] != block {
+                        written_in[slot] = block;
+                        writes.push(slot);
+                    }
+                }
+            }
+            let mut note = |slot: usize| {
+                if written_in[slot] != block && read_in[slot] != block {
+                    read_in[slot] = block;
+                    reads.push(slot);
+                }
+            };
+            match &piece.end {
+                End::Branch { guard, .. } => note(guard.index()),
+                End::Switch { step, .. } => {
+                    if let Step::Inst(inst) = &self.body.steps[*step]
+                        && let Some(Arg::Reg(reg)) = inst.args.first()
+                    {
+                        note(reg.index());
+                    }
+                }
+                End::Return => returned.iter().for_each(|&slot| note(slot)),
+                End::Jump(_) => {}
+            }
+            all.push((reads, writes));
+        }
+        // Parameters and the objects of local memory come in at the start.
+        let entry = &mut all[0].1;
+        entry.extend(self.incoming());
+        entry.sort_unstable();
+        entry.dedup();
+        all
+    }
+
+    /// The slots of the parameters, in order.
+    fn incoming(&self) -> Vec<usize> {
+        let returns = self.body.function.returns.len();
+        let count = self.body.function.params.len();
+        let words = (returns..returns + count).filter_map(|index| self.params.get(&(index as u32)));
+        words.flat_map(|words| words.first..words.first + words.count).collect()
+    }
+
+    // Blocks.
+
+    fn run(&mut self, pieces: &[Piece], blocks: &[Block]) -> Result<(), (usize, Why)> {
+        let graph = Graph::new(pieces);
+        let effects = self.block_effects(pieces);
+        let joins = graph.joins(self.slots.len(), &effects);
+        let mut reached = vec![false; pieces.len()];
+        graph.order.iter().for_each(|&block| reached[block] = true);
+        for (index, &block) in blocks.iter().enumerate() {
+            if reached[index] {
+                self.emit.func.layout.append_block(block);
+            }
+        }
+        let mut phis: Vec<Vec<heddle_ir::Inst>> = vec![Vec::new(); pieces.len()];
+        for &block in &graph.order {
+            for &slot in &joins[block] {
+                let data = InstData::phi([], None);
+                let phi = self.emit.func.make_inst(data, &[Type::Scalar(self.slots[slot])]);
+                self.emit.func.layout.append_inst(phi, blocks[block]);
+                phis[block].push(phi);
+            }
+        }
+        let mut edges: Vec<Vec<(Block, Vec<Value>)>> = vec![Vec::new(); pieces.len()];
+        let params = self.emit.func.params().to_vec();
+        for (slot, value) in self.incoming().into_iter().zip(params) {
+            let value = self.in_slot(value, slot);
+            self.current[slot] = Some(value);
+        }
+        self.emit.block = blocks[0];
+        self.local_objects().map_err(|why| (self.body.function.at, why))?;
+
+        // Blocks are entered before those that they dominate, and left behind them.
+        let mut stack = vec![(0, None)];
+        while let Some((block, mark)) = stack.pop() {
+            if let Some(mark) = mark {
+                for (slot, value) in self.before.drain(mark..).rev() {
+                    self.current[slot] = value;
+                }
+                continue;
+            }
+            stack.push((block, Some(self.before.len())));
+            self.emit.block = blocks[block];
+            for (&slot, &phi) in joins[block].iter().zip(&phis[block]) {
+                let value = self.emit.func.result(phi);
+                self.before.push((slot, self.current[slot]));
+                self.current[slot] = value;
+            }
+            self.block(&pieces[block], blocks)?;
+            for target in pieces[block].end.targets() {
+                let values = joins[target].iter().map(|&slot| self.get(slot)).collect();
+                edges[target].push((blocks[block], values));
+            }
+            stack.extend(graph.children[block].iter().map(|&child| (child, None)));
+        }
+        for &block in &graph.order {
+            for (index, &phi) in phis[block].iter().enumerate() {
+                let incoming = edges[block].iter().map(|(from, values)| (*from, values[index]));
+                let data = InstData::phi(incoming, None);
+                let phi = self.emit.func.inst_mut(phi);
+                phi.args = data.args;
+                phi.detail = data.detail;
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, piece: &Piece, blocks: &[Block]) -> Result<(), (usize, Why)> {
+        let body = self.body;
+        for step in &body.steps[piece.steps.clone()] {
+            let Step::Inst(inst) = step else { continue };
+            self.set_origin(inst);
+            self.guard = match inst.guard.filter(|_| !piece.guarded) {
+                Some((guard, negated)) => {
+                    let value = self.get(guard.index());
+                    Some(if negated { self.emit.not(value) } else { value })
+                }
+                None => None,
+            };
+            self.instruction(inst).map_err(|why| (inst.at, why))?;
+            self.guard = None;
+        }
+        match &piece.end {
+            End::Jump(target) => {
+                self.emit.inst(InstData::jump(blocks[*target]), None);
+            }
+            End::Branch { guard, negated, then, otherwise } => {
+                let condition = self.get(guard.index());
+                let (then, otherwise) = if *negated { (otherwise, then) } else { (then, otherwise) };
+                self.emit.inst(InstData::branch(condition, blocks[*then], blocks[*otherwise]), None);
+            }
+            End::Switch { step, targets, default } => {
+                let Step::Inst(inst) = &body.steps[*step] else { return Ok(()) };
+                let index = self.read(&inst.args[0], Word::U32).map_err(|why| (inst.at, why))?;
+                let mut switch = Switch { cases: Vec::new(), targets: vec![blocks[*default]] };
+                for (number, &target) in targets.iter().enumerate() {
+                    switch.cases.push(number as u128);
+                    switch.targets.push(blocks[target]);
+                }
+                self.emit.inst(InstData::new(Op::Switch, [index], Detail::Switch(Box::new(switch))), None);
+            }
+            End::Return => {
+                let values: Vec<Value> = self.returned().into_iter().map(|slot| self.get(slot)).collect();
+                self.emit.inst(InstData::plain(Op::Ret, values), None);
+            }
+        }
+        Ok(())
+    }
+
+    fn set_origin(&mut self, inst: &Inst) {
+        let told = inst.loc.and_then(|[file, line, column]| {
+            let file = *self.cx.files.get(&file)?;
+            (line > 0).then_some(Loc { file, line, column })
+        });
+        let loc = told.unwrap_or_else(|| {
+            let (line, column) = self.cx.line(inst.at);
+            Loc { file: self.cx.own_file, line, column }
+        });
+        self.emit.origin = self.emit.func.make_origin(OriginData { loc: Some(loc), ..OriginData::default() });
+    }
+
+    fn local_objects(&mut self) -> Take<()> {
+        for (index, variable) in self.body.vars.iter().enumerate() {
+            if variable.space != Word::Local {
+                continue;
+            }
+            let Some(bytes) = variable.bytes() else {
+                return refuse("a local variable has no fixed size", "give it one");
+            };
+            let align = variable.alignment() as u32;
+            let object =
+                self.emit.value(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None);
+            self.objects.insert(index as u32, object);
+        }
+        Ok(())
+    }
+
+    // Operands.
+
+    /// A value as a slot holds it.
+    fn in_slot(&mut self, value: Value, slot: usize) -> Value {
+        let to = self.slots[slot];
+        self.shaped(value, to, false)
+    }
+
+    /// A value in another type: the same bits, or as many of them as there are.
+    pub(crate) fn shaped(&mut self, value: Value, to: Scalar, signed: bool) -> Value {
+        let from = self.emit.scalar(value);
+        if from == to {
+            return value;
+        }
+        let value = match from {
+            Scalar::Ptr(_) => self.number_of(value),
+            _ => self.emit.as_int(value),
+        };
+        match to {
+            Scalar::Ptr(space) => {
+                let value = self.emit.resize(value, Scalar::I64, signed);
+                self.pointer_of(value, space)
+            }
+            _ => {
+                let value = self.emit.resize(value, layout::int(to.bits()), signed);
+                self.emit.bitcast(value, to)
+            }
+        }
+    }
+
+    /// A source operand as a value of this type.
+    pub(crate) fn read(&mut self, arg: &Arg, ty: Word) -> Take<Value> {
+        let to = layout::scalar(ty);
+        Ok(match arg {
+            Arg::Reg(reg) => {
+                let value = self.get(reg.index());
+                self.shaped(value, to, false)
+            }
+            Arg::Not(reg) => {
+                let value = self.get(reg.index());
+                self.emit.not(value)
+            }
+            Arg::Number(number) => self.number(*number, to)?,
+            Arg::Special(special) => {
+                let value = self.special(*special);
+                let value = self.emit.resize(value, layout::int(to.bits()), false);
+                self.emit.bitcast(value, to)
+            }
+            Arg::Variable(var, offset) => {
+                let value = self.variable_number(*var, *offset)?;
+                self.emit.resize(value, layout::int(to.bits()), false)
+            }
+            Arg::Function(_) => {
+                return refuse("it takes the address of a function", "call functions by their names");
+            }
+            _ => return refuse("this operand has no value here", "write a register or a constant"),
+        })
+    }
+
+    pub(crate) fn number(&mut self, number: NumberValue, to: Scalar) -> Take<Value> {
+        let bits = match (number, to) {
+            (NumberValue::Int(value), Scalar::I1) => u128::from(value != 0),
+            (NumberValue::Int(value), Scalar::I128) => value as i64 as i128 as u128,
+            (NumberValue::Int(value), _) => u128::from(value),
+            (NumberValue::Single(bits), Scalar::F64) => f64::from(f32::from_bits(bits)).to_bits().into(),
+            (NumberValue::Single(bits), _) => bits.into(),
+            (NumberValue::Double(bits), Scalar::F32) => (f64::from_bits(bits) as f32).to_bits().into(),
+            (NumberValue::Double(_), Scalar::F16 | Scalar::BF16) => {
+                return refuse("a half has no constant of this kind", "write its bits: `0x3C00`");
+            }
+            (NumberValue::Double(bits), _) => bits.into(),
+        };
+        Ok(self.emit.bits(to, bits))
+    }
+
+    /// Writes a destination. A wider register gets zeros above, or the sign.
+    pub(crate) fn write(&mut self, arg: &Arg, value: Value, signed: bool) {
+        if let Arg::Reg(reg) | Arg::Pair(Some(reg), _) = arg {
+            self.write_reg(*reg, value, signed);
+        }
+    }
+
+    pub(crate) fn write_reg(&mut self, reg: Reg, value: Value, signed: bool) {
+        let slot = reg.index();
+        let value = self.shaped(value, self.slots[slot], signed);
+        self.set(slot, value);
+    }
+
+    /// Writes the predicate behind `|`.
+    pub(crate) fn write_second(&mut self, arg: &Arg, value: impl FnOnce(&mut Self) -> Value) {
+        if let Arg::Pair(_, Some(reg)) = arg {
+            let value = value(self);
+            self.write_reg(*reg, value, false);
+        }
+    }
+
+    fn special(&mut self, special: Special) -> Value {
+        let e = &mut self.emit;
+        match special {
+            Special::Tid(dimension) => e.query(Op::LocalId, Some(dimension)),
+            Special::Ntid(dimension) => e.query(Op::LocalSize, Some(dimension)),
+            Special::Ctaid(dimension) => e.query(Op::GroupId, Some(dimension)),
+            Special::Nctaid(dimension) => e.query(Op::NumGroups, Some(dimension)),
+            Special::Laneid => e.query(Op::Lane, None),
+            Special::Warpid => {
+                let index = self.linear_id();
+                let by = self.emit.int32(5);
+                self.emit.op(Op::Lshr, &[index, by])
+            }
+            Special::Nwarpid => {
+                let size = self.group_size();
+                let (more, by) = (self.emit.int32(31), self.emit.int32(5));
+                let size = self.emit.op(Op::Add, &[size, more]);
+                self.emit.op(Op::Lshr, &[size, by])
+            }
+            Special::LanemaskEq
+            | Special::LanemaskLt
+            | Special::LanemaskLe
+            | Special::LanemaskGt
+            | Special::LanemaskGe => {
+                let lane = e.query(Op::Lane, None);
+                let one = e.int32(1);
+                let own = e.op(Op::Shl, &[one, lane]);
+                let below = e.op(Op::Sub, &[own, one]);
+                match special {
+                    Special::LanemaskEq => own,
+                    Special::LanemaskLt => below,
+                    Special::LanemaskLe => e.op(Op::Or, &[below, own]),
+                    Special::LanemaskGe => e.not(below),
+                    _ => {
+                        let up_to = e.op(Op::Or, &[below, own]);
+                        e.not(up_to)
+                    }
+                }
+            }
+            Special::Clock => {
+                let ticks = self.ticks();
+                self.emit.resize(ticks, Scalar::I32, false)
+            }
+            Special::ClockHi => {
+                let ticks = self.ticks();
+                let by = self.emit.int(Scalar::I64, 32);
+                let ticks = self.emit.op(Op::Lshr, &[ticks, by]);
+                self.emit.resize(ticks, Scalar::I32, false)
+            }
+            Special::Clock64 => self.ticks(),
+            Special::Smid | Special::Gridid => e.int32(0),
+            Special::Nsmid => e.int32(1),
+            Special::DynamicSharedSize => e.int32(self.cx.shared.dynamic.into()),
+            Special::TotalSharedSize => e.int32(self.cx.shared.bytes.into()),
+            Special::WarpSize => e.int32(32),
+        }
+    }
+
+    /// The index of the thread in its work-group, the first dimension fastest.
+    pub(crate) fn linear_id(&mut self) -> Value {
+        let e = &mut self.emit;
+        let [x, y, z] = [0, 1, 2].map(|dimension| e.query(Op::LocalId, Some(dimension)));
+        let [width, height] = [0, 1].map(|dimension| e.query(Op::LocalSize, Some(dimension)));
+        let rows = e.op(Op::Mul, &[z, height]);
+        let rows = e.op(Op::Add, &[rows, y]);
+        let before = e.op(Op::Mul, &[rows, width]);
+        e.op(Op::Add, &[before, x])
+    }
+
+    /// The number of threads of the work-group.
+    pub(crate) fn group_size(&mut self) -> Value {
+        let e = &mut self.emit;
+        let [x, y, z] = [0, 1, 2].map(|dimension| e.query(Op::LocalSize, Some(dimension)));
+        let area = e.op(Op::Mul, &[x, y]);
+        e.op(Op::Mul, &[area, z])
+    }
+
+    /// A clock that only ever goes forward: each look at it takes a thousand ticks.
+    fn ticks(&mut self) -> Value {
+        let address = self.emit.global(Space::Global, &CLOCK.into());
+        let step = self.emit.int(Scalar::I64, 1000);
+        let access = Access { atomic: Some((Ordering::Relaxed, Scope::Device)), ..Access::aligned(8) };
+        self.emit.value(InstData::new(Op::AtomicRmw, [address, step], Detail::Rmw(Rmw::Add, access)), None)
+    }
+
+    // Instructions.
+
+    fn instruction(&mut self, inst: &Inst) -> Take<()> {
+        if let Verdict::Refused(reason) = table::FORMS[usize::from(inst.form)].verdict {
+            let name = mnemonic(inst);
+            return match reason.split_once("; ") {
+                Some((reason, way_out)) => refuse(format!("`{name}`: {reason}"), way_out),
+                None => refuse(format!("`{name}`: {reason}"), ""),
+            };
+        }
+        let name = mnemonic(inst);
+        let ty = inst.words.iter().copied().filter(|word| word.is_type()).last().unwrap_or(Word::B32);
+        let is_float = ty.is_float() || matches!(ty, Word::F16x2 | Word::Bf16x2 | Word::F32x2);
+        match name {
+            "add" | "sub" | "mul" | "mad" | "min" | "max" | "abs" | "neg" | "div" if is_float => {
+                self.float(inst, name, ty)
+            }
+            "fma" | "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "testp"
+            | "copysign" => self.float(inst, name, ty),
+            "setp" | "set" | "selp" | "slct" => self.compare(inst, name, ty),
+            "mov" => self.mov(inst, ty),
+            "cvt" => self.convert(inst),
+            "cvta" | "isspacep" | "ld" | "ldu" | "st" | "atom" | "red" | "cp" => self.memory(inst, name, ty),
+            "prefetch" | "prefetchu" | "applypriority" | "discard" | "nanosleep" | "pmevent"
+            | "setmaxnreg" | "griddepcontrol" | "brkpt" => Ok(()),
+            "membar" | "fence" | "bar" | "barrier" | "activemask" | "vote" | "shfl" | "match" | "redux"
+            | "elect" => self.warp(inst, name, ty),
+            "call" => self.call(inst),
+            "trap" => {
+                self.trap();
+                Ok(())
+            }
+            "exit" if !self.body.function.is_kernel => refuse(
+                "`exit` ends a thread inside of a function",
+                "return from the function, and from the kernel",
+            ),
+            "ret" | "exit" | "bra" | "brx" => Ok(()),
+            _ => self.integer(inst, name, ty),
+        }
+    }
+
+    fn mov(&mut self, inst: &Inst, ty: Word) -> Take<()> {
+        let (dest, source) = (&inst.args[0], &inst.args[1]);
+        let bits = ty.bits().unwrap_or(32);
+        let whole = layout::int(bits);
+        match (dest, source) {
+            (Arg::Vector(parts), source) => {
+                let value = match source {
+                    Arg::Vector(from) if from.len() == parts.len() => {
+                        let part = part_of(bits, parts.len())?;
+                        let values: Vec<Value> =
+                            from.iter().map(|from| self.read(from, part)).collect::<Take<_>>()?;
+                        for (dest, value) in parts.iter().zip(values) {
+                            self.write(dest, value, false);
+                        }
+                        return Ok(());
+                    }
+                    _ => self.read(source, untyped(bits))?,
+                };
+                let part = part_of(bits, parts.len())?.bits().unwrap_or(8);
+                for (index, dest) in parts.iter().enumerate() {
+                    let by = self.emit.int(whole, i128::from(part) * index as i128);
+                    let shifted = self.emit.op(Op::Lshr, &[value, by]);
+                    let value = self.emit.resize(shifted, layout::int(part), false);
+                    self.write(dest, value, false);
+                }
+                Ok(())
+            }
+            (_, Arg::Vector(parts)) => {
+                let part = part_of(bits, parts.len())?;
+                let mut value = self.emit.int(whole, 0);
+                for (index, from) in parts.iter().enumerate() {
+                    let one = self.read(from, part)?;
+                    let one = self.emit.resize(one, whole, false);
+                    let by = self.emit.int(whole, i128::from(part.bits().unwrap_or(8)) * index as i128);
+                    let one = self.emit.op(Op::Shl, &[one, by]);
+                    value = self.emit.op(Op::Or, &[value, one]);
+                }
+                self.write(dest, value, false);
+                Ok(())
+            }
+            (_, Arg::Reg(reg)) if ty != Word::Pred => {
+                // Whatever the register holds, an address too.
+                let value = self.get(reg.index());
+                self.write(dest, value, false);
+                Ok(())
+            }
+            _ => {
+                let value = self.read(source, ty)?;
+                self.write(dest, value, false);
+                Ok(())
+            }
+        }
+    }
+
+    /// A comparison with zero, as PTX's counts and masks need it.
+    pub(crate) fn is_zero(&mut self, value: Value) -> Value {
+        let zero = self.emit.int(self.emit.scalar(value), 0);
+        self.emit.icmp(IntPredicate::Eq, value, zero)
+    }
+}
+
+/// The type without meaning of so many bits.
+pub(crate) fn untyped(bits: u32) -> Word {
+    match bits {
+        8 => Word::B8,
+        16 => Word::B16,
+        64 => Word::B64,
+        128 => Word::B128,
+        _ => Word::B32,
+    }
+}
+
+fn part_of(bits: u32, count: usize) -> Take<Word> {
+    match bits / (count.max(1) as u32) {
+        part @ (8 | 16 | 32 | 64) if part * count as u32 == bits => Ok(untyped(part)),
+        _ => refuse("the parts of a vector do not make up the whole", "use two or four parts of equal size"),
+    }
+}
+
+/// The bytes that a load or store touches.
+pub(crate) fn access_bytes(inst: &Inst) -> u64 {
+    let lanes = inst.words.iter().fold(1, |lanes, word| match word {
+        Word::V2 => 2,
+        Word::V4 => 4,
+        Word::V8 => 8,
+        _ => lanes,
+    });
+    let bits = inst.words.iter().rev().find_map(|word| word.bits()).unwrap_or(8);
+    u64::from(bits / 8) * lanes
+}
+
+/// The slots of a parameter that an access touches, and whether it is of whole ones.
+pub(crate) fn touched(words: Words, offset: i64, bytes: u64) -> (std::ops::Range<usize>, bool) {
+    let width = u64::from(words.scalar.bytes());
+    let end = words.count as u64 * width;
+    let start = u64::try_from(offset).unwrap_or(u64::MAX).min(end);
+    let stop = start.saturating_add(bytes).min(end);
+    let range = (start / width) as usize..stop.div_ceil(width) as usize;
+    let whole = start % width == 0 && stop % width == 0;
+    (words.first + range.start..words.first + range.end, whole)
+}

@@ -1,0 +1,111 @@
+//! Calls: parameters are passed word by word.
+
+use super::body::Lower;
+use super::{Take, layout, refuse};
+use crate::check::{Arg, Inst, Var};
+use crate::module::Item;
+use heddle_ir::module::{Declaration, Effects, Kind, Signature};
+use std::sync::Arc;
+
+impl Lower<'_, '_, '_> {
+    pub(crate) fn call(&mut self, inst: &Inst) -> Take<()> {
+        let (results, rest): (&[Arg], &[Arg]) = match &inst.args[..] {
+            [Arg::List(results), rest @ ..] if !rest.is_empty() => (results, rest),
+            all => (&[], all),
+        };
+        let Some((Arg::Function(index), rest)) = rest.split_first() else {
+            return refuse(
+                "the callee is not known: functions are called by their names only",
+                "call it by its name",
+            );
+        };
+        let Item::Function(callee) = &self.cx.module.items[*index] else {
+            return refuse("the callee is no function", "call one");
+        };
+        let name = self.cx.module.names.text(callee.name);
+        if callee.is_kernel {
+            return refuse(format!("`{name}` is a kernel, and kernels are launched"), "call a `.func`");
+        }
+        let args: &[Arg] = match rest.first() {
+            Some(Arg::List(args)) => args,
+            _ => &[],
+        };
+        if args.len() != callee.params.len() || results.len() != callee.returns.len() {
+            return refuse(
+                format!(
+                    "`{name}` takes {} and gives {}, but gets {} and is asked for {}",
+                    callee.params.len(),
+                    callee.returns.len(),
+                    args.len(),
+                    results.len()
+                ),
+                "pass what it declares",
+            );
+        }
+        let declaration = match self.cx.declarations.get(index) {
+            Some(Ok(declaration)) => Arc::clone(declaration),
+            Some(Err(why)) => return Err(why.clone()),
+            None => return refuse(format!("`{name}` is not declared"), "declare it"),
+        };
+        let mut values = Vec::new();
+        for (arg, param) in args.iter().zip(&callee.params) {
+            let (scalar, count) = layout::words(param)?;
+            match arg {
+                Arg::Variable(Var::Local(var), 0) if self.params.contains_key(var) => {
+                    let words = self.params[var];
+                    if u64::from(words.scalar.bytes()) * words.count as u64
+                        != u64::from(scalar.bytes()) * count
+                    {
+                        return refuse(
+                            format!("an argument of `{name}` has another size than its parameter"),
+                            "pass one of that size",
+                        );
+                    }
+                    let step = u64::from(scalar.bytes());
+                    for index in 0..count {
+                        let value = self.word_at(words, index * step, scalar);
+                        values.push(value);
+                    }
+                }
+                arg => {
+                    let value = self.read(arg, param.ty)?;
+                    values.push(self.shaped(value, scalar, false));
+                }
+            }
+        }
+        let given = self.emit.call(&declaration, &values);
+        let mut given = given.into_iter();
+        for (dest, result) in results.iter().zip(&callee.returns) {
+            let (scalar, count) = layout::words(result)?;
+            let values: Vec<_> = given.by_ref().take(count as usize).collect();
+            match dest {
+                Arg::Variable(Var::Local(var), 0) if self.params.contains_key(var) => {
+                    let words = self.params[var];
+                    if words.scalar.bits() != scalar.bits() || words.count as u64 != count {
+                        return refuse(
+                            format!("what `{name}` gives has another layout than where it is put"),
+                            "declare both alike",
+                        );
+                    }
+                    for (index, value) in values.into_iter().enumerate() {
+                        let value = self.shaped(value, words.scalar, false);
+                        self.set(words.first + index, value);
+                    }
+                }
+                dest => {
+                    if let Some(&value) = values.first() {
+                        self.write(dest, value, result.ty.is_signed());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `trap` ends the program; the function of LLVM's that does is known to who runs or compiles it.
+    pub(crate) fn trap(&mut self) {
+        let signature = Signature { effects: Effects::ANY, ..Signature::new(&[], &[]) };
+        let declaration = Declaration { name: "llvm.trap".into(), kind: Kind::Function, signature };
+        self.emit.call(&Arc::new(declaration), &[]);
+    }
+}

@@ -1,0 +1,416 @@
+//! Floating-point arithmetic with PTX's roundings, flushes and clamps.
+//!
+//! A directed rounding is the nearest value, moved by one place where it lies on the wrong side of the exact result: `t + e`
+//! is exact enough to tell, `t` a double and `e` what it lacks.
+
+use super::body::Lower;
+use super::{Take, layout, refuse};
+use crate::check::Inst;
+use crate::words::Word;
+use heddle_ir::words::{FloatPredicate, IntPredicate};
+use heddle_ir::{Op, Scalar, Value};
+
+/// LLVM's classes of floats.
+const NAN: u16 = 3;
+const INFINITE: u16 = 0x204;
+const SUBNORMAL: u16 = 0x90;
+const FINITE: u16 = 0x1f8;
+const NORMAL_OR_ZERO: u16 = 0x168;
+
+/// The way that words ask a result to be rounded; to nearest if they do not.
+pub(crate) fn rounding(words: &[Word]) -> Word {
+    let known = [Word::Rz, Word::Rm, Word::Rp, Word::Rna];
+    known.into_iter().find(|word| words.contains(word)).unwrap_or(Word::Rn)
+}
+
+impl Lower<'_, '_, '_> {
+    /// A subnormal number as zero of its sign.
+    pub(crate) fn flushed(&mut self, value: Value) -> Value {
+        let scalar = self.emit.scalar(value);
+        let is_small = self.emit.is_class(value, SUBNORMAL);
+        let zero = self.emit.float(scalar, 0.0);
+        let zero = self.emit.op(Op::Copysign, &[zero, value]);
+        self.emit.select(is_small, zero, value)
+    }
+
+    /// Clamped to 0 to 1; of NaN 0.
+    pub(crate) fn clamped(&mut self, value: Value) -> Value {
+        let scalar = self.emit.scalar(value);
+        let (zero, one) = (self.emit.float(scalar, 0.0), self.emit.float(scalar, 1.0));
+        let value = self.emit.op(Op::Fmax, &[value, zero]);
+        self.emit.op(Op::Fmin, &[value, one])
+    }
+
+    pub(crate) fn float(&mut self, inst: &Inst, name: &str, ty: Word) -> Take<()> {
+        let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
+        if name == "testp" {
+            let value = self.read(&inst.args[1], ty)?;
+            let classes = inst.words.iter().find_map(|word| {
+                Some(match word {
+                    Word::Finite => FINITE,
+                    Word::Infinite => INFINITE,
+                    Word::Notanumber => NAN,
+                    Word::Number => FINITE | INFINITE,
+                    Word::Normal => NORMAL_OR_ZERO,
+                    Word::Subnormal => SUBNORMAL,
+                    _ => return None,
+                })
+            });
+            let value = self.emit.is_class(value, classes.unwrap_or(NAN));
+            self.write(&inst.args[0], value, false);
+            return Ok(());
+        }
+        if let Some(half) = ty.half() {
+            let scalar = layout::scalar(half);
+            let mut parts = Vec::new();
+            for arg in &inst.args[1..] {
+                let value = self.read(arg, ty)?;
+                parts.push(self.emit.halves(value, scalar));
+            }
+            let mut results = [parts[0][0]; 2];
+            for (index, result) in results.iter_mut().enumerate() {
+                let args: Vec<Value> = parts.iter().map(|both| both[index]).collect();
+                *result = self.float_op(inst, name, scalar, args)?;
+            }
+            let value = self.emit.packed(results);
+            self.write(&inst.args[0], value, false);
+            return Ok(());
+        }
+        // The mixed forms take halves and compute in singles.
+        let specs = crate::table::specs(inst.form);
+        let scalar = layout::scalar(types[0]);
+        let mut args = Vec::new();
+        for (index, arg) in inst.args.iter().enumerate().skip(1) {
+            let is_narrow = matches!(
+                specs.get(index).map(|spec| spec.role),
+                Some(crate::table::Role::Value(crate::table::TypeOf::Second))
+            );
+            let value = self.read(arg, if is_narrow { ty } else { types[0] })?;
+            args.push(match self.emit.scalar(value) == scalar {
+                true => value,
+                false => self.emit.to(Op::Fpext, scalar, value),
+            });
+        }
+        let value = self.float_op(inst, name, scalar, args)?;
+        self.write(&inst.args[0], value, false);
+        Ok(())
+    }
+
+    fn float_op(&mut self, inst: &Inst, name: &str, scalar: Scalar, mut args: Vec<Value>) -> Take<Value> {
+        let words = &inst.words;
+        let has = |word: Word| words.contains(&word);
+        let ftz = has(Word::Ftz);
+        if ftz {
+            for arg in &mut args {
+                *arg = self.flushed(*arg);
+            }
+        }
+        let mode = rounding(words);
+        let mut value = match name {
+            "neg" => self.emit.op(Op::Fneg, &args),
+            "abs" => self.emit.op(Op::Fabs, &args),
+            "copysign" => self.emit.op(Op::Copysign, &[args[1], args[0]]),
+            "min" | "max" => self.least_or_most(inst, name == "min", &args),
+            "sin" => self.by_library("sinf", &args),
+            "cos" => self.by_library("cosf", &args),
+            "lg2" => self.by_library("log2f", &args),
+            "ex2" => self.by_library("exp2f", &args),
+            "tanh" => self.by_library("tanhf", &args),
+            "rsqrt" => {
+                let root = self.emit.op(Op::Sqrt, &args);
+                let one = self.emit.float(scalar, 1.0);
+                self.emit.op(Op::Fdiv, &[one, root])
+            }
+            _ => {
+                let name = match name {
+                    "sub" => {
+                        args[1] = self.emit.op(Op::Fneg, &args[1..2]);
+                        "add"
+                    }
+                    "rcp" => {
+                        args.insert(0, self.emit.float(scalar, 1.0));
+                        "div"
+                    }
+                    "mad" => "fma",
+                    other => other,
+                };
+                self.rounded(name, scalar, &args, mode)?
+            }
+        };
+        if ftz {
+            value = self.flushed(value);
+        }
+        if has(Word::Sat) {
+            value = self.clamped(value);
+        }
+        if has(Word::Relu) {
+            let zero = self.emit.float(scalar, 0.0);
+            value = self.emit.op(Op::Fmaximum, &[value, zero]);
+        }
+        Ok(value)
+    }
+
+    /// A function of the C library, in singles.
+    fn by_library(&mut self, name: &str, args: &[Value]) -> Value {
+        let scalar = self.emit.scalar(args[0]);
+        if scalar == Scalar::F32 {
+            return self.emit.math(name, &args[..1]);
+        }
+        let single = self.emit.to(Op::Fpext, Scalar::F32, args[0]);
+        let single = self.emit.math(name, &[single]);
+        self.emit.to(Op::Fptrunc, scalar, single)
+    }
+
+    fn least_or_most(&mut self, inst: &Inst, least: bool, args: &[Value]) -> Value {
+        let with_nan = inst.words.contains(&Word::Nan);
+        let op = match (least, with_nan) {
+            (true, false) => Op::Fmin,
+            (true, true) => Op::Fminimum,
+            (false, false) => Op::Fmax,
+            (false, true) => Op::Fmaximum,
+        };
+        let xorsign = inst.words.contains(&Word::XorsignAbs);
+        let of = |lower: &mut Self, value: Value| match xorsign {
+            true => lower.emit.op(Op::Fabs, &[value]),
+            false => value,
+        };
+        let mut value = of(self, args[0]);
+        for &arg in &args[1..] {
+            let arg = of(self, arg);
+            value = self.emit.op(op, &[value, arg]);
+        }
+        if xorsign {
+            let int = layout::int(self.emit.scalar(value).bits());
+            let mut signs = self.emit.int(int, 0);
+            for &arg in args {
+                let bits = self.emit.bitcast(arg, int);
+                signs = self.emit.op(Op::Xor, &[signs, bits]);
+            }
+            let signs = self.emit.bitcast(signs, self.emit.scalar(value));
+            value = self.emit.op(Op::Copysign, &[value, signs]);
+        }
+        value
+    }
+
+    /// `add`, `mul`, `fma`, `div` or `sqrt`, rounded in this way.
+    fn rounded(&mut self, name: &str, scalar: Scalar, args: &[Value], mode: Word) -> Take<Value> {
+        let op = match name {
+            "add" => Op::Fadd,
+            "mul" => Op::Fmul,
+            "fma" => Op::Fma,
+            "div" => Op::Fdiv,
+            "sqrt" => Op::Sqrt,
+            _ => return refuse(format!("`{name}` is not known"), ""),
+        };
+        if mode == Word::Rn {
+            return Ok(self.emit.op(op, args));
+        }
+        if scalar == Scalar::F64 {
+            return self.rounded_double(op, args, mode);
+        }
+        let wide: Vec<Value> = args.iter().map(|&arg| self.emit.to(Op::Fpext, Scalar::F64, arg)).collect();
+        let (sum, lack) = match op {
+            Op::Fadd => self.exact_sum(wide[0], wide[1]),
+            Op::Fma => {
+                let product = self.emit.op(Op::Fmul, &wide[..2]);
+                self.exact_sum(product, wide[2])
+            }
+            Op::Fmul => {
+                let product = self.emit.op(Op::Fmul, &wide);
+                (product, self.emit.float(Scalar::F64, 0.0))
+            }
+            Op::Fdiv => {
+                let quotient = self.emit.op(Op::Fdiv, &wide);
+                let minus = self.emit.op(Op::Fneg, &[quotient]);
+                let rest = self.emit.op(Op::Fma, &[minus, wide[1], wide[0]]);
+                let one = self.emit.float(Scalar::F64, 1.0);
+                let sign = self.emit.op(Op::Copysign, &[one, wide[1]]);
+                (quotient, self.emit.op(Op::Fmul, &[rest, sign]))
+            }
+            _ => {
+                let root = self.emit.op(Op::Sqrt, &wide);
+                let minus = self.emit.op(Op::Fneg, &[root]);
+                (root, self.emit.op(Op::Fma, &[minus, root, wide[0]]))
+            }
+        };
+        let result = self.directed(sum, lack, scalar, mode);
+        if mode == Word::Rm && matches!(op, Op::Fadd | Op::Fma) {
+            let first = match op {
+                Op::Fadd => wide[0],
+                _ => self.emit.op(Op::Fmul, &wide[..2]),
+            };
+            return Ok(self.negative_zero(result, sum, first, wide[wide.len() - 1]));
+        }
+        Ok(result)
+    }
+
+    fn rounded_double(&mut self, op: Op, args: &[Value], mode: Word) -> Take<Value> {
+        let result = self.emit.op(op, args);
+        let lack = match op {
+            Op::Fadd => self.exact_sum(args[0], args[1]).1,
+            Op::Fmul => self.lack_of_product(args[0], args[1], result),
+            Op::Sqrt => {
+                // A small number is made larger, by an even power of two, so that its rest can be told.
+                let small = self.emit.float(Scalar::F64, f32::MIN_POSITIVE);
+                let is_small = self.emit.fcmp(FloatPredicate::Olt, args[0], small);
+                let one = self.emit.float(Scalar::F64, 1.0);
+                let (up, root_up) = (self.power_of_two(200), self.power_of_two(100));
+                let up = self.emit.select(is_small, up, one);
+                let root_up = self.emit.select(is_small, root_up, one);
+                let number = self.emit.op(Op::Fmul, &[args[0], up]);
+                let root = self.emit.op(Op::Fmul, &[result, root_up]);
+                let minus = self.emit.op(Op::Fneg, &[root]);
+                self.emit.op(Op::Fma, &[minus, root, number])
+            }
+            _ => {
+                return refuse(
+                    "products that are added, and quotients, of doubles are rounded to nearest only",
+                    "use `.rn`",
+                );
+            }
+        };
+        let infinite = self.emit.is_class(result, INFINITE);
+        let mut finite = self.emit.bool(true);
+        for &arg in args {
+            let one = self.emit.is_class(arg, FINITE);
+            finite = self.emit.op(Op::And, &[finite, one]);
+        }
+        let overflowed = self.emit.op(Op::And, &[infinite, finite]);
+        let one = self.emit.float(Scalar::F64, -1.0);
+        let minus = self.emit.op(Op::Fneg, &[result]);
+        let back = self.emit.op(Op::Copysign, &[one, minus]);
+        let lack = self.emit.select(overflowed, back, lack);
+        let moved = self.moved(result, lack, mode);
+        if mode == Word::Rm && op == Op::Fadd {
+            return Ok(self.negative_zero(moved, result, args[0], args[1]));
+        }
+        Ok(moved)
+    }
+
+    fn power_of_two(&mut self, exponent: i64) -> Value {
+        self.emit.bits(Scalar::F64, ((1023 + exponent) as u128) << 52)
+    }
+
+    /// What a product of doubles lacks: its sign is right, down to the smallest ones.
+    fn lack_of_product(&mut self, a: Value, b: Value, product: Value) -> Value {
+        let minus = self.emit.op(Op::Fneg, &[product]);
+        let plain = self.emit.op(Op::Fma, &[a, b, minus]);
+        // A small product is computed once more, 2^500 times as large.
+        let (size_a, size_b) = (self.emit.op(Op::Fabs, &[a]), self.emit.op(Op::Fabs, &[b]));
+        let a_is_less = self.emit.fcmp(FloatPredicate::Olt, size_a, size_b);
+        let less = self.emit.select(a_is_less, a, b);
+        let more = self.emit.select(a_is_less, b, a);
+        let up = self.power_of_two(500);
+        let less = self.emit.op(Op::Fmul, &[less, up]);
+        let large = self.emit.op(Op::Fmul, &[less, more]);
+        let minus = self.emit.op(Op::Fneg, &[large]);
+        let rest = self.emit.op(Op::Fma, &[less, more, minus]);
+        let known = self.emit.op(Op::Fmul, &[product, up]);
+        let apart = self.emit.op(Op::Fsub, &[large, known]);
+        let zero = self.emit.float(Scalar::F64, 0.0);
+        let differs = self.emit.fcmp(FloatPredicate::One, apart, zero);
+        let scaled = self.emit.select(differs, apart, rest);
+        // Nothing is left of it: what is lacking has its sign.
+        let sign_a = self.emit.bitcast(a, Scalar::I64);
+        let sign_b = self.emit.bitcast(b, Scalar::I64);
+        let sign = self.emit.op(Op::Xor, &[sign_a, sign_b]);
+        let sign = self.emit.bitcast(sign, Scalar::F64);
+        let one = self.emit.float(Scalar::F64, 1.0);
+        let whole = self.emit.op(Op::Copysign, &[one, sign]);
+        let a_is_zero = self.emit.fcmp(FloatPredicate::Oeq, a, zero);
+        let b_is_zero = self.emit.fcmp(FloatPredicate::Oeq, b, zero);
+        let is_exact = self.emit.op(Op::Or, &[a_is_zero, b_is_zero]);
+        let whole = self.emit.select(is_exact, zero, whole);
+        let size = self.emit.op(Op::Fabs, &[product]);
+        let least = self.power_of_two(-900);
+        let is_small = self.emit.fcmp(FloatPredicate::Olt, size, least);
+        let is_gone = self.emit.fcmp(FloatPredicate::Oeq, product, zero);
+        let small = self.emit.select(is_gone, whole, scaled);
+        self.emit.select(is_small, small, plain)
+    }
+
+    /// A sum and what it lacks. After: Knuth's two-sum.
+    fn exact_sum(&mut self, a: Value, b: Value) -> (Value, Value) {
+        let e = &mut self.emit;
+        let sum = e.op(Op::Fadd, &[a, b]);
+        let b_part = e.op(Op::Fsub, &[sum, a]);
+        let a_part = e.op(Op::Fsub, &[sum, b_part]);
+        let b_lack = e.op(Op::Fsub, &[b, b_part]);
+        let a_lack = e.op(Op::Fsub, &[a, a_part]);
+        (sum, e.op(Op::Fadd, &[a_lack, b_lack]))
+    }
+
+    /// Towards minus infinity, a sum that is exactly zero is -0 unless both parts are +0.
+    fn negative_zero(&mut self, result: Value, sum: Value, a: Value, b: Value) -> Value {
+        let e = &mut self.emit;
+        let zero = e.float(e.scalar(sum), 0.0);
+        let is_zero = e.fcmp(FloatPredicate::Oeq, sum, zero);
+        let int = layout::int(e.scalar(a).bits());
+        let (a, b) = (e.bitcast(a, int), e.bitcast(b, int));
+        let sign = e.op(Op::Or, &[a, b]);
+        let sign = e.bitcast(sign, e.scalar(sum));
+        let scalar = e.scalar(result);
+        let sign = match scalar == e.scalar(sum) {
+            true => sign,
+            false => {
+                let one = e.float(Scalar::F64, 1.0);
+                let one = e.op(Op::Copysign, &[one, sign]);
+                e.to(Op::Fptrunc, scalar, one)
+            }
+        };
+        let zero = e.float(scalar, 0.0);
+        let zero = e.op(Op::Copysign, &[zero, sign]);
+        e.select(is_zero, zero, result)
+    }
+
+    /// `sum + lack`, rounded to a narrower format.
+    pub(crate) fn directed(&mut self, sum: Value, lack: Value, to: Scalar, mode: Word) -> Value {
+        let near = self.emit.to(Op::Fptrunc, to, sum);
+        if mode == Word::Rn {
+            return near;
+        }
+        let back = self.emit.to(Op::Fpext, Scalar::F64, near);
+        let apart = self.emit.op(Op::Fsub, &[sum, back]);
+        let zero = self.emit.float(Scalar::F64, 0.0);
+        let differs = self.emit.fcmp(FloatPredicate::One, apart, zero);
+        let side = self.emit.select(differs, apart, lack);
+        self.moved(near, side, mode)
+    }
+
+    /// The next value where the exact one lies on the other side: `side` is positive where it is more.
+    pub(crate) fn moved(&mut self, near: Value, side: Value, mode: Word) -> Value {
+        let scalar = self.emit.scalar(near);
+        let int = layout::int(scalar.bits());
+        let zero = self.emit.float(self.emit.scalar(side), 0.0);
+        let less = self.emit.fcmp(FloatPredicate::Olt, side, zero);
+        let more = self.emit.fcmp(FloatPredicate::Ogt, side, zero);
+        let bits = self.emit.bitcast(near, int);
+        let none = self.emit.int(int, 0);
+        let is_negative = self.emit.icmp(IntPredicate::Slt, bits, none);
+        let (one, minus) = (self.emit.int(int, 1), self.emit.int(int, -1));
+        let down_step = self.emit.select(is_negative, one, minus);
+        let up_step = self.emit.select(is_negative, minus, one);
+        let own_zero = self.emit.float(scalar, 0.0);
+        let is_zero = self.emit.fcmp(FloatPredicate::Oeq, near, own_zero);
+        let least_down = self.emit.bits(int, 1 << (int.bits() - 1) | 1);
+        let down = self.emit.op(Op::Add, &[bits, down_step]);
+        let down = self.emit.select(is_zero, least_down, down);
+        let up = self.emit.op(Op::Add, &[bits, up_step]);
+        let up = self.emit.select(is_zero, one, up);
+        let is_positive = self.emit.not(is_negative);
+        let not_zero = self.emit.not(is_zero);
+        let moved = match mode {
+            Word::Rm => self.emit.select(less, down, bits),
+            Word::Rp => self.emit.select(more, up, bits),
+            _ => {
+                let shrink_down = self.emit.op(Op::And, &[less, is_positive]);
+                let shrink_up = self.emit.op(Op::And, &[more, is_negative]);
+                let shrinks = self.emit.op(Op::Or, &[shrink_down, shrink_up]);
+                let shrinks = self.emit.op(Op::And, &[shrinks, not_zero]);
+                let nearer = self.emit.op(Op::Add, &[bits, minus]);
+                self.emit.select(shrinks, nearer, bits)
+            }
+        };
+        self.emit.bitcast(moved, scalar)
+    }
+}

@@ -1,0 +1,323 @@
+//! Control flow of a body: blocks, their order, dominators, and where values of slots meet.
+//!
+//! A *slot* is what instructions of PTX write again and again: a register, a word of a parameter, the carry.
+//! Invariant: a guarded instruction that is more than a choice of values stands in a block of its own.
+
+use crate::check::{Arg, Body, Inst, Label, Reg, Step};
+use crate::table;
+use crate::words::Word;
+use std::ops::Range;
+
+/// How a block ends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    Jump(usize),
+    /// To the first if the predicate is not what `negated` says, else to the second.
+    Branch {
+        guard: Reg,
+        negated: bool,
+        then: usize,
+        otherwise: usize,
+    },
+    /// By the instruction of this step.
+    Switch {
+        step: usize,
+        targets: Vec<usize>,
+        default: usize,
+    },
+    Return,
+}
+
+impl End {
+    pub(crate) fn targets(&self) -> Vec<usize> {
+        match self {
+            End::Jump(target) => vec![*target],
+            End::Branch { then, otherwise, .. } => vec![*then, *otherwise],
+            End::Switch { targets, default, .. } => {
+                let mut all = targets.clone();
+                all.push(*default);
+                all.sort_unstable();
+                all.dedup();
+                all
+            }
+            End::Return => Vec::new(),
+        }
+    }
+}
+
+/// A block: steps in order, and how it ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub(crate) steps: Range<usize>,
+    /// Whether the guard of its one step has been asked by the block before.
+    pub(crate) guarded: bool,
+    pub(crate) end: End,
+}
+
+/// What an instruction is called.
+pub(crate) fn mnemonic(inst: &Inst) -> &'static str {
+    table::FORMS[usize::from(inst.form)].mnemonic
+}
+
+/// Whether a load or store is one of a parameter by its name, which is no memory here.
+pub(crate) fn is_named_param(inst: &Inst) -> bool {
+    let is_param =
+        inst.words.iter().any(|word| matches!(word, Word::Param | Word::ParamEntry | Word::ParamFunc));
+    let named = |arg: &Arg| matches!(arg, Arg::Address { base, .. } if matches!(**base, Arg::Variable(..)));
+    is_param && inst.args.iter().any(named)
+}
+
+/// Whether a guard of it is a choice between the old value and the new one.
+fn is_choice(inst: &Inst) -> bool {
+    match mnemonic(inst) {
+        "ld" | "st" => is_named_param(inst),
+        "ldu" | "atom" | "red" | "bar" | "barrier" | "membar" | "fence" | "vote" | "shfl" | "match"
+        | "redux" | "elect" | "activemask" | "call" | "trap" | "cp" | "ret" | "exit" | "bra" | "brx" => false,
+        _ => true,
+    }
+}
+
+/// Cuts a body into blocks. The first one is entered; nothing leads back to it.
+pub(crate) fn pieces(body: &Body<'_, '_>) -> Vec<Piece> {
+    /// A target that is known when all labels are.
+    enum Open {
+        Next,
+        At(Label),
+        To(usize),
+    }
+    let mut places: Vec<usize> = vec![0; body.labels];
+    // Steps, whether guarded, and up to three kinds of end with open targets.
+    let mut list: Vec<(Range<usize>, bool, Option<(Reg, bool)>, Vec<Open>, Option<usize>)> = Vec::new();
+    let mut start = 0;
+    let count = body.steps.len();
+    for (index, step) in body.steps.iter().enumerate() {
+        let inst = match step {
+            Step::Label(label) => {
+                // A label always begins a block, so the entry has no predecessors.
+                list.push((start..index, false, None, vec![Open::Next], None));
+                start = index + 1;
+                places[heddle_ir::entity::Entity::index(*label)] = list.len();
+                continue;
+            }
+            Step::Inst(inst) => inst,
+        };
+        let name = mnemonic(inst);
+        match name {
+            "bra" => {
+                let Some(Arg::Label(label)) = inst.args.first() else { continue };
+                let targets = match inst.guard {
+                    Some(_) => vec![Open::At(*label), Open::Next],
+                    None => vec![Open::At(*label)],
+                };
+                list.push((start..index, false, inst.guard, targets, None));
+                start = index + 1;
+            }
+            "ret" | "exit" => {
+                match inst.guard {
+                    Some(_) => {
+                        let own = list.len() + 1;
+                        list.push((
+                            start..index,
+                            false,
+                            inst.guard,
+                            vec![Open::To(own), Open::To(own + 1)],
+                            None,
+                        ));
+                        list.push((index..index + 1, true, None, Vec::new(), None));
+                    }
+                    None => list.push((start..index + 1, false, None, Vec::new(), None)),
+                }
+                start = index + 1;
+            }
+            "brx" => {
+                if inst.guard.is_some() {
+                    let own = list.len() + 1;
+                    list.push((
+                        start..index,
+                        false,
+                        inst.guard,
+                        vec![Open::To(own), Open::To(own + 1)],
+                        None,
+                    ));
+                    start = index;
+                }
+                let labels = match inst.args.get(1) {
+                    Some(Arg::Targets(labels)) => labels.as_slice(),
+                    _ => &[],
+                };
+                let targets = labels.iter().map(|&label| Open::At(label)).collect();
+                list.push((start..index, inst.guard.is_some(), None, targets, Some(index)));
+                start = index + 1;
+            }
+            _ if inst.guard.is_some() && !is_choice(inst) => {
+                let own = list.len() + 1;
+                list.push((start..index, false, inst.guard, vec![Open::To(own), Open::To(own + 1)], None));
+                list.push((index..index + 1, true, None, vec![Open::Next], None));
+                start = index + 1;
+            }
+            _ => {}
+        }
+    }
+    list.push((start..count, false, None, Vec::new(), None));
+    let all = list.len();
+    let mut pieces = Vec::with_capacity(all);
+    for (index, (steps, guarded, guard, open, switch)) in list.into_iter().enumerate() {
+        let targets: Vec<usize> = open
+            .iter()
+            .map(|target| match target {
+                Open::Next => (index + 1).min(all - 1),
+                Open::At(label) => places[heddle_ir::entity::Entity::index(*label)],
+                Open::To(block) => (*block).min(all - 1),
+            })
+            .collect();
+        let end = match (switch, guard, &targets[..]) {
+            (Some(step), ..) => match targets.split_last() {
+                Some((&default, _)) => End::Switch { step, targets, default },
+                None => End::Return,
+            },
+            (_, Some((guard, negated)), &[then, otherwise]) if then != otherwise => {
+                End::Branch { guard, negated, then, otherwise }
+            }
+            (_, _, &[target, ..]) => End::Jump(target),
+            _ => End::Return,
+        };
+        pieces.push(Piece { steps, guarded, end });
+    }
+    pieces
+}
+
+/// Blocks that are reached, and how.
+pub(crate) struct Graph {
+    /// The blocks that are reached, each before those that it dominates.
+    pub(crate) order: Vec<usize>,
+    pub(crate) preds: Vec<Vec<usize>>,
+    /// The blocks that each one dominates immediately.
+    pub(crate) children: Vec<Vec<usize>>,
+    frontier: Vec<Vec<usize>>,
+}
+
+const NONE: usize = usize::MAX;
+
+impl Graph {
+    pub(crate) fn new(pieces: &[Piece]) -> Graph {
+        let count = pieces.len();
+        let successors: Vec<Vec<usize>> = pieces.iter().map(|piece| piece.end.targets()).collect();
+        let mut order = Vec::new();
+        let mut seen = vec![false; count];
+        let mut stack = vec![(0, 0)];
+        seen[0] = true;
+        while let Some((block, next)) = stack.pop() {
+            match successors[block].get(next) {
+                Some(&to) => {
+                    stack.push((block, next + 1));
+                    if !seen[to] {
+                        seen[to] = true;
+                        stack.push((to, 0));
+                    }
+                }
+                None => order.push(block),
+            }
+        }
+        order.reverse();
+        let mut number = vec![NONE; count];
+        for (index, &block) in order.iter().enumerate() {
+            number[block] = index;
+        }
+        let mut preds = vec![Vec::new(); count];
+        for &block in &order {
+            for &to in &successors[block] {
+                preds[to].push(block);
+            }
+        }
+        // After: Cooper, Harvey & Kennedy, "A Simple, Fast Dominance Algorithm".
+        let mut above = vec![NONE; count];
+        above[0] = 0;
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &block in order.iter().skip(1) {
+                let mut common = NONE;
+                for &pred in preds[block].iter().filter(|&&pred| above[pred] != NONE) {
+                    common = match common {
+                        NONE => pred,
+                        mut other => {
+                            let mut here = pred;
+                            while here != other {
+                                while number[here] > number[other] {
+                                    here = above[here];
+                                }
+                                while number[other] > number[here] {
+                                    other = above[other];
+                                }
+                            }
+                            here
+                        }
+                    };
+                }
+                if above[block] != common {
+                    above[block] = common;
+                    changed = true;
+                }
+            }
+        }
+        let mut children = vec![Vec::new(); count];
+        for &block in order.iter().skip(1) {
+            children[above[block]].push(block);
+        }
+        let mut frontier: Vec<Vec<usize>> = vec![Vec::new(); count];
+        for &block in order.iter().filter(|&&block| preds[block].len() > 1) {
+            for &pred in &preds[block] {
+                let mut runner = pred;
+                while runner != above[block] {
+                    if frontier[runner].last() != Some(&block) {
+                        frontier[runner].push(block);
+                    }
+                    runner = above[runner];
+                }
+            }
+        }
+        Graph { order, preds, children, frontier }
+    }
+
+    /// For each block the slots that need a φ there. `effects` tells what each block reads before it writes, and what it
+    /// writes.
+    pub(crate) fn joins(&self, slots: usize, effects: &[(Vec<usize>, Vec<usize>)]) -> Vec<Vec<usize>> {
+        let mut reads: Vec<Vec<usize>> = vec![Vec::new(); slots];
+        let mut writes: Vec<Vec<usize>> = vec![Vec::new(); slots];
+        for &block in &self.order {
+            effects[block].0.iter().for_each(|&slot| reads[slot].push(block));
+            effects[block].1.iter().for_each(|&slot| writes[slot].push(block));
+        }
+        let mut joins = vec![Vec::new(); effects.len()];
+        let mut live = vec![NONE; effects.len()];
+        let mut written = vec![NONE; effects.len()];
+        let mut joined = vec![NONE; effects.len()];
+        for slot in 0..slots {
+            if reads[slot].is_empty() || writes[slot].is_empty() {
+                continue;
+            }
+            writes[slot].iter().for_each(|&block| written[block] = slot);
+            let mut work = reads[slot].clone();
+            work.iter().for_each(|&block| live[block] = slot);
+            while let Some(block) = work.pop() {
+                for &pred in &self.preds[block] {
+                    if written[pred] != slot && live[pred] != slot {
+                        live[pred] = slot;
+                        work.push(pred);
+                    }
+                }
+            }
+            let mut work = writes[slot].clone();
+            while let Some(block) = work.pop() {
+                for &join in &self.frontier[block] {
+                    if live[join] == slot && joined[join] != slot {
+                        joined[join] = slot;
+                        joins[join].push(slot);
+                        work.push(join);
+                    }
+                }
+            }
+        }
+        joins
+    }
+}

@@ -1,0 +1,489 @@
+//! Loads, stores, atomics, addresses and their spaces.
+
+use super::body::{Lower, access_bytes, touched, untyped};
+use super::flow::is_named_param;
+use super::{Take, layout, refuse};
+use crate::check::{Arg, Inst, Var};
+use crate::module::NumberValue;
+use crate::words::Word;
+use heddle_ir::inst::{Access, Detail, InstData};
+use heddle_ir::words::{Flag, Flags, IntPredicate, Ordering, Rmw, Scope};
+use heddle_ir::{Op, Scalar, Space, Value};
+
+/// The space that the words of an instruction name; generic if none.
+pub(crate) fn space_of(words: &[Word]) -> Space {
+    words
+        .iter()
+        .find_map(|word| {
+            Some(match word {
+                Word::Global => Space::Global,
+                Word::Shared | Word::SharedCta => Space::Local,
+                Word::Local | Word::Param | Word::ParamEntry | Word::ParamFunc => Space::Private,
+                Word::Const => Space::Constant,
+                _ => return None,
+            })
+        })
+        .unwrap_or(Space::Generic)
+}
+
+fn scope_of(words: &[Word]) -> Scope {
+    words
+        .iter()
+        .find_map(|word| {
+            Some(match word {
+                Word::Cta => Scope::Group,
+                Word::Cluster | Word::Gpu | Word::Gl => Scope::Device,
+                Word::Sys => Scope::System,
+                _ => return None,
+            })
+        })
+        .unwrap_or(Scope::Device)
+}
+
+fn ordering_of(words: &[Word]) -> Option<Ordering> {
+    words.iter().find_map(|word| {
+        Some(match word {
+            Word::Relaxed | Word::Mmio => Ordering::Relaxed,
+            Word::Acquire => Ordering::Acquire,
+            Word::Release => Ordering::Release,
+            Word::AcqRel => Ordering::AcqRel,
+            Word::Sc => Ordering::SeqCst,
+            _ => return None,
+        })
+    })
+}
+
+impl Lower<'_, '_, '_> {
+    // Addresses. A shared address is an offset in the window of the work-group; any other is what the pointer is.
+
+    fn window(&mut self) -> Value {
+        let name = self.cx.shared.name.as_str().into();
+        self.emit.global(Space::Local, &name)
+    }
+
+    /// The number that a pointer is to PTX.
+    pub(crate) fn number_of(&mut self, pointer: Value) -> Value {
+        let number = self.emit.to(Op::Ptrtoint, Scalar::I64, pointer);
+        if self.emit.scalar(pointer) != Scalar::Ptr(Space::Local) {
+            return number;
+        }
+        let window = self.window();
+        let base = self.emit.to(Op::Ptrtoint, Scalar::I64, window);
+        self.emit.op(Op::Sub, &[number, base])
+    }
+
+    /// The pointer that a number is in a space.
+    pub(crate) fn pointer_of(&mut self, number: Value, space: Space) -> Value {
+        if space == Space::Local {
+            let window = self.window();
+            return match self.emit.constant(number) {
+                Some(bits) => self.emit.add_bytes(window, bits as i64),
+                None => self.emit.op(Op::PtrAdd, &[window, number]),
+            };
+        }
+        self.emit.to(Op::Inttoptr, Scalar::Ptr(space), number)
+    }
+
+    fn cast(&mut self, pointer: Value, space: Space) -> Value {
+        match self.emit.scalar(pointer) == Scalar::Ptr(space) {
+            true => pointer,
+            false => self.emit.to(Op::SpaceCast, Scalar::Ptr(space), pointer),
+        }
+    }
+
+    /// The pointer to a variable, in its space.
+    fn variable_pointer(&mut self, var: Var, offset: i64) -> Take<Value> {
+        let Some(variable) = layout::variable(self.cx.module, &self.body.vars, var) else {
+            return refuse("a variable is not known", "declare it");
+        };
+        let name = self.cx.module.names.text(variable.name);
+        let pointer = match (variable.space, var) {
+            (Word::Shared, _) => {
+                let at = self.cx.shared.offset(variable);
+                let window = self.window();
+                self.emit.add_bytes(window, at as i64)
+            }
+            (Word::Local, Var::Local(index)) => match self.objects.get(&index) {
+                Some(&object) => object,
+                None => return refuse(format!("`{name}` is no object here"), ""),
+            },
+            (_, Var::Module(index)) => match self.cx.objects.get(&index) {
+                Some((name, space)) => self.emit.global(*space, name),
+                None => {
+                    return refuse(
+                        format!("`{name}` is not defined in this module, or not taken"),
+                        "define it in this module",
+                    );
+                }
+            },
+            (Word::Param, _) => {
+                return refuse(
+                    format!("the address of the parameter `{name}` is taken"),
+                    "load it by its name, or pass a pointer",
+                );
+            }
+            _ => return refuse(format!("`{name}` stands inside of a function"), "declare it outside"),
+        };
+        Ok(self.emit.add_bytes(pointer, offset))
+    }
+
+    /// The address of a variable as a number.
+    pub(crate) fn variable_number(&mut self, var: Var, offset: i64) -> Take<Value> {
+        let variable = layout::variable(self.cx.module, &self.body.vars, var);
+        if let Some(variable) = variable.filter(|variable| variable.space == Word::Shared) {
+            let at = self.cx.shared.offset(variable).wrapping_add(offset as u64);
+            return Ok(self.emit.int(Scalar::I64, at.into()));
+        }
+        let pointer = self.variable_pointer(var, offset)?;
+        Ok(self.number_of(pointer))
+    }
+
+    /// The pointer that an address operand is, in the space that the instruction names.
+    pub(crate) fn address(&mut self, arg: &Arg, space: Space) -> Take<Value> {
+        let Arg::Address { base, offset } = arg else {
+            return refuse("it is no address", "write it in brackets");
+        };
+        let pointer = match &**base {
+            Arg::Variable(var, more) => {
+                let pointer = self.variable_pointer(*var, *more)?;
+                self.cast(pointer, space)
+            }
+            Arg::Number(NumberValue::Int(number)) => {
+                let number = self.emit.int(Scalar::I64, i128::from(*number));
+                self.pointer_of(number, space)
+            }
+            Arg::Reg(reg) => {
+                let value = self.get(heddle_ir::entity::Entity::index(*reg));
+                match self.emit.scalar(value) {
+                    Scalar::Ptr(has) if has == space || has != Space::Local && space != Space::Local => {
+                        self.cast(value, space)
+                    }
+                    _ => {
+                        let number = self.shaped(value, Scalar::I64, false);
+                        self.pointer_of(number, space)
+                    }
+                }
+            }
+            _ => return refuse("it is no address", "write a register or a variable"),
+        };
+        Ok(self.emit.add_bytes(pointer, *offset))
+    }
+
+    pub(crate) fn memory(&mut self, inst: &Inst, name: &str, ty: Word) -> Take<()> {
+        if inst.words.contains(&Word::SharedCluster) && name != "cvta" && name != "isspacep" {
+            return refuse(
+                "shared memory of other work-groups is there only on a GPU",
+                "launch without clusters",
+            );
+        }
+        match name {
+            "cvta" => self.convert_address(inst, ty),
+            "isspacep" => self.is_in_space(inst),
+            "ld" | "ldu" | "st" => self.access(inst, name == "st", ty),
+            "cp" => self.copy(inst),
+            _ => self.atomic(inst, name == "atom", ty),
+        }
+    }
+
+    /// `cvta.space` makes a generic address, `cvta.to.space` one of the space.
+    fn convert_address(&mut self, inst: &Inst, ty: Word) -> Take<()> {
+        let space = space_of(&inst.words);
+        let (from, to) = match inst.words.contains(&Word::To) {
+            true => (Space::Generic, space),
+            false => (space, Space::Generic),
+        };
+        let pointer = match &inst.args[1] {
+            Arg::Variable(var, offset) => self.variable_pointer(*var, *offset)?,
+            Arg::Reg(reg) => {
+                let value = self.get(heddle_ir::entity::Entity::index(*reg));
+                match self.emit.scalar(value) {
+                    Scalar::Ptr(has) if has == from => value,
+                    _ => {
+                        let number = self.shaped(value, Scalar::I64, false);
+                        self.pointer_of(number, from)
+                    }
+                }
+            }
+            other => {
+                let number = self.read(other, untyped(ty.bits().unwrap_or(64)))?;
+                let number = self.emit.resize(number, Scalar::I64, false);
+                self.pointer_of(number, from)
+            }
+        };
+        let pointer = self.cast(pointer, to);
+        self.write(&inst.args[0], pointer, false);
+        Ok(())
+    }
+
+    /// Whether a generic address is one of a space: whether it is among the addresses of an object of that space, where there
+    /// is one, and whether it is of no other where there is none.
+    fn is_in_space(&mut self, inst: &Inst) -> Take<()> {
+        let address = self.read(&inst.args[1], Word::B64)?;
+        let window = self.window();
+        let start = self.emit.to(Op::Ptrtoint, Scalar::I64, window);
+        let offset = self.emit.op(Op::Sub, &[address, start]);
+        let size = self.emit.int(Scalar::I64, self.cx.shared.bytes.into());
+        let in_shared = self.emit.icmp(IntPredicate::Ult, offset, size);
+        let mut in_local = self.emit.bool(false);
+        let mut objects: Vec<(u32, Value)> =
+            self.objects.iter().map(|(&index, &object)| (index, object)).collect();
+        objects.sort_unstable();
+        for (index, object) in objects {
+            let bytes = self.body.vars[index as usize].bytes().unwrap_or(0);
+            let start = self.emit.to(Op::Ptrtoint, Scalar::I64, object);
+            let offset = self.emit.op(Op::Sub, &[address, start]);
+            let size = self.emit.int(Scalar::I64, bytes.into());
+            let within = self.emit.icmp(IntPredicate::Ult, offset, size);
+            in_local = self.emit.op(Op::Or, &[in_local, within]);
+        }
+        let value = match space_of(&inst.words) {
+            Space::Local => in_shared,
+            Space::Private => in_local,
+            Space::Constant => self.emit.bool(false),
+            _ => {
+                let elsewhere = self.emit.op(Op::Or, &[in_shared, in_local]);
+                self.emit.not(elsewhere)
+            }
+        };
+        self.write(&inst.args[0], value, false);
+        Ok(())
+    }
+
+    fn access(&mut self, inst: &Inst, is_store: bool, ty: Word) -> Take<()> {
+        let (address, data) = if is_store { (0, 1) } else { (1, 0) };
+        let parts: &[Arg] = match &inst.args[data] {
+            Arg::Vector(parts) => parts,
+            one => std::slice::from_ref(one),
+        };
+        let bytes = u64::from(ty.bits().unwrap_or(8) / 8);
+        if is_named_param(inst) {
+            return self.parameter(inst, &inst.args[address], parts, is_store, ty);
+        }
+        let space = space_of(&inst.words);
+        let pointer = self.address(&inst.args[address], space)?;
+        let mut flags = Flags::NONE;
+        if inst.words.contains(&Word::Volatile) {
+            flags = flags.with(Flag::Volatile);
+        }
+        if inst.words.contains(&Word::Nc) {
+            flags = flags.with(Flag::Invariant);
+        }
+        if inst.words.iter().any(|word| matches!(word, Word::Cs | Word::L1NoAllocate)) {
+            flags = flags.with(Flag::Nontemporal);
+        }
+        let atomic = ordering_of(&inst.words).map(|ordering| (ordering, scope_of(&inst.words)));
+        let scalar = layout::scalar(ty);
+        let whole = access_bytes(inst);
+        let mut loaded = Vec::new();
+        for (index, part) in parts.iter().enumerate() {
+            let at = bytes * index as u64;
+            let here = self.emit.add_bytes(pointer, at as i64);
+            // An access of several parts is aligned as a whole.
+            let align = if at == 0 { whole } else { 1 << at.trailing_zeros().min(whole.trailing_zeros()) };
+            let access = Access { atomic, ..Access::aligned(align as u32) };
+            if is_store {
+                let value = self.read(part, ty)?;
+                self.emit.store(value, here, access, flags);
+            } else {
+                loaded.push(self.emit.load(scalar, here, access, flags));
+            }
+        }
+        for (part, value) in parts.iter().zip(loaded) {
+            self.write(part, value, ty.is_signed());
+        }
+        Ok(())
+    }
+
+    /// An access to a parameter by its name: to slots, and no memory.
+    fn parameter(&mut self, inst: &Inst, address: &Arg, parts: &[Arg], is_store: bool, ty: Word) -> Take<()> {
+        let Arg::Address { base, offset } = address else { return Ok(()) };
+        let Arg::Variable(var, more) = **base else { return Ok(()) };
+        let words = match var {
+            Var::Local(index) => self.params.get(&index).copied(),
+            Var::Module(_) => None,
+        };
+        let Some(words) = words else {
+            return refuse("it is no parameter of this function", "name one that is");
+        };
+        let offset = offset.wrapping_add(more);
+        let end = words.count as u64 * u64::from(words.scalar.bytes());
+        let bytes = access_bytes(inst);
+        if u64::try_from(offset).map_or(true, |offset| offset.saturating_add(bytes) > end) {
+            return refuse("it reaches over the end of a parameter", "keep to its size");
+        }
+        let one = u64::from(ty.bits().unwrap_or(8) / 8);
+        for (index, part) in parts.iter().enumerate() {
+            let at = offset as u64 + one * index as u64;
+            if is_store {
+                let value = self.read(part, ty)?;
+                self.store_words(words, at, value);
+            } else {
+                let value = self.load_words(words, at, ty);
+                self.write(part, value, ty.is_signed());
+            }
+        }
+        Ok(())
+    }
+
+    fn load_words(&mut self, words: super::body::Words, at: u64, ty: Word) -> Value {
+        self.word_at(words, at, layout::scalar(ty))
+    }
+
+    /// What lies at some place of a parameter.
+    pub(crate) fn word_at(&mut self, words: super::body::Words, at: u64, scalar: Scalar) -> Value {
+        let width = u64::from(words.scalar.bytes());
+        let (range, _) = touched(words, at as i64, u64::from(scalar.bytes()));
+        let first = range.start;
+        let single = range.len() == 1 && at % width == 0 && u64::from(scalar.bytes()) == width;
+        if single {
+            let value = self.get(first);
+            return match self.emit.scalar(value) {
+                Scalar::Ptr(_) => value,
+                _ => self.shaped(value, scalar, false),
+            };
+        }
+        // The words side by side, in an integer that holds them all.
+        let bits = (range.len() as u32 * words.scalar.bits()).next_power_of_two().max(8);
+        let whole = layout::int(bits);
+        let mut value = self.emit.int(whole, 0);
+        for (index, slot) in range.enumerate() {
+            let word = self.get(slot);
+            let word = self.shaped(word, layout::int(words.scalar.bits()), false);
+            let word = self.emit.resize(word, whole, false);
+            let by = self.emit.int(whole, i128::from(words.scalar.bits()) * index as i128);
+            let word = self.emit.op(Op::Shl, &[word, by]);
+            value = self.emit.op(Op::Or, &[value, word]);
+        }
+        let by = self.emit.int(whole, i128::from(at % width * 8));
+        let value = self.emit.op(Op::Lshr, &[value, by]);
+        let value = self.emit.resize(value, layout::int(scalar.bits()), false);
+        self.emit.bitcast(value, scalar)
+    }
+
+    fn store_words(&mut self, words: super::body::Words, at: u64, value: Value) {
+        let value = match self.emit.scalar(value) {
+            Scalar::Ptr(_) => self.number_of(value),
+            _ => self.emit.as_int(value),
+        };
+        let bits = self.emit.scalar(value).bits();
+        let word_bits = words.scalar.bits();
+        let width = u64::from(words.scalar.bytes());
+        let (range, _) = touched(words, at as i64, u64::from(bits / 8));
+        let word_int = layout::int(word_bits);
+        for (index, slot) in range.enumerate() {
+            // Where the word lies in the value, or the value in the word.
+            let shift = index as i64 * i64::from(word_bits) - (at % width * 8) as i64;
+            let word = if bits >= word_bits && shift >= 0 {
+                let by = self.emit.int(self.emit.scalar(value), shift.into());
+                let part = self.emit.op(Op::Lshr, &[value, by]);
+                self.emit.resize(part, word_int, false)
+            } else {
+                let by = self.emit.int(word_int, (-shift).max(0).into());
+                let mask = (layout::int(bits.min(word_bits)).bit_mask()) << (-shift).max(0);
+                let part = self.emit.resize(value, word_int, false);
+                let part = self.emit.op(Op::Shl, &[part, by]);
+                let keep = self.emit.bits(word_int, !mask);
+                let old = self.get(slot);
+                let old = self.shaped(old, word_int, false);
+                let old = self.frozen(old);
+                let old = self.emit.op(Op::And, &[old, keep]);
+                self.emit.op(Op::Or, &[old, part])
+            };
+            let word = self.shaped(word, words.scalar, false);
+            self.set(slot, word);
+        }
+    }
+
+    fn atomic(&mut self, inst: &Inst, gives: bool, ty: Word) -> Take<()> {
+        let space = space_of(&inst.words);
+        let (address, first) = if gives { (1, 2) } else { (0, 1) };
+        let pointer = self.address(&inst.args[address], space)?;
+        let ordering = ordering_of(&inst.words).unwrap_or(Ordering::Relaxed);
+        let access = Access {
+            atomic: Some((ordering, scope_of(&inst.words))),
+            ..Access::aligned(ty.bits().unwrap_or(32) / 8)
+        };
+        let value = self.read(&inst.args[first], ty)?;
+        if inst.words.contains(&Word::Cas) {
+            let new = self.read(&inst.args[first + 1], ty)?;
+            let failure = match ordering {
+                Ordering::Release => Ordering::Relaxed,
+                Ordering::AcqRel => Ordering::Acquire,
+                other => other,
+            };
+            let data = InstData::new(
+                Op::CompareExchange,
+                [pointer, value, new],
+                Detail::CompareExchange(access, failure),
+            );
+            let old = self.emit.value(data, None);
+            self.write(&inst.args[0], old, false);
+            return Ok(());
+        }
+        let signed = ty.is_signed();
+        let word = inst.words.iter().find_map(|word| {
+            Some(match word {
+                Word::Exch => Rmw::Exchange,
+                Word::Add if ty.is_float() => Rmw::Fadd,
+                Word::Add => Rmw::Add,
+                Word::And => Rmw::And,
+                Word::Or => Rmw::Or,
+                Word::Xor => Rmw::Xor,
+                Word::Inc => Rmw::IncWrap,
+                Word::Dec => Rmw::DecWrap,
+                Word::Min if signed => Rmw::Smin,
+                Word::Min => Rmw::Umin,
+                Word::Max if signed => Rmw::Smax,
+                Word::Max => Rmw::Umax,
+                _ => return None,
+            })
+        });
+        let Some(by) = word else { return refuse("this atomic operation is not known", "") };
+        let old =
+            self.emit.value(InstData::new(Op::AtomicRmw, [pointer, value], Detail::Rmw(by, access)), None);
+        if gives {
+            self.write(&inst.args[0], old, false);
+        }
+        Ok(())
+    }
+
+    /// `cp.async`: done at once, so there is nothing to wait for.
+    fn copy(&mut self, inst: &Inst) -> Take<()> {
+        if inst.args.len() < 3 {
+            return Ok(());
+        }
+        let to = self.address(&inst.args[0], Space::Local)?;
+        let from = self.address(&inst.args[1], Space::Global)?;
+        let Arg::Number(NumberValue::Int(bytes @ (4 | 8 | 16))) = inst.args[2] else {
+            return refuse("`cp.async` copies 4, 8 or 16 bytes", "write one of these");
+        };
+        let size = self.emit.int(Scalar::I64, bytes.into());
+        let access = Access::aligned(bytes as u32);
+        let taken = match inst.args.get(3) {
+            None => size,
+            Some(arg) if matches!(arg, Arg::Reg(reg) if self.body.regs[*reg] == Word::Pred) => {
+                let ignore = self.read(arg, Word::Pred)?;
+                let zero = self.emit.int(Scalar::I64, 0);
+                self.emit.select(ignore, zero, size)
+            }
+            Some(arg) => {
+                let taken = self.read(arg, Word::U32)?;
+                let taken = self.emit.resize(taken, Scalar::I64, false);
+                self.emit.op(Op::Umin, &[taken, size])
+            }
+        };
+        if inst.args.len() > 3 {
+            let zero = self.emit.int(Scalar::I8, 0);
+            let fill = InstData::new(Op::Memset, [to, zero, size], Detail::Access(access));
+            self.emit.inst(fill, None);
+        }
+        let detail = Detail::Transfer(Box::new((access, access)));
+        self.emit.inst(InstData::new(Op::Memcpy, [to, from, taken], detail), None);
+        Ok(())
+    }
+
+    /// ⊤ as some value.
+    pub(crate) fn frozen(&mut self, value: Value) -> Value {
+        self.emit.value(InstData::plain(Op::Freeze, [value]), None)
+    }
+}

@@ -1,0 +1,351 @@
+//! PTX in: a module becomes a module of the IR at stage Source.
+//!
+//! Registers become values (`flow.rs`, `body.rs`), parameter spaces become words that are passed as values (`layout.rs`),
+//! shared variables lie side by side in one local object, so that a shared address is an offset in it, whatever its width
+//! (`layout.rs`). A warp is a brush of 32 lanes. What is not taken is named, and the function left out.
+
+mod layout;
+mod flow;
+mod emit;
+mod body;
+mod integer;
+mod float;
+mod convert;
+mod memory;
+mod warp;
+mod call;
+
+use crate::check::{Global, Globals, resolve};
+use crate::module::{Function, Init, Item, Module, NumberValue, Variable};
+use crate::words::Word;
+use body::lower_body;
+use heddle_ir::diagnostic::{Code, Diagnostic};
+use heddle_ir::module::{Declaration, Global as IrGlobal, Init as IrInit, Kind};
+use heddle_ir::verify::{Stage, verify};
+use heddle_ir::{Scalar, Space};
+use layout::{Shared, signature};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// How a module is lowered.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// Bytes of dynamic shared memory that launches will ask for.
+    pub dynamic_shared: u64,
+}
+
+/// A parameter of a kernel as launches pass it: one value of the IR's kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KernelWord {
+    /// Where it lies in the buffer of parameters.
+    pub offset: u64,
+    /// Its type.
+    pub scalar: Scalar,
+}
+
+/// How a kernel takes its parameters from a buffer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kernel {
+    /// Its name.
+    pub name: String,
+    /// Where each parameter of the IR's kernel lies in the buffer.
+    pub words: Vec<KernelWord>,
+    /// The size of the buffer.
+    pub bytes: u64,
+}
+
+/// What lowering gives.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The module, at stage Source.
+    pub module: heddle_ir::Module,
+    /// The kernels that were taken.
+    pub kernels: Vec<Kernel>,
+    /// What was not taken, in the order of the module.
+    pub refused: Vec<Diagnostic>,
+}
+
+/// Why something is not taken, and what to do about it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Why {
+    pub(crate) reason: String,
+    pub(crate) way_out: String,
+}
+
+pub(crate) type Take<T> = Result<T, Why>;
+
+pub(crate) fn refuse<T>(reason: impl Into<String>, way_out: impl Into<String>) -> Take<T> {
+    Err(Why { reason: reason.into(), way_out: way_out.into() })
+}
+
+/// What holds for all functions.
+pub(crate) struct Context<'a, 's> {
+    pub(crate) module: &'a Module<'s>,
+    pub(crate) shared: Shared,
+    /// The IR's name and space of each variable that is an object of its own, by its place in the list of items.
+    pub(crate) objects: FxHashMap<usize, (Arc<str>, Space)>,
+    /// What callers know of each function.
+    pub(crate) declarations: FxHashMap<usize, Take<Arc<Declaration>>>,
+    pub(crate) files: FxHashMap<u32, heddle_ir::module::File>,
+    /// The file that lines of the PTX text itself are told in, where `.loc` tells none.
+    pub(crate) own_file: heddle_ir::module::File,
+    /// Where each line of the source starts.
+    pub(crate) lines: Vec<usize>,
+}
+
+impl Context<'_, '_> {
+    /// Line and column of a place of the source.
+    pub(crate) fn line(&self, at: usize) -> (u32, u32) {
+        let line = self.lines.partition_point(|&start| start <= at);
+        let start = self.lines.get(line.wrapping_sub(1)).copied().unwrap_or(0);
+        (line as u32, (at - start) as u32 + 1)
+    }
+}
+
+/// The name of the object that counts how often clocks were read.
+pub(crate) const CLOCK: &str = "ptx.clock";
+/// The name of the object in which `bar.red` counts.
+pub(crate) const VOTES: &str = "ptx.votes";
+
+/// Lowers a module; `path` is what its lines are told in.
+pub fn lower(source: &Module<'_>, path: &str, options: Options) -> Result<Lowered, Vec<Diagnostic>> {
+    let globals = Globals::new(source);
+    crate::check::check(source)?;
+    let mut module = heddle_ir::Module::default();
+    let own_file = module.files.push(path.into());
+    let mut files = FxHashMap::default();
+    let mut refused = Vec::new();
+    for item in &source.items {
+        if let Item::File { number, name, .. } = item
+            && let Ok(number) = u32::try_from(*number)
+        {
+            let file = module.files.push((*name).into());
+            files.insert(number, file);
+        }
+    }
+    let text = source.source.as_bytes();
+    let newlines = text.iter().enumerate().filter(|&(_, &byte)| byte == b'\n').map(|(at, _)| at + 1);
+    let mut context = Context {
+        module: source,
+        shared: Shared::new(source, options),
+        objects: FxHashMap::default(),
+        declarations: FxHashMap::default(),
+        files,
+        own_file,
+        lines: std::iter::once(0).chain(newlines).collect(),
+    };
+    objects(&mut context, &globals, &mut module, &mut refused);
+    for (index, item) in source.items.iter().enumerate() {
+        if let Item::Function(function) = item {
+            context.declarations.insert(index, declaration(source, function));
+        }
+    }
+    let mut kernels = Vec::new();
+    let mut taken = FxHashSet::default();
+    for (index, item) in source.items.iter().enumerate() {
+        let Item::Function(function) = item else { continue };
+        let Some(Global::Function(defined)) = globals.by_name.get(&function.name) else { continue };
+        if function.body.is_none() || *defined != index {
+            continue;
+        }
+        let name = source.names.text(function.name);
+        let Some(declaration) = context.declarations.get(&index).cloned() else { continue };
+        let done =
+            declaration.map_err(|why| refusal(source, function, function.at, why)).and_then(|declaration| {
+                let body = resolve(source, &globals, function).map_err(|errors| first(errors, name))?;
+                let func = lower_body(&context, &body, &declaration)
+                    .map_err(|(at, why)| refusal(source, function, at, why))?;
+                verify(&func, Stage::Source).map_err(|violations| {
+                    Diagnostic::error(
+                        Code::Internal,
+                        format!("what came out is not well-formed:\n{violations}"),
+                    )
+                    .of_func(name)
+                })?;
+                Ok(func)
+            });
+        match done {
+            Ok(func) => {
+                if function.is_kernel {
+                    let (words, bytes) = layout::buffer(function);
+                    kernels.push(Kernel { name: name.into(), words, bytes });
+                }
+                taken.insert(name);
+                module.functions.push(func);
+            }
+            Err(diagnostic) => refused.push(diagnostic),
+        }
+    }
+    runtime_objects(&context, &mut module);
+    let mut known: FxHashSet<String> = module.functions.iter().map(|func| func.name.clone()).collect();
+    let mut missing = Vec::new();
+    for callee in module.functions.iter().flat_map(|func| func.callees.values()) {
+        if known.insert(callee.name.clone()) {
+            missing.push(Arc::clone(callee));
+        }
+    }
+    module.declarations.extend(missing);
+    Ok(Lowered { module, kernels, refused })
+}
+
+fn first(errors: Vec<Diagnostic>, name: &str) -> Diagnostic {
+    errors
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| Diagnostic::error(Code::Internal, "no reason is known").of_func(name))
+}
+
+fn refusal(source: &Module<'_>, function: &Function<'_>, at: usize, why: Why) -> Diagnostic {
+    let name = source.names.text(function.name);
+    let span = crate::check::span(source.source, at);
+    let mut diagnostic = Diagnostic::error(Code::NotImported, format!("it is not taken: {}", why.reason))
+        .in_text(source.source.as_bytes(), span)
+        .way_out(why.way_out);
+    diagnostic.place.func = Some(name.into());
+    diagnostic
+}
+
+fn declaration(source: &Module<'_>, function: &Function<'_>) -> Take<Arc<Declaration>> {
+    let numbers = function.directives.iter().find(|(name, _)| *name == "reqntid").map(|(_, numbers)| numbers);
+    let size = numbers.map(|numbers| {
+        let at = |index: usize| numbers.get(index).map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX));
+        [at(0), at(1), at(2)]
+    });
+    let kind = if function.is_kernel { Kind::Kernel(size) } else { Kind::Function };
+    let signature = signature(function)?;
+    Ok(Arc::new(Declaration { name: source.names.text(function.name).into(), kind, signature }))
+}
+
+/// Makes objects of the module's variables in global and constant memory.
+fn objects(
+    context: &mut Context<'_, '_>,
+    globals: &Globals,
+    module: &mut heddle_ir::Module,
+    refused: &mut Vec<Diagnostic>,
+) {
+    let source = context.module;
+    for (index, item) in source.items.iter().enumerate() {
+        let Item::Variable(variable) = item else { continue };
+        if !matches!(globals.by_name.get(&variable.name), Some(Global::Variable(first)) if *first == index) {
+            continue;
+        }
+        let space = match variable.space {
+            Word::Global => Space::Global,
+            Word::Const => Space::Constant,
+            _ => continue,
+        };
+        let name: Arc<str> = source.names.text(variable.name).into();
+        match contents(source, globals, variable) {
+            Ok(init) => {
+                let align = variable.alignment() as u32;
+                context.objects.insert(index, (Arc::clone(&name), space));
+                module.globals.push(IrGlobal { name, space, align, init });
+            }
+            Err(why) => {
+                let span = crate::check::span(source.source, variable.at);
+                let text = format!("@{name} is not taken: {}", why.reason);
+                refused.push(
+                    Diagnostic::error(Code::NotImported, text)
+                        .in_text(source.source.as_bytes(), span)
+                        .way_out(why.way_out),
+                );
+            }
+        }
+    }
+}
+
+/// The most bytes that a variable may have.
+const MOST_BYTES: u64 = 1 << 40;
+
+fn contents(source: &Module<'_>, globals: &Globals, variable: &Variable<'_>) -> Take<Vec<IrInit>> {
+    let scalar = layout::scalar(variable.ty);
+    let width = u64::from(scalar.bytes());
+    let mut parts: Vec<IrInit> = Vec::new();
+    let mut used = 0;
+    for part in variable.init.iter().flatten() {
+        match part {
+            Init::Open | Init::Close => continue,
+            Init::Number(number) => {
+                let bits = match (number.value, scalar) {
+                    (NumberValue::Int(value), _) => u128::from(value),
+                    (NumberValue::Single(bits), Scalar::F64) => {
+                        u128::from(f64::from(f32::from_bits(bits)).to_bits())
+                    }
+                    (NumberValue::Single(bits), _) => u128::from(bits),
+                    (NumberValue::Double(bits), Scalar::F32) => {
+                        u128::from((f64::from_bits(bits) as f32).to_bits())
+                    }
+                    (NumberValue::Double(bits), _) => u128::from(bits),
+                } & scalar.bit_mask();
+                match parts.last_mut() {
+                    Some(IrInit::Values(_, values)) => values.push(bits),
+                    _ => parts.push(IrInit::Values(scalar, vec![bits])),
+                }
+            }
+            Init::Address { name, offset, .. } => {
+                let text = source.names.text(*name);
+                let Some(Global::Variable(index)) = globals.by_name.get(name) else {
+                    return refuse(
+                        format!("`{text}` is no variable"),
+                        "functions have no address in lock-step code",
+                    );
+                };
+                let in_shared =
+                    matches!(&source.items[*index], Item::Variable(of) if of.space == Word::Shared);
+                if in_shared || width != 8 {
+                    return refuse(
+                        format!("the address of `{text}` is no initial value"),
+                        "use 64-bit addresses of global or constant variables",
+                    );
+                }
+                let offset = match offset.map(|offset| offset.value) {
+                    Some(NumberValue::Int(value)) => value as i64,
+                    _ => 0,
+                };
+                parts.push(IrInit::Address(text.into(), offset));
+            }
+        }
+        used += width;
+    }
+    let bytes = match variable.bytes() {
+        Some(bytes) => bytes,
+        None if variable.dims.first() == Some(&None) && variable.init.is_some() => used,
+        None => return refuse("its size is left open", "define it in this module"),
+    };
+    if bytes > MOST_BYTES || used > bytes {
+        return refuse("it is too large, or its initial value is", "make it smaller");
+    }
+    if bytes > used {
+        parts.push(IrInit::Zero(bytes - used));
+    }
+    Ok(parts)
+}
+
+/// Objects that lowered code uses: the window of shared memory, the clock, where `bar.red` counts.
+fn runtime_objects(context: &Context<'_, '_>, module: &mut heddle_ir::Module) {
+    let mut uses = FxHashSet::default();
+    for func in &module.functions {
+        for block in func.blocks() {
+            for inst in func.block_insts(block) {
+                for &arg in func.inst(inst).args.iter() {
+                    if let Some(heddle_ir::Constant::Address(_, name)) = func.constant(arg) {
+                        uses.insert(Arc::clone(name));
+                    }
+                }
+            }
+        }
+    }
+    let mut add = |name: &str, space: Space, align: u32, init: IrInit| {
+        if uses.contains(name) {
+            module.globals.push(IrGlobal { name: name.into(), space, align, init: vec![init] });
+        }
+    };
+    add(
+        &context.shared.name,
+        Space::Local,
+        context.shared.align,
+        IrInit::Poison(context.shared.bytes.max(1)),
+    );
+    add(VOTES, Space::Local, 4, IrInit::Poison(4));
+    add(CLOCK, Space::Global, 8, IrInit::Zero(8));
+}

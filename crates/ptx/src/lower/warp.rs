@@ -1,0 +1,306 @@
+//! Lanes that wait for each other and ask each other: barriers, votes, shuffles, matches, reductions.
+//!
+//! A warp is a brush. A mask of members that is all ones means the lanes that are there; any other one is asked bit by bit,
+//! since lanes with different masks may come together.
+
+use super::body::Lower;
+use super::{Take, VOTES, refuse};
+use crate::check::{Arg, Inst};
+use crate::words::Word;
+use heddle_ir::inst::{Access, Detail, InstData};
+use heddle_ir::words::{IntPredicate, Ordering, Reduction, Rmw, Scope};
+use heddle_ir::{Op, Scalar, Space, Type, Value};
+
+impl Lower<'_, '_, '_> {
+    pub(crate) fn warp(&mut self, inst: &Inst, name: &str, ty: Word) -> Take<()> {
+        match name {
+            "membar" | "fence" => {
+                self.fence(inst);
+                Ok(())
+            }
+            "bar" | "barrier" => self.barrier(inst),
+            "activemask" => {
+                let yes = self.emit.bool(true);
+                let mask = self.ballot(yes);
+                self.write(&inst.args[0], mask, false);
+                Ok(())
+            }
+            "vote" => self.vote(inst),
+            "shfl" => self.shuffle(inst),
+            "match" => self.matches(inst, ty),
+            "redux" => self.reduce(inst, ty),
+            _ => self.elect(inst),
+        }
+    }
+
+    fn fence(&mut self, inst: &Inst) {
+        let has = |word: Word| inst.words.contains(&word);
+        let scope = match () {
+            () if has(Word::Cta) => Scope::Group,
+            () if has(Word::Sys) => Scope::System,
+            () => Scope::Device,
+        };
+        let ordering = match () {
+            () if has(Word::Acquire) => Ordering::Acquire,
+            () if has(Word::Release) => Ordering::Release,
+            () if has(Word::AcqRel) => Ordering::AcqRel,
+            () => Ordering::SeqCst,
+        };
+        self.emit.inst(InstData::new(Op::Fence, [], Detail::Fence(ordering, scope)), None);
+    }
+
+    fn group_barrier(&mut self) {
+        self.emit.inst(InstData::new(Op::Barrier, [], Detail::Barrier(Scope::Group)), None);
+    }
+
+    fn barrier(&mut self, inst: &Inst) -> Take<()> {
+        if inst.words.contains(&Word::Warp) {
+            self.emit.inst(InstData::new(Op::Barrier, [], Detail::Barrier(Scope::Brush)), None);
+            return Ok(());
+        }
+        let is_red = inst.words.contains(&Word::Red);
+        let numbers = if is_red { &inst.args[1..inst.args.len() - 1] } else { &inst.args[..] };
+        if Self::constant(numbers.first()).is_none_or(|number| number > 15) {
+            return refuse("the barrier has no constant number below 16", "write one");
+        }
+        if let Some(count) = numbers.get(1) {
+            let fixed = self.body.function.directives.iter().find(|(name, _)| *name == "reqntid");
+            let threads = fixed.map(|(_, sizes)| sizes.iter().product::<u64>());
+            if Self::constant(Some(count)) != threads || threads.is_none() {
+                return refuse(
+                    "the barrier is for a part of the threads, or for a number that may be one",
+                    "leave the number out, or fix the size of the work-group with `.reqntid`",
+                );
+            }
+        }
+        if !is_red {
+            self.group_barrier();
+            return Ok(());
+        }
+        self.counted(inst)
+    }
+
+    /// `bar.red`: the first thread clears a counter, all add to it, all read it.
+    fn counted(&mut self, inst: &Inst) -> Take<()> {
+        let Some(last) = inst.args.last() else { return refuse("a predicate is missing", "write one") };
+        let condition = match last {
+            Arg::Reg(reg) if self.body.regs[*reg] != Word::Pred => {
+                return refuse("what is asked is no predicate", "write one");
+            }
+            arg => self.read(arg, Word::Pred)?,
+        };
+        let address = self.emit.global(Space::Local, &VOTES.into());
+        let access = Access { atomic: Some((Ordering::Relaxed, Scope::Group)), ..Access::aligned(4) };
+        let zero = self.emit.int32(0);
+        self.group_barrier();
+        // All write the same, so it does not matter who is last.
+        self.emit.store(zero, address, access, heddle_ir::words::Flags::NONE);
+        self.group_barrier();
+        let one = self.emit.resize(condition, Scalar::I32, false);
+        let add = InstData::new(Op::AtomicRmw, [address, one], Detail::Rmw(Rmw::Add, access));
+        self.emit.inst(add, None);
+        self.group_barrier();
+        let count = self.emit.load(Scalar::I32, address, access, heddle_ir::words::Flags::NONE);
+        let value = if inst.words.contains(&Word::Popc) {
+            count
+        } else if inst.words.contains(&Word::Or) {
+            self.emit.icmp(IntPredicate::Ne, count, zero)
+        } else {
+            let size = self.group_size();
+            self.emit.icmp(IntPredicate::Eq, count, size)
+        };
+        self.write(&inst.args[0], value, false);
+        Ok(())
+    }
+
+    fn ballot(&mut self, condition: Value) -> Value {
+        self.emit.value(InstData::plain(Op::Ballot, [condition]), Some(Type::I32))
+    }
+
+    /// The members that an instruction names, unless these are all lanes.
+    fn members(&mut self, arg: Option<&Arg>) -> Take<Option<Value>> {
+        let Some(arg) = arg else { return Ok(None) };
+        let mask = self.read(arg, Word::B32)?;
+        Ok((self.emit.constant(mask) != Some(Scalar::I32.bit_mask())).then_some(mask))
+    }
+
+    fn vote(&mut self, inst: &Inst) -> Take<()> {
+        let condition = self.read(&inst.args[1], Word::Pred)?;
+        let members = self.members(inst.args.get(2))?;
+        let has = |word: Word| inst.words.contains(&word);
+        let value = match members {
+            None if has(Word::Any) => self.emit.op(Op::Any, &[condition]),
+            None if has(Word::All) => self.emit.op(Op::All, &[condition]),
+            None if has(Word::Ballot) => self.ballot(condition),
+            _ => {
+                let all = self.emit.int32(-1);
+                let members = members.unwrap_or(all);
+                let yes = self.ballot(condition);
+                let other = self.emit.not(condition);
+                let no = self.ballot(other);
+                let none_yes = self.has_none(yes, members);
+                let none_no = self.has_none(no, members);
+                match () {
+                    () if has(Word::Any) => self.emit.not(none_yes),
+                    () if has(Word::All) => none_no,
+                    () if has(Word::Uni) => self.emit.op(Op::Or, &[none_yes, none_no]),
+                    () => self.emit.op(Op::And, &[yes, members]),
+                }
+            }
+        };
+        self.write(&inst.args[0], value, false);
+        Ok(())
+    }
+
+    fn shuffle(&mut self, inst: &Inst) -> Take<()> {
+        let value = self.read(&inst.args[1], Word::B32)?;
+        let by = self.read(&inst.args[2], Word::U32)?;
+        let bounds = self.read(&inst.args[3], Word::U32)?;
+        let has = |word: Word| inst.words.contains(&word);
+        let e = &mut self.emit;
+        let lane = e.query(Op::Lane, None);
+        let low = e.int32(31);
+        let by = e.op(Op::And, &[by, low]);
+        let clamp = e.op(Op::And, &[bounds, low]);
+        let eight = e.int32(8);
+        let segments = e.op(Op::Lshr, &[bounds, eight]);
+        let segments = e.op(Op::And, &[segments, low]);
+        let in_segment = e.not(segments);
+        let first = e.op(Op::And, &[lane, segments]);
+        let rest = e.op(Op::And, &[clamp, in_segment]);
+        let last = e.op(Op::Or, &[first, rest]);
+        let (from, is_there) = match () {
+            () if has(Word::Up) => {
+                let from = e.op(Op::Sub, &[lane, by]);
+                (from, e.icmp(IntPredicate::Sge, from, last))
+            }
+            () if has(Word::Down) => {
+                let from = e.op(Op::Add, &[lane, by]);
+                (from, e.icmp(IntPredicate::Sle, from, last))
+            }
+            () if has(Word::Bfly) => {
+                let from = e.op(Op::Xor, &[lane, by]);
+                (from, e.icmp(IntPredicate::Sle, from, last))
+            }
+            () => {
+                let within = e.op(Op::And, &[by, in_segment]);
+                let from = e.op(Op::Or, &[first, within]);
+                (from, e.icmp(IntPredicate::Sle, from, last))
+            }
+        };
+        let from = e.select(is_there, from, lane);
+        let moved = e.op(Op::Shuffle, &[value, from]);
+        // Of a lane that is not there the value is not told: it is some value, but no ⊤.
+        let moved = self.frozen(moved);
+        self.write(&inst.args[0], moved, false);
+        self.write_second(&inst.args[0], |_| is_there);
+        Ok(())
+    }
+
+    fn matches(&mut self, inst: &Inst, ty: Word) -> Take<()> {
+        let value = self.read(&inst.args[1], ty)?;
+        let scalar = self.emit.scalar(value);
+        let members = self.members(inst.args.get(2))?;
+        let yes = self.emit.bool(true);
+        let active = self.ballot(yes);
+        let members = match members {
+            Some(members) => self.emit.op(Op::And, &[members, active]),
+            None => active,
+        };
+        let mut same = members;
+        for bit in 0..scalar.bits() {
+            let by = self.emit.int(scalar, bit.into());
+            let moved = self.emit.op(Op::Lshr, &[value, by]);
+            let own = self.emit.resize(moved, Scalar::I1, false);
+            let with = self.ballot(own);
+            let without = self.emit.not(with);
+            let alike = self.emit.select(own, with, without);
+            same = self.emit.op(Op::And, &[same, alike]);
+        }
+        if inst.words.contains(&Word::All) {
+            let all = self.emit.icmp(IntPredicate::Eq, same, members);
+            let zero = self.emit.int32(0);
+            same = self.emit.select(all, members, zero);
+            self.write(&inst.args[0], same, false);
+            self.write_second(&inst.args[0], |_| all);
+            return Ok(());
+        }
+        self.write(&inst.args[0], same, false);
+        Ok(())
+    }
+
+    fn reduce(&mut self, inst: &Inst, ty: Word) -> Take<()> {
+        let mut value = self.read(&inst.args[1], ty)?;
+        let has = |word: Word| inst.words.contains(&word);
+        let signed = ty.is_signed();
+        if has(Word::Abs) {
+            value = self.emit.op(Op::Fabs, &[value]);
+        }
+        let (by, op) = match () {
+            () if has(Word::Add) => (Reduction::Add, Op::Add),
+            () if has(Word::And) => (Reduction::And, Op::And),
+            () if has(Word::Or) => (Reduction::Or, Op::Or),
+            () if has(Word::Xor) => (Reduction::Xor, Op::Xor),
+            () if has(Word::Min) && ty == Word::F32 => {
+                (Reduction::Fmin, if has(Word::Nan) { Op::Fminimum } else { Op::Fmin })
+            }
+            () if ty == Word::F32 => (Reduction::Fmax, if has(Word::Nan) { Op::Fmaximum } else { Op::Fmax }),
+            () if has(Word::Min) && signed => (Reduction::Smin, Op::Smin),
+            () if has(Word::Min) => (Reduction::Umin, Op::Umin),
+            () if signed => (Reduction::Smax, Op::Smax),
+            () => (Reduction::Umax, Op::Umax),
+        };
+        let members = self.members(inst.args.get(2))?;
+        let result = match members {
+            None if !has(Word::Nan) => {
+                self.emit.value(InstData::new(Op::Reduce, [value], Detail::Reduce(by)), None)
+            }
+            _ => {
+                let all = self.emit.int32(-1);
+                self.reduce_members(value, members.unwrap_or(all), op)
+            }
+        };
+        self.write(&inst.args[0], result, signed);
+        Ok(())
+    }
+
+    /// A reduction of the members one by one. Each lane is one of its own members, so it begins with itself.
+    fn reduce_members(&mut self, value: Value, members: Value, op: Op) -> Value {
+        let yes = self.emit.bool(true);
+        let active = self.ballot(yes);
+        let members = self.emit.op(Op::And, &[members, active]);
+        let lane = self.emit.query(Op::Lane, None);
+        let mut result = value;
+        for other in 0..32 {
+            let e = &mut self.emit;
+            let bit = e.int32(1 << other);
+            let own = e.op(Op::And, &[members, bit]);
+            let zero = e.int32(0);
+            let takes_part = e.icmp(IntPredicate::Ne, own, zero);
+            let number = e.int32(other);
+            let is_own = e.icmp(IntPredicate::Eq, lane, number);
+            let is_other = e.not(is_own);
+            let takes_part = e.op(Op::And, &[takes_part, is_other]);
+            let from = e.select(takes_part, number, lane);
+            let theirs = e.op(Op::Shuffle, &[value, from]);
+            let combined = e.op(op, &[result, theirs]);
+            result = e.select(takes_part, combined, result);
+        }
+        result
+    }
+
+    fn elect(&mut self, inst: &Inst) -> Take<()> {
+        let members = self.members(inst.args.get(1))?;
+        let yes = self.emit.bool(true);
+        let mut active = self.ballot(yes);
+        if let Some(members) = members {
+            active = self.emit.op(Op::And, &[active, members]);
+        }
+        let leader = self.emit.op(Op::Cttz, &[active]);
+        let lane = self.emit.query(Op::Lane, None);
+        let is_leader = self.emit.icmp(IntPredicate::Eq, leader, lane);
+        self.write(&inst.args[0], leader, false);
+        self.write_second(&inst.args[0], |_| is_leader);
+        Ok(())
+    }
+}

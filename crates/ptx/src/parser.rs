@@ -1,0 +1,791 @@
+//! Text to module. After an error it goes on behind the next semicolon, and reports up to 20.
+
+use crate::lexer::{Kind, Lexer, Token};
+use crate::module::{
+    DebugLine, Function, Guard, Init, Instruction, Item, Linkage, Module, Number, NumberValue, Operand,
+    Statement, Variable,
+};
+use crate::names::{Names, Symbol};
+use crate::table;
+use crate::words::Word;
+use heddle_ir::diagnostic::{Code, Diagnostic};
+use smallvec::SmallVec;
+
+/// The most errors that one text is told of.
+pub(crate) const MOST_ERRORS: usize = 20;
+/// The deepest that operands nest: a list of vectors within an address.
+const DEEPEST: u32 = 4;
+
+/// Reads a module.
+pub fn parse(source: &str) -> Result<Module<'_>, Vec<Diagnostic>> {
+    let mut lexer = Lexer::new(source);
+    let token = lexer.next();
+    let mut parser = Parser { source, lexer, token, names: Names::default(), errors: Vec::new() };
+    let mut items = Vec::new();
+    while parser.token.kind != Kind::End && parser.errors.len() < MOST_ERRORS {
+        let before = parser.token.at;
+        match parser.item() {
+            Ok(item) => items.push(item),
+            Err(Told) => {
+                parser.skip_item(before);
+            }
+        }
+    }
+    if parser.errors.is_empty() {
+        Ok(Module { source, names: parser.names, items })
+    } else {
+        Err(parser.errors)
+    }
+}
+
+/// The error has been noted.
+struct Told;
+
+type Parse<T> = Result<T, Told>;
+
+struct Parser<'s> {
+    source: &'s str,
+    lexer: Lexer<'s>,
+    token: Token<'s>,
+    names: Names<'s>,
+    errors: Vec<Diagnostic>,
+}
+
+impl<'s> Parser<'s> {
+    // Tokens.
+
+    fn advance(&mut self) -> Token<'s> {
+        let next = self.lexer.next();
+        std::mem::replace(&mut self.token, next)
+    }
+
+    fn is_sign(&self, sign: u8) -> bool {
+        self.token.kind == Kind::Sign(sign)
+    }
+
+    fn accept(&mut self, sign: u8) -> bool {
+        let found = self.is_sign(sign);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn expect(&mut self, sign: u8) -> Parse<()> {
+        if self.accept(sign) { Ok(()) } else { self.wanted(&[&format!("`{}`", sign as char)]) }
+    }
+
+    fn is_dotted(&self, word: &str) -> bool {
+        self.token.kind == Kind::Dotted && self.token.text == word
+    }
+
+    fn accept_dotted(&mut self, word: &str) -> bool {
+        let found = self.is_dotted(word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn wanted<T>(&mut self, expected: &[&str]) -> Parse<T> {
+        let found = match self.token.kind {
+            Kind::End => "the text ends here".to_string(),
+            Kind::Dotted => format!("`.{}` does not fit here", self.token.text),
+            Kind::Text => "a text does not fit here".to_string(),
+            _ => format!("`{}` does not fit here", self.token.text.escape_debug()),
+        };
+        let list = expected.join(" or ");
+        self.error(self.token.span(), format!("{found}; expected {list}"))
+    }
+
+    fn error<T>(&mut self, span: std::ops::Range<usize>, text: impl Into<String>) -> Parse<T> {
+        if self.errors.len() < MOST_ERRORS {
+            let error = Diagnostic::error(Code::Syntax, text).in_text(self.source.as_bytes(), span);
+            self.errors.push(error);
+        }
+        Err(Told)
+    }
+
+    fn name(&mut self) -> Parse<Symbol> {
+        if self.token.kind != Kind::Name {
+            return self.wanted(&["a name"]);
+        }
+        let token = self.advance();
+        Ok(self.names.intern(token.text))
+    }
+
+    /// Goes on with what looks like the next item.
+    fn skip_item(&mut self, before: usize) {
+        if self.token.at == before {
+            self.advance();
+        }
+        let mut depth = 0u32;
+        loop {
+            match self.token.kind {
+                Kind::End => return,
+                Kind::Sign(b'{') => depth += 1,
+                Kind::Sign(b'}') => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        self.advance();
+                        return;
+                    }
+                }
+                Kind::Sign(b';') if depth == 0 => {
+                    self.advance();
+                    return;
+                }
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    /// Goes on with the next statement of a body.
+    fn skip_statement(&mut self, before: usize) {
+        if self.token.at == before && !matches!(self.token.kind, Kind::Sign(b'}' | b'{')) {
+            self.advance();
+        }
+        while !matches!(self.token.kind, Kind::End | Kind::Sign(b'}' | b'{')) {
+            if self.advance().kind == Kind::Sign(b';') {
+                return;
+            }
+        }
+    }
+
+    // Numbers.
+
+    fn unsigned(&mut self) -> Parse<u64> {
+        let token = self.token;
+        match self.number()?.value {
+            NumberValue::Int(value) => Ok(value),
+            _ => self.error(token.span(), "a count is an integer"),
+        }
+    }
+
+    fn number(&mut self) -> Parse<Number<'s>> {
+        let mut negative = false;
+        while self.is_sign(b'-') || self.is_sign(b'+') {
+            negative ^= self.advance().kind == Kind::Sign(b'-');
+        }
+        if self.token.kind != Kind::Number {
+            return self.wanted(&["a number"]);
+        }
+        let token = self.advance();
+        match number_value(token.text, negative) {
+            Some(value) => Ok(Number { text: token.text, negative, value }),
+            None => self.error(
+                token.span(),
+                format!("`{}` is no number of at most 64 bits: integers are written `12`, `0x1f`, `0b1`, floats `0f3F800000`, `1.5`", token.text),
+            ),
+        }
+    }
+
+    // Items.
+
+    fn item(&mut self) -> Parse<Item<'s>> {
+        if self.token.kind != Kind::Dotted {
+            return self.wanted(&["a directive such as `.version`, `.visible` or `.entry`"]);
+        }
+        let token = self.token;
+        match token.text {
+            "version" => {
+                self.advance();
+                if self.token.kind != Kind::Number {
+                    return self.wanted(&["a version such as `8.8`"]);
+                }
+                Ok(Item::Version(self.advance().text))
+            }
+            "target" => {
+                self.advance();
+                let mut words = Vec::new();
+                loop {
+                    if self.token.kind != Kind::Name {
+                        return self.wanted(&["a target such as `sm_75`"]);
+                    }
+                    words.push(self.advance().text);
+                    if !self.accept(b',') {
+                        return Ok(Item::Target(words));
+                    }
+                }
+            }
+            "address_size" => {
+                self.advance();
+                Ok(Item::AddressSize(self.unsigned()?))
+            }
+            "file" => self.file(),
+            "section" => self.section(),
+            "pragma" => self.pragma().map(Item::Pragma),
+            "alias" => {
+                self.advance();
+                let name = self.name()?;
+                self.expect(b',')?;
+                let of = self.name()?;
+                self.expect(b';')?;
+                Ok(Item::Alias(name, of))
+            }
+            _ => {
+                let linkage = Linkage::from_text(token.text);
+                if linkage.is_some() {
+                    self.advance();
+                }
+                match self.token.text {
+                    "entry" | "func" if self.token.kind == Kind::Dotted => {
+                        self.function(token.at, linkage).map(Item::Function)
+                    }
+                    _ => {
+                        let variable = self.variable(token.at, linkage)?;
+                        self.expect(b';')?;
+                        Ok(Item::Variable(variable))
+                    }
+                }
+            }
+        }
+    }
+
+    fn text(&mut self) -> Parse<&'s str> {
+        if self.token.kind != Kind::Text {
+            return self.wanted(&["a text in quotes"]);
+        }
+        let text = self.advance().text;
+        Ok(&text[1..text.len() - 1])
+    }
+
+    fn file(&mut self) -> Parse<Item<'s>> {
+        self.advance();
+        let number = self.unsigned()?;
+        let name = self.text()?;
+        let mut stamp = None;
+        if self.accept(b',') {
+            let time = self.unsigned()?;
+            self.expect(b',')?;
+            stamp = Some((time, self.unsigned()?));
+        }
+        Ok(Item::File { number, name, stamp })
+    }
+
+    fn pragma(&mut self) -> Parse<Vec<&'s str>> {
+        self.advance();
+        let mut texts = vec![self.text()?];
+        while self.accept(b',') {
+            texts.push(self.text()?);
+        }
+        self.expect(b';')?;
+        Ok(texts)
+    }
+
+    fn section(&mut self) -> Parse<Item<'s>> {
+        self.advance();
+        if self.token.kind != Kind::Dotted {
+            return self.wanted(&["the name of a section, with its dot"]);
+        }
+        let name = self.advance().text;
+        self.expect(b'{')?;
+        let mut lines = Vec::new();
+        while !self.accept(b'}') {
+            match self.token.kind {
+                Kind::Name => {
+                    let label = self.advance().text;
+                    self.expect(b':')?;
+                    lines.push(DebugLine::Label(label));
+                }
+                Kind::Dotted => {
+                    let ty = self.word()?;
+                    let mut values = vec![self.debug_value()?];
+                    while self.accept(b',') {
+                        values.push(self.debug_value()?);
+                    }
+                    lines.push(DebugLine::Data(ty, values));
+                }
+                _ => return self.wanted(&["data such as `.b8 1, 2`", "`}`"]),
+            }
+        }
+        Ok(Item::Section(name, lines))
+    }
+
+    /// `12`, `name`, `.debug_line+4`, `a-b`.
+    fn debug_value(&mut self) -> Parse<SmallVec<[&'s str; 4]>> {
+        let mut parts: SmallVec<[&'s str; 4]> = SmallVec::new();
+        while self.is_sign(b'-') {
+            parts.push(self.advance().text);
+        }
+        loop {
+            match self.token.kind {
+                Kind::Name | Kind::Number | Kind::Dotted => {
+                    let token = self.advance();
+                    parts.push(&self.source[token.span()]);
+                }
+                _ => return self.wanted(&["a value"]),
+            }
+            if !self.is_sign(b'+') && !self.is_sign(b'-') {
+                return Ok(parts);
+            }
+            while self.is_sign(b'+') || self.is_sign(b'-') {
+                parts.push(self.advance().text);
+            }
+        }
+    }
+
+    /// A dotted word of the list.
+    fn word(&mut self) -> Parse<Word> {
+        if self.token.kind != Kind::Dotted {
+            return self.wanted(&["a type such as `.u32`"]);
+        }
+        let word = self.names.find(self.token.text).and_then(Symbol::word);
+        match word {
+            Some(word) => {
+                self.advance();
+                Ok(word)
+            }
+            None => self.wanted(&["a type or a space that PTX has"]),
+        }
+    }
+
+    fn attribute(&mut self) -> Parse<Option<&'s str>> {
+        if !self.is_dotted("attribute") {
+            return Ok(None);
+        }
+        let start = self.advance().at;
+        self.expect(b'(')?;
+        while !self.is_sign(b')') {
+            if self.token.kind == Kind::End {
+                return self.wanted(&["`)`"]);
+            }
+            self.advance();
+        }
+        let end = self.advance().at + 1;
+        Ok(Some(&self.source[start..end]))
+    }
+
+    /// A variable, without its semicolon.
+    fn variable(&mut self, at: usize, linkage: Option<Linkage>) -> Parse<Variable<'s>> {
+        let token = self.token;
+        let space = self.word()?;
+        if !matches!(space, Word::Reg | Word::Param | Word::Local | Word::Global | Word::Shared | Word::Const)
+        {
+            return self.error(token.span(), format!("`.{space}` is no space for a variable: these are `.reg`, `.param`, `.local`, `.global`, `.shared` and `.const`"));
+        }
+        let attribute = self.attribute()?;
+        let mut align = None;
+        let mut vector = None;
+        let ty = loop {
+            if self.accept_dotted("align") {
+                align = Some(self.unsigned()?);
+                continue;
+            }
+            let token = self.token;
+            let word = self.word()?;
+            match word {
+                Word::V2 | Word::V4 | Word::V8 => vector = Some(word),
+                _ if word.is_type() => break word,
+                _ => return self.error(token.span(), format!("`.{word}` is no type")),
+            }
+        };
+        let token = self.token;
+        if align.is_some_and(|align| !align.is_power_of_two() || align > 1 << 20) {
+            return self.error(token.span(), "an alignment is a power of two of at most 2^20");
+        }
+        let mut pointer = None;
+        if self.accept_dotted("ptr") {
+            let mut to = None;
+            let mut bytes = None;
+            loop {
+                if self.accept_dotted("align") {
+                    bytes = Some(self.unsigned()?);
+                } else if self.token.kind == Kind::Dotted {
+                    to = Some(self.word()?);
+                } else {
+                    break;
+                }
+            }
+            pointer = Some((to, bytes));
+        }
+        let name = self.name()?;
+        let mut range = None;
+        if self.accept(b'<') {
+            range = Some(self.unsigned()?);
+            self.expect(b'>')?;
+        }
+        let mut dims = SmallVec::new();
+        while self.accept(b'[') {
+            let dim = if self.is_sign(b']') { None } else { Some(self.unsigned()?) };
+            dims.push(dim);
+            self.expect(b']')?;
+        }
+        let init = if self.accept(b'=') { Some(self.initializer()?) } else { None };
+        Ok(Variable { at, linkage, space, attribute, align, vector, ty, pointer, name, range, dims, init })
+    }
+
+    fn initializer(&mut self) -> Parse<Vec<Init<'s>>> {
+        let mut parts = Vec::new();
+        let mut depth = 0u32;
+        loop {
+            match self.token.kind {
+                Kind::Sign(b'{') => {
+                    self.advance();
+                    depth += 1;
+                    parts.push(Init::Open);
+                    continue;
+                }
+                Kind::Sign(b'}') if depth > 0 => {}
+                Kind::Name => {
+                    let token = self.advance();
+                    let generic = token.text == "generic" && self.accept(b'(');
+                    let name = if generic { self.name()? } else { self.names.intern(token.text) };
+                    if generic {
+                        self.expect(b')')?;
+                    }
+                    let signed = self.is_sign(b'+') || self.is_sign(b'-');
+                    let offset = if signed { Some(self.number()?) } else { None };
+                    parts.push(Init::Address { name, offset, generic });
+                }
+                _ => parts.push(Init::Number(self.number()?)),
+            }
+            while depth > 0 && self.accept(b'}') {
+                depth -= 1;
+                parts.push(Init::Close);
+            }
+            if depth == 0 {
+                return Ok(parts);
+            }
+            self.expect(b',')?;
+        }
+    }
+
+    fn variables(&mut self) -> Parse<Vec<Variable<'s>>> {
+        let mut list = Vec::new();
+        self.expect(b'(')?;
+        if self.accept(b')') {
+            return Ok(list);
+        }
+        loop {
+            let at = self.token.at;
+            list.push(self.variable(at, None)?);
+            if !self.accept(b',') {
+                break;
+            }
+        }
+        self.expect(b')')?;
+        Ok(list)
+    }
+
+    fn directives(&mut self) -> Parse<Vec<(&'s str, SmallVec<[u64; 3]>)>> {
+        let mut list = Vec::new();
+        while self.token.kind == Kind::Dotted && self.token.text != "pragma" {
+            let name = self.token.text;
+            const KNOWN: [&str; 12] = [
+                "maxntid",
+                "reqntid",
+                "minnctapersm",
+                "maxnctapersm",
+                "maxnreg",
+                "noreturn",
+                "explicitcluster",
+                "reqnctapercluster",
+                "maxclusterrank",
+                "blocksareclusters",
+                "abi_preserve",
+                "abi_preserve_control",
+            ];
+            if !KNOWN.contains(&name) {
+                return self.wanted(&["a directive of functions such as `.maxntid`", "`{`", "`;`"]);
+            }
+            self.advance();
+            let mut numbers = SmallVec::new();
+            while self.token.kind == Kind::Number {
+                numbers.push(self.unsigned()?);
+                if !self.accept(b',') {
+                    break;
+                }
+            }
+            list.push((name, numbers));
+        }
+        Ok(list)
+    }
+
+    fn function(&mut self, at: usize, linkage: Option<Linkage>) -> Parse<Function<'s>> {
+        let is_kernel = self.advance().text == "entry";
+        let attribute = self.attribute()?;
+        let returns = if self.is_sign(b'(') { self.variables()? } else { Vec::new() };
+        let name = self.name()?;
+        let params = if self.is_sign(b'(') { self.variables()? } else { Vec::new() };
+        let mut directives = Vec::new();
+        let mut pragmas = Vec::new();
+        loop {
+            directives.extend(self.directives()?);
+            if !self.is_dotted("pragma") {
+                break;
+            }
+            pragmas.push(self.pragma()?);
+        }
+        let body = if self.accept(b';') { None } else { Some(self.body()?) };
+        Ok(Function { at, linkage, attribute, is_kernel, returns, name, params, directives, pragmas, body })
+    }
+
+    fn body(&mut self) -> Parse<Vec<Statement<'s>>> {
+        self.expect(b'{')?;
+        let mut body = Vec::new();
+        let mut depth = 0usize;
+        loop {
+            let before = self.token.at;
+            match self.token.kind {
+                Kind::Sign(b'{') => {
+                    self.advance();
+                    depth += 1;
+                    body.push(Statement::Open);
+                }
+                Kind::Sign(b'}') => {
+                    self.advance();
+                    if depth == 0 {
+                        return Ok(body);
+                    }
+                    depth -= 1;
+                    body.push(Statement::Close);
+                }
+                Kind::End => return self.wanted(&["`}`"]),
+                _ => match self.statement() {
+                    Ok(statement) => body.push(statement),
+                    Err(Told) if self.errors.len() >= MOST_ERRORS => return Err(Told),
+                    Err(Told) => self.skip_statement(before),
+                },
+            }
+        }
+    }
+
+    fn place(&mut self) -> Parse<[u64; 3]> {
+        Ok([self.unsigned()?, self.unsigned()?, self.unsigned()?])
+    }
+
+    fn statement(&mut self) -> Parse<Statement<'s>> {
+        let token = self.token;
+        match token.kind {
+            Kind::Dotted => match token.text {
+                "loc" => {
+                    self.advance();
+                    let place = self.place()?;
+                    let mut inlined = None;
+                    if self.accept(b',') {
+                        let word = self.name()?;
+                        if self.names.text(word) != "function_name" {
+                            return self.wanted(&["`function_name`"]);
+                        }
+                        let name = self.name()?;
+                        let added = if self.accept(b'+') { Some(self.unsigned()?) } else { None };
+                        self.expect(b',')?;
+                        let word = self.name()?;
+                        if self.names.text(word) != "inlined_at" {
+                            return self.wanted(&["`inlined_at`"]);
+                        }
+                        inlined = Some((name, added, self.place()?));
+                    }
+                    Ok(Statement::Loc { place, inlined })
+                }
+                "pragma" => self.pragma().map(Statement::Pragma),
+                word => {
+                    let linkage = Linkage::from_text(word);
+                    if linkage.is_some() {
+                        self.advance();
+                    }
+                    let variable = self.variable(token.at, linkage)?;
+                    if self.is_sign(b',') {
+                        return self.wanted(&["`;`: one declaration for each name"]);
+                    }
+                    self.expect(b';')?;
+                    Ok(Statement::Variable(variable))
+                }
+            },
+            Kind::Name => {
+                self.advance();
+                if self.accept(b':') {
+                    let name = self.names.intern(token.text);
+                    return self.behind_label(name, token.at);
+                }
+                self.instruction(token, token.at, None)
+            }
+            Kind::Sign(b'@') => {
+                self.advance();
+                let negated = self.accept(b'!');
+                let register = self.name()?;
+                if self.token.kind != Kind::Name {
+                    return self.wanted(&["an instruction"]);
+                }
+                let mnemonic = self.advance();
+                self.instruction(mnemonic, token.at, Some(Guard { register, negated }))
+            }
+            _ => self.wanted(&["an instruction, a directive or a label"]),
+        }
+    }
+
+    fn behind_label(&mut self, name: Symbol, at: usize) -> Parse<Statement<'s>> {
+        let is_targets = self.is_dotted("branchtargets") || self.is_dotted("calltargets");
+        if is_targets {
+            let calls = self.advance().text == "calltargets";
+            let mut list = vec![self.name()?];
+            while self.accept(b',') {
+                list.push(self.name()?);
+            }
+            self.expect(b';')?;
+            return Ok(Statement::Targets { at, name, calls, list });
+        }
+        if self.accept_dotted("callprototype") {
+            let returns = if self.is_sign(b'(') { self.variables()? } else { Vec::new() };
+            self.name()?;
+            let params = self.variables()?;
+            let directives = self.directives()?;
+            self.expect(b';')?;
+            return Ok(Statement::Prototype { name, returns, params, directives });
+        }
+        Ok(Statement::Label(name, at))
+    }
+
+    // Instructions.
+
+    fn instruction(&mut self, token: Token<'s>, at: usize, guard: Option<Guard>) -> Parse<Statement<'s>> {
+        let mnemonic = self.names.intern(token.text);
+        let mut modifiers: SmallVec<[Symbol; 6]> = SmallVec::new();
+        let mut words: SmallVec<[Option<Word>; 12]> = SmallVec::new();
+        let mut end = token.at + token.text.len();
+        while self.token.kind == Kind::Dotted {
+            let token = self.advance();
+            end = token.span().end;
+            let symbol = self.names.intern(token.text);
+            modifiers.push(symbol);
+            words.push(symbol.word());
+        }
+        let Some(forms) = table::forms_of(token.text) else {
+            return self.error(token.span(), format!("`{}` is no instruction of PTX", token.text));
+        };
+        let form = forms.iter().copied().find(|&form| table::fits(table::pattern(form), &words));
+        let Some(form) = form else {
+            let known: Vec<String> = forms
+                .iter()
+                .map(|&form| table::FORMS[usize::from(form)].pattern)
+                .filter(|pattern| *pattern != "*")
+                .map(|pattern| format!("`{pattern}`"))
+                .collect();
+            let name = token.text;
+            return self.error(
+                token.at..end,
+                format!(
+                    "these words do not make an instruction; behind `{name}` follow {}",
+                    known.join(", ")
+                ),
+            );
+        };
+        let mut operands = SmallVec::new();
+        if !self.is_sign(b';') {
+            loop {
+                operands.push(self.operand(0)?);
+                if !self.accept(b',') {
+                    break;
+                }
+            }
+        }
+        self.expect(b';')?;
+        Ok(Statement::Instruction(Box::new(Instruction { at, guard, mnemonic, modifiers, operands, form })))
+    }
+
+    fn operands(&mut self, close: u8, depth: u32) -> Parse<Vec<Operand<'s>>> {
+        let mut list = Vec::new();
+        if self.accept(close) {
+            return Ok(list);
+        }
+        loop {
+            list.push(self.operand(depth)?);
+            if !self.accept(b',') {
+                break;
+            }
+        }
+        self.expect(close)?;
+        Ok(list)
+    }
+
+    fn operand(&mut self, depth: u32) -> Parse<Operand<'s>> {
+        let token = self.token;
+        if depth > DEEPEST {
+            return self.error(token.span(), "operands do not nest so deep");
+        }
+        match token.kind {
+            Kind::Name => {
+                let name = self.name()?;
+                match self.token.kind {
+                    Kind::Dotted if self.token.at == token.span().end => {
+                        let component = self.advance().text;
+                        Ok(Operand::Component(name, self.names.intern(component)))
+                    }
+                    Kind::Sign(b'|') => {
+                        self.advance();
+                        Ok(Operand::Pair(name, self.name()?))
+                    }
+                    Kind::Sign(b'+' | b'-') => Ok(Operand::Sum(name, self.number()?)),
+                    _ => Ok(Operand::Name(name)),
+                }
+            }
+            Kind::Number | Kind::Sign(b'-' | b'+') => self.number().map(Operand::Number),
+            Kind::Sign(b'!') => {
+                self.advance();
+                self.name().map(Operand::Not)
+            }
+            Kind::Sign(b'{') => {
+                self.advance();
+                self.operands(b'}', depth + 1).map(Operand::Vector)
+            }
+            Kind::Sign(b'(') => {
+                self.advance();
+                self.operands(b')', depth + 1).map(Operand::List)
+            }
+            Kind::Sign(b'[') => {
+                self.advance();
+                let base = self.operand(depth + 1)?;
+                let (base, offset) = match base {
+                    Operand::Sum(name, number) => (Operand::Name(name), Some(number)),
+                    base => (base, None),
+                };
+                let more = if self.accept(b',') {
+                    self.operands(b']', depth + 1)?
+                } else {
+                    self.expect(b']')?;
+                    Vec::new()
+                };
+                Ok(Operand::Address { base: Box::new(base), offset, more })
+            }
+            _ => self.wanted(&["an operand"]),
+        }
+    }
+}
+
+/// What a number means; none if it is none, or too large.
+fn number_value(text: &str, negative: bool) -> Option<NumberValue> {
+    let signed = |value: u64| NumberValue::Int(if negative { value.wrapping_neg() } else { value });
+    let bytes = text.as_bytes();
+    if bytes.len() > 2 && bytes[0] == b'0' {
+        let digits = &text[2..];
+        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match bytes[1] {
+            b'f' | b'F' if digits.len() == 8 && is_hex => {
+                let bits = u32::from_str_radix(digits, 16).ok()?;
+                return Some(NumberValue::Single(if negative { bits ^ 1 << 31 } else { bits }));
+            }
+            b'd' | b'D' if digits.len() == 16 && is_hex => {
+                let bits = u64::from_str_radix(digits, 16).ok()?;
+                return Some(NumberValue::Double(if negative { bits ^ 1 << 63 } else { bits }));
+            }
+            b'x' | b'X' => {
+                return u64::from_str_radix(digits.strip_suffix('U').unwrap_or(digits), 16).ok().map(signed);
+            }
+            b'b' | b'B' => {
+                return u64::from_str_radix(digits.strip_suffix('U').unwrap_or(digits), 2).ok().map(signed);
+            }
+            _ => {}
+        }
+    }
+    if text.contains('.') || text.contains(['e', 'E']) {
+        let value: f64 = text.parse().ok()?;
+        return Some(NumberValue::Double(if negative { -value } else { value }.to_bits()));
+    }
+    let digits = text.strip_suffix('U').unwrap_or(text);
+    if digits.len() > 1 && digits.starts_with('0') {
+        return u64::from_str_radix(digits, 8).ok().map(signed);
+    }
+    digits.parse().ok().map(signed)
+}

@@ -1,0 +1,304 @@
+//! A module as text. What is printed parses to the same module, and that one prints to the same bytes.
+
+use crate::module::{
+    DebugLine, Function, Init, Instruction, Item, Module, Number, Operand, Statement, Variable,
+};
+use crate::names::{Names, Symbol};
+use smallvec::SmallVec;
+use std::fmt::{self, Display, Formatter};
+
+/// A part of a module, with the names that it uses.
+struct With<'a, 's, T: ?Sized>(&'a Names<'s>, &'a T);
+
+impl Display for Module<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for item in &self.items {
+            write!(f, "{}", With(&self.names, item))?;
+        }
+        Ok(())
+    }
+}
+
+impl Module<'_> {
+    /// An instruction as text, without the semicolon.
+    pub fn instruction_text(&self, instruction: &Instruction<'_>) -> String {
+        With(&self.names, instruction).to_string()
+    }
+}
+
+fn pragma(f: &mut Formatter<'_>, texts: &[&str]) -> fmt::Result {
+    f.write_str(".pragma ")?;
+    for (index, text) in texts.iter().enumerate() {
+        write!(f, "{}\"{text}\"", if index > 0 { ", " } else { "" })?;
+    }
+    f.write_str(";\n")
+}
+
+fn list<T>(
+    f: &mut Formatter<'_>,
+    items: &[T],
+    between: &str,
+    mut one: impl FnMut(&mut Formatter<'_>, &T) -> fmt::Result,
+) -> fmt::Result {
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            f.write_str(between)?;
+        }
+        one(f, item)?;
+    }
+    Ok(())
+}
+
+impl Display for With<'_, '_, Item<'_>> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let With(names, item) = self;
+        match item {
+            Item::Version(version) => writeln!(f, ".version {version}"),
+            Item::Target(words) => writeln!(f, ".target {}", words.join(", ")),
+            Item::AddressSize(bits) => writeln!(f, ".address_size {bits}\n"),
+            Item::File { number, name, stamp } => {
+                write!(f, ".file {number} \"{name}\"")?;
+                match stamp {
+                    Some((time, size)) => writeln!(f, ", {time}, {size}"),
+                    None => writeln!(f),
+                }
+            }
+            Item::Section(name, lines) => {
+                writeln!(f, ".section .{name}\n{{")?;
+                for line in lines {
+                    match line {
+                        DebugLine::Label(name) => writeln!(f, "{name}:")?,
+                        DebugLine::Data(ty, values) => {
+                            write!(f, ".{ty} ")?;
+                            list(f, values, ", ", |f, value| f.write_str(&value.concat()))?;
+                            writeln!(f)?;
+                        }
+                    }
+                }
+                writeln!(f, "}}")
+            }
+            Item::Pragma(texts) => pragma(f, texts),
+            Item::Alias(name, of) => writeln!(f, ".alias {}, {};", names.text(*name), names.text(*of)),
+            Item::Variable(variable) => writeln!(f, "{};", With(names, variable)),
+            Item::Function(function) => write!(f, "{}", With(names, function)),
+        }
+    }
+}
+
+impl Display for Number<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.negative { "-" } else { "" }, self.text)
+    }
+}
+
+impl Display for With<'_, '_, Variable<'_>> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let With(names, variable) = self;
+        if let Some(linkage) = variable.linkage {
+            write!(f, ".{} ", linkage.text())?;
+        }
+        write!(f, ".{}", variable.space)?;
+        if let Some(attribute) = variable.attribute {
+            write!(f, " {attribute}")?;
+        }
+        if let Some(align) = variable.align {
+            write!(f, " .align {align}")?;
+        }
+        if let Some(vector) = variable.vector {
+            write!(f, " .{vector}")?;
+        }
+        write!(f, " .{}", variable.ty)?;
+        if let Some((space, align)) = &variable.pointer {
+            f.write_str(" .ptr")?;
+            if let Some(space) = space {
+                write!(f, " .{space}")?;
+            }
+            if let Some(align) = align {
+                write!(f, " .align {align}")?;
+            }
+        }
+        write!(f, " {}", names.text(variable.name))?;
+        if let Some(count) = variable.range {
+            write!(f, "<{count}>")?;
+        }
+        for dim in &variable.dims {
+            match dim {
+                Some(count) => write!(f, "[{count}]")?,
+                None => f.write_str("[]")?,
+            }
+        }
+        let Some(init) = &variable.init else { return Ok(()) };
+        f.write_str(" = ")?;
+        let mut is_first = true;
+        for part in init {
+            if !is_first && !matches!(part, Init::Close) {
+                f.write_str(", ")?;
+            }
+            is_first = matches!(part, Init::Open);
+            match part {
+                Init::Open => f.write_str("{")?,
+                Init::Close => f.write_str("}")?,
+                Init::Number(number) => write!(f, "{number}")?,
+                Init::Address { name, offset, generic } => {
+                    let name = names.text(*name);
+                    if *generic {
+                        write!(f, "generic({name})")?
+                    } else {
+                        f.write_str(name)?
+                    }
+                    if let Some(offset) = offset {
+                        write!(f, "+{offset}")?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn variables(f: &mut Formatter<'_>, names: &Names<'_>, params: &[Variable<'_>]) -> fmt::Result {
+    f.write_str("(")?;
+    list(f, params, ", ", |f, param| write!(f, "{}", With(names, param)))?;
+    f.write_str(")")
+}
+
+fn directives(f: &mut Formatter<'_>, all: &[(&str, SmallVec<[u64; 3]>)], before: &str) -> fmt::Result {
+    for (name, numbers) in all {
+        write!(f, "{before}.{name}")?;
+        for (index, number) in numbers.iter().enumerate() {
+            write!(f, "{}{number}", if index > 0 { ", " } else { " " })?;
+        }
+    }
+    Ok(())
+}
+
+impl Display for With<'_, '_, Function<'_>> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let With(names, function) = self;
+        if let Some(linkage) = function.linkage {
+            write!(f, ".{} ", linkage.text())?;
+        }
+        f.write_str(if function.is_kernel { ".entry " } else { ".func " })?;
+        if let Some(attribute) = function.attribute {
+            write!(f, "{attribute} ")?;
+        }
+        if !function.returns.is_empty() {
+            variables(f, names, &function.returns)?;
+            f.write_str(" ")?;
+        }
+        f.write_str(names.text(function.name))?;
+        match &function.params[..] {
+            [] => f.write_str("()")?,
+            params => {
+                f.write_str("(\n")?;
+                list(f, params, ",\n", |f, param| write!(f, "\t{}", With(names, param)))?;
+                f.write_str("\n)")?;
+            }
+        }
+        directives(f, &function.directives, "\n")?;
+        for texts in &function.pragmas {
+            f.write_str("\n")?;
+            pragma(f, texts)?;
+        }
+        let Some(body) = &function.body else { return f.write_str(";\n\n") };
+        f.write_str("\n{\n")?;
+        for statement in body {
+            write!(f, "{}", With(names, statement))?;
+        }
+        f.write_str("}\n\n")
+    }
+}
+
+impl Display for With<'_, '_, Statement<'_>> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let With(names, statement) = self;
+        match statement {
+            Statement::Open => f.write_str("\t{\n"),
+            Statement::Close => f.write_str("\t}\n"),
+            Statement::Label(name, _) => writeln!(f, "{}:", names.text(*name)),
+            Statement::Variable(variable) => writeln!(f, "\t{};", With(names, variable)),
+            Statement::Instruction(instruction) => writeln!(f, "\t{};", With(names, &**instruction)),
+            Statement::Loc { place: [file, line, column], inlined } => {
+                write!(f, "\t.loc {file} {line} {column}")?;
+                if let Some((name, added, [file, line, column])) = inlined {
+                    write!(f, ", function_name {}", names.text(*name))?;
+                    if let Some(added) = added {
+                        write!(f, "+{added}")?;
+                    }
+                    write!(f, ", inlined_at {file} {line} {column}")?;
+                }
+                f.write_str("\n")
+            }
+            Statement::Pragma(texts) => {
+                f.write_str("\t")?;
+                pragma(f, texts)
+            }
+            Statement::Targets { name, calls, list: targets, .. } => {
+                let word = if *calls { "calltargets" } else { "branchtargets" };
+                write!(f, "{}: .{word} ", names.text(*name))?;
+                list(f, targets, ", ", |f, target| f.write_str(names.text(*target)))?;
+                f.write_str(";\n")
+            }
+            Statement::Prototype { name, returns, params, directives: words } => {
+                write!(f, "{}: .callprototype ", names.text(*name))?;
+                variables(f, names, returns)?;
+                f.write_str(" _ ")?;
+                variables(f, names, params)?;
+                directives(f, words, " ")?;
+                f.write_str(";\n")
+            }
+        }
+    }
+}
+
+impl Display for With<'_, '_, Instruction<'_>> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let With(names, instruction) = self;
+        if let Some(guard) = instruction.guard {
+            write!(f, "@{}{} ", if guard.negated { "!" } else { "" }, names.text(guard.register))?;
+        }
+        f.write_str(names.text(instruction.mnemonic))?;
+        for word in &instruction.modifiers {
+            write!(f, ".{}", names.text(*word))?;
+        }
+        if !instruction.operands.is_empty() {
+            f.write_str(" ")?;
+        }
+        list(f, &instruction.operands, ", ", |f, operand| operand_text(f, names, operand))
+    }
+}
+
+/// Operands nest at most as deep as the parser lets them.
+fn operand_text(f: &mut Formatter<'_>, names: &Names<'_>, operand: &Operand<'_>) -> fmt::Result {
+    let text = |symbol: &Symbol| names.text(*symbol);
+    match operand {
+        Operand::Name(name) => f.write_str(text(name)),
+        Operand::Component(name, component) => write!(f, "{}.{}", text(name), text(component)),
+        Operand::Not(name) => write!(f, "!{}", text(name)),
+        Operand::Pair(first, second) => write!(f, "{}|{}", text(first), text(second)),
+        Operand::Number(number) => write!(f, "{number}"),
+        Operand::Sum(name, number) => write!(f, "{}+{number}", text(name)),
+        Operand::Vector(parts) => {
+            f.write_str("{")?;
+            list(f, parts, ", ", |f, part| operand_text(f, names, part))?;
+            f.write_str("}")
+        }
+        Operand::List(parts) => {
+            f.write_str("(")?;
+            list(f, parts, ", ", |f, part| operand_text(f, names, part))?;
+            f.write_str(")")
+        }
+        Operand::Address { base, offset, more } => {
+            f.write_str("[")?;
+            operand_text(f, names, base)?;
+            if let Some(offset) = offset {
+                write!(f, "+{offset}")?;
+            }
+            for part in more {
+                f.write_str(", ")?;
+                operand_text(f, names, part)?;
+            }
+            f.write_str("]")
+        }
+    }
+}

@@ -1,0 +1,588 @@
+//! The table of instructions: what each is called, which words may follow, what its operands are, whether it is taken.
+//!
+//! Parser, checker, `./x coverage ptx` and the tests that meet every form are all driven by this one table.
+//!
+//! A pattern lists the words behind the mnemonic in their order, `a|b` for a choice, `x?` for what may be left out; a class
+//! stands for its words; `*` takes whatever follows. Operands:
+//!
+//! ```text
+//! T S D       a source of the last type, of the second, of the first (with `=` before: a destination)
+//! W           of the last type, twice as wide
+//! u32 b64 …   of this type, whatever the words say         p     a predicate, perhaps negated
+//! =p|p  =T|p  a destination, perhaps with a predicate too  V     as many of the last type as `.v2` or `.v4` says
+//! m           an address in brackets                       i     a constant
+//! L F A       a label, a function, anything                ?x    may be left out        …  whatever follows
+//! ```
+
+use crate::words::Word;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::LazyLock;
+
+/// What becomes of an instruction in the IR.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It is taken.
+    Done,
+    /// It is refused, for this reason.
+    Refused(&'static str),
+}
+
+use Verdict::{Done, Refused};
+
+const TEXTURE: Verdict = Refused("textures and surfaces need the sampler of a GPU; read a buffer instead");
+const TENSOR: Verdict =
+    Refused("tensor cores work on fragments that a whole warp holds; compile without them");
+const TMA: Verdict =
+    Refused("bulk and tensor copies are done by a unit of the GPU; copy with loads and stores");
+const CLUSTER: Verdict =
+    Refused("clusters of work-groups share memory only on a GPU; launch without clusters");
+const MBARRIER: Verdict =
+    Refused("objects of barriers in memory wait for other work of a GPU; use `bar.sync`");
+const VIDEO: Verdict = Refused("video instructions are emulated by today's GPUs, too; use plain arithmetic");
+const NARROW: Verdict = Refused(
+    "formats of less than 16 bits and stochastic or saturating roundings have no form in the IR; convert to half before",
+);
+const STACK: Verdict =
+    Refused("the stack of a thread does not grow in lock-step code; declare `.local` memory");
+const POLICY: Verdict = Refused("policies of caches are objects of a GPU; leave `.L2::cache_hint` out");
+const CALLS: Verdict = Refused("it asks another GPU or the host; do without it");
+const DIRECTED: Verdict =
+    Refused("products that are added, and quotients, of doubles are rounded to nearest only; use `.rn`");
+const WIDE: Verdict =
+    Refused("atomic vectors and 128-bit exchanges have no type in the IR; use narrower ones");
+
+/// One form of an instruction.
+#[derive(Debug)]
+pub struct Form {
+    /// What it is called.
+    pub mnemonic: &'static str,
+    /// The words that follow.
+    pub pattern: &'static str,
+    /// The operands.
+    pub operands: &'static str,
+    /// Whether it is taken.
+    pub verdict: Verdict,
+}
+
+const fn form(
+    mnemonic: &'static str,
+    pattern: &'static str,
+    operands: &'static str,
+    verdict: Verdict,
+) -> Form {
+    Form { mnemonic, pattern, operands, verdict }
+}
+
+/// The classes of words.
+const CLASSES: &[(&str, &str)] = &[
+    ("rnd", "rn|rz|rm|rp"),
+    ("round", "rn|rz|rm|rp|rni|rzi|rmi|rpi|rna"),
+    ("int", "u16|u32|u64|s16|s32|s64"),
+    ("half", "u16|u32|s16|s32"),
+    ("long", "u32|u64|s32|s64"),
+    ("bits", "b16|b32|b64"),
+    ("value", "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"),
+    ("mem", "b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"),
+    ("numeric", "u8|u16|u32|u64|s8|s16|s32|s64|f16|bf16|f32|f64"),
+    ("cmp", "eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan"),
+    ("bool", "and|or|xor"),
+    ("space", "global|shared|shared::cta|shared::cluster|local|const|param|param::entry|param::func"),
+    ("sem", "weak|volatile|relaxed|acquire|release|acq_rel|sc|mmio"),
+    ("scope", "cta|cluster|gpu|sys|gl"),
+    ("cop", "ca|cg|cs|lu|cv|wb|wt"),
+    ("l1", "L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate"),
+    ("l2", "L2::evict_normal|L2::evict_first|L2::evict_last"),
+    ("pre", "L2::64B|L2::128B|L2::256B"),
+    ("vec", "v2|v4|v8"),
+];
+
+/// All forms, in order.
+pub static FORMS: &[Form] = &[
+    // Integers.
+    form("add", "int", "=T T T", Done),
+    form("add", "sat s32", "=T T T", Done),
+    form("add", "u16x2|s16x2", "=T T T", Done),
+    form("add", "cc long", "=T T T", Done),
+    form("addc", "cc? long", "=T T T", Done),
+    form("sub", "int", "=T T T", Done),
+    form("sub", "sat s32", "=T T T", Done),
+    form("sub", "cc long", "=T T T", Done),
+    form("subc", "cc? long", "=T T T", Done),
+    form("mul", "lo|hi int", "=T T T", Done),
+    form("mul", "wide half", "=W T T", Done),
+    form("mad", "lo|hi int", "=T T T T", Done),
+    form("mad", "wide half", "=W T T W", Done),
+    form("mad", "hi sat s32", "=T T T T", Done),
+    form("mad", "lo|hi cc long", "=T T T T", Done),
+    form("madc", "lo|hi cc? long", "=T T T T", Done),
+    form("mul24", "lo|hi u32|s32", "=T T T", Done),
+    form("mad24", "lo|hi u32|s32", "=T T T T", Done),
+    form("mad24", "hi sat s32", "=T T T T", Done),
+    form("sad", "int", "=T T T T", Done),
+    form("div", "int", "=T T T", Done),
+    form("rem", "int", "=T T T", Done),
+    form("abs", "s16|s32|s64", "=T T", Done),
+    form("neg", "s16|s32|s64", "=T T", Done),
+    form("min", "int", "=T T T", Done),
+    form("min", "u16x2|s16x2", "=T T T", Done),
+    form("min", "relu s32|s16x2", "=T T T", Done),
+    form("max", "int", "=T T T", Done),
+    form("max", "u16x2|s16x2", "=T T T", Done),
+    form("max", "relu s32|s16x2", "=T T T", Done),
+    form("popc", "b32|b64", "=u32 T", Done),
+    form("clz", "b32|b64", "=u32 T", Done),
+    form("bfind", "shiftamt? long", "=u32 T", Done),
+    form("fns", "b32", "=b32 b32 b32 s32", Done),
+    form("brev", "b32|b64", "=T T", Done),
+    form("bfe", "long", "=T T u32 u32", Done),
+    form("bfi", "b32|b64", "=T T T u32 u32", Done),
+    form("szext", "clamp|wrap u32|s32", "=T T u32", Done),
+    form("bmsk", "clamp|wrap b32", "=T u32 u32", Done),
+    form("dp4a", "u32|s32 u32|s32", "=A D S A", Done),
+    form("dp2a", "lo|hi u32|s32 u32|s32", "=A D S A", Done),
+    // Floats.
+    form("testp", "finite|infinite|number|notanumber|normal|subnormal f32|f64", "=p T", Done),
+    form("copysign", "f32|f64", "=T T T", Done),
+    form("add", "rnd? ftz? sat? f32", "=T T T", Done),
+    form("add", "rnd? f64", "=T T T", Done),
+    form("add", "rn? ftz? sat? f16|f16x2", "=T T T", Done),
+    form("add", "rn? bf16|bf16x2", "=T T T", Done),
+    form("add", "rnd? ftz? f32x2", "=T T T", Done),
+    form("add", "rnd? sat? f32 f16|bf16", "=D S D", Done),
+    form("sub", "rnd? ftz? sat? f32", "=T T T", Done),
+    form("sub", "rnd? f64", "=T T T", Done),
+    form("sub", "rn? ftz? sat? f16|f16x2", "=T T T", Done),
+    form("sub", "rn? bf16|bf16x2", "=T T T", Done),
+    form("sub", "rnd? ftz? f32x2", "=T T T", Done),
+    form("sub", "rnd? sat? f32 f16|bf16", "=D S D", Done),
+    form("mul", "rnd? ftz? sat? f32", "=T T T", Done),
+    form("mul", "rnd? f64", "=T T T", Done),
+    form("mul", "rn? ftz? sat? f16|f16x2", "=T T T", Done),
+    form("mul", "rn? bf16|bf16x2", "=T T T", Done),
+    form("mul", "rnd? ftz? f32x2", "=T T T", Done),
+    form("fma", "rnd ftz? sat? f32", "=T T T T", Done),
+    form("fma", "rn f64", "=T T T T", Done),
+    form("fma", "rz|rm|rp f64", "=T T T T", DIRECTED),
+    form("fma", "rn ftz? sat? f16|f16x2", "=T T T T", Done),
+    form("fma", "rn ftz? relu f16|f16x2", "=T T T T", Done),
+    form("fma", "rn relu? bf16|bf16x2", "=T T T T", Done),
+    form("fma", "rnd ftz? f32x2", "=T T T T", Done),
+    form("fma", "rnd sat? f32 f16|bf16", "=D S S D", Done),
+    form("mad", "rnd? ftz? sat? f32", "=T T T T", Done),
+    form("mad", "rn f64", "=T T T T", Done),
+    form("mad", "rz|rm|rp f64", "=T T T T", DIRECTED),
+    form("div", "approx|full ftz? f32", "=T T T", Done),
+    form("div", "rnd ftz? f32", "=T T T", Done),
+    form("div", "rn f64", "=T T T", Done),
+    form("div", "rz|rm|rp f64", "=T T T", DIRECTED),
+    form("abs", "ftz? f32", "=T T", Done),
+    form("abs", "f64", "=T T", Done),
+    form("abs", "ftz? f16|f16x2", "=T T", Done),
+    form("abs", "bf16|bf16x2", "=T T", Done),
+    form("neg", "ftz? f32", "=T T", Done),
+    form("neg", "f64", "=T T", Done),
+    form("neg", "ftz? f16|f16x2", "=T T", Done),
+    form("neg", "bf16|bf16x2", "=T T", Done),
+    form("min", "ftz? nan? xorsign_abs? f32", "=T T T ?T", Done),
+    form("min", "f64", "=T T T", Done),
+    form("min", "ftz? nan? xorsign_abs? f16|f16x2", "=T T T", Done),
+    form("min", "nan? xorsign_abs? bf16|bf16x2", "=T T T", Done),
+    form("max", "ftz? nan? xorsign_abs? f32", "=T T T ?T", Done),
+    form("max", "f64", "=T T T", Done),
+    form("max", "ftz? nan? xorsign_abs? f16|f16x2", "=T T T", Done),
+    form("max", "nan? xorsign_abs? bf16|bf16x2", "=T T T", Done),
+    form("rcp", "approx ftz? f32|f64", "=T T", Done),
+    form("rcp", "rnd ftz? f32", "=T T", Done),
+    form("rcp", "rn f64", "=T T", Done),
+    form("rcp", "rz|rm|rp f64", "=T T", DIRECTED),
+    form("sqrt", "approx ftz? f32", "=T T", Done),
+    form("sqrt", "rnd ftz? f32", "=T T", Done),
+    form("sqrt", "rnd f64", "=T T", Done),
+    form("rsqrt", "approx ftz? f32|f64", "=T T", Done),
+    form("sin", "approx ftz? f32", "=T T", Done),
+    form("cos", "approx ftz? f32", "=T T", Done),
+    form("lg2", "approx ftz? f32", "=T T", Done),
+    form("ex2", "approx ftz? f32", "=T T", Done),
+    form("ex2", "approx f16|f16x2", "=T T", Done),
+    form("ex2", "approx ftz bf16|bf16x2", "=T T", Done),
+    form("tanh", "approx f32|f16|f16x2|bf16|bf16x2", "=T T", Done),
+    // Comparisons and choices.
+    form("setp", "cmp ftz? value|f16|bf16", "=p|p T T", Done),
+    form("setp", "cmp bool ftz? value|f16|bf16", "=p|p T T p", Done),
+    form("setp", "cmp ftz? f16x2|bf16x2", "=p|p T T", Done),
+    form("setp", "cmp bool ftz? f16x2|bf16x2", "=p|p T T p", Done),
+    form("set", "cmp ftz? u16|s16|u32|s32|f32|f16|bf16 value|f16|bf16", "=D S S", Done),
+    form("set", "cmp bool ftz? u16|s16|u32|s32|f32|f16|bf16 value|f16|bf16", "=D S S p", Done),
+    form("set", "cmp ftz? f16x2|bf16x2 f16x2|bf16x2", "=D S S", Done),
+    form("selp", "value", "=T T T p", Done),
+    form("slct", "ftz? value s32|f32", "=D D D S", Done),
+    // Bits.
+    form("and", "pred|b16|b32|b64", "=T T T", Done),
+    form("or", "pred|b16|b32|b64", "=T T T", Done),
+    form("xor", "pred|b16|b32|b64", "=T T T", Done),
+    form("not", "pred|b16|b32|b64", "=T T", Done),
+    form("cnot", "b16|b32|b64", "=T T", Done),
+    form("lop3", "b32", "=T T T T i", Done),
+    form("lop3", "and|or b32", "=T|p T T T i p", Done),
+    form("shl", "b16|b32|b64", "=T T u32", Done),
+    form("shr", "b16|b32|b64|u16|u32|u64|s16|s32|s64", "=T T u32", Done),
+    form("shf", "l|r clamp|wrap b32", "=T T T u32", Done),
+    form("prmt", "b32", "=T T T T", Done),
+    form("prmt", "b32 f4e|b4e|rc8|ecl|ecr|rc16", "=D D D D", Done),
+    // Moves and conversions.
+    form("mov", "pred|b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f32|f64", "=A A", Done),
+    form("cvt", "pack sat u16|s16 s32", "=b32 S S", Done),
+    form("cvt", "pack sat u8|s8 s32 b32", "=b32 s32 s32 b32", Done),
+    form("cvt", "rn|rz relu? f16x2|bf16x2 f32", "=b32 S S", Done),
+    form("cvt", "rn|rz|rna relu? tf32 f32", "=b32 S", Done),
+    form("cvt", "round? relu? ftz? sat? numeric numeric", "=D S", Done),
+    form("cvt", "*", "…", NARROW),
+    form(
+        "cvta",
+        "to? global|shared|shared::cta|shared::cluster|local|const|param|param::entry u32|u64",
+        "=T A",
+        Done,
+    ),
+    form(
+        "isspacep",
+        "global|shared|shared::cta|shared::cluster|local|const|param|param::entry",
+        "=p u64",
+        Done,
+    ),
+    // Memory.
+    form(
+        "ld",
+        "sem? scope? space? cop? nc? l1? l2? L2::cache_hint? pre? unified? vec? mem|f16|bf16",
+        "=V m ?b64",
+        Done,
+    ),
+    form("ldu", "space? vec? mem", "=V m", Done),
+    form("st", "async *", "…", MBARRIER),
+    form("st", "bulk *", "…", TMA),
+    form("st", "sem? scope? space? cop? l1? l2? L2::cache_hint? vec? mem|f16|bf16", "m V ?b64", Done),
+    form("prefetch", "space? L1|L2|L2::evict_last|L2::evict_normal", "m", Done),
+    form("prefetch", "*", "…", TMA),
+    form("prefetchu", "L1", "m", Done),
+    form("applypriority", "global? L2::evict_normal", "m i", Done),
+    form("discard", "global? L2", "m i", Done),
+    form("createpolicy", "*", "…", POLICY),
+    form("cp", "async ca|cg shared|shared::cta global L2::cache_hint? pre?", "m m i ?A ?A", Done),
+    form("cp", "async commit_group", "", Done),
+    form("cp", "async wait_group", "i", Done),
+    form("cp", "async wait_all", "", Done),
+    form("cp", "async bulk *", "…", TMA),
+    form("cp", "*", "…", MBARRIER),
+    form("atom", "sem? scope? space? exch|cas b128", "…", WIDE),
+    form("atom", "sem? scope? space? add noftz? L2::cache_hint? v2|v4|v8 *", "…", WIDE),
+    form("atom", "sem? scope? space? cas b16|b32|b64", "=T m T T", Done),
+    form("atom", "sem? scope? space? exch L2::cache_hint? b32|b64", "=T m T ?b64", Done),
+    form("atom", "sem? scope? space? and|or|xor L2::cache_hint? b32|b64", "=T m T ?b64", Done),
+    form("atom", "sem? scope? space? add L2::cache_hint? u32|s32|u64|f32|f64", "=T m T ?b64", Done),
+    form("atom", "sem? scope? space? add noftz L2::cache_hint? f16|bf16", "=T m T ?b64", Done),
+    form("atom", "sem? scope? space? inc|dec u32", "=T m T", Done),
+    form("atom", "sem? scope? space? min|max u32|s32|u64|s64", "=T m T", Done),
+    form("atom", "*", "…", WIDE),
+    form("red", "async *", "…", MBARRIER),
+    form("red", "sem? scope? space? and|or|xor L2::cache_hint? b32|b64", "m T ?b64", Done),
+    form("red", "sem? scope? space? add L2::cache_hint? u32|s32|u64|f32|f64", "m T ?b64", Done),
+    form("red", "sem? scope? space? add noftz L2::cache_hint? f16|bf16", "m T ?b64", Done),
+    form("red", "sem? scope? space? inc|dec u32", "m T", Done),
+    form("red", "sem? scope? space? min|max u32|s32|u64|s64", "m T", Done),
+    form("red", "*", "…", WIDE),
+    // Control.
+    form("bra", "uni?", "L", Done),
+    form("brx", "idx uni?", "u32 A", Done),
+    form("call", "uni?", "…", Done),
+    form("ret", "uni?", "", Done),
+    form("exit", "", "", Done),
+    form("trap", "", "", Done),
+    form("brkpt", "", "", Done),
+    form("nanosleep", "u32", "T", Done),
+    form("pmevent", "*", "…", Done),
+    form("setmaxnreg", "*", "…", Done),
+    form("griddepcontrol", "*", "…", Done),
+    // Lanes that wait for each other and ask each other.
+    form("bar", "cta? sync", "u32 ?u32", Done),
+    form("bar", "warp sync", "u32", Done),
+    form("bar", "cta? red popc u32", "=T u32 ?A ?A", Done),
+    form("bar", "cta? red and|or pred", "=p u32 ?A ?A", Done),
+    form(
+        "bar",
+        "cta? arrive",
+        "u32 u32",
+        Refused("a thread that arrives and goes on has no form in lock-step code; use `bar.sync`"),
+    ),
+    form("barrier", "cluster *", "…", CLUSTER),
+    form("barrier", "cta? sync aligned?", "u32 ?u32", Done),
+    form("barrier", "cta? red popc aligned? u32", "=T u32 ?A ?A", Done),
+    form("barrier", "cta? red and|or aligned? pred", "=p u32 ?A ?A", Done),
+    form(
+        "barrier",
+        "cta? arrive aligned?",
+        "u32 u32",
+        Refused("a thread that arrives and goes on has no form in lock-step code; use `barrier.sync`"),
+    ),
+    form("membar", "cta|gl|sys", "", Done),
+    form("membar", "proxy *", "…", TMA),
+    form("fence", "sc|acq_rel|acquire|release? cta|cluster|gpu|sys", "", Done),
+    form("fence", "*", "…", TMA),
+    form("activemask", "b32", "=T", Done),
+    form("vote", "sync all|any|uni pred", "=p p u32", Done),
+    form("vote", "sync ballot b32", "=T p u32", Done),
+    form("vote", "all|any|uni pred", "=p p", Done),
+    form("vote", "ballot b32", "=T p", Done),
+    form("shfl", "sync up|down|bfly|idx b32", "=T|p T u32 u32 u32", Done),
+    form("shfl", "up|down|bfly|idx b32", "=T|p T u32 u32", Done),
+    form("match", "any sync b32|b64", "=b32 T u32", Done),
+    form("match", "all sync b32|b64", "=b32|p T u32", Done),
+    form("redux", "sync add|min|max u32|s32", "=T T u32", Done),
+    form("redux", "sync and|or|xor b32", "=T T u32", Done),
+    form("redux", "sync min|max abs? nan? f32", "=T T u32", Done),
+    form("elect", "sync", "=b32|p u32", Done),
+    // What is refused as a whole.
+    form("tex", "*", "…", TEXTURE),
+    form("tld4", "*", "…", TEXTURE),
+    form("txq", "*", "…", TEXTURE),
+    form("suld", "*", "…", TEXTURE),
+    form("sust", "*", "…", TEXTURE),
+    form("sured", "*", "…", TEXTURE),
+    form("suq", "*", "…", TEXTURE),
+    form("istypep", "*", "…", TEXTURE),
+    form("mma", "*", "…", TENSOR),
+    form("wmma", "*", "…", TENSOR),
+    form("ldmatrix", "*", "…", TENSOR),
+    form("stmatrix", "*", "…", TENSOR),
+    form("movmatrix", "*", "…", TENSOR),
+    form("wgmma", "*", "…", TENSOR),
+    form("tcgen05", "*", "…", TENSOR),
+    form("tensormap", "*", "…", TMA),
+    form("multimem", "*", "…", CALLS),
+    form("mbarrier", "*", "…", MBARRIER),
+    form("mapa", "*", "…", CLUSTER),
+    form("getctarank", "*", "…", CLUSTER),
+    form("clusterlaunchcontrol", "*", "…", CLUSTER),
+    form("alloca", "*", "…", STACK),
+    form("stacksave", "*", "…", STACK),
+    form("stackrestore", "*", "…", STACK),
+    form("vadd", "*", "…", VIDEO),
+    form("vsub", "*", "…", VIDEO),
+    form("vabsdiff", "*", "…", VIDEO),
+    form("vmin", "*", "…", VIDEO),
+    form("vmax", "*", "…", VIDEO),
+    form("vshl", "*", "…", VIDEO),
+    form("vshr", "*", "…", VIDEO),
+    form("vmad", "*", "…", VIDEO),
+    form("vset", "*", "…", VIDEO),
+    form("vadd2", "*", "…", VIDEO),
+    form("vsub2", "*", "…", VIDEO),
+    form("vavrg2", "*", "…", VIDEO),
+    form("vabsdiff2", "*", "…", VIDEO),
+    form("vmin2", "*", "…", VIDEO),
+    form("vmax2", "*", "…", VIDEO),
+    form("vset2", "*", "…", VIDEO),
+    form("vadd4", "*", "…", VIDEO),
+    form("vsub4", "*", "…", VIDEO),
+    form("vavrg4", "*", "…", VIDEO),
+    form("vabsdiff4", "*", "…", VIDEO),
+    form("vmin4", "*", "…", VIDEO),
+    form("vmax4", "*", "…", VIDEO),
+    form("vset4", "*", "…", VIDEO),
+];
+
+/// A set of words.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct WordSet([u64; 4]);
+
+const _: () = assert!(Word::ALL.len() <= 256);
+
+impl WordSet {
+    fn add(&mut self, word: Word) {
+        self.0[word as usize / 64] |= 1 << (word as usize % 64);
+    }
+
+    /// Whether the word is among them.
+    pub fn has(&self, word: Word) -> bool {
+        self.0[word as usize / 64] >> (word as usize % 64) & 1 == 1
+    }
+
+    /// The words, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Word> + '_ {
+        Word::ALL.iter().copied().filter(|&word| self.has(word))
+    }
+}
+
+/// One place of a pattern.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot {
+    /// The words that may stand there.
+    pub words: WordSet,
+    /// Whether there may be none.
+    pub optional: bool,
+}
+
+/// A pattern, read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pattern {
+    /// Its places, in order.
+    pub slots: Vec<Slot>,
+    /// Whether anything may follow.
+    pub open: bool,
+}
+
+fn words_of(text: &str, set: &mut WordSet) {
+    for choice in text.split('|') {
+        if let Some((_, words)) = CLASSES.iter().find(|(class, _)| *class == choice) {
+            words.split('|').for_each(|word| add_word(word, set));
+        } else {
+            add_word(choice, set);
+        }
+    }
+}
+
+fn add_word(text: &str, set: &mut WordSet) {
+    match Word::ALL.iter().find(|word| word.text() == text) {
+        Some(&word) => set.add(word),
+        None => panic!("the table of instructions names `{text}`, which is no word"),
+    }
+}
+
+impl Form {
+    fn read(&self) -> Pattern {
+        let mut pattern = Pattern { slots: Vec::new(), open: false };
+        for part in self.pattern.split_whitespace() {
+            if part == "*" {
+                pattern.open = true;
+                continue;
+            }
+            let mut words = WordSet::default();
+            words_of(part.strip_suffix('?').unwrap_or(part), &mut words);
+            pattern.slots.push(Slot { words, optional: part.ends_with('?') });
+        }
+        pattern
+    }
+}
+
+/// All patterns, and for each mnemonic where its forms stand.
+struct Index {
+    patterns: Vec<Pattern>,
+    by_mnemonic: FxHashMap<&'static str, SmallVec<[u16; 8]>>,
+}
+
+static INDEX: LazyLock<Index> = LazyLock::new(|| {
+    let mut by_mnemonic: FxHashMap<&'static str, SmallVec<[u16; 8]>> = FxHashMap::default();
+    for (number, form) in (0..).zip(FORMS) {
+        by_mnemonic.entry(form.mnemonic).or_default().push(number);
+    }
+    Index { patterns: FORMS.iter().map(Form::read).collect(), by_mnemonic }
+});
+
+/// The pattern of a form.
+pub fn pattern(form: u16) -> &'static Pattern {
+    &INDEX.patterns[usize::from(form)]
+}
+
+/// The forms of a mnemonic, in order; none if there is no such instruction.
+pub fn forms_of(mnemonic: &str) -> Option<&'static [u16]> {
+    INDEX.by_mnemonic.get(mnemonic).map(|forms| &forms[..])
+}
+
+/// Whether words fit a pattern. A word that is none of the table's fits only what takes anything.
+pub fn fits(pattern: &Pattern, words: &[Option<Word>]) -> bool {
+    let mut at = 0;
+    for slot in &pattern.slots {
+        match words.get(at) {
+            Some(Some(word)) if slot.words.has(*word) => at += 1,
+            _ if slot.optional => {}
+            _ => return false,
+        }
+    }
+    pattern.open || at == words.len()
+}
+
+/// Where the type of an operand comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TypeOf {
+    /// The last type among the words.
+    Last,
+    /// The first.
+    First,
+    /// The second.
+    Second,
+    /// Twice as wide as the last.
+    Wide,
+    /// This one.
+    Fixed(Word),
+    /// Whatever it is.
+    Any,
+}
+
+/// What an operand is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// A value.
+    Value(TypeOf),
+    /// A predicate.
+    Predicate,
+    /// A value, and perhaps a predicate behind `|`: of destinations.
+    WithPredicate(TypeOf),
+    /// As many values as the words say.
+    Vector,
+    /// An address.
+    Memory,
+    /// A constant.
+    Constant,
+    /// A label.
+    Label,
+    /// Whatever follows.
+    Rest,
+}
+
+/// An operand of a form.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spec {
+    /// What it is.
+    pub role: Role,
+    /// Whether it is written.
+    pub is_dest: bool,
+    /// Whether it may be left out.
+    pub optional: bool,
+}
+
+fn spec(text: &str) -> Spec {
+    let (optional, text) = text.strip_prefix('?').map_or((false, text), |text| (true, text));
+    let (is_dest, text) = text.strip_prefix('=').map_or((false, text), |text| (true, text));
+    let type_of = |text: &str| match text {
+        "T" => TypeOf::Last,
+        "D" => TypeOf::First,
+        "S" => TypeOf::Second,
+        "W" => TypeOf::Wide,
+        "A" => TypeOf::Any,
+        _ => match Word::ALL.iter().find(|word| word.text() == text && word.is_type()) {
+            Some(&word) => TypeOf::Fixed(word),
+            None => panic!("the table of instructions has an operand `{text}`"),
+        },
+    };
+    let role = match text {
+        "p" => Role::Predicate,
+        "p|p" => Role::WithPredicate(TypeOf::Fixed(Word::Pred)),
+        "V" => Role::Vector,
+        "m" => Role::Memory,
+        "i" => Role::Constant,
+        "L" => Role::Label,
+        "…" => Role::Rest,
+        _ => match text.strip_suffix("|p") {
+            Some(text) => Role::WithPredicate(type_of(text)),
+            None => Role::Value(type_of(text)),
+        },
+    };
+    Spec { role, is_dest, optional }
+}
+
+static SPECS: LazyLock<Vec<Vec<Spec>>> =
+    LazyLock::new(|| FORMS.iter().map(|form| form.operands.split_whitespace().map(spec).collect()).collect());
+
+/// The operands of a form.
+pub fn specs(form: u16) -> &'static [Spec] {
+    &SPECS[usize::from(form)]
+}

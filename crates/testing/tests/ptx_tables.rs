@@ -1,0 +1,259 @@
+//! The tables of `tests/ptx/tables`: what each arithmetic instruction gives, with its modifiers.
+//!
+//! ```text
+//! # a comment
+//! add.sat.s32  0x7fffffff 1 => 0x7fffffff
+//! setp.lt.f32  1.5 nan => 0
+//! ```
+//!
+//! Numbers are integers, bits in hexadecimal, or decimal fractions of the operand's type; `nan` of a result is any.
+#![forbid(unsafe_code)]
+
+use heddle_interp::{Argument, Memory, Options as RunOptions, run};
+use heddle_ir::Space;
+use heddle_ptx::table::{FORMS, Role, TypeOf, Verdict, fits, forms_of, pattern, specs};
+use heddle_ptx::{Options, Word, lower, parse};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A line of a table.
+struct Line {
+    text: String,
+    instruction: String,
+    form: u16,
+    inputs: Vec<String>,
+    expected: Vec<String>,
+}
+
+fn words_of(instruction: &str) -> Vec<Option<Word>> {
+    let words = instruction.split('.').skip(1);
+    words.map(|text| Word::ALL.iter().copied().find(|word| word.text() == text)).collect()
+}
+
+fn read_line(text: &str) -> Line {
+    let (left, right) = text.split_once("=>").unwrap_or_else(|| panic!("no result: {text}"));
+    let mut parts = left.split_whitespace();
+    let instruction = parts.next().expect("an instruction").to_string();
+    let mnemonic = instruction.split('.').next().unwrap_or_default();
+    let words = words_of(&instruction);
+    let form = forms_of(mnemonic)
+        .and_then(|forms| forms.iter().copied().find(|&form| fits(pattern(form), &words)))
+        .unwrap_or_else(|| panic!("no such instruction: {text}"));
+    Line {
+        text: text.into(),
+        form,
+        inputs: parts.map(String::from).collect(),
+        expected: right.split_whitespace().map(String::from).collect(),
+        instruction,
+    }
+}
+
+/// The type of an operand; 32 bits where the table leaves it open.
+fn type_of(role: Role, words: &[Word]) -> Word {
+    let types: Vec<Word> = words.iter().copied().filter(|word| word.is_type()).collect();
+    let last = types.last().copied().unwrap_or(Word::B32);
+    match role {
+        Role::Predicate => Word::Pred,
+        Role::Value(of) | Role::WithPredicate(of) => match of {
+            TypeOf::Last => last,
+            TypeOf::First => types[0],
+            TypeOf::Second => types[1],
+            TypeOf::Wide => match last.bits() {
+                Some(16) => Word::B32,
+                _ => Word::B64,
+            },
+            TypeOf::Fixed(ty) => ty,
+            TypeOf::Any => Word::B32,
+        },
+        _ => last,
+    }
+}
+
+/// The bits of a number of a type.
+fn bits_of(text: &str, ty: Word) -> u64 {
+    if let Some(hex) = text.strip_prefix("0x") {
+        return u64::from_str_radix(hex, 16).unwrap_or_else(|_| panic!("{text}"));
+    }
+    let is_fraction = text.contains(['.', 'n', 'e']);
+    match ty {
+        Word::F32 if is_fraction => text.parse::<f32>().unwrap_or_else(|_| panic!("{text}")).to_bits().into(),
+        Word::F64 if is_fraction => text.parse::<f64>().unwrap_or_else(|_| panic!("{text}")).to_bits(),
+        _ => text.parse::<i64>().unwrap_or_else(|_| panic!("{text}")) as u64,
+    }
+}
+
+fn is_nan(bits: u64, ty: Word) -> bool {
+    match ty {
+        Word::F32 => f32::from_bits(bits as u32).is_nan(),
+        Word::F64 => f64::from_bits(bits).is_nan(),
+        Word::F16 => bits & 0x7fff > 0x7c00,
+        Word::Bf16 => bits & 0x7fff > 0x7f80,
+        _ => false,
+    }
+}
+
+fn mask(ty: Word) -> u64 {
+    u64::MAX >> (64 - ty.bits().unwrap_or(32).min(64))
+}
+
+/// A kernel that computes all lines, each result in eight bytes of its own.
+fn program(lines: &[Line]) -> (String, usize) {
+    let mut text = String::from(
+        ".version 8.8\n.target sm_100\n.address_size 64\n.visible .entry t(.param .u64 out)\n{\n",
+    );
+    text.push_str(".reg .b64 %out; .reg .b32 %pr;\nld.param.u64 %out, [out];\n");
+    let mut at = 0;
+    for line in lines {
+        let words: Vec<Word> = words_of(&line.instruction).into_iter().flatten().collect();
+        let specs = specs(line.form);
+        text.push_str("{\n");
+        let mut inputs = line.inputs.iter();
+        let mut operands = Vec::new();
+        let mut before = String::new();
+        let mut after = String::new();
+        let mut results = 0;
+        for (index, spec) in specs.iter().enumerate() {
+            let ty = type_of(spec.role, &words);
+            let bits = ty.bits().unwrap_or(32);
+            let name = format!("%x{index}");
+            let declared = if ty == Word::Pred { "pred".to_string() } else { format!("b{bits}") };
+            let mut store = |after: &mut String, name: &str, ty: Word| {
+                if ty == Word::Pred {
+                    let _ = writeln!(after, "selp.b32 %pr, 1, 0, {name};\nst.global.b32 [%out+{at}], %pr;");
+                } else {
+                    let _ = writeln!(after, "st.global.b{bits} [%out+{at}], {name};");
+                }
+                at += 8;
+            };
+            if spec.is_dest {
+                let _ = writeln!(text, ".reg .{declared} {name};");
+                if line.instruction.contains(".cc") || line.instruction.starts_with("selp") {}
+                if line.expected.len() > 1 && matches!(spec.role, Role::WithPredicate(_)) {
+                    let _ = writeln!(text, ".reg .pred %q;");
+                    operands.push(format!("{name}|%q"));
+                    store(&mut after, &name, ty);
+                    store(&mut after, "%q", Word::Pred);
+                    results += 2;
+                } else {
+                    operands.push(name.clone());
+                    store(&mut after, &name, ty);
+                    results += 1;
+                }
+                continue;
+            }
+            let Some(input) = inputs.next() else {
+                assert!(spec.optional, "an operand is missing: {}", line.text);
+                break;
+            };
+            let value = bits_of(input, ty) & mask(ty);
+            if spec.role == Role::Constant {
+                operands.push(value.to_string());
+                continue;
+            }
+            let _ = writeln!(text, ".reg .{declared} {name};");
+            if ty == Word::Pred {
+                let _ = writeln!(before, "setp.ne.b32 {name}, {value}, 0;");
+            } else if bits == 8 {
+                panic!("no register is of a byte: {}", line.text);
+            } else {
+                let _ = writeln!(before, "mov.b{bits} {name}, {value:#x};");
+            }
+            operands.push(name);
+        }
+        assert_eq!(results, line.expected.len(), "{}", line.text);
+        let _ = writeln!(text, "{before}{} {};\n{after}}}", line.instruction, operands.join(", "));
+    }
+    text.push_str("ret;\n}\n");
+    (text, at)
+}
+
+#[test]
+fn each_line_of_the_tables_holds() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ptx/tables");
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .expect("there are tables")
+        .map(|entry| entry.expect("the folder can be listed").path())
+        .collect();
+    paths.sort();
+    let mut wrong = Vec::new();
+    let mut met = BTreeSet::new();
+    for path in paths {
+        let text = std::fs::read_to_string(&path).expect("the file can be read");
+        let lines: Vec<Line> = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .map(read_line)
+            .collect();
+        met.extend(lines.iter().map(|line| line.form));
+        let (program, bytes) = program(&lines);
+        let parsed = parse(&program).unwrap_or_else(|errors| panic!("{}: {}", path.display(), errors[0]));
+        let lowered = lower(&parsed, "t.ptx", Options::default())
+            .unwrap_or_else(|errors| panic!("{}: {}", path.display(), errors[0]));
+        if let Some(refusal) = lowered.refused.first() {
+            panic!("{}: {refusal}", path.display());
+        }
+        let mut memory = Memory::new();
+        let address = memory.add(Space::Global, Some("out"), 64, vec![0; bytes]);
+        let out = Argument::Uniform(heddle_interp::Datum::Bits(address.into()));
+        let options = RunOptions { brush: vec![1], ..RunOptions::default() };
+        let outcome = run(&lowered.module, "t", &[out], &mut memory, &options);
+        if let Err(fault) = outcome {
+            wrong.push(format!("{}: {fault}", path.display()));
+            continue;
+        }
+        let object = memory.object("out").expect("the object is there");
+        let mut at = 0;
+        for line in &lines {
+            let words: Vec<Word> = words_of(&line.instruction).into_iter().flatten().collect();
+            let dest = specs(line.form)[0].role;
+            for (index, expected) in line.expected.iter().enumerate() {
+                let ty = if index == 1 { Word::Pred } else { type_of(dest, &words) };
+                let ty = if ty == Word::Pred { Word::B32 } else { ty };
+                let found = object.read(at, 8).unwrap_or(0) as u64 & mask(ty);
+                at += 8;
+                let holds = match expected.as_str() {
+                    "nan" => is_nan(found, ty),
+                    text => found == bits_of(text, ty) & mask(ty),
+                };
+                if !holds {
+                    wrong.push(format!("{}\n  gives {found:#x}", line.text));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    // Every form that computes something from registers is met.
+    let mut missing = Vec::new();
+    for (number, form) in (0u16..).zip(FORMS) {
+        let computes = specs(number).iter().all(|spec| {
+            matches!(spec.role, Role::Value(_) | Role::Predicate | Role::WithPredicate(_) | Role::Constant)
+        });
+        let is_own = matches!(
+            form.mnemonic,
+            "mov"
+                | "cvta"
+                | "isspacep"
+                | "brx"
+                | "bar"
+                | "barrier"
+                | "vote"
+                | "shfl"
+                | "match"
+                | "redux"
+                | "elect"
+                | "activemask"
+                | "nanosleep"
+                | "addc"
+                | "subc"
+                | "madc"
+                | "cp"
+        );
+        let writes = specs(number).first().is_some_and(|spec| spec.is_dest);
+        if form.verdict == Verdict::Done && computes && writes && !is_own && !met.contains(&number) {
+            missing.push(format!("{} {}", form.mnemonic, form.pattern));
+        }
+    }
+    assert!(missing.is_empty(), "no line of a table meets:\n{}", missing.join("\n"));
+}

@@ -1,0 +1,61 @@
+//! Copies of blocks.
+
+use heddle_ir::inst::Detail;
+use heddle_ir::{Block, Function, Inst, Type, Value};
+use rustc_hash::FxHashMap;
+
+/// What copied blocks and values became.
+pub(super) struct Copy {
+    blocks: FxHashMap<Block, Block>,
+    values: FxHashMap<Value, Value>,
+}
+
+impl Copy {
+    /// The copy of a block; another block itself.
+    pub(super) fn block(&self, block: Block) -> Block {
+        self.blocks.get(&block).copied().unwrap_or(block)
+    }
+
+    /// The copy of a value; one from elsewhere itself.
+    pub(super) fn value(&self, value: Value) -> Value {
+        self.values.get(&value).copied().unwrap_or(value)
+    }
+}
+
+/// Copies blocks to the end of the function. Edges among them are copied, edges that leave them lead where they did.
+pub(super) fn copy_blocks(func: &mut Function, blocks: &[Block]) -> Copy {
+    let mut copy = Copy { blocks: FxHashMap::default(), values: FxHashMap::default() };
+    let mut inside: Vec<Block> = Vec::new();
+    for &block in blocks {
+        let new = func.append_block();
+        copy.blocks.insert(block, new);
+        inside.push(new);
+    }
+    let mut made: Vec<Inst> = Vec::new();
+    for (&block, &new) in blocks.iter().zip(&inside) {
+        let insts: Vec<Inst> = func.block_insts(block).collect();
+        for inst in insts {
+            let data = func.inst(inst).clone();
+            let types: Vec<Type> = func.results(inst).iter().map(|&value| func.value_type(value)).collect();
+            let twin = func.make_inst(data, &types);
+            func.layout.append_inst(twin, new);
+            let pairs: Vec<(Value, Value)> =
+                func.results(inst).iter().copied().zip(func.results(twin).iter().copied()).collect();
+            copy.values.extend(pairs);
+            made.push(twin);
+        }
+    }
+    for inst in made {
+        let data = func.inst_mut(inst);
+        data.map_values(|value| copy.value(value));
+        if let Detail::Phi(sources) = &mut data.detail {
+            for source in sources.iter_mut() {
+                *source = copy.block(*source);
+            }
+        }
+        for target in data.targets_mut() {
+            *target = copy.block(*target);
+        }
+    }
+    copy
+}

@@ -1,0 +1,92 @@
+//! How often a loop goes round, computed before it runs.
+
+use super::refusal::{Reason, refuse};
+use super::{Carried, Round, is_invariant};
+use heddle_ir::builder::Builder;
+use heddle_ir::entity::EntitySet;
+use heddle_ir::inst::Detail;
+use heddle_ir::words::{Flag, IntPredicate};
+use heddle_ir::{Block, Diagnostic, Function, Op, Value};
+
+/// How often a loop goes back to its header.
+pub(super) struct Counting {
+    /// The counter when it is first compared.
+    init: Value,
+    /// What it is then more than at the start.
+    ahead: i128,
+    step: i128,
+    bound: Value,
+    /// The loop goes back while this holds of counter and bound.
+    goes_back: IntPredicate,
+}
+
+/// Finds what a loop's latch compares.
+pub(super) fn find_count(
+    func: &Function,
+    inside: &EntitySet<Block>,
+    latch: Block,
+    rounds: &[Round],
+) -> Result<Counting, Diagnostic> {
+    let end = func.terminator(latch);
+    let no_count = || refuse(func, end, Reason::NoCount);
+    let end = end.ok_or_else(no_count)?;
+    let branch = func.inst(end);
+    let (&[condition], &[then, _]) = (&branch.args[..], branch.targets()) else { return Err(no_count()) };
+    let comparison = func.def_inst(condition).map(|inst| func.inst(inst)).ok_or_else(no_count)?;
+    let Detail::IntCompare(predicate) = comparison.detail else { return Err(no_count()) };
+    let &[left, right] = &comparison.args[..] else { return Err(no_count()) };
+    let (counter, bound, predicate) = match is_invariant(func, inside, right) {
+        true => (left, right, predicate),
+        false => (right, left, predicate.swapped()),
+    };
+    if !is_invariant(func, inside, bound) || !func.value_type(bound).scalar().is_int() {
+        return Err(no_count());
+    }
+    let goes_back = if inside.contains(then) { predicate } else { predicate.negated() };
+    let round = rounds.iter().find(|round| counter == round.value || counter == round.next);
+    let round = round.ok_or_else(no_count)?;
+    let Carried::Induction { init, step, is_pointer: false } = round.carried else { return Err(no_count()) };
+    let scalar = func.value_type(step).scalar();
+    let bits = func.constant(step).and_then(|constant| constant.splat_bits()).ok_or_else(no_count)?;
+    let unused = 128 - scalar.bits();
+    let step = (bits << unused) as i128 >> unused;
+    let ahead = if counter == round.next { step } else { 0 };
+    let flags = func.def_inst(round.next).map(|inst| func.inst(inst).flags);
+    let keeps = |flag| flags.is_some_and(|flags| flags.has(flag));
+    let ends = match goes_back {
+        IntPredicate::Ne => step == 1 || step == -1,
+        IntPredicate::Ult => step > 0 && keeps(Flag::Nuw) || step == 1 && ahead == 0,
+        IntPredicate::Slt => step > 0 && keeps(Flag::Nsw) || step == 1 && ahead == 0,
+        IntPredicate::Sgt => step < 0 && keeps(Flag::Nsw) || step == -1 && ahead == 0,
+        _ => false,
+    };
+    if !ends {
+        return Err(no_count());
+    }
+    Ok(Counting { init, ahead, step, bound, goes_back })
+}
+
+impl Counting {
+    /// Computes it: a number of the counter's type.
+    pub(super) fn times_back(&self, builder: &mut Builder<'_>) -> Value {
+        let scalar = builder.func.value_type(self.init).scalar();
+        let ahead = builder.int(scalar, self.ahead);
+        let first = builder.op(Op::Add, &[self.init, ahead]);
+        let is_up = self.step > 0;
+        let far = match is_up {
+            true => builder.op(Op::Sub, &[self.bound, first]),
+            false => builder.op(Op::Sub, &[first, self.bound]),
+        };
+        if self.goes_back == IntPredicate::Ne {
+            return far;
+        }
+        // Steps that begin in front of the bound.
+        let (zero, one) = (builder.int(scalar, 0), builder.int(scalar, 1));
+        let size = builder.int(scalar, self.step.abs());
+        let before = builder.op(Op::Sub, &[far, one]);
+        let whole = builder.op(Op::Udiv, &[before, size]);
+        let times = builder.op(Op::Add, &[whole, one]);
+        let goes_back = builder.icmp(self.goes_back, first, self.bound);
+        builder.select(goes_back, times, zero)
+    }
+}

@@ -1,0 +1,413 @@
+//! Spreads the iterations of a marked loop over lanes.
+//! Requires: Stage::Canonical; a function of one outermost loop, entered by all lanes with the same arguments.
+//! Ensures: Stage::Source, in lock-step: lanes together do what one thread did before.
+//! Invariant: each iteration runs once, in one lane; results are the same in all lanes.
+//! After: Moll's thesis, chapter 3 (outer-loop vectorization); differs in that the whole loop is the region, its rest
+//! included, so that lanes keep what they sum up in registers until the end.
+//!
+//! ```text
+//!   preheader                 preheader            full = count / W, rest = count % W
+//!       │                      │      └────────┐
+//!     header ◄─┐             header ◄─┐        │   lane l runs iterations l, l + W, …
+//!      ...     │     ──►      ...     │        │
+//!     latch ───┘             latch ───┘        │
+//!       │                      └──────► rest ◄─┘
+//!      exit                             │   └─► header', …, latch': one iteration, if lane < rest
+//!                                      join ◄─────────────────────┘
+//!                                       │           combine what lanes have
+//!                                      exit
+//! ```
+
+mod count;
+mod copies;
+mod reduction;
+mod refusal;
+
+use crate::edges::{phis, set_incoming};
+use copies::copy_blocks;
+use count::{Counting, find_count};
+use heddle_analysis::cycles::Cycle;
+use heddle_analysis::{Cfg, CycleForest};
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::entity::EntitySet;
+use heddle_ir::function::Origin;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::words::{Flag, Flags, IntPredicate};
+use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Type, Value};
+use reduction::{Combination, Uses, find_reduction, find_sticky};
+use refusal::{Reason, refuse};
+use rustc_hash::FxHashMap;
+
+/// What a value that goes round a loop is.
+enum Carried {
+    /// The same step more each time.
+    Induction { init: Value, step: Value, is_pointer: bool },
+    /// What all iterations together make of it.
+    Reduction { init: Value, by: Combination },
+}
+
+/// A φ of the loop's header.
+struct Round {
+    phi: Inst,
+    value: Value,
+    /// What goes round to it.
+    next: Value,
+    carried: Carried,
+}
+
+/// A loop that can be spread.
+struct Marked {
+    preheader: Block,
+    header: Block,
+    latch: Block,
+    exit: Block,
+    blocks: Vec<Block>,
+    inside: EntitySet<Block>,
+    rounds: Vec<Round>,
+}
+
+/// What is known of a loop beside its code.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Promises {
+    /// Each iteration may run whatever others compute: an operand of `&&` may be evaluated although one before was false.
+    pub is_parallel: bool,
+}
+
+/// Spreads the iterations of the function's outermost loop over lanes.
+pub fn spread_loop(func: &mut Function, promises: Promises) -> Result<(), Diagnostic> {
+    let (marked, counting) = find_loop(func, promises)?;
+    let lives_out = find_live_outs(func, &marked)?;
+    Spreading::new(func, marked, &counting).spread(&lives_out);
+    Ok(())
+}
+
+fn find_loop(func: &Function, promises: Promises) -> Result<(Marked, Counting), Diagnostic> {
+    let cfg = Cfg::new(func);
+    let forest = CycleForest::new(&cfg);
+    let all: Vec<Cycle> = forest.outermost().collect();
+    let &[cycle] = &all[..] else { return Err(refuse(func, None, Reason::NotOneLoop(all.len()))) };
+    let header = forest.header(cycle);
+    let at_header = func.terminator(header);
+    let not_simple = || refuse(func, at_header, Reason::NotCanonical);
+    let preheader = forest.preheader(&cfg, cycle).ok_or_else(not_simple)?;
+    let latch = forest.unique_latch(&cfg, cycle).ok_or_else(not_simple)?;
+    let exiting: Vec<_> = forest.exiting_edges(&cfg, cycle).collect();
+    let &[edge] = &exiting[..] else {
+        let at = exiting.get(1).and_then(|edge| func.terminator(edge.from)).or(at_header);
+        return Err(refuse(func, at, Reason::Exits(exiting.len())));
+    };
+    if edge.from != latch {
+        return Err(refuse(func, func.terminator(edge.from), Reason::LeftInTheMiddle));
+    }
+    let blocks = forest.blocks(cycle).to_vec();
+    let inside: EntitySet<Block> = blocks.iter().copied().collect();
+    let uses = Uses::new(func, &blocks);
+    let mut rounds = Vec::new();
+    for phi in func.phis(header) {
+        rounds.push(classify(func, &uses, &inside, phi, preheader, promises)?);
+    }
+    let counting = find_count(func, &inside, latch, &rounds)?;
+    Ok((Marked { preheader, header, latch, exit: edge.to, blocks, inside, rounds }, counting))
+}
+
+/// Whether a value is the same in all iterations.
+fn is_invariant(func: &Function, inside: &EntitySet<Block>, value: Value) -> bool {
+    let block = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
+    block.is_none_or(|block| !inside.contains(block))
+}
+
+fn classify(
+    func: &Function,
+    uses: &Uses,
+    inside: &EntitySet<Block>,
+    phi: Inst,
+    preheader: Block,
+    promises: Promises,
+) -> Result<Round, Diagnostic> {
+    let value = func.results(phi)[0];
+    let (mut init, mut next) = (None, None);
+    for (from, incoming) in func.inst(phi).incoming() {
+        *(if from == preheader { &mut init } else { &mut next }) = Some(incoming);
+    }
+    let (Some(init), Some(next)) = (init, next) else {
+        return Err(refuse(func, Some(phi), Reason::NotCanonical));
+    };
+    let round = |carried| Round { phi, value, next, carried };
+    if let Some(inst) = func.def_inst(next) {
+        let data = func.inst(inst);
+        let step = match (data.op, &data.args[..]) {
+            (Op::Add | Op::PtrAdd, &[base, step]) if base == value => Some(step),
+            (Op::Add, &[step, base]) if base == value => Some(step),
+            _ => None,
+        };
+        if let Some(step) = step.filter(|&step| is_invariant(func, inside, step)) {
+            return Ok(round(Carried::Induction { init, step, is_pointer: data.op == Op::PtrAdd }));
+        }
+    }
+    let header = func.layout.block_of(phi).expect("a φ stands in a block");
+    let found = find_reduction(func, uses, value, next).or_else(|at| {
+        let sticky = promises.is_parallel.then(|| find_sticky(func, uses, inside, header, value, next));
+        sticky.flatten().ok_or(at)
+    });
+    match found {
+        Ok(by) => Ok(round(Carried::Reduction { init, by })),
+        Err(at) => Err(refuse(func, Some(at), Reason::Recurrence)),
+    }
+}
+
+/// What a value is behind the loop.
+#[derive(Clone, Copy)]
+enum LiveOut {
+    /// The same in all iterations, or a constant.
+    Invariant(Value),
+    /// Combined: the number among the rounds.
+    Reduced(usize),
+    /// What the last iteration left.
+    Last(Value),
+}
+
+fn find_live_outs(func: &Function, marked: &Marked) -> Result<Vec<(Inst, LiveOut)>, Diagnostic> {
+    let partial: FxHashMap<Value, usize> = (marked.rounds.iter().enumerate())
+        .filter(|(_, round)| matches!(round.carried, Carried::Reduction { .. }))
+        .flat_map(|(number, round)| [(round.value, number), (round.next, number)])
+        .collect();
+    let mut found = Vec::new();
+    for phi in func.phis(marked.exit) {
+        for (from, value) in func.inst(phi).incoming() {
+            if from != marked.latch {
+                continue;
+            }
+            let live_out = match partial.get(&value) {
+                Some(&number) if marked.rounds[number].next == value => LiveOut::Reduced(number),
+                Some(_) => return Err(refuse(func, Some(phi), Reason::PartialResult)),
+                None if is_invariant(func, &marked.inside, value) => LiveOut::Invariant(value),
+                None => LiveOut::Last(value),
+            };
+            found.push((phi, live_out));
+        }
+    }
+    Ok(found)
+}
+
+/// What is known while a loop is being spread.
+struct Spreading<'f> {
+    func: &'f mut Function,
+    marked: Marked,
+    origin: Origin,
+    /// How many iterations a brush runs, and which lane this is.
+    width: Value,
+    lane: Value,
+    /// How many brushes run whole, how many iterations are left, and the lane of the last iteration.
+    full: Value,
+    rest: Value,
+    last_lane: Value,
+    /// The number of the first iteration of the rest.
+    done: Value,
+    /// Where a reduction starts in each lane.
+    starts: Vec<Value>,
+}
+
+fn query(builder: &mut Builder<'_>, op: Op) -> Value {
+    builder.value(InstData::new(op, [], Detail::Dimension(None)), Some(Scalar::I64.into()))
+}
+
+/// A number in another type of integers, as it is modulo its size.
+fn resize(builder: &mut Builder<'_>, value: Value, to: Type) -> Value {
+    let from = builder.func.value_type(value);
+    match to.scalar().bits().cmp(&from.scalar().bits()) {
+        std::cmp::Ordering::Equal => value,
+        std::cmp::Ordering::Less => builder.op_to(Op::Trunc, to, &[value]),
+        std::cmp::Ordering::Greater => builder.op_to(Op::Zext, to, &[value]),
+    }
+}
+
+impl<'f> Spreading<'f> {
+    fn new(func: &'f mut Function, marked: Marked, counting: &Counting) -> Spreading<'f> {
+        let end = func.terminator(marked.preheader).expect("a preheader ends in a jump");
+        let origin = func.terminator(marked.latch).map_or(Origin::NONE, |inst| func.inst(inst).origin);
+        let mut builder = Builder::new(func, At::Before(end));
+        builder.set_origin(origin);
+        let back = counting.times_back(&mut builder);
+        let back = resize(&mut builder, back, Scalar::I64.into());
+        let one = builder.int(Scalar::I64, 1);
+        let count = builder.op(Op::Add, &[back, one]);
+        let (width, lane) = (query(&mut builder, Op::Width), query(&mut builder, Op::Lane));
+        let full = builder.op(Op::Udiv, &[count, width]);
+        let rest = builder.op(Op::Urem, &[count, width]);
+        let last_lane = builder.op(Op::Urem, &[back, width]);
+        let last_lane = builder.op_to(Op::Trunc, Scalar::I32.into(), &[last_lane]);
+        let done = builder.op(Op::Mul, &[full, width]);
+        let mut starts = Vec::new();
+        for round in &marked.rounds {
+            let ty = builder.func.value_type(round.value);
+            starts.push(match &round.carried {
+                Carried::Induction { init, .. } => *init,
+                Carried::Reduction { init, by } => {
+                    by.neutral(ty.scalar()).map_or(*init, |neutral| builder.func.make_const(neutral))
+                }
+            });
+        }
+        Spreading { func, marked, origin, width, lane, full, rest, last_lane, done, starts }
+    }
+
+    /// The value of an induction in the iteration of this number.
+    fn at_iteration(builder: &mut Builder<'_>, round: &Round, number: Value) -> Value {
+        let Carried::Induction { init, step, is_pointer } = round.carried else { return round.value };
+        let ty = builder.func.value_type(step);
+        let number = resize(builder, number, ty);
+        let far = builder.op(Op::Mul, &[number, step]);
+        builder.op(if is_pointer { Op::PtrAdd } else { Op::Add }, &[init, far])
+    }
+
+    fn spread(self, lives_out: &[(Inst, LiveOut)]) {
+        let Marked { preheader, header, latch, exit, .. } = self.marked;
+        let blocks = self.marked.blocks.clone();
+        let first = self.func.insert_block_after(preheader);
+        let [left, rest, some_rest] = [(); 3].map(|()| self.func.append_block());
+
+        // The rest is a copy of the loop as it is before the loop changes.
+        let copy = copy_blocks(self.func, &blocks);
+        let join = self.func.append_block();
+
+        // Whole brushes.
+        let end = self.func.terminator(preheader).expect("a preheader ends in a jump");
+        self.func.remove_inst(end);
+        let mut builder = Builder::new(self.func, At::End(preheader));
+        builder.set_origin(self.origin);
+        let zero = builder.int(Scalar::I64, 0);
+        let is_some = builder.icmp(IntPredicate::Ne, self.full, zero);
+        builder.branch(is_some, first, rest);
+        builder.go(At::End(first));
+        let mut entered = Vec::new();
+        for (round, &start) in self.marked.rounds.iter().zip(&self.starts) {
+            entered.push(match round.carried {
+                Carried::Induction { .. } => Self::at_iteration(&mut builder, round, self.lane),
+                Carried::Reduction { .. } => start,
+            });
+        }
+        builder.jump(header);
+        let at_end = self.func.terminator(latch).expect("a latch ends in a branch");
+        let mut builder = Builder::new(self.func, At::Before(at_end));
+        builder.set_origin(self.origin);
+        let mut going_round = Vec::new();
+        for round in &self.marked.rounds {
+            going_round.push(match round.carried {
+                Carried::Induction { step, is_pointer, .. } => {
+                    let ty = builder.func.value_type(step);
+                    let width = resize(&mut builder, self.width, ty);
+                    let far = builder.op(Op::Mul, &[width, step]);
+                    builder.op(if is_pointer { Op::PtrAdd } else { Op::Add }, &[round.value, far])
+                }
+                Carried::Reduction { .. } => round.next,
+            });
+        }
+        builder.go(At::Start(header));
+        let one = builder.int(Scalar::I64, 1);
+        let brush = builder.phi(Scalar::I64.into(), &[(first, zero)], None);
+        builder.go(At::Before(at_end));
+        let next_brush = builder.op_with(Op::Add, &[brush, one], Flags::of(&[Flag::Nuw]));
+        let goes_on = builder.icmp(IntPredicate::Ne, next_brush, self.full);
+        builder.func.remove_inst(at_end);
+        builder.go(At::End(latch));
+        builder.branch(goes_on, header, left);
+        let brush_phi = self.func.def_inst(brush).expect("a φ defines it");
+        set_incoming(self.func, brush_phi, [(first, zero), (latch, next_brush)]);
+        for ((round, &entered), &next) in self.marked.rounds.iter().zip(&entered).zip(&going_round) {
+            set_incoming(self.func, round.phi, [(first, entered), (latch, next)]);
+        }
+
+        // What goes from the whole brushes to the rest.
+        let mut passed: Vec<Value> = (self.marked.rounds.iter())
+            .filter(|round| matches!(round.carried, Carried::Reduction { .. }))
+            .map(|round| round.next)
+            .chain(lives_out.iter().filter_map(|(_, live_out)| match live_out {
+                LiveOut::Last(value) => Some(*value),
+                _ => None,
+            }))
+            .collect();
+        let mut seen = EntitySet::new();
+        passed.retain(|&value| seen.insert(value));
+        let start_of: FxHashMap<Value, Value> = (self.marked.rounds.iter().zip(&self.starts))
+            .filter(|(round, _)| matches!(round.carried, Carried::Reduction { .. }))
+            .map(|(round, &start)| (round.next, start))
+            .collect();
+        let mut builder = Builder::new(self.func, At::End(left));
+        builder.set_origin(self.origin);
+        let mut leaving = FxHashMap::default();
+        for &value in &passed {
+            let ty = builder.func.value_type(value);
+            leaving.insert(value, builder.phi(ty, &[(latch, value)], None));
+        }
+        builder.jump(rest);
+        builder.go(At::End(rest));
+        let mut before = FxHashMap::default();
+        for &value in &passed {
+            let ty = builder.func.value_type(value);
+            let start = match start_of.get(&value) {
+                Some(&start) => start,
+                None => builder.func.make_poison(ty),
+            };
+            before.insert(value, builder.phi(ty, &[(preheader, start), (left, leaving[&value])], None));
+        }
+        let zero = builder.int(Scalar::I64, 0);
+        let is_some = builder.icmp(IntPredicate::Ne, self.rest, zero);
+        builder.branch(is_some, some_rest, join);
+
+        // The rest: the lanes that have one more iteration.
+        builder.go(At::End(some_rest));
+        let number = builder.op(Op::Add, &[self.done, self.lane]);
+        let mut entered = FxHashMap::default();
+        for round in &self.marked.rounds {
+            let value = match round.carried {
+                Carried::Induction { .. } => Self::at_iteration(&mut builder, round, number),
+                Carried::Reduction { .. } => before[&round.next],
+            };
+            entered.insert(copy.value(round.value), value);
+        }
+        let has_one = builder.icmp(IntPredicate::Ult, self.lane, self.rest);
+        builder.branch(has_one, copy.block(header), join);
+        for phi in phis(self.func, copy.block(header)) {
+            self.func.remove_inst(phi);
+        }
+        let copied: Vec<Block> = blocks.iter().map(|&block| copy.block(block)).collect();
+        for &block in &copied {
+            self.func.map_values_of_block(block, |value| entered.get(&value).copied().unwrap_or(value));
+        }
+        let end_of_copy = self.func.terminator(copy.block(latch)).expect("a latch ends in a branch");
+        self.func.remove_inst(end_of_copy);
+        let from_copy = |value: Value| {
+            let value = copy.value(value);
+            entered.get(&value).copied().unwrap_or(value)
+        };
+
+        // What all lanes have.
+        let mut builder = Builder::new(self.func, At::End(copy.block(latch)));
+        builder.set_origin(self.origin);
+        builder.jump(join);
+        builder.go(At::End(join));
+        let mut joined = FxHashMap::default();
+        for &value in &passed {
+            let ty = builder.func.value_type(value);
+            let incoming =
+                [(rest, before[&value]), (some_rest, before[&value]), (copy.block(latch), from_copy(value))];
+            joined.insert(value, builder.phi(ty, &incoming, None));
+        }
+        let mut results = Vec::new();
+        for &(phi, live_out) in lives_out {
+            let value = match live_out {
+                LiveOut::Invariant(value) => value,
+                LiveOut::Last(value) => builder.op(Op::Broadcast, &[joined[&value], self.last_lane]),
+                LiveOut::Reduced(number) => {
+                    let round = &self.marked.rounds[number];
+                    let Carried::Reduction { init, by } = &round.carried else { continue };
+                    by.combine(&mut builder, *init, joined[&round.next])
+                }
+            };
+            results.push((phi, value));
+        }
+        builder.jump(exit);
+        for (phi, value) in results {
+            set_incoming(self.func, phi, [(join, value)]);
+        }
+    }
+}

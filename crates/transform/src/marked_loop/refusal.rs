@@ -1,0 +1,64 @@
+//! Why a loop is not spread over lanes.
+
+use heddle_ir::diagnostic::{Code, Diagnostic, Place};
+use heddle_ir::{Function, Inst};
+
+/// Why a loop is not spread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reason {
+    /// There are none, or several.
+    NotOneLoop(usize),
+    /// The loop is not in its simple form.
+    NotCanonical,
+    /// It is left from several places, or never.
+    Exits(usize),
+    /// What comes behind the test does not run in the last iteration.
+    LeftInTheMiddle,
+    /// How often it goes round is not known before.
+    NoCount,
+    /// An iteration needs what the one before computed.
+    Recurrence,
+    /// A reduction is used as it was before the last iteration.
+    PartialResult,
+}
+
+impl Reason {
+    fn text(self) -> String {
+        match self {
+            Reason::NotOneLoop(count) => format!("the function has {count} outermost loops"),
+            Reason::NotCanonical => "the loop has no preheader, or several latches".into(),
+            Reason::Exits(count) => {
+                format!(
+                    "the loop is left in {count} ways, and no iteration behind the one that leaves may run"
+                )
+            }
+            Reason::LeftInTheMiddle => "the loop is left in the middle of an iteration".into(),
+            Reason::NoCount => "the trip count of the loop is not known before it runs".into(),
+            Reason::Recurrence => "the loop carries a value from one iteration to the next".into(),
+            Reason::PartialResult => {
+                "a reduction is used behind the loop as it was before the last iteration".into()
+            }
+        }
+    }
+
+    const fn way_out(self) -> &'static str {
+        match self {
+            Reason::NotOneLoop(_) => "take one loop out into a function of its own",
+            Reason::NotCanonical => "run `canonicalize` before",
+            Reason::Exits(_) => "let it run on, and remember what was found",
+            Reason::LeftInTheMiddle => "test at the end of iterations, and once in front of the loop",
+            Reason::NoCount => "count iterations by a constant step, up to a bound that stays",
+            Reason::Recurrence => "if it is a sum or the like, use it for nothing else in the loop",
+            Reason::PartialResult => "use the whole of it",
+        }
+    }
+}
+
+/// A function whose loop is not spread, with the place that is the reason.
+pub(super) fn refuse(func: &Function, inst: Option<Inst>, reason: Reason) -> Diagnostic {
+    let told = Diagnostic::error(Code::MarkedLoop, reason.text()).way_out(reason.way_out());
+    match inst {
+        Some(inst) => told.at(Place::line_of(func, inst)),
+        None => told.of_func(&func.name),
+    }
+}
