@@ -137,6 +137,10 @@ fn global_text(global: &Global) -> Result<String, String> {
     let name = name_of(&global.name);
     let bytes = global.bytes();
     let align = global.align.max(1);
+    if let [Init::Extern(_)] = global.init[..] {
+        let space = space.trim_start_matches(".visible ");
+        return Ok(format!(".extern {space} .align {align} .b8 {name}[{bytes}];\n"));
+    }
     let is_set = global.init.iter().any(|init| matches!(init, Init::Values(..) | Init::Address(..)));
     if !is_set {
         return Ok(format!("{space} .align {align} .b8 {name}[{bytes}];\n"));
@@ -154,7 +158,9 @@ fn global_text(global: &Global) -> Result<String, String> {
                     data.extend(&value.to_le_bytes()[..scalar.bytes() as usize]);
                 }
             }
-            Init::Zero(count) | Init::Poison(count) => data.extend(std::iter::repeat_n(0, *count as usize)),
+            Init::Zero(count) | Init::Poison(count) | Init::Extern(count) => {
+                data.extend(std::iter::repeat_n(0, *count as usize))
+            }
             Init::Address(of, offset) => {
                 addresses.push((data.len(), format!("generic({})+{offset}", name_of(of))));
                 data.extend([0; 8]);
