@@ -12,6 +12,11 @@ static const char *source =
     "  size_t i = get_global_id(0);\n"
     "  out[i] = FACTOR * in[i] + table[1] + thing.tag + thing.weight + thing.at.z + three.y + small + big;\n"
     "}\n"
+    "typedef struct { char tag; float8 wide; double16 wider; } large;\n"
+    "kernel void sum_up(global double *out, large thing) {\n"
+    "  large copy = thing;\n"
+    "  out[get_global_id(0)] = copy.tag + copy.wide.s7 + dot(copy.wider.lo.lo, copy.wider.hi.hi);\n"
+    "}\n"
     "kernel void none(void) {}\n";
 
 typedef struct {
@@ -35,9 +40,9 @@ static void kernels(struct setting s) {
   size_t size, count;
   char names[64];
   CHECK(clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof count, &count, NULL));
-  EXPECT(count == 2);
+  EXPECT(count == 3);
   CHECK(clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, sizeof names, names, &size));
-  EXPECT(!strcmp(names, "many;none") && size == 10);
+  EXPECT(!strcmp(names, "many;sum_up;none") && size == 17);
   clCreateKernel(program, "many more", &error);
   EXPECT(error == CL_INVALID_KERNEL_NAME);
   cl_kernel kernel = clCreateKernel(program, "many", &error);
@@ -121,6 +126,36 @@ static void kernels(struct setting s) {
   EXPECT(of == program);
   CHECK(clReleaseKernel(kernel));
   CODE(clRetainProgram(program), CL_INVALID_PROGRAM);
+}
+
+typedef struct {
+  cl_char tag;
+  cl_float8 wide;
+  cl_double16 wider;
+} large;
+
+// Structs that want to be aligned like vectors.
+static void large_arguments(struct setting s) {
+  cl_int error;
+  cl_program program = build(s, source, "-D FACTOR=1");
+  cl_kernel kernel = clCreateKernel(program, "sum_up", &error);
+  CHECK(error);
+  static large thing;
+  double out[5];
+  thing.tag = 3;
+  thing.wide.s[7] = 0.5f;
+  for (int i = 0; i < 16; i++) thing.wider.s[i] = i;
+  cl_mem memory = clCreateBuffer(s.context, CL_MEM_USE_HOST_PTR, sizeof out, out, &error);
+  CHECK(error);
+  CHECK(clSetKernelArg(kernel, 0, sizeof memory, &memory));
+  CHECK(clSetKernelArg(kernel, 1, sizeof thing, &thing));
+  size_t global = 5;
+  CHECK(clEnqueueNDRangeKernel(s.queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
+  CHECK(clFinish(s.queue));
+  for (int i = 0; i < 5; i++) EXPECT(out[i] == 3.5 + 13 + 28 + 45);
+  CHECK(clReleaseMemObject(memory));
+  CHECK(clReleaseKernel(kernel));
+  CHECK(clReleaseProgram(program));
 }
 
 static int called;
@@ -214,6 +249,7 @@ static void links(struct setting s) {
 int main(void) {
   struct setting s = start(0);
   kernels(s);
+  large_arguments(s);
   builds(s);
   links(s);
   end(s);

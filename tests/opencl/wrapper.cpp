@@ -39,6 +39,10 @@ kernel void transpose(global const float *in, global float *out, int width, int 
   x = get_group_id(1) * 8 + i, y = get_group_id(0) * 8 + j;
   if (x < height && y < width) out[y * height + x] = tile[i][j];
 }
+kernel void together(global long *out) {
+  int sum = work_group_reduce_add((int)get_local_id(0)), before = work_group_scan_exclusive_add(2);
+  atom_add(out + get_group_id(0), (long)(sum + before));
+}
 kernel void rest(global int *sizes) { sizes[get_global_id(0)] = get_local_size(0); }
 )";
 
@@ -75,6 +79,13 @@ int main() {
   cl::copy(queue, flat, turned.begin(), turned.end());
   for (int y = 0; y < height; y++)
     for (int x = 0; x < width; x++) EXPECT(turned[x * height + y] == values[y * width + x]);
+
+  std::vector<long> sums(2);
+  cl::Buffer totals(queue, sums.begin(), sums.end(), false);
+  cl::KernelFunctor<cl::Buffer> together(program, "together");
+  together(cl::EnqueueArgs(queue, cl::NDRange(60), cl::NDRange(30)), totals);
+  cl::copy(queue, totals, sums.begin(), sums.end());
+  for (long sum : sums) EXPECT(sum == 30 * (29 * 30 / 2) + 2 * (29 * 30 / 2));
 
   // Groups at the end may be smaller, from OpenCL C 2.0 on.
   std::vector<int> sizes(10);

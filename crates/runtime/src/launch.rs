@@ -84,7 +84,7 @@ struct Launch {
     /// Slots that get an address in the worker's local memory.
     locals: Vec<(usize, u64)>,
     /// Keeps what addresses in slots point to.
-    _values: Vec<Vec<u128>>,
+    _values: Vec<AlignedMemory>,
     local_bytes: u64,
     scratch_bytes: u64,
     is_out_of_memory: AtomicBool,
@@ -190,13 +190,8 @@ impl Launch {
                     return refuse("it is a pointer to local memory: say how many bytes that has".into());
                 }
                 (Argument::Bytes(bytes), Some(Space::Private)) => {
-                    let mut copy = vec![0u128; bytes.len().div_ceil(SLOT).max(1)];
-                    for (word, chunk) in copy.iter_mut().zip(bytes.chunks(SLOT)) {
-                        let mut all = [0; SLOT];
-                        all[..chunk.len()].copy_from_slice(chunk);
-                        *word = u128::from_ne_bytes(all);
-                    }
-                    set_address(&mut slots, at, copy.as_ptr().cast());
+                    let copy = AlignedMemory::copy_of(bytes);
+                    set_address(&mut slots, at, copy.start());
                     values.push(copy);
                 }
                 (Argument::Pointer(address), Some(_)) => {

@@ -1,4 +1,4 @@
-//! Memory that a worker keeps from one group to the next.
+//! Memory for every type: of values, and what a worker keeps from one group to the next.
 
 /// What memory is made of: a line of two cache lines, so that every vector is aligned.
 #[derive(Clone, Copy)]
@@ -12,6 +12,21 @@ pub(crate) struct AlignedMemory {
 }
 
 impl AlignedMemory {
+    /// Memory with these bytes.
+    pub(crate) fn copy_of(bytes: &[u8]) -> AlignedMemory {
+        let line = |chunk: &[u8]| {
+            let mut line = [0; 128];
+            line[..chunk.len()].copy_from_slice(chunk);
+            Line(line)
+        };
+        AlignedMemory { lines: bytes.chunks(128).map(line).collect() }
+    }
+
+    /// Its start.
+    pub(crate) fn start(&self) -> *const u8 {
+        self.lines.as_ptr().cast()
+    }
+
     /// The start of so many bytes, of which nothing is known. None if there is not as much memory.
     pub(crate) fn bytes(&mut self, bytes: u64) -> Option<*mut u8> {
         let lines = usize::try_from(bytes.div_ceil(128)).ok()?.max(1);

@@ -1,5 +1,5 @@
-//! The crates lean on each other along the arrows of ARCHITECTURE.md and no others, and only those that call LLVM
-//! contain unsafe code, each piece with its reason. Read from the Cargo.toml files, so that an arrow counts even before
+//! The crates lean on each other along the arrows of ARCHITECTURE.md and no others, and only those that call what is
+//! not Rust contain unsafe code, each piece with its reason. Read from the Cargo.toml files, so that an arrow counts even before
 //! any code uses it.
 #![forbid(unsafe_code)]
 
@@ -49,6 +49,16 @@ const RULES: &[Rule] = &[
         &["heddle-ir", "heddle-interp", "heddle-llvm", "heddle-transform", "heddlec"],
     ),
     rule("plugin", "heddle-plugin", &["heddlec"]),
+    rule(
+        "runtime",
+        "heddle-runtime",
+        &["heddle-ir", "heddle-llvm", "heddle-math", "heddle-transform", "heddlec"],
+    ),
+    rule(
+        "opencl",
+        "heddle-opencl",
+        &["heddle-ir", "heddle-builtins", "heddle-llvm", "heddle-math", "heddle-runtime"],
+    ),
     rule(
         "testing",
         "heddle-testing",

@@ -14,13 +14,14 @@ use std::ffi::c_void;
 /// `-cl-std` versions, newest first, as `cl_version` packs them.
 const LANGUAGES: [u32; 5] = [3 << 22, 2 << 22, 1 << 22 | 2 << 12, 1 << 22 | 1 << 12, 1 << 22];
 /// Optional features of OpenCL C 3.0.
-const FEATURES: [&str; 8] = [
+const FEATURES: [&str; 9] = [
     "__opencl_c_atomic_order_acq_rel",
     "__opencl_c_atomic_order_seq_cst",
     "__opencl_c_atomic_scope_device",
     "__opencl_c_atomic_scope_all_devices",
     "__opencl_c_generic_address_space",
     "__opencl_c_program_scope_global_variables",
+    "__opencl_c_work_group_collective_functions",
     "__opencl_c_int64",
     "__opencl_c_fp64",
 ];
@@ -175,7 +176,7 @@ entries! {
             CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.truth(false),
             CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES | CL_DEVICE_ATOMIC_FENCE_CAPABILITIES => info.value(ATOMICS),
             CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => info.truth(true),
-            CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => info.truth(false),
+            CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => info.truth(true),
             CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT => info.truth(true),
             CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES => info.value(0u64),
             CL_DEVICE_PIPE_SUPPORT => info.truth(false),
@@ -192,15 +193,6 @@ entries! {
         find::<Device>(of).map(|_| ())
     }
 
-    fn clCreateSubDevices(
-        of: Handle, properties: In<isize>, _count: cl_uint, _devices: Out<Handle>, _there: Out<cl_uint>,
-    ) {
-        find::<Device>(of)?;
-        // The device has no ways to be parted.
-        let _ = properties;
-        Err(Error(CL_INVALID_VALUE))
-    }
-
     fn clGetDeviceAndHostTimer(of: Handle, device_time: Out<u64>, host_time: Out<u64>) {
         find::<Device>(of)?;
         ensure(!device_time.is_null() && !host_time.is_null(), CL_INVALID_VALUE)?;
@@ -215,12 +207,5 @@ entries! {
         ensure(!host_time.is_null(), CL_INVALID_VALUE)?;
         host_time.write(now());
         Ok(())
-    }
-
-    fn clSetDefaultDeviceCommandQueue(context: Handle, of: Handle, _queue: Handle) {
-        find::<crate::core::context::Context>(context)?;
-        find::<Device>(of)?;
-        // Queues of the device itself are an optional feature.
-        Err(Error(CL_INVALID_OPERATION))
     }
 }

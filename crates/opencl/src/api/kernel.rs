@@ -170,16 +170,6 @@ entries! {
         }
     }
 
-    fn clGetKernelSubGroupInfo(
-        of: Handle, on: Handle, _name: cl_uint, _input_size: usize, _input: In<c_void>, _size: usize,
-        _value: Out<c_void>, _needed: Out<usize>,
-    ) {
-        find::<Kernel>(of)?;
-        on_device(on)?;
-        // Sub-groups are an optional feature.
-        Err(Error(CL_INVALID_OPERATION))
-    }
-
     fn clGetKernelSuggestedLocalWorkSizeKHR(
         queue: Handle, of: Handle, dims: cl_uint, offset: In<usize>, global: In<usize>, local: Out<usize>,
     ) {

@@ -61,21 +61,6 @@ makers! {
         Ok(publish(Arc::new(program.ok_or(Error(CL_INVALID_VALUE))?)))
     }
 
-    fn clCreateProgramWithBuiltInKernels(context: Handle, count: cl_uint, named: In<Handle>, names: Text) {
-        find::<Context>(context)?;
-        devices(count, named)?;
-        ensure(names.get().is_some(), CL_INVALID_VALUE)?;
-        // There are none.
-        Err(Error(CL_INVALID_VALUE))
-    }
-
-    fn clCreateProgramWithIL(context: Handle, il: In<c_void>, length: usize) {
-        find::<Context>(context)?;
-        let _ = (il, length);
-        // No intermediate language is taken.
-        Err(Error(CL_INVALID_OPERATION))
-    }
-
     fn clLinkProgram(
         context: Handle, count: cl_uint, named: In<Handle>, options: Text, inputs: cl_uint, programs: In<Handle>,
         function: Option<ProgramFunction>, data: UserData,
@@ -181,18 +166,5 @@ entries! {
             CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE => info.value(0usize),
             _ => Err(Error(CL_INVALID_VALUE)),
         }
-    }
-
-    fn clSetProgramReleaseCallback(of: Handle, function: Option<ProgramFunction>, _data: UserData) {
-        find::<Program>(of)?;
-        ensure(function.is_some(), CL_INVALID_VALUE)?;
-        // Programs have no constructors and destructors at program scope.
-        Err(Error(CL_INVALID_OPERATION))
-    }
-
-    fn clSetProgramSpecializationConstant(of: Handle, _id: cl_uint, _size: usize, _value: In<c_void>) {
-        find::<Program>(of)?;
-        // Programs of an intermediate language have such, which are not taken.
-        Err(Error(CL_INVALID_OPERATION))
     }
 }

@@ -68,12 +68,6 @@ entries! {
         }
     }
 
-    fn clSetCommandQueueProperty(of: Handle, _flags: u64, _enable: cl_bool, _old: Out<u64>) {
-        find::<Queue>(of)?;
-        // Queues keep the properties that they were made with.
-        Err(Error(CL_INVALID_OPERATION))
-    }
-
     fn clFlush(of: Handle) {
         // Commands are submitted when they are enqueued.
         find::<Queue>(of).map(|_| ())

@@ -1,9 +1,15 @@
-//! Entries for what the device does not have: images, samplers, pipes, and memory of graphics interfaces.
+//! Entries for what the device does not have: images, samplers, pipes, sub-devices, sub-groups that can be asked for, queues of
+//! its own, programs in an intermediate language, and memory of graphics interfaces.
 
-use super::pointer::{In, Out};
+use super::device::devices;
+use super::pointer::{In, Out, Text, UserData};
+use super::program::ProgramFunction;
 use crate::cl::*;
 use crate::core::context::Context;
+use crate::core::device::Device;
 use crate::core::error::{Answer, Error, ensure};
+use crate::core::kernel::Kernel;
+use crate::core::program::Program;
 use crate::core::queue::Queue;
 use crate::core::registry::find;
 use std::ffi::c_void;
@@ -21,6 +27,21 @@ fn no_image_commands(queue: Handle) -> Answer<()> {
 }
 
 makers! {
+    fn clCreateProgramWithBuiltInKernels(context: Handle, count: cl_uint, named: In<Handle>, names: Text) {
+        find::<Context>(context)?;
+        devices(count, named)?;
+        ensure(names.get().is_some(), CL_INVALID_VALUE)?;
+        // There are none.
+        Err(Error(CL_INVALID_VALUE))
+    }
+
+    fn clCreateProgramWithIL(context: Handle, il: In<c_void>, length: usize) {
+        find::<Context>(context)?;
+        let _ = (il, length);
+        // No intermediate language is taken.
+        Err(Error(CL_INVALID_OPERATION))
+    }
+
     fn clCreateImage(context: Handle, _flags: u64, _format: In<c_void>, _shape: In<c_void>, _host: In<c_void>) {
         no_images(context)
     }
@@ -101,6 +122,53 @@ makers! {
 }
 
 entries! {
+    fn clCreateSubDevices(
+        of: Handle, properties: In<isize>, _count: cl_uint, _devices: Out<Handle>, _there: Out<cl_uint>,
+    ) {
+        find::<Device>(of)?;
+        // The device has no ways to be parted.
+        let _ = properties;
+        Err(Error(CL_INVALID_VALUE))
+    }
+
+    fn clSetDefaultDeviceCommandQueue(context: Handle, of: Handle, _queue: Handle) {
+        find::<Context>(context)?;
+        find::<Device>(of)?;
+        // Queues of the device itself are an optional feature.
+        Err(Error(CL_INVALID_OPERATION))
+    }
+
+    fn clSetProgramReleaseCallback(of: Handle, function: Option<ProgramFunction>, _data: UserData) {
+        find::<Program>(of)?;
+        ensure(function.is_some(), CL_INVALID_VALUE)?;
+        // Programs have no constructors and destructors at program scope.
+        Err(Error(CL_INVALID_OPERATION))
+    }
+
+    fn clSetProgramSpecializationConstant(of: Handle, _id: cl_uint, _size: usize, _value: In<c_void>) {
+        find::<Program>(of)?;
+        // Programs of an intermediate language have such, which are not taken.
+        Err(Error(CL_INVALID_OPERATION))
+    }
+
+    fn clGetKernelSubGroupInfo(
+        of: Handle, on: Handle, _name: cl_uint, _input_size: usize, _input: In<c_void>, _size: usize,
+        _value: Out<c_void>, _needed: Out<usize>,
+    ) {
+        find::<Kernel>(of)?;
+        if !on.is_null() {
+            find::<Device>(on)?;
+        }
+        // Sub-groups are an optional feature.
+        Err(Error(CL_INVALID_OPERATION))
+    }
+
+    fn clSetCommandQueueProperty(of: Handle, _flags: u64, _enable: cl_bool, _old: Out<u64>) {
+        find::<Queue>(of)?;
+        // Queues keep the properties that they were made with.
+        Err(Error(CL_INVALID_OPERATION))
+    }
+
     fn clGetSupportedImageFormats(
         context: Handle, _flags: u64, _kind: cl_uint, count: cl_uint, formats: Out<c_void>, there: Out<cl_uint>,
     ) {

@@ -54,6 +54,12 @@ struct State {
     callbacks: Vec<(i32, Callback)>,
 }
 
+/// What is to be done when an event is settled.
+struct Settled {
+    waiters: Vec<Waiter>,
+    callbacks: Vec<(i32, Callback)>,
+}
+
 /// How far a command is.
 pub struct Event {
     pub(crate) handle: Handle<Event>,
@@ -195,7 +201,7 @@ impl Event {
     }
 
     /// Makes the status final, and takes out who waited; none if it was final before.
-    fn settle(&self, status: i32) -> Option<(Vec<Waiter>, Vec<(i32, Callback)>)> {
+    fn settle(&self, status: i32) -> Option<Settled> {
         let mut state = self.state();
         if state.status <= CL_COMPLETE {
             return None;
@@ -209,7 +215,8 @@ impl Event {
             }
         }
         state.times[3] = time;
-        Some((std::mem::take(&mut state.waiters), std::mem::take(&mut state.callbacks)))
+        let (waiters, callbacks) = (std::mem::take(&mut state.waiters), std::mem::take(&mut state.callbacks));
+        Some(Settled { waiters, callbacks })
     }
 }
 
@@ -237,7 +244,7 @@ fn finish_all(mut failing: Vec<Arc<Command>>) {
 }
 
 fn finish_one(event: &Arc<Event>, status: i32, failing: &mut Vec<Arc<Command>>) -> bool {
-    let Some((waiters, callbacks)) = event.settle(status) else { return false };
+    let Some(Settled { waiters, callbacks }) = event.settle(status) else { return false };
     if let Some(queue) = &event.queue {
         queue.forget(event.number);
     }

@@ -79,10 +79,11 @@ impl Code {
         heddle_math::provide_own(&mut module).map_err(|reason| format!("error: {reason}\n"))?;
         let undefined = undefined_functions(&module);
         if !undefined.is_empty() {
-            let line = |name: &String| {
-                format!(
+            let line = |name: &String| match name.starts_with("heddle.printf") {
+                true => "error: `printf` is not supported: write to a buffer, and print that\n".to_string(),
+                false => format!(
                     "error: the function `{name}` is called, but no program defines it: link the one that does\n"
-                )
+                ),
             };
             return Err(undefined.iter().map(line).collect());
         }
