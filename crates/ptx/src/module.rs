@@ -26,10 +26,12 @@ pub enum Item<'s> {
     Target(Vec<&'s str>),
     /// `.address_size 64`
     AddressSize(u64),
-    /// `.file 1 "name"`, with time stamp and size.
+    /// `.file 1 "folder" "name"`, with time stamp and size.
     File {
         /// Its number.
         number: u64,
+        /// The folder that it lies in, between the quotes, if told.
+        folder: Option<&'s str>,
         /// Its name, between the quotes.
         name: &'s str,
         /// Time stamp and size, if told.

@@ -254,14 +254,18 @@ impl<'s> Parser<'s> {
     fn file(&mut self) -> Parse<Item<'s>> {
         self.advance();
         let number = self.unsigned()?;
-        let name = self.text()?;
+        let mut name = self.text()?;
+        let mut folder = None;
+        if self.token.kind == Kind::Text {
+            folder = Some(std::mem::replace(&mut name, self.text()?));
+        }
         let mut stamp = None;
         if self.accept(b',') {
             let time = self.unsigned()?;
             self.expect(b',')?;
             stamp = Some((time, self.unsigned()?));
         }
-        Ok(Item::File { number, name, stamp })
+        Ok(Item::File { number, folder, name, stamp })
     }
 
     fn pragma(&mut self) -> Parse<Vec<&'s str>> {
