@@ -19,7 +19,9 @@ pub(crate) fn facts(module: &Module) -> Facts {
         }
         let initial = InitialShapes::declared(func, geometry.clone()).knowing(&summaries);
         let facts = divergence(func, &control, &initial);
-        let uniform = func.blocks().filter(|&block| control.cfg.is_reachable(block) && !facts.is_divergent_branch(block));
+        let uniform = func
+            .blocks()
+            .filter(|&block| control.cfg.is_reachable(block) && !facts.is_divergent_branch(block));
         FunctionFacts { uniform: uniform.collect(), ..FunctionFacts::default() }
     };
     module.functions.iter().map(|func| (func.name.clone(), of(func))).collect()

@@ -218,7 +218,15 @@ pub(crate) fn resolve<'a, 's>(
     globals: &'a Globals,
     function: &'a Function<'s>,
 ) -> Result<Body<'a, 's>, Vec<Diagnostic>> {
-    let body = Body { function, results: Vec::new(), params: Vec::new(), regs: PrimaryMap::new(), vars: Vec::new(), labels: 0, steps: Vec::new() };
+    let body = Body {
+        function,
+        results: Vec::new(),
+        params: Vec::new(),
+        regs: PrimaryMap::new(),
+        vars: Vec::new(),
+        labels: 0,
+        steps: Vec::new(),
+    };
     let mut resolver = Resolver {
         module,
         globals,

@@ -137,7 +137,11 @@ fn global_text(global: &Global) -> Result<String, String> {
     let name = name_of(&global.name);
     let bytes = global.bytes();
     if global.init.iter().any(|init| matches!(init, Init::Extern(_))) {
-        return Ok(format!("{} .align {} .b8 {name}[{bytes}];\n", space.replace(".visible", ".extern"), global.align.max(1)));
+        return Ok(format!(
+            "{} .align {} .b8 {name}[{bytes}];\n",
+            space.replace(".visible", ".extern"),
+            global.align.max(1)
+        ));
     }
     let align = global.align.max(1);
     let is_set = global.init.iter().any(|init| matches!(init, Init::Values(..) | Init::Address(..)));
@@ -157,7 +161,9 @@ fn global_text(global: &Global) -> Result<String, String> {
                     data.extend(&value.to_le_bytes()[..scalar.bytes() as usize]);
                 }
             }
-            Init::Zero(count) | Init::Poison(count) | Init::Extern(count) => data.extend(std::iter::repeat_n(0, *count as usize)),
+            Init::Zero(count) | Init::Poison(count) | Init::Extern(count) => {
+                data.extend(std::iter::repeat_n(0, *count as usize))
+            }
             Init::Address(of, offset) => {
                 addresses.push((data.len(), format!("generic({})+{offset}", name_of(of))));
                 data.extend([0; 8]);

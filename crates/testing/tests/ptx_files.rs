@@ -103,13 +103,17 @@ fn check(path: &Path) -> Vec<String> {
     let mut not_raised = Vec::new();
     for (what, module) in modules.clone() {
         match raise(&module, &Facts::default(), &options) {
-            Ok(text) => match parse(&text).and_then(|parsed| lower(&parsed, "raised.ptx", Options::default())) {
-                Ok(again) => {
-                    wrong.extend(said(again.refused).into_iter().map(|one| format!("{what}, raised: {one}")));
-                    modules.push((format!("{what}, raised and lowered"), again.module));
+            Ok(text) => {
+                match parse(&text).and_then(|parsed| lower(&parsed, "raised.ptx", Options::default())) {
+                    Ok(again) => {
+                        wrong.extend(
+                            said(again.refused).into_iter().map(|one| format!("{what}, raised: {one}")),
+                        );
+                        modules.push((format!("{what}, raised and lowered"), again.module));
+                    }
+                    Err(errors) => wrong.push(format!("{what}, raised: {}", said(errors).join("\n"))),
                 }
-                Err(errors) => wrong.push(format!("{what}, raised: {}", said(errors).join("\n"))),
-            },
+            }
             Err(errors) => not_raised = said(errors),
         }
     }

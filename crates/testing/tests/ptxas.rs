@@ -20,7 +20,8 @@ fn ptxas() -> PathBuf {
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ptx").join(folder);
     let entries = std::fs::read_dir(folder).expect("the folder can be listed");
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("the folder can be listed").path()).collect();
+    let mut files: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("the folder can be listed").path()).collect();
     files.sort();
     files
 }
@@ -57,7 +58,8 @@ fn the_assembler_takes_what_goes_out() {
                     .expect("the assembler runs");
                 taken += 1;
                 if !done.status.success() {
-                    let said = String::from_utf8_lossy(&done.stderr).lines().take(3).collect::<Vec<_>>().join("\n");
+                    let said =
+                        String::from_utf8_lossy(&done.stderr).lines().take(3).collect::<Vec<_>>().join("\n");
                     wrong.push(format!("{} behind {passes:?}, {arch}: {said}", path.display()));
                 }
             }

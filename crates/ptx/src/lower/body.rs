@@ -208,7 +208,9 @@ impl Lower<'_, '_, '_> {
     fn slots_of(&self, place: Place) -> std::ops::Range<usize> {
         match place {
             Place::Reg(reg) => reg.index()..reg.index() + 1,
-            Place::Var(var) => self.params.get(&var).map_or(0..0, |words| words.first..words.first + words.count),
+            Place::Var(var) => {
+                self.params.get(&var).map_or(0..0, |words| words.first..words.first + words.count)
+            }
         }
     }
 
