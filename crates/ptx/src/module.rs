@@ -169,6 +169,9 @@ pub enum Init<'s> {
     },
 }
 
+/// Directives of a function: the word of each, and its numbers.
+pub type Directives<'s> = Vec<(&'s str, SmallVec<[u64; 3]>)>;
+
 /// A function or kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Function<'s> {
@@ -187,7 +190,7 @@ pub struct Function<'s> {
     /// Its parameters.
     pub params: Vec<Variable<'s>>,
     /// `.maxntid 128, 1, 1`, `.noreturn`, …: the directive, its numbers.
-    pub directives: Vec<(&'s str, SmallVec<[u64; 3]>)>,
+    pub directives: Directives<'s>,
     /// Pragmas in front of the body.
     pub pragmas: Vec<Vec<&'s str>>,
     /// What it does; none of a declaration.
@@ -236,7 +239,7 @@ pub enum Statement<'s> {
         /// Their parameters.
         params: Vec<Variable<'s>>,
         /// `.noreturn` and others.
-        directives: Vec<(&'s str, SmallVec<[u64; 3]>)>,
+        directives: Directives<'s>,
     },
 }
 

@@ -2,8 +2,8 @@
 
 use crate::lexer::{Kind, Lexer, Token};
 use crate::module::{
-    DebugLine, Function, Guard, Init, Instruction, Item, Linkage, Module, Number, NumberValue, Operand,
-    Statement, Variable,
+    DebugLine, Directives, Function, Guard, Init, Instruction, Item, Linkage, Module, Number, NumberValue,
+    Operand, Statement, Variable,
 };
 use crate::names::{Names, Symbol};
 use crate::table;
@@ -473,7 +473,7 @@ impl<'s> Parser<'s> {
         Ok(list)
     }
 
-    fn directives(&mut self) -> Parse<Vec<(&'s str, SmallVec<[u64; 3]>)>> {
+    fn directives(&mut self) -> Parse<Directives<'s>> {
         let mut list = Vec::new();
         while self.token.kind == Kind::Dotted && self.token.text != "pragma" {
             let name = self.token.text;

@@ -174,7 +174,7 @@ fn global_text(global: &Global) -> Result<String, String> {
         let list: Vec<String> = data.iter().map(u8::to_string).collect();
         return Ok(format!("{space} .align {align} .b8 {name}[{bytes}] = {{{}}};\n", list.join(", ")));
     }
-    if bytes % 8 != 0 || addresses.iter().any(|(at, _)| at % 8 != 0) {
+    if !bytes.is_multiple_of(8) || addresses.iter().any(|(at, _)| at % 8 != 0) {
         return Err("it has addresses that are not aligned to 8 bytes".into());
     }
     let mut list = Vec::new();
@@ -1578,7 +1578,7 @@ impl Raise<'_> {
         while at < bytes {
             let most = u128::from(into.min(outof).clamp(1, 8));
             let mut size = most;
-            while size > bytes - at || at % size != 0 {
+            while size > bytes - at || !at.is_multiple_of(size) {
                 size /= 2;
             }
             let scalar = match size {

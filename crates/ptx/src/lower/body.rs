@@ -601,7 +601,7 @@ impl Lower<'_, '_, '_> {
             };
         }
         let name = mnemonic(inst);
-        let ty = inst.words.iter().copied().filter(|word| word.is_type()).last().unwrap_or(Word::B32);
+        let ty = inst.words.iter().copied().rfind(|word| word.is_type()).unwrap_or(Word::B32);
         let is_float = ty.is_float() || matches!(ty, Word::F16x2 | Word::Bf16x2 | Word::F32x2);
         match name {
             "add" | "sub" | "mul" | "mad" | "min" | "max" | "abs" | "neg" | "div" if is_float => {
