@@ -188,10 +188,11 @@ fn global_text(global: &Global) -> Result<String, String> {
     Ok(format!("{space} .align {} .b64 {name}[{}] = {{{}}};\n", align.max(8), bytes / 8, list.join(", ")))
 }
 
-/// The type of a parameter: its bits, at least 32 of them for functions.
+/// The type of a parameter: a float's own, else its bits, at least 32 of them for functions.
 fn param_type(scalar: Scalar, is_kernel: bool) -> String {
     match scalar {
         Scalar::Ptr(_) => "u64".into(),
+        Scalar::F32 | Scalar::F64 => scalar.to_string(),
         _ if is_kernel && scalar == Scalar::I1 => "u8".into(),
         _ if is_kernel => format!("b{}", scalar.bits()),
         _ => format!("b{}", scalar.bits().max(32)),
