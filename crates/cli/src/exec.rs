@@ -1,7 +1,7 @@
 //! `heddle exec`: on the oracle, or natively.
 
 use crate::Failure;
-use crate::report::{error, note, parse_stage, read_module};
+use crate::report::{error, note, parse_stage, read_module, read_ptx};
 use clap::{Args, ValueEnum};
 use heddle::ir::Value;
 use heddle::ir::verify::Stage;
@@ -89,9 +89,12 @@ pub(crate) struct Exec {
     /// The function; may be left out where there is only one
     #[arg(long)]
     func: Option<String>,
-    /// Lanes of the brush, as a number or by dimension: `8`, `4x2`
-    #[arg(long, default_value = "4", value_parser = brush, value_name = "W")]
-    lanes: std::vec::Vec<u32>,
+    /// Lanes of the brush, as a number or by dimension: `8`, `4x2` [default: 4; of PTX 32, a warp]
+    #[arg(long, value_parser = brush, value_name = "W")]
+    lanes: Option<std::vec::Vec<u32>>,
+    /// Bytes of dynamic shared memory of a kernel of PTX
+    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    shared: u64,
     /// An argument
     #[arg(long = "arg", allow_hyphen_values = true, value_name = "VALUE")]
     args: Vec<String>,
@@ -154,7 +157,11 @@ pub(crate) struct Exec {
 
 impl Exec {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let module = read_module(&self.file, self.stage)?;
+        let is_ptx = self.file.extension().is_some_and(|extension| extension == "ptx");
+        let module = match is_ptx {
+            true => read_ptx(&self.file, self.shared)?,
+            false => read_module(&self.file, self.stage)?,
+        };
         let func = match (&self.func, &module.functions[..]) {
             (Some(name), _) => name.trim_start_matches('@').to_string(),
             (None, [only]) => only.name.clone(),
@@ -164,7 +171,7 @@ impl Exec {
             }
         };
         let mut options = Options {
-            brush: self.lanes.clone(),
+            brush: self.lanes.clone().unwrap_or_else(|| vec![if is_ptx { 32 } else { 4 }]),
             semantics: self.semantics,
             scheduler: self.scheduler.clone(),
             limits: Limits {

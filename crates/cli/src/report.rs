@@ -86,6 +86,13 @@ pub(crate) fn read_module(path: &Path, stage: Stage) -> Result<Module, Failure> 
     read(&Session::default(), path, stage, &[]).map(|source| source.module)
 }
 
+/// Reads PTX, for launches with this much dynamic shared memory.
+pub(crate) fn read_ptx(path: &Path, dynamic_shared: u64) -> Result<Module, Failure> {
+    let source = Session::default().read_ptx_file(path, dynamic_shared).map_err(fail)?;
+    source.refused.iter().for_each(tell);
+    Ok(source.module)
+}
+
 /// The same for a session, with the module of LLVM that it was imported from, if it was. `clang` goes to clang.
 pub(crate) fn read(
     session: &Session,

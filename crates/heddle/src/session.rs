@@ -202,8 +202,7 @@ impl Session {
     pub fn read(&self, path: &Path, stage: Stage, clang: &[&str]) -> Result<Source, Failure> {
         let file = path.display().to_string();
         if path.extension().is_some_and(|extension| extension == "ptx") {
-            let text = std::fs::read(path).map_err(|reason| unreadable(&file, &reason))?;
-            return self.read_ptx(&String::from_utf8_lossy(&text), &file, heddle_ptx::Options::default());
+            return self.read_ptx_file(path, 0);
         }
         let language = language_of(path);
         if language.is_none() {
@@ -238,6 +237,13 @@ impl Session {
             error(code, &reason)
         })?;
         self.import(llvm, &file)
+    }
+
+    /// Reads a file of PTX, for launches with this much dynamic shared memory.
+    pub fn read_ptx_file(&self, path: &Path, dynamic_shared: u64) -> Result<Source, Failure> {
+        let file = path.display().to_string();
+        let text = std::fs::read(path).map_err(|reason| unreadable(&file, &reason))?;
+        self.read_ptx(&String::from_utf8_lossy(&text), &file, heddle_ptx::Options { dynamic_shared })
     }
 
     /// Reads PTX; `file` is its name in messages. What is not taken is told in the source; it is an error only if nothing is

@@ -116,10 +116,19 @@ pub(crate) enum Step {
     Inst(Inst),
 }
 
+/// Where a parameter or a result is: in a register, or in a variable of its own space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    Reg(Reg),
+    Var(u32),
+}
+
 /// A body, resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct Body<'a, 's> {
     pub(crate) function: &'a Function<'s>,
+    pub(crate) results: Vec<Place>,
+    pub(crate) params: Vec<Place>,
     /// The type of each register.
     pub(crate) regs: PrimaryMap<Reg, Word>,
     /// The variables of the body: first results and parameters, then what is declared within.
@@ -209,7 +218,15 @@ pub(crate) fn resolve<'a, 's>(
     globals: &'a Globals,
     function: &'a Function<'s>,
 ) -> Result<Body<'a, 's>, Vec<Diagnostic>> {
-    let body = Body { function, regs: PrimaryMap::new(), vars: Vec::new(), labels: 0, steps: Vec::new() };
+    let body = Body {
+        function,
+        results: Vec::new(),
+        params: Vec::new(),
+        regs: PrimaryMap::new(),
+        vars: Vec::new(),
+        labels: 0,
+        steps: Vec::new(),
+    };
     let mut resolver = Resolver {
         module,
         globals,
@@ -223,8 +240,13 @@ pub(crate) fn resolve<'a, 's>(
         errors: Vec::new(),
     };
     let statements = function.body.as_deref().unwrap_or_default();
-    for variable in function.returns.iter().chain(&function.params) {
-        resolver.declare(variable);
+    for variable in &function.returns {
+        let place = resolver.declare(variable);
+        resolver.body.results.extend(place);
+    }
+    for variable in &function.params {
+        let place = resolver.declare(variable);
+        resolver.body.params.extend(place);
     }
     resolver.collect_labels(statements);
     resolver.run(statements);
@@ -283,7 +305,8 @@ impl<'a, 's> Resolver<'a, 's> {
         inner.chain([0]).find_map(|block| self.labels.get(&(block, name)).copied())
     }
 
-    fn declare(&mut self, variable: &'a Variable<'s>) {
+    /// Makes a variable known. A row of registers is in no one place.
+    fn declare(&mut self, variable: &'a Variable<'s>) -> Option<Place> {
         if variable.space == Word::Reg {
             if variable.vector.is_some() || !variable.dims.is_empty() {
                 self.error(variable.at, "a register is one number here: declare one for each component");
@@ -293,17 +316,19 @@ impl<'a, 's> Resolver<'a, 's> {
                     let range = self.ranges.len() as u32;
                     self.ranges.push((variable.ty, count));
                     self.define(variable.name, Def::Range(range));
+                    return None;
                 }
                 None => {
                     let reg = self.body.regs.push(variable.ty);
                     self.define(variable.name, Def::Reg(reg));
+                    return Some(Place::Reg(reg));
                 }
             }
-            return;
         }
         let index = self.body.vars.len() as u32;
         self.body.vars.push(variable);
         self.define(variable.name, Def::Var(index));
+        Some(Place::Var(index))
     }
 
     fn run(&mut self, statements: &'a [Statement<'s>]) {
@@ -337,7 +362,9 @@ impl<'a, 's> Resolver<'a, 's> {
                         self.body.steps.push(Step::Label(label));
                     }
                 }
-                Statement::Variable(variable) => self.declare(variable),
+                Statement::Variable(variable) => {
+                    self.declare(variable);
+                }
                 Statement::Targets { name, calls: false, list, .. } => {
                     self.define(*name, Def::Targets(list.clone()));
                 }

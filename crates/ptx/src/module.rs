@@ -26,10 +26,12 @@ pub enum Item<'s> {
     Target(Vec<&'s str>),
     /// `.address_size 64`
     AddressSize(u64),
-    /// `.file 1 "name"`, with time stamp and size.
+    /// `.file 1 "folder" "name"`, with time stamp and size.
     File {
         /// Its number.
         number: u64,
+        /// The folder that it lies in, between the quotes, if told.
+        folder: Option<&'s str>,
         /// Its name, between the quotes.
         name: &'s str,
         /// Time stamp and size, if told.
@@ -167,6 +169,9 @@ pub enum Init<'s> {
     },
 }
 
+/// Directives of a function: the word of each, and its numbers.
+pub type Directives<'s> = Vec<(&'s str, SmallVec<[u64; 3]>)>;
+
 /// A function or kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Function<'s> {
@@ -185,7 +190,7 @@ pub struct Function<'s> {
     /// Its parameters.
     pub params: Vec<Variable<'s>>,
     /// `.maxntid 128, 1, 1`, `.noreturn`, …: the directive, its numbers.
-    pub directives: Vec<(&'s str, SmallVec<[u64; 3]>)>,
+    pub directives: Directives<'s>,
     /// Pragmas in front of the body.
     pub pragmas: Vec<Vec<&'s str>>,
     /// What it does; none of a declaration.
@@ -234,7 +239,7 @@ pub enum Statement<'s> {
         /// Their parameters.
         params: Vec<Variable<'s>>,
         /// `.noreturn` and others.
-        directives: Vec<(&'s str, SmallVec<[u64; 3]>)>,
+        directives: Directives<'s>,
     },
 }
 

@@ -2,8 +2,8 @@
 
 use crate::lexer::{Kind, Lexer, Token};
 use crate::module::{
-    DebugLine, Function, Guard, Init, Instruction, Item, Linkage, Module, Number, NumberValue, Operand,
-    Statement, Variable,
+    DebugLine, Directives, Function, Guard, Init, Instruction, Item, Linkage, Module, Number, NumberValue,
+    Operand, Statement, Variable,
 };
 use crate::names::{Names, Symbol};
 use crate::table;
@@ -254,14 +254,18 @@ impl<'s> Parser<'s> {
     fn file(&mut self) -> Parse<Item<'s>> {
         self.advance();
         let number = self.unsigned()?;
-        let name = self.text()?;
+        let mut name = self.text()?;
+        let mut folder = None;
+        if self.token.kind == Kind::Text {
+            folder = Some(std::mem::replace(&mut name, self.text()?));
+        }
         let mut stamp = None;
         if self.accept(b',') {
             let time = self.unsigned()?;
             self.expect(b',')?;
             stamp = Some((time, self.unsigned()?));
         }
-        Ok(Item::File { number, name, stamp })
+        Ok(Item::File { number, folder, name, stamp })
     }
 
     fn pragma(&mut self) -> Parse<Vec<&'s str>> {
@@ -469,7 +473,7 @@ impl<'s> Parser<'s> {
         Ok(list)
     }
 
-    fn directives(&mut self) -> Parse<Vec<(&'s str, SmallVec<[u64; 3]>)>> {
+    fn directives(&mut self) -> Parse<Directives<'s>> {
         let mut list = Vec::new();
         while self.token.kind == Kind::Dotted && self.token.text != "pragma" {
             let name = self.token.text;

@@ -56,8 +56,12 @@ impl Display for With<'_, '_, Item<'_>> {
             Item::Version(version) => writeln!(f, ".version {version}"),
             Item::Target(words) => writeln!(f, ".target {}", words.join(", ")),
             Item::AddressSize(bits) => writeln!(f, ".address_size {bits}\n"),
-            Item::File { number, name, stamp } => {
-                write!(f, ".file {number} \"{name}\"")?;
+            Item::File { number, folder, name, stamp } => {
+                write!(f, ".file {number}")?;
+                if let Some(folder) = folder {
+                    write!(f, " \"{folder}\"")?;
+                }
+                write!(f, " \"{name}\"")?;
                 match stamp {
                     Some((time, size)) => writeln!(f, ", {time}, {size}"),
                     None => writeln!(f),

@@ -136,6 +136,13 @@ fn global_text(global: &Global) -> Result<String, String> {
     };
     let name = name_of(&global.name);
     let bytes = global.bytes();
+    if global.init.iter().any(|init| matches!(init, Init::Extern(_))) {
+        return Ok(format!(
+            "{} .align {} .b8 {name}[{bytes}];\n",
+            space.replace(".visible", ".extern"),
+            global.align.max(1)
+        ));
+    }
     let align = global.align.max(1);
     if let [Init::Extern(_)] = global.init[..] {
         let space = space.trim_start_matches(".visible ");
@@ -171,7 +178,7 @@ fn global_text(global: &Global) -> Result<String, String> {
         let list: Vec<String> = data.iter().map(u8::to_string).collect();
         return Ok(format!("{space} .align {align} .b8 {name}[{bytes}] = {{{}}};\n", list.join(", ")));
     }
-    if bytes % 8 != 0 || addresses.iter().any(|(at, _)| at % 8 != 0) {
+    if !bytes.is_multiple_of(8) || addresses.iter().any(|(at, _)| at % 8 != 0) {
         return Err("it has addresses that are not aligned to 8 bytes".into());
     }
     let mut list = Vec::new();
@@ -185,10 +192,11 @@ fn global_text(global: &Global) -> Result<String, String> {
     Ok(format!("{space} .align {} .b64 {name}[{}] = {{{}}};\n", align.max(8), bytes / 8, list.join(", ")))
 }
 
-/// The type of a parameter: its bits, at least 32 of them for functions.
+/// The type of a parameter: a float's own, else its bits, at least 32 of them for functions.
 fn param_type(scalar: Scalar, is_kernel: bool) -> String {
     match scalar {
         Scalar::Ptr(_) => "u64".into(),
+        Scalar::F32 | Scalar::F64 => scalar.to_string(),
         _ if is_kernel && scalar == Scalar::I1 => "u8".into(),
         _ if is_kernel => format!("b{}", scalar.bits()),
         _ => format!("b{}", scalar.bits().max(32)),
@@ -1575,7 +1583,7 @@ impl Raise<'_> {
         while at < bytes {
             let most = u128::from(into.min(outof).clamp(1, 8));
             let mut size = most;
-            while size > bytes - at || at % size != 0 {
+            while size > bytes - at || !at.is_multiple_of(size) {
                 size /= 2;
             }
             let scalar = match size {

@@ -5,6 +5,7 @@
 //! // shared: 256                     bytes of dynamic shared memory
 //! // run: @f(1) lanes=32 -> 2        as in a .hed file
 //! // runs behind: P                  the runs hold behind these passes, too
+//! // not raised: TEXT                what is lowered has no way back to PTX, for this reason; else runs hold there, too
 //! // refused: TEXT                   a refusal that has the text; all of them are listed, and no others
 //! // error: TEXT                     an error that has the text; all of them are listed, and no others
 //! ```
@@ -12,7 +13,7 @@
 
 use heddle::pipeline::run_passes;
 use heddle_ir::verify::{Stage, verify_module};
-use heddle_ptx::{Options, lower, parse};
+use heddle_ptx::{Facts, Options, RaiseOptions, lower, parse, raise};
 use heddle_runs::line::RunLine;
 use std::path::{Path, PathBuf};
 
@@ -98,6 +99,25 @@ fn check(path: &Path) -> Vec<String> {
             Err(error) => wrong.push(format!("{passes}: {error}")),
         }
     }
+    let options = RaiseOptions { approximate: true, target: "sm_80".into(), ..RaiseOptions::default() };
+    let mut not_raised = Vec::new();
+    for (what, module) in modules.clone() {
+        match raise(&module, &Facts::default(), &options) {
+            Ok(text) => {
+                match parse(&text).and_then(|parsed| lower(&parsed, "raised.ptx", Options::default())) {
+                    Ok(again) => {
+                        wrong.extend(
+                            said(again.refused).into_iter().map(|one| format!("{what}, raised: {one}")),
+                        );
+                        modules.push((format!("{what}, raised and lowered"), again.module));
+                    }
+                    Err(errors) => wrong.push(format!("{what}, raised: {}", said(errors).join("\n"))),
+                }
+            }
+            Err(errors) => not_raised = said(errors),
+        }
+    }
+    wrong.extend(compare(lines("// not raised:"), not_raised, "reason"));
     for line in lines("// run:") {
         for (what, module) in &modules {
             let outcome = RunLine::parse(line).and_then(|run| {

@@ -6,7 +6,7 @@
 use super::emit::Emit;
 use super::flow::{End, Graph, Piece, is_named_param, mnemonic, pieces};
 use super::{CLOCK, Context, Take, Why, layout, refuse};
-use crate::check::{Arg, Body, Inst, Reg, Special, Step, Var};
+use crate::check::{Arg, Body, Inst, Place, Reg, Special, Step, Var};
 use crate::module::NumberValue;
 use crate::table::{self, Role, Verdict};
 use crate::words::Word;
@@ -85,7 +85,7 @@ impl Lower<'_, '_, '_> {
     fn make_slots(&mut self) -> Take<()> {
         self.slots = self.body.regs.values().map(|&ty| layout::scalar(ty)).collect();
         for (index, variable) in self.body.vars.iter().enumerate() {
-            if variable.space == Word::Param || variable.space == Word::Reg {
+            if variable.space == Word::Param {
                 let (scalar, count) = layout::words(variable)?;
                 let words = Words { first: self.slots.len(), scalar, count: count as usize };
                 self.params.insert(index as u32, words);
@@ -202,9 +202,16 @@ impl Lower<'_, '_, '_> {
 
     /// The slots of what the function returns.
     fn returned(&self) -> Vec<usize> {
-        let count = self.body.function.returns.len() as u32;
-        let words = (0..count).filter_map(|index| self.params.get(&index));
-        words.flat_map(|words| words.first..words.first + words.count).collect()
+        self.body.results.iter().flat_map(|&place| self.slots_of(place)).collect()
+    }
+
+    fn slots_of(&self, place: Place) -> std::ops::Range<usize> {
+        match place {
+            Place::Reg(reg) => reg.index()..reg.index() + 1,
+            Place::Var(var) => {
+                self.params.get(&var).map_or(0..0, |words| words.first..words.first + words.count)
+            }
+        }
     }
 
     /// For each block the slots that it reads before it writes them, and those that it writes.
@@ -263,10 +270,7 @@ impl Lower<'_, '_, '_> {
 
     /// The slots of the parameters, in order.
     fn incoming(&self) -> Vec<usize> {
-        let returns = self.body.function.returns.len();
-        let count = self.body.function.params.len();
-        let words = (returns..returns + count).filter_map(|index| self.params.get(&(index as u32)));
-        words.flat_map(|words| words.first..words.first + words.count).collect()
+        self.body.params.iter().flat_map(|&place| self.slots_of(place)).collect()
     }
 
     // Blocks.
@@ -597,7 +601,7 @@ impl Lower<'_, '_, '_> {
             };
         }
         let name = mnemonic(inst);
-        let ty = inst.words.iter().copied().filter(|word| word.is_type()).last().unwrap_or(Word::B32);
+        let ty = inst.words.iter().copied().rfind(|word| word.is_type()).unwrap_or(Word::B32);
         let is_float = ty.is_float() || matches!(ty, Word::F16x2 | Word::Bf16x2 | Word::F32x2);
         match name {
             "add" | "sub" | "mul" | "mad" | "min" | "max" | "abs" | "neg" | "div" if is_float => {

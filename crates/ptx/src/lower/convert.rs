@@ -25,7 +25,7 @@ impl Lower<'_, '_, '_> {
         }
         let value = self.read(&inst.args[1], from)?;
         let value = match (to.is_float(), from.is_float()) {
-            _ if to == Word::Tf32 => self.to_tf32(value, rounding(&inst.words)),
+            _ if to == Word::Tf32 => self.rounded_to_tf32(value, rounding(&inst.words)),
             (false, false) => {
                 let value = if inst.words.contains(&Word::Sat) { self.clamp(value, from, to) } else { value };
                 self.emit.resize(value, layout::scalar(to), from.is_signed())
@@ -87,7 +87,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Rounded to ten bits of fraction, in the format of a single.
-    fn to_tf32(&mut self, value: Value, mode: Word) -> Value {
+    fn rounded_to_tf32(&mut self, value: Value, mode: Word) -> Value {
         let bits = self.emit.bitcast(value, Scalar::I32);
         let added = match mode {
             Word::Rz => self.emit.int32(0),

@@ -86,8 +86,9 @@ pub(crate) fn pieces(body: &Body<'_, '_>) -> Vec<Piece> {
         To(usize),
     }
     let mut places: Vec<usize> = vec![0; body.labels];
-    // Steps, whether guarded, and up to three kinds of end with open targets.
-    let mut list: Vec<(Range<usize>, bool, Option<(Reg, bool)>, Vec<Open>, Option<usize>)> = Vec::new();
+    /// Steps, whether they are guarded, the guard of its end, the targets, and the step that chooses among them.
+    type Cut = (Range<usize>, bool, Option<(Reg, bool)>, Vec<Open>, Option<usize>);
+    let mut list: Vec<Cut> = Vec::new();
     let mut start = 0;
     let count = body.steps.len();
     for (index, step) in body.steps.iter().enumerate() {

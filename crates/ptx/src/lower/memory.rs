@@ -334,7 +334,7 @@ impl Lower<'_, '_, '_> {
         let width = u64::from(words.scalar.bytes());
         let (range, _) = touched(words, at as i64, u64::from(scalar.bytes()));
         let first = range.start;
-        let single = range.len() == 1 && at % width == 0 && u64::from(scalar.bytes()) == width;
+        let single = range.len() == 1 && at.is_multiple_of(width) && u64::from(scalar.bytes()) == width;
         if single {
             let value = self.get(first);
             return match self.emit.scalar(value) {
