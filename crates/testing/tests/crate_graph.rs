@@ -50,6 +50,11 @@ const RULES: &[Rule] = &[
     ),
     rule("plugin", "heddle-plugin", &["heddlec"]),
     rule(
+        "runtime",
+        "heddle-runtime",
+        &["heddle-ir", "heddle-llvm", "heddle-math", "heddle-transform", "heddlec"],
+    ),
+    rule(
         "testing",
         "heddle-testing",
         &[
@@ -188,7 +193,7 @@ fn every_crate_has_a_rule() {
 }
 
 /// The crates that call what is not Rust, or are called by it.
-const UNSAFE: &[&str] = &["llvm", "plugin"];
+const UNSAFE: &[&str] = &["llvm", "plugin", "runtime"];
 
 #[test]
 fn unsafe_code_is_forbidden_at_every_crate_root() {

@@ -98,7 +98,9 @@ const FAULTS: &[(&str, Fault)] = &[
     ("a row of brushes is left out", |module| {
         group(module, |func| {
             for inst in insts(func, Op::Icmp) {
-                let Some(ValueDef::Result(next, _)) = func.inst(inst).args.first().map(|&it| func.value_def(it)) else {
+                let Some(ValueDef::Result(next, _)) =
+                    func.inst(inst).args.first().map(|&it| func.value_def(it))
+                else {
                     continue;
                 };
                 // A loop ends behind its first round.
@@ -150,7 +152,8 @@ fn every_planted_fault_is_noticed() {
             std::panic::catch_unwind(checked).is_ok_and(|checked| checked.is_err())
         })
     };
-    let missed: Vec<&str> = FAULTS.iter().filter(|(_, fault)| is_missed(*fault)).map(|(name, _)| *name).collect();
+    let missed: Vec<&str> =
+        FAULTS.iter().filter(|(_, fault)| is_missed(*fault)).map(|(name, _)| *name).collect();
     std::panic::set_hook(quiet);
     assert!(missed.is_empty(), "nobody notices: {missed:?}");
 }
