@@ -167,7 +167,7 @@ pub(crate) fn choose_local(range: &NdRange, lanes: u32, sees_groups: bool) -> [u
     let used = |size: u64| size * 1024 / size.next_multiple_of(lanes);
     let divisors = |size: u64, most: u64| (1..=most.min(size)).filter(move |it| size.is_multiple_of(*it));
     let row = divisors(width, WANTED).max_by_key(|&size| (used(size), size)).unwrap_or(1);
-    let rows = divisors(height, WANTED / row).last().unwrap_or(1);
+    let rows = divisors(height, WANTED / row).max().unwrap_or(1);
     [row as u32, rows as u32, 1]
 }
 
