@@ -30,7 +30,7 @@ pub enum BuildError {
         /// The kernel.
         kernel: String,
         /// Why.
-        reason: Diagnostic,
+        reason: Box<Diagnostic>,
     },
     /// What came out means nothing to LLVM.
     #[error(transparent)]
@@ -127,7 +127,7 @@ pub(crate) fn compile(
     let cpu = Cpu::host();
     let lanes = options.lanes_on(&cpu);
     let (mut module, info) = lower(program, kernel, variant, lanes)?;
-    let wrong = |reason| BuildError::Pass { kernel: kernel.to_string(), reason };
+    let wrong = |reason| BuildError::Pass { kernel: kernel.to_string(), reason: Box::new(reason) };
     let passes = vectorization(&Brush::new(&[lanes]).map_err(wrong)?, &options.of_passes(&cpu));
     run(&mut module, &passes, &mut Context::new()).map_err(wrong)?;
     let llvm = emit(&module, EmitOptions { entries: true, ..EmitOptions::default() })?;

@@ -237,27 +237,28 @@ impl Launch {
     /// # Safety
     /// As for [`Kernel::launch`].
     unsafe fn run(&self, numbers: Range<u64>) {
-        WORKER.with_borrow_mut(|worker| {
-            let memory = (worker.local.bytes(self.local_bytes), worker.scratch.bytes(self.scratch_bytes));
-            let (Some(local), Some(scratch)) = memory else {
-                self.is_out_of_memory.store(true, Ordering::Relaxed);
-                return;
-            };
-            let mut place = [0u64; PLACE_WORDS];
-            let mut slots = self.slots.clone();
-            for &(at, offset) in &self.locals {
-                set_address(&mut slots, at, local.wrapping_add(offset as usize));
-            }
-            let own = self.slots.len() - 3 * SLOT;
-            set_address(&mut slots, own + SLOT, local);
-            set_address(&mut slots, own + 2 * SLOT, scratch);
-            for number in numbers {
-                self.groups.place(number, &mut place);
-                set_address(&mut slots, own, place.as_ptr().cast());
-                // SAFETY: the slots hold the arguments, and memory of the size that the code asks for; the caller
-                // promises the rest.
-                unsafe { self.code.call(&slots) };
-            }
-        });
+        // Whatever a kernel calls may launch another one.
+        let mut worker = WORKER.take();
+        let memory = (worker.local.bytes(self.local_bytes), worker.scratch.bytes(self.scratch_bytes));
+        let (Some(local), Some(scratch)) = memory else {
+            self.is_out_of_memory.store(true, Ordering::Relaxed);
+            return;
+        };
+        let mut place = [0u64; PLACE_WORDS];
+        let mut slots = self.slots.clone();
+        for &(at, offset) in &self.locals {
+            set_address(&mut slots, at, local.wrapping_add(offset as usize));
+        }
+        let own = self.slots.len() - 3 * SLOT;
+        set_address(&mut slots, own + SLOT, local);
+        set_address(&mut slots, own + 2 * SLOT, scratch);
+        for number in numbers {
+            self.groups.place(number, &mut place);
+            set_address(&mut slots, own, place.as_ptr().cast());
+            // SAFETY: the slots hold the arguments, and memory of the size that the code asks for; the caller
+            // promises the rest.
+            unsafe { self.code.call(&slots) };
+        }
+        WORKER.set(worker);
     }
 }

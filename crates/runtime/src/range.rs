@@ -156,15 +156,35 @@ impl Groups {
 /// The size of work-groups for a launch that leaves it open. Groups are all of the same size, unless the kernel does not
 /// see them.
 pub(crate) fn choose_local(range: &NdRange, lanes: u32, sees_groups: bool) -> [u32; 3] {
-    let [width, ..] = range.global;
+    let [width, height, _] = range.global.map(|size| size.max(1));
     const WANTED: u64 = 1024;
     if !sees_groups {
-        return [width.clamp(1, WANTED) as u32, 1, 1];
+        let row = width.min(WANTED);
+        return [row as u32, height.min(WANTED / row) as u32, 1];
     }
-    // The divisor that wastes the fewest lanes, of those the largest.
+    // The divisor that wastes the fewest lanes, of those the largest; then as many rows as there is room for.
     let lanes = u64::from(lanes.max(1));
-    let divisors = (1..=WANTED.min(width.max(1))).filter(|divisor| width.is_multiple_of(*divisor));
-    let used = |size: u64| size * 1024 / (size.div_ceil(lanes) * lanes);
-    let best = divisors.max_by_key(|&size| (used(size), size)).unwrap_or(1);
-    [best as u32, 1, 1]
+    let used = |size: u64| size * 1024 / size.next_multiple_of(lanes);
+    let divisors = |size: u64, most: u64| (1..=most.min(size)).filter(move |it| size.is_multiple_of(*it));
+    let row = divisors(width, WANTED).max_by_key(|&size| (used(size), size)).unwrap_or(1);
+    let rows = divisors(height, WANTED / row).max().unwrap_or(1);
+    [row as u32, rows as u32, 1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_groups_fill_brushes_and_divide_the_launch() {
+        let chosen = |global: &[u64], sees| choose_local(&NdRange::new(global).expect("a range"), 16, sees);
+        assert_eq!(chosen(&[4096], true), [1024, 1, 1]);
+        assert_eq!(chosen(&[48], true), [48, 1, 1]);
+        assert_eq!(chosen(&[7], true), [7, 1, 1]);
+        assert_eq!(chosen(&[1, 4096], true), [1, 1024, 1]);
+        assert_eq!(chosen(&[1000, 3], true), [1000, 1, 1]);
+        assert_eq!(chosen(&[5000, 3], false), [1024, 1, 1]);
+        assert_eq!(chosen(&[8, 100_000], false), [8, 128, 1]);
+        assert_eq!(chosen(&[0, 0], false), [1, 1, 1]);
+    }
 }

@@ -1,16 +1,13 @@
 //! Brings what asks for the place in a launch, waits at barriers or names local memory into the kernel itself: only
 //! there can it be answered.
 
-use super::Refusal;
 use super::copy::Copier;
+use super::{MOST_INSTRUCTIONS, Refusal};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Format;
 use heddle_ir::words::Scope;
 use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// A kernel may grow to so many instructions, so that calls of calls end.
-const MOST_INSTRUCTIONS: usize = 1 << 20;
 
 /// The functions whose calls must be inlined.
 pub(super) fn bound_to_launch(module: &Module) -> FxHashSet<String> {

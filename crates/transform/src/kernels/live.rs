@@ -85,22 +85,22 @@ pub(super) fn find_homes(
     let facts = divergence(kernel, &control, &initial);
     let objects = objects_across(kernel, states);
     live.has_objects = !objects.is_empty();
-    for &inst in &objects {
-        if let (Detail::Alloca { bytes, align }, Some(result)) =
+    for &(inst, is_followed) in &objects {
+        let (Detail::Alloca { bytes, align }, Some(result)) =
             (&kernel.inst(inst).detail, kernel.result(inst))
-        {
-            let is_repeated =
-                kernel.layout.block_of(inst).is_some_and(|block| control.cycles.innermost(block).is_some());
-            if is_repeated {
-                let reason = "each round of the loop has a private object of its own, which lives across a barrier: \
-                              declare it in front of the loop";
-                return Err(Refusal::at(kernel, inst, reason));
-            }
-            let align = u64::from(*align).max(1);
-            let stride = bytes.next_multiple_of(align).max(1);
-            let offset = live.room(stride.saturating_mul(lanes.into()), align.max(BRUSH_ALIGN));
-            live.homes[result] = Some(Home::Object(offset, stride));
+        else {
+            continue;
+        };
+        let home = kernel.layout.block_of(inst);
+        if !is_followed && home.is_some_and(|block| control.cycles.innermost(block).is_some()) {
+            let reason = "each round of the loop has a private object of its own, of which several may live across a \
+                          barrier: declare it in front of the loop";
+            return Err(Refusal::at(kernel, inst, reason));
         }
+        let align = u64::from(*align).max(1);
+        let stride = bytes.next_multiple_of(align).max(1);
+        let offset = live.room(stride.saturating_mul(lanes.into()), align.max(BRUSH_ALIGN));
+        live.homes[result] = Some(Home::Object(offset, stride));
     }
     let liveness = Liveness::new(kernel, &control.cfg);
     let sets = liveness.sets();
@@ -208,12 +208,13 @@ fn is_cheap(op: Op) -> bool {
     )
 }
 
-/// The private objects that may be used in several states, or in one that comes again.
-fn objects_across(kernel: &Function, states: &States) -> Vec<Inst> {
+/// The private objects that may be used in several states, or in one that comes again; each with whether nothing keeps its
+/// address from one round of a loop to the next.
+fn objects_across(kernel: &Function, states: &States) -> Vec<(Inst, bool)> {
     let insts = kernel.blocks().flat_map(|block| kernel.block_insts(block));
     let allocas: Vec<Inst> = insts.filter(|&inst| kernel.inst(inst).op == Op::Alloca).collect();
     if allocas.is_empty() {
-        return allocas;
+        return Vec::new();
     }
     // Which values are made of the address of an object, and which objects may be reached otherwise.
     let mut source: SecondaryMap<Value, SmallVec<[u32; 2]>> = SecondaryMap::new();
@@ -222,6 +223,7 @@ fn objects_across(kernel: &Function, states: &States) -> Vec<Inst> {
         kernel.inst(inst).args.iter().for_each(|&arg| users[arg].push(inst));
     }
     let mut escapes = vec![false; allocas.len()];
+    let mut is_joined = vec![false; allocas.len()];
     let mut blocks: Vec<EntitySet<heddle_ir::Block>> = vec![EntitySet::new(); allocas.len()];
     for (number, &alloca) in allocas.iter().enumerate() {
         let mut work: Vec<Value> = kernel.results(alloca).to_vec();
@@ -236,7 +238,11 @@ fn objects_across(kernel: &Function, states: &States) -> Vec<Inst> {
                 match data.op {
                     Op::Load | Op::Memset | Op::Memcpy | Op::Memmove => {}
                     Op::Store => escapes[number] |= data.args[0] == value,
-                    Op::PtrAdd | Op::Phi | Op::Select | Op::SpaceCast | Op::Freeze => {
+                    Op::Phi => {
+                        is_joined[number] = true;
+                        work.extend(kernel.results(user));
+                    }
+                    Op::PtrAdd | Op::Select | Op::SpaceCast | Op::Freeze => {
                         work.extend(kernel.results(user));
                     }
                     Op::Icmp => {}
@@ -256,7 +262,8 @@ fn objects_across(kernel: &Function, states: &States) -> Vec<Inst> {
             _ => true,
         }
     };
-    allocas.iter().enumerate().filter(|(number, _)| is_across(*number)).map(|(_, &inst)| inst).collect()
+    let across = allocas.iter().enumerate().filter(|(number, _)| is_across(*number));
+    across.map(|(number, &inst)| (inst, !escapes[number] && !is_joined[number])).collect()
 }
 
 /// Whether a state may follow on itself.

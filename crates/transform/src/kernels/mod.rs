@@ -112,6 +112,9 @@ impl Refusal {
     }
 }
 
+/// A kernel may grow to so many instructions, by calls that are inlined and by states that share code.
+const MOST_INSTRUCTIONS: usize = 1 << 20;
+
 /// Replaces each kernel of a module by its group function and the regions that it launches. Functions that were inlined,
 /// and objects of local memory, go.
 pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec<GroupFunction>, Refusal> {
@@ -149,6 +152,14 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             crate::canonicalize(&mut kernel);
         }
         let states = states::cut_at_barriers(&mut kernel);
+        let sizes =
+            states.all.iter().flat_map(|state| &state.blocks).map(|&block| kernel.block_insts(block).count());
+        if sizes.sum::<usize>() > MOST_INSTRUCTIONS {
+            let reason = format!(
+                "states that share code have copies of it, which makes more than {MOST_INSTRUCTIONS} instructions: use fewer barriers"
+            );
+            return Err(Refusal::of(func, reason));
+        }
         let live = live::find_homes(&kernel, &asked, &states, options.lanes)?;
         let regions: Vec<region::Region> = (0..states.all.len())
             .map(|number| region::make_region(&kernel, &states, &live, number))
