@@ -23,6 +23,8 @@ pub struct Fused {
     pub forced: u32,
     /// Branches that were because it pays.
     pub paid: u32,
+    /// Branches of which regions were.
+    pub with_regions: u32,
 }
 
 impl Fused {
@@ -32,6 +34,7 @@ impl Fused {
         self.changed += other.changed;
         self.forced += other.forced;
         self.paid += other.paid;
+        self.with_regions += other.with_regions;
     }
 }
 
@@ -62,6 +65,7 @@ pub fn fuses_by(case: &Case, by: Fuse) -> Result<Fused, String> {
         for func in &mut module.functions {
             let fusions = by(func, &options);
             fused += fusions.fused().count() as u32;
+            done.with_regions += fusions.fused().filter(|fusion| fusion.blocks > 0).count() as u32;
             projection.passed.push(fusions.passed);
         }
         if fused == 0 {
