@@ -92,3 +92,21 @@ pub fn fuses_by(case: &Case, by: Fuse) -> Result<Fused, String> {
     done.changed = u32::from(done.forced > 0);
     Ok(done)
 }
+
+/// Checks that what comes out of fusion is widened as any program is.
+pub fn widens(case: &Case) -> Result<(), String> {
+    if case.traits.class == Class::Predicated {
+        return Ok(());
+    }
+    let races = if case.traits.order_dependent { Races::Kept } else { Races::Undefined };
+    let options = FuseOptions { races, force: case.seed.is_multiple_of(2), ..FuseOptions::default() };
+    let mut module = canonical(case);
+    let mut fused = 0;
+    for func in &mut module.functions {
+        fused += fuse(func, &options).fused().count();
+    }
+    match fused {
+        0 => Ok(()),
+        _ => crate::wide::widens(&Case { module, ..case.clone() }),
+    }
+}
