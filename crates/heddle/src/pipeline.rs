@@ -7,9 +7,9 @@ use heddle_ir::diagnostic::Place;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Diagnostic, Module};
+use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::{Form, wide_name};
-use heddle_transform::fuse::Machine;
 use heddle_transform::{FuseOptions, KernelOptions, Remark, WidenOptions, boscc, choose_brushes};
 use std::time::Instant;
 

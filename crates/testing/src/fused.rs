@@ -98,7 +98,7 @@ pub fn widens(case: &Case) -> Result<(), String> {
     if case.traits.class == Class::Predicated {
         return Ok(());
     }
-    let races = if case.traits.order_dependent { Races::Kept } else { Races::Undefined };
+    let races = if case.traits.order_dependent { Races::Ordered } else { Races::Excluded };
     let options = FuseOptions { races, force: case.seed.is_multiple_of(2), ..FuseOptions::default() };
     let mut module = canonical(case);
     let mut fused = 0;

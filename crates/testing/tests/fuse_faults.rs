@@ -251,3 +251,31 @@ fn fused_programs_refine_their_sources() {
     println!("{sum:?}");
     assert!(sum.changed * 4 > sum.programs && sum.forced > 400 && sum.paid > 100, "{sum:?}");
 }
+
+/// The bitonic kernel's second branch: a row for each element of the left side, the way that was taken marked.
+#[test]
+fn the_matrix_is_told() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/transform/fuse-bitonic.hed");
+    let text = std::fs::read(path).expect("the file is there");
+    let mut module = heddle_ir::parse_bytes(&text).expect("the file is right");
+    let func = &mut module.functions[0];
+    canonicalize(func);
+    let options = FuseOptions { races: Races::Excluded, explain: true, ..FuseOptions::default() };
+    let fusions = fuse(func, &options);
+    let fused: Vec<&str> = fusions.fused().map(|fusion| &*fusion.text).collect();
+    let [told] = fused[..] else { panic!("one branch is fused: {fusions:?}") };
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(
+        lines[0].starts_with(
+            "the branch of block1: merging 3 instructions and 1 blocks of its 4 and 4 elements, with 0 gaps, gains "
+        ),
+        "{told}"
+    );
+    let marks = |line: &str| line.matches('*').count();
+    assert_eq!(lines[1..6].iter().map(|line| marks(line)).collect::<Vec<_>>(), [1; 5], "{told}");
+    assert!(lines[1].starts_with("      0*") && lines[5].ends_with("1 blocks to block10"), "{told}");
+    let alignment = ["v20 = load | v30 = load", "v21 = load | v31 = load", "v22 = icmp | v32 = icmp"];
+    let found: Vec<String> =
+        lines[6..9].iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(found, alignment, "{told}");
+}
