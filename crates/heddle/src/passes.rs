@@ -20,7 +20,7 @@ use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::Form;
 use heddle_transform::{
-    Around, Fold, FuseOptions, KernelOptions, Promises, Races, Remark, Target, WidenOptions, boscc,
+    Around, Fold, FuseOptions, KernelOptions, Promises, Remark, Target, WidenOptions, boscc,
     canonicalize, flatten, fuse, geometry_of, guard_regions, inline_small, linearize, lock_step_functions,
     lower_kernels, replace_launches, sees_brush, simplify, specialize, spread_loop, tidy, widen,
 };
