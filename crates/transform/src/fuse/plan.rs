@@ -516,14 +516,17 @@ pub(super) fn is_harmless(func: &Function, machine: Machine, gap: &[Element]) ->
     })
 }
 
-/// Which block of the right region stands beside which of the left, in the order of the left; and whether its branch, and
-/// that into the region, goes the other way. None if they are not of one shape.
+/// A block of the left region, that of the right one which stands beside it, and whether its branch goes the other way.
+type Pair = (Block, Block, bool);
+
+/// Which block of the right region stands beside which of the left, in the order of the left; and whether the branch into
+/// the region goes the other way. None if they are not of one shape.
 fn isomorphism(
     func: &Function,
     cycles: &CycleForest,
     left: &Region,
     right: &Region,
-) -> Option<(bool, Vec<(Block, Block, bool)>)> {
+) -> Option<(bool, Vec<Pair>)> {
     if left.blocks.len() != right.blocks.len() {
         return None;
     }
@@ -557,7 +560,7 @@ fn isomorphism(
         }
     }
     let is_header = |block| cycles.headed_by(block).is_some();
-    let pairs: Option<Vec<(Block, Block, bool)>> =
+    let pairs: Option<Vec<Pair>> =
         left.blocks.iter().map(|&a| Some((a, *mate_of.get(&a)?, *swaps.get(&a)?))).collect();
     let pairs = pairs?;
     pairs.iter().all(|&(a, b, _)| is_header(a) == is_header(b)).then(|| (swaps[&left.from], pairs))
