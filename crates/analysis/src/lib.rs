@@ -47,6 +47,7 @@ pub mod points_to;
 
 pub mod divergence;
 pub mod nondivergence;
+pub mod uniform_operations;
 pub mod explain;
 
 pub mod baselines;
@@ -69,3 +70,4 @@ pub use nondivergence::region_of_nondivergence;
 pub use order::DepthFirstOrder;
 pub use shape::{Activation, Fact, Level, Shape};
 pub use sync_dependence::{ControlDivergence, Join, Parting, SyncDependence};
+pub use uniform_operations::UniformOperations;

@@ -5,7 +5,7 @@ use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Code, Diagnostic};
 use heddle_math::Accuracy;
-use heddle_transform::{Fold, Target, Versions};
+use heddle_transform::{Fold, Races, Target, Versions};
 use smallvec::SmallVec;
 use std::fmt;
 use std::str::FromStr;
@@ -114,6 +114,10 @@ pub struct Options {
     pub versions: Versions,
     /// How work-items of kernels lie in brushes; none leaves kernels to be launched by what surrounds them.
     pub kernels: Option<Fold>,
+    /// Whether branches are fused where that pays.
+    pub fuse: bool,
+    /// Whether lanes may race.
+    pub races: Races,
 }
 
 impl Default for Options {
@@ -126,13 +130,15 @@ impl Default for Options {
             brushes: Brushes::Count(1),
             versions,
             kernels: None,
+            fuse: false,
+            races: Races::default(),
         }
     }
 }
 
 impl Options {
     /// The words of the text form.
-    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear` and `brushes=2` (or `auto`)";
+    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `fuse=yes|no`, `races=ordered|excluded` and `brushes=2` (or `auto`)";
 
     /// Takes one word of the text form; false if it is none.
     pub fn set(&mut self, key: &str, value: &str) -> Result<bool, Diagnostic> {
@@ -143,6 +149,8 @@ impl Options {
             "target" => self.target = parse_target(value)?,
             "versions" => self.versions = parse_versions(value)?,
             "kernels" => self.kernels = Some(parse_fold(value)?),
+            "fuse" => self.fuse = parse_choice(value)?,
+            "races" => self.races = parse_races(value)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -183,6 +191,24 @@ pub fn parse_versions(word: &str) -> Result<Versions, Diagnostic> {
         "force" => Ok(Versions::Force),
         "none" => Ok(Versions::None),
         _ => Err(not_understood(word, "write `versions=force` or `versions=none`")),
+    }
+}
+
+/// `yes` or `no`.
+fn parse_choice(word: &str) -> Result<bool, Diagnostic> {
+    match word {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err(not_understood(word, "write `yes` or `no`")),
+    }
+}
+
+/// `ordered` or `excluded`.
+pub(crate) fn parse_races(word: &str) -> Result<Races, Diagnostic> {
+    match word {
+        "ordered" => Ok(Races::Ordered),
+        "excluded" => Ok(Races::Excluded),
+        _ => Err(not_understood(word, "write `races=ordered` or `races=excluded`")),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::flattening::{flatten_module, parse_nests};
 use crate::options::{
-    Brush, Brushes, not_understood, parse_accuracy, parse_fold, parse_open_params, parse_target,
+    Brush, Brushes, not_understood, parse_accuracy, parse_fold, parse_open_params, parse_races, parse_target,
     parse_versions,
 };
 use crate::vector_abi::{define_outgoing, known_forms};
@@ -20,10 +20,9 @@ use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::Form;
 use heddle_transform::{
-    Around, Fold, FuseOptions, KernelOptions, Promises, Races, Remark, Target, WidenOptions, boscc,
-    canonicalize, flatten, fuse, geometry_of, guard_regions, inline_small, keep_progress, linearize,
-    lock_step_functions, lower_kernels, replace_launches, sees_brush, simplify, specialize, spread_loop,
-    tidy, widen,
+    Around, Fold, FuseOptions, KernelOptions, Promises, Remark, Target, WidenOptions, boscc, canonicalize,
+    flatten, fuse, geometry_of, guard_regions, inline_small, keep_progress, linearize, lock_step_functions,
+    lower_kernels, replace_launches, sees_brush, simplify, specialize, spread_loop, tidy, widen,
 };
 
 /// A pass with its options.
@@ -162,7 +161,7 @@ pub const PASSES: &[PassInfo] = &[
     PassInfo {
         name: "fuse",
         doc: "what both sides of divergent branches do, done once, where that pays (`fuse:8`: for 8 lanes; `fuse:8+target=avx512`, \
-              `target=warps`: for a machine; `race-free`: lanes do not race; `force`: wherever it can be; `explain`: the \
+              `target=warps`: for a machine; `races=excluded`: lanes do not race; `force`: wherever it can be; `explain`: the \
               matrices in the remarks)",
         requires: Stage::Canonical,
         ensures: None,
@@ -425,15 +424,15 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
     let (mut lanes, mut target) = (8, Some(Target::default()));
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word.split_once('=') {
-            None if word == "race-free" => options.races = Races::Excluded,
             None if word == "force" => options.force = true,
             None if word == "explain" => options.explain = true,
             None => lanes = word.parse::<Brush>()?.lanes(),
+            Some(("races", races)) => options.races = parse_races(races)?,
             Some(("target", "warps")) => target = None,
             Some(("target", name)) => target = Some(parse_target(name)?),
             Some(_) => {
                 let way_out =
-                    "write lanes, `target=avx512` or `target=warps`, `race-free`, `force` or `explain`";
+                    "write lanes, `target=avx512` or `target=warps`, `races=excluded`, `force` or `explain`";
                 return Err(not_understood(word, way_out));
             }
         }

@@ -7,14 +7,15 @@ use heddle_ir::diagnostic::Place;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Diagnostic, Module};
+use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::{Form, wide_name};
-use heddle_transform::{KernelOptions, Remark, WidenOptions, boscc, choose_brushes};
+use heddle_transform::{FuseOptions, KernelOptions, Remark, WidenOptions, boscc, choose_brushes};
 use std::time::Instant;
 
 /// All that makes vector code of lock-step code for a brush.
 pub fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
-    let &Options { target, math, ref params, brushes, versions, kernels } = options;
+    let &Options { target, math, ref params, brushes, versions, kernels, fuse, races } = options;
     let mut passes = Vec::new();
     passes.extend((brushes != Brushes::Count(1)).then_some(Pass::Brushes(brushes)));
     passes.extend(math.map(Pass::Math));
@@ -22,11 +23,10 @@ pub fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
     passes.extend(
         kernels.map(|fold| Pass::Kernels(KernelOptions { lanes: brush.lanes(), fold, is_small: false })),
     );
+    passes.extend([Pass::Simplify, Pass::Inline, Pass::Progress, Pass::Canonicalize]);
+    let machine = Machine::Vectors(target, brush.lanes());
+    passes.extend(fuse.then(|| Pass::Fuse(FuseOptions { machine, races, ..FuseOptions::default() })));
     passes.extend([
-        Pass::Simplify,
-        Pass::Inline,
-        Pass::Progress,
-        Pass::Canonicalize,
         Pass::Specialize(brush.clone()),
         Pass::Loops,
         Pass::Boscc(boscc::Options::default()),

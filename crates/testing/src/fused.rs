@@ -23,6 +23,8 @@ pub struct Fused {
     pub forced: u32,
     /// Branches that were because it pays.
     pub paid: u32,
+    /// Branches of which regions were.
+    pub with_regions: u32,
 }
 
 impl Fused {
@@ -32,6 +34,7 @@ impl Fused {
         self.changed += other.changed;
         self.forced += other.forced;
         self.paid += other.paid;
+        self.with_regions += other.with_regions;
     }
 }
 
@@ -62,6 +65,7 @@ pub fn fuses_by(case: &Case, by: Fuse) -> Result<Fused, String> {
         for func in &mut module.functions {
             let fusions = by(func, &options);
             fused += fusions.fused().count() as u32;
+            done.with_regions += fusions.fused().filter(|fusion| fusion.blocks > 0).count() as u32;
             projection.passed.push(fusions.passed);
         }
         if fused == 0 {
@@ -87,4 +91,22 @@ pub fn fuses_by(case: &Case, by: Fuse) -> Result<Fused, String> {
     }
     done.changed = u32::from(done.forced > 0);
     Ok(done)
+}
+
+/// Checks that what comes out of fusion is widened as any program is.
+pub fn widens(case: &Case) -> Result<(), String> {
+    if case.traits.class == Class::Predicated {
+        return Ok(());
+    }
+    let races = if case.traits.order_dependent { Races::Ordered } else { Races::Excluded };
+    let options = FuseOptions { races, force: case.seed.is_multiple_of(2), ..FuseOptions::default() };
+    let mut module = canonical(case);
+    let mut fused = 0;
+    for func in &mut module.functions {
+        fused += fuse(func, &options).fused().count();
+    }
+    match fused {
+        0 => Ok(()),
+        _ => crate::wide::widens(&Case { module, ..case.clone() }),
+    }
 }

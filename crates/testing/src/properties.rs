@@ -131,6 +131,13 @@ pub const TOPICS: &[Topic] = &[
         check: |case| crate::fused::fuses(case).map(|_| ()),
     },
     Topic {
+        name: "fuse-widen",
+        says: "programs whose branches were fused go through the whole pipeline like any",
+        profile: Profile::similar,
+        command: "opt passes=canonicalize,fuse:force,loops,boscc:needed,linearize stage=linear",
+        check: crate::fused::widens,
+    },
+    Topic {
         name: "widen",
         says: "every stage refines its source, and wide functions compute in one thread what linear ones do in lanes",
         profile: Profile::default,

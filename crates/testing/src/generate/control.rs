@@ -222,7 +222,10 @@ impl Writer<'_> {
         let has_else = are_similar || self.random.chance(45);
         let (then, join) = (self.func.new_block(), self.func.new_block());
         let otherwise = if has_else { self.func.new_block() } else { join };
-        self.branch(condition.value, then, otherwise);
+        // An arm may be like another one although it is on the other side.
+        let is_turned = self.profile.similar_arms > 0 && self.random.new_chance(25);
+        let targets = if is_turned { (otherwise, then) } else { (then, otherwise) };
+        self.branch(condition.value, targets.0, targets.1);
         let (place, budget) = (self.random.place(), self.budget);
         for arm in [Some(then), has_else.then_some(otherwise)].into_iter().flatten() {
             self.start_sealed(arm);

@@ -9,7 +9,7 @@ pub struct Random {
 }
 
 /// One in so many numbers is another one when they are drawn once more.
-const NOISE: u64 = 40;
+const NOISE: u64 = 12;
 
 impl Random {
     /// The sequence of this seed.
@@ -23,6 +23,11 @@ impl Random {
         let Some(again) = &mut self.again else { return new };
         let old = step(again);
         if new.is_multiple_of(NOISE) { new } else { old }
+    }
+
+    /// True in `percent` of 100 cases, whatever was drawn before.
+    pub fn new_chance(&mut self, percent: u32) -> bool {
+        step(&mut self.state) % 100 < percent.into()
     }
 
     /// The place in the sequence.

@@ -74,6 +74,12 @@ impl Matrix {
         self.open[cell].max(self.paired[cell] - self.gap)
     }
 
+    /// Whether a gap behind this place opens there, behind a pair.
+    fn opens_gap(&self, i: usize, j: usize) -> bool {
+        let cell = self.cell(i, j);
+        self.paired[cell] - self.gap >= self.open[cell]
+    }
+
     /// The highest profit of merging the first `i` items of the left with the first `j` items of the right.
     pub fn best(&self, i: usize, j: usize) -> i64 {
         let cell = self.cell(i, j);
@@ -104,15 +110,19 @@ impl Matrix {
                 continue;
             }
             let here = self.open[self.cell(i, j)];
-            if j > 0 && self.inside_gap(i, j - 1) == here {
-                j -= 1;
-                steps.push(Step::Right(j));
-            } else {
+            let left = (i > 0).then(|| (i - 1, j)).filter(|&(i, j)| self.inside_gap(i, j) == here);
+            let right = (j > 0).then(|| (i, j - 1)).filter(|&(i, j)| self.inside_gap(i, j) == here);
+            // Of ways that are worth the same the one with a pair at once.
+            let opens = |&(i, j): &(usize, usize)| self.opens_gap(i, j);
+            let goes_left = left.is_some_and(|before| opens(&before) || !right.as_ref().is_some_and(opens));
+            if goes_left {
                 i -= 1;
                 steps.push(Step::Left(i));
+            } else {
+                j -= 1;
+                steps.push(Step::Right(j));
             }
-            let cell = self.cell(i, j);
-            in_pair = self.paired[cell] - self.gap >= self.open[cell];
+            in_pair = self.opens_gap(i, j);
         }
         steps.reverse();
         sort_gaps(&mut steps);

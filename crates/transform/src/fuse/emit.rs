@@ -529,7 +529,8 @@ impl Emitter<'_> {
     /// Writes one region for two of one shape.
     fn regions(&mut self, left: &Region, right: &Region, paired: &PairedRegions) {
         let (from, outer) = (self.here, self.place);
-        let exit = self.func.insert_block_after(from);
+        let last = paired.blocks.last().map_or(from, |pair| pair.left);
+        let exit = self.func.insert_block_after(last);
         self.branch_for_both((left.from, right.from), paired.swapped, (left.exit, exit));
         self.end_of[left.from] = Some((from, outer));
         let mut pending = Vec::new();

@@ -17,6 +17,7 @@ mod emit;
 mod explain;
 mod identity;
 mod plan;
+mod reorder;
 mod sides;
 
 use crate::races::Races;
@@ -56,6 +57,12 @@ pub struct Fusion {
     pub loc: Option<Loc>,
     /// Why it is as it was, if it is.
     pub refused: Option<Reason>,
+    /// How many instructions of its sides, apart from those in regions, stand for two.
+    pub insts: usize,
+    /// How many blocks of regions do.
+    pub blocks: usize,
+    /// What merging gains by the costs of the machine, in tenths of a plain operation.
+    pub profit: i64,
     /// All that in words, with the matrix if it was asked for.
     pub text: String,
 }
@@ -146,25 +153,39 @@ fn candidates(
             continue;
         }
         let Some(branch) = finder.unifiable(block) else { continue };
-        let told = |refused, text| Fusion { block, loc: func.loc(terminator), refused, text };
-        let planned = branch.and_then(|branch| {
-            let plan = planner.plan(&branch)?;
-            Ok((branch, plan))
-        });
+        let told = |refused, plan: Option<&Plan>, text| {
+            let (insts, blocks) = plan.map_or((0, 0), Plan::merged);
+            let profit = plan.map_or(0, |plan| plan.profit);
+            Fusion { block, loc: func.loc(terminator), refused, insts, blocks, profit, text }
+        };
+        let planned = branch.and_then(|branch| best_order(&planner, branch));
         match planned {
-            Err(reason) => refused.push(told(Some(reason), explain::refused(block, reason))),
+            Err(reason) => refused.push(told(Some(reason), None, explain::refused(block, reason))),
             Ok((branch, plan)) => {
                 let text = explain::planned(func, &branch, &plan, options);
-                let (merged, blocks) = plan.merged();
-                if plan.profit > 0 || options.force && merged + blocks > 0 {
-                    found.push(Candidate { branch, plan, told: told(None, text) });
+                if plan.profit > 0 || options.force && plan.merged() != (0, 0) {
+                    let told = told(None, Some(&plan), text);
+                    found.push(Candidate { branch, plan, told });
                 } else {
-                    refused.push(told(Some(Reason::Unprofitable(plan.profit)), text));
+                    refused.push(told(Some(Reason::Unprofitable(plan.profit)), Some(&plan), text));
                 }
             }
         }
     }
     (found, refused)
+}
+
+/// The plan for a branch, with the instructions of its sides as they stand, or in an order that is more alike.
+fn best_order(planner: &Planner<'_>, branch: Unifiable) -> Result<(Unifiable, Plan), Reason> {
+    let plan = planner.plan(&branch)?;
+    let sides = [&branch.left, &branch.right].map(|side| reorder::by_height(planner.func, side));
+    if sides[0] == branch.left.elements && sides[1] == branch.right.elements {
+        return Ok((branch, plan));
+    }
+    let mut ordered = branch.clone();
+    [ordered.left.elements, ordered.right.elements] = sides;
+    let other = planner.plan(&ordered)?;
+    Ok(if other.profit > plan.profit { (ordered, other) } else { (branch, plan) })
 }
 
 /// The candidates to fuse at once: the most profitable first, none inside of another.

@@ -9,6 +9,7 @@ use heddle_analysis::{ControlTables, CycleForest};
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::Cell;
 
 use super::align::{Matrix, Step};
 use super::cost::{Machine, Reach, reach};
@@ -21,7 +22,7 @@ const ROUNDS: usize = 3;
 const TRIPS: i64 = 8;
 /// The deepest loop that counts.
 const DEEPEST: usize = 4;
-/// The most pairs of elements that are looked at.
+/// The most pairs of elements of chains that are looked at, and of instructions of regions in each alignment.
 const MAX_CELLS: usize = 1 << 16;
 
 /// Two blocks that become one.
@@ -88,6 +89,8 @@ struct Planning<'a> {
     mates: Mates,
     /// Whether what can be merged counts as merged.
     is_first: bool,
+    /// How many pairs of instructions of regions may still be looked at.
+    cells: Cell<usize>,
 }
 
 impl Planner<'_> {
@@ -97,11 +100,18 @@ impl Planner<'_> {
         if left.saturating_mul(right) > MAX_CELLS {
             return Err(Reason::Long(left, right));
         }
-        let mut planning = Planning { around: self, branch, mates: Mates::default(), is_first: true };
+        let mut planning = Planning {
+            around: self,
+            branch,
+            mates: Mates::default(),
+            is_first: true,
+            cells: Cell::new(MAX_CELLS),
+        };
         let mut best = planning.align();
         for _ in 1..ROUNDS {
             planning.mates = planning.mates_of(&best);
             planning.is_first = false;
+            planning.cells.set(MAX_CELLS);
             let next = planning.align();
             if next.profit <= best.profit {
                 break;
@@ -277,9 +287,8 @@ impl Planning<'_> {
         for (a, b, swapped) in pairs {
             let insts = [a, b].map(|block| straight(func, block).collect::<Vec<Inst>>());
             let [lefts, rights] = &insts;
-            if lefts.len().saturating_mul(rights.len()) > MAX_CELLS {
-                return None;
-            }
+            let cells = lefts.len().saturating_mul(rights.len());
+            self.cells.set(self.cells.get().checked_sub(cells)?);
             let gap = self.around.machine.branch();
             let matrix = Matrix::new(lefts.len(), rights.len(), gap, |i, j| self.gain(lefts[i], rights[j]));
             let weight = self.weight(a).max(self.weight(b));
@@ -381,7 +390,13 @@ impl Planning<'_> {
 
     /// What a plan gains: all that is saved, each select once, branches around gaps, and what the join no longer chooses.
     fn account(&self, plan: &Plan) -> i64 {
-        let after = Planning { mates: self.mates_of(plan), is_first: false, ..*self };
+        let after = Planning {
+            around: self.around,
+            branch: self.branch,
+            mates: self.mates_of(plan),
+            is_first: false,
+            cells: Cell::new(0),
+        };
         let mut account = Account { planning: &after, selects: FxHashSet::default(), sum: 0 };
         // The branch itself.
         account.sum += self.around.machine.branch();
@@ -501,14 +516,17 @@ pub(super) fn is_harmless(func: &Function, machine: Machine, gap: &[Element]) ->
     })
 }
 
-/// Which block of the right region stands beside which of the left, in the order of the left; and whether its branch, and
-/// that into the region, goes the other way. None if they are not of one shape.
+/// A block of the left region, that of the right one which stands beside it, and whether its branch goes the other way.
+type Pair = (Block, Block, bool);
+
+/// Which block of the right region stands beside which of the left, in the order of the left; and whether the branch into
+/// the region goes the other way. None if they are not of one shape.
 fn isomorphism(
     func: &Function,
     cycles: &CycleForest,
     left: &Region,
     right: &Region,
-) -> Option<(bool, Vec<(Block, Block, bool)>)> {
+) -> Option<(bool, Vec<Pair>)> {
     if left.blocks.len() != right.blocks.len() {
         return None;
     }
@@ -542,7 +560,7 @@ fn isomorphism(
         }
     }
     let is_header = |block| cycles.headed_by(block).is_some();
-    let pairs: Option<Vec<(Block, Block, bool)>> =
+    let pairs: Option<Vec<Pair>> =
         left.blocks.iter().map(|&a| Some((a, *mate_of.get(&a)?, *swaps.get(&a)?))).collect();
     let pairs = pairs?;
     pairs.iter().all(|&(a, b, _)| is_header(a) == is_header(b)).then(|| (swaps[&left.from], pairs))

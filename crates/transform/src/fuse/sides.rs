@@ -54,7 +54,7 @@ pub enum Reason {
     #[error("a `total` instruction or a predicate in a side is not for the lanes of the side alone")]
     Total,
     /// The order of accesses could be told.
-    #[error("`{0}` in a side may be seen by other lanes: say that lanes do not race (`fuse:race-free`)")]
+    #[error("`{0}` in a side may be seen by other lanes: say that lanes do not race (`fuse:races=excluded`)")]
     Ordered(Op),
     /// Atomic or volatile, or a call that may be.
     #[error("`{0}` in a side must keep its place among the accesses of all lanes")]

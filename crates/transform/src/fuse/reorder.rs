@@ -1,0 +1,87 @@
+//! An order of the elements of a side that depends less on how it was written, so that sides which do the same in another
+//! order are aligned.
+//!
+//! Operations without effects move as far as their operands and users allow; everything else keeps its order. Of what may
+//! come next that comes first which the longest chain of users waits for; among those the op decides.
+
+use heddle_ir::ops::Effect;
+use heddle_ir::{Function, Inst, Value};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::sides::{Element, Side};
+
+/// The elements of a side in such an order.
+pub(super) fn by_height(func: &Function, side: &Side) -> Vec<Element> {
+    let elements = &side.elements;
+    let mut defined_by: FxHashMap<Value, usize> = FxHashMap::default();
+    for (number, &element) in elements.iter().enumerate() {
+        each_inst(func, side, element, |inst| {
+            func.results(inst).iter().for_each(|&value| _ = defined_by.insert(value, number));
+        });
+    }
+    // Which elements wait for which; all lead from earlier to later ones.
+    let mut users: Vec<Vec<usize>> = vec![Vec::new(); elements.len()];
+    let mut waits_for: Vec<usize> = vec![0; elements.len()];
+    let mut fixed: Option<usize> = None;
+    for (number, &element) in elements.iter().enumerate() {
+        let mut needed: Vec<usize> = Vec::new();
+        each_inst(func, side, element, |inst| {
+            needed.extend(func.inst(inst).args.iter().filter_map(|arg| defined_by.get(arg)));
+        });
+        if !moves(func, element) {
+            needed.extend(fixed.replace(number));
+        }
+        needed.retain(|&other| other < number);
+        needed.sort_unstable();
+        needed.dedup();
+        waits_for[number] = needed.len();
+        needed.into_iter().for_each(|other| users[other].push(number));
+    }
+    let mut height: Vec<u32> = vec![0; elements.len()];
+    for number in (0..elements.len()).rev() {
+        height[number] = users[number].iter().map(|&user| height[user] + 1).max().unwrap_or(0);
+    }
+    let key = |number: usize| {
+        let op = match elements[number] {
+            Element::Inst(inst) => Some(func.inst(inst).op),
+            Element::Region(_) => None,
+        };
+        (height[number], Reverse(op), Reverse(number))
+    };
+    let mut ready: BinaryHeap<_> =
+        (0..elements.len()).filter(|&number| waits_for[number] == 0).map(key).collect();
+    let mut ordered = Vec::with_capacity(elements.len());
+    while let Some((_, _, Reverse(number))) = ready.pop() {
+        ordered.push(elements[number]);
+        for &user in &users[number] {
+            waits_for[user] -= 1;
+            if waits_for[user] == 0 {
+                ready.push(key(user));
+            }
+        }
+    }
+    ordered
+}
+
+/// Whether the order in which an element comes can be changed.
+fn moves(func: &Function, element: Element) -> bool {
+    matches!(element, Element::Inst(inst) if func.inst(inst).op.info().effect == Effect::Pure)
+}
+
+/// The instructions of an element: of a region its blocks', the branch into it, and the φs at its exit.
+fn each_inst(func: &Function, side: &Side, element: Element, mut visit: impl FnMut(Inst)) {
+    match element {
+        Element::Inst(inst) => visit(inst),
+        Element::Region(number) => {
+            let region = &side.regions[number];
+            let inner = region.blocks.iter().flat_map(|&block| func.block_insts(block));
+            let exit = side.chain.contains(&region.exit).then_some(region.exit);
+            let phis = exit.into_iter().flat_map(|exit| func.phis(exit));
+            for inst in func.terminator(region.from).into_iter().chain(inner).chain(phis) {
+                visit(inst);
+            }
+        }
+    }
+}
