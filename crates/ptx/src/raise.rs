@@ -136,13 +136,6 @@ fn global_text(global: &Global) -> Result<String, String> {
     };
     let name = name_of(&global.name);
     let bytes = global.bytes();
-    if global.init.iter().any(|init| matches!(init, Init::Extern(_))) {
-        return Ok(format!(
-            "{} .align {} .b8 {name}[{bytes}];\n",
-            space.replace(".visible", ".extern"),
-            global.align.max(1)
-        ));
-    }
     let align = global.align.max(1);
     if let [Init::Extern(_)] = global.init[..] {
         let space = space.trim_start_matches(".visible ");
