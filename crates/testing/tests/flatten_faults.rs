@@ -2,7 +2,7 @@
 //! is caught. And what the generated programs cover of it.
 #![forbid(unsafe_code)]
 
-use heddle::pipeline::verdicts;
+use heddle::verdicts::verdicts;
 use heddle_interp::{self as interp, Argument, Datum, Memory, Scheduler};
 use heddle_ir::entity::Entity as _;
 use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Space, Value, parse_module};

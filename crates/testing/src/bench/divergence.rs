@@ -8,7 +8,7 @@
 use super::kit::{Report, Table, Target as Aim};
 use crate::execution::{options, prepare};
 use crate::generate::{Class, Profile, Random, generate};
-use heddle::pipeline::verdicts;
+use heddle::verdicts::verdicts;
 use heddle_interp::{Argument, Cycles, Datum, Memory, Options, Outcome, Scheduler, run as run_oracle};
 use heddle_ir::{Module, Space, parse_module};
 use heddle_transform::flatten::{self, Decision, Policy, Trips, flatten as flatten_nests};
