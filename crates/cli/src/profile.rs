@@ -411,7 +411,7 @@ fn table(name: &str, head: &[&str], rows: Vec<Vec<String>>) {
         return;
     }
     title(name);
-    let mut all = vec![head.iter().map(|word| cell(word)).collect::<Vec<_>>()];
+    let mut all = vec![head.iter().map(cell).collect::<Vec<_>>()];
     all.extend(rows);
     say_line!("{}", align(&all));
 }

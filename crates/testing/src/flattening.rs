@@ -17,9 +17,9 @@ use heddle_transform::flatten::{self, Decision, Policy, Verdict};
 pub fn profile() -> Profile {
     Profile {
         classes: [
-            (Class::Lanes, 70),
+            (Class::Lanes, 58),
             (Class::Racy, 12),
-            (Class::Kernel, 12),
+            (Class::Kernel, 24),
             (Class::Launch, 6),
             (Class::Predicated, 0),
         ],
