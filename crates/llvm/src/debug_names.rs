@@ -31,6 +31,9 @@ pub(crate) fn named_values<'m>(module: &'m LlvmModule, inst: Val<'m>) -> Vec<(Va
 }
 
 /// Whether an expression leaves a value as it is.
+///
+/// # Safety
+/// The expression is live in the context of the module.
 unsafe fn is_whole(module: &LlvmModule, expression: LLVMMetadataRef) -> bool {
     // SAFETY: the expression is live in the module's context; the text is taken over.
     let text =
@@ -38,6 +41,10 @@ unsafe fn is_whole(module: &LlvmModule, expression: LLVMMetadataRef) -> bool {
     text.ends_with("!DIExpression()")
 }
 
+/// The name of a variable, if it has one.
+///
+/// # Safety
+/// The variable is null, or live in the context of the module.
 unsafe fn variable_name(module: &LlvmModule, variable: LLVMMetadataRef) -> Option<String> {
     if variable.is_null() {
         return None;

@@ -24,7 +24,7 @@ use facts::Facts;
 use function::emit_body;
 use heddle_ir::module::{Declaration, Effects, Init, Signature};
 use heddle_ir::{Module, Op, Scalar, Space};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
 /// What emission may choose.
@@ -133,7 +133,14 @@ impl<'a> Emitting<'a> {
         self.functions.clear();
         self.facts = Facts::new(&self.asm, module);
         self.declare_globals(module);
+        let called: FxHashSet<&str> =
+            module.functions.iter().flat_map(|func| func.callees.values()).map(|it| &*it.name).collect();
         for declaration in &module.declarations {
+            // What calls another module's function declares that; unless it is called, its name stays free.
+            let is_idle = Outside::parse(&declaration.name).is_some() && !called.contains(&*declaration.name);
+            if is_idle {
+                continue;
+            }
             let func = match self.declared.get(&*declaration.name) {
                 Some(&known) => known,
                 None => match Outside::parse(&declaration.name) {

@@ -205,7 +205,7 @@ fn all_pairs_modes_and_saturations() {
         let module = compiled(&source);
         let samples = samples(from_kind);
         for (name, to_kind, mode, saturates) in calls {
-            let found = &by_oracle(&module, &format!("call_{name}"), &[samples.clone()])[0];
+            let found = &by_oracle(&module, &format!("call_{name}"), std::slice::from_ref(&samples))[0];
             for (&bits, &found) in samples.iter().zip(found) {
                 let Some(expected) = expected(from_kind, to_kind, bits, mode, saturates) else { continue };
                 let is_nan = |bits: u64| matches!(decode(to_kind, bits), Number::Real(x) if x.is_nan());

@@ -10,7 +10,7 @@ fn both_lay_out_the_same() {
     let source = std::fs::read_to_string(path).expect("it can be read");
     let of_device = compiled(&source);
     let numbers: Vec<u64> = (0..24).collect();
-    let host = &by_oracle(&of_host, "probe", &[numbers.clone()])[0];
+    let host = &by_oracle(&of_host, "probe", std::slice::from_ref(&numbers))[0];
     let device = &by_oracle(&of_device, "probe", &[numbers])[0];
     assert_eq!(host, device);
     assert_eq!((host[2], host[6], host[23]), (16, 8, 0xffff_ffff));

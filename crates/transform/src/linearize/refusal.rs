@@ -35,8 +35,7 @@ fn divergent_exit(func: &Function, block: Block, header: Block) -> Diagnostic {
 
 /// An instruction of a block must not run where no lane is.
 fn needs_lanes_in(func: &Function, block: Block, inst: Inst) -> Diagnostic {
-    let text =
-        format!("in {block}, it must not run unless a lane comes there, and {block} may run without one");
+    let text = format!("it must not run unless a lane comes to {block}, which may run without one");
     let told = Diagnostic::error(Code::NeedsLanes, text).of_inst(func, inst);
     told.way_out("run `boscc` before, which guards it")
 }
