@@ -54,7 +54,7 @@ pub fn write(binary: &Binary) -> Vec<u8> {
     bytes
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 pub fn read(bytes: &[u8]) -> Answer<Binary> {
     let read = || {
         let rest = bytes.strip_prefix(MAGIC)?;
