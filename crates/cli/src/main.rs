@@ -13,6 +13,7 @@ mod profile;
 mod file_tests;
 mod demo;
 mod vectorize;
+mod clc;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -41,6 +42,8 @@ enum Verb {
     Profile(profile::ProfileRun),
     /// Make vector code of a function, for lanes that each run it
     Vectorize(vectorize::Vectorize),
+    /// Compile the kernels of a file in OpenCL C, and say what became of them
+    Clc(clc::Clc),
     /// Run the file tests below a directory
     Test(file_tests::FileTests),
     /// Show what works today, on one example
@@ -67,12 +70,13 @@ fn print_include_dir() -> Outcome {
 }
 
 fn main() -> ExitCode {
-    let done = match Command::parse().verb {
+    let done = match Command::parse_from(clc::build_options_first(std::env::args_os())).verb {
         Some(Verb::Opt(opt)) => opt.run(),
         Some(Verb::Exec(exec)) => exec.run(),
         Some(Verb::Analyze(analyze)) => analyze.run(),
         Some(Verb::Profile(profile)) => profile.run(),
         Some(Verb::Vectorize(vectorize)) => vectorize.run(),
+        Some(Verb::Clc(clc)) => clc.run(),
         Some(Verb::Test(tests)) => tests.run(),
         Some(Verb::Demo) => demo::run(),
         None => print_include_dir(),

@@ -18,7 +18,7 @@ pub mod vector_abi;
 
 pub use marked_loop::{LoopLanes, LoopRequest, VectorLoop};
 pub use options::{Brush, Brushes, Options};
-pub use report::Report;
+pub use report::{KernelReport, Report};
 pub use session::{Artifact, Failure, Request, Session, Source};
 
 pub use heddle_analysis as analysis;

@@ -1,7 +1,11 @@
-//! What became of a function: counted over its vector code and all that this calls.
+//! What became of a function or of a kernel: counted over its vector code and all that this calls.
 
-use heddle_ir::{Detail, Diagnostic, Function, Inst, Module, Op, Value};
+use heddle_ir::module::Param;
+use heddle_ir::{Detail, Diagnostic, Function, Inst, Module, Op, Scalar, Type, Value};
+use heddle_transform::{Fold, GroupFunction};
 use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
+use std::fmt;
 
 /// What memory operations became.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -10,6 +14,8 @@ pub struct Accesses {
     pub scalar: usize,
     /// Contiguous.
     pub contiguous: usize,
+    /// As many of the contiguous ones are under a mask.
+    pub masked: usize,
     /// Gathers and scatters.
     pub scattered: usize,
 }
@@ -33,8 +39,13 @@ pub struct Report {
 
 /// The functions of a module that come with one of them: it, and those that it calls.
 pub(crate) fn reachable(module: &Module, name: &str) -> FxHashSet<String> {
+    reachable_from(module, vec![name.to_string()])
+}
+
+/// The functions of a module that come with some of them.
+pub(crate) fn reachable_from(module: &Module, names: Vec<String>) -> FxHashSet<String> {
     let mut wanted: FxHashSet<String> = FxHashSet::default();
-    let mut work = vec![name.to_string()];
+    let mut work = names;
     while let Some(next) = work.pop() {
         let Some(func) = module.function(&next).filter(|_| !wanted.contains(&next)) else { continue };
         work.extend(func.callees.values().map(|callee| callee.name.clone()));
@@ -52,7 +63,11 @@ pub(crate) fn branches(module: &Module, name: &str) -> usize {
 
 /// The functions that come with one of them, in the order of the module, and are the user's.
 fn users<'m>(module: &'m Module, name: &str) -> impl Iterator<Item = &'m Function> {
-    let reached = reachable(module, name);
+    users_of(module, reachable(module, name))
+}
+
+/// Those of some functions that are the user's, in the order of the module.
+fn users_of(module: &Module, reached: FxHashSet<String>) -> impl Iterator<Item = &Function> {
     let is_own = |func: &Function| func.name.starts_with(heddle_math::PREFIX);
     module.functions.iter().filter(move |func| reached.contains(&func.name) && !is_own(func))
 }
@@ -60,11 +75,13 @@ fn users<'m>(module: &'m Module, name: &str) -> impl Iterator<Item = &'m Functio
 impl Report {
     /// Counts what stands in a wide function and in those that it calls.
     pub(crate) fn count(&mut self, module: &Module, name: &str) {
-        for func in users(module, name) {
-            for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
-                self.count_inst(func, inst);
-            }
-        }
+        users(module, name).for_each(|func| self.count_function(func));
+    }
+
+    fn count_function(&mut self, func: &Function) {
+        func.blocks()
+            .flat_map(|block| func.block_insts(block))
+            .for_each(|inst| self.count_inst(func, inst));
     }
 
     fn count_inst(&mut self, func: &Function, inst: Inst) {
@@ -74,7 +91,11 @@ impl Report {
         self.instructions[usize::from(on_vectors)] += 1;
         match (data.op, &data.detail) {
             (Op::Load | Op::Store, _) if !on_vectors => self.accesses.scalar += 1,
-            (Op::Load | Op::Store | Op::MaskedLoad | Op::MaskedStore, _) => self.accesses.contiguous += 1,
+            (Op::Load | Op::Store, _) => self.accesses.contiguous += 1,
+            (Op::MaskedLoad | Op::MaskedStore, _) => {
+                self.accesses.contiguous += 1;
+                self.accesses.masked += 1;
+            }
             (Op::Gather | Op::Scatter, _) => self.accesses.scattered += 1,
             (Op::Call, Detail::Call(callee)) if !on_vectors && is_of_one_lane(func, inst) => {
                 self.lane_by_lane.push(format!("call of @{}", func.callees[*callee].name));
@@ -89,4 +110,173 @@ impl Report {
 fn is_of_one_lane(func: &Function, inst: Inst) -> bool {
     let is_extracted = |&arg: &Value| func.def_inst(arg).is_some_and(|it| func.inst(it).op == Op::Extract);
     func.inst(inst).args.iter().any(is_extracted)
+}
+
+/// What became of a kernel: of its regions, in the form for whole brushes. The loops around them that go over the brushes of a
+/// work-group are not counted.
+///
+/// Its `Display` is what the command and drivers say, a line for each fact.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelReport {
+    /// The kernel.
+    pub kernel: String,
+    /// How work-items lie in brushes.
+    pub fold: Fold,
+    /// The barriers of the kernel, calls inlined.
+    pub barriers: usize,
+    /// What it runs between barriers.
+    pub states: usize,
+    /// Bytes that each brush keeps across barriers.
+    pub brush_bytes: u64,
+    /// Bytes of local memory that the kernel declares.
+    pub local_bytes: u64,
+    /// What became of its code.
+    pub code: Report,
+    /// Where branches are left: lines of the source.
+    pub branch_lines: Vec<String>,
+    /// Where memory is gathered or scattered.
+    pub scattered_lines: Vec<String>,
+    /// Where something is done lane by lane.
+    pub lane_by_lane_lines: Vec<String>,
+}
+
+/// What is said of a region, said of its kernel.
+#[must_use]
+pub fn of_kernel(mut told: Diagnostic, kernel: &str) -> Diagnostic {
+    let is_region = |name: &str| name.strip_prefix(kernel).is_some_and(|rest| rest.starts_with(".region"));
+    if told.place.func.as_deref().is_some_and(is_region) {
+        told.place.func = Some(kernel.to_string());
+    }
+    told
+}
+
+/// The wide functions of a kernel: regions for whole brushes, and what they call.
+fn wide_functions<'m>(wide: &'m Module, kernel: &str) -> Vec<&'m Function> {
+    let Some(group) = wide.function(kernel) else { return Vec::new() };
+    let is_mask = |param: &Param| matches!(param.ty, Type::Vector(Scalar::I1, _));
+    let is_masked =
+        |name: &str| wide.function(name).is_some_and(|func| func.signature.params.iter().any(is_mask));
+    let regions = || group.callees.values().map(|callee| callee.name.clone());
+    let mut entered: Vec<String> = regions().filter(|name| !is_masked(name)).collect();
+    if entered.is_empty() {
+        entered = regions().collect();
+    }
+    users_of(wide, reachable_from(wide, entered)).collect()
+}
+
+/// The line of an instruction, with its file where that is not the first of the module.
+fn line_of(module: &Module, func: &Function, inst: Inst) -> Option<(u32, u32)> {
+    func.loc(inst).filter(|loc| module.files.get(loc.file).is_some()).map(|loc| (loc.file.as_u32(), loc.line))
+}
+
+impl KernelReport {
+    /// Of a kernel of `source` that became this group function, in brushes of so many lanes, and these regions in `wide`.
+    pub fn new(
+        source: &Module,
+        wide: &Module,
+        group: &GroupFunction,
+        (lanes, fold): (u32, Fold),
+        remarks: &[Diagnostic],
+    ) -> KernelReport {
+        let kernel = &group.name;
+        let mut code = Report { lanes, branches: [branches(source, kernel), 0], ..Report::default() };
+        let (mut branch_lines, mut scattered_lines, mut lane_by_lane_lines) =
+            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for func in wide_functions(wide, kernel) {
+            for block in func.blocks() {
+                if func.successors(block).len() > 1 {
+                    code.branches[1] += 1;
+                    branch_lines.extend(func.terminator(block).and_then(|inst| line_of(wide, func, inst)));
+                }
+                for inst in func.block_insts(block) {
+                    let before = (code.accesses.scattered, code.lane_by_lane.len());
+                    code.count_inst(func, inst);
+                    if code.accesses.scattered > before.0 {
+                        scattered_lines.extend(line_of(wide, func, inst));
+                    }
+                    if code.lane_by_lane.len() > before.1 {
+                        lane_by_lane_lines.extend(line_of(wide, func, inst));
+                    }
+                }
+            }
+        }
+        for told in remarks {
+            let told = of_kernel(told.clone(), kernel);
+            // Whole brushes and the last one of a group tell the same.
+            if !code.remarks.contains(&told) {
+                code.remarks.push(told);
+            }
+        }
+        let first = source.function(kernel).and_then(|func| {
+            func.blocks().flat_map(|block| func.block_insts(block)).find_map(|inst| line_of(source, func, inst))
+        });
+        let words = |lines: BTreeSet<(u32, u32)>| -> Vec<String> {
+            let word = |&(file, line): &(u32, u32)| match wide.files.values().nth(file as usize) {
+                Some(name) if first.is_some_and(|(first, _)| first != file) => format!("{name}:{line}"),
+                _ => line.to_string(),
+            };
+            lines.iter().map(word).collect()
+        };
+        KernelReport {
+            kernel: kernel.clone(),
+            fold,
+            barriers: group.barriers,
+            states: group.synchronization_points + 1,
+            brush_bytes: group.brush_bytes,
+            local_bytes: group.local_bytes,
+            code,
+            branch_lines: words(branch_lines),
+            scattered_lines: words(scattered_lines),
+            lane_by_lane_lines: words(lane_by_lane_lines),
+        }
+    }
+}
+
+/// `(line 5)`, `(lines 5, 9)`, or nothing.
+struct Lines<'a>(&'a [String]);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => Ok(()),
+            [line] => write!(f, " (line {line})"),
+            lines => write!(f, " (lines {})", lines.join(", ")),
+        }
+    }
+}
+
+impl fmt::Display for KernelReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { lanes, branches, accesses, instructions, lane_by_lane, remarks } = &self.code;
+        let fold = match self.fold {
+            Fold::Rows => "work-items side by side along dimension 0",
+            Fold::Linear => "work-items in the linear order of their group",
+        };
+        writeln!(f, "kernel {}: {lanes} lanes, {fold}", self.kernel)?;
+        writeln!(f, "  barriers: {}, states between them: {}", self.barriers, self.states)?;
+        if self.brush_bytes != 0 {
+            writeln!(f, "  kept across barriers: {} bytes for each {lanes} work-items", self.brush_bytes)?;
+        }
+        if self.local_bytes != 0 {
+            writeln!(f, "  local memory: {} bytes for each group", self.local_bytes)?;
+        }
+        let [of_source, left] = branches;
+        writeln!(f, "  branches: {of_source} of the source, {left} of the vector code{}", Lines(&self.branch_lines))?;
+        writeln!(
+            f,
+            "  loads and stores: {} contiguous, {} of them under a mask; {} gathered or scattered{}; {} scalar",
+            accesses.contiguous,
+            accesses.masked,
+            accesses.scattered,
+            Lines(&self.scattered_lines),
+            accesses.scalar
+        )?;
+        writeln!(f, "  instructions: {} on vectors, {} scalar", instructions[1], instructions[0])?;
+        if !lane_by_lane.is_empty() {
+            let what: BTreeSet<&str> = lane_by_lane.iter().map(String::as_str).collect();
+            let what: Vec<&str> = what.into_iter().collect();
+            writeln!(f, "  lane by lane: {}{}", what.join(", "), Lines(&self.lane_by_lane_lines))?;
+        }
+        remarks.iter().try_for_each(|remark| writeln!(f, "  {remark}"))
+    }
 }

@@ -16,7 +16,7 @@
 use crate::context::{Context, PassTime};
 use crate::options::{Brush, Options, ParamShape};
 use crate::pipeline::{run, vectorization};
-use crate::report::{Report, branches, reachable};
+use crate::report::{Report, branches, reachable_from};
 use crate::vector_abi::{Form, Isa, add_abi_form, declare_forms};
 use heddle_ir::diagnostic::{Place, Severity};
 use heddle_ir::module::DeclaredShape;
@@ -443,7 +443,12 @@ fn declare_shapes(func: &mut Function, shapes: &[ParamShape]) -> Result<(), Diag
 
 /// Leaves of a module a function and what it calls.
 pub fn retain_reachable(module: &mut Module, name: &str) {
-    let wanted = reachable(module, name);
+    retain_all_reachable(module, &[name]);
+}
+
+/// Leaves of a module some functions and what they call.
+pub fn retain_all_reachable(module: &mut Module, names: &[&str]) {
+    let wanted = reachable_from(module, names.iter().map(ToString::to_string).collect());
     module.functions.retain(|func| wanted.contains(&func.name));
 }
 

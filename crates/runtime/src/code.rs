@@ -1,18 +1,17 @@
 //! Compiled group functions.
 
 use crate::program::Options;
-use heddle::Brush;
+use crate::vector_code::{GroupFunctions, Variant, VectorCode};
+use heddle::KernelReport;
 use heddle::context::Context;
-use heddle::ir::module::{Global, Kind};
-use heddle::ir::{Diagnostic, Module, Space};
-use heddle::pipeline::{run, vectorization};
-use heddle::session::retain_reachable;
+use heddle::ir::module::Global;
+use heddle::ir::{Code, Diagnostic, Module, Space};
 use heddle_llvm::{
     CodeLevel, Cpu, EmitError, EmitOptions, Jit, JitError, emit, entry_name, keep_private_but, optimize,
     share_globals,
 };
+use heddle_transform::GroupFunction;
 use heddle_transform::kernels::Refusal;
-use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
 use thiserror::Error;
 
 /// Why a kernel has no code.
@@ -40,15 +39,21 @@ pub enum BuildError {
     Jit(#[from] JitError),
 }
 
-/// For what launches code is made.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Variant {
-    pub(crate) fold: Fold,
-    /// Whether all numbers of a launch are below 2^31.
-    pub(crate) is_small: bool,
-    /// The size of all groups, if the code is for no other.
-    pub(crate) local: Option<[u32; 3]>,
+impl BuildError {
+    /// The same for people, with the names of the files of the program.
+    pub fn diagnostic(&self, program: &Module) -> Diagnostic {
+        match self {
+            BuildError::Unknown(name) => {
+                Diagnostic::error(Code::UnknownFunction, format!("there is no kernel @{name}"))
+            }
+            BuildError::Kernel(refusal) => Diagnostic::from(refusal.clone()).in_module(program),
+            BuildError::Pass { reason, .. } => (**reason).clone(),
+            BuildError::Emit(reason) => Diagnostic::error(Code::NotEmitted, reason.to_string()),
+            BuildError::Jit(reason) => Diagnostic::error(Code::CodeGeneration, reason.to_string()),
+        }
+    }
 }
+
 
 /// A group function that can be called.
 pub(crate) struct GroupCode {
@@ -56,6 +61,8 @@ pub(crate) struct GroupCode {
     entry: extern "C" fn(*const u8, *mut u8),
     /// What it needs.
     pub(crate) info: GroupFunction,
+    /// What became of its kernel.
+    pub(crate) report: KernelReport,
     /// The lanes of its brushes.
     pub(crate) lanes: u32,
 }
@@ -126,10 +133,11 @@ pub(crate) fn compile(
 ) -> Result<GroupCode, BuildError> {
     let cpu = Cpu::host();
     let lanes = options.lanes_on(&cpu);
-    let (mut module, info) = lower(program, kernel, variant, lanes)?;
-    let wrong = |reason| BuildError::Pass { kernel: kernel.to_string(), reason: Box::new(reason) };
-    let passes = vectorization(&Brush::new(&[lanes]).map_err(wrong)?, &options.of_passes(&cpu));
-    run(&mut module, &passes, &mut Context::new()).map_err(wrong)?;
+    let groups = GroupFunctions::new(program, &[kernel], variant, lanes)?;
+    let VectorCode { module, mut groups, mut reports, .. } =
+        groups.vectorize(program, &cpu, options, &mut Context::new())?;
+    let unknown = || BuildError::Unknown(kernel.to_string());
+    let (info, report) = (groups.pop().ok_or_else(unknown)?, reports.pop().ok_or_else(unknown)?);
     let llvm = emit(&module, EmitOptions { entries: true, ..EmitOptions::default() })?;
     let entry = entry_name(kernel);
     keep_private_but(&llvm, &[&entry]);
@@ -143,27 +151,5 @@ pub(crate) fn compile(
     let address = jit.address(&entry)?;
     // SAFETY: the address is that of an entry, which is compiled with this type and lives as long as the JIT.
     let entry = unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8, *mut u8)>(address as usize) };
-    Ok(GroupCode { jit, entry, info, lanes })
-}
-
-/// The group function of one kernel, and the regions that it launches.
-fn lower(
-    program: &Module,
-    kernel: &str,
-    variant: Variant,
-    lanes: u32,
-) -> Result<(Module, GroupFunction), BuildError> {
-    let unknown = || BuildError::Unknown(kernel.to_string());
-    let mut module = program.clone();
-    retain_reachable(&mut module, kernel);
-    for func in &mut module.functions {
-        func.kind = match func.kind {
-            Kind::Kernel(sizes) if func.name == kernel => Kind::Kernel(variant.local.or(sizes)),
-            // A kernel that another one calls is a function like any other.
-            _ => Kind::Function,
-        };
-    }
-    let options = KernelOptions { lanes, fold: variant.fold, is_small: variant.is_small };
-    let info = lower_kernels(&mut module, &options)?.into_iter().next().ok_or_else(unknown)?;
-    Ok((module, info))
+    Ok(GroupCode { jit, entry, info, report, lanes })
 }

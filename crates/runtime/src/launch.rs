@@ -1,13 +1,13 @@
 //! Launches: arguments, work-groups, workers.
 
-use crate::code::{BuildError, GroupCode, Variant};
+use crate::code::{BuildError, GroupCode};
 use crate::memory::AlignedMemory;
 use crate::pool::Pool;
 use crate::program::Kernel;
 use crate::range::{Groups, NdRange, choose_local};
+use crate::vector_code::Variant;
 use heddle_ir::Space;
 use heddle_llvm::slot_bytes;
-use heddle_transform::Fold;
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -130,15 +130,7 @@ impl Kernel {
         if count == 0 {
             return Ok(());
         }
-        let is_row = local[0] >= lanes || local[1] == 1 && local[2] == 1;
-        let fold = if is_row { Fold::Rows } else { Fold::Linear };
-        // Where lanes go round the ends of rows, they divide by the size of a row.
-        let is_fixed = info.required_local.is_some() || fold == Fold::Linear;
-        let variant = Variant {
-            fold,
-            is_small: range.is_small(),
-            local: (is_fixed && groups.is_uniform()).then_some(local),
-        };
+        let variant = Variant::of_groups(info, lanes, local, groups.is_uniform(), range.is_small());
         let code = self.code(variant)?;
         let launch = Launch::new(self, code, args, groups, local)?;
         let needed = launch.local_bytes.saturating_add(launch.scratch_bytes);

@@ -11,11 +11,14 @@ pub mod program;
 pub mod launch;
 pub mod exit;
 
+pub mod vector_code;
+
 mod code;
 mod memory;
 
 pub use code::BuildError;
 pub use launch::{Argument, LaunchError};
 pub use pool::Pool;
-pub use program::{Kernel, KernelInfo, Options, Parameter, Program};
+pub use program::{Kernel, KernelInfo, Options, Parameter, Program, undefined_functions};
 pub use range::{NdRange, RangeError};
+pub use vector_code::{GroupFunctions, Variant, VectorCode};

@@ -1,12 +1,15 @@
 //! Programs and their kernels.
 
-use crate::code::{BuildError, Globals, GroupCode, Variant, compile};
-use heddle_ir::module::Kind;
+use crate::code::{BuildError, Globals, GroupCode, compile};
+use crate::vector_code::Variant;
+use heddle::KernelReport;
+use heddle_ir::module::{Effects, Kind};
 use heddle_ir::{Module, Op, Space, Type};
 use heddle_llvm::Cpu;
 use heddle_math::Accuracy;
 use heddle_transform::Target;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How kernels are compiled.
@@ -25,7 +28,8 @@ impl Default for Options {
 }
 
 impl Options {
-    pub(crate) fn lanes_on(&self, cpu: &Cpu) -> u32 {
+    /// The lanes of a brush on a machine.
+    pub fn lanes_on(&self, cpu: &Cpu) -> u32 {
         self.lanes.unwrap_or(cpu.vector_bits() / 32)
     }
 
@@ -109,6 +113,16 @@ impl Program {
         Ok(Program { inner: Arc::new(inner) })
     }
 
+    /// How it is compiled.
+    pub fn options(&self) -> &Options {
+        &self.inner.options
+    }
+
+    /// The module that it was made of.
+    pub fn module(&self) -> &Module {
+        &self.inner.module
+    }
+
     /// Its kernels, in the order of the module.
     pub fn kernels(&self) -> &[KernelInfo] {
         &self.inner.kernels
@@ -119,6 +133,16 @@ impl Program {
         let number = self.inner.kernels.iter().position(|kernel| kernel.name == name)?;
         Some(Kernel { program: self.clone(), number })
     }
+}
+
+/// The functions that are called and that nothing defines. Mathematical functions, which do nothing but give a value, are
+/// the pipeline's affair.
+pub fn undefined_functions(module: &Module) -> BTreeSet<&str> {
+    let defined: BTreeSet<&str> = module.functions.iter().map(|func| &*func.name).collect();
+    let called = module.functions.iter().flat_map(|func| func.callees.values());
+    let unknown =
+        called.filter(|callee| callee.signature.effects != Effects::PURE && !defined.contains(&*callee.name));
+    unknown.map(|callee| &*callee.name).collect()
 }
 
 /// Whether an op tells work-items of their group.
@@ -145,6 +169,15 @@ impl Kernel {
     /// How the program is compiled.
     pub fn options(&self) -> &Options {
         &self.program.inner.options
+    }
+
+    /// What became of it in the code that launches so far have asked for.
+    pub fn reports(&self) -> Vec<KernelReport> {
+        let codes = self.program.inner.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = codes.iter().filter(|((number, _), _)| *number == self.number);
+        let mut own: Vec<_> = own.collect();
+        own.sort_by_key(|((_, variant), _)| *variant);
+        own.into_iter().map(|(_, code)| code.report.clone()).collect()
     }
 
     /// The code for some launches, compiled at the first of them.

@@ -86,6 +86,7 @@ const RULES: &[Rule] = &[
             "heddle-llvm",
             "heddlec",
             "heddle-runs",
+            "heddle-runtime",
             "heddle-testing",
         ],
     ),

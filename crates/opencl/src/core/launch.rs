@@ -1,12 +1,9 @@
 //! Running a kernel over its work-items.
 
 use crate::core::memory::Address;
-use heddle_ir::Module;
-use heddle_ir::module::Effects;
 use heddle_llvm::{KernelInfo, LlvmModule, Passed};
 use heddle_runtime as runtime;
 use heddle_runtime::Pool;
-use std::collections::BTreeSet;
 
 /// The work-items of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,16 +54,6 @@ impl NdRange {
     }
 }
 
-/// The functions that are called and that nothing defines. Mathematical functions, which do nothing but give a value, are
-/// the pipeline's affair.
-fn undefined_functions(module: &Module) -> BTreeSet<String> {
-    let defined: BTreeSet<&str> = module.functions.iter().map(|func| &*func.name).collect();
-    let called = module.functions.iter().flat_map(|func| func.callees.values());
-    let unknown =
-        called.filter(|callee| callee.signature.effects != Effects::PURE && !defined.contains(&*callee.name));
-    unknown.map(|callee| callee.name.clone()).collect()
-}
-
 impl Code {
     /// Makes a program ready to run. The error is for the build log.
     pub fn new(llvm: &LlvmModule, allows_rest: bool) -> Result<Code, String> {
@@ -77,9 +64,9 @@ impl Code {
         }
         let mut module = imported.module;
         heddle_math::provide_own(&mut module).map_err(|reason| format!("error: {reason}\n"))?;
-        let undefined = undefined_functions(&module);
+        let undefined = runtime::undefined_functions(&module);
         if !undefined.is_empty() {
-            let line = |name: &String| match name.starts_with("heddle.printf") {
+            let line = |name: &&str| match name.starts_with("heddle.printf") {
                 true => "error: `printf` is not supported: write to a buffer, and print that\n".to_string(),
                 false => format!(
                     "error: the function `{name}` is called, but no program defines it: link the one that does\n"

@@ -1,0 +1,259 @@
+//! `heddle clc`.
+
+use crate::report::{fail, note, say_times, tell};
+use crate::{Failure, Outcome};
+use clap::Args;
+use heddle::context::Context;
+use heddle::ir::verify::Stage;
+use heddle::ir::{Code, Diagnostic, Module};
+use heddle::llvm::{Cpu, Output};
+use heddle::math::Accuracy;
+use heddle::options::parse_accuracy;
+use heddle::{KernelReport, Session};
+use heddle_runtime::{BuildError, GroupFunctions, KernelInfo, Options, Program, Variant, undefined_functions};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Compile the kernels of a file in OpenCL C, and say what became of them
+///
+/// Each kernel becomes a function that runs one work-group (docs/runtime.md), and is reported: how its work-items lie in
+/// vectors, its barriers, the branches that stay branches, what is gathered, masked or done lane by lane, with the lines of the
+/// source. The options of clBuildProgram are taken as they are: -DN=4, -I include, -cl-std=CL3.0, -cl-fast-relaxed-math.
+#[derive(Args)]
+pub(crate) struct Clc {
+    /// OpenCL C
+    file: PathBuf,
+    /// Say what became of each kernel; that is what happens if neither code nor a stage is asked for
+    #[arg(long)]
+    report: bool,
+    /// Print the program at a stage: `source`, `groups` (functions that run work-groups), `canonical`, `uniform`, `linear`,
+    /// `wide`, `llvm`, `assembly`
+    #[arg(long, value_name = "STAGE", value_parser = parse_dump)]
+    dump: Option<Dump>,
+    /// Where to write code to: `.o`, `.s`, `.ll`, `.bc` or `.hed`. A kernel's function has the kernel's name
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Only this kernel; several may be named
+    #[arg(long = "kernel", value_name = "NAME")]
+    kernels: Vec<String>,
+    /// How many work-items run side by side; without it, as many as numbers of 32 bits fit a register
+    #[arg(long)]
+    lanes: Option<u32>,
+    /// Code for groups of this size only, as in `16,4`
+    #[arg(long, value_name = "X[,Y[,Z]]", value_delimiter = ',')]
+    local: Vec<u32>,
+    /// Code for launches whose indices reach 2^31, too
+    #[arg(long)]
+    large: bool,
+    /// The machine to generate code for: `native`, an instruction set (`sse4.2`, `avx2`, `avx512`, `neon`), or a CPU of x86-64
+    /// by LLVM's name (`znver4`)
+    #[arg(long, value_name = "CPU", default_value = "native", value_parser = Cpu::named)]
+    target: Cpu,
+    /// Mathematical functions: `exact` is Heddle's own, at most one unit in the last place off; `fast` at most four units;
+    /// `libm` the C library's, lane by lane
+    #[arg(long, default_value = "exact", value_parser = parse_accuracy)]
+    math: Accuracy,
+    /// Say how long each pass took
+    #[arg(long)]
+    time_passes: bool,
+    /// A macro
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    define: Vec<String>,
+    /// Where headers are looked for, besides the folder of the file
+    #[arg(short = 'I', value_name = "FOLDER")]
+    include: Vec<String>,
+    /// Further options of clBuildProgram: `-cl-…` is taken as it is, all others behind `--`
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    build_option: Vec<String>,
+    #[arg(last = true, hide = true)]
+    more: Vec<String>,
+}
+
+/// A stage that is printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Dump {
+    Groups,
+    At(Stage),
+    Llvm,
+    Assembly,
+}
+
+fn parse_dump(word: &str) -> Result<Dump, String> {
+    match word {
+        "groups" => Ok(Dump::Groups),
+        "llvm" => Ok(Dump::Llvm),
+        "assembly" => Ok(Dump::Assembly),
+        _ => Stage::from_name(word).map(Dump::At).ok_or_else(|| {
+            let names: Vec<&str> = Stage::ALL.iter().map(|stage| stage.name()).collect();
+            format!("the stages are {}, groups, llvm, assembly", names.join(", "))
+        }),
+    }
+}
+
+/// The words of a command line, with `-cl-…` as options that clap understands.
+pub(crate) fn build_options_first(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.collect();
+    if words.get(1).is_some_and(|verb| verb == "clc") {
+        let own = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        for word in &mut words[2..own.max(2)] {
+            if word.to_str().is_some_and(|text| text.starts_with("-cl-")) {
+                let mut long = OsString::from("--build-option=");
+                long.push(&*word);
+                *word = long;
+            }
+        }
+    }
+    words
+}
+
+impl Clc {
+    pub(crate) fn run(self) -> Outcome {
+        let session = Session::new(self.target.clone());
+        let source = heddle::llvm::read_source(&self.file)
+            .map_err(|reason| fail(Diagnostic::error(Code::Unreadable, reason.to_string())))?;
+        let name = self.file.display().to_string();
+        let source = session.compile_opencl(&source, &name, &self.build_options()).map_err(fail)?;
+        source.refused.iter().for_each(tell);
+        let undefined = undefined_functions(&source.module);
+        if !undefined.is_empty() {
+            let names: Vec<String> = undefined.iter().map(|name| format!("`{name}`")).collect();
+            let text = format!("{} is called, and nothing in {name} defines it", names.join(", "));
+            return Err(fail(Diagnostic::error(Code::UnknownFunction, text)));
+        }
+        let options = Options { lanes: self.lanes, math: self.math };
+        let program = Program::new(source.module, &options)
+            .map_err(|reason| fail(reason.diagnostic(&Module::default())))?;
+        let kernels = self.asked(&program)?;
+        let refused = source.refused.iter().any(|told| told.place.func.is_some());
+        let (mut good, mut reports) = (Vec::new(), Vec::new());
+        for kernel in kernels {
+            match self.report_of(&program, kernel) {
+                Ok(report) => {
+                    good.push(kernel);
+                    reports.push(report);
+                }
+                Err(reason) => tell(&reason.diagnostic(program.module()).in_file(&name)),
+            }
+        }
+        let is_complete = !refused && good.len() == self.asked(&program)?.len();
+        if !good.is_empty() {
+            self.give(&program, &good).map_err(|reason| fail(reason.diagnostic(program.module())))??;
+        }
+        for report in &reports {
+            match self.dump {
+                None if self.report || self.output.is_none() => say!("{report}"),
+                Some(_) if self.report => note(&report.to_string()),
+                _ => {}
+            }
+        }
+        if is_complete { Ok(()) } else { Err(Failure::Program) }
+    }
+
+    /// What goes to clang.
+    fn build_options(&self) -> Vec<String> {
+        let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.map_or(".".into(), |folder| folder.display().to_string());
+        let define = self.define.iter().flat_map(|it| ["-D".to_string(), it.clone()]);
+        let include = self.include.iter().chain([&folder]).flat_map(|it| ["-I".to_string(), it.clone()]);
+        define.chain(include).chain(self.build_option.iter().chain(&self.more).cloned()).collect()
+    }
+
+    /// The kernels that are asked for.
+    fn asked<'p>(&self, program: &'p Program) -> Result<Vec<&'p KernelInfo>, Failure> {
+        let there = || {
+            let names: Vec<&str> = program.kernels().iter().map(|kernel| &*kernel.name).collect();
+            if names.is_empty() { "there is none".into() } else { format!("there are {}", names.join(", ")) }
+        };
+        let unknown = self.kernels.iter().find(|&name| !program.kernels().iter().any(|it| it.name == *name));
+        if let Some(name) = unknown {
+            let told = Diagnostic::error(Code::UnknownFunction, format!("there is no kernel `{name}`"));
+            return Err(fail(told.way_out(there())));
+        }
+        let is_asked = |kernel: &&KernelInfo| self.kernels.is_empty() || self.kernels.contains(&kernel.name);
+        let kernels: Vec<&KernelInfo> = program.kernels().iter().filter(is_asked).collect();
+        if kernels.is_empty() {
+            let text = format!("{} has no kernel", self.file.display());
+            return Err(fail(Diagnostic::error(Code::UnknownFunction, text).way_out("write `kernel void f(…)`")));
+        }
+        Ok(kernels)
+    }
+
+    fn lanes(&self) -> u32 {
+        Options { lanes: self.lanes, math: self.math }.lanes_on(&self.target)
+    }
+
+    /// For what launches code of a kernel is made.
+    fn variant(&self, kernel: &KernelInfo) -> Variant {
+        let variant = match self.local[..] {
+            [] => Variant::usual(kernel, self.lanes()),
+            _ => {
+                let mut local = [1; 3];
+                local.iter_mut().zip(&self.local).for_each(|(to, &size)| *to = size);
+                Variant { local: Some(local), ..Variant::of_groups(kernel, self.lanes(), local, true, true) }
+            }
+        };
+        Variant { is_small: !self.large, ..variant }
+    }
+
+    fn report_of(&self, program: &Program, kernel: &KernelInfo) -> Result<KernelReport, BuildError> {
+        let source = program.module();
+        let groups = GroupFunctions::new(source, &[&kernel.name], self.variant(kernel), self.lanes())?;
+        let mut context = Context::new();
+        let mut code = groups.vectorize(source, &self.target, program.options(), &mut context)?;
+        if self.time_passes {
+            note(&kernel.name);
+            say_times(&context.times);
+        }
+        code.reports.pop().ok_or_else(|| BuildError::Unknown(kernel.name.clone()))
+    }
+
+    /// Makes code of kernels together; writes it, and prints the stage that is asked for.
+    fn give(&self, program: &Program, kernels: &[&KernelInfo]) -> Result<Outcome, BuildError> {
+        let source = program.module();
+        if self.dump == Some(Dump::At(Stage::Source)) {
+            say!("{source}");
+        }
+        // Kernels for groups of different forms are together only in the form that serves all groups.
+        let variant = match kernels.iter().map(|kernel| self.variant(kernel)).collect::<Vec<_>>()[..] {
+            [first, ref others @ ..] if others.iter().all(|&it| it == first) => first,
+            _ => Variant { fold: heddle::transform::Fold::Rows, is_small: !self.large, local: None },
+        };
+        let names: Vec<&str> = kernels.iter().map(|kernel| &*kernel.name).collect();
+        let groups = GroupFunctions::new(source, &names, variant, self.lanes())?;
+        if self.dump == Some(Dump::Groups) {
+            say!("{}", groups.module);
+        }
+        let (mut stage, mut text) = (Stage::Source, String::new());
+        let mut context = Context::new().watched(|pass, module| {
+            stage = pass.ensures.unwrap_or(stage);
+            if stage != Stage::Source && self.dump == Some(Dump::At(stage)) {
+                text = module.to_string();
+            }
+        });
+        let code = groups.vectorize(source, &self.target, program.options(), &mut context)?;
+        drop(context);
+        say!("{text}");
+        let printed = match self.dump {
+            Some(Dump::Llvm) => Some(Output::Text),
+            Some(Dump::Assembly) => Some(Output::Assembly),
+            _ => None,
+        };
+        if let Some(output) = printed {
+            say!("{}", String::from_utf8_lossy(&code.write(&self.target, output)?));
+        }
+        let Some(path) = &self.output else { return Ok(Ok(())) };
+        let bytes = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("hed") => code.module.to_string().into_bytes(),
+            Some("ll") => code.write(&self.target, Output::Text)?,
+            Some("bc") => code.write(&self.target, Output::Bitcode)?,
+            Some("s") => code.write(&self.target, Output::Assembly)?,
+            Some("o") => code.write(&self.target, Output::Object)?,
+            _ => {
+                let text = format!("{}: the form of code is said by the name", path.display());
+                let told = Diagnostic::error(Code::Output, text);
+                return Ok(Err(fail(told.way_out("end it in .o, .s, .ll, .bc or .hed"))));
+            }
+        };
+        Ok(crate::report::write(Some(path), &bytes))
+    }
+}

@@ -1,0 +1,137 @@
+//! From kernels to vector code, step by step: group functions, passes, LLVM.
+
+use crate::code::BuildError;
+use crate::program::{KernelInfo, Options};
+use heddle::context::Context;
+use heddle::ir::Module;
+use heddle::ir::module::Kind;
+use heddle::pipeline::{run, vectorization};
+use heddle::report::of_kernel;
+use heddle::session::retain_all_reachable;
+use heddle::{Brush, KernelReport};
+use heddle_llvm::{Cpu, EmitOptions, LlvmModule, Output, emit, generate, keep_private_but, optimize};
+use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
+
+/// For what launches code is made.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Variant {
+    /// How work-items lie in brushes.
+    pub fold: Fold,
+    /// Whether all numbers of a launch are below 2^31.
+    pub is_small: bool,
+    /// The size of all groups, if the code is for no other.
+    pub local: Option<[u32; 3]>,
+}
+
+impl Variant {
+    /// For launches of a kernel in groups of this size; `is_uniform` says that there are no smaller ones at the ends.
+    pub fn of_groups(
+        kernel: &KernelInfo,
+        lanes: u32,
+        local: [u32; 3],
+        is_uniform: bool,
+        is_small: bool,
+    ) -> Variant {
+        let is_row = local[0] >= lanes || local[1] == 1 && local[2] == 1;
+        let fold = if is_row { Fold::Rows } else { Fold::Linear };
+        // Where lanes go round the ends of rows, they divide by the size of a row.
+        let is_fixed = kernel.required_local.is_some() || fold == Fold::Linear;
+        Variant { fold, is_small, local: (is_fixed && is_uniform).then_some(local) }
+    }
+
+    /// For launches of a kernel of which nothing is known: of groups that are rows, or as the source fixes them.
+    pub fn usual(kernel: &KernelInfo, lanes: u32) -> Variant {
+        match kernel.required_local {
+            Some(local) => Variant::of_groups(kernel, lanes, local, true, true),
+            None => Variant { fold: Fold::Rows, is_small: true, local: None },
+        }
+    }
+}
+
+/// The group functions of kernels, and the regions that they launch, at stage Source.
+#[derive(Debug)]
+pub struct GroupFunctions {
+    /// The module.
+    pub module: Module,
+    groups: Vec<GroupFunction>,
+    lanes: u32,
+    fold: Fold,
+}
+
+impl GroupFunctions {
+    /// Of some kernels of a program, in brushes of so many lanes.
+    pub fn new(
+        program: &Module,
+        kernels: &[&str],
+        variant: Variant,
+        lanes: u32,
+    ) -> Result<GroupFunctions, BuildError> {
+        let mut module = program.clone();
+        retain_all_reachable(&mut module, kernels);
+        for func in &mut module.functions {
+            func.kind = match func.kind {
+                Kind::Kernel(sizes) if kernels.contains(&&*func.name) => {
+                    Kind::Kernel(variant.local.or(sizes))
+                }
+                // A kernel that another one calls is a function like any other.
+                _ => Kind::Function,
+            };
+        }
+        let options = KernelOptions { lanes, fold: variant.fold, is_small: variant.is_small };
+        let groups = lower_kernels(&mut module, &options)?;
+        Ok(GroupFunctions { module, groups, lanes, fold: variant.fold })
+    }
+
+    /// Makes vector code of them. The context sees each pass; `program` is what they were made of.
+    pub fn vectorize(
+        self,
+        program: &Module,
+        cpu: &Cpu,
+        options: &Options,
+        context: &mut Context<'_>,
+    ) -> Result<VectorCode, BuildError> {
+        let GroupFunctions { mut module, groups, lanes, fold } = self;
+        let refused = |reason: heddle::ir::Diagnostic| {
+            let told = reason.in_module(program);
+            let mut kernels = groups.iter().map(|group| &group.name);
+            let of_region = |name: &&String| of_kernel(told.clone(), name) != told;
+            let kernel = kernels.clone().find(of_region).or(kernels.next()).cloned().unwrap_or_default();
+            BuildError::Pass { reason: Box::new(of_kernel(told, &kernel)), kernel }
+        };
+        let passes = vectorization(&Brush::new(&[lanes]).map_err(refused)?, &options.of_passes(cpu));
+        run(&mut module, &passes, context).map_err(refused)?;
+        let told: Vec<_> =
+            context.remarks.iter().map(|remark| remark.told.clone().in_module(program)).collect();
+        let report =
+            |group: &GroupFunction| KernelReport::new(program, &module, group, (lanes, fold), &told);
+        let reports = groups.iter().map(report).collect();
+        Ok(VectorCode { module, groups, reports })
+    }
+}
+
+/// Vector code of kernels.
+#[derive(Debug)]
+pub struct VectorCode {
+    /// The module at stage Wide.
+    pub module: Module,
+    /// What is to be known to call group functions, in the order of the program.
+    pub groups: Vec<GroupFunction>,
+    /// What became of kernels, in the same order.
+    pub reports: Vec<KernelReport>,
+}
+
+impl VectorCode {
+    /// The module of LLVM, which LLVM's passes have been through. Group functions are seen by the names of their kernels.
+    pub fn llvm(&self, cpu: &Cpu) -> Result<LlvmModule, BuildError> {
+        let llvm = emit(&self.module, EmitOptions::default())?;
+        let seen: Vec<&str> = self.groups.iter().map(|group| &*group.name).collect();
+        keep_private_but(&llvm, &seen);
+        optimize(&llvm, cpu)?;
+        Ok(llvm)
+    }
+
+    /// The same as text, bitcode, assembly or object.
+    pub fn write(&self, cpu: &Cpu, output: Output) -> Result<Vec<u8>, BuildError> {
+        Ok(generate(&self.llvm(cpu)?, cpu, output)?)
+    }
+}
