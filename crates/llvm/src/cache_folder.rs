@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const HEADER: &str = include_str!("../../../include/heddle.h");
 
-/// `HEDDLE_CACHE`, or else `heddle` in the user's folder for such things.
+/// `HEDDLE_CACHE_DIR`, or else `heddle` in the user's folder for such things.
 pub(crate) fn cache_folder() -> Option<PathBuf> {
     let folder = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    folder("HEDDLE_CACHE")
+    folder("HEDDLE_CACHE_DIR")
         .or_else(|| folder("XDG_CACHE_HOME").map(|it| it.join("heddle")))
         .or_else(|| folder("HOME").map(|it| it.join(".cache/heddle")))
 }
@@ -38,7 +38,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 /// The folder with `heddle.h`, which is written there if it is not there yet.
 pub fn include_folder() -> Result<PathBuf> {
     let Some(root) = cache_folder() else {
-        let reason = "there is no folder for heddle.h: set HEDDLE_CACHE or HOME";
+        let reason = "there is no folder for heddle.h: set HEDDLE_CACHE_DIR or HOME";
         return Err(Error::new(ErrorKind::NotFound, reason));
     };
     let folder = root.join(format!("include-{:016x}", hash_of(HEADER.as_bytes())));

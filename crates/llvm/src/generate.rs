@@ -25,7 +25,7 @@ pub enum Output {
 }
 
 /// Says in a module what machine it is for.
-fn aim(module: &LlvmModule, machine: LLVMTargetMachineRef) {
+pub(crate) fn aim(module: &LlvmModule, machine: LLVMTargetMachineRef) {
     // SAFETY: module and machine are live; the texts are LLVM's, taken over and freed.
     unsafe {
         let triple = LLVMGetTargetMachineTriple(machine);

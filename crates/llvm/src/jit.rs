@@ -3,7 +3,7 @@
 use crate::builtins::builtins;
 use crate::cpu::Cpu;
 use crate::emit::entry_name;
-use crate::generate::emit_object;
+use crate::generate::{aim, emit_object};
 use crate::object_cache::ObjectCache;
 use crate::single_lanes::make_ready;
 use crate::view::{LlvmModule, c_text};
@@ -151,12 +151,28 @@ pub(crate) fn machine(
     }
 }
 
+/// Compiles a module to an object for [`Jit::of_object`], in this process or another on the same machine.
+pub fn object_here(module: &LlvmModule, level: CodeLevel) -> Result<Vec<u8>, JitError> {
+    let machine =
+        machine(&Cpu::host(), level, LLVMCodeModel::LLVMCodeModelJITDefault).map_err(JitError::Machine)?;
+    aim(module, machine);
+    emit_object(module, machine)
+}
+
 impl Jit {
     /// Compiles a module for this machine. Symbols that it only declares come from `symbols`, or else from the
     /// process.
     pub fn new(module: LlvmModule, level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, JitError> {
         let jit = Jit::empty(level, symbols)?;
         jit.add(module)?;
+        Ok(jit)
+    }
+
+    /// An object that was compiled for this machine by [`object_here`], with what it only declares from `symbols`, or
+    /// else from the process.
+    pub fn of_object(object: &[u8], level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, JitError> {
+        let jit = Jit::empty(level, symbols)?;
+        jit.add_object(object)?;
         Ok(jit)
     }
 

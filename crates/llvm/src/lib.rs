@@ -22,6 +22,7 @@ mod jit;
 mod apart;
 mod generate;
 mod masks;
+mod prints;
 mod join;
 mod link;
 mod vector_forms;
@@ -39,7 +40,7 @@ pub use front_end::{CompileError, Language, compile, language_of, read_source};
 pub use generate::{LlvmPasses, Output, generate, generate_at, optimize, optimize_with_masks};
 pub use import::work_items::is_imported_builtin;
 pub use import::{Imported, Refusal, import};
-pub use jit::{CodeLevel, Entry, Jit, JitError};
+pub use jit::{CodeLevel, Entry, Jit, JitError, object_here};
 pub use join::join;
 pub use kernel_info::{ArgumentPiece, KernelInfo, KernelParam, Passed, kernels};
 pub use link::{LinkError, cut_out, keep_private_but, link, share_globals};
@@ -48,6 +49,7 @@ pub use object_cache::ObjectCache;
 pub use opencl::{
     DeclaredFunction, OpenClLibrary, OpenClOptions, compile_opencl, compile_opencl_with, declared_functions,
 };
+pub use prints::{PRINT, PRINTF, define_prints};
 pub use read::{ReadError, read_ir};
 pub use vector_forms::vector_form_names;
 pub use view::{LlvmModule, intrinsic_names, version};

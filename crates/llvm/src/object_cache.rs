@@ -1,20 +1,30 @@
-//! Compiled objects, kept in a folder.
+//! What was compiled, kept in a folder.
 //!
 //! An entry holds all that its object was made from (the module as text, the machine, the options, the versions) beside
 //! the object, so two modules never share one. Who reads an entry that is cut off, changed or another's finds nothing.
-//! Entries are written whole or not at all; what cannot be written is compiled again next time.
+//! Entries are written whole or not at all, so several processes may share a folder; what cannot be written is compiled
+//! again next time. Of more bytes than the folder may hold, what was not used for longest goes.
 
 use crate::cache_folder::{cache_folder, hash_of, write_whole};
+use std::fs::File;
+use std::io::Read as _;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
 
 const MAGIC: &[u8; 16] = b"heddle object 1\n";
-/// The most entries; of more, the older half goes.
-const MOST: usize = 256;
+/// The most bytes, if nobody says how many; of more, the older half goes.
+const MOST: u64 = 512 << 20;
+/// The folder is looked through when the first of so many entries is written.
+const WRITES: u32 = 32;
+/// An entry that is found counts as new again; its time is set only if it is as old as this.
+const REST: Duration = Duration::from_secs(3600);
 
 /// A folder with compiled objects.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ObjectCache {
     folder: PathBuf,
+    most: u64,
 }
 
 fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
@@ -25,12 +35,25 @@ fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
 impl ObjectCache {
     /// In a folder, which need not be there.
     pub fn at(folder: impl Into<PathBuf>) -> ObjectCache {
-        ObjectCache { folder: folder.into() }
+        ObjectCache { folder: folder.into(), most: MOST }
     }
 
-    /// The user's: below `HEDDLE_CACHE`, or else in the folder that the system has for such things. None if there is none.
+    /// The same, with at most so many bytes, as far as that is looked after.
+    #[must_use]
+    pub fn with_limit(self, most: u64) -> ObjectCache {
+        ObjectCache { most, ..self }
+    }
+
+    /// The user's: below `HEDDLE_CACHE_DIR`, or else in the folder that the system has for such things, with at most
+    /// `HEDDLE_CACHE_SIZE` MiB. None if there is none, or `HEDDLE_CACHE` is 0.
     pub fn of_user() -> Option<ObjectCache> {
-        cache_folder().map(|folder| ObjectCache::at(folder.join("objects")))
+        let variable = |name| std::env::var(name).ok();
+        if variable("HEDDLE_CACHE").is_some_and(|value| value.trim() == "0") {
+            return None;
+        }
+        let cache = ObjectCache::at(cache_folder()?.join("objects"));
+        let size = variable("HEDDLE_CACHE_SIZE").and_then(|size| size.trim().parse::<u64>().ok());
+        Some(cache.with_limit(size.map_or(MOST, |size| size.saturating_mul(1 << 20))))
     }
 
     fn path(&self, key: &[u8]) -> PathBuf {
@@ -38,8 +61,10 @@ impl ObjectCache {
     }
 
     /// The object that was made from this.
-    pub(crate) fn find(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let bytes = std::fs::read(self.path(key)).ok()?;
+    pub fn find(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let mut file = File::open(self.path(key)).ok()?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).ok()?;
         let rest = bytes.strip_prefix(MAGIC)?;
         let (sum, rest) = number(rest)?;
         if sum != hash_of(rest) {
@@ -47,33 +72,54 @@ impl ObjectCache {
         }
         let (len, rest) = number(rest)?;
         let (known, object) = rest.split_at_checked(usize::try_from(len).ok()?)?;
-        (known == key).then(|| object.to_vec())
+        if known != key {
+            return None;
+        }
+        let now = SystemTime::now();
+        let written = file.metadata().and_then(|about| about.modified()).unwrap_or(now);
+        if now.duration_since(written).is_ok_and(|age| age > REST) {
+            // Where it cannot be set, the entry goes sooner.
+            let _ = file.set_modified(now);
+        }
+        Some(object.to_vec())
     }
 
     /// Keeps the object that was made from this.
-    pub(crate) fn keep(&self, key: &[u8], object: &[u8]) {
+    pub fn keep(&self, key: &[u8], object: &[u8]) {
         let mut rest = (key.len() as u64).to_le_bytes().to_vec();
         rest.extend_from_slice(key);
         rest.extend_from_slice(object);
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&hash_of(&rest).to_le_bytes());
         bytes.extend_from_slice(&rest);
-        if write_whole(&self.path(key), &bytes).is_ok() {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        if write_whole(&self.path(key), &bytes).is_ok()
+            && COUNT.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITES)
+        {
             self.thin_out();
         }
     }
 
     fn thin_out(&self) {
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
-        let mut entries: Vec<_> = entries
-            .filter_map(|entry| {
-                let entry = entry.ok()?;
-                Some((entry.metadata().ok()?.modified().ok()?, entry.path()))
-            })
-            .collect();
-        if entries.len() > MOST {
-            entries.sort();
-            entries[..MOST / 2].iter().for_each(|(_, path)| _ = std::fs::remove_file(path));
+        let known = entries.filter_map(|entry| {
+            let entry = entry.ok()?;
+            let about = entry.metadata().ok()?;
+            Some((about.modified().ok()?, entry.path(), about.len()))
+        });
+        let mut entries: Vec<_> = known.collect();
+        let mut bytes: u64 = entries.iter().map(|(_, _, size)| size).sum();
+        if bytes <= self.most {
+            return;
+        }
+        entries.sort();
+        for (_, path, size) in entries {
+            if bytes <= self.most / 2 {
+                return;
+            }
+            // Another process may have been first.
+            let _ = std::fs::remove_file(path);
+            bytes -= size;
         }
     }
 }
@@ -104,11 +150,16 @@ mod tests {
         std::fs::copy(cache.path(b"key"), cache.path(b"another")).expect("it can be copied");
         std::fs::write(cache.path(b"another"), &whole).expect("it can be written");
         assert_eq!(cache.find(b"another"), None);
-        for count in 0..2 * MOST {
-            cache.keep(format!("{count}").as_bytes(), b"");
+        let small = cache.with_limit(10_000);
+        for count in 0..4 * WRITES {
+            small.keep(format!("{count}").as_bytes(), &[0; 1000]);
         }
-        let left = std::fs::read_dir(&folder).expect("it can be listed").count();
-        assert!((MOST / 2..=MOST + 1).contains(&left), "{left}");
+        let left: Vec<_> = std::fs::read_dir(&folder).expect("it can be listed").flatten().collect();
+        let bytes: u64 = left.iter().map(|entry| entry.metadata().expect("it is there").len()).sum();
+        assert!((5_000..=10_000 + u64::from(WRITES) * 1_100).contains(&bytes), "{bytes}");
+        assert_eq!(small.find(b"0"), None);
+        let last = format!("{}", 4 * WRITES - 1);
+        assert_eq!(small.find(last.as_bytes()).map(|object| object.len()), Some(1000));
         std::fs::remove_dir_all(&folder).expect("it can be removed");
     }
 }

@@ -1,16 +1,16 @@
 //! Compiled group functions.
 
-use crate::program::Options;
+use crate::program::{Making, Options};
 use crate::vector_code::{GroupFunctions, Variant, VectorCode};
 use heddle::KernelReport;
 use heddle::context::Context;
+use heddle::ir::diagnostic::Place;
 use heddle::ir::module::Global;
 use heddle::ir::{Code, Diagnostic, Module, Space};
 use heddle_llvm::{
-    CodeLevel, Cpu, EmitError, EmitOptions, Jit, JitError, emit, entry_name, keep_private_but, optimize,
-    share_globals,
+    CodeLevel, Cpu, EmitError, EmitOptions, Jit, JitError, PRINT, define_prints, emit, entry_name,
+    keep_private_but, object_here, optimize, share_globals,
 };
-use heddle_transform::GroupFunction;
 use heddle_transform::kernels::Refusal;
 use thiserror::Error;
 
@@ -54,15 +54,25 @@ impl BuildError {
     }
 }
 
+/// What a group function needs, for each group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Needs {
+    /// Local memory of the program's own objects.
+    pub(crate) local_bytes: u64,
+    /// Scratch memory of a brush.
+    pub(crate) brush_bytes: u64,
+}
 
 /// A group function that can be called.
 pub(crate) struct GroupCode {
     jit: Jit,
     entry: extern "C" fn(*const u8, *mut u8),
     /// What it needs.
-    pub(crate) info: GroupFunction,
-    /// What became of its kernel.
-    pub(crate) report: KernelReport,
+    pub(crate) needs: Needs,
+    /// What became of its kernel; nothing if it was compiled before.
+    pub(crate) report: Option<KernelReport>,
+    /// What costs much, a line each.
+    pub(crate) warnings: String,
     /// The lanes of its brushes.
     pub(crate) lanes: u32,
 }
@@ -74,7 +84,10 @@ unsafe impl Sync for GroupCode {}
 
 impl std::fmt::Debug for GroupCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GroupCode").field("jit", &self.jit).field("info", &self.info).finish_non_exhaustive()
+        f.debug_struct("GroupCode")
+            .field("jit", &self.jit)
+            .field("needs", &self.needs)
+            .finish_non_exhaustive()
     }
 }
 
@@ -123,33 +136,100 @@ impl Globals {
     }
 }
 
-/// Compiles a kernel of a program for some launches.
-pub(crate) fn compile(
+/// What compiling gives.
+pub(crate) struct Made {
+    pub(crate) needs: Needs,
+    /// What costs much, a line each.
+    pub(crate) warnings: String,
+    pub(crate) object: Vec<u8>,
+}
+
+/// The code of a kernel for some launches, out of what is kept or compiled.
+pub(crate) fn code(
     program: &Module,
     globals: Option<&Globals>,
     kernel: &str,
     variant: Variant,
     options: &Options,
+    making: &Making,
 ) -> Result<GroupCode, BuildError> {
     let cpu = Cpu::host();
     let lanes = options.lanes_on(&cpu);
-    let groups = GroupFunctions::new(program, &[kernel], variant, lanes)?;
+    let kept = making.kept.as_ref();
+    let key = kept.map(|kept| kept.key_of(&format!("{cpu:?} {options:?} {lanes} {variant:?} @{kernel}\n")));
+    let known = kept.zip(key.as_deref()).filter(|_| making.watch.is_none());
+    let (made, report) = match known.and_then(|(kept, key)| kept.find(key)) {
+        Some(known) => (known, None),
+        None => {
+            let (made, report) = compile(program, globals, kernel, variant, options, &cpu)?;
+            if let (Some(kept), Some(key)) = (kept, &key) {
+                kept.keep(key, &made);
+            }
+            if let Some(watch) = &making.watch {
+                watch(&report);
+            }
+            (made, Some(report))
+        }
+    };
+    let symbols = globals.iter().flat_map(|globals| &globals.symbols);
+    let mut symbols: Vec<(&str, usize)> = symbols.map(|(name, address)| (&**name, *address)).collect();
+    symbols.push((PRINT, crate::print::address()));
+    let jit = Jit::of_object(&made.object, CodeLevel::Default, &symbols)?;
+    let address = jit.address(&entry_name(kernel))?;
+    // SAFETY: the address is that of an entry, which is compiled with this type and lives as long as the JIT.
+    let entry = unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8, *mut u8)>(address as usize) };
+    Ok(GroupCode { jit, entry, needs: made.needs, report, warnings: made.warnings, lanes })
+}
+
+/// Compiles a kernel of a program for some launches, to an object.
+fn compile(
+    program: &Module,
+    globals: Option<&Globals>,
+    kernel: &str,
+    variant: Variant,
+    options: &Options,
+    cpu: &Cpu,
+) -> Result<(Made, KernelReport), BuildError> {
+    let groups = GroupFunctions::new(program, &[kernel], variant, options.lanes_on(cpu))?;
     let VectorCode { module, mut groups, mut reports, .. } =
-        groups.vectorize(program, &cpu, options, &mut Context::new())?;
+        groups.vectorize(program, cpu, options, &mut Context::new())?;
     let unknown = || BuildError::Unknown(kernel.to_string());
     let (info, report) = (groups.pop().ok_or_else(unknown)?, reports.pop().ok_or_else(unknown)?);
     let llvm = emit(&module, EmitOptions { entries: true, ..EmitOptions::default() })?;
-    let entry = entry_name(kernel);
-    keep_private_but(&llvm, &[&entry]);
-    let mut symbols: Vec<(&str, usize)> = Vec::new();
+    define_prints(&llvm);
+    keep_private_but(&llvm, &[&entry_name(kernel)]);
     if let Some(globals) = globals {
         share_globals(&llvm, &emit(&globals.module, EmitOptions::default())?);
-        symbols.extend(globals.symbols.iter().map(|(name, address)| (&**name, *address)));
     }
-    optimize(&llvm, &cpu)?;
-    let jit = Jit::new(llvm, CodeLevel::Default, &symbols)?;
-    let address = jit.address(&entry)?;
-    // SAFETY: the address is that of an entry, which is compiled with this type and lives as long as the JIT.
-    let entry = unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8, *mut u8)>(address as usize) };
-    Ok(GroupCode { jit, entry, info, report, lanes })
+    optimize(&llvm, cpu)?;
+    let object = object_here(&llvm, CodeLevel::Default)?;
+    let needs = Needs { local_bytes: info.local_bytes, brush_bytes: info.brush_bytes };
+    Ok((Made { needs, warnings: warnings(&report, program), object }, report))
+}
+
+/// What of a kernel costs much, a line each.
+fn warnings(report: &KernelReport, program: &Module) -> String {
+    let file = program.files.values().next().map(|file| &**file);
+    let mut text = String::new();
+    let mut warn = |code: Code, lines: &[String], what: &str, way_out: &str| {
+        for line in lines {
+            let (file, line) = match line.rsplit_once(':') {
+                Some((file, line)) => (Some(file), line),
+                None => (file, &**line),
+            };
+            let place = Place::of_line(file, line.parse().unwrap_or(0), 0);
+            let told = Diagnostic::warning(code, format!("{what} in `{}`", report.kernel)).at(place);
+            text.push_str(&format!("{}\n", told.way_out(way_out)));
+        }
+    };
+    let gathers = "work-items that run together access memory that is not side by side";
+    warn(
+        Code::AccessForm,
+        &report.scattered_lines,
+        gathers,
+        "let neighbours in dimension 0 access neighbouring elements",
+    );
+    let calls = "work-items do this one after the other";
+    warn(Code::LaneByLane, &report.lane_by_lane_lines, calls, "keep it out of loops");
+    text
 }

@@ -139,6 +139,7 @@ impl Kernel {
         let chunk = count.div_ceil(pool.threads() as u64 * 8).min(256);
         // SAFETY: what the caller promises of the arguments.
         pool.run(count, chunk, move |numbers| unsafe { worker.run(numbers) });
+        crate::print::flush();
         match launch.is_out_of_memory.load(Ordering::Relaxed) {
             true => Err(LaunchError::Memory { kernel: info.name.clone(), bytes: needed }),
             false => Ok(()),
@@ -165,7 +166,7 @@ impl Launch {
             return Err(LaunchError::Count { kernel: info.name.clone(), expected, found });
         }
         let (mut slots, mut locals, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        let mut local_bytes = code.info.local_bytes;
+        let mut local_bytes = code.needs.local_bytes;
         for (index, (parameter, argument)) in info.parameters.iter().zip(args).enumerate() {
             let refuse =
                 |reason: String| Err(LaunchError::Argument { kernel: info.name.clone(), index, reason });
@@ -210,7 +211,7 @@ impl Launch {
         let lanes = u64::from(code.lanes);
         let row = x.div_ceil(lanes) * y * z;
         let brushes = row.max((x * y * z).div_ceil(lanes));
-        let scratch_bytes = code.info.brush_bytes.saturating_mul(brushes);
+        let scratch_bytes = code.needs.brush_bytes.saturating_mul(brushes);
         let is_out_of_memory = AtomicBool::new(false);
         Ok(Launch {
             code,

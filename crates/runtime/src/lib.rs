@@ -14,11 +14,14 @@ pub mod exit;
 pub mod vector_code;
 
 mod code;
+mod kept;
 mod memory;
+mod print;
 
 pub use code::BuildError;
+pub use kept::{COMPILER, Kept};
 pub use launch::{Argument, LaunchError};
 pub use pool::Pool;
-pub use program::{Kernel, KernelInfo, Options, Parameter, Program, undefined_functions};
+pub use program::{Kernel, KernelInfo, Making, Options, Parameter, Program, Watch, undefined_functions};
 pub use range::{NdRange, RangeError};
 pub use vector_code::{GroupFunctions, Variant, VectorCode};

@@ -1,16 +1,19 @@
 //! Programs and their kernels.
 
-use crate::code::{BuildError, Globals, GroupCode, compile};
+use crate::code::{BuildError, Globals, GroupCode, code};
+use crate::kept::Kept;
 use crate::vector_code::Variant;
 use heddle::KernelReport;
 use heddle_ir::module::{Effects, Kind};
 use heddle_ir::{Module, Op, Space, Type};
-use heddle_llvm::Cpu;
+use heddle_llvm::{Cpu, PRINTF};
 use heddle_math::Accuracy;
 use heddle_transform::Target;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
 
 /// How kernels are compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,6 +67,24 @@ pub struct KernelInfo {
     pub(crate) sees_groups: bool,
 }
 
+/// Sees what became of a kernel when it is compiled.
+pub type Watch = Arc<dyn Fn(&KernelReport) + Send + Sync>;
+
+/// What is done beside compiling.
+#[derive(Clone, Default)]
+pub struct Making {
+    /// Where objects are kept.
+    pub kept: Option<Kept>,
+    /// Who sees what became of kernels. All are compiled then, whatever is kept.
+    pub watch: Option<Watch>,
+}
+
+impl std::fmt::Debug for Making {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Making").field("kept", &self.kept).finish_non_exhaustive()
+    }
+}
+
 /// A module with kernels, which share its globals.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -75,6 +96,7 @@ struct Inner {
     options: Options,
     globals: Option<Globals>,
     kernels: Vec<KernelInfo>,
+    making: Making,
     codes: Mutex<FxHashMap<(usize, Variant), Arc<GroupCode>>>,
 }
 
@@ -87,6 +109,11 @@ impl std::fmt::Debug for Inner {
 impl Program {
     /// A program of a module at stage Source.
     pub fn new(module: Module, options: &Options) -> Result<Program, BuildError> {
+        Program::making(module, options, Making::default())
+    }
+
+    /// The same, with what is to be done beside compiling.
+    pub fn making(module: Module, options: &Options, making: Making) -> Result<Program, BuildError> {
         let globals = Globals::new(&module)?;
         let sees_groups = module.functions.iter().any(|func| {
             let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
@@ -109,7 +136,7 @@ impl Program {
             Some(KernelInfo { name: func.name.clone(), parameters, required_local, sees_groups })
         });
         let kernels = kernels.collect();
-        let inner = Inner { module, options: *options, globals, kernels, codes: Mutex::default() };
+        let inner = Inner { module, options: *options, globals, kernels, making, codes: Mutex::default() };
         Ok(Program { inner: Arc::new(inner) })
     }
 
@@ -128,20 +155,65 @@ impl Program {
         &self.inner.kernels
     }
 
+    fn codes(&self) -> MutexGuard<'_, FxHashMap<(usize, Variant), Arc<GroupCode>>> {
+        self.inner.codes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The kernel of this name.
     pub fn kernel(&self, name: &str) -> Option<Kernel> {
         let number = self.inner.kernels.iter().position(|kernel| kernel.name == name)?;
         Some(Kernel { program: self.clone(), number })
     }
+
+    /// Compiles all kernels as most launches take them, on so many threads at most, so that the first launch does not.
+    /// Warnings, a line each, and errors come in the order of the kernels.
+    pub fn prepare(&self, threads: usize) -> Result<String, Vec<BuildError>> {
+        let _busy = crate::exit::busy();
+        let count = self.inner.kernels.len();
+        let lanes = self.inner.options.lanes_on(&Cpu::host());
+        let next = AtomicUsize::new(0);
+        let made: Vec<OnceLock<Result<Arc<GroupCode>, BuildError>>> =
+            (0..count).map(|_| OnceLock::new()).collect();
+        let work = || {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(place) = made.get(number) else { return };
+                let kernel = Kernel { program: self.clone(), number };
+                // Nobody else has this number.
+                let _ = place.set(kernel.made(Variant::usual(kernel.info(), lanes)));
+            }
+        };
+        thread::scope(|scope| {
+            // Who asks may have little stack, and LLVM wants much.
+            let start =
+                |_: &usize| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, &work).is_ok();
+            if (0..threads.clamp(1, count.max(1))).filter(start).count() == 0 {
+                work();
+            }
+        });
+        let (mut warnings, mut errors) = (String::new(), Vec::new());
+        for made in made.into_iter().filter_map(OnceLock::into_inner) {
+            match made {
+                Ok(code) => warnings.push_str(&code.warnings),
+                Err(error) => errors.push(error),
+            }
+        }
+        if errors.is_empty() { Ok(warnings) } else { Err(errors) }
+    }
 }
 
+/// Who compiles needs as much stack.
+const STACK: usize = 64 << 20;
+
 /// The functions that are called and that nothing defines. Mathematical functions, which do nothing but give a value, are
-/// the pipeline's affair.
+/// the pipeline's affair, and printing is the runtime's.
 pub fn undefined_functions(module: &Module) -> BTreeSet<&str> {
     let defined: BTreeSet<&str> = module.functions.iter().map(|func| &*func.name).collect();
     let called = module.functions.iter().flat_map(|func| func.callees.values());
-    let unknown =
-        called.filter(|callee| callee.signature.effects != Effects::PURE && !defined.contains(&*callee.name));
+    let unknown = called.filter(|callee| {
+        let name = &*callee.name;
+        callee.signature.effects != Effects::PURE && !defined.contains(name) && !name.starts_with(PRINTF)
+    });
     unknown.map(|callee| &*callee.name).collect()
 }
 
@@ -171,27 +243,30 @@ impl Kernel {
         &self.program.inner.options
     }
 
-    /// What became of it in the code that launches so far have asked for.
+    /// What became of it in the code that launches so far have asked for, as far as it was compiled by this program.
     pub fn reports(&self) -> Vec<KernelReport> {
-        let codes = self.program.inner.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        let codes = self.program.codes();
         let own = codes.iter().filter(|((number, _), _)| *number == self.number);
         let mut own: Vec<_> = own.collect();
         own.sort_by_key(|((_, variant), _)| *variant);
-        own.into_iter().map(|(_, code)| code.report.clone()).collect()
+        own.into_iter().filter_map(|(_, code)| code.report.clone()).collect()
     }
 
     /// The code for some launches, compiled at the first of them.
     pub(crate) fn code(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
-        let inner = &*self.program.inner;
-        let codes = || inner.codes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(code) = codes().get(&(self.number, variant)) {
+        if let Some(code) = self.program.codes().get(&(self.number, variant)) {
             return Ok(Arc::clone(code));
         }
+        let _busy = crate::exit::busy();
+        self.made(variant)
+    }
+
+    /// Makes the code for some launches, or finds that it is there.
+    fn made(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
+        let inner = &*self.program.inner;
         // Two threads may compile the same at once; the first to be done is kept.
-        let globals = inner.globals.as_ref();
-        let busy = crate::exit::busy();
-        let code = compile(&inner.module, globals, &self.info().name, variant, &inner.options)?;
-        drop(busy);
-        Ok(Arc::clone(codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
+        let (globals, making) = (inner.globals.as_ref(), &inner.making);
+        let code = code(&inner.module, globals, &self.info().name, variant, &inner.options, making)?;
+        Ok(Arc::clone(self.program.codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
     }
 }

@@ -102,8 +102,7 @@ impl GroupFunctions {
         run(&mut module, &passes, context).map_err(refused)?;
         let told: Vec<_> =
             context.remarks.iter().map(|remark| remark.told.clone().in_module(program)).collect();
-        let report =
-            |group: &GroupFunction| KernelReport::new(program, &module, group, (lanes, fold), &told);
+        let report = |group: &GroupFunction| KernelReport::new(program, &module, group, (lanes, fold), &told);
         let reports = groups.iter().map(report).collect();
         Ok(VectorCode { module, groups, reports })
     }

@@ -27,7 +27,7 @@ impl Drop for Folder {
 
 pub(crate) fn heddle(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heddle"));
-    command.current_dir(folder).env("HEDDLE_CACHE", folder.join("cache")).args(arguments);
+    command.current_dir(folder).env("HEDDLE_CACHE_DIR", folder.join("cache")).args(arguments);
     command.output().expect("heddle runs")
 }
 

@@ -89,18 +89,26 @@ impl<'m> Body<'_, 'm> {
         Err(Why::new(reason, "declare it as OpenCL C does"))
     }
 
-    /// A call of printf: of a function of the types that are there, `heddle.printf` and those.
+    /// A call of printf: of a function of the types that are there, `heddle.printf` and those, of vectors with how many
+    /// elements they have: `heddle.printf.i32.4xf32`.
     fn printf(&mut self, inst: Val<'m>) -> Take<Leaves> {
         let mut args = Leaves::new();
-        for argument in inst.arguments() {
-            args.extend(self.leaves(argument)?);
+        let mut name = String::from("heddle.printf");
+        for (index, argument) in inst.arguments().into_iter().enumerate() {
+            let leaves = self.leaves(argument)?;
+            if let (1.., Some(&first)) = (index, leaves.first()) {
+                name.push('.');
+                if leaves.len() > 1 {
+                    name.push_str(&format!("{}x", leaves.len()));
+                }
+                name.push_str(&match self.scalar(first) {
+                    Scalar::Ptr(space) => format!("{space:?}").to_lowercase(),
+                    scalar => scalar.to_string(),
+                });
+            }
+            args.extend(leaves);
         }
         let types: Vec<Type> = args.iter().map(|&arg| Type::Scalar(self.scalar(arg))).collect();
-        let words = types.iter().skip(1).map(|ty| match ty {
-            Type::Scalar(Scalar::Ptr(space)) => format!(".{space:?}").to_lowercase(),
-            _ => format!(".{ty}"),
-        });
-        let name = format!("heddle.printf{}", words.collect::<String>());
         let signature = Signature::new(&types, &[Type::Scalar(Scalar::I32)]);
         let declaration = Arc::new(Declaration { name, kind: Kind::Function, signature });
         self.call_declared(&declaration, &args)

@@ -3,14 +3,14 @@
 use crate::cl::*;
 use crate::core::error::{Answer, Error, ensure};
 use heddle_builtins::LIBRARIES;
-use heddle_llvm::{LlvmModule, OpenClOptions, compile_opencl_with, join, read_ir};
+use heddle_llvm::{LlvmModule, ObjectCache, OpenClOptions, compile_opencl_with, join, read_ir};
 use heddle_runtime::exit::busy;
 
 /// What compiling gives: bitcode, or nothing, and what is worth saying either way.
 #[derive(Debug)]
 pub struct Compiled {
-    /// The module, if there is one.
-    pub module: Option<LlvmModule>,
+    /// The module, if there is one, and its bitcode: read and written again, that would have other bytes.
+    pub module: Option<(LlvmModule, Vec<u8>)>,
     /// The build log.
     pub log: String,
 }
@@ -100,12 +100,56 @@ pub fn compile(source: &str, options: &str, headers: Vec<(String, String)>, code
     if !words.iter().any(|word| word == "-cl-kernel-arg-info") {
         words.push("-cl-kernel-arg-info".into());
     }
+    let kept = kept(source, &words, &headers);
+    if let Some(known) = kept.as_ref().and_then(|(cache, key)| find(cache, key)) {
+        return Ok(known);
+    }
     let options = OpenClOptions { words, headers, libraries: LIBRARIES, lines: true };
     let _busy = busy();
     Ok(match compile_opencl_with(source, "program.cl", &options) {
-        Ok((module, log)) => Compiled { module: Some(module), log },
+        Ok((module, log)) => {
+            let bitcode = module.bitcode();
+            if let Some((cache, key)) = kept {
+                let mut bytes = (log.len() as u64).to_le_bytes().to_vec();
+                bytes.extend_from_slice(log.as_bytes());
+                bytes.extend_from_slice(&bitcode);
+                cache.keep(&key, &bytes);
+            }
+            Compiled { module: Some((module, bitcode)), log }
+        }
         Err(log) => Compiled { module: None, log },
     })
+}
+
+/// What a program is made from that is not in its source: files, and the time.
+const OUTSIDE: [&str; 6] = ["include", "import", "embed", "__DATE", "__TIME", "??"];
+
+/// Where the program may be kept, and under what; none if it is made from more than its source.
+fn kept(source: &str, words: &[String], headers: &[(String, String)]) -> Option<(ObjectCache, Vec<u8>)> {
+    let depends = |text: &str| {
+        let text = text.replace("\\\r\n", "").replace("\\\n", "");
+        OUTSIDE.iter().any(|word| text.contains(word))
+    };
+    if depends(source) || words.iter().any(|word| depends(word)) || !headers.is_empty() {
+        return None;
+    }
+    let version = heddle_llvm::version();
+    let key = format!("opencl {} {version:?} {words:?}\n{source}", heddle_runtime::COMPILER);
+    Some((ObjectCache::of_user()?, key.into_bytes()))
+}
+
+/// A program that was compiled before.
+fn find(cache: &ObjectCache, key: &[u8]) -> Option<Compiled> {
+    let bytes = cache.find(key)?;
+    let (size, rest) = bytes.split_first_chunk()?;
+    let (log, bitcode) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*size)).ok()?)?;
+    let module = read_ir("program", bitcode).ok()?;
+    Some(Compiled { module: Some((module, bitcode.to_vec())), log: String::from_utf8(log.to_vec()).ok()? })
+}
+
+/// Whether no warnings are wanted.
+pub fn is_silent(options: &str) -> bool {
+    words(options).iter().any(|word| word == "-w")
 }
 
 /// Whether groups of programs that are built so may have different sizes.
@@ -143,8 +187,14 @@ pub fn link_options(options: &str) -> Answer<Linked> {
 pub fn link(programs: &[&[u8]]) -> Answer<Compiled> {
     let [first, others @ ..] = programs else { return Err(Error(CL_INVALID_VALUE)) };
     let _busy = busy();
-    let joined =
-        read_ir("program", first).map_err(|reason| reason.to_string()).and_then(|first| join(first, others));
+    let read = read_ir("program", first).map_err(|reason| reason.to_string());
+    let joined = match others {
+        [] => read.map(|module| (module, first.to_vec())),
+        _ => read.and_then(|first| join(first, others)).map(|module| {
+            let bitcode = module.bitcode();
+            (module, bitcode)
+        }),
+    };
     Ok(match joined {
         Ok(module) => Compiled { module: Some(module), log: String::new() },
         Err(log) => Compiled { module: None, log: format!("error: {log}\n") },

@@ -1,9 +1,12 @@
 //! Running a kernel over its work-items.
 
+use crate::core::device::threads;
 use crate::core::memory::Address;
-use heddle_llvm::{KernelInfo, LlvmModule, Passed};
+use heddle_ir::Module;
+use heddle_llvm::{KernelInfo, LlvmModule, ObjectCache, Passed};
 use heddle_runtime as runtime;
-use heddle_runtime::Pool;
+use heddle_runtime::{BuildError, Kept, Making, Pool, Watch};
+use std::sync::Arc;
 
 /// The work-items of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,9 +57,19 @@ impl NdRange {
     }
 }
 
+/// Whether a variable of the environment is 1.
+fn is_on(variable: &str) -> bool {
+    std::env::var(variable).is_ok_and(|value| value.trim() == "1")
+}
+
+/// Why there is no code, as lines of the build log.
+fn log_of(errors: &[BuildError], module: &Module) -> String {
+    errors.iter().map(|error| format!("error: {}\n", error.diagnostic(module))).collect()
+}
+
 impl Code {
-    /// Makes a program ready to run. The error is for the build log.
-    pub fn new(llvm: &LlvmModule, allows_rest: bool) -> Result<Code, String> {
+    /// Makes a program ready to run, of a module and its bitcode. Warnings and the error are for the build log.
+    pub fn new(llvm: &LlvmModule, bitcode: &[u8], allows_rest: bool) -> Result<(Code, String), String> {
         let kernels = heddle_llvm::kernels(llvm);
         let imported = heddle_llvm::import(llvm);
         if kernels.iter().any(|kernel| imported.module.function(&kernel.name).is_none()) {
@@ -66,17 +79,21 @@ impl Code {
         heddle_math::provide_own(&mut module).map_err(|reason| format!("error: {reason}\n"))?;
         let undefined = runtime::undefined_functions(&module);
         if !undefined.is_empty() {
-            let line = |name: &&str| match name.starts_with("heddle.printf") {
-                true => "error: `printf` is not supported: write to a buffer, and print that\n".to_string(),
-                false => format!(
+            let line = |name: &&str| {
+                format!(
                     "error: the function `{name}` is called, but no program defines it: link the one that does\n"
-                ),
+                )
             };
             return Err(undefined.iter().map(line).collect());
         }
-        let program = runtime::Program::new(module, &runtime::Options::default())
+        let kept = ObjectCache::of_user().map(|cache| Kept::new(cache, bitcode));
+        let watch = is_on("HEDDLE_REPORT").then(|| -> Watch { Arc::new(|report| eprint!("{report}")) });
+        // Reports come in the order of the kernels.
+        let threads = if watch.is_some() { 1 } else { threads() };
+        let program = runtime::Program::making(module, &runtime::Options::default(), Making { kept, watch })
             .map_err(|reason| format!("error: {reason}\n"))?;
-        Ok(Code { program, kernels, allows_rest })
+        let warnings = program.prepare(threads).map_err(|errors| log_of(&errors, program.module()))?;
+        Ok((Code { program, kernels, allows_rest }, warnings))
     }
 
     /// Runs a kernel. The error says what it did wrong.

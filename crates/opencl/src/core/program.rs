@@ -151,23 +151,27 @@ impl Program {
                 return Err(error);
             }
         };
-        let busy = busy();
         let mut code = None;
-        if kind == CL_PROGRAM_BINARY_TYPE_EXECUTABLE
-            && let Some(module) = &compiled.module
-        {
-            match Code::new(module, allows_rest) {
-                Ok(made) => code = Some(Arc::new(made)),
-                Err(log) => {
-                    compiled.log.push_str(&log);
-                    compiled.module = None;
-                }
+        let mut binary = None;
+        if let Some((module, bitcode)) = compiled.module {
+            let mut made = Ok(());
+            if kind == CL_PROGRAM_BINARY_TYPE_EXECUTABLE {
+                made = Code::new(&module, &bitcode, allows_rest).map(|(made, warnings)| {
+                    code = Some(Arc::new(made));
+                    if !compiler::is_silent(options) {
+                        compiled.log.push_str(&warnings);
+                    }
+                });
             }
+            match made {
+                Ok(()) => {
+                    binary = Some(Arc::new(Binary { kind, options: options.into(), allows_rest, bitcode }));
+                }
+                Err(log) => compiled.log.push_str(&log),
+            }
+            let _busy = busy();
+            drop(module);
         }
-        let binary = compiled.module.map(|module| {
-            Arc::new(Binary { kind, options: options.into(), allows_rest, bitcode: module.bitcode() })
-        });
-        drop(busy);
         let done = binary.is_some();
         let mut state = self.state();
         state.status = if done { CL_BUILD_SUCCESS } else { CL_BUILD_ERROR };

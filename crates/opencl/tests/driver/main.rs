@@ -3,4 +3,6 @@
 mod place;
 mod loader;
 mod programs;
+mod printing;
+mod cache;
 mod python;

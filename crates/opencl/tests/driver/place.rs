@@ -38,11 +38,18 @@ pub(crate) fn vendors() -> &'static Path {
 
 /// Runs a command with the driver as the only one.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Output {
+    let mut command = command(program, arguments);
+    command.output().unwrap_or_else(|reason| panic!("{program} does not start: {reason}; run ./x setup"))
+}
+
+/// A command with the driver as the only one.
+pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("timeout");
     command.arg(LIMIT).arg(program).args(arguments).env("OCL_ICD_VENDORS", vendors());
+    command.env("HEDDLE_CACHE_DIR", scratch().join("cache"));
     // What PyOpenCL kept of an earlier driver is of no interest.
     command.env("PYOPENCL_NO_CACHE", "1").env("PYTHONDONTWRITEBYTECODE", "1");
-    command.output().unwrap_or_else(|reason| panic!("{program} does not start: {reason}; run ./x setup"))
+    command
 }
 
 /// A file of `tests/opencl`.

@@ -1,0 +1,58 @@
+//! What the driver keeps on disk: who finds it compiles nothing, who finds it bent compiles again.
+
+use crate::place::{command, compile, scratch};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// What is in a cache, by name, with when it was written.
+fn entries(folder: &Path) -> BTreeMap<PathBuf, std::time::SystemTime> {
+    let Ok(entries) = std::fs::read_dir(folder.join("objects")) else { return BTreeMap::new() };
+    let one = |entry: std::io::Result<std::fs::DirEntry>| {
+        let entry = entry.expect("the folder can be listed");
+        let written = entry.metadata().and_then(|about| about.modified()).expect("it is there");
+        (entry.path(), written)
+    };
+    entries.map(one).collect()
+}
+
+#[test]
+fn kernels_are_kept_for_other_processes() {
+    // Six programs at once, each of the same two kernels.
+    let program = compile("cached.c").display().to_string();
+    let folder = scratch().join("cache-of-its-own");
+    let _ = std::fs::remove_dir_all(&folder);
+    let start = |uses: &str| {
+        let mut command = command(&program, &[]);
+        command.env("HEDDLE_CACHE_DIR", &folder).env("HEDDLE_CACHE", uses);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+    };
+    let passes = |uses: &str, count: usize| {
+        let started: Vec<_> = (0..count).map(|_| start(uses)).collect();
+        for child in started {
+            let output = child.wait_with_output().expect("it ends");
+            let (said, messages) =
+                (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            assert!(output.status.success() && said.ends_with("passed\n"), "{said}{messages}");
+        }
+    };
+    passes("0", 1);
+    assert!(entries(&folder).is_empty(), "nothing is kept with HEDDLE_CACHE=0");
+    passes("", 6);
+    // The module, both kernels as most launches take them, and one for groups of its own.
+    let known = entries(&folder);
+    assert_eq!(known.len(), 4, "{known:?}");
+    passes("", 1);
+    assert_eq!(entries(&folder), known, "what is kept is not made again");
+    for path in known.keys() {
+        let mut bytes = std::fs::read(path).expect("it is there");
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(path, bytes).expect("it can be written");
+    }
+    let bent = entries(&folder);
+    passes("", 1);
+    let mended = entries(&folder);
+    assert!(mended.keys().eq(bent.keys()));
+    assert!(bent.iter().all(|(path, written)| mended[path] > *written), "what is bent is made again");
+}
