@@ -69,6 +69,8 @@ pub struct Program {
 struct Inner {
     module: Module,
     options: Options,
+    /// The lanes of a brush.
+    lanes: u32,
     globals: Option<Globals>,
     kernels: Vec<KernelInfo>,
     codes: Mutex<FxHashMap<(usize, Variant), Arc<GroupCode>>>,
@@ -105,7 +107,8 @@ impl Program {
             Some(KernelInfo { name: func.name.clone(), parameters, required_local, sees_groups })
         });
         let kernels = kernels.collect();
-        let inner = Inner { module, options: *options, globals, kernels, codes: Mutex::default() };
+        let lanes = options.lanes_on(&Cpu::host());
+        let inner = Inner { module, options: *options, lanes, globals, kernels, codes: Mutex::default() };
         Ok(Program { inner: Arc::new(inner) })
     }
 
@@ -145,6 +148,11 @@ impl Kernel {
     /// How the program is compiled.
     pub fn options(&self) -> &Options {
         &self.program.inner.options
+    }
+
+    /// The lanes of its brushes.
+    pub(crate) fn lanes(&self) -> u32 {
+        self.program.inner.lanes
     }
 
     /// The code for some launches, compiled at the first of them.
