@@ -44,6 +44,8 @@ pub enum BuildError {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Variant {
     pub(crate) fold: Fold,
+    /// The lanes of a brush along each dimension.
+    pub(crate) brush: [u32; 3],
     /// Whether all numbers of a launch are below 2^31.
     pub(crate) is_small: bool,
     /// The size of all groups, if the code is for no other.
@@ -56,8 +58,8 @@ pub(crate) struct GroupCode {
     entry: extern "C" fn(*const u8, *mut u8),
     /// What it needs.
     pub(crate) info: GroupFunction,
-    /// The lanes of its brushes.
-    pub(crate) lanes: u32,
+    /// How it was made.
+    pub(crate) options: KernelOptions,
 }
 
 // SAFETY: the JIT is only kept for its code, which any thread may run, and is ended by the last owner alone.
@@ -125,10 +127,9 @@ pub(crate) fn compile(
     options: &Options,
 ) -> Result<GroupCode, BuildError> {
     let cpu = Cpu::host();
-    let lanes = options.lanes_on(&cpu);
-    let (mut module, info) = lower(program, kernel, variant, lanes)?;
+    let (mut module, info, made) = lower(program, kernel, variant)?;
     let wrong = |reason| BuildError::Pass { kernel: kernel.to_string(), reason: Box::new(reason) };
-    let passes = vectorization(&Brush::new(&[lanes]).map_err(wrong)?, &options.of_passes(&cpu));
+    let passes = vectorization(&Brush::new(&made.brush).map_err(wrong)?, &options.of_passes(&cpu));
     run(&mut module, &passes, &mut Context::new()).map_err(wrong)?;
     let llvm = emit(&module, EmitOptions { entries: true, ..EmitOptions::default() })?;
     let entry = entry_name(kernel);
@@ -143,7 +144,7 @@ pub(crate) fn compile(
     let address = jit.address(&entry)?;
     // SAFETY: the address is that of an entry, which is compiled with this type and lives as long as the JIT.
     let entry = unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8, *mut u8)>(address as usize) };
-    Ok(GroupCode { jit, entry, info, lanes })
+    Ok(GroupCode { jit, entry, info, options: made })
 }
 
 /// The group function of one kernel, and the regions that it launches.
@@ -151,8 +152,7 @@ fn lower(
     program: &Module,
     kernel: &str,
     variant: Variant,
-    lanes: u32,
-) -> Result<(Module, GroupFunction), BuildError> {
+) -> Result<(Module, GroupFunction, KernelOptions), BuildError> {
     let unknown = || BuildError::Unknown(kernel.to_string());
     let mut module = program.clone();
     retain_reachable(&mut module, kernel);
@@ -163,7 +163,9 @@ fn lower(
             _ => Kind::Function,
         };
     }
-    let options = KernelOptions { lanes, fold: variant.fold, is_small: variant.is_small };
+    let dimensions = variant.brush.iter().rposition(|&extent| extent > 1).map_or(1, |last| last + 1);
+    let brush = variant.brush[..dimensions].into();
+    let options = KernelOptions { brush, fold: variant.fold, is_small: variant.is_small };
     let info = lower_kernels(&mut module, &options)?.into_iter().next().ok_or_else(unknown)?;
-    Ok((module, info))
+    Ok((module, info, options))
 }

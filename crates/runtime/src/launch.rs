@@ -4,7 +4,7 @@ use crate::code::{BuildError, GroupCode, Variant};
 use crate::memory::AlignedMemory;
 use crate::pool::Pool;
 use crate::program::Kernel;
-use crate::range::{Groups, NdRange, choose_local};
+use crate::range::{Groups, NdRange, choose_fold, choose_local};
 use heddle_ir::Space;
 use heddle_llvm::slot_bytes;
 use heddle_transform::Fold;
@@ -122,20 +122,23 @@ impl Kernel {
             (Some(found), Some(required)) if found != required => {
                 return Err(LaunchError::Local { kernel: info.name.clone(), required, found });
             }
-            (Some(local), _) | (None, Some(local)) => local,
-            (None, None) => choose_local(range, lanes, info.sees_groups),
+            (_, Some(local)) => local,
+            (Some(local), None) if info.sees_groups => local,
+            // Where nothing tells one size of groups from another, it is not what was asked for that counts.
+            _ => choose_local(range, lanes, info.sees_groups),
         };
         let groups = range.groups(local);
         let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
         if count == 0 {
             return Ok(());
         }
-        let is_row = local[0] >= lanes || local[1] == 1 && local[2] == 1;
-        let fold = if is_row { Fold::Rows } else { Fold::Linear };
-        // Where lanes go round the ends of rows, they divide by the size of a row.
-        let is_fixed = info.required_local.is_some() || fold == Fold::Linear;
+        let (fold, brush) = choose_fold(local, lanes, info.sees_brush);
+        // Where a brush takes several rows of a group, it is known how far these are apart.
+        let has_rows = fold == Fold::Linear || brush[1] * brush[2] > 1;
+        let is_fixed = info.required_local.is_some() || has_rows && info.sees_groups;
         let variant = Variant {
             fold,
+            brush,
             is_small: range.is_small(),
             local: (is_fixed && groups.is_uniform()).then_some(local),
         };
@@ -214,11 +217,7 @@ impl Launch {
             }
         }
         slots.resize(slots.len() + 3 * SLOT, 0);
-        let [x, y, z] = local.map(u64::from);
-        let lanes = u64::from(code.lanes);
-        let row = x.div_ceil(lanes) * y * z;
-        let brushes = row.max((x * y * z).div_ceil(lanes));
-        let scratch_bytes = code.info.brush_bytes.saturating_mul(brushes);
+        let scratch_bytes = code.info.brush_bytes.saturating_mul(code.options.brushes(local));
         let is_out_of_memory = AtomicBool::new(false);
         Ok(Launch {
             code,
