@@ -10,7 +10,9 @@ use heddle::llvm::{Cpu, Output};
 use heddle::math::Accuracy;
 use heddle::options::parse_accuracy;
 use heddle::{KernelReport, Session};
-use heddle_runtime::{BuildError, GroupFunctions, KernelInfo, Options, Program, Variant, undefined_functions};
+use heddle_runtime::{
+    BuildError, GroupFunctions, KernelInfo, Options, Program, Variant, undefined_functions,
+};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -173,7 +175,9 @@ impl Clc {
         let kernels: Vec<&KernelInfo> = program.kernels().iter().filter(is_asked).collect();
         if kernels.is_empty() {
             let text = format!("{} has no kernel", self.file.display());
-            return Err(fail(Diagnostic::error(Code::UnknownFunction, text).way_out("write `kernel void f(…)`")));
+            return Err(fail(
+                Diagnostic::error(Code::UnknownFunction, text).way_out("write `kernel void f(…)`"),
+            ));
         }
         Ok(kernels)
     }
@@ -197,7 +201,7 @@ impl Clc {
 
     fn report_of(&self, program: &Program, kernel: &KernelInfo) -> Result<KernelReport, BuildError> {
         let source = program.module();
-        let groups = GroupFunctions::new(source, &[&kernel.name], self.variant(kernel), self.lanes())?;
+        let groups = GroupFunctions::new(source, &[&kernel.name], self.variant(kernel))?;
         let mut context = Context::new();
         let mut code = groups.vectorize(source, &self.target, program.options(), &mut context)?;
         if self.time_passes {
@@ -216,10 +220,10 @@ impl Clc {
         // Kernels for groups of different forms are together only in the form that serves all groups.
         let variant = match kernels.iter().map(|kernel| self.variant(kernel)).collect::<Vec<_>>()[..] {
             [first, ref others @ ..] if others.iter().all(|&it| it == first) => first,
-            _ => Variant { fold: heddle::transform::Fold::Rows, is_small: !self.large, local: None },
+            _ => Variant::of_rows(self.lanes(), !self.large),
         };
         let names: Vec<&str> = kernels.iter().map(|kernel| &*kernel.name).collect();
-        let groups = GroupFunctions::new(source, &names, variant, self.lanes())?;
+        let groups = GroupFunctions::new(source, &names, variant)?;
         if self.dump == Some(Dump::Groups) {
             say!("{}", groups.module);
         }

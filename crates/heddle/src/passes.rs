@@ -444,8 +444,8 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
 /// How group functions are made: lanes, and what is said behind them, with + in between.
 fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
     let (brush, words) = words.split_once('+').unwrap_or((words, ""));
-    let lanes = brush.parse::<Brush>()?.lanes();
-    let mut options = KernelOptions { lanes, fold: Fold::Rows, is_small: false };
+    let brush = brush.parse::<Brush>()?.extents().into();
+    let mut options = KernelOptions { brush, fold: Fold::Rows, is_small: false };
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word {
             "small" => options.is_small = true,

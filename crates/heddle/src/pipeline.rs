@@ -21,7 +21,9 @@ pub fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
     passes.extend(math.map(Pass::Math));
     passes.extend(params.clone().map(Pass::Params));
     passes.extend(
-        kernels.map(|fold| Pass::Kernels(KernelOptions { lanes: brush.lanes(), fold, is_small: false })),
+        kernels.map(|fold| {
+            Pass::Kernels(KernelOptions { brush: brush.extents().into(), fold, is_small: false })
+        }),
     );
     passes.extend([Pass::Simplify, Pass::Inline, Pass::Progress, Pass::Canonicalize]);
     let machine = Machine::Vectors(target, brush.lanes());

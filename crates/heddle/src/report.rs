@@ -2,7 +2,7 @@
 
 use heddle_ir::module::Param;
 use heddle_ir::{Detail, Diagnostic, Function, Inst, Module, Op, Scalar, Type, Value};
-use heddle_transform::{Fold, GroupFunction};
+use heddle_transform::{Fold, GroupFunction, KernelOptions};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -79,9 +79,7 @@ impl Report {
     }
 
     fn count_function(&mut self, func: &Function) {
-        func.blocks()
-            .flat_map(|block| func.block_insts(block))
-            .for_each(|inst| self.count_inst(func, inst));
+        func.blocks().flat_map(|block| func.block_insts(block)).for_each(|inst| self.count_inst(func, inst));
     }
 
     fn count_inst(&mut self, func: &Function, inst: Inst) {
@@ -122,6 +120,8 @@ pub struct KernelReport {
     pub kernel: String,
     /// How work-items lie in brushes.
     pub fold: Fold,
+    /// The lanes of a brush along each dimension.
+    pub brush: Vec<u32>,
     /// The barriers of the kernel, calls inlined.
     pub barriers: usize,
     /// What it runs between barriers.
@@ -170,16 +170,17 @@ fn line_of(module: &Module, func: &Function, inst: Inst) -> Option<(u32, u32)> {
 }
 
 impl KernelReport {
-    /// Of a kernel of `source` that became this group function, in brushes of so many lanes, and these regions in `wide`.
+    /// Of a kernel of `source` that became this group function, made like this, and these regions in `wide`.
     pub fn new(
         source: &Module,
         wide: &Module,
         group: &GroupFunction,
-        (lanes, fold): (u32, Fold),
+        made: &KernelOptions,
         remarks: &[Diagnostic],
     ) -> KernelReport {
         let kernel = &group.name;
-        let mut code = Report { lanes, branches: [branches(source, kernel), 0], ..Report::default() };
+        let mut code =
+            Report { lanes: made.lanes(), branches: [branches(source, kernel), 0], ..Report::default() };
         let (mut branch_lines, mut scattered_lines, mut lane_by_lane_lines) =
             (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for func in wide_functions(wide, kernel) {
@@ -208,7 +209,9 @@ impl KernelReport {
             }
         }
         let first = source.function(kernel).and_then(|func| {
-            func.blocks().flat_map(|block| func.block_insts(block)).find_map(|inst| line_of(source, func, inst))
+            func.blocks()
+                .flat_map(|block| func.block_insts(block))
+                .find_map(|inst| line_of(source, func, inst))
         });
         let words = |lines: BTreeSet<(u32, u32)>| -> Vec<String> {
             let word = |&(file, line): &(u32, u32)| match wide.files.values().nth(file as usize) {
@@ -219,7 +222,8 @@ impl KernelReport {
         };
         KernelReport {
             kernel: kernel.clone(),
-            fold,
+            fold: made.fold,
+            brush: made.brush.to_vec(),
             barriers: group.barriers,
             states: group.synchronization_points + 1,
             brush_bytes: group.brush_bytes,
@@ -248,9 +252,13 @@ impl fmt::Display for Lines<'_> {
 impl fmt::Display for KernelReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report { lanes, branches, accesses, instructions, lane_by_lane, remarks } = &self.code;
-        let fold = match self.fold {
-            Fold::Rows => "work-items side by side along dimension 0",
-            Fold::Linear => "work-items in the linear order of their group",
+        let fold = match (self.fold, &self.brush[..]) {
+            (Fold::Rows, [] | [_]) => "work-items side by side along dimension 0".to_string(),
+            (Fold::Rows, extents) => {
+                let extents: Vec<String> = extents.iter().map(u32::to_string).collect();
+                format!("{} work-items side by side", extents.join(" x "))
+            }
+            (Fold::Linear, _) => "work-items in the linear order of their group".to_string(),
         };
         writeln!(f, "kernel {}: {lanes} lanes, {fold}", self.kernel)?;
         writeln!(f, "  barriers: {}, states between them: {}", self.barriers, self.states)?;
@@ -261,7 +269,11 @@ impl fmt::Display for KernelReport {
             writeln!(f, "  local memory: {} bytes for each group", self.local_bytes)?;
         }
         let [of_source, left] = branches;
-        writeln!(f, "  branches: {of_source} of the source, {left} of the vector code{}", Lines(&self.branch_lines))?;
+        writeln!(
+            f,
+            "  branches: {of_source} of the source, {left} of the vector code{}",
+            Lines(&self.branch_lines)
+        )?;
         writeln!(
             f,
             "  loads and stores: {} contiguous, {} of them under a mask; {} gathered or scattered{}; {} scalar",

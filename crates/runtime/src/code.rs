@@ -11,6 +11,7 @@ use heddle_llvm::{
     CodeLevel, Cpu, EmitError, EmitOptions, Jit, JitError, PRINT, define_prints, emit, entry_name,
     keep_private_but, object_here, optimize, share_globals,
 };
+use heddle_transform::KernelOptions;
 use heddle_transform::kernels::Refusal;
 use thiserror::Error;
 
@@ -73,8 +74,8 @@ pub(crate) struct GroupCode {
     pub(crate) report: Option<KernelReport>,
     /// What costs much, a line each.
     pub(crate) warnings: String,
-    /// The lanes of its brushes.
-    pub(crate) lanes: u32,
+    /// How it was made.
+    pub(crate) options: KernelOptions,
 }
 
 // SAFETY: the JIT is only kept for its code, which any thread may run, and is ended by the last owner alone.
@@ -154,9 +155,8 @@ pub(crate) fn code(
     making: &Making,
 ) -> Result<GroupCode, BuildError> {
     let cpu = Cpu::host();
-    let lanes = options.lanes_on(&cpu);
     let kept = making.kept.as_ref();
-    let key = kept.map(|kept| kept.key_of(&format!("{cpu:?} {options:?} {lanes} {variant:?} @{kernel}\n")));
+    let key = kept.map(|kept| kept.key_of(&format!("{cpu:?} {options:?} {variant:?} @{kernel}\n")));
     let known = kept.zip(key.as_deref()).filter(|_| making.watch.is_none());
     let (made, report) = match known.and_then(|(kept, key)| kept.find(key)) {
         Some(known) => (known, None),
@@ -178,7 +178,14 @@ pub(crate) fn code(
     let address = jit.address(&entry_name(kernel))?;
     // SAFETY: the address is that of an entry, which is compiled with this type and lives as long as the JIT.
     let entry = unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8, *mut u8)>(address as usize) };
-    Ok(GroupCode { jit, entry, needs: made.needs, report, warnings: made.warnings, lanes })
+    Ok(GroupCode {
+        jit,
+        entry,
+        needs: made.needs,
+        report,
+        warnings: made.warnings,
+        options: variant.options(),
+    })
 }
 
 /// Compiles a kernel of a program for some launches, to an object.
@@ -190,7 +197,7 @@ fn compile(
     options: &Options,
     cpu: &Cpu,
 ) -> Result<(Made, KernelReport), BuildError> {
-    let groups = GroupFunctions::new(program, &[kernel], variant, options.lanes_on(cpu))?;
+    let groups = GroupFunctions::new(program, &[kernel], variant)?;
     let VectorCode { module, mut groups, mut reports, .. } =
         groups.vectorize(program, cpu, options, &mut Context::new())?;
     let unknown = || BuildError::Unknown(kernel.to_string());

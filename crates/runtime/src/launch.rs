@@ -122,8 +122,10 @@ impl Kernel {
             (Some(found), Some(required)) if found != required => {
                 return Err(LaunchError::Local { kernel: info.name.clone(), required, found });
             }
-            (Some(local), _) | (None, Some(local)) => local,
-            (None, None) => choose_local(range, lanes, info.sees_groups),
+            (_, Some(local)) => local,
+            (Some(local), None) if info.sees_groups => local,
+            // Where nothing tells one size of groups from another, it is not what was asked for that counts.
+            _ => choose_local(range, lanes, info.sees_groups),
         };
         let groups = range.groups(local);
         let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
@@ -207,11 +209,7 @@ impl Launch {
             }
         }
         slots.resize(slots.len() + 3 * SLOT, 0);
-        let [x, y, z] = local.map(u64::from);
-        let lanes = u64::from(code.lanes);
-        let row = x.div_ceil(lanes) * y * z;
-        let brushes = row.max((x * y * z).div_ceil(lanes));
-        let scratch_bytes = code.needs.brush_bytes.saturating_mul(brushes);
+        let scratch_bytes = code.needs.brush_bytes.saturating_mul(code.options.brushes(local));
         let is_out_of_memory = AtomicBool::new(false);
         Ok(Launch {
             code,

@@ -5,11 +5,12 @@ use crate::kept::Kept;
 use crate::vector_code::Variant;
 use heddle::KernelReport;
 use heddle_ir::module::{Effects, Kind};
-use heddle_ir::{Module, Op, Space, Type};
+use heddle_ir::ops::Effect;
+use heddle_ir::{Constant, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::{Cpu, PRINTF};
 use heddle_math::Accuracy;
 use heddle_transform::Target;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -65,6 +66,8 @@ pub struct KernelInfo {
     pub required_local: Option<[u32; 3]>,
     /// Whether it may see how work-items lie in groups.
     pub(crate) sees_groups: bool,
+    /// Whether it may see which work-items make a brush.
+    pub(crate) sees_brush: bool,
 }
 
 /// Sees what became of a kernel when it is compiled.
@@ -117,10 +120,7 @@ impl Program {
     /// The same, with what is to be done beside compiling.
     pub fn making(module: Module, options: &Options, making: Making) -> Result<Program, BuildError> {
         let globals = Globals::new(&module)?;
-        let sees_groups = module.functions.iter().any(|func| {
-            let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
-            insts.any(|inst| sees_group(func.inst(inst).op))
-        });
+        let [see_groups, see_brush] = [sees_group, sees_brush].map(|sees| functions_that(&module, sees));
         let kernels = module.functions.iter().filter_map(|func| {
             let Kind::Kernel(required_local) = func.kind else { return None };
             let parameters = func.signature.params.iter().map(|param| Parameter {
@@ -133,13 +133,15 @@ impl Program {
             });
             let parameters: Vec<Parameter> = parameters.collect();
             let takes_local = parameters.iter().any(|it| it.space == Some(Space::Local));
-            let sees_groups =
-                sees_groups || takes_local || module.globals.iter().any(|it| it.space == Space::Local);
-            Some(KernelInfo { name: func.name.clone(), parameters, required_local, sees_groups })
+            let name = func.name.clone();
+            let sees_brush = see_brush.contains(&*name);
+            let sees_groups = takes_local || sees_brush || see_groups.contains(&*name);
+            Some(KernelInfo { name, parameters, required_local, sees_groups, sees_brush })
         });
         let kernels = kernels.collect();
         let lanes = options.lanes_on(&Cpu::host());
-        let inner = Inner { module, options: *options, lanes, globals, kernels, making, codes: Mutex::default() };
+        let inner =
+            Inner { module, options: *options, lanes, globals, kernels, making, codes: Mutex::default() };
         Ok(Program { inner: Arc::new(inner) })
     }
 
@@ -221,11 +223,37 @@ pub fn undefined_functions(module: &Module) -> BTreeSet<&str> {
 }
 
 /// Whether an op tells work-items of their group.
-fn sees_group(op: Op) -> bool {
-    matches!(
-        op,
-        Op::LocalId | Op::LocalSize | Op::GroupId | Op::NumGroups | Op::Barrier | Op::Lane | Op::Width
-    )
+fn sees_group(func: &Function, inst: Inst) -> bool {
+    let data = func.inst(inst);
+    let names_local = |&arg: &Value| matches!(func.constant(arg), Some(Constant::Address(Space::Local, _)));
+    matches!(data.op, Op::LocalId | Op::LocalSize | Op::GroupId | Op::NumGroups | Op::Barrier)
+        || data.args.iter().any(names_local)
+}
+
+/// Whether the result depends on which work-items make a brush.
+fn sees_brush(func: &Function, inst: Inst) -> bool {
+    let op = func.inst(inst).op;
+    matches!(op, Op::Lane | Op::Width) || op.info().effect == Effect::Horizontal
+}
+
+/// The functions with an instruction like this, and those that call them.
+fn functions_that(module: &Module, has: impl Fn(&Function, Inst) -> bool) -> FxHashSet<&str> {
+    let mut callers: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
+    let mut work: Vec<&str> = Vec::new();
+    for func in &module.functions {
+        for callee in func.callees.values() {
+            callers.entry(&callee.name).or_default().push(&func.name);
+        }
+        let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+        work.extend(insts.any(|inst| has(func, inst)).then_some(&*func.name));
+    }
+    let mut found = FxHashSet::default();
+    while let Some(name) = work.pop() {
+        if found.insert(name) {
+            work.extend(callers.get(name).into_iter().flatten());
+        }
+    }
+    found
 }
 
 /// A kernel of a program.

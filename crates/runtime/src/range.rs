@@ -1,5 +1,6 @@
 //! The work-items of a launch, and how they lie in work-groups.
 
+use heddle_transform::Fold;
 use heddle_transform::kernels::{PLACE_WORDS, PlaceField};
 use thiserror::Error;
 
@@ -171,9 +172,44 @@ pub(crate) fn choose_local(range: &NdRange, lanes: u32, sees_groups: bool) -> [u
     [row as u32, rows as u32, 1]
 }
 
+/// How the lanes of brushes lie in work-groups of this size, and how many there are along each dimension.
+pub(crate) fn choose_fold(local: [u32; 3], lanes: u32, sees_brush: bool) -> (Fold, [u32; 3]) {
+    let is_row = local[1] == 1 && local[2] == 1;
+    if sees_brush {
+        // Brushes are of consecutive work-items, and all but the last one of a group are full.
+        let goes_on = is_row || local[0].is_multiple_of(lanes);
+        return (if goes_on { Fold::Rows } else { Fold::Linear }, [lanes, 1, 1]);
+    }
+    // Short rows lie side by side.
+    let mut left = lanes;
+    let brush = local.map(|size| {
+        let extent = size.next_power_of_two().min(left).max(1);
+        left /= extent;
+        extent
+    });
+    (Fold::Rows, brush)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn brushes_take_lanes_from_several_rows() {
+        let chosen = |local| choose_fold(local, 16, false);
+        assert_eq!(chosen([64, 4, 1]), (Fold::Rows, [16, 1, 1]));
+        assert_eq!(chosen([20, 4, 1]), (Fold::Rows, [16, 1, 1]));
+        assert_eq!(chosen([8, 8, 1]), (Fold::Rows, [8, 2, 1]));
+        assert_eq!(chosen([8, 1, 1]), (Fold::Rows, [8, 1, 1]));
+        assert_eq!(chosen([5, 3, 9]), (Fold::Rows, [8, 2, 1]));
+        assert_eq!(chosen([4, 1, 4]), (Fold::Rows, [4, 1, 4]));
+        assert_eq!(chosen([1, 1, 1]), (Fold::Rows, [1, 1, 1]));
+        assert_eq!(choose_fold([8, 8, 1], 16, true), (Fold::Linear, [16, 1, 1]));
+        assert_eq!(choose_fold([32, 8, 1], 16, true), (Fold::Rows, [16, 1, 1]));
+        assert_eq!(choose_fold([20, 1, 1], 16, true), (Fold::Rows, [16, 1, 1]));
+        assert_eq!(choose_fold([20, 4, 1], 12, false), (Fold::Rows, [12, 1, 1]));
+        assert_eq!(choose_fold([4, 4, 1], 12, false), (Fold::Rows, [4, 3, 1]));
+    }
 
     #[test]
     fn open_groups_fill_brushes_and_divide_the_launch() {

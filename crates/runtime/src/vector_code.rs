@@ -2,6 +2,7 @@
 
 use crate::code::BuildError;
 use crate::program::{KernelInfo, Options};
+use crate::range::choose_fold;
 use heddle::context::Context;
 use heddle::ir::Module;
 use heddle::ir::module::Kind;
@@ -17,6 +18,8 @@ use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
 pub struct Variant {
     /// How work-items lie in brushes.
     pub fold: Fold,
+    /// The lanes of a brush along each dimension.
+    pub brush: [u32; 3],
     /// Whether all numbers of a launch are below 2^31.
     pub is_small: bool,
     /// The size of all groups, if the code is for no other.
@@ -32,19 +35,30 @@ impl Variant {
         is_uniform: bool,
         is_small: bool,
     ) -> Variant {
-        let is_row = local[0] >= lanes || local[1] == 1 && local[2] == 1;
-        let fold = if is_row { Fold::Rows } else { Fold::Linear };
-        // Where lanes go round the ends of rows, they divide by the size of a row.
-        let is_fixed = kernel.required_local.is_some() || fold == Fold::Linear;
-        Variant { fold, is_small, local: (is_fixed && is_uniform).then_some(local) }
+        let (fold, brush) = choose_fold(local, lanes, kernel.sees_brush);
+        // Where a brush takes several rows of a group, it is known how far these are apart.
+        let has_rows = fold == Fold::Linear || brush[1] * brush[2] > 1;
+        let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;
+        Variant { fold, brush, is_small, local: (is_fixed && is_uniform).then_some(local) }
     }
 
     /// For launches of a kernel of which nothing is known: of groups that are rows, or as the source fixes them.
     pub fn usual(kernel: &KernelInfo, lanes: u32) -> Variant {
         match kernel.required_local {
             Some(local) => Variant::of_groups(kernel, lanes, local, true, true),
-            None => Variant { fold: Fold::Rows, is_small: true, local: None },
+            None => Variant::of_rows(lanes, true),
         }
+    }
+
+    /// For launches in groups that are rows.
+    pub fn of_rows(lanes: u32, is_small: bool) -> Variant {
+        Variant { fold: Fold::Rows, brush: [lanes, 1, 1], is_small, local: None }
+    }
+
+    /// How group functions are made for them.
+    pub(crate) fn options(&self) -> KernelOptions {
+        let dimensions = self.brush.iter().rposition(|&extent| extent > 1).map_or(1, |last| last + 1);
+        KernelOptions { brush: self.brush[..dimensions].into(), fold: self.fold, is_small: self.is_small }
     }
 }
 
@@ -54,18 +68,12 @@ pub struct GroupFunctions {
     /// The module.
     pub module: Module,
     groups: Vec<GroupFunction>,
-    lanes: u32,
-    fold: Fold,
+    options: KernelOptions,
 }
 
 impl GroupFunctions {
-    /// Of some kernels of a program, in brushes of so many lanes.
-    pub fn new(
-        program: &Module,
-        kernels: &[&str],
-        variant: Variant,
-        lanes: u32,
-    ) -> Result<GroupFunctions, BuildError> {
+    /// Of some kernels of a program.
+    pub fn new(program: &Module, kernels: &[&str], variant: Variant) -> Result<GroupFunctions, BuildError> {
         let mut module = program.clone();
         retain_all_reachable(&mut module, kernels);
         for func in &mut module.functions {
@@ -77,9 +85,9 @@ impl GroupFunctions {
                 _ => Kind::Function,
             };
         }
-        let options = KernelOptions { lanes, fold: variant.fold, is_small: variant.is_small };
+        let options = variant.options();
         let groups = lower_kernels(&mut module, &options)?;
-        Ok(GroupFunctions { module, groups, lanes, fold: variant.fold })
+        Ok(GroupFunctions { module, groups, options })
     }
 
     /// Makes vector code of them. The context sees each pass; `program` is what they were made of.
@@ -90,7 +98,7 @@ impl GroupFunctions {
         options: &Options,
         context: &mut Context<'_>,
     ) -> Result<VectorCode, BuildError> {
-        let GroupFunctions { mut module, groups, lanes, fold } = self;
+        let GroupFunctions { mut module, groups, options: made } = self;
         let refused = |reason: heddle::ir::Diagnostic| {
             let told = reason.in_module(program);
             let mut kernels = groups.iter().map(|group| &group.name);
@@ -98,11 +106,11 @@ impl GroupFunctions {
             let kernel = kernels.clone().find(of_region).or(kernels.next()).cloned().unwrap_or_default();
             BuildError::Pass { reason: Box::new(of_kernel(told, &kernel)), kernel }
         };
-        let passes = vectorization(&Brush::new(&[lanes]).map_err(refused)?, &options.of_passes(cpu));
+        let passes = vectorization(&Brush::new(&made.brush).map_err(refused)?, &options.of_passes(cpu));
         run(&mut module, &passes, context).map_err(refused)?;
         let told: Vec<_> =
             context.remarks.iter().map(|remark| remark.told.clone().in_module(program)).collect();
-        let report = |group: &GroupFunction| KernelReport::new(program, &module, group, (lanes, fold), &told);
+        let report = |group: &GroupFunction| KernelReport::new(program, &module, group, &made, &told);
         let reports = groups.iter().map(report).collect();
         Ok(VectorCode { module, groups, reports })
     }

@@ -208,7 +208,10 @@ impl Coverage {
             Op::Unreachable => self.written.contains_key(op),
             op => self.executed.contains_key(op),
         };
-        Op::ALL.iter().copied().filter(|&op| is_expected(op) && !seen(&op)).collect()
+        // Kernels launch nothing themselves.
+        let is_launched = self.classes.keys().any(|&class| class != Class::Kernel);
+        let is_wanted = |op: Op| is_expected(op) && (op != Op::Launch || is_launched);
+        Op::ALL.iter().copied().filter(|&op| is_wanted(op) && !seen(&op)).collect()
     }
 
     /// What the programs lack; nothing if their count is worth something.

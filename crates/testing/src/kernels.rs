@@ -10,6 +10,7 @@ use heddle_ir::{Module, Op, Space};
 use heddle_llvm::{CodeLevel, EmitOptions, Jit, SharedMemory, emit, optimize, slot_bytes};
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
+use smallvec::SmallVec;
 use std::time::Duration;
 
 /// Programs that are kernels.
@@ -18,7 +19,7 @@ pub fn profile() -> Profile {
     for (class, weight) in &mut profile.classes {
         *weight = u32::from(*class == Class::Kernel);
     }
-    Profile { horizontals: 0, conditional_phases: 30, shared_params: true, ..profile }
+    Profile { horizontals: 30, conditional_phases: 30, shared_params: true, ..profile }
 }
 
 /// How a kernel is run.
@@ -56,19 +57,47 @@ fn sees_brush(module: &Module) -> bool {
         .any(is_one)
 }
 
+/// How work-items lie in brushes: anyhow, but as on the oracle where the program sees it.
+fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Random) -> KernelOptions {
+    const BRUSHES: [&[u32]; 14] = [
+        &[1],
+        &[2],
+        &[4],
+        &[8],
+        &[16],
+        &[2, 2],
+        &[4, 2],
+        &[8, 2],
+        &[2, 4],
+        &[1, 8],
+        &[4, 2, 2],
+        &[2, 2, 2],
+        &[3],
+        &[3, 2],
+    ];
+    let count = if machine == Machine::Native { BRUSHES.len() - 2 } else { BRUSHES.len() };
+    let is_small = random.chance(50);
+    let mut brush = BRUSHES[random.below(count)];
+    if sees_brush(&case.module) {
+        brush = &input.brush;
+    }
+    let is_linear = if sees_brush(&case.module) { brush.len() == 1 } else { random.chance(40) };
+    let fold = if is_linear { Fold::Linear } else { Fold::Rows };
+    let brush = if is_linear { SmallVec::from_slice(&[brush.iter().product()]) } else { brush.into() };
+    KernelOptions { brush, fold, is_small }
+}
+
 fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)) -> Result<(), String> {
     let Some(local) = input.group else { return Ok(()) };
     let is_shared = |arg: &Argument| matches!(arg, Argument::Object(_) | Argument::Uniform(_));
     if !input.args.iter().all(is_shared) {
         return Ok(());
     }
-    if sees_brush(&case.module) || case.traits.order_dependent {
+    if case.traits.order_dependent {
         return Ok(());
     }
     let mut random = Random::new(case.seed ^ 0x6b);
-    let lanes = [1, 2, 4, 8, 16, 3][random.below(if machine == Machine::Native { 5 } else { 6 })];
-    let fold = [Fold::Rows, Fold::Linear][random.below(2)];
-    let kernel = KernelOptions { lanes, fold, is_small: random.chance(50) };
+    let kernel = kernel_options(case, input, machine, &mut random);
     let mut module = case.module.clone();
     if random.chance(40)
         && let Some(func) = module.function_mut(&case.entry)
@@ -86,7 +115,8 @@ fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)
     }
     verify_module(&module, Stage::Source).map_err(|violations| format!("lowered:\n{violations}"))?;
     fault(&mut module);
-    let brush = format!("W={lanes}");
+    let extents: Vec<String> = kernel.brush.iter().map(u32::to_string).collect();
+    let brush = format!("W={}", extents.join("x"));
     let is_wide = machine == Machine::Native || random.chance(60);
     if is_wide {
         run_passes(&mut module, &["vectorize", &brush], true, |_, _| {})
@@ -131,12 +161,7 @@ fn places(input: &Input, local: [u32; 3]) -> Vec<[u64; PLACE_WORDS]> {
 
 /// The scratch memory of a group.
 fn scratch_bytes(info: &GroupFunction, local: [u32; 3], kernel: &KernelOptions) -> usize {
-    let [x, y, z] = local;
-    let brushes = match kernel.fold {
-        Fold::Rows => x.div_ceil(kernel.lanes) * y * z,
-        Fold::Linear => (x * y * z).div_ceil(kernel.lanes),
-    };
-    info.brush_bytes as usize * brushes as usize
+    info.brush_bytes as usize * kernel.brushes(local) as usize
 }
 
 fn bytes_of(words: &[u64]) -> Vec<u8> {

@@ -9,6 +9,7 @@ use heddle_testing::generate::generate;
 use heddle_testing::kernels::{Machine, kernels_hold_with, profile};
 use heddle_testing::properties::topic;
 use heddle_transform::{Fold, KernelOptions, lower_kernels};
+use smallvec::SmallVec;
 
 #[test]
 fn group_functions_do_what_kernels_do() {
@@ -164,7 +165,7 @@ fn brushes_wait_as_often_as_the_kernel_says() {
     let text = include_str!("../../../tests/kernels/karrenberg-fig-3.hed");
     let text = text.split("\n; output").next().unwrap_or_default();
     let mut module = parse_module(text).expect("the file is right");
-    let options = KernelOptions { lanes: 4, fold: Fold::Rows, is_small: true };
+    let options = KernelOptions { brush: SmallVec::from_slice(&[4]), fold: Fold::Rows, is_small: true };
     let made = lower_kernels(&mut module, &options).expect("the kernel has a group function");
     assert_eq!((made[0].barriers, made[0].synchronization_points), (3, 3));
     assert_eq!(module.functions.iter().filter(|func| func.name.contains(".region")).count(), 4);

@@ -11,7 +11,6 @@ use heddle_ir::module::{Declaration, Kind, Param, Signature};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Block, Constant, Function, Op, Scalar, Space, Type, Value};
 use rustc_hash::FxHashMap;
-use smallvec::smallvec;
 use std::sync::Arc;
 
 struct Group<'a> {
@@ -138,6 +137,11 @@ pub(super) fn make_group_function(
     func
 }
 
+/// Of arithmetic that does not wrap around.
+fn exact() -> Flags {
+    Flags::of(&[Flag::Nuw, Flag::Nsw])
+}
+
 /// The alignment of what the group function keeps.
 const VARIABLE_ALIGN: u32 = 16;
 
@@ -184,24 +188,54 @@ impl Group<'_> {
                 let size = self.product(slice, sizes[2]);
                 self.run_row(region, size, &[], None);
             }
-            Fold::Rows => self.count_to(sizes[2], |group, z| {
-                group.count_to(sizes[1], |group, y| {
-                    let row = region.takes_memory.then(|| {
-                        let rows = group.product(z, sizes[1]);
-                        group.sum(rows, y)
+            Fold::Rows => {
+                let [rows, planes] = [1, 2].map(|along| self.brushes_along(along, sizes[along]));
+                self.count_to(planes, |group, plane| {
+                    let z = group.times_extent(plane, 2);
+                    group.count_to(rows, |group, row| {
+                        let y = group.times_extent(row, 1);
+                        let number = region.takes_memory.then(|| {
+                            let before = group.product(plane, rows);
+                            group.sum(before, row)
+                        });
+                        match group.options.extent(1) * group.options.extent(2) {
+                            1 => group.run_row(region, sizes[0], &[y, z], number),
+                            _ => group.run_row_of_tiles(region, sizes, [y, z], number),
+                        }
                     });
-                    group.run_row(region, sizes[0], &[y, z], row);
                 });
-            }),
+            }
+        }
+    }
+
+    /// How many brushes a group has along a dimension of so many work-items.
+    fn brushes_along(&mut self, dimension: usize, size: Value) -> Value {
+        let extent = self.options.extent(dimension);
+        if extent == 1 {
+            return size;
+        }
+        let [width, before] = [extent, extent - 1].map(|it| self.builder.int(self.options.unit(), it.into()));
+        let rounded = self.sum(size, before);
+        self.builder.op(Op::Udiv, &[rounded, width])
+    }
+
+    /// Where the brush of this number along a dimension begins.
+    fn times_extent(&mut self, number: Value, dimension: usize) -> Value {
+        match self.options.extent(dimension) {
+            1 => number,
+            extent => {
+                let extent = self.builder.int(self.options.unit(), extent.into());
+                self.product(number, extent)
+            }
         }
     }
 
     fn product(&mut self, a: Value, b: Value) -> Value {
-        self.builder.op_with(Op::Mul, &[a, b], Flags::of(&[Flag::Nuw, Flag::Nsw]))
+        self.builder.op_with(Op::Mul, &[a, b], exact())
     }
 
     fn sum(&mut self, a: Value, b: Value) -> Value {
-        self.builder.op_with(Op::Add, &[a, b], Flags::of(&[Flag::Nuw, Flag::Nsw]))
+        self.builder.op_with(Op::Add, &[a, b], exact())
     }
 
     fn new_block(&mut self) -> Block {
@@ -237,13 +271,13 @@ impl Group<'_> {
     /// Launches a region for the brushes of a row: whole ones, then what is left.
     fn run_row(&mut self, region: &Region, size: Value, above: &[Value], row: Option<Value>) {
         let unit = self.options.unit();
-        let lanes = self.options.lanes;
+        let lanes = self.options.extent(0);
         let [before, header, behind, tail, after] = [(); 5].map(|()| self.new_block());
         self.builder.jump(before);
         self.builder.go(At::End(before));
         let [zero, width] = [0, lanes].map(|number| self.builder.int(unit, number.into()));
         let rest = self.builder.op(Op::Urem, &[size, width]);
-        let whole = self.builder.op_with(Op::Sub, &[size, rest], Flags::of(&[Flag::Nuw, Flag::Nsw]));
+        let whole = self.builder.op_with(Op::Sub, &[size, rest], exact());
         let memory = region.takes_memory.then(|| self.memory_of_row(row, size));
         let is_any = self.builder.icmp(IntPredicate::Ne, whole, zero);
         self.builder.branch(is_any, header, behind);
@@ -270,12 +304,91 @@ impl Group<'_> {
         self.builder.go(At::End(after));
     }
 
+    /// Launches a region for the brushes of a row, each a tile of several rows of work-items: those that are whole, then those
+    /// that the end of the group cuts.
+    fn run_row_of_tiles(
+        &mut self,
+        region: &Region,
+        sizes: [Value; 3],
+        above: [Value; 2],
+        row: Option<Value>,
+    ) {
+        let unit = self.options.unit();
+        let extents = [0, 1, 2].map(|along| self.options.extent(along));
+        let [before, header, behind, masks, tail, after] = [(); 6].map(|()| self.new_block());
+        self.builder.jump(before);
+        self.builder.go(At::End(before));
+        let [zero, width] = [0, extents[0]].map(|number| self.builder.int(unit, number.into()));
+        // A row of tiles is whole where the rows of work-items are.
+        let mut is_whole = None;
+        let mut lefts = Vec::new();
+        for along in [1, 2].into_iter().filter(|&along| extents[along] > 1) {
+            let left = self.builder.op_with(Op::Sub, &[sizes[along], above[along - 1]], exact());
+            let extent = self.builder.int(unit, extents[along].into());
+            let fits = self.builder.icmp(IntPredicate::Uge, left, extent);
+            is_whole = Some(match is_whole {
+                None => fits,
+                Some(others) => self.builder.op(Op::And, &[others, fits]),
+            });
+            lefts.push((along, left));
+        }
+        let rest = self.builder.op(Op::Urem, &[sizes[0], width]);
+        let mut whole = self.builder.op_with(Op::Sub, &[sizes[0], rest], exact());
+        if let Some(is_whole) = is_whole {
+            whole = self.builder.op(Op::Select, &[is_whole, whole, zero]);
+        }
+        let memory = region.takes_memory.then(|| self.memory_of_row(row, sizes[0]));
+        let is_any = self.builder.icmp(IntPredicate::Ne, whole, zero);
+        self.builder.branch(is_any, header, behind);
+
+        self.builder.go(At::End(header));
+        let first = self.builder.phi(unit.into(), &[(before, zero)], None);
+        self.launch(region, first, &above, memory, None);
+        let next = self.sum(first, width);
+        let goes_on = self.builder.icmp(IntPredicate::Ult, next, whole);
+        self.builder.branch(goes_on, header, behind);
+        self.complete(first, header, next);
+
+        self.builder.go(At::End(behind));
+        let is_left = self.builder.icmp(IntPredicate::Ult, whole, sizes[0]);
+        self.builder.branch(is_left, masks, after);
+
+        self.builder.go(At::End(masks));
+        let of_rows: Vec<Value> = lefts.iter().map(|&(along, left)| self.is_below(along, left)).collect();
+        self.builder.jump(tail);
+        self.builder.go(At::End(tail));
+        let first = self.builder.phi(unit.into(), &[(masks, whole)], None);
+        let left = self.builder.op_with(Op::Sub, &[sizes[0], first], exact());
+        let mut mask = self.is_below(0, left);
+        for other in of_rows {
+            mask = self.builder.op(Op::And, &[mask, other]);
+        }
+        self.launch(region, first, &above, memory, Some(mask));
+        let next = self.sum(first, width);
+        let goes_on = self.builder.icmp(IntPredicate::Ult, next, sizes[0]);
+        self.builder.branch(goes_on, tail, after);
+        self.complete(first, tail, next);
+        self.builder.go(At::End(after));
+    }
+
+    /// Which lanes are among the first so many along a dimension of the brush.
+    fn is_below(&mut self, dimension: usize, left: Value) -> Value {
+        let unit = self.options.unit();
+        let lanes = self.options.lanes();
+        let inner: u32 = (0..dimension).map(|along| self.options.extent(along)).product();
+        let number = |lane: u32| u128::from(lane / inner % self.options.extent(dimension));
+        let numbers: Vec<u128> = (0..lanes).map(number).collect();
+        let numbers = self.builder.func.make_const(Constant::Vector(unit, numbers.into()));
+        let lefts = self.builder.op_to(Op::Splat, Type::Vector(unit, lanes as u16), &[left]);
+        self.builder.icmp(IntPredicate::Ult, numbers, lefts)
+    }
+
     /// The memory of the first brush of a row.
     fn memory_of_row(&mut self, row: Option<Value>, size: Value) -> Value {
         let Some(row) = row else { return self.scratch };
         let unit = self.options.unit();
-        let [width, before] =
-            [self.options.lanes, self.options.lanes - 1].map(|it| self.builder.int(unit, it.into()));
+        let extent = self.options.extent(0);
+        let [width, before] = [extent, extent - 1].map(|it| self.builder.int(unit, it.into()));
         let rounded = self.sum(size, before);
         let brushes = self.builder.op(Op::Udiv, &[rounded, width]);
         let first = self.product(row, brushes);
@@ -304,14 +417,14 @@ impl Group<'_> {
         }
         let mut args: Vec<Value> = region.takes.iter().map(|value| self.values[value]).collect();
         if let Some(memory) = memory {
-            let width = self.builder.int(self.options.unit(), self.options.lanes.into());
+            let width = self.builder.int(self.options.unit(), self.options.extent(0).into());
             let number = self.builder.op(Op::Udiv, &[first, width]);
             args.push(self.memory_behind(memory, number));
         }
         args.extend(mask);
         let declaration: Arc<Declaration> = Arc::new(region.func.declaration());
         let callee = self.builder.func.make_callee(&declaration);
-        let launch = Launch { callee, brush: smallvec![self.options.lanes], masked: mask.is_some() };
+        let launch = Launch { callee, brush: self.options.brush.clone(), masked: mask.is_some() };
         let inst = self.builder.inst(InstData::new(Op::Launch, args, Detail::Launch(Box::new(launch))), None);
         let results = self.builder.func.results(inst).to_vec();
         let next = self.next.filter(|_| region.gives_next);

@@ -3,18 +3,19 @@
 //! ```text
 //!     one value for the group         a variable of the group function
 //!     one value for the brush         once for each brush
-//!     a known step from lane to lane  lane 0's, once for each brush
+//!     known steps from lane to lane   lane 0's, once for each brush
 //!     anything else                   once for each lane, lanes side by side
 //!     cheap, of parameters alone      nowhere: computed again
-//!     a private object                one for each lane, as long as the group runs
+//!     a private object                one for each lane, as long as the group runs (`objects`)
 //! ```
 //!
 //! A value has one home for all barriers, so what a state does not change stays where it is.
 
 use super::Refusal;
+use super::objects::Object;
 use super::place::Asked;
 use super::states::States;
-use heddle_analysis::shape::{Fact, Geometry, Level, Poison};
+use heddle_analysis::shape::{Fact, Geometry, Level, Poison, Strides};
 use heddle_analysis::{ControlTables, InitialShapes, Liveness, divergence};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
@@ -28,13 +29,13 @@ pub(super) enum Home {
     Group,
     /// In the memory of a brush, at this offset.
     Brush(u64),
-    /// Lane 0's value there, and the step to each next lane.
-    Steps(u64, i64),
+    /// Lane 0's value there, and the steps of lanes along each dimension of the brush.
+    Steps(u64, [i64; 3]),
     /// All lanes' values there.
     Lanes(u64),
     /// Nowhere; it is computed again.
     Again,
-    /// It is the address of a private object, which each lane has there, so many bytes apart.
+    /// It is the address of a private object, which each lane has there: those of lanes begin so many bytes apart.
     Object(u64, u64),
 }
 
@@ -45,6 +46,8 @@ pub(super) struct Live {
     pub(super) at_start: Vec<Vec<Value>>,
     /// The memory that a brush needs.
     pub(super) brush_bytes: u64,
+    /// The dimensions of a brush.
+    pub(super) dimensions: usize,
     /// Whether private objects are there.
     pub(super) has_objects: bool,
     /// Variables of the group that may be ⊤.
@@ -61,12 +64,15 @@ pub(super) fn find_homes(
     kernel: &Function,
     asked: &Asked,
     states: &States,
-    lanes: u32,
+    objects: &[Object],
+    brush: &[u32],
 ) -> Result<Live, Refusal> {
+    let lanes: u32 = brush.iter().product();
     let mut live = Live {
         homes: SecondaryMap::with_len(kernel.value_count()),
         at_start: Vec::new(),
         brush_bytes: 0,
+        dimensions: brush.len(),
         has_objects: false,
         is_poison: EntitySet::new(),
     };
@@ -75,7 +81,7 @@ pub(super) fn find_homes(
         return Ok(live);
     }
     let control = ControlTables::new(kernel);
-    let mut initial = InitialShapes::declared(kernel, Geometry::brush(&[lanes]));
+    let mut initial = InitialShapes::declared(kernel, Geometry::brush(brush));
     for (&param, fact) in kernel.params().iter().zip(&mut initial.params) {
         // Brushes stand at different places.
         if asked.items.contains(&param) {
@@ -83,9 +89,8 @@ pub(super) fn find_homes(
         }
     }
     let facts = divergence(kernel, &control, &initial);
-    let objects = objects_across(kernel, states);
     live.has_objects = !objects.is_empty();
-    for &(inst, is_followed) in &objects {
+    for &Object { alloca: inst, is_followed, element } in objects {
         let (Detail::Alloca { bytes, align }, Some(result)) =
             (&kernel.inst(inst).detail, kernel.result(inst))
         else {
@@ -98,9 +103,9 @@ pub(super) fn find_homes(
             return Err(Refusal::at(kernel, inst, reason));
         }
         let align = u64::from(*align).max(1);
-        let stride = bytes.next_multiple_of(align).max(1);
-        let offset = live.room(stride.saturating_mul(lanes.into()), align.max(BRUSH_ALIGN));
-        live.homes[result] = Some(Home::Object(offset, stride));
+        let size = bytes.next_multiple_of(align).max(1);
+        let offset = live.room(size.saturating_mul(lanes.into()), align.max(BRUSH_ALIGN));
+        live.homes[result] = Some(Home::Object(offset, element.map_or(size, u64::from)));
     }
     let liveness = Liveness::new(kernel, &control.cfg);
     let sets = liveness.sets();
@@ -152,10 +157,10 @@ impl Live {
         let bytes = u64::from(ty.bytes());
         // A lane that holds ⊤ says nothing of the others.
         let is_one = fact.poison != Poison::Any;
-        match fact.shape.stride() {
-            Some(0) if is_one && fact.level >= Level::Group => Home::Group,
-            Some(0) if is_one => Home::Brush(self.room(bytes, bytes.next_power_of_two())),
-            Some(step) if is_one => Home::Steps(self.room(bytes, bytes.next_power_of_two()), step),
+        match fact.shape.strides().map(Strides::all) {
+            Some([0, 0, 0]) if is_one && fact.level >= Level::Group => Home::Group,
+            Some([0, 0, 0]) if is_one => Home::Brush(self.room(bytes, bytes.next_power_of_two())),
+            Some(steps) if is_one => Home::Steps(self.room(bytes, bytes.next_power_of_two()), steps),
             _ => Home::Lanes(self.room(bytes * u64::from(lanes), BRUSH_ALIGN)),
         }
     }
@@ -206,74 +211,4 @@ fn is_cheap(op: Op) -> bool {
             | Op::Lane
             | Op::Width
     )
-}
-
-/// The private objects that may be used in several states, or in one that comes again; each with whether nothing keeps its
-/// address from one round of a loop to the next.
-fn objects_across(kernel: &Function, states: &States) -> Vec<(Inst, bool)> {
-    let insts = kernel.blocks().flat_map(|block| kernel.block_insts(block));
-    let allocas: Vec<Inst> = insts.filter(|&inst| kernel.inst(inst).op == Op::Alloca).collect();
-    if allocas.is_empty() {
-        return Vec::new();
-    }
-    // Which values are made of the address of an object, and which objects may be reached otherwise.
-    let mut source: SecondaryMap<Value, SmallVec<[u32; 2]>> = SecondaryMap::new();
-    let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::new();
-    for inst in kernel.blocks().flat_map(|block| kernel.block_insts(block)) {
-        kernel.inst(inst).args.iter().for_each(|&arg| users[arg].push(inst));
-    }
-    let mut escapes = vec![false; allocas.len()];
-    let mut is_joined = vec![false; allocas.len()];
-    let mut blocks: Vec<EntitySet<heddle_ir::Block>> = vec![EntitySet::new(); allocas.len()];
-    for (number, &alloca) in allocas.iter().enumerate() {
-        let mut work: Vec<Value> = kernel.results(alloca).to_vec();
-        while let Some(value) = work.pop() {
-            if source[value].contains(&(number as u32)) {
-                continue;
-            }
-            source[value].push(number as u32);
-            for &user in &users[value] {
-                let data = kernel.inst(user);
-                kernel.layout.block_of(user).into_iter().for_each(|block| _ = blocks[number].insert(block));
-                match data.op {
-                    Op::Load | Op::Memset | Op::Memcpy | Op::Memmove => {}
-                    Op::Store => escapes[number] |= data.args[0] == value,
-                    Op::Phi => {
-                        is_joined[number] = true;
-                        work.extend(kernel.results(user));
-                    }
-                    Op::PtrAdd | Op::Select | Op::SpaceCast | Op::Freeze => {
-                        work.extend(kernel.results(user));
-                    }
-                    Op::Icmp => {}
-                    _ => escapes[number] = true,
-                }
-            }
-        }
-    }
-    let comes_again: Vec<bool> = (0..states.all.len()).map(|number| comes_again(states, number)).collect();
-    let is_across = |number: usize| {
-        let mut used = (0..states.all.len())
-            .filter(|&state| states.all[state].blocks.iter().any(|&block| blocks[number].contains(block)));
-        match (used.next(), used.next()) {
-            _ if escapes[number] => true,
-            (Some(only), None) => only != 0 || comes_again[only],
-            (None, _) => false,
-            _ => true,
-        }
-    };
-    let across = allocas.iter().enumerate().filter(|(number, _)| is_across(*number));
-    across.map(|(number, &inst)| (inst, !escapes[number] && !is_joined[number])).collect()
-}
-
-/// Whether a state may follow on itself.
-fn comes_again(states: &States, state: usize) -> bool {
-    let mut seen = vec![false; states.all.len()];
-    let mut work = states.all[state].next.clone();
-    while let Some(next) = work.pop() {
-        if !std::mem::replace(&mut seen[next], true) {
-            work.extend(&states.all[next].next);
-        }
-    }
-    seen[state]
 }

@@ -16,6 +16,7 @@
 //! * `inline` brings calls that ask for the launch, or wait at barriers, into the kernel.
 //! * `place` makes what a kernel asks for its parameters.
 //! * `states` cuts the kernel at its barriers.
+//! * `objects` finds the private objects that live across them, and interleaves those of the lanes.
 //! * `live` finds what lives across them, and where it is kept.
 //! * `region` makes a lock-step function of each state.
 //! * `group` writes the sequential function that launches them.
@@ -24,6 +25,7 @@ mod copy;
 mod group;
 mod inline;
 mod live;
+mod objects;
 mod place;
 mod region;
 mod states;
@@ -35,23 +37,25 @@ use heddle_ir::function::Loc;
 use heddle_ir::module::{DeclaredShape, Kind, Param};
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Function, Inst, Module, Scalar, Space};
+use smallvec::SmallVec;
 use thiserror::Error;
 
 /// How the lanes of a brush lie in a work-group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub enum Fold {
-    /// Side by side along the first dimension: the last brush of each row may have lanes without work-items.
+    /// Side by side along each dimension of the brush: a row, or a tile of rows. The last brush along a dimension may have lanes
+    /// without work-items.
     #[default]
     Rows,
-    /// Along the linear order of the group, round the ends of its rows.
+    /// Along the linear order of the group, round the ends of its rows. The brush has one dimension.
     Linear,
 }
 
 /// How group functions are made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelOptions {
-    /// Lanes of a brush.
-    pub lanes: u32,
+    /// Lanes of a brush along each dimension.
+    pub brush: SmallVec<[u32; 3]>,
     /// How they lie in a group.
     pub fold: Fold,
     /// Whether all numbers of a launch are below 2^31.
@@ -59,6 +63,26 @@ pub struct KernelOptions {
 }
 
 impl KernelOptions {
+    /// All lanes of a brush.
+    pub fn lanes(&self) -> u32 {
+        self.brush.iter().fold(1, |lanes: u32, &extent| lanes.saturating_mul(extent))
+    }
+
+    /// Its lanes along a dimension.
+    fn extent(&self, dimension: usize) -> u32 {
+        self.brush.get(dimension).copied().unwrap_or(1)
+    }
+
+    /// The brushes of a work-group.
+    pub fn brushes(&self, local: [u32; 3]) -> u64 {
+        match self.fold {
+            Fold::Rows => {
+                [0, 1, 2].map(|along| u64::from(local[along].div_ceil(self.extent(along)))).iter().product()
+            }
+            Fold::Linear => local.map(u64::from).iter().product::<u64>().div_ceil(self.lanes().into()),
+        }
+    }
+
     /// The type that is computed in with places.
     fn unit(&self) -> Scalar {
         if self.is_small { Scalar::I32 } else { Scalar::I64 }
@@ -127,8 +151,15 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             }
             continue;
         }
-        if !(1..=MAX_LANES).contains(&options.lanes) {
-            let reason = format!("{} lanes are no brush: write 1 to {MAX_LANES}", options.lanes);
+        if !(1..=MAX_LANES).contains(&options.lanes()) || !(1..=3).contains(&options.brush.len()) {
+            let reason = format!(
+                "{:?} is no brush: write 1 to {MAX_LANES} lanes along 1 to 3 dimensions",
+                options.brush
+            );
+            return Err(Refusal::of(func, reason));
+        }
+        if options.fold == Fold::Linear && options.brush.len() > 1 {
+            let reason = "the linear order of a group has one dimension, the brush has more: fold by `rows`";
             return Err(Refusal::of(func, reason));
         }
         if let Some(block) = func.blocks().find(|&block| func.predicate(block).is_some()) {
@@ -160,7 +191,10 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             );
             return Err(Refusal::of(func, reason));
         }
-        let live = live::find_homes(&kernel, &asked, &states, options.lanes)?;
+        let mut across =
+            if states.all.len() > 1 { objects::objects_across(&kernel, &states) } else { Vec::new() };
+        objects::interleave(&mut kernel, &mut across, options.lanes());
+        let live = live::find_homes(&kernel, &asked, &states, &across, &options.brush)?;
         let regions: Vec<region::Region> = (0..states.all.len())
             .map(|number| region::make_region(&kernel, &states, &live, number))
             .collect();

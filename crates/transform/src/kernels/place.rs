@@ -100,8 +100,10 @@ pub(super) fn ask_by_params(func: &mut Function, module: &Module, options: &Kern
     };
     item(&mut asking, DeclaredShape::Linear(smallvec![1]));
     if options.fold == Fold::Rows {
-        item(&mut asking, DeclaredShape::Uniform);
-        item(&mut asking, DeclaredShape::Uniform);
+        for (dimension, steps) in [(1, smallvec![0, 1]), (2, smallvec![0, 0, 1])] {
+            let is_one = options.extent(dimension) == 1;
+            item(&mut asking, if is_one { DeclaredShape::Uniform } else { DeclaredShape::Linear(steps) });
+        }
     }
     asking.replace_queries();
     let (fields, items) = (asking.order, asking.items);

@@ -369,17 +369,20 @@ impl Making<'_> {
                 let address = self.address(offset, 0);
                 Builder::new(&mut self.func, At::End(self.entry)).load(ty, address, natural_align(ty))
             }
-            Some(Home::Steps(offset, step)) => {
+            Some(Home::Steps(offset, steps)) => {
                 let address = self.address(offset, 0);
                 let mut builder = Builder::new(&mut self.func, At::End(self.entry));
-                let first = builder.load(ty, address, natural_align(ty));
+                let mut value = builder.load(ty, address, natural_align(ty));
                 let scalar = if ty.scalar().is_ptr() { Scalar::I64 } else { ty.scalar() };
-                let lane =
-                    builder.value(InstData::new(Op::Lane, [], Detail::Dimension(None)), Some(scalar.into()));
-                let step = builder.int(scalar, step.into());
-                let further = builder.op(Op::Mul, &[lane, step]);
                 let op = if ty.scalar().is_ptr() { Op::PtrAdd } else { Op::Add };
-                builder.op(op, &[first, further])
+                for (along, &step) in (0u8..).zip(&steps).filter(|&(_, &step)| step != 0) {
+                    let dimension = Detail::Dimension((self.live.dimensions > 1).then_some(along));
+                    let lane = builder.value(InstData::new(Op::Lane, [], dimension), Some(scalar.into()));
+                    let step = builder.int(scalar, step.into());
+                    let further = builder.op(Op::Mul, &[lane, step]);
+                    value = builder.op(op, &[value, further]);
+                }
+                value
             }
             home => unreachable!("{value} is not kept in memory but {home:?}"),
         }

@@ -1,0 +1,354 @@
+//! Private objects that live across barriers: which they are, and how those of the lanes lie.
+//!
+//! ```text
+//!     each lane's behind the other's       a0 a1 a2 | b0 b1 b2 | c0 c1 c2 | d0 d1 d2       any access, any use
+//!     interleaved                          a0 b0 c0 d0 | a1 b1 c1 d1 | a2 b2 c2 d2         elements of one size
+//! ```
+//!
+//! Where all accesses are to elements of one size, and nothing but these accesses sees the addresses, objects are
+//! interleaved: lanes that use one index access contiguous memory. Offsets become `W` times as large; what fills or copies
+//! objects becomes accesses to their elements.
+
+use super::states::States;
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::entity::{EntitySet, SecondaryMap};
+use heddle_ir::inst::{Access, Detail};
+use heddle_ir::words::{Flag, Flags};
+use heddle_ir::{Constant, Function, Inst, Op, Scalar, Type, Value};
+use smallvec::SmallVec;
+
+/// A private object that may be used in several states, or in one that comes again.
+pub(super) struct Object {
+    /// What makes it.
+    pub(super) alloca: Inst,
+    /// Whether nothing keeps its address from one round of a loop to the next.
+    pub(super) is_followed: bool,
+    /// The bytes of an element, if those of the lanes are interleaved.
+    pub(super) element: Option<u32>,
+}
+
+/// What fills or copies an object becomes at most so many accesses.
+const MOST_ELEMENTS: u64 = 64;
+
+/// The private objects that live across barriers.
+pub(super) fn objects_across(kernel: &Function, states: &States) -> Vec<Object> {
+    let insts = kernel.blocks().flat_map(|block| kernel.block_insts(block));
+    let allocas: Vec<Inst> = insts.filter(|&inst| kernel.inst(inst).op == Op::Alloca).collect();
+    if allocas.is_empty() {
+        return Vec::new();
+    }
+    // Which values are made of the address of an object, and which objects may be reached otherwise.
+    let mut source: SecondaryMap<Value, SmallVec<[u32; 2]>> = SecondaryMap::new();
+    let users = users_of(kernel);
+    let mut escapes = vec![false; allocas.len()];
+    let mut is_joined = vec![false; allocas.len()];
+    let mut blocks: Vec<EntitySet<heddle_ir::Block>> = vec![EntitySet::new(); allocas.len()];
+    for (number, &alloca) in allocas.iter().enumerate() {
+        let mut work: Vec<Value> = kernel.results(alloca).to_vec();
+        while let Some(value) = work.pop() {
+            if source[value].contains(&(number as u32)) {
+                continue;
+            }
+            source[value].push(number as u32);
+            for &user in &users[value] {
+                let data = kernel.inst(user);
+                kernel.layout.block_of(user).into_iter().for_each(|block| _ = blocks[number].insert(block));
+                match data.op {
+                    Op::Load | Op::Memset | Op::Memcpy | Op::Memmove => {}
+                    Op::Store => escapes[number] |= data.args[0] == value,
+                    Op::Phi => {
+                        is_joined[number] = true;
+                        work.extend(kernel.results(user));
+                    }
+                    Op::PtrAdd | Op::Select | Op::SpaceCast | Op::Freeze => {
+                        work.extend(kernel.results(user));
+                    }
+                    Op::Icmp => {}
+                    _ => escapes[number] = true,
+                }
+            }
+        }
+    }
+    let comes_again: Vec<bool> = (0..states.all.len()).map(|number| comes_again(states, number)).collect();
+    let is_across = |number: usize| {
+        let mut used = (0..states.all.len())
+            .filter(|&state| states.all[state].blocks.iter().any(|&block| blocks[number].contains(block)));
+        match (used.next(), used.next()) {
+            _ if escapes[number] => true,
+            (Some(only), None) => only != 0 || comes_again[only],
+            (None, _) => false,
+            _ => true,
+        }
+    };
+    let across = allocas.iter().enumerate().filter(|(number, _)| is_across(*number));
+    let object = |(number, &alloca): (usize, &Inst)| {
+        let is_followed = !escapes[number] && !is_joined[number];
+        Object { alloca, is_followed, element: None }
+    };
+    across.map(object).collect()
+}
+
+/// Who reads each value, once for each operand.
+fn users_of(kernel: &Function) -> SecondaryMap<Value, Vec<Inst>> {
+    let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::new();
+    for inst in kernel.blocks().flat_map(|block| kernel.block_insts(block)) {
+        kernel.inst(inst).args.iter().for_each(|&arg| users[arg].push(inst));
+    }
+    users
+}
+
+/// Whether a state may follow on itself.
+fn comes_again(states: &States, state: usize) -> bool {
+    let mut seen = vec![false; states.all.len()];
+    let mut work = states.all[state].next.clone();
+    while let Some(next) = work.pop() {
+        if !std::mem::replace(&mut seen[next], true) {
+            work.extend(&states.all[next].next);
+        }
+    }
+    seen[state]
+}
+
+/// Interleaves the objects of so many lanes, where that can be.
+pub(super) fn interleave(kernel: &mut Function, objects: &mut [Object], lanes: u32) {
+    if lanes < 2 {
+        return;
+    }
+    let mut users = users_of(kernel);
+    for object in objects {
+        let Some(uses) = Uses::new(kernel, object.alloca, &users) else { continue };
+        object.element = Some(uses.element);
+        if uses.interleave(kernel, lanes) {
+            users = users_of(kernel);
+        }
+    }
+}
+
+/// All that is done with an object, if that is simple.
+struct Uses {
+    /// The bytes of an element.
+    element: u32,
+    /// Instructions with one of its addresses as an operand, each once.
+    users: Vec<Inst>,
+    /// Its addresses.
+    addresses: EntitySet<Value>,
+}
+
+impl Uses {
+    fn new(kernel: &Function, alloca: Inst, users_of: &SecondaryMap<Value, Vec<Inst>>) -> Option<Uses> {
+        let mut addresses: EntitySet<Value> = EntitySet::new();
+        let mut users: Vec<Inst> = Vec::new();
+        let mut is_user: EntitySet<Inst> = EntitySet::new();
+        let mut work: Vec<Value> = kernel.results(alloca).to_vec();
+        while let Some(value) = work.pop() {
+            if !addresses.insert(value) {
+                continue;
+            }
+            for &user in users_of[value].iter().filter(|&&user| is_user.insert(user)) {
+                users.push(user);
+                if matches!(
+                    kernel.inst(user).op,
+                    Op::PtrAdd | Op::Phi | Op::Select | Op::SpaceCast | Op::Freeze
+                ) {
+                    work.extend(kernel.results(user));
+                }
+            }
+        }
+        let mut element: Option<u32> = None;
+        for &user in &users {
+            let data = kernel.inst(user);
+            let is_own = |at: usize| addresses.contains(data.args[at]);
+            let accessed = match data.op {
+                Op::Load => kernel.result(user)?,
+                Op::Store if !is_own(0) => data.args[0],
+                Op::PtrAdd if is_own(0) => continue,
+                Op::SpaceCast | Op::Freeze | Op::Memset => continue,
+                Op::Memcpy | Op::Memmove => continue,
+                Op::Phi if data.args.iter().all(|&arg| addresses.contains(arg)) => continue,
+                Op::Select if is_own(1) && is_own(2) => continue,
+                Op::Icmp if is_own(0) && is_own(1) => continue,
+                _ => return None,
+            };
+            let ty = kernel.value_type(accessed);
+            let is_plain = data.access().is_some_and(|access| access.atomic.is_none())
+                && !data.flags.has(Flag::Volatile)
+                && !ty.is_vector();
+            let bytes = ty.bytes();
+            let is_aligned = data.access().is_some_and(|access| access.align >= bytes);
+            let is_whole = is_plain && is_aligned && matches!(bytes, 1 | 2 | 4 | 8);
+            if !is_whole || element.is_some_and(|other| other != bytes) {
+                return None;
+            }
+            element = Some(bytes);
+        }
+        let this = Uses { element: element?, users, addresses };
+        let Detail::Alloca { bytes, align } = kernel.inst(alloca).detail else { return None };
+        let is_even =
+            u64::from(align).is_multiple_of(element?.into()) && bytes.is_multiple_of(element?.into());
+        let are_few = |&user: &Inst| match kernel.inst(user).op {
+            Op::Memset | Op::Memcpy | Op::Memmove => this.elements_of(kernel, user).is_some(),
+            _ => true,
+        };
+        (is_even && this.users.iter().all(are_few)).then_some(this)
+    }
+
+    /// How many elements are filled or copied, if that is known and they are few.
+    fn elements_of(&self, kernel: &Function, inst: Inst) -> Option<u64> {
+        let data = kernel.inst(inst);
+        let &Constant::Scalar(_, bytes) = kernel.constant(data.args[2])? else { return None };
+        let bytes = u64::try_from(bytes).ok()?;
+        let accesses: SmallVec<[&Access; 2]> = match &data.detail {
+            Detail::Access(access) => SmallVec::from_slice(&[access]),
+            Detail::Transfer(both) => SmallVec::from_slice(&[&both.0, &both.1]),
+            _ => return None,
+        };
+        let is_aligned = accesses.iter().zip(&data.args).all(|(access, &address)| {
+            access.atomic.is_none() && (!self.addresses.contains(address) || access.align >= self.element)
+        });
+        let is_simple = is_aligned && !data.flags.has(Flag::Volatile) && !data.is_total();
+        let count = bytes / u64::from(self.element);
+        (is_simple && bytes.is_multiple_of(self.element.into()) && count <= MOST_ELEMENTS).then_some(count)
+    }
+
+    /// Moves elements apart. Tells whether another private object has accesses that it did not have.
+    fn interleave(self, kernel: &mut Function, lanes: u32) -> bool {
+        let mut is_copied = false;
+        for &user in &self.users {
+            match kernel.inst(user).op {
+                Op::Load | Op::Store => {
+                    let element = self.element;
+                    if let Detail::Access(access) = &mut kernel.inst_mut(user).detail {
+                        access.align = access.align.min(element);
+                        access.dereferenceable = access.dereferenceable.min(element);
+                    }
+                }
+                Op::PtrAdd => {
+                    let offset = kernel.inst(user).args[1];
+                    let mut builder = Builder::new(kernel, At::Before(user));
+                    let offset = times(&mut builder, offset, lanes);
+                    let data = kernel.inst_mut(user);
+                    data.args[1] = offset;
+                    // What was within an object of one lane is among the objects of all.
+                    data.flags = Flags::NONE;
+                }
+                Op::Memset => self.expand(kernel, user, lanes),
+                Op::Memcpy | Op::Memmove => {
+                    let args = &kernel.inst(user).args[..2];
+                    is_copied |= args.iter().any(|&arg| {
+                        !self.addresses.contains(arg) && crate::widen::may_be_private(kernel, arg)
+                    });
+                    self.expand(kernel, user, lanes);
+                }
+                _ => {}
+            }
+        }
+        is_copied
+    }
+
+    /// Fills or copies element by element: all are read before any is written.
+    fn expand(&self, kernel: &mut Function, inst: Inst, lanes: u32) {
+        let count = self.elements_of(kernel, inst).unwrap_or(0);
+        let data = kernel.inst(inst).clone();
+        let scalar = match self.element {
+            1 => Scalar::I8,
+            2 => Scalar::I16,
+            4 => Scalar::I32,
+            _ => Scalar::I64,
+        };
+        let (to, from) = match &data.detail {
+            Detail::Transfer(both) => (both.0, Some(both.1)),
+            Detail::Access(access) => (*access, None),
+            _ => return,
+        };
+        let mut builder = Builder::new(kernel, At::Before(inst));
+        builder.set_origin(data.origin);
+        let element = u64::from(self.element);
+        let place = |builder: &mut Builder<'_>, address: Value, access: &Access, index: u64| {
+            let is_own = self.addresses.contains(address);
+            let offset = index * element * if is_own { lanes.into() } else { 1 };
+            // Of the alignment stays what the offset has of it.
+            let align = match offset.trailing_zeros() {
+                zeros @ 0..31 => access.align.min(1 << zeros),
+                _ => access.align,
+            };
+            let align = if is_own { self.element } else { align };
+            let offset = builder.int(Scalar::I64, offset.into());
+            (builder.op(Op::PtrAdd, &[address, offset]), align)
+        };
+        let values: Vec<Value> = match from {
+            Some(from) => (0..count)
+                .map(|index| {
+                    let (address, align) = place(&mut builder, data.args[1], &from, index);
+                    builder.load(scalar.into(), address, align)
+                })
+                .collect(),
+            None => {
+                let byte = data.args[1];
+                let mut value = byte;
+                if scalar != Scalar::I8 {
+                    value = builder.op_to(Op::Zext, scalar.into(), &[byte]);
+                    let ones = 0x0101_0101_0101_0101u64 & scalar.bit_mask() as u64;
+                    let ones = builder.int(scalar, ones.into());
+                    value = builder.op(Op::Mul, &[value, ones]);
+                }
+                vec![value; count as usize]
+            }
+        };
+        for (index, value) in (0..).zip(values) {
+            let (address, align) = place(&mut builder, data.args[0], &to, index);
+            builder.store(value, address, align);
+        }
+        kernel.remove_inst(inst);
+    }
+}
+
+/// A signed number of bytes, for each lane: as wide as an address, so that it does not wrap around.
+fn times(builder: &mut Builder<'_>, offset: Value, lanes: u32) -> Value {
+    let scalar = builder.func.value_type(offset).scalar();
+    if let Some(&Constant::Scalar(_, bits)) = builder.func.constant(offset) {
+        let unused = 128 - scalar.bits();
+        let number = (bits as i128) << unused >> unused;
+        return builder.int(Scalar::I64, number.wrapping_mul(lanes.into()));
+    }
+    let wide = match scalar.bits() {
+        bits if bits < 64 => builder.op_to(Op::Sext, Type::I64, &[offset]),
+        64 => offset,
+        _ => builder.op_to(Op::Trunc, Type::I64, &[offset]),
+    };
+    let lanes = builder.int(Scalar::I64, lanes.into());
+    builder.op(Op::Mul, &[wide, lanes])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heddle_ir::parse_module;
+
+    fn element_of(uses: &str) -> Option<u32> {
+        let text = format!(
+            "kernel @k(v0: ptr(global), v1: i64) {{\nblock0:\n  v2 = alloca 32 align 16\n  v3 = shl v1, 2\n  v4 = ptradd v2, v3\n{uses}  ret\n}}\n"
+        );
+        let module = parse_module(&text).expect("it parses");
+        let kernel = &module.functions[0];
+        let alloca = kernel.block_insts(kernel.entry()).next().expect("there is an object");
+        Uses::new(kernel, alloca, &users_of(kernel)).map(|uses| uses.element)
+    }
+
+    #[test]
+    fn elements_of_one_size_are_interleaved() {
+        assert_eq!(element_of("  v5 = load f32, v4\n  store v5, v2\n"), Some(4));
+        assert_eq!(element_of("  v5 = load f32, v4\n  memset v2, i8 0, i64 32 align 16\n"), Some(4));
+        assert_eq!(element_of("  v5 = load i64, v2\n  memcpy v2 align 16, v0, i64 32\n"), Some(8));
+    }
+
+    #[test]
+    fn what_else_looks_at_addresses_keeps_objects_apart() {
+        assert_eq!(element_of("  v5 = load f32, v4\n  v6 = load i64, v2\n"), None);
+        assert_eq!(element_of("  v5 = load i32, v4 align 2\n"), None);
+        assert_eq!(element_of("  v5 = load volatile i32, v4\n"), None);
+        assert_eq!(element_of("  v5 = load i32, v4\n  v6 = ptrtoint i64, v4\n"), None);
+        assert_eq!(element_of("  v5 = load i32, v4\n  memset v2, i8 0, v1 align 16\n"), None);
+        assert_eq!(element_of("  v5 = load i32, v4\n  memset v2, i8 0, i64 6 align 16\n"), None);
+        assert_eq!(element_of(""), None);
+    }
+}
