@@ -62,6 +62,18 @@ pub enum LaunchError {
         /// The size that was asked for.
         found: [u32; 3],
     },
+    /// A work-group is larger than what its collective functions have room for.
+    #[error(
+        "@{kernel} has collective functions of work-groups, which take {most} work-items at most, not {items}: launch it in smaller ones"
+    )]
+    Items {
+        /// The kernel.
+        kernel: String,
+        /// The most work-items of a group.
+        most: u64,
+        /// How many were asked for.
+        items: u64,
+    },
     /// There are too many work-groups.
     #[error("@{0}: there are more than 2^64 work-groups")]
     Groups(String),
@@ -104,6 +116,14 @@ thread_local! {
 const SLOT: usize = 16;
 
 impl Kernel {
+    /// The size of work-groups in which a launch over a range runs.
+    pub fn local_size(&self, range: &NdRange) -> [u32; 3] {
+        let info = self.info();
+        let lanes = self.options().lanes_on(&heddle_llvm::Cpu::host());
+        let said = range.local().or(info.required_local);
+        said.unwrap_or_else(|| choose_local(range, lanes, info.sees_groups))
+    }
+
     /// Launches the kernel over a range, and comes back when all work-items are done.
     ///
     /// # Safety
@@ -118,13 +138,16 @@ impl Kernel {
     ) -> Result<(), LaunchError> {
         let info = self.info();
         let lanes = self.options().lanes_on(&heddle_llvm::Cpu::host());
-        let local = match (range.local(), info.required_local) {
-            (Some(found), Some(required)) if found != required => {
-                return Err(LaunchError::Local { kernel: info.name.clone(), required, found });
-            }
-            (Some(local), _) | (None, Some(local)) => local,
-            (None, None) => choose_local(range, lanes, info.sees_groups),
-        };
+        if let (Some(found), Some(required)) = (range.local(), info.required_local)
+            && found != required
+        {
+            return Err(LaunchError::Local { kernel: info.name.clone(), required, found });
+        }
+        let local = self.local_size(range);
+        let items = local.iter().map(|&size| u64::from(size)).product();
+        if let Some(most) = info.most_items.filter(|&most| items > most) {
+            return Err(LaunchError::Items { kernel: info.name.clone(), most, items });
+        }
         let groups = range.groups(local);
         let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
         if count == 0 {

@@ -5,11 +5,12 @@ use crate::kept::Kept;
 use crate::vector_code::Variant;
 use heddle::KernelReport;
 use heddle_ir::module::{Effects, Kind};
-use heddle_ir::{Module, Op, Space, Type};
+use heddle_ir::ops::Effect;
+use heddle_ir::{Function, Inst, Module, Op, Space, Type};
 use heddle_llvm::{Cpu, PRINTF};
 use heddle_math::Accuracy;
 use heddle_transform::Target;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -65,6 +66,10 @@ pub struct KernelInfo {
     pub required_local: Option<[u32; 3]>,
     /// Whether it may see how work-items lie in groups.
     pub(crate) sees_groups: bool,
+    /// Whether it may see which work-items make a brush.
+    pub(crate) sees_brush: bool,
+    /// The most work-items of a group, where its local memory has a place for each.
+    pub(crate) most_items: Option<u64>,
 }
 
 /// Sees what became of a kernel when it is compiled.
@@ -119,6 +124,10 @@ impl Program {
             let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
             insts.any(|inst| sees_group(func.inst(inst).op))
         });
+        let see_brush = functions_that(&module, sees_brush);
+        // Collectives lay the value of each work-item into local memory, and their result behind.
+        let slots = module.globals.iter().find(|global| &*global.name == SLOTS);
+        let most_items = slots.map(|slots| (slots.bytes() / 8).saturating_sub(1));
         let kernels = module.functions.iter().filter_map(|func| {
             let Kind::Kernel(required_local) = func.kind else { return None };
             let parameters = func.signature.params.iter().map(|param| Parameter {
@@ -133,7 +142,9 @@ impl Program {
             let takes_local = parameters.iter().any(|it| it.space == Some(Space::Local));
             let sees_groups =
                 sees_groups || takes_local || module.globals.iter().any(|it| it.space == Space::Local);
-            Some(KernelInfo { name: func.name.clone(), parameters, required_local, sees_groups })
+            let name = func.name.clone();
+            let sees_brush = see_brush.contains(&*name);
+            Some(KernelInfo { name, parameters, required_local, sees_groups, sees_brush, most_items })
         });
         let kernels = kernels.collect();
         let inner = Inner { module, options: *options, globals, kernels, making, codes: Mutex::default() };
@@ -224,6 +235,35 @@ fn sees_group(op: Op) -> bool {
         Op::LocalId | Op::LocalSize | Op::GroupId | Op::NumGroups | Op::Barrier | Op::Lane | Op::Width
     )
 }
+
+/// Whether the result depends on which work-items make a brush.
+fn sees_brush(func: &Function, inst: Inst) -> bool {
+    let op = func.inst(inst).op;
+    matches!(op, Op::Lane | Op::Width) || op.info().effect == Effect::Horizontal
+}
+
+/// The functions with an instruction like this, and those that call them.
+fn functions_that(module: &Module, has: impl Fn(&Function, Inst) -> bool) -> FxHashSet<&str> {
+    let mut callers: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
+    let mut work: Vec<&str> = Vec::new();
+    for func in &module.functions {
+        for callee in func.callees.values() {
+            callers.entry(&callee.name).or_default().push(&func.name);
+        }
+        let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+        work.extend(insts.any(|inst| has(func, inst)).then_some(&*func.name));
+    }
+    let mut found = FxHashSet::default();
+    while let Some(name) = work.pop() {
+        if found.insert(name) {
+            work.extend(callers.get(name).into_iter().flatten());
+        }
+    }
+    found
+}
+
+/// The local memory of collectives, as the library of OpenCL C's builtins calls it.
+const SLOTS: &str = "heddle.slots";
 
 /// A kernel of a program.
 #[derive(Clone, Debug)]

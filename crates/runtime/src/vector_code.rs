@@ -32,8 +32,13 @@ impl Variant {
         is_uniform: bool,
         is_small: bool,
     ) -> Variant {
-        let is_row = local[0] >= lanes || local[1] == 1 && local[2] == 1;
-        let fold = if is_row { Fold::Rows } else { Fold::Linear };
+        let is_row = local[1] == 1 && local[2] == 1;
+        let has_rows = match kernel.sees_brush {
+            // Brushes are of consecutive work-items, and all but the last one of a group are full.
+            true => is_row || is_uniform && local[0].is_multiple_of(lanes),
+            false => is_row || local[0] >= lanes,
+        };
+        let fold = if has_rows { Fold::Rows } else { Fold::Linear };
         // Where lanes go round the ends of rows, they divide by the size of a row.
         let is_fixed = kernel.required_local.is_some() || fold == Fold::Linear;
         Variant { fold, is_small, local: (is_fixed && is_uniform).then_some(local) }
@@ -43,6 +48,7 @@ impl Variant {
     pub fn usual(kernel: &KernelInfo, lanes: u32) -> Variant {
         match kernel.required_local {
             Some(local) => Variant::of_groups(kernel, lanes, local, true, true),
+            // Of one dimension, if it matters.
             None => Variant { fold: Fold::Rows, is_small: true, local: None },
         }
     }
