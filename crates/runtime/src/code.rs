@@ -218,25 +218,28 @@ fn compile(
 fn warnings(report: &KernelReport, program: &Module) -> String {
     let file = program.files.values().next().map(|file| &**file);
     let mut text = String::new();
-    let mut warn = |code: Code, lines: &[String], what: &str, way_out: &str| {
+    let mut warn = |lines: &[String], what: &str, way_out: &str| {
         for line in lines {
             let (file, line) = match line.rsplit_once(':') {
                 Some((file, line)) => (Some(file), line),
                 None => (file, &**line),
             };
             let place = Place::of_line(file, line.parse().unwrap_or(0), 0);
-            let told = Diagnostic::warning(code, format!("{what} in `{}`", report.kernel)).at(place);
-            text.push_str(&format!("{}\n", told.way_out(way_out)));
+            text.push_str(&format!("{place}: warning: {what} in `{}`; {way_out}\n", report.kernel));
         }
     };
-    let gathers = "work-items that run together access memory that is not side by side";
+    // What is contiguous wherever a condition holds is said to be by a remark.
+    let is_version = |line: &&String| {
+        let told = report.code.remarks.iter().filter(|told| told.code == Code::AccessForm);
+        told.filter(|told| told.place.line > 0).any(|told| told.place.line.to_string() == **line)
+    };
+    let scattered: Vec<String> =
+        report.scattered_lines.iter().filter(|line| !is_version(line)).cloned().collect();
     warn(
-        Code::AccessForm,
-        &report.scattered_lines,
-        gathers,
+        &scattered,
+        "work-items that run together access memory that is not side by side",
         "let neighbours in dimension 0 access neighbouring elements",
     );
-    let calls = "work-items do this one after the other";
-    warn(Code::LaneByLane, &report.lane_by_lane_lines, calls, "keep it out of loops");
+    warn(&report.lane_by_lane_lines, "work-items do this one after the other", "keep it out of loops");
     text
 }

@@ -62,6 +62,18 @@ pub enum LaunchError {
         /// The size that was asked for.
         found: [u32; 3],
     },
+    /// A work-group is larger than what its collective functions have room for.
+    #[error(
+        "@{kernel} has collective functions of work-groups, which take {most} work-items at most, not {items}: launch it in smaller ones"
+    )]
+    Items {
+        /// The kernel.
+        kernel: String,
+        /// The most work-items of a group.
+        most: u64,
+        /// How many were asked for.
+        items: u64,
+    },
     /// There are too many work-groups.
     #[error("@{0}: there are more than 2^64 work-groups")]
     Groups(String),
@@ -104,6 +116,17 @@ thread_local! {
 const SLOT: usize = 16;
 
 impl Kernel {
+    /// The size of work-groups in which a launch over a range runs.
+    pub fn local_size(&self, range: &NdRange) -> [u32; 3] {
+        let info = self.info();
+        match (range.local(), info.required_local) {
+            (_, Some(local)) => local,
+            (Some(local), None) if info.sees_groups => local,
+            // Where nothing tells one size of groups from another, it is not what was asked for that counts.
+            _ => choose_local(range, self.lanes(), info.sees_groups),
+        }
+    }
+
     /// Launches the kernel over a range, and comes back when all work-items are done.
     ///
     /// # Safety
@@ -118,15 +141,16 @@ impl Kernel {
     ) -> Result<(), LaunchError> {
         let info = self.info();
         let lanes = self.lanes();
-        let local = match (range.local(), info.required_local) {
-            (Some(found), Some(required)) if found != required => {
-                return Err(LaunchError::Local { kernel: info.name.clone(), required, found });
-            }
-            (_, Some(local)) => local,
-            (Some(local), None) if info.sees_groups => local,
-            // Where nothing tells one size of groups from another, it is not what was asked for that counts.
-            _ => choose_local(range, lanes, info.sees_groups),
-        };
+        if let (Some(found), Some(required)) = (range.local(), info.required_local)
+            && found != required
+        {
+            return Err(LaunchError::Local { kernel: info.name.clone(), required, found });
+        }
+        let local = self.local_size(range);
+        let items = local.iter().map(|&size| u64::from(size)).product();
+        if let Some(most) = info.most_items.filter(|&most| items > most) {
+            return Err(LaunchError::Items { kernel: info.name.clone(), most, items });
+        }
         let groups = range.groups(local);
         let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
         if count == 0 {

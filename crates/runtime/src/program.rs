@@ -68,6 +68,8 @@ pub struct KernelInfo {
     pub(crate) sees_groups: bool,
     /// Whether it may see which work-items make a brush.
     pub(crate) sees_brush: bool,
+    /// The most work-items of a group, where its local memory has a place for each.
+    pub(crate) most_items: Option<u64>,
 }
 
 /// Sees what became of a kernel when it is compiled.
@@ -121,6 +123,9 @@ impl Program {
     pub fn making(module: Module, options: &Options, making: Making) -> Result<Program, BuildError> {
         let globals = Globals::new(&module)?;
         let [see_groups, see_brush] = [sees_group, sees_brush].map(|sees| functions_that(&module, sees));
+        // Collectives lay the value of each work-item into local memory, and their result behind.
+        let slots = module.globals.iter().find(|global| &*global.name == SLOTS);
+        let most_items = slots.map(|slots| (slots.bytes() / 8).saturating_sub(1));
         let kernels = module.functions.iter().filter_map(|func| {
             let Kind::Kernel(required_local) = func.kind else { return None };
             let parameters = func.signature.params.iter().map(|param| Parameter {
@@ -136,7 +141,7 @@ impl Program {
             let name = func.name.clone();
             let sees_brush = see_brush.contains(&*name);
             let sees_groups = takes_local || sees_brush || see_groups.contains(&*name);
-            Some(KernelInfo { name, parameters, required_local, sees_groups, sees_brush })
+            Some(KernelInfo { name, parameters, required_local, sees_groups, sees_brush, most_items })
         });
         let kernels = kernels.collect();
         let lanes = options.lanes_on(&Cpu::host());
@@ -255,6 +260,9 @@ fn functions_that(module: &Module, has: impl Fn(&Function, Inst) -> bool) -> FxH
     }
     found
 }
+
+/// The local memory of collectives, as the library of OpenCL C's builtins calls it.
+const SLOTS: &str = "heddle.slots";
 
 /// A kernel of a program.
 #[derive(Clone, Debug)]

@@ -173,11 +173,16 @@ pub(crate) fn choose_local(range: &NdRange, lanes: u32, sees_groups: bool) -> [u
 }
 
 /// How the lanes of brushes lie in work-groups of this size, and how many there are along each dimension.
-pub(crate) fn choose_fold(local: [u32; 3], lanes: u32, sees_brush: bool) -> (Fold, [u32; 3]) {
+pub(crate) fn choose_fold(
+    local: [u32; 3],
+    lanes: u32,
+    sees_brush: bool,
+    is_uniform: bool,
+) -> (Fold, [u32; 3]) {
     let is_row = local[1] == 1 && local[2] == 1;
     if sees_brush {
         // Brushes are of consecutive work-items, and all but the last one of a group are full.
-        let goes_on = is_row || local[0].is_multiple_of(lanes);
+        let goes_on = is_row || is_uniform && local[0].is_multiple_of(lanes);
         return (if goes_on { Fold::Rows } else { Fold::Linear }, [lanes, 1, 1]);
     }
     // Short rows lie side by side.
@@ -196,7 +201,7 @@ mod tests {
 
     #[test]
     fn brushes_take_lanes_from_several_rows() {
-        let chosen = |local| choose_fold(local, 16, false);
+        let chosen = |local| choose_fold(local, 16, false, true);
         assert_eq!(chosen([64, 4, 1]), (Fold::Rows, [16, 1, 1]));
         assert_eq!(chosen([20, 4, 1]), (Fold::Rows, [16, 1, 1]));
         assert_eq!(chosen([8, 8, 1]), (Fold::Rows, [8, 2, 1]));
@@ -204,11 +209,11 @@ mod tests {
         assert_eq!(chosen([5, 3, 9]), (Fold::Rows, [8, 2, 1]));
         assert_eq!(chosen([4, 1, 4]), (Fold::Rows, [4, 1, 4]));
         assert_eq!(chosen([1, 1, 1]), (Fold::Rows, [1, 1, 1]));
-        assert_eq!(choose_fold([8, 8, 1], 16, true), (Fold::Linear, [16, 1, 1]));
-        assert_eq!(choose_fold([32, 8, 1], 16, true), (Fold::Rows, [16, 1, 1]));
-        assert_eq!(choose_fold([20, 1, 1], 16, true), (Fold::Rows, [16, 1, 1]));
-        assert_eq!(choose_fold([20, 4, 1], 12, false), (Fold::Rows, [12, 1, 1]));
-        assert_eq!(choose_fold([4, 4, 1], 12, false), (Fold::Rows, [4, 3, 1]));
+        assert_eq!(choose_fold([8, 8, 1], 16, true, true), (Fold::Linear, [16, 1, 1]));
+        assert_eq!(choose_fold([32, 8, 1], 16, true, true), (Fold::Rows, [16, 1, 1]));
+        assert_eq!(choose_fold([20, 1, 1], 16, true, true), (Fold::Rows, [16, 1, 1]));
+        assert_eq!(choose_fold([20, 4, 1], 12, false, true), (Fold::Rows, [12, 1, 1]));
+        assert_eq!(choose_fold([4, 4, 1], 12, false, true), (Fold::Rows, [4, 3, 1]));
     }
 
     #[test]

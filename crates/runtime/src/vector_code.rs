@@ -35,7 +35,7 @@ impl Variant {
         is_uniform: bool,
         is_small: bool,
     ) -> Variant {
-        let (fold, brush) = choose_fold(local, lanes, kernel.sees_brush);
+        let (fold, brush) = choose_fold(local, lanes, kernel.sees_brush, is_uniform);
         // Where a brush takes several rows of a group, it is known how far these are apart.
         let has_rows = fold == Fold::Linear || brush[1] * brush[2] > 1;
         let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;

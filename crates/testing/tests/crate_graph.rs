@@ -57,7 +57,7 @@ const RULES: &[Rule] = &[
     rule(
         "opencl",
         "heddle-opencl",
-        &["heddle-ir", "heddle-builtins", "heddle-llvm", "heddle-math", "heddle-runtime"],
+        &["heddle-ir", "heddle-interp", "heddle-builtins", "heddle-llvm", "heddle-math", "heddle-runtime"],
     ),
     rule(
         "testing",

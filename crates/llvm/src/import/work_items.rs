@@ -11,13 +11,12 @@ use heddle_ir::{Op, Scalar, Type, Value};
 use std::sync::Arc;
 
 /// OpenCL C's functions, by their names as clang mangles them.
-const QUERIES: [(&str, Op); 9] = [
+const QUERIES: [(&str, Op); 8] = [
     ("_Z13get_global_idj", Op::GlobalId),
     ("_Z12get_local_idj", Op::LocalId),
     ("_Z12get_group_idj", Op::GroupId),
     ("_Z14get_num_groupsj", Op::NumGroups),
     ("_Z14get_local_sizej", Op::LocalSize),
-    ("_Z23get_enqueued_local_sizej", Op::LocalSize),
     ("_Z15get_global_sizej", Op::GlobalSize),
     ("_Z17get_global_offsetj", Op::GlobalOffset),
     ("_Z12get_work_dimv", Op::WorkDim),

@@ -14,7 +14,7 @@ use std::ffi::c_void;
 /// `-cl-std` versions, newest first, as `cl_version` packs them.
 const LANGUAGES: [u32; 5] = [3 << 22, 2 << 22, 1 << 22 | 2 << 12, 1 << 22 | 1 << 12, 1 << 22];
 /// Optional features of OpenCL C 3.0.
-const FEATURES: [&str; 9] = [
+const FEATURES: [&str; 10] = [
     "__opencl_c_atomic_order_acq_rel",
     "__opencl_c_atomic_order_seq_cst",
     "__opencl_c_atomic_scope_device",
@@ -22,6 +22,7 @@ const FEATURES: [&str; 9] = [
     "__opencl_c_generic_address_space",
     "__opencl_c_program_scope_global_variables",
     "__opencl_c_work_group_collective_functions",
+    "__opencl_c_subgroups",
     "__opencl_c_int64",
     "__opencl_c_fp64",
 ];
@@ -172,7 +173,10 @@ entries! {
             CL_DEVICE_MAX_PIPE_ARGS
             | CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS
             | CL_DEVICE_PIPE_MAX_PACKET_SIZE => info.value(0u32),
-            CL_DEVICE_MAX_NUM_SUB_GROUPS => info.value(0u32),
+            CL_DEVICE_MAX_NUM_SUB_GROUPS => {
+                info.value(MAX_WORK_GROUP_SIZE.div_ceil(device.lanes()) as u32)
+            }
+            // Those of a group run one after the other, up to the next barrier.
             CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.truth(false),
             CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES | CL_DEVICE_ATOMIC_FENCE_CAPABILITIES => info.value(ATOMICS),
             CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => info.truth(true),
@@ -180,7 +184,7 @@ entries! {
             CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT => info.truth(true),
             CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES => info.value(0u64),
             CL_DEVICE_PIPE_SUPPORT => info.truth(false),
-            CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(vector(4) as usize),
+            CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(device.lanes()),
             _ => Err(Error(CL_INVALID_VALUE)),
         }
     }

@@ -5,7 +5,7 @@ use super::pointer::Text;
 use super::pointer::{In, Out};
 use crate::cl::*;
 use crate::core::buffer::Buffer;
-use crate::core::device::{Device, MAX_WORK_GROUP_SIZE, device};
+use crate::core::device::{Device, MAX_WORK_GROUP_SIZE};
 use crate::core::error::{Answer, Error, ensure};
 use crate::core::kernel::{Kernel, Setting};
 use crate::core::program::Program;
@@ -162,10 +162,47 @@ entries! {
                 info.list(&kernel.info().required_size.unwrap_or_default().map(|size| size as usize))
             }
             CL_KERNEL_LOCAL_MEM_SIZE => info.value(kernel.local_bytes() as u64),
-            CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(device().vector_bytes as usize / 4),
+            CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(kernel.lanes()),
             CL_KERNEL_PRIVATE_MEM_SIZE => info.value(0u64),
             // Built-in kernels and custom devices have it.
             CL_KERNEL_GLOBAL_WORK_SIZE => Err(Error(CL_INVALID_VALUE)),
+            _ => Err(Error(CL_INVALID_VALUE)),
+        }
+    }
+
+    fn clGetKernelSubGroupInfo(
+        of: Handle, on: Handle, name: cl_uint, input_size: usize, input: In<c_void>, size: usize,
+        value: Out<c_void>, needed: Out<usize>,
+    ) {
+        let kernel = find::<Kernel>(of)?;
+        on_device(on)?;
+        let info = Info::new(size, value, needed);
+        let lanes = kernel.lanes();
+        // What is asked for is one number, or one for each dimension.
+        let numbers = |most: usize| {
+            let count = input_size / size_of::<usize>();
+            let fits = (1..=most).contains(&count) && input_size.is_multiple_of(size_of::<usize>());
+            ensure(!input.is_null() && fits, CL_INVALID_VALUE)?;
+            In::<usize>::of_input(input).list(count)
+        };
+        let items = || Ok(numbers(3)?.into_iter().fold(1, usize::saturating_mul));
+        match name {
+            CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE => {
+                items()?;
+                info.value(lanes)
+            }
+            CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE => info.value(items()?.div_ceil(lanes)),
+            CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT => {
+                let count = numbers(1)?[0];
+                let size = count.saturating_mul(lanes);
+                let fits = size <= MAX_WORK_GROUP_SIZE
+                    && kernel.info().required_size.is_none_or(|required| required == [size as u32, 1, 1]);
+                let dims = (info.places().0 / size_of::<usize>()).clamp(1, 3);
+                info.list(&[if fits { size } else { 0 }, fits.into(), fits.into()][..dims])
+            }
+            CL_KERNEL_MAX_NUM_SUB_GROUPS => info.value(MAX_WORK_GROUP_SIZE.div_ceil(lanes)),
+            // No attribute of a kernel fixes it.
+            CL_KERNEL_COMPILE_NUM_SUB_GROUPS => info.value(0usize),
             _ => Err(Error(CL_INVALID_VALUE)),
         }
     }

@@ -1,5 +1,5 @@
-//! Entries for what the device does not have: images, samplers, pipes, sub-devices, sub-groups that can be asked for, queues of
-//! its own, programs in an intermediate language, and memory of graphics interfaces.
+//! Entries for what the device does not have: images, samplers, pipes, sub-devices, queues of its own,
+//! programs in an intermediate language, and memory of graphics interfaces.
 
 use super::device::devices;
 use super::pointer::{In, Out, Text, UserData};
@@ -8,7 +8,6 @@ use crate::cl::*;
 use crate::core::context::Context;
 use crate::core::device::Device;
 use crate::core::error::{Answer, Error, ensure};
-use crate::core::kernel::Kernel;
 use crate::core::program::Program;
 use crate::core::queue::Queue;
 use crate::core::registry::find;
@@ -148,18 +147,6 @@ entries! {
     fn clSetProgramSpecializationConstant(of: Handle, _id: cl_uint, _size: usize, _value: In<c_void>) {
         find::<Program>(of)?;
         // Programs of an intermediate language have such, which are not taken.
-        Err(Error(CL_INVALID_OPERATION))
-    }
-
-    fn clGetKernelSubGroupInfo(
-        of: Handle, on: Handle, _name: cl_uint, _input_size: usize, _input: In<c_void>, _size: usize,
-        _value: Out<c_void>, _needed: Out<usize>,
-    ) {
-        find::<Kernel>(of)?;
-        if !on.is_null() {
-            find::<Device>(on)?;
-        }
-        // Sub-groups are an optional feature.
         Err(Error(CL_INVALID_OPERATION))
     }
 

@@ -2,6 +2,8 @@
 
 use crate::cl::*;
 use crate::core::registry::{Handle, publish};
+use heddle_llvm::Cpu;
+use heddle_runtime as runtime;
 use std::sync::{Arc, OnceLock};
 
 /// The most work-items of a group.
@@ -87,6 +89,11 @@ impl Device {
             cache_line: system(libc::_SC_LEVEL1_DCACHE_LINESIZE).unwrap_or(64) as u32,
             vector_bytes: vector_bytes(),
         }
+    }
+
+    /// The lanes that kernels are compiled for, which are the size of sub-groups.
+    pub fn lanes(&self) -> usize {
+        runtime::Options::default().lanes_on(&Cpu::host()) as usize
     }
 
     /// The most bytes of one buffer.

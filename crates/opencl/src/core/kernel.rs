@@ -8,6 +8,7 @@ use crate::core::launch::{Code, Given, NdRange};
 use crate::core::memory::Address;
 use crate::core::program::Program;
 use crate::core::registry::Handle;
+use crate::core::verify::{self, Before};
 use heddle_ir::Space;
 use heddle_llvm::{KernelInfo, Passed};
 use std::fmt;
@@ -61,14 +62,29 @@ pub struct Launch {
     given: Vec<Given>,
     range: NdRange,
     /// What the launch keeps alive.
-    _buffers: Vec<Arc<Buffer>>,
+    buffers: Vec<Arc<Buffer>>,
     program: Arc<Program>,
 }
 
 impl Launch {
-    /// The size of its groups; where the application names none, one that divides the range.
+    /// The size of its groups, also where the application names none.
     pub fn local_size(&self) -> [usize; 3] {
-        self.range.local.unwrap_or_else(|| divide(self.range.dims, self.range.global))
+        let name = &self.code.kernels[self.index].name;
+        self.code.local_size(name, &self.range).map_or([1; 3], |size| size.map(|size| size as usize))
+    }
+
+    /// The memory that its arguments lead to.
+    fn places(&self) -> Vec<(Address, usize)> {
+        let svm = &self.program.context.svm;
+        let of_buffers = self.buffers.iter().map(|buffer| (buffer.base(), buffer.size));
+        let of_addresses = self.given.iter().filter_map(|given| match given {
+            Given::Pointer(address) => {
+                let (start, size) = svm.find(address.number())?;
+                Some((address.minus(address.number() - start), size))
+            }
+            _ => None,
+        });
+        of_buffers.chain(of_addresses).collect()
     }
 
     /// Runs it.
@@ -76,23 +92,19 @@ impl Launch {
         let context = &self.program.context;
         let info = &self.code.kernels[self.index];
         // SAFETY: buffers of the arguments are kept alive; the rest is the application's promise for its kernel.
+        let before = verify::is_wanted().then(|| unsafe { Before::new(&self.places()) });
+        // SAFETY: as above.
         unsafe { self.code.run(info, &self.given, &self.range) }.map_err(|reason| {
             context.report(&format!("kernel {}: {reason}", info.name));
             CL_OUT_OF_RESOURCES
-        })
+        })?;
+        if let Some(before) = before {
+            // SAFETY: as above.
+            let told = unsafe { before.verify(&self.code, info, &self.given, &self.range) };
+            eprintln!("heddle: kernel {}: {told}", info.name);
+        }
+        Ok(())
     }
-}
-
-/// A size of groups that divides a range, for one that names none.
-pub fn divide(dims: u32, global: [usize; 3]) -> [usize; 3] {
-    let mut local = [1; 3];
-    let mut room: usize = 256;
-    for way in 0..dims as usize {
-        let fits = (1..=room.min(global[way])).rev().find(|&size| global[way].is_multiple_of(size));
-        local[way] = fits.unwrap_or(1);
-        room /= local[way];
-    }
-    local
 }
 
 impl Kernel {
@@ -130,6 +142,11 @@ impl Kernel {
     /// What is known of it.
     pub fn info(&self) -> &KernelInfo {
         &self.code.kernels[self.index]
+    }
+
+    /// The lanes that it is compiled for, which are the size of its sub-groups.
+    pub fn lanes(&self) -> usize {
+        self.code.lanes() as usize
     }
 
     /// What is handed over for a parameter.
@@ -207,11 +224,11 @@ impl Kernel {
             sizes[..dims as usize].copy_from_slice(local);
             ensure(!local.contains(&0), CL_INVALID_WORK_GROUP_SIZE)?;
             ensure(sizes.iter().all(|&size| size <= MAX_WORK_GROUP_SIZE), CL_INVALID_WORK_ITEM_SIZE)?;
-            ensure(sizes.iter().product::<usize>() <= MAX_WORK_GROUP_SIZE, CL_INVALID_WORK_GROUP_SIZE)?;
             ensure(required.is_none_or(|required| required == sizes), CL_INVALID_WORK_GROUP_SIZE)?;
             range.local = Some(sizes);
         }
         if let Some(sizes) = range.local {
+            ensure(sizes.iter().product::<usize>() <= MAX_WORK_GROUP_SIZE, CL_INVALID_WORK_GROUP_SIZE)?;
             let divides = (0..3).all(|way| range.global[way].is_multiple_of(sizes[way]));
             ensure(divides || self.code.allows_rest, CL_INVALID_WORK_GROUP_SIZE)?;
         }
@@ -232,7 +249,7 @@ impl Kernel {
             });
         }
         let (code, program) = (self.code.clone(), self.program.clone());
-        Ok(Launch { code, index: self.index, given, range, _buffers: buffers, program })
+        Ok(Launch { code, index: self.index, given, range, buffers, program })
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::core::device::threads;
 use crate::core::memory::Address;
 use heddle_ir::Module;
-use heddle_llvm::{KernelInfo, LlvmModule, ObjectCache, Passed};
+use heddle_llvm::{Cpu, KernelInfo, LlvmModule, ObjectCache, Passed};
 use heddle_runtime as runtime;
 use heddle_runtime::{BuildError, Kept, Making, Pool, Watch};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl NdRange {
 }
 
 /// Whether a variable of the environment is 1.
-fn is_on(variable: &str) -> bool {
+pub fn is_on(variable: &str) -> bool {
     std::env::var(variable).is_ok_and(|value| value.trim() == "1")
 }
 
@@ -94,6 +94,22 @@ impl Code {
             .map_err(|reason| format!("error: {reason}\n"))?;
         let warnings = program.prepare(threads).map_err(|errors| log_of(&errors, program.module()))?;
         Ok((Code { program, kernels, allows_rest }, warnings))
+    }
+
+    /// The module that its kernels are compiled from.
+    pub fn module(&self) -> &Module {
+        self.program.module()
+    }
+
+    /// The lanes that its kernels are compiled for.
+    pub fn lanes(&self) -> u32 {
+        self.program.options().lanes_on(&Cpu::host())
+    }
+
+    /// The size of the groups in which a kernel is launched over a range.
+    pub fn local_size(&self, kernel: &str, range: &NdRange) -> Result<[u32; 3], String> {
+        let ready = self.program.kernel(kernel).ok_or_else(|| "it is not in its program".to_string())?;
+        Ok(ready.local_size(&range.of_runtime().map_err(|reason| reason.to_string())?))
     }
 
     /// Runs a kernel. The error says what it did wrong.

@@ -42,6 +42,11 @@ impl Address {
         Address(self.0.wrapping_add(bytes))
     }
 
+    /// The address so many bytes before.
+    pub fn minus(self, bytes: usize) -> Address {
+        Address(self.0.wrapping_sub(bytes))
+    }
+
     /// Copies bytes; the two pieces may overlap.
     ///
     /// # Safety
@@ -49,6 +54,17 @@ impl Address {
     pub unsafe fn copy_from(self, from: Address, bytes: usize) {
         // SAFETY: the caller's promise.
         unsafe { std::ptr::copy(from.0, self.0, bytes) }
+    }
+
+    /// A copy of bytes.
+    ///
+    /// # Safety
+    /// They are memory of this process, as long as said.
+    pub unsafe fn read(self, bytes: usize) -> Vec<u8> {
+        let mut copy = vec![0; bytes];
+        // SAFETY: the caller's promise; the copy is as long.
+        unsafe { std::ptr::copy_nonoverlapping(self.0.cast_const(), copy.as_mut_ptr(), bytes) };
+        copy
     }
 
     /// Repeats a pattern over bytes.

@@ -17,3 +17,4 @@ pub mod binary;
 pub mod program;
 pub mod kernel;
 pub mod launch;
+pub mod verify;

@@ -19,7 +19,7 @@ pub const VENDOR: &str = "Heddle";
 /// The version of OpenCL, as the platform says it.
 pub const VERSION: &str = concat!("OpenCL 3.0 Heddle ", env!("CARGO_PKG_VERSION"));
 /// What is more than the specification's core.
-pub const EXTENSIONS: [&str; 10] = [
+pub const EXTENSIONS: [&str; 15] = [
     "cl_khr_icd",
     "cl_khr_byte_addressable_store",
     "cl_khr_fp64",
@@ -29,6 +29,11 @@ pub const EXTENSIONS: [&str; 10] = [
     "cl_khr_local_int32_extended_atomics",
     "cl_khr_int64_base_atomics",
     "cl_khr_int64_extended_atomics",
+    "cl_khr_subgroups",
+    "cl_khr_subgroup_shuffle",
+    "cl_khr_subgroup_shuffle_relative",
+    "cl_khr_subgroup_ballot",
+    "cl_khr_subgroup_non_uniform_vote",
     "cl_khr_extended_versioning",
 ];
 /// 3.0 as `cl_version` packs it.

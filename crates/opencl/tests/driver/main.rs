@@ -5,4 +5,5 @@ mod loader;
 mod programs;
 mod printing;
 mod cache;
+mod reports;
 mod python;

@@ -40,6 +40,16 @@ fn nothing_grows_and_nothing_holds_the_process() {
 }
 
 #[test]
+fn sub_groups_are_consecutive_work_items() {
+    passes("subgroups.c");
+}
+
+#[test]
+fn groups_at_the_end_are_smaller() {
+    passes("trailing.c");
+}
+
+#[test]
 fn the_wrapper_for_cpp_works() {
     passes("wrapper.cpp");
 }

@@ -1,0 +1,258 @@
+//! `HEDDLE_VERIFY=1`: each launch is repeated by the oracle, on a copy of the memory as it was, and the first difference is
+//! named.
+//!
+//! The oracle sees the memory that arguments lead to, and no other. What it does not do (pointers in memory, groups of
+//! different sizes, variables of the program) is said; the launch counts as it is.
+
+use crate::core::launch::{Code, Given, NdRange};
+use crate::core::memory::Address;
+use heddle_interp::{Argument, Datum, FaultKind, Geometry, Limits, Memory, Object, Options, run};
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::module::Declaration;
+use heddle_ir::{Function, Module, Scalar, Space};
+use heddle_llvm::{Cpu, KernelInfo, PRINTF, Passed};
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+/// Whether launches are verified.
+pub fn is_wanted() -> bool {
+    static IS_WANTED: LazyLock<bool> = LazyLock::new(|| crate::core::launch::is_on("HEDDLE_VERIFY"));
+    *IS_WANTED
+}
+
+/// A piece of the application's memory, as it was before a launch.
+#[derive(Debug)]
+struct Piece {
+    start: Address,
+    bytes: Vec<u8>,
+}
+
+/// The memory that the arguments of a launch lead to, as it was before.
+#[derive(Debug)]
+pub struct Before {
+    pieces: Vec<Piece>,
+}
+
+impl Before {
+    /// Of these places and sizes.
+    ///
+    /// # Safety
+    /// They are memory of this process, as long as said, here and in [`Before::verify`].
+    pub unsafe fn new(places: &[(Address, usize)]) -> Before {
+        // Parts of one buffer may lie in each other.
+        let mut places = places.to_vec();
+        places.sort_unstable();
+        let mut joined: Vec<(Address, usize)> = Vec::new();
+        for (start, size) in places {
+            let last = joined.last_mut();
+            match last.filter(|(first, held)| start.number() < first.number() + *held) {
+                Some((first, held)) => *held = (*held).max(start.number() - first.number() + size),
+                None => joined.push((start, size)),
+            }
+        }
+        // SAFETY: the caller says so.
+        let piece = |(start, size): (Address, usize)| Piece { start, bytes: unsafe { start.read(size) } };
+        Before { pieces: joined.into_iter().map(piece).collect() }
+    }
+
+    /// Repeats the launch, which is done, and says what came out.
+    ///
+    /// # Safety
+    /// As for [`Before::new`].
+    pub unsafe fn verify(
+        &self,
+        code: &Code,
+        kernel: &KernelInfo,
+        given: &[Given],
+        range: &NdRange,
+    ) -> String {
+        match self.repeat(code, kernel, given, range) {
+            Err(reason) => format!("not verified: {reason}"),
+            Ok((objects, items)) => {
+                for (piece, object) in self.pieces.iter().zip(&objects) {
+                    // SAFETY: the caller says so.
+                    let now = unsafe { piece.start.read(piece.bytes.len()) };
+                    if let Some(difference) = first_difference(&now, object) {
+                        let name = self.name_of(piece, kernel, given);
+                        return format!("differs from the oracle: {name}, {difference}");
+                    }
+                }
+                format!("{items} work-items did as the oracle does")
+            }
+        }
+    }
+
+    /// The argument that leads to a piece.
+    fn name_of(&self, piece: &Piece, kernel: &KernelInfo, given: &[Given]) -> String {
+        let leads = |given: &Given| matches!(given, Given::Pointer(address) if self.place_of(*address).is_some_and(|(own, _)| own.start == piece.start));
+        let index = given.iter().position(leads).unwrap_or_default();
+        let name = kernel.params.get(index).and_then(|param| param.name.as_deref()).unwrap_or("?");
+        format!("argument {index} (`{name}`)")
+    }
+
+    /// The piece that an address lies in, and where in it.
+    fn place_of(&self, address: Address) -> Option<(&Piece, usize)> {
+        let at = address.number();
+        let holds =
+            |piece: &&Piece| at.checked_sub(piece.start.number()).is_some_and(|it| it < piece.bytes.len());
+        self.pieces.iter().find(holds).map(|piece| (piece, at - piece.start.number()))
+    }
+
+    fn repeat(
+        &self,
+        code: &Code,
+        kernel: &KernelInfo,
+        given: &[Given],
+        range: &NdRange,
+    ) -> Result<(Vec<Object>, u64), String> {
+        let mut module = code.module().clone();
+        let is_variable = |space: Space| !matches!(space, Space::Constant | Space::Local);
+        if let Some(global) = module.globals.iter().find(|global| is_variable(global.space)) {
+            return Err(format!("the program has the variable `{}`", global.name));
+        }
+        silence(&mut module);
+        let mut memory = Memory::new();
+        let addresses: Vec<u64> = self
+            .pieces
+            .iter()
+            .map(|piece| memory.add(Space::Global, None, ALIGN, piece.bytes.clone()))
+            .collect();
+        let address_of = |address: Address| -> Result<u64, String> {
+            if address.number() == 0 {
+                return Ok(0);
+            }
+            let (piece, offset) =
+                self.place_of(address).ok_or("an argument leads to memory that the driver does not know")?;
+            let index = self.pieces.iter().position(|own| own.start == piece.start).unwrap_or_default();
+            Ok(addresses[index] + offset as u64)
+        };
+        let mut args = Vec::new();
+        let one = |bits: u64| Argument::Uniform(Datum::Bits(bits.into()));
+        for (param, given) in kernel.params.iter().zip(given) {
+            match (&param.passed, given) {
+                (Passed::Value { pieces, .. }, Given::Bytes(bytes)) => {
+                    for piece in pieces {
+                        let mut word = [0; 8];
+                        let size = piece.scalar.bytes() as usize;
+                        word[..size].copy_from_slice(&bytes[piece.offset..piece.offset + size]);
+                        args.push(one(u64::from_le_bytes(word)));
+                    }
+                }
+                (_, Given::Bytes(bytes)) => {
+                    args.push(one(memory.add(Space::Global, None, ALIGN, bytes.clone())));
+                }
+                (_, Given::Pointer(address)) => args.push(one(address_of(*address)?)),
+                (_, Given::Local(bytes)) => {
+                    args.push(one(memory.add(Space::Local, None, ALIGN, vec![0; *bytes])));
+                }
+            }
+        }
+        let local = code.local_size(&kernel.name, range)?;
+        let mut groups = [1; 3];
+        for way in 0..3 {
+            let size = local[way] as usize;
+            if !range.global[way].is_multiple_of(size) {
+                return Err("its groups are of different sizes".into());
+            }
+            groups[way] = u32::try_from(range.global[way] / size).map_err(|_| "there are too many groups")?;
+        }
+        if groups.contains(&0) {
+            return Ok((Vec::new(), 0));
+        }
+        let geometry = Geometry { dims: range.dims, local, groups, offset: range.offset.map(|it| it as u64) };
+        let options = Options {
+            geometry: Some(geometry),
+            limits: Limits { steps: u64::MAX, memory: 4 << 30, ..Limits::default() },
+            fused: !Cpu::host().is_x86() || Cpu::host().features.contains("+fma,"),
+            ..Options::lanes(code.lanes())
+        };
+        run(&module, &kernel.name, &args, &mut memory, &options).map_err(|fault| match fault.kind {
+            FaultKind::Limit { .. } => format!("it takes too long: {fault}"),
+            _ => format!("the oracle stops: {fault}"),
+        })?;
+        let objects = addresses.iter().filter_map(|&at| memory.objects().find(|object| object.address == at));
+        Ok((objects.cloned().collect(), range.global.iter().map(|&size| size as u64).product()))
+    }
+}
+
+/// As the largest types are aligned.
+const ALIGN: u32 = 128;
+
+/// Lets printing do nothing: that was done.
+fn silence(module: &mut Module) {
+    let called = module.functions.iter().flat_map(|func| func.callees.values());
+    let printing: BTreeMap<String, Arc<Declaration>> = called
+        .filter(|callee| callee.name.starts_with(PRINTF))
+        .map(|callee| (callee.name.clone(), callee.clone()))
+        .collect();
+    for (name, declaration) in printing {
+        let mut func = Function::new(name, declaration.signature.clone());
+        let block = func.append_block();
+        let mut builder = Builder::new(&mut func, At::End(block));
+        let zero = builder.int(Scalar::I32, 0);
+        builder.ret(&[zero]);
+        module.functions.push(func);
+    }
+}
+
+/// The words around a byte: of four and of eight bytes.
+fn words_at(bytes: &[u8], at: usize) -> (Option<u32>, Option<u64>) {
+    let part = |size: usize| bytes.get(at / size * size..at / size * size + size);
+    let four = part(4).and_then(|part| part.try_into().ok()).map(u32::from_le_bytes);
+    (four, part(8).and_then(|part| part.try_into().ok()).map(u64::from_le_bytes))
+}
+
+/// Whether both have NaNs where a byte is, which may be any.
+fn are_nans(one: (Option<u32>, Option<u64>), other: (Option<u32>, Option<u64>)) -> bool {
+    let single = |word: Option<u32>| word.is_some_and(|bits| f32::from_bits(bits).is_nan());
+    let double = |word: Option<u64>| word.is_some_and(|bits| f64::from_bits(bits).is_nan());
+    single(one.0) && single(other.0) || double(one.1) && double(other.1)
+}
+
+/// The first byte that the oracle has otherwise, in words. What it knows nothing of may be anything.
+fn first_difference(now: &[u8], object: &Object) -> Option<String> {
+    let differs = |at: &usize| now[*at] != object.bytes[*at] && !object.poison[*at];
+    let places = (0..now.len().min(object.bytes.len())).filter(differs);
+    for at in places {
+        let (ours, theirs) = (words_at(now, at), words_at(&object.bytes, at));
+        if are_nans(ours, theirs) {
+            continue;
+        }
+        let show =
+            |word: u32| format!("{word:#010x} ({}, or {:?} as a float)", word as i32, f32::from_bits(word));
+        return Some(match (ours.0, theirs.0) {
+            (Some(ours), Some(theirs)) => {
+                format!("byte {}: {}, not {}", at / 4 * 4, show(ours), show(theirs))
+            }
+            _ => format!("byte {at}: {}, not {}", now[at], object.bytes[at]),
+        });
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let mut memory = Memory::new();
+        let bytes: Vec<u8> =
+            [1f32, 2.0, f32::NAN, 4.0].iter().flat_map(|value| value.to_le_bytes()).collect();
+        memory.add(Space::Global, None, 16, bytes.clone());
+        let mut object = memory.objects().next().expect("it was added").clone();
+        assert_eq!(first_difference(&bytes, &object), None);
+        let mut now = bytes;
+        // Another NaN is no difference, and neither is what the oracle does not know.
+        now[8..12].copy_from_slice(&0xffc0_0001u32.to_le_bytes());
+        now[0] = 7;
+        object.poison[0] = true;
+        assert_eq!(first_difference(&now, &object), None);
+        now[12..].copy_from_slice(&5f32.to_le_bytes());
+        let told = first_difference(&now, &object).expect("there is one");
+        assert_eq!(
+            told,
+            "byte 12: 0x40a00000 (1084227584, or 5.0 as a float), not 0x40800000 (1082130432, or 4.0 as a float)"
+        );
+    }
+}

@@ -1,0 +1,50 @@
+//! What the driver says of kernels: warnings in the build log, `HEDDLE_REPORT`, `HEDDLE_VERIFY`.
+
+use crate::place::{command, compile, scratch};
+
+/// What a program says on its standard output, and on its standard error, with these variables.
+fn said(name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> (String, String) {
+    let mut command = command(&compile(name).display().to_string(), arguments);
+    let output = command.envs(variables.iter().copied()).output().expect("it starts");
+    let texts = (&output.stdout, &output.stderr);
+    let (said, messages) = (String::from_utf8_lossy(texts.0), String::from_utf8_lossy(texts.1));
+    assert!(output.status.success() && said.ends_with("passed\n"), "{said}{messages}");
+    (said.into_owned(), messages.into_owned())
+}
+
+#[test]
+fn the_build_log_warns_of_what_costs_much() {
+    let folder = scratch().join("cache-of-reports").display().to_string();
+    let _ = std::fs::remove_dir_all(&folder);
+    let cache = ("HEDDLE_CACHE_DIR", &*folder);
+    let (log, messages) = said("costly.c", &[""], &[cache]);
+    assert!(log.contains("program.cl:3: warning: work-items that run together access memory"), "{log}");
+    assert!(log.contains("program.cl:5: warning: work-items do this one after the other"), "{log}");
+    assert_eq!(messages, "");
+    // What is kept warns as well; who wants no warnings gets none.
+    assert_eq!(said("costly.c", &[""], &[cache]).0, log);
+    assert_eq!(said("costly.c", &["-w"], &[cache]).0, "\npassed\n");
+    let (_, report) = said("costly.c", &["-w"], &[cache, ("HEDDLE_REPORT", "1")]);
+    let lines: Vec<&str> = report.lines().collect();
+    assert!(lines[0].starts_with("kernel gathers: ") && lines[0].contains(" lanes, "), "{report}");
+    assert!(lines.contains(&"  barriers: 1, states between them: 2"), "{report}");
+    let second = lines.iter().position(|line| line.starts_with("kernel plain: ")).expect("both are told of");
+    assert!(lines[second..].iter().any(|line| line.starts_with("  loads and stores: ")), "{report}");
+    assert!(!lines[second..].iter().any(|line| line.starts_with("  lane by lane: ")), "{report}");
+}
+
+#[test]
+fn launches_are_verified() {
+    let (_, told) = said("verified.c", &[], &[("HEDDLE_VERIFY", "1")]);
+    let lines: Vec<&str> = told.lines().collect();
+    let expected = [
+        "heddle: kernel sum: 240 work-items did as the oracle does",
+        "heddle: kernel thing: 24 work-items did as the oracle does",
+        "heddle: kernel thing: not verified: its groups are of different sizes",
+        "heddle: kernel far: not verified: the oracle stops: in @far",
+    ];
+    assert_eq!(lines.len(), expected.len(), "{told}");
+    assert!(lines.iter().zip(expected).all(|(line, start)| line.starts_with(start)), "{told}");
+    // Without the variable nothing is said.
+    assert_eq!(said("verified.c", &[], &[]).1, "");
+}
