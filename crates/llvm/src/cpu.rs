@@ -2,6 +2,7 @@
 
 use crate::view::take_message;
 use llvm_sys::target_machine::{LLVMGetHostCPUFeatures, LLVMGetHostCPUName};
+use std::sync::LazyLock;
 use thiserror::Error;
 
 /// The machine that code is for.
@@ -121,10 +122,14 @@ const NARROW: &[&str] = &[
 impl Cpu {
     /// The machine that runs this.
     pub fn host() -> Cpu {
-        // SAFETY: LLVM's texts, taken over and freed.
-        let [name, features] =
-            unsafe { [take_message(LLVMGetHostCPUName()), take_message(LLVMGetHostCPUFeatures())] };
-        Cpu { name, features, triple: None }
+        // LLVM asks the machine, which takes long where that is a virtual one.
+        static HOST: LazyLock<Cpu> = LazyLock::new(|| {
+            // SAFETY: LLVM's texts, taken over and freed.
+            let [name, features] =
+                unsafe { [take_message(LLVMGetHostCPUName()), take_message(LLVMGetHostCPUFeatures())] };
+            Cpu { name, features, triple: None }
+        });
+        HOST.clone()
     }
 
     /// A machine by name: `native`, an instruction set, or a CPU of x86-64.

@@ -117,7 +117,7 @@ impl Kernel {
         pool: &Pool,
     ) -> Result<(), LaunchError> {
         let info = self.info();
-        let lanes = self.options().lanes_on(&heddle_llvm::Cpu::host());
+        let lanes = self.lanes();
         let local = match (range.local(), info.required_local) {
             (Some(found), Some(required)) if found != required => {
                 return Err(LaunchError::Local { kernel: info.name.clone(), required, found });

@@ -94,6 +94,8 @@ pub struct Program {
 struct Inner {
     module: Module,
     options: Options,
+    /// The lanes of a brush.
+    lanes: u32,
     globals: Option<Globals>,
     kernels: Vec<KernelInfo>,
     making: Making,
@@ -136,7 +138,9 @@ impl Program {
             Some(KernelInfo { name: func.name.clone(), parameters, required_local, sees_groups })
         });
         let kernels = kernels.collect();
-        let inner = Inner { module, options: *options, globals, kernels, making, codes: Mutex::default() };
+        let lanes = options.lanes_on(&Cpu::host());
+        let codes = Mutex::default();
+        let inner = Inner { module, options: *options, lanes, globals, kernels, making, codes };
         Ok(Program { inner: Arc::new(inner) })
     }
 
@@ -250,6 +254,11 @@ impl Kernel {
         let mut own: Vec<_> = own.collect();
         own.sort_by_key(|((_, variant), _)| *variant);
         own.into_iter().filter_map(|(_, code)| code.report.clone()).collect()
+    }
+
+    /// The lanes of its brushes.
+    pub(crate) fn lanes(&self) -> u32 {
+        self.program.inner.lanes
     }
 
     /// The code for some launches, compiled at the first of them.

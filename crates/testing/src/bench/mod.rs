@@ -16,6 +16,7 @@ mod kernels;
 mod loops;
 mod math;
 mod native;
+mod opencl;
 mod programs;
 mod transform;
 
@@ -63,6 +64,11 @@ pub const BENCHES: &[Bench] = &[
         name: "loops",
         about: "marked loops by the plugin, beside clang's scalar code and the vectorizers of clang and gcc",
         run: loops::run,
+    },
+    Bench {
+        name: "opencl",
+        about: "the OpenCL driver beside PoCL and Intel's runtime, kernel by kernel",
+        run: opencl::run,
     },
     Bench {
         name: "brushes",

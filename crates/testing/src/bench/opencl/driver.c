@@ -1,0 +1,239 @@
+// Runs one workload on the device that the loader finds, as often as it is told.
+//
+//   driver FOLDER NAME SIZE     SIZE is 0 or 1; sources are in FOLDER
+//   driver limits               what this core does at most: GB/s within the cache and beyond, Gflop/s
+//   driver list                 names of workloads, and whether each has a large size
+//
+// At first it says how long building and the first launch took, how far results are off, and what a run does. Then each line
+// of the input is a time in milliseconds, for which it runs; it answers with the shortest run, by the clock on the wall
+// and by the time that the processor spent on this process.
+#define _GNU_SOURCE
+#include "kit.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double seconds(clockid_t clock) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  return time.tv_sec + time.tv_nsec * 1e-9;
+}
+
+static double wall(void) { return seconds(CLOCK_MONOTONIC); }
+static double processor(void) { return seconds(CLOCK_PROCESS_CPUTIME_ID); }
+
+void need(cl_int code, const char *what) {
+  if (code == CL_SUCCESS)
+    return;
+  fprintf(stderr, "%s: error %d\n", what, code);
+  exit(1);
+}
+
+void *fresh(size_t bytes) {
+  void *memory = NULL;
+  if (posix_memalign(&memory, 4096, (bytes + 4095) / 4096 * 4096))
+    need(CL_OUT_OF_HOST_MEMORY, "memory");
+  return memset(memory, 0, bytes);
+}
+
+cl_mem buffer_of(struct run *run, const void *bytes, size_t size) {
+  cl_int code;
+  cl_mem buffer = clCreateBuffer(run->context, CL_MEM_READ_WRITE, size, NULL, &code);
+  need(code, "clCreateBuffer");
+  void *zeros = bytes ? NULL : fresh(size);
+  write_back(run, buffer, bytes ? bytes : zeros, size);
+  free(zeros);
+  return buffer;
+}
+
+void write_back(struct run *run, cl_mem buffer, const void *bytes, size_t size) {
+  need(clEnqueueWriteBuffer(run->queue, buffer, CL_TRUE, 0, size, bytes, 0, NULL, NULL), "clEnqueueWriteBuffer");
+}
+
+void read_out(struct run *run, cl_mem buffer, void *bytes, size_t size) {
+  need(clEnqueueReadBuffer(run->queue, buffer, CL_TRUE, 0, size, bytes, 0, NULL, NULL), "clEnqueueReadBuffer");
+}
+
+void give(cl_kernel kernel, const char *kinds, ...) {
+  va_list list;
+  va_start(list, kinds);
+  for (cl_uint i = 0; kinds[i]; i++) {
+    cl_mem buffer;
+    cl_int number;
+    cl_float real;
+    switch (kinds[i]) {
+    case 'm':
+      buffer = va_arg(list, cl_mem);
+      need(clSetKernelArg(kernel, i, sizeof buffer, &buffer), "clSetKernelArg");
+      break;
+    case 'i':
+      number = va_arg(list, int);
+      need(clSetKernelArg(kernel, i, sizeof number, &number), "clSetKernelArg");
+      break;
+    case 'f':
+      real = (float)va_arg(list, double);
+      need(clSetKernelArg(kernel, i, sizeof real, &real), "clSetKernelArg");
+      break;
+    case 'l':
+      need(clSetKernelArg(kernel, i, va_arg(list, size_t), NULL), "clSetKernelArg");
+      break;
+    }
+  }
+  va_end(list);
+}
+
+void go(struct run *run, int kernel, size_t width, size_t height, size_t local_width, size_t local_height) {
+  const size_t global[] = {width, height}, local[] = {local_width, local_height};
+  const cl_uint dimensions = height ? 2 : 1;
+  need(clEnqueueNDRangeKernel(run->queue, run->kernels[kernel], dimensions, NULL, global, local_width ? local : NULL, 0,
+                              NULL, NULL),
+       "clEnqueueNDRangeKernel");
+}
+
+static unsigned long long state = 1;
+
+unsigned next_random(void) {
+  state = state * 6364136223846793005ull + 1442695040888963407ull;
+  return (unsigned)(state >> 33);
+}
+
+float next_unit(void) { return next_random() * (1.0f / 2147483648.0f); }
+
+static char *source_of(const char *folder, const char *file) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s", folder, file);
+  FILE *in = fopen(path, "r");
+  if (!in) {
+    perror(path);
+    exit(1);
+  }
+  char *text = fresh(1 << 16);
+  text[fread(text, 1, (1 << 16) - 1, in)] = 0;
+  fclose(in);
+  return text;
+}
+
+static void build(struct run *run, const struct workload *workload, const char *source) {
+  cl_int code;
+  run->program = clCreateProgramWithSource(run->context, 1, &source, NULL, &code);
+  need(code, "clCreateProgramWithSource");
+  code = clBuildProgram(run->program, 1, &run->device, "", NULL, NULL);
+  if (code != CL_SUCCESS) {
+    static char log[1 << 16];
+    clGetProgramBuildInfo(run->program, run->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
+    fprintf(stderr, "%s\n", log);
+    need(code, "clBuildProgram");
+  }
+  for (int i = 0; i < 2 && workload->kernels[i]; i++) {
+    run->kernels[i] = clCreateKernel(run->program, workload->kernels[i], &code);
+    need(code, "clCreateKernel");
+  }
+}
+
+// The clock on the wall and the processor's time of a run.
+static void once(struct run *run, const struct workload *workload, double took[2]) {
+  if (workload->restore)
+    workload->restore(run);
+  double processor_start = processor(), wall_start = wall();
+  workload->launch(run);
+  need(clFinish(run->queue), "clFinish");
+  took[0] = wall() - wall_start;
+  took[1] = processor() - processor_start;
+}
+
+static void serve(const struct workload *workload, const char *folder, int is_large) {
+  struct run run = {.is_large = is_large};
+  cl_platform_id platform;
+  cl_int code;
+  char name[256] = "";
+  need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
+  need(clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL), "clGetPlatformInfo");
+  need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &run.device, NULL), "clGetDeviceIDs");
+  run.context = clCreateContext(NULL, 1, &run.device, NULL, NULL, &code);
+  need(code, "clCreateContext");
+  run.queue = clCreateCommandQueue(run.context, run.device, 0, &code);
+  need(code, "clCreateCommandQueue");
+  char *source = source_of(folder, workload->file);
+  double start = processor(), took[2];
+  build(&run, workload, source);
+  double built = processor() - start;
+  workload->prepare(&run);
+  once(&run, workload, took);
+  printf("%s;%.9f;%.9f;%.3e;%.6e;%.6e\n", name, built, took[1], workload->worst(&run), run.operations, run.bytes);
+  fflush(stdout);
+  char line[64];
+  while (fgets(line, sizeof line, stdin)) {
+    double budget = atof(line) * 1e-3, least[2] = {INFINITY, INFINITY}, spent = 0.0;
+    do {
+      once(&run, workload, took);
+      for (int i = 0; i < 2; i++)
+        least[i] = fmin(least[i], took[i]);
+      spent += took[1];
+    } while (spent < budget);
+    printf("%.9f;%.9f\n", least[0], least[1]);
+    fflush(stdout);
+  }
+}
+
+// GB/s of a sum of two arrays into a third, as many bytes in all.
+static double bandwidth(size_t bytes) {
+  size_t count = bytes / 12, repeats = (64u << 20) / bytes + 1;
+  float *a = fresh(count * 4), *b = fresh(count * 4), *c = fresh(count * 4);
+  double least = INFINITY;
+  for (int round = 0; round < 12; round++) {
+    double start = processor();
+    for (size_t repeat = 0; repeat < repeats; repeat++) {
+      for (size_t i = 0; i < count; i++)
+        c[i] = a[i] + b[i];
+      __asm__ volatile("" ::: "memory");
+    }
+    least = fmin(least, (processor() - start) / repeats);
+  }
+  free(a);
+  free(b);
+  free(c);
+  return count * 12 / least * 1e-9;
+}
+
+typedef float vector __attribute__((vector_size(64)));
+
+// Gflop/s of fused multiplications and additions that wait for nothing.
+static double arithmetic(void) {
+  vector sums[12] = {0}, factor = {0};
+  double least = INFINITY;
+  for (int round = 0; round < 12; round++) {
+    double start = processor();
+    for (int i = 0; i < 200000; i++) {
+#pragma clang loop unroll(full)
+      for (int k = 0; k < 12; k++) {
+        sums[k] = sums[k] * factor + factor;
+        __asm__ volatile("" : "+v"(sums[k]));
+      }
+    }
+    least = fmin(least, processor() - start);
+  }
+  return 200000.0 * 12 * 16 * 2 / least * 1e-9;
+}
+
+int main(int count, char **arguments) {
+  if (count == 2 && !strcmp(arguments[1], "list")) {
+    for (int i = 0; i < workload_count; i++)
+      printf("%s;%d\n", workloads[i].name, workloads[i].has_large);
+    return 0;
+  }
+  if (count == 2 && !strcmp(arguments[1], "limits")) {
+    printf("%.3f;%.3f;%.3f\n", bandwidth(192 << 10), bandwidth(192 << 20), arithmetic());
+    return 0;
+  }
+  for (int i = 0; count == 4 && i < workload_count; i++) {
+    if (!strcmp(arguments[2], workloads[i].name)) {
+      serve(&workloads[i], arguments[1], atoi(arguments[3]));
+      return 0;
+    }
+  }
+  fprintf(stderr, "usage: driver FOLDER NAME SIZE, driver limits, driver list\n");
+  return 2;
+}
