@@ -79,9 +79,7 @@ impl Report {
     }
 
     fn count_function(&mut self, func: &Function) {
-        func.blocks()
-            .flat_map(|block| func.block_insts(block))
-            .for_each(|inst| self.count_inst(func, inst));
+        func.blocks().flat_map(|block| func.block_insts(block)).for_each(|inst| self.count_inst(func, inst));
     }
 
     fn count_inst(&mut self, func: &Function, inst: Inst) {
@@ -208,7 +206,9 @@ impl KernelReport {
             }
         }
         let first = source.function(kernel).and_then(|func| {
-            func.blocks().flat_map(|block| func.block_insts(block)).find_map(|inst| line_of(source, func, inst))
+            func.blocks()
+                .flat_map(|block| func.block_insts(block))
+                .find_map(|inst| line_of(source, func, inst))
         });
         let words = |lines: BTreeSet<(u32, u32)>| -> Vec<String> {
             let word = |&(file, line): &(u32, u32)| match wide.files.values().nth(file as usize) {
@@ -261,7 +261,11 @@ impl fmt::Display for KernelReport {
             writeln!(f, "  local memory: {} bytes for each group", self.local_bytes)?;
         }
         let [of_source, left] = branches;
-        writeln!(f, "  branches: {of_source} of the source, {left} of the vector code{}", Lines(&self.branch_lines))?;
+        writeln!(
+            f,
+            "  branches: {of_source} of the source, {left} of the vector code{}",
+            Lines(&self.branch_lines)
+        )?;
         writeln!(
             f,
             "  loads and stores: {} contiguous, {} of them under a mask; {} gathered or scattered{}; {} scalar",

@@ -9,9 +9,11 @@ use heddle::ir::module::Global;
 use heddle::ir::{Code, Diagnostic, Module, Space};
 use heddle_llvm::{
     CodeLevel, Cpu, EmitError, EmitOptions, Jit, JitError, PRINT, define_prints, emit, entry_name,
-    keep_private_but, object_here, optimize, share_globals,
+    keep_private_but, object_here, optimize, share_globals, stack_bytes,
 };
 use heddle_transform::kernels::Refusal;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a kernel has no code.
@@ -61,6 +63,8 @@ pub(crate) struct Needs {
     pub(crate) local_bytes: u64,
     /// Scratch memory of a brush.
     pub(crate) brush_bytes: u64,
+    /// What it lays on the stack, as far as that is known.
+    pub(crate) stack_bytes: u64,
 }
 
 /// A group function that can be called.
@@ -75,7 +79,14 @@ pub(crate) struct GroupCode {
     pub(crate) warnings: String,
     /// The lanes of its brushes.
     pub(crate) lanes: u32,
+    /// Nanoseconds for 1024 work-items, as the last launches took them.
+    pace: AtomicU64,
 }
+
+/// What code has on the stack, if it is to run on that of any thread.
+const SLIM: u64 = 16 << 10;
+/// Nanoseconds that a launch may take which the caller does at once: about what it takes to wake another thread.
+const BRIEF: u64 = 20_000;
 
 // SAFETY: the JIT is only kept for its code, which any thread may run, and is ended by the last owner alone.
 unsafe impl Send for GroupCode {}
@@ -99,6 +110,22 @@ impl GroupCode {
     /// them; and the kernel does nothing undefined with them.
     pub(crate) unsafe fn call(&self, slots: &[u8]) {
         (self.entry)(slots.as_ptr(), std::ptr::null_mut());
+    }
+
+    /// Notes how long a launch of so many work-items took.
+    pub(crate) fn took(&self, items: u64, time: Duration) {
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let now = time.saturating_mul(1024) / items.max(1);
+        let before = self.pace.load(Ordering::Relaxed);
+        // One launch that had little to do does not say that the next one has.
+        let pace = if before == u64::MAX { now } else { now.max(before / 2) };
+        self.pace.store(pace, Ordering::Relaxed);
+    }
+
+    /// Whether so many work-items are likely to be done before another thread is awake, and need no stack of their own.
+    pub(crate) fn is_brief(&self, items: u64) -> bool {
+        self.needs.stack_bytes <= SLIM
+            && self.pace.load(Ordering::Relaxed).saturating_mul(items) / 1024 <= BRIEF
     }
 }
 
@@ -178,7 +205,8 @@ pub(crate) fn code(
     let address = jit.address(&entry_name(kernel))?;
     // SAFETY: the address is that of an entry, which is compiled with this type and lives as long as the JIT.
     let entry = unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8, *mut u8)>(address as usize) };
-    Ok(GroupCode { jit, entry, needs: made.needs, report, warnings: made.warnings, lanes })
+    let pace = AtomicU64::new(u64::MAX);
+    Ok(GroupCode { jit, entry, needs: made.needs, report, warnings: made.warnings, lanes, pace })
 }
 
 /// Compiles a kernel of a program for some launches, to an object.
@@ -203,7 +231,11 @@ fn compile(
     }
     optimize(&llvm, cpu)?;
     let object = object_here(&llvm, CodeLevel::Default)?;
-    let needs = Needs { local_bytes: info.local_bytes, brush_bytes: info.brush_bytes };
+    let needs = Needs {
+        local_bytes: info.local_bytes,
+        brush_bytes: info.brush_bytes,
+        stack_bytes: stack_bytes(&llvm).unwrap_or(u64::MAX),
+    };
     Ok((Made { needs, warnings: warnings(&report, program), object }, report))
 }
 

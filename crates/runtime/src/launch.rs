@@ -13,6 +13,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 use thiserror::Error;
 
 /// What a kernel gets for a parameter.
@@ -103,7 +104,39 @@ thread_local! {
 
 const SLOT: usize = 16;
 
+/// How the work-items of a launch are cut into groups, and what code runs those.
+struct Plan {
+    local: [u32; 3],
+    groups: Groups,
+    /// The number of groups.
+    count: u64,
+    variant: Variant,
+}
+
 impl Kernel {
+    fn plan(&self, range: &NdRange) -> Result<Plan, LaunchError> {
+        let info = self.info();
+        let lanes = self.lanes();
+        let local = match (range.local(), info.required_local) {
+            (Some(found), Some(required)) if found != required => {
+                return Err(LaunchError::Local { kernel: info.name.clone(), required, found });
+            }
+            (Some(local), _) | (None, Some(local)) => local,
+            (None, None) => choose_local(range, lanes, info.sees_groups),
+        };
+        let groups = range.groups(local);
+        let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
+        let variant = Variant::of_groups(info, lanes, local, groups.is_uniform(), range.is_small());
+        Ok(Plan { local, groups, count, variant })
+    }
+
+    /// Whether a launch over this range is likely to be done before another thread is awake, and may run on any stack. Only
+    /// what was launched before is known.
+    pub fn is_brief(&self, range: &NdRange) -> bool {
+        let Ok(plan) = self.plan(range) else { return false };
+        self.code_if_ready(plan.variant).is_some_and(|code| code.is_brief(range.items()))
+    }
+
     /// Launches the kernel over a range, and comes back when all work-items are done.
     ///
     /// # Safety
@@ -117,28 +150,20 @@ impl Kernel {
         pool: &Pool,
     ) -> Result<(), LaunchError> {
         let info = self.info();
-        let lanes = self.lanes();
-        let local = match (range.local(), info.required_local) {
-            (Some(found), Some(required)) if found != required => {
-                return Err(LaunchError::Local { kernel: info.name.clone(), required, found });
-            }
-            (Some(local), _) | (None, Some(local)) => local,
-            (None, None) => choose_local(range, lanes, info.sees_groups),
-        };
-        let groups = range.groups(local);
-        let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
+        let Plan { local, groups, count, variant } = self.plan(range)?;
         if count == 0 {
             return Ok(());
         }
-        let variant = Variant::of_groups(info, lanes, local, groups.is_uniform(), range.is_small());
         let code = self.code(variant)?;
         let launch = Launch::new(self, code, args, groups, local)?;
         let needed = launch.local_bytes.saturating_add(launch.scratch_bytes);
         let launch = Arc::new(launch);
         let worker = Arc::clone(&launch);
+        let start = Instant::now();
         let chunk = count.div_ceil(pool.threads() as u64 * 8).min(256);
         // SAFETY: what the caller promises of the arguments.
         pool.run(count, chunk, move |numbers| unsafe { worker.run(numbers) });
+        launch.code.took(range.items(), start.elapsed());
         crate::print::flush();
         match launch.is_out_of_memory.load(Ordering::Relaxed) {
             true => Err(LaunchError::Memory { kernel: info.name.clone(), bytes: needed }),

@@ -261,10 +261,15 @@ impl Kernel {
         self.program.inner.lanes
     }
 
+    /// The code for some launches, if it was compiled before.
+    pub(crate) fn code_if_ready(&self, variant: Variant) -> Option<Arc<GroupCode>> {
+        self.program.codes().get(&(self.number, variant)).map(Arc::clone)
+    }
+
     /// The code for some launches, compiled at the first of them.
     pub(crate) fn code(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
-        if let Some(code) = self.program.codes().get(&(self.number, variant)) {
-            return Ok(Arc::clone(code));
+        if let Some(code) = self.code_if_ready(variant) {
+            return Ok(code);
         }
         let _busy = crate::exit::busy();
         self.made(variant)

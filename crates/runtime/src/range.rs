@@ -102,6 +102,11 @@ impl NdRange {
         self.global
     }
 
+    /// The number of work-items.
+    pub(crate) fn items(&self) -> u64 {
+        self.global.iter().fold(1, |items: u64, &size| items.saturating_mul(size))
+    }
+
     /// Whether all indices are below 2^31.
     pub(crate) fn is_small(&self) -> bool {
         (0..3).all(|along| self.offset[along] + self.global[along] < 1 << 31)

@@ -71,6 +71,11 @@ impl Launch {
         self.range.local.unwrap_or_else(|| divide(self.range.dims, self.range.global))
     }
 
+    /// Whether it is likely to take no longer than handing it to another thread.
+    pub fn is_brief(&self) -> bool {
+        self.code.is_brief(&self.code.kernels[self.index], &self.range)
+    }
+
     /// Runs it.
     pub fn run(&self) -> Result<(), i32> {
         let context = &self.program.context;
