@@ -1,5 +1,6 @@
 //! Compiled group functions.
 
+use crate::choice::Choice;
 use crate::program::{Making, Options};
 use crate::vector_code::{GroupFunctions, Variant, VectorCode};
 use heddle::KernelReport;
@@ -79,6 +80,10 @@ pub(crate) struct GroupCode {
     pub(crate) warnings: String,
     /// The lanes of its brushes.
     pub(crate) lanes: u32,
+    /// The size of groups, if it is for no other.
+    pub(crate) local: Option<[u32; 3]>,
+    /// Whether other code runs in its place.
+    pub(crate) choice: Choice,
     /// Nanoseconds for 1024 work-items, as the last launches took them.
     pace: AtomicU64,
 }
@@ -120,6 +125,11 @@ impl GroupCode {
         // One launch that had little to do does not say that the next one has.
         let pace = if before == u64::MAX { now } else { now.max(before / 2) };
         self.pace.store(pace, Ordering::Relaxed);
+    }
+
+    /// How many nanoseconds a work-item takes.
+    pub(crate) fn pace(&self) -> f64 {
+        self.pace.load(Ordering::Relaxed) as f64 / 1024.0
     }
 
     /// Whether so many work-items are likely to be done before another thread is awake, and need no stack of their own.
@@ -205,8 +215,17 @@ pub(crate) fn code(
     let address = jit.address(&entry_name(kernel))?;
     // SAFETY: the address is that of an entry, which is compiled with this type and lives as long as the JIT.
     let entry = unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8, *mut u8)>(address as usize) };
-    let pace = AtomicU64::new(u64::MAX);
-    Ok(GroupCode { jit, entry, needs: made.needs, report, warnings: made.warnings, lanes, pace })
+    Ok(GroupCode {
+        jit,
+        entry,
+        needs: made.needs,
+        report,
+        warnings: made.warnings,
+        lanes,
+        local: variant.local,
+        choice: Choice::default(),
+        pace: AtomicU64::new(u64::MAX),
+    })
 }
 
 /// Compiles a kernel of a program for some launches, to an object.

@@ -5,6 +5,7 @@ use crate::kept::Kept;
 use crate::vector_code::Variant;
 use heddle::KernelReport;
 use heddle_ir::module::{Effects, Kind};
+use heddle_ir::ops::Effect;
 use heddle_ir::{Module, Op, Space, Type};
 use heddle_llvm::{Cpu, PRINTF};
 use heddle_math::Accuracy;
@@ -96,6 +97,8 @@ struct Inner {
     options: Options,
     /// The lanes of a brush.
     lanes: u32,
+    /// Whether kernels may see which work-items make a brush.
+    sees_brush: bool,
     globals: Option<Globals>,
     kernels: Vec<KernelInfo>,
     making: Making,
@@ -139,8 +142,12 @@ impl Program {
         });
         let kernels = kernels.collect();
         let lanes = options.lanes_on(&Cpu::host());
+        let sees_brush = module.functions.iter().any(|func| {
+            let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+            insts.any(|inst| sees_brush(func.inst(inst).op))
+        });
         let codes = Mutex::default();
-        let inner = Inner { module, options: *options, lanes, globals, kernels, making, codes };
+        let inner = Inner { module, options: *options, lanes, sees_brush, globals, kernels, making, codes };
         Ok(Program { inner: Arc::new(inner) })
     }
 
@@ -229,6 +236,11 @@ fn sees_group(op: Op) -> bool {
     )
 }
 
+/// Whether an op tells work-items which of them make a brush.
+fn sees_brush(op: Op) -> bool {
+    matches!(op, Op::Lane | Op::Width) || op.info().effect == Effect::Horizontal
+}
+
 /// A kernel of a program.
 #[derive(Clone, Debug)]
 pub struct Kernel {
@@ -273,6 +285,38 @@ impl Kernel {
         }
         let _busy = crate::exit::busy();
         self.made(variant)
+    }
+
+    /// Has a thread compile code of other widths for launches in groups of this size, to be tried in place of the first.
+    pub(crate) fn compile_others(
+        &self,
+        first: &Arc<GroupCode>,
+        variant: Variant,
+        local: [u32; 3],
+        is_uniform: bool,
+    ) {
+        let inner = &*self.program.inner;
+        if inner.options.lanes.is_some() || inner.sees_brush {
+            return;
+        }
+        let (kernel, first, lanes) = (self.clone(), Arc::clone(first), inner.lanes);
+        let compile = move || {
+            let inner = &*kernel.program.inner;
+            let mut others = Vec::new();
+            for lanes in [1, 2 * lanes, lanes / 2] {
+                let variant = Variant::of_groups(kernel.info(), lanes, local, is_uniform, variant.is_small);
+                let _busy = crate::exit::busy();
+                let options = Options { lanes: Some(lanes), ..inner.options };
+                let (globals, making) =
+                    (inner.globals.as_ref(), Making { watch: None, ..inner.making.clone() });
+                // What cannot be compiled is none of the choices.
+                let code = code(&inner.module, globals, &kernel.info().name, variant, &options, &making);
+                others.extend(code.ok().map(Arc::new));
+            }
+            first.choice.offer(others);
+        };
+        // Where the system has no more threads, the first stays.
+        let _ = thread::Builder::new().name("heddle-compiler".into()).stack_size(STACK).spawn(compile);
     }
 
     /// Makes the code for some launches, or finds that it is there.
