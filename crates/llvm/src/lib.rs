@@ -29,6 +29,7 @@ mod vector_forms;
 mod object_cache;
 mod coverage;
 mod cpu;
+mod stack;
 
 pub use apart::{Ended, SharedMemory};
 pub use borrowed::BorrowedModule;
@@ -51,5 +52,6 @@ pub use opencl::{
 };
 pub use prints::{PRINT, PRINTF, define_prints};
 pub use read::{ReadError, read_ir};
+pub use stack::stack_bytes;
 pub use vector_forms::vector_form_names;
 pub use view::{LlvmModule, intrinsic_names, version};

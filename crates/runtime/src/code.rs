@@ -1,5 +1,6 @@
 //! Compiled group functions.
 
+use crate::choice::Choice;
 use crate::program::{Making, Options};
 use crate::vector_code::{GroupFunctions, Variant, VectorCode};
 use heddle::KernelReport;
@@ -9,10 +10,12 @@ use heddle::ir::module::Global;
 use heddle::ir::{Code, Diagnostic, Module, Space};
 use heddle_llvm::{
     CodeLevel, Cpu, EmitError, EmitOptions, Jit, JitError, PRINT, define_prints, emit, entry_name,
-    keep_private_but, object_here, optimize, share_globals,
+    keep_private_but, object_here, optimize, share_globals, stack_bytes,
 };
 use heddle_transform::KernelOptions;
 use heddle_transform::kernels::Refusal;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a kernel has no code.
@@ -62,6 +65,8 @@ pub(crate) struct Needs {
     pub(crate) local_bytes: u64,
     /// Scratch memory of a brush.
     pub(crate) brush_bytes: u64,
+    /// What it lays on the stack, as far as that is known.
+    pub(crate) stack_bytes: u64,
 }
 
 /// A group function that can be called.
@@ -76,7 +81,18 @@ pub(crate) struct GroupCode {
     pub(crate) warnings: String,
     /// How it was made.
     pub(crate) options: KernelOptions,
+    /// The size of groups, if it is for no other.
+    pub(crate) local: Option<[u32; 3]>,
+    /// Whether other code runs in its place.
+    pub(crate) choice: Choice,
+    /// Nanoseconds for 1024 work-items, as the last launches took them.
+    pace: AtomicU64,
 }
+
+/// What code has on the stack, if it is to run on that of any thread.
+const SLIM: u64 = 16 << 10;
+/// Nanoseconds that a launch may take which the caller does at once: about what it takes to wake another thread.
+const BRIEF: u64 = 20_000;
 
 // SAFETY: the JIT is only kept for its code, which any thread may run, and is ended by the last owner alone.
 unsafe impl Send for GroupCode {}
@@ -100,6 +116,27 @@ impl GroupCode {
     /// them; and the kernel does nothing undefined with them.
     pub(crate) unsafe fn call(&self, slots: &[u8]) {
         (self.entry)(slots.as_ptr(), std::ptr::null_mut());
+    }
+
+    /// Notes how long a launch of so many work-items took.
+    pub(crate) fn took(&self, items: u64, time: Duration) {
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let now = time.saturating_mul(1024) / items.max(1);
+        let before = self.pace.load(Ordering::Relaxed);
+        // One launch that had little to do does not say that the next one has.
+        let pace = if before == u64::MAX { now } else { now.max(before / 2) };
+        self.pace.store(pace, Ordering::Relaxed);
+    }
+
+    /// How many nanoseconds a work-item takes.
+    pub(crate) fn pace(&self) -> f64 {
+        self.pace.load(Ordering::Relaxed) as f64 / 1024.0
+    }
+
+    /// Whether so many work-items are likely to be done before another thread is awake, and need no stack of their own.
+    pub(crate) fn is_brief(&self, items: u64) -> bool {
+        self.needs.stack_bytes <= SLIM
+            && self.pace.load(Ordering::Relaxed).saturating_mul(items) / 1024 <= BRIEF
     }
 }
 
@@ -185,6 +222,9 @@ pub(crate) fn code(
         report,
         warnings: made.warnings,
         options: variant.options(),
+        local: variant.local,
+        choice: Choice::default(),
+        pace: AtomicU64::new(u64::MAX),
     })
 }
 
@@ -210,7 +250,11 @@ fn compile(
     }
     optimize(&llvm, cpu)?;
     let object = object_here(&llvm, CodeLevel::Default)?;
-    let needs = Needs { local_bytes: info.local_bytes, brush_bytes: info.brush_bytes };
+    let needs = Needs {
+        local_bytes: info.local_bytes,
+        brush_bytes: info.brush_bytes,
+        stack_bytes: stack_bytes(&llvm).unwrap_or(u64::MAX),
+    };
     Ok((Made { needs, warnings: warnings(&report, program), object }, report))
 }
 

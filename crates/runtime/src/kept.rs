@@ -39,15 +39,18 @@ impl Kept {
         let bytes = self.cache.find(key)?;
         let (local_bytes, rest) = word(&bytes)?;
         let (brush_bytes, rest) = word(rest)?;
+        let (stack_bytes, rest) = word(rest)?;
         let (size, rest) = word(rest)?;
         let (warnings, object) = rest.split_at_checked(usize::try_from(size).ok()?)?;
         let warnings = String::from_utf8(warnings.to_vec()).ok()?;
-        Some(Made { needs: Needs { local_bytes, brush_bytes }, warnings, object: object.to_vec() })
+        let needs = Needs { local_bytes, brush_bytes, stack_bytes };
+        Some(Made { needs, warnings, object: object.to_vec() })
     }
 
     pub(crate) fn keep(&self, key: &[u8], made: &Made) {
         let mut bytes = made.needs.local_bytes.to_le_bytes().to_vec();
         bytes.extend(made.needs.brush_bytes.to_le_bytes());
+        bytes.extend(made.needs.stack_bytes.to_le_bytes());
         bytes.extend((made.warnings.len() as u64).to_le_bytes());
         bytes.extend_from_slice(made.warnings.as_bytes());
         bytes.extend_from_slice(&made.object);

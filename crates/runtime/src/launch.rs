@@ -1,5 +1,6 @@
 //! Launches: arguments, work-groups, workers.
 
+use crate::choice::{Codes, Measured, Picked, slice};
 use crate::code::{BuildError, GroupCode};
 use crate::memory::AlignedMemory;
 use crate::pool::Pool;
@@ -11,8 +12,9 @@ use heddle_llvm::slot_bytes;
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS};
 use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 use thiserror::Error;
 
 /// What a kernel gets for a parameter.
@@ -89,7 +91,9 @@ pub enum LaunchError {
 
 /// What all workers of a launch share.
 struct Launch {
-    code: Arc<GroupCode>,
+    /// The code, or those that are tried in turn.
+    codes: Codes,
+    trial: Option<Trial>,
     groups: Groups,
     /// The arguments, each in its slot, and room for what differs between workers.
     slots: Vec<u8>,
@@ -100,6 +104,17 @@ struct Launch {
     local_bytes: u64,
     scratch_bytes: u64,
     is_out_of_memory: AtomicBool,
+}
+
+/// How codes are tried in turn.
+struct Trial {
+    /// How many groups each of them runs at a time.
+    slice: u64,
+    /// Which of them begins.
+    turn: u64,
+    /// Work-items of a group.
+    items: u64,
+    measured: Mutex<Measured>,
 }
 
 /// The memory of a worker.
@@ -115,6 +130,15 @@ thread_local! {
 
 const SLOT: usize = 16;
 
+/// How the work-items of a launch are cut into groups, and what code runs those.
+struct Plan {
+    local: [u32; 3],
+    groups: Groups,
+    /// The number of groups.
+    count: u64,
+    variant: Variant,
+}
+
 impl Kernel {
     /// The size of work-groups in which a launch over a range runs.
     pub fn local_size(&self, range: &NdRange) -> [u32; 3] {
@@ -125,6 +149,31 @@ impl Kernel {
             // Where nothing tells one size of groups from another, it is not what was asked for that counts.
             _ => choose_local(range, self.lanes(), info.sees_groups),
         }
+    }
+
+    fn plan(&self, range: &NdRange) -> Result<Plan, LaunchError> {
+        let info = self.info();
+        if let (Some(found), Some(required)) = (range.local(), info.required_local)
+            && found != required
+        {
+            return Err(LaunchError::Local { kernel: info.name.clone(), required, found });
+        }
+        let local = self.local_size(range);
+        let items = local.iter().map(|&size| u64::from(size)).product();
+        if let Some(most) = info.most_items.filter(|&most| items > most) {
+            return Err(LaunchError::Items { kernel: info.name.clone(), most, items });
+        }
+        let groups = range.groups(local);
+        let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
+        let variant = Variant::of_groups(info, self.lanes(), local, groups.is_uniform(), range.is_small());
+        Ok(Plan { local, groups, count, variant })
+    }
+
+    /// Whether a launch over this range is likely to be done before another thread is awake, and may run on any stack. Only
+    /// what was launched before is known.
+    pub fn is_brief(&self, range: &NdRange) -> bool {
+        let Ok(plan) = self.plan(range) else { return false };
+        self.code_if_ready(plan.variant).is_some_and(|code| code.is_brief(range.items()))
     }
 
     /// Launches the kernel over a range, and comes back when all work-items are done.
@@ -140,31 +189,25 @@ impl Kernel {
         pool: &Pool,
     ) -> Result<(), LaunchError> {
         let info = self.info();
-        let lanes = self.lanes();
-        if let (Some(found), Some(required)) = (range.local(), info.required_local)
-            && found != required
-        {
-            return Err(LaunchError::Local { kernel: info.name.clone(), required, found });
-        }
-        let local = self.local_size(range);
-        let items = local.iter().map(|&size| u64::from(size)).product();
-        if let Some(most) = info.most_items.filter(|&most| items > most) {
-            return Err(LaunchError::Items { kernel: info.name.clone(), most, items });
-        }
-        let groups = range.groups(local);
-        let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
+        let Plan { local, groups, count, variant } = self.plan(range)?;
         if count == 0 {
             return Ok(());
         }
-        let variant = Variant::of_groups(info, lanes, local, groups.is_uniform(), range.is_small());
         let code = self.code(variant)?;
-        let launch = Launch::new(self, code, args, groups, local)?;
+        let launch = Launch::new(self, &code, args, groups, local)?;
         let needed = launch.local_bytes.saturating_add(launch.scratch_bytes);
         let launch = Arc::new(launch);
         let worker = Arc::clone(&launch);
+        let start = Instant::now();
         let chunk = count.div_ceil(pool.threads() as u64 * 8).min(256);
         // SAFETY: what the caller promises of the arguments.
         pool.run(count, chunk, move |numbers| unsafe { worker.run(numbers) });
+        let time = start.elapsed();
+        code.took(range.items(), time);
+        let measured = launch.trial.as_ref().map(Trial::measured);
+        if code.choice.took(time, measured) {
+            self.compile_others(&code, variant, local, groups.is_uniform());
+        }
         crate::print::flush();
         match launch.is_out_of_memory.load(Ordering::Relaxed) {
             true => Err(LaunchError::Memory { kernel: info.name.clone(), bytes: needed }),
@@ -180,7 +223,7 @@ fn set_address(slots: &mut [u8], at: usize, address: *const u8) {
 impl Launch {
     fn new(
         kernel: &Kernel,
-        code: Arc<GroupCode>,
+        code: &Arc<GroupCode>,
         args: &[Argument<'_>],
         groups: Groups,
         local: [u32; 3],
@@ -233,10 +276,21 @@ impl Launch {
             }
         }
         slots.resize(slots.len() + 3 * SLOT, 0);
-        let scratch_bytes = code.needs.brush_bytes.saturating_mul(code.options.brushes(local));
+        let Picked { codes, turn } = code.choice.pick(code, local);
+        let scratch_of =
+            |code: &Arc<GroupCode>| code.needs.brush_bytes.saturating_mul(code.options.brushes(local));
+        let scratch_bytes = codes.iter().map(scratch_of).max().unwrap_or(0);
+        let [x, y, z] = local.map(u64::from);
+        let trial = (codes.len() > 1).then(|| Trial {
+            slice: slice(code.pace(), x * y * z),
+            turn,
+            items: x * y * z,
+            measured: Mutex::new(vec![Vec::new(); codes.len()]),
+        });
         let is_out_of_memory = AtomicBool::new(false);
         Ok(Launch {
-            code,
+            codes,
+            trial,
             groups,
             slots,
             locals,
@@ -260,6 +314,7 @@ impl Launch {
             return;
         };
         let mut place = [0u64; PLACE_WORDS];
+        self.groups.place_all(&mut place);
         let mut slots = self.slots.clone();
         for &(at, offset) in &self.locals {
             set_address(&mut slots, at, local.wrapping_add(offset as usize));
@@ -267,13 +322,47 @@ impl Launch {
         let own = self.slots.len() - 3 * SLOT;
         set_address(&mut slots, own + SLOT, local);
         set_address(&mut slots, own + 2 * SLOT, scratch);
-        for number in numbers {
-            self.groups.place(number, &mut place);
-            set_address(&mut slots, own, place.as_ptr().cast());
-            // SAFETY: the slots hold the arguments, and memory of the size that the code asks for; the caller
-            // promises the rest.
-            unsafe { self.code.call(&slots) };
+        let mut run = |code: &GroupCode, numbers: Range<u64>| {
+            let mut index = self.groups.index(numbers.start);
+            for _ in numbers {
+                self.groups.place(&index, &mut place);
+                self.groups.advance(&mut index);
+                set_address(&mut slots, own, place.as_ptr().cast());
+                // SAFETY: the slots hold the arguments, and memory of the size that the code asks for; the caller
+                // promises the rest.
+                unsafe { code.call(&slots) };
+            }
+        };
+        match &self.trial {
+            None => run(&self.codes[0], numbers),
+            Some(trial) => trial.run(&self.codes, numbers, run),
         }
         WORKER.set(worker);
+    }
+}
+
+impl Trial {
+    /// Has codes run some groups, in turn, and times them.
+    fn run(&self, codes: &Codes, numbers: Range<u64>, mut run: impl FnMut(&GroupCode, Range<u64>)) {
+        let mut first = numbers.start;
+        while first < numbers.end {
+            let slice = first / self.slice;
+            let last = (slice + 1).saturating_mul(self.slice).min(numbers.end);
+            let number = (slice.wrapping_add(self.turn) % codes.len() as u64) as usize;
+            let start = Instant::now();
+            run(&codes[number], first..last);
+            let items = ((last - first) * self.items) as f64;
+            let time = start.elapsed().as_nanos() as f64 / items;
+            self.lock()[number].push(time);
+            first = last;
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Measured> {
+        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn measured(&self) -> Measured {
+        std::mem::take(&mut *self.lock())
     }
 }

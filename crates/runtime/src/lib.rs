@@ -13,6 +13,7 @@ pub mod exit;
 
 pub mod vector_code;
 
+mod choice;
 mod code;
 mod kept;
 mod memory;

@@ -296,13 +296,50 @@ impl Kernel {
         self.program.inner.lanes
     }
 
+    /// The code for some launches, if it was compiled before.
+    pub(crate) fn code_if_ready(&self, variant: Variant) -> Option<Arc<GroupCode>> {
+        self.program.codes().get(&(self.number, variant)).map(Arc::clone)
+    }
+
     /// The code for some launches, compiled at the first of them.
     pub(crate) fn code(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
-        if let Some(code) = self.program.codes().get(&(self.number, variant)) {
-            return Ok(Arc::clone(code));
+        if let Some(code) = self.code_if_ready(variant) {
+            return Ok(code);
         }
         let _busy = crate::exit::busy();
         self.made(variant)
+    }
+
+    /// Has a thread compile code of other widths for launches in groups of this size, to be tried in place of the first.
+    pub(crate) fn compile_others(
+        &self,
+        first: &Arc<GroupCode>,
+        variant: Variant,
+        local: [u32; 3],
+        is_uniform: bool,
+    ) {
+        let inner = &*self.program.inner;
+        if inner.options.lanes.is_some() || self.info().sees_brush {
+            return;
+        }
+        let (kernel, first, lanes) = (self.clone(), Arc::clone(first), inner.lanes);
+        let compile = move || {
+            let inner = &*kernel.program.inner;
+            let mut others = Vec::new();
+            for lanes in [1, 2 * lanes, lanes / 2] {
+                let variant = Variant::of_groups(kernel.info(), lanes, local, is_uniform, variant.is_small);
+                let _busy = crate::exit::busy();
+                let options = Options { lanes: Some(lanes), ..inner.options };
+                let (globals, making) =
+                    (inner.globals.as_ref(), Making { watch: None, ..inner.making.clone() });
+                // What cannot be compiled is none of the choices.
+                let code = code(&inner.module, globals, &kernel.info().name, variant, &options, &making);
+                others.extend(code.ok().map(Arc::new));
+            }
+            first.choice.offer(others);
+        };
+        // Where the system has no more threads, the first stays.
+        let _ = thread::Builder::new().name("heddle-compiler".into()).stack_size(STACK).spawn(compile);
     }
 
     /// Makes the code for some launches, or finds that it is there.

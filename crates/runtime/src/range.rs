@@ -103,6 +103,11 @@ impl NdRange {
         self.global
     }
 
+    /// The number of work-items.
+    pub(crate) fn items(&self) -> u64 {
+        self.global.iter().fold(1, |items: u64, &size| items.saturating_mul(size))
+    }
+
     /// Whether all indices are below 2^31.
     pub(crate) fn is_small(&self) -> bool {
         (0..3).all(|along| self.offset[along] + self.global[along] < 1 << 31)
@@ -130,22 +135,45 @@ impl Groups {
         self.counts.iter().try_fold(1u64, |product, &count| product.checked_mul(count))
     }
 
-    /// Writes down where a group is, the first dimension being counted fastest.
-    pub(crate) fn place(&self, number: u64, words: &mut [u64; PLACE_WORDS]) {
-        let [x, y, _] = self.counts;
-        let group = [number % x, number / x % y, number / x / y];
+    /// Writes down what is the same for all groups.
+    pub(crate) fn place_all(&self, words: &mut [u64; PLACE_WORDS]) {
         let mut set = |field: PlaceField, word| words[field.word()] = word;
-        for (along, &group) in (0u8..).zip(&group) {
+        for along in 0..3u8 {
             let at = usize::from(along);
-            let first = group * self.local[at];
-            set(PlaceField::GroupId(along), group);
             set(PlaceField::NumGroups(along), self.counts[at]);
-            set(PlaceField::LocalSize(along), self.local[at].min(self.range.global[at] - first));
-            set(PlaceField::FirstId(along), self.range.offset[at] + first);
             set(PlaceField::GlobalSize(along), self.range.global[at]);
             set(PlaceField::GlobalOffset(along), self.range.offset[at]);
         }
         set(PlaceField::WorkDim, self.range.dimensions.into());
+    }
+
+    /// Where a group is, the first dimension being counted fastest.
+    pub(crate) fn index(&self, number: u64) -> [u64; 3] {
+        let [x, y, _] = self.counts;
+        [number % x, number / x % y, number / x / y]
+    }
+
+    /// Goes on to the next group.
+    pub(crate) fn advance(&self, index: &mut [u64; 3]) {
+        for (at, count) in index.iter_mut().zip(self.counts) {
+            *at += 1;
+            if *at < count {
+                return;
+            }
+            *at = 0;
+        }
+    }
+
+    /// Writes down where a group is.
+    pub(crate) fn place(&self, index: &[u64; 3], words: &mut [u64; PLACE_WORDS]) {
+        let mut set = |field: PlaceField, word| words[field.word()] = word;
+        for (along, &group) in (0u8..).zip(index) {
+            let at = usize::from(along);
+            let first = group * self.local[at];
+            set(PlaceField::GroupId(along), group);
+            set(PlaceField::LocalSize(along), self.local[at].min(self.range.global[at] - first));
+            set(PlaceField::FirstId(along), self.range.offset[at] + first);
+        }
     }
 
     /// Whether all groups are of the same size.

@@ -230,3 +230,43 @@ fn private_arrays_live_across_barriers() {
         }
     }
 }
+
+/// A loop that work-items leave one by one, and neighbours that read across a barrier.
+const STEPS: &str = "kernel void steps(global const uint *in, global uint *out) {
+    local uint taken[64];
+    uint at = in[get_global_id(0)], steps = 0;
+    while (at > 1) {
+        at = at % 2 ? 3 * at + 1 : at / 2;
+        steps++;
+    }
+    taken[get_local_id(0)] = steps;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = steps * 1000 + taken[(get_local_id(0) + 1) % 64];
+}";
+
+#[test]
+fn results_stay_while_codes_of_other_widths_are_tried() {
+    let kernel = program_of("steps", STEPS).kernel("steps").expect("there is the kernel");
+    let steps = |at: u32| {
+        std::iter::successors(Some(at), |&at| match at {
+            1 => None,
+            _ if at % 2 == 1 => Some(3 * at + 1),
+            _ => Some(at / 2),
+        })
+    };
+    let count = 4096u32;
+    let mut input: Vec<u32> = (1..=count).collect();
+    let own: Vec<u32> = input.iter().map(|&at| steps(at).count() as u32 - 1).collect();
+    let wanted: Vec<u32> =
+        (0..count as usize).map(|it| own[it] * 1000 + own[it / 64 * 64 + (it + 1) % 64]).collect();
+    let pool = Pool::new(2);
+    let start = std::time::Instant::now();
+    // Others are compiled after a tenth of a second, and tried within a few launches.
+    while start.elapsed().as_secs_f64() < 1.0 {
+        let mut out = vec![0u32; count as usize];
+        let args = [pointer(&mut input), pointer(&mut out)];
+        // SAFETY: the arrays have an element for each work-item.
+        unsafe { kernel.launch(&args, &range(&[count.into()], Some(&[64]), None), &pool) }.expect("it runs");
+        assert_eq!(out, wanted);
+    }
+}

@@ -7,6 +7,7 @@ use crate::core::buffer::Buffer;
 use crate::core::error::{Answer, Error, ensure};
 use crate::core::kernel::{Kernel, Launch};
 use crate::core::memory::Address;
+use crate::core::queue::{Order, Request};
 use crate::core::registry::find;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -40,7 +41,9 @@ fn enqueue(
     let kernel = find::<Kernel>(of)?;
     ensure(Arc::ptr_eq(&kernel.program.context, &into.queue.context), CL_INVALID_CONTEXT)?;
     let launch = launch(&kernel)?;
-    into.command(command, false, Box::new(move || launch.run()))
+    let brief = launch.is_brief();
+    let request = Request { command, wait_list: &into.waits, order: Order::Queue, blocking: false, brief };
+    into.request(&request, Box::new(move || launch.run()))
 }
 
 entries! {

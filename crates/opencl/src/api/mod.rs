@@ -79,8 +79,11 @@ impl Enqueuing {
     }
 
     fn ordered(&self, command: u32, order: Order, blocking: bool, work: Work) -> Answer<()> {
-        let request = Request { command, wait_list: &self.waits, order, blocking };
-        let event = self.queue.enqueue(&request, work)?;
+        self.request(&Request { command, wait_list: &self.waits, order, blocking, brief: false }, work)
+    }
+
+    fn request(&self, request: &Request<'_>, work: Work) -> Answer<()> {
+        let event = self.queue.enqueue(request, work)?;
         if !self.event.is_null() {
             self.event.write(publish(event));
         }

@@ -220,8 +220,14 @@ impl Event {
     }
 }
 
-/// Hands on who waited for an event with a final status; gives the commands that fail with it.
-fn hand_on(waiters: Vec<Waiter>, status: i32, failing: &mut Vec<Arc<Command>>) {
+/// Hands on who waited for an event with a final status; gives the commands that fail with it. The first that is ready stays in
+/// `next`, if that is there.
+fn hand_on(
+    waiters: Vec<Waiter>,
+    status: i32,
+    failing: &mut Vec<Arc<Command>>,
+    mut next: Option<&mut Option<Arc<Command>>>,
+) {
     for Waiter { command, listed } in waiters {
         if status < 0 && listed {
             command.failed.store(true, Ordering::Release);
@@ -230,7 +236,10 @@ fn hand_on(waiters: Vec<Waiter>, status: i32, failing: &mut Vec<Arc<Command>>) {
             if command.failed.load(Ordering::Acquire) {
                 failing.push(command);
             } else {
-                executor::submit(command);
+                match &mut next {
+                    Some(next) if next.is_none() => **next = Some(command),
+                    _ => executor::submit(command),
+                }
             }
         }
     }
@@ -239,17 +248,24 @@ fn hand_on(waiters: Vec<Waiter>, status: i32, failing: &mut Vec<Arc<Command>>) {
 fn finish_all(mut failing: Vec<Arc<Command>>) {
     while let Some(command) = failing.pop() {
         drop(command.work.lock().unwrap_or_else(PoisonError::into_inner).take());
-        finish_one(&command.event, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, &mut failing);
+        finish_one(&command.event, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, &mut failing, None);
     }
 }
 
-fn finish_one(event: &Arc<Event>, status: i32, failing: &mut Vec<Arc<Command>>) -> bool {
+fn finish_one(
+    event: &Arc<Event>,
+    status: i32,
+    failing: &mut Vec<Arc<Command>>,
+    next: Option<&mut Option<Arc<Command>>>,
+) -> bool {
     let Some(Settled { waiters, callbacks }) = event.settle(status) else { return false };
+    // The application's functions may take their time: nothing waits for this thread then.
+    let next = next.filter(|_| callbacks.is_empty());
     if let Some(queue) = &event.queue {
         queue.forget(event.number);
     }
     event.changed.notify_all();
-    hand_on(waiters, status, failing);
+    hand_on(waiters, status, failing, next);
     for (at, callback) in callbacks {
         callback(event, if status < 0 { status } else { at });
     }
@@ -259,13 +275,15 @@ fn finish_one(event: &Arc<Event>, status: i32, failing: &mut Vec<Arc<Command>>) 
 /// Makes an event's status final, and hands on the commands that waited for it; false if it was final before.
 pub fn finish(event: Arc<Event>, status: i32) -> bool {
     let mut failing = Vec::new();
-    let settled = finish_one(&event, status, &mut failing);
+    let settled = finish_one(&event, status, &mut failing, None);
     finish_all(failing);
     settled
 }
 
-/// Does what a command does, once nothing is missing.
-pub fn execute(command: &Arc<Command>) {
+/// Does what a command does, once nothing is missing. Gives a command that is ready now, for the same thread: that saves
+/// waking another one for each command of a queue.
+#[must_use]
+pub fn execute(command: &Arc<Command>) -> Option<Arc<Command>> {
     let failed = command.failed.load(Ordering::Acquire);
     let work = command.work.lock().unwrap_or_else(PoisonError::into_inner).take();
     let status = match work {
@@ -281,7 +299,10 @@ pub fn execute(command: &Arc<Command>) {
             }
         }
     };
-    finish(command.event.clone(), status);
+    let (mut failing, mut next) = (Vec::new(), None);
+    finish_one(&command.event, status, &mut failing, Some(&mut next));
+    finish_all(failing);
+    next
 }
 
 impl Drop for Event {
@@ -291,7 +312,7 @@ impl Drop for Event {
         let waiters = std::mem::take(&mut state.waiters);
         if !waiters.is_empty() {
             let mut failing = Vec::new();
-            hand_on(waiters, CL_INVALID_EVENT, &mut failing);
+            hand_on(waiters, CL_INVALID_EVENT, &mut failing, None);
             finish_all(failing);
         }
     }

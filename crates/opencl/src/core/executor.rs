@@ -41,8 +41,9 @@ pub fn submit(command: Arc<Command>) {
         let command = if lone { state.ready.pop_front() } else { None };
         drop(state);
         // The system gives no thread: the command runs here, as there is nowhere else.
-        if let Some(command) = command {
-            execute(&command);
+        let mut next = command;
+        while let Some(command) = next {
+            next = execute(&command);
         }
     }
 }
@@ -52,8 +53,10 @@ fn serve() {
     loop {
         if let Some(command) = state.ready.pop_front() {
             drop(state);
-            execute(&command);
-            drop(command);
+            let mut next = Some(command);
+            while let Some(command) = next {
+                next = execute(&command);
+            }
             state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
             continue;
         }

@@ -87,6 +87,11 @@ impl Launch {
         of_buffers.chain(of_addresses).collect()
     }
 
+    /// Whether it is likely to take no longer than handing it to another thread.
+    pub fn is_brief(&self) -> bool {
+        self.code.is_brief(&self.code.kernels[self.index], &self.range)
+    }
+
     /// Runs it.
     pub fn run(&self) -> Result<(), i32> {
         let context = &self.program.context;

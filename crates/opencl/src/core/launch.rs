@@ -112,6 +112,12 @@ impl Code {
         Ok(ready.local_size(&range.of_runtime().map_err(|reason| reason.to_string())?))
     }
 
+    /// Whether running a kernel over its work-items is likely to take no longer than handing it to another thread.
+    pub fn is_brief(&self, kernel: &KernelInfo, range: &NdRange) -> bool {
+        let ready = self.program.kernel(&kernel.name).zip(range.of_runtime().ok());
+        ready.is_some_and(|(kernel, range)| kernel.is_brief(&range))
+    }
+
     /// Runs a kernel. The error says what it did wrong.
     ///
     /// # Safety

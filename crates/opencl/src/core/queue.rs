@@ -67,6 +67,8 @@ pub struct Request<'a> {
     pub order: Order,
     /// Whether the caller waits until it is done.
     pub blocking: bool,
+    /// Whether it takes no longer than handing it to another thread.
+    pub brief: bool,
 }
 
 impl fmt::Debug for Request<'_> {
@@ -143,8 +145,8 @@ impl Queue {
         request.wait_list.iter().for_each(|event| waits(event, true));
         if command.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             // Who waits anyhow does the work: that saves handing it to another thread.
-            if request.blocking {
-                execute(&command);
+            if request.blocking || request.brief {
+                execute(&command).into_iter().for_each(executor::submit);
             } else {
                 executor::submit(command);
             }

@@ -54,6 +54,10 @@ pub(crate) fn fold(func: &Function, data: &InstData, to: Type) -> Option<Folded>
     }
     match args[..] {
         [a] if data.op == Op::Bitcast && func.value_type(a) == to => Some(Folded::Value(a)),
+        [a] if data.op == Op::Trunc => {
+            let narrow = extended(func, a, &[Op::Zext, Op::Sext])?;
+            (func.value_type(narrow) == to).then_some(Folded::Value(narrow))
+        }
         [a, b] => identity(func, data, from, a, b),
         _ => None,
     }
@@ -132,6 +136,8 @@ fn identity(func: &Function, data: &InstData, from: Scalar, a: Value, b: Value) 
         (Op::Mul | Op::And | Op::Umin, Some(0), _) | (Op::Mul | Op::And | Op::Umin, _, Some(0)) => number(0),
         (Op::And | Op::Umin, Some(bits), _) if bits == ones => value(b),
         (Op::And | Op::Umin, _, Some(bits)) if bits == ones => value(a),
+        (Op::And, Some(bits), _) if has_only(func, b, bits) => value(b),
+        (Op::And, _, Some(bits)) if has_only(func, a, bits) => value(a),
         (Op::Or | Op::Umax, Some(bits), _) | (Op::Or | Op::Umax, _, Some(bits)) if bits == ones => {
             number(ones)
         }
@@ -140,6 +146,18 @@ fn identity(func: &Function, data: &InstData, from: Scalar, a: Value, b: Value) 
         (Op::Xor, ..) => double_negation(func, a, b),
         _ => None,
     }
+}
+
+/// What a value is extended from, if one of these operations makes it.
+fn extended(func: &Function, value: Value, ops: &[Op]) -> Option<Value> {
+    let inst = func.inst(func.def_inst(value)?);
+    if ops.contains(&inst.op) { inst.args.first().copied() } else { None }
+}
+
+/// Whether all bits that a value can have are among these: it is extended with zeros.
+fn has_only(func: &Function, value: Value, bits: u128) -> bool {
+    let narrow = extended(func, value, &[Op::Zext]);
+    narrow.is_some_and(|narrow| func.value_type(narrow).scalar().bit_mask() & !bits == 0)
 }
 
 /// `xor (xor x, c), c` is `x`.
@@ -173,14 +191,14 @@ fn compare(
 mod tests {
     use super::*;
 
-    /// What the first instruction of a function at stage Wide folds to, as text.
+    /// What an instruction of a function at stage Wide folds to, as text.
     fn folded(instruction: &str) -> Option<String> {
         let text = format!(
-            "func @f(v0: <2 x i32>, v1: mask<2>, v2: i32) -> <2 x i32> {{\nblock0:\n  v9 = {instruction}\n  ret v0\n}}\n"
+            "func @f(v0: <2 x i32>, v1: mask<2>, v2: i32) -> <2 x i32> {{\nblock0:\n  v3 = zext <2 x i64>, v0\n  v4 = sext <2 x i64>, v0\n  v9 = {instruction}\n  ret v0\n}}\n"
         );
         let module = heddle_ir::parse_bytes(text.as_bytes()).expect(instruction);
         let func = &module.functions[0];
-        let inst = func.block_insts(func.entry()).next().expect(instruction);
+        let inst = func.block_insts(func.entry()).nth(2).expect(instruction);
         let result = func.result(inst).expect(instruction);
         match fold(func, func.inst(inst), func.value_type(result))? {
             Folded::Value(value) => Some(value.to_string()),
@@ -196,6 +214,12 @@ mod tests {
             ("select v1, mask<2> splat true, splat false", Some("v1")),
             ("select <true, true>, v0, splat 5", Some("v0")),
             ("select <true, false>, v0, splat 5", None),
+            ("trunc <2 x i32>, v3", Some("v0")),
+            ("trunc <2 x i16>, v3", None),
+            ("trunc <2 x i32>, v4", Some("v0")),
+            ("and v3, splat 4294967295", Some("v3")),
+            ("and v3, splat 4294967294", None),
+            ("and v4, splat 4294967295", None),
             ("add v0, splat 0", Some("v0")),
             ("add v0, <0, 1>", None),
             ("mul v0, splat 0", Some("splat 0")),
