@@ -10,7 +10,9 @@ use heddle::llvm::{Cpu, Output};
 use heddle::math::Accuracy;
 use heddle::options::parse_accuracy;
 use heddle::{KernelReport, Session};
-use heddle_runtime::{BuildError, GroupFunctions, KernelInfo, Options, Program, Variant, undefined_functions};
+use heddle_runtime::{
+    BuildError, GroupFunctions, KernelInfo, Options, Program, Variant, undefined_functions,
+};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -173,7 +175,9 @@ impl Clc {
         let kernels: Vec<&KernelInfo> = program.kernels().iter().filter(is_asked).collect();
         if kernels.is_empty() {
             let text = format!("{} has no kernel", self.file.display());
-            return Err(fail(Diagnostic::error(Code::UnknownFunction, text).way_out("write `kernel void f(…)`")));
+            return Err(fail(
+                Diagnostic::error(Code::UnknownFunction, text).way_out("write `kernel void f(…)`"),
+            ));
         }
         Ok(kernels)
     }

@@ -79,9 +79,7 @@ impl Report {
     }
 
     fn count_function(&mut self, func: &Function) {
-        func.blocks()
-            .flat_map(|block| func.block_insts(block))
-            .for_each(|inst| self.count_inst(func, inst));
+        func.blocks().flat_map(|block| func.block_insts(block)).for_each(|inst| self.count_inst(func, inst));
     }
 
     fn count_inst(&mut self, func: &Function, inst: Inst) {
@@ -182,7 +180,8 @@ impl KernelReport {
         let mut code = Report { lanes, branches: [branches(source, kernel), 0], ..Report::default() };
         let (mut branch_lines, mut scattered_lines, mut lane_by_lane_lines) =
             (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        for func in wide_functions(wide, kernel) {
+        let counted = wide_functions(wide, kernel);
+        for func in &counted {
             for block in func.blocks() {
                 if func.successors(block).len() > 1 {
                     code.branches[1] += 1;
@@ -200,15 +199,24 @@ impl KernelReport {
                 }
             }
         }
-        for told in remarks {
+        // What is not counted, the last brush of a row above all, tells the same once more.
+        let is_form =
+            |name: &str, wide: &str| wide.strip_prefix(name).is_some_and(|rest| rest.starts_with(".w"));
+        let is_told = |told: &&Diagnostic| {
+            let Some(name) = told.place.func.as_deref() else { return true };
+            let of_name = |func: &Function| is_form(name, &func.name);
+            counted.iter().any(|func| of_name(func)) || !wide.functions.iter().any(of_name)
+        };
+        for told in remarks.iter().filter(is_told) {
             let told = of_kernel(told.clone(), kernel);
-            // Whole brushes and the last one of a group tell the same.
             if !code.remarks.contains(&told) {
                 code.remarks.push(told);
             }
         }
         let first = source.function(kernel).and_then(|func| {
-            func.blocks().flat_map(|block| func.block_insts(block)).find_map(|inst| line_of(source, func, inst))
+            func.blocks()
+                .flat_map(|block| func.block_insts(block))
+                .find_map(|inst| line_of(source, func, inst))
         });
         let words = |lines: BTreeSet<(u32, u32)>| -> Vec<String> {
             let word = |&(file, line): &(u32, u32)| match wide.files.values().nth(file as usize) {
@@ -261,7 +269,11 @@ impl fmt::Display for KernelReport {
             writeln!(f, "  local memory: {} bytes for each group", self.local_bytes)?;
         }
         let [of_source, left] = branches;
-        writeln!(f, "  branches: {of_source} of the source, {left} of the vector code{}", Lines(&self.branch_lines))?;
+        writeln!(
+            f,
+            "  branches: {of_source} of the source, {left} of the vector code{}",
+            Lines(&self.branch_lines)
+        )?;
         writeln!(
             f,
             "  loads and stores: {} contiguous, {} of them under a mask; {} gathered or scattered{}; {} scalar",

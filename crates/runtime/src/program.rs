@@ -5,7 +5,7 @@ use crate::kept::Kept;
 use crate::vector_code::Variant;
 use heddle::KernelReport;
 use heddle_ir::module::{Effects, Kind};
-use heddle_ir::{Module, Op, Space, Type};
+use heddle_ir::{Diagnostic, Module, Op, Space, Type};
 use heddle_llvm::{Cpu, PRINTF};
 use heddle_math::Accuracy;
 use heddle_transform::Target;
@@ -139,7 +139,8 @@ impl Program {
         });
         let kernels = kernels.collect();
         let lanes = options.lanes_on(&Cpu::host());
-        let inner = Inner { module, options: *options, lanes, globals, kernels, making, codes: Mutex::default() };
+        let inner =
+            Inner { module, options: *options, lanes, globals, kernels, making, codes: Mutex::default() };
         Ok(Program { inner: Arc::new(inner) })
     }
 
@@ -244,6 +245,11 @@ impl Kernel {
     /// How the program is compiled.
     pub fn options(&self) -> &Options {
         &self.program.inner.options
+    }
+
+    /// Why it has no code, with the names of the files of its program.
+    pub fn diagnostic(&self, reason: &BuildError) -> Diagnostic {
+        reason.diagnostic(&self.program.inner.module)
     }
 
     /// What became of it in the code that launches so far have asked for, as far as it was compiled by this program.
