@@ -235,7 +235,8 @@ fn each_unsafe_block_says_why_it_is_safe() {
 /// Whether unsafe code stands in this line.
 fn is_unsafe(line: &str) -> bool {
     let code = line.split("//").next().unwrap_or_default();
-    code.contains("unsafe {") || code.contains("unsafe fn") && !code.contains("type ")
+    ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern \"C\" {"].iter().any(|form| code.contains(form))
+        && !code.contains("type ")
 }
 
 /// Whether the lines before say why, with nothing between but the statement that the unsafe code is part of.
@@ -264,6 +265,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn unsafe_code_without_a_reason_is_seen() {
     assert!(is_unsafe("let x = unsafe { f() };") && is_unsafe("pub unsafe fn f() {"));
+    assert!(is_unsafe("unsafe impl Send for S {}") && is_unsafe("unsafe extern \"C\" {"));
     assert!(!is_unsafe("// unsafe { }") && !is_unsafe("#![deny(unsafe_op_in_unsafe_fn)]"));
     assert!(is_explained(&["// SAFETY: it is.", "let y ="]) && is_explained(&["/// # Safety", "/// Ask."]));
     assert!(!is_explained(&["// SAFETY: it is.", ""]) && !is_explained(&["let y ="]));
