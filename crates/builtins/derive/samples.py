@@ -8,38 +8,17 @@ value lies above it, in units of 2^-10 of a unit in the last place. Needs mpmath
 `special-values.cl`.
 """
 
-import math
 import random
-import struct
+import sys
+from pathlib import Path
 import mpmath
 from mpmath import mp, mpf
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "math" / "derive"))
+from doubles import bits, nearest
+
 mp.prec = 300
 random.seed(17)
-
-
-def bits(x):
-    return "%016x" % struct.unpack("<Q", struct.pack("<d", x))[0]
-
-
-def nearest(y):
-    """The double nearest to a number, and what is missing to it."""
-    if y == 0:
-        return 0.0, 0
-    exponent = max(int(mpmath.floor(mpmath.log(abs(y), 2))), -1022)
-    while mpf(2) ** (exponent + 1) <= abs(y):
-        exponent += 1
-    while exponent > -1022 and mpf(2) ** exponent > abs(y):
-        exponent -= 1
-    if exponent > 1023:
-        return math.copysign(math.inf, y), 0
-    unit = mpf(2) ** (exponent - 52)
-    whole = mpmath.nint(y / unit)
-    try:
-        result = math.ldexp(int(whole), exponent - 52)
-    except OverflowError:
-        return math.copysign(math.inf, y), 0
-    return result, int(mpmath.nint((y / unit - whole) * 1024))
 
 
 def spread(low, high):

@@ -7,8 +7,10 @@
 #![forbid(unsafe_code)]
 
 mod coverage;
+mod option_words;
 
 pub use coverage::{Coverage, HEADER, coverage};
+pub use option_words::option_words;
 
 use heddle_ir::Module;
 use heddle_llvm::{LlvmModule, OpenClLibrary, OpenClOptions, Refusal};

@@ -1,8 +1,11 @@
-//! Heddle for C: `libheddle.so`, declared in include/heddle/compiler.h.
+//! Heddle for C: `libheddle.so`. What is here is declared in include/heddle/compiler.h, the module `program` in
+//! include/heddle/program.h.
 //!
 //! Thin: each function turns C's strings and pointers into what a [`Session`] takes, and keeps what comes back for the
 //! caller to look at. Nothing unwinds into C, and a null pointer is an error, not a crash.
 #![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod program;
 
 use heddle::options::ParamShape;
 use heddle::session::diagnostics_json;
@@ -59,6 +62,12 @@ unsafe fn text_of<'a>(text: *const c_char) -> Option<&'a str> {
 
 fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', " ")).unwrap_or_default()
+}
+
+/// Diagnostics as text, a line or more for each.
+fn messages_of(diagnostics: &[Diagnostic]) -> CString {
+    let lines = diagnostics.iter().map(|told| format!("{}: {told} [{}]\n", told.severity, told.code));
+    c_text(&lines.collect::<String>())
 }
 
 /// What a call gives, or a fallback where a mistake in Heddle would unwind into C.
@@ -208,12 +217,7 @@ impl HeddleCode {
     }
 
     fn render(&mut self) {
-        let lines: Vec<String> = self
-            .diagnostics
-            .iter()
-            .map(|told| format!("{}: {told} [{}]\n", told.severity, told.code))
-            .collect();
-        self.messages = c_text(&lines.concat());
+        self.messages = messages_of(&self.diagnostics);
         self.json = c_text(&diagnostics_json(&self.diagnostics));
     }
 

@@ -1,4 +1,4 @@
-//! The example for C: built against the header and the library, as its users would.
+//! C programs: the examples, and wrong calls, built against the headers and the library as their users would.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,37 +16,66 @@ fn said(command: &mut Command) -> String {
     text(&output.stdout)
 }
 
+/// A program of some sources, in a folder of its own, which goes with it.
+struct Built {
+    folder: PathBuf,
+}
+
+impl Built {
+    fn new(name: &str, sources: &[PathBuf]) -> Built {
+        let library = libraries();
+        assert!(
+            library.join("libheddle.so").exists(),
+            "{} has no libheddle.so: build the workspace",
+            library.display()
+        );
+        let folder = std::env::temp_dir().join(format!("heddle-capi-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        let flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-ffp-contract=off"];
+        let mut cc = Command::new("cc");
+        cc.args(flags).arg("-I").arg(root().join("include")).args(sources);
+        said(cc.arg("-L").arg(&library).arg("-lheddle").arg("-o").arg(folder.join("main")));
+        Built { folder }
+    }
+
+    fn run(&self, arguments: &[PathBuf]) -> Command {
+        let mut command = Command::new("timeout");
+        command.arg("60").arg(self.folder.join("main")).args(arguments).env("LD_LIBRARY_PATH", libraries());
+        command
+    }
+}
+
+impl Drop for Built {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 #[test]
 fn the_example_gives_what_scalar_code_gives() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let library = libraries();
-    assert!(
-        library.join("libheddle.so").exists(),
-        "{} has no libheddle.so: build the workspace",
-        library.display()
-    );
-    let folder = std::env::temp_dir().join(format!("heddle-capi-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("the folder can be made");
-    let program = folder.join("main");
-    let example = root.join("examples/c-api");
-    said(Command::new("cc").arg("-O1").arg("-ffp-contract=off").arg("-I").arg(root.join("include")).args([
-        example.join("main.c").as_os_str(),
-        example.join("smooth.c").as_os_str(),
-        "-L".as_ref(),
-        library.as_os_str(),
-        "-lheddle".as_ref(),
-        "-o".as_ref(),
-        program.as_os_str(),
-    ]));
-    let run = |file: &Path| {
-        let mut command = Command::new("timeout");
-        command.arg("60").arg(&program).arg(file).env("LD_LIBRARY_PATH", &library);
-        command
-    };
-    let told = said(&mut run(&example.join("smooth.c")));
+    let example = root().join("examples/c-api");
+    let program = Built::new("main", &[example.join("main.c"), example.join("smooth.c")]);
+    let told = said(&mut program.run(&[example.join("smooth.c")]));
     assert!(told.starts_with("_ZGV") && told.ends_with("uuul_smooth: 0 of 1024 values differ\n"), "{told}");
-    let output = run(&example.join("nowhere.c")).output().expect("it runs");
+    let output = program.run(&[example.join("nowhere.c")]).output().expect("it runs");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(1) && messages.contains("nowhere.c"), "{messages}");
-    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn the_example_with_a_kernel_counts_right() {
+    let told = said(&mut Built::new("kernel", &[root().join("examples/c-api/histogram.c")]).run(&[]));
+    assert!(told.starts_with("kernel histogram: "), "{told}");
+    assert!(told.contains("barriers: 2, states between them: 3"), "{told}");
+    assert!(told.ends_with("0 of 256 counts differ\n"), "{told}");
+}
+
+#[test]
+fn wrong_calls_are_answered() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wrong_calls.c");
+    assert_eq!(said(&mut Built::new("wrong", &[source]).run(&[])), "passed\n");
 }

@@ -1,4 +1,4 @@
-//! `heddle demo`: what works today, on one small loop.
+//! `heddle demo`: what the compiler does, on one small loop and one C function. `./x demo` shows what it is good for.
 
 use crate::Failure;
 use crate::analyze::show_example;
@@ -16,9 +16,7 @@ use std::path::Path;
 use std::process::Command;
 
 const SOURCE: &str = include_str!("../../../tests/thesis/logstar.hed");
-const NAIVE: &str = include_str!("../../../tests/thesis/logstar-naive.hed");
 const TRACKED: &str = include_str!("../../../tests/thesis/logstar-tracked.hed");
-const NAIVE_WIDE: &str = include_str!("../../../tests/thesis/logstar-naive-wide.hed");
 const WIDE: &str = include_str!("../../../tests/thesis/logstar-wide.hed");
 
 const STEPS: &str = include_str!("../../../tests/ir/steps-source.hed");
@@ -65,28 +63,14 @@ const SCENES: &[Scene] = &[
         watch: &[4, 3],
     },
     Scene {
-        title: "2. The naive widening: a predicate, and on until no lane is left",
-        text: NAIVE,
-        say: "The predicate [v8] keeps lanes that have left from acting. It does not keep their values.",
-        runs: &[(LANES, Semantics::Freezing), (LANES, Semantics::Oblivious)],
-        watch: &[8, 4, 3],
-    },
-    Scene {
-        title: "3. The same as SIMD code: one thread, vectors",
-        text: NAIVE_WIDE,
-        say: "Lane 1 counts along: 3 instead of 1. This is the bug that the two readings find before any code is made.",
-        runs: &[(VECTOR, Semantics::Freezing)],
-        watch: &[4, 3],
-    },
-    Scene {
-        title: "4. The right one: what each lane left with is tracked",
+        title: "2. What each lane left with is tracked",
         text: TRACKED,
         say: "v13 takes v3 where a lane leaves (v11) and keeps its own value elsewhere. Now both readings agree.",
         runs: &[(LANES, Semantics::Freezing), (LANES, Semantics::Oblivious)],
         watch: &[8, 4, 13],
     },
     Scene {
-        title: "5. And widened",
+        title: "3. The same as SIMD code: one thread, vectors",
         text: WIDE,
         say: "The counter v2 stays one scalar for all lanes; only what can differ is a vector.",
         runs: &[(VECTOR, Semantics::Freezing)],
@@ -99,7 +83,7 @@ pub(crate) fn run() -> Result<(), Failure> {
         scene.show()?;
     }
     let broken = |what: String| Failure::Usage(format!("the demo is broken: {what}"));
-    show_example(STEPS, &[4], "6. What diverges, and why").map_err(broken)?;
+    show_example(STEPS, &[4], "4. What diverges, and why").map_err(broken)?;
     say_line!(
         "  The counter v10 is one number for all lanes in the loop, and four behind it. The branch on v2 stays whole\n  \
          inside a divergent `if`. A compiler that knows this keeps the one scalar and jumps over the other.\n"
@@ -131,7 +115,7 @@ fn show_stages() -> Result<(), String> {
         stages.push((heading, text_of(module)));
     })
     .map_err(|error| error.to_string())?;
-    title("7. The same kernel in five stages");
+    title("5. The same kernel in five stages");
     for pair in stages.chunks(2) {
         let width = pair[0].1.iter().map(|line| line.chars().count()).max().unwrap_or(0).max(36) + 4;
         say_line!("");
@@ -161,7 +145,7 @@ fn text_of(module: &Module) -> Vec<String> {
 
 /// A C function, what becomes of it, and the machine code.
 fn show_c_function() -> Result<(), String> {
-    title("8. A C function as vector code");
+    title("6. A C function as vector code");
     let indented: Vec<String> = MANDELBROT.trim_end().lines().map(|line| format!("    {line}")).collect();
     say_line!("\n{}\n", indented.join("\n"));
     let path = std::env::temp_dir().join(format!("heddle-demo-{}.c", std::process::id()));

@@ -46,7 +46,7 @@ enum Verb {
     Clc(clc::Clc),
     /// Run the file tests below a directory
     Test(file_tests::FileTests),
-    /// Show what works today, on one example
+    /// Show what the compiler does, on one example
     Demo,
 }
 

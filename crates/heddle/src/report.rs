@@ -183,7 +183,8 @@ impl KernelReport {
             Report { lanes: made.lanes(), branches: [branches(source, kernel), 0], ..Report::default() };
         let (mut branch_lines, mut scattered_lines, mut lane_by_lane_lines) =
             (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        for func in wide_functions(wide, kernel) {
+        let counted = wide_functions(wide, kernel);
+        for func in &counted {
             for block in func.blocks() {
                 if func.successors(block).len() > 1 {
                     code.branches[1] += 1;
@@ -201,9 +202,16 @@ impl KernelReport {
                 }
             }
         }
-        for told in remarks {
+        // What is not counted, the last brush of a row above all, tells the same once more.
+        let is_form =
+            |name: &str, wide: &str| wide.strip_prefix(name).is_some_and(|rest| rest.starts_with(".w"));
+        let is_told = |told: &&Diagnostic| {
+            let Some(name) = told.place.func.as_deref() else { return true };
+            let of_name = |func: &Function| is_form(name, &func.name);
+            counted.iter().any(|func| of_name(func)) || !wide.functions.iter().any(of_name)
+        };
+        for told in remarks.iter().filter(is_told) {
             let told = of_kernel(told.clone(), kernel);
-            // Whole brushes and the last one of a group tell the same.
             if !code.remarks.contains(&told) {
                 code.remarks.push(told);
             }

@@ -83,6 +83,9 @@ codes! {
     KernelForm = "kernel-form",
         "A kernel has something that keeps it from running work-group by work-group.",
         "The message names it, and what to write instead.";
+    Launch = "launch",
+        "A kernel cannot be launched with these arguments, or over this range.",
+        "The message names the argument, and what the kernel takes.";
     SeesBrush = "sees-brush",
         "Several brushes are to run side by side, but the code asks which lanes are beside it, and would see them as one.",
         "Run one brush at a time.";

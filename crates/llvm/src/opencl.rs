@@ -69,6 +69,7 @@ fn text(of: &[u8]) -> Text {
     Text { start: of.as_ptr(), size: of.len() }
 }
 
+// SAFETY: as the shim defines them.
 unsafe extern "C" {
     fn heddle_clang_compile(
         arguments: *const *const c_char,

@@ -9,40 +9,11 @@ units of 2^-10 of a unit in the last place. Needs mpmath.
 
 import math
 import random
-import struct
 import mpmath
 from mpmath import mp, mpf
+from doubles import bits, nearest, of
 
 mp.prec = 240
-
-
-def bits(x):
-    return struct.unpack("<Q", struct.pack("<d", x))[0]
-
-
-def of(word):
-    return struct.unpack("<d", struct.pack("<Q", word))[0]
-
-
-def nearest(y):
-    """The float nearest to a number, and what is missing to it."""
-    if y == 0:
-        return 0.0, 0
-    exponent = max(int(mpmath.floor(mpmath.log(abs(y), 2))), -1022)
-    # The logarithm may be off by one next to a power of 2.
-    while mpf(2) ** (exponent + 1) <= abs(y):
-        exponent += 1
-    while exponent > -1022 and mpf(2) ** exponent > abs(y):
-        exponent -= 1
-    if exponent > 1023:
-        return math.copysign(math.inf, y), 0
-    unit = mpf(2) ** (exponent - 52)
-    whole = mpmath.nint(y / unit)
-    try:
-        result = math.ldexp(int(whole), exponent - 52)
-    except OverflowError:
-        return math.copysign(math.inf, y), 0
-    return result, int(mpmath.nint((y / unit - whole) * 1024))
 
 
 def trig(function):
@@ -139,7 +110,7 @@ def line(name, function, x):
         result, missing = nearest(function(mpf(x)))
         if result == 0 and name in ODD:
             result = math.copysign(0.0, x)
-    return f"{name} {bits(x):016x} = {bits(result):016x} {missing}"
+    return f"{name} {bits(x)} = {bits(result)} {missing}"
 
 
 for name, (function, interval) in FUNCTIONS.items():
@@ -183,4 +154,4 @@ for name, function in PAIRS.items():
     for x, y in pairs(name):
         value = function(x, y)
         result, missing = (math.nan, 0) if mpmath.isnan(value) else nearest(value)
-        print(f"{name} {bits(x):016x} {bits(y):016x} = {bits(result):016x} {missing}")
+        print(f"{name} {bits(x)} {bits(y)} = {bits(result)} {missing}")

@@ -19,6 +19,7 @@ pub struct PassPluginLibraryInfo {
 /// The version of the plugin interface of LLVM 22.
 const API_VERSION: u32 = 2;
 
+// SAFETY: as cpp/pass.cpp defines it.
 unsafe extern "C" {
     fn heddle_register_passes(builder: *mut c_void);
 }

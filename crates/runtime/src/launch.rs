@@ -8,7 +8,7 @@ use crate::program::Kernel;
 use crate::range::{Groups, NdRange, choose_local};
 use crate::vector_code::Variant;
 use heddle_ir::Space;
-use heddle_llvm::slot_bytes;
+use heddle_llvm::{ArgumentPiece, KernelInfo as SourceKernel, Passed, slot_bytes};
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -26,6 +26,21 @@ pub enum Argument<'a> {
     Pointer(*mut u8),
     /// So many bytes of local memory for each group.
     Local(u64),
+}
+
+/// The arguments of an imported kernel, of those that its source has: a vector or a small structure is several there.
+pub fn in_pieces<'a>(kernel: &SourceKernel, given: &[Argument<'a>]) -> Vec<Argument<'a>> {
+    let mut arguments = Vec::new();
+    for (parameter, &given) in kernel.params.iter().zip(given) {
+        match (&parameter.passed, given) {
+            (Passed::Value { pieces, .. }, Argument::Bytes(bytes)) => {
+                let piece = |at: &ArgumentPiece| bytes.get(at.offset..at.offset + at.scalar.bytes() as usize);
+                arguments.extend(pieces.iter().map(|at| Argument::Bytes(piece(at).unwrap_or_default())));
+            }
+            _ => arguments.push(given),
+        }
+    }
+    arguments
 }
 
 /// Why a kernel was not launched.

@@ -21,7 +21,7 @@ mod print;
 
 pub use code::BuildError;
 pub use kept::{COMPILER, Kept};
-pub use launch::{Argument, LaunchError};
+pub use launch::{Argument, LaunchError, in_pieces};
 pub use pool::Pool;
 pub use program::{Kernel, KernelInfo, Making, Options, Parameter, Program, Watch, undefined_functions};
 pub use range::{NdRange, RangeError};

@@ -13,6 +13,7 @@ static TEXT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 /// More than this is written before a launch ends.
 const MOST: usize = 1 << 20;
 
+// SAFETY: as the C library defines it.
 unsafe extern "C" {
     static stdout: *mut libc::FILE;
 }

@@ -6,7 +6,7 @@ use crate::vector_code::Variant;
 use heddle::KernelReport;
 use heddle_ir::module::{Effects, Kind};
 use heddle_ir::ops::Effect;
-use heddle_ir::{Constant, Function, Inst, Module, Op, Space, Type, Value};
+use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::{Cpu, PRINTF};
 use heddle_math::Accuracy;
 use heddle_transform::Target;
@@ -280,6 +280,11 @@ impl Kernel {
     /// How the program is compiled.
     pub fn options(&self) -> &Options {
         &self.program.inner.options
+    }
+
+    /// Why it has no code, with the names of the files of its program.
+    pub fn diagnostic(&self, reason: &BuildError) -> Diagnostic {
+        reason.diagnostic(&self.program.inner.module)
     }
 
     /// What became of it in the code that launches so far have asked for, as far as it was compiled by this program.

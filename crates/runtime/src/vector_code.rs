@@ -10,7 +10,9 @@ use heddle::pipeline::{run, vectorization};
 use heddle::report::of_kernel;
 use heddle::session::retain_all_reachable;
 use heddle::{Brush, KernelReport};
-use heddle_llvm::{Cpu, EmitOptions, LlvmModule, Output, emit, generate, keep_private_but, optimize};
+use heddle_llvm::{
+    Cpu, EmitOptions, LlvmModule, Output, define_prints, emit, generate, keep_private_but, optimize,
+};
 use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
 
 /// For what launches code is made.
@@ -131,6 +133,7 @@ impl VectorCode {
     /// The module of LLVM, which LLVM's passes have been through. Group functions are seen by the names of their kernels.
     pub fn llvm(&self, cpu: &Cpu) -> Result<LlvmModule, BuildError> {
         let llvm = emit(&self.module, EmitOptions::default())?;
+        define_prints(&llvm);
         let seen: Vec<&str> = self.groups.iter().map(|group| &*group.name).collect();
         keep_private_but(&llvm, &seen);
         optimize(&llvm, cpu)?;

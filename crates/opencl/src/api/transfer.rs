@@ -99,6 +99,34 @@ fn fits(rows: &Rows, region: Triple, buffer: &Buffer) -> Answer<()> {
     ensure(rows.end(region).is_some_and(|end| end <= buffer.size), CL_INVALID_VALUE)
 }
 
+/// A box of a buffer, and the one in memory of the host that it is read to or written from.
+struct HostBoxes {
+    buffer: Arc<Buffer>,
+    inside: Rows,
+    host: Rows,
+    region: Triple,
+}
+
+impl HostBoxes {
+    /// Origins and pitches (of rows, then of slices) are of the buffer and of the host.
+    fn new(
+        buffer: Arc<Buffer>,
+        origins: [In<Triple>; 2],
+        size: In<Triple>,
+        pitches: [[usize; 2]; 2],
+        has_host: bool,
+        writes: bool,
+    ) -> Answer<HostBoxes> {
+        let region = region(size)?;
+        let [inside, host] = [0, 1].map(|at| rows(origins[at], region, pitches[at][0], pitches[at][1]));
+        let (inside, host) = (inside?, host?);
+        fits(&inside, region, &buffer)?;
+        ensure(has_host, CL_INVALID_VALUE)?;
+        ensure(buffer.allows_host(writes), CL_INVALID_OPERATION)?;
+        Ok(HostBoxes { buffer, inside, host, region })
+    }
+}
+
 entries! {
     fn clEnqueueReadBuffer(
         queue: Handle, of: Handle, blocking: cl_bool, offset: usize, size: usize, to: Out<c_void>,
@@ -143,14 +171,11 @@ entries! {
         waits: cl_uint, list: In<Handle>, event: Out<Handle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
+        let pitches = [[row_pitch, slice_pitch], [host_row_pitch, host_slice_pitch]];
         let buffer = into.buffer(of)?;
-        let region = region(size)?;
-        let from = rows(origin, region, row_pitch, slice_pitch)?;
-        let host = rows(host_origin, region, host_row_pitch, host_slice_pitch)?;
-        fits(&from, region, &buffer)?;
-        ensure(!to.is_null(), CL_INVALID_VALUE)?;
-        ensure(buffer.allows_host(false), CL_INVALID_OPERATION)?;
-        let boxes = ((to.address(), host), (buffer.base(), from), region);
+        let HostBoxes { buffer, inside, host, region } =
+            HostBoxes::new(buffer, [origin, host_origin], size, pitches, !to.is_null(), false)?;
+        let boxes = ((to.address(), host), (buffer.base(), inside), region);
         copy_boxes(&into, CL_COMMAND_READ_BUFFER_RECT, is_true(blocking), boxes, vec![buffer])
     }
 
@@ -160,14 +185,11 @@ entries! {
         waits: cl_uint, list: In<Handle>, event: Out<Handle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
+        let pitches = [[row_pitch, slice_pitch], [host_row_pitch, host_slice_pitch]];
         let buffer = into.buffer(of)?;
-        let region = region(size)?;
-        let to = rows(origin, region, row_pitch, slice_pitch)?;
-        let host = rows(host_origin, region, host_row_pitch, host_slice_pitch)?;
-        fits(&to, region, &buffer)?;
-        ensure(!from.is_null(), CL_INVALID_VALUE)?;
-        ensure(buffer.allows_host(true), CL_INVALID_OPERATION)?;
-        let boxes = ((buffer.base(), to), (from.address(), host), region);
+        let HostBoxes { buffer, inside, host, region } =
+            HostBoxes::new(buffer, [origin, host_origin], size, pitches, !from.is_null(), true)?;
+        let boxes = ((buffer.base(), inside), (from.address(), host), region);
         copy_boxes(&into, CL_COMMAND_WRITE_BUFFER_RECT, is_true(blocking), boxes, vec![buffer])
     }
 

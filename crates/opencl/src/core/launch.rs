@@ -3,7 +3,7 @@
 use crate::core::device::threads;
 use crate::core::memory::Address;
 use heddle_ir::Module;
-use heddle_llvm::{Cpu, KernelInfo, LlvmModule, ObjectCache, Passed};
+use heddle_llvm::{Cpu, KernelInfo, LlvmModule, ObjectCache};
 use heddle_runtime as runtime;
 use heddle_runtime::{BuildError, Kept, Making, Pool, Watch};
 use std::sync::Arc;
@@ -40,6 +40,16 @@ pub struct Code {
     pub kernels: Vec<KernelInfo>,
     /// Whether the last group each way may be smaller than the others.
     pub allows_rest: bool,
+}
+
+impl Given {
+    fn of_runtime(&self) -> runtime::Argument<'_> {
+        match self {
+            Given::Bytes(bytes) => runtime::Argument::Bytes(bytes),
+            Given::Pointer(address) => runtime::Argument::Pointer(address.pointer()),
+            Given::Local(bytes) => runtime::Argument::Local(*bytes as u64),
+        }
+    }
 }
 
 fn to_long(sizes: [usize; 3], dims: u32) -> Vec<u64> {
@@ -125,19 +135,8 @@ impl Code {
     pub unsafe fn run(&self, kernel: &KernelInfo, given: &[Given], range: &NdRange) -> Result<(), String> {
         let ready =
             self.program.kernel(&kernel.name).ok_or_else(|| "it is not in its program".to_string())?;
-        let mut arguments = Vec::new();
-        for (param, given) in kernel.params.iter().zip(given) {
-            match (&param.passed, given) {
-                (Passed::Value { pieces, .. }, Given::Bytes(bytes)) => {
-                    let piece = |offset: usize, size: u32| &bytes[offset..offset + size as usize];
-                    let taken = pieces.iter().map(|at| piece(at.offset, at.scalar.bytes()));
-                    arguments.extend(taken.map(runtime::Argument::Bytes));
-                }
-                (_, Given::Bytes(bytes)) => arguments.push(runtime::Argument::Bytes(bytes)),
-                (_, Given::Pointer(address)) => arguments.push(runtime::Argument::Pointer(address.pointer())),
-                (_, Given::Local(bytes)) => arguments.push(runtime::Argument::Local(*bytes as u64)),
-            }
-        }
+        let given: Vec<runtime::Argument<'_>> = given.iter().map(Given::of_runtime).collect();
+        let arguments = runtime::in_pieces(kernel, &given);
         let range = range.of_runtime().map_err(|reason| reason.to_string())?;
         // SAFETY: the caller's promise.
         unsafe { ready.launch(&arguments, &range, Pool::of_process()) }.map_err(|reason| reason.to_string())

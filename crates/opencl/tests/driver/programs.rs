@@ -1,6 +1,8 @@
 //! The programs of `tests/opencl`, each of which says "passed" at its end.
 
-use crate::place::{compile, run};
+use crate::place::{compile, run, scratch};
+use std::path::Path;
+use std::process::Command;
 
 fn passes(name: &str) {
     let program = compile(name);
@@ -52,4 +54,22 @@ fn groups_at_the_end_are_smaller() {
 #[test]
 fn the_wrapper_for_cpp_works() {
     passes("wrapper.cpp");
+}
+
+#[test]
+fn the_demo_agrees_with_c() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/opencl");
+    let (program, picture) = (scratch().join("demo"), scratch().join("mandelbrot.png"));
+    let mut cc = Command::new("cc");
+    cc.args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"])
+        .arg(folder.join("demo.c"));
+    let compiled = cc.args(["-lOpenCL", "-lm", "-o"]).arg(&program).output().expect("cc starts");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let (kernels, written) = (folder.join("demo.cl").display().to_string(), picture.display().to_string());
+    let output = run(&program.display().to_string(), &[&kernels, &written]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("pixels are those of C"), "{said}{messages}");
+    let bytes = std::fs::read(&picture).expect("the picture is there");
+    assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.len() > 1 << 20, "{} bytes", bytes.len());
 }

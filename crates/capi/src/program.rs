@@ -1,0 +1,269 @@
+//! Programs in OpenCL C: include/heddle/program.h.
+
+use crate::{c_text, guarded, messages_of, text_of};
+use heddle::Failure;
+use heddle_ir::{Code, Diagnostic};
+use heddle_library::{Argument, Kernel, NdRange, Program};
+use std::ffi::{CString, c_char, c_uint, c_void};
+use std::ptr;
+
+/// A program, or none, with what there is to say.
+#[derive(Debug)]
+pub struct HeddleProgram {
+    program: Option<Program>,
+    messages: CString,
+}
+
+/// A kernel, or none, with its arguments and what there is to say.
+#[derive(Debug)]
+pub struct HeddleKernel {
+    kernel: Option<Kernel>,
+    arguments: Vec<Option<Argument<'static>>>,
+    messages: CString,
+    report: CString,
+}
+
+fn wrong(text: &str) -> Failure {
+    Diagnostic::error(Code::Launch, text).into()
+}
+
+/// `heddle_program_from_opencl_c`.
+///
+/// # Safety
+/// Texts are null or end with a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_program_from_opencl_c(
+    source: *const c_char,
+    options: *const c_char,
+) -> *mut HeddleProgram {
+    // SAFETY: as the caller says.
+    let (text, words) = unsafe { (text_of(source), text_of(options)) };
+    guarded(ptr::null_mut(), || {
+        let made = match text {
+            Some(text) if options.is_null() || words.is_some() => {
+                Program::from_opencl_c_with(text, words.unwrap_or(""))
+            }
+            _ => Err(wrong("source and options are text in UTF-8, and there is a source")),
+        };
+        let (program, messages) = match made {
+            Ok(program) => {
+                let messages = messages_of(program.diagnostics());
+                (Some(program), messages)
+            }
+            Err(failure) => (None, messages_of(&failure.diagnostics)),
+        };
+        Box::into_raw(Box::new(HeddleProgram { program, messages }))
+    })
+}
+
+/// `heddle_program_free`.
+///
+/// # Safety
+/// The program is null, or comes from `heddle_program_from_opencl_c` and is freed once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_program_free(program: *mut HeddleProgram) {
+    if !program.is_null() {
+        // SAFETY: as the caller says.
+        drop(unsafe { Box::from_raw(program) });
+    }
+}
+
+/// `heddle_program_ok`.
+///
+/// # Safety
+/// The program is null or live.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_program_ok(program: *const HeddleProgram) -> bool {
+    // SAFETY: as the caller says.
+    unsafe { program.as_ref() }.is_some_and(|program| program.program.is_some())
+}
+
+/// `heddle_program_messages`.
+///
+/// # Safety
+/// The program is null or live.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_program_messages(program: *const HeddleProgram) -> *const c_char {
+    // SAFETY: as the caller says.
+    unsafe { program.as_ref() }.map_or(ptr::null(), |program| program.messages.as_ptr())
+}
+
+/// `heddle_program_kernel`.
+///
+/// # Safety
+/// The program is null or live; the name is null or ends with a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_program_kernel(
+    program: *const HeddleProgram,
+    name: *const c_char,
+) -> *mut HeddleKernel {
+    // SAFETY: as the caller says.
+    let (program, name) = unsafe { (program.as_ref(), text_of(name)) };
+    guarded(ptr::null_mut(), || {
+        let made = match (program.and_then(|program| program.program.as_ref()), name) {
+            (Some(program), Some(name)) => program.kernel(name),
+            (None, _) => Err(wrong("there is no program")),
+            (_, None) => Err(wrong("a kernel is named by text in UTF-8")),
+        };
+        let (kernel, messages) = match made {
+            Ok(kernel) => (Some(kernel), CString::default()),
+            Err(failure) => (None, messages_of(&failure.diagnostics)),
+        };
+        let arguments = vec![None; kernel.as_ref().map_or(0, Kernel::parameter_count)];
+        Box::into_raw(Box::new(HeddleKernel { kernel, arguments, messages, report: CString::default() }))
+    })
+}
+
+/// `heddle_kernel_free`.
+///
+/// # Safety
+/// The kernel is null, or comes from `heddle_program_kernel` and is freed once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_kernel_free(kernel: *mut HeddleKernel) {
+    if !kernel.is_null() {
+        // SAFETY: as the caller says.
+        drop(unsafe { Box::from_raw(kernel) });
+    }
+}
+
+/// `heddle_kernel_ok`.
+///
+/// # Safety
+/// The kernel is null or live.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_kernel_ok(kernel: *const HeddleKernel) -> bool {
+    // SAFETY: as the caller says.
+    unsafe { kernel.as_ref() }.is_some_and(|kernel| kernel.kernel.is_some())
+}
+
+/// `heddle_kernel_messages`.
+///
+/// # Safety
+/// The kernel is null or live.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_kernel_messages(kernel: *const HeddleKernel) -> *const c_char {
+    // SAFETY: as the caller says.
+    unsafe { kernel.as_ref() }.map_or(ptr::null(), |kernel| kernel.messages.as_ptr())
+}
+
+impl HeddleKernel {
+    /// Does something with the kernel that may fail, and keeps what there is to say. Of a kernel that is none, that stays said.
+    fn told(
+        &mut self,
+        call: impl FnOnce(&Kernel, &mut [Option<Argument<'static>>]) -> Result<(), Failure>,
+    ) -> bool {
+        let HeddleKernel { kernel: Some(kernel), arguments, messages, .. } = self else { return false };
+        let done = guarded(Err(wrong("a mistake in Heddle")), || call(kernel, arguments));
+        *messages = done.as_ref().err().map(|failure| messages_of(&failure.diagnostics)).unwrap_or_default();
+        done.is_ok()
+    }
+
+    fn set(&mut self, index: usize, argument: Argument<'static>) -> bool {
+        self.told(|kernel, arguments| {
+            kernel.check(index, &argument)?;
+            if let Some(place) = arguments.get_mut(index) {
+                *place = Some(argument);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// `heddle_kernel_set_value`.
+///
+/// # Safety
+/// The kernel is null, or live and used by no other thread; the value is null or has so many bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_kernel_set_value(
+    kernel: *mut HeddleKernel,
+    index: usize,
+    value: *const c_void,
+    size: usize,
+) -> bool {
+    // SAFETY: as the caller says.
+    let Some(kernel) = (unsafe { kernel.as_mut() }) else { return false };
+    let bytes = match value.is_null() {
+        true => &[],
+        // SAFETY: as the caller says.
+        false => unsafe { std::slice::from_raw_parts(value.cast::<u8>(), size) },
+    };
+    kernel.set(index, Argument::bytes(bytes))
+}
+
+/// `heddle_kernel_set_memory`.
+///
+/// # Safety
+/// The kernel is null, or live and used by no other thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_kernel_set_memory(
+    kernel: *mut HeddleKernel,
+    index: usize,
+    memory: *mut c_void,
+) -> bool {
+    // SAFETY: as the caller says.
+    unsafe { kernel.as_mut() }.is_some_and(|kernel| kernel.set(index, Argument::address(memory.cast())))
+}
+
+/// `heddle_kernel_set_local`.
+///
+/// # Safety
+/// The kernel is null, or live and used by no other thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_kernel_set_local(
+    kernel: *mut HeddleKernel,
+    index: usize,
+    size: usize,
+) -> bool {
+    // SAFETY: as the caller says.
+    unsafe { kernel.as_mut() }.is_some_and(|kernel| kernel.set(index, Argument::local_bytes(size as u64)))
+}
+
+/// `heddle_kernel_launch`.
+///
+/// # Safety
+/// The kernel is null, or live and used by no other thread; sizes are null or have a number for each dimension; and with its
+/// arguments the kernel does nothing undefined.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_kernel_launch(
+    kernel: *mut HeddleKernel,
+    dimensions: c_uint,
+    global: *const usize,
+    local: *const usize,
+) -> bool {
+    // SAFETY: as the caller says.
+    let Some(kernel) = (unsafe { kernel.as_mut() }) else { return false };
+    let sizes = |sizes: *const usize| -> Option<Vec<u64>> {
+        let count = (dimensions as usize).min(3);
+        // SAFETY: as the caller says.
+        let sizes = (!sizes.is_null()).then(|| unsafe { std::slice::from_raw_parts(sizes, count) })?;
+        Some(sizes.iter().map(|&size| size as u64).collect())
+    };
+    let (global, local) = (sizes(global), sizes(local));
+    kernel.told(|kernel, arguments| {
+        let mut given = Vec::new();
+        for (index, argument) in arguments.iter().enumerate() {
+            given.push(argument.clone().ok_or_else(|| wrong(&format!("argument {index} is not set")))?);
+        }
+        let global = global.filter(|_| (1..=3).contains(&dimensions));
+        let global = global.ok_or_else(|| wrong("a launch has 1 to 3 dimensions, and a size for each"))?;
+        let range = NdRange::new(&global).and_then(|range| match local {
+            Some(local) => range.with_local(&local),
+            None => Ok(range),
+        });
+        // SAFETY: as the caller says.
+        unsafe { kernel.launch(range, given) }
+    })
+}
+
+/// `heddle_kernel_report`.
+///
+/// # Safety
+/// The kernel is null, or live and used by no other thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_kernel_report(kernel: *mut HeddleKernel) -> *const c_char {
+    // SAFETY: as the caller says.
+    let Some(kernel) = (unsafe { kernel.as_mut() }) else { return ptr::null() };
+    let reports = kernel.kernel.as_ref().map(Kernel::reports).unwrap_or_default();
+    kernel.report = c_text(&reports.iter().map(ToString::to_string).collect::<String>());
+    kernel.report.as_ptr()
+}

@@ -1,0 +1,70 @@
+/* Calls of include/heddle/program.h that are wrong: each is answered, none ends the process. */
+#include <heddle/program.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failures;
+
+static void check(bool holds, int line, const char *what, const char *said) {
+  if (!holds) printf("line %d: %s: %s\n", line, what, said ? said : "(nothing)"), failures++;
+}
+#define CHECK(condition, said) check(condition, __LINE__, #condition, said)
+#define SAYS(object, text) CHECK(strstr(heddle_kernel_messages(object), text) != NULL, heddle_kernel_messages(object))
+
+int main(void) {
+  heddle_program_free(NULL);
+  heddle_kernel_free(NULL);
+  CHECK(!heddle_program_ok(NULL) && !heddle_program_messages(NULL), NULL);
+  CHECK(!heddle_kernel_ok(NULL) && !heddle_kernel_messages(NULL) && !heddle_kernel_report(NULL), NULL);
+  CHECK(!heddle_kernel_set_memory(NULL, 0, NULL) && !heddle_kernel_set_value(NULL, 0, NULL, 4), NULL);
+  CHECK(!heddle_kernel_set_local(NULL, 0, 4) && !heddle_kernel_launch(NULL, 1, NULL, NULL), NULL);
+
+  heddle_program *none = heddle_program_from_opencl_c(NULL, NULL);
+  CHECK(none && !heddle_program_ok(none), NULL);
+  heddle_kernel *of_none = heddle_program_kernel(none, "k");
+  CHECK(of_none && !heddle_kernel_ok(of_none), NULL);
+  CHECK(!heddle_kernel_launch(of_none, 1, (const size_t[]){1}, NULL), NULL);
+  SAYS(of_none, "there is no program");
+  heddle_kernel_free(of_none);
+  heddle_program_free(none);
+
+  heddle_program *broken = heddle_program_from_opencl_c("kernel void k(global int *a) { *a = b; }", "-DX");
+  CHECK(!heddle_program_ok(broken) && strstr(heddle_program_messages(broken), "undeclared identifier 'b'"),
+        heddle_program_messages(broken));
+  heddle_program_free(broken);
+
+  heddle_program *program =
+      heddle_program_from_opencl_c("kernel void k(global int *a, int by, local int *l) { a[get_global_id(0)] += BY; }", "-D BY=by");
+  CHECK(heddle_program_ok(program), heddle_program_messages(program));
+  heddle_kernel *other = heddle_program_kernel(program, "other");
+  CHECK(!heddle_kernel_ok(other), NULL);
+  SAYS(other, "there are k");
+  heddle_kernel_free(other);
+
+  heddle_kernel *k = heddle_program_kernel(program, "k");
+  heddle_program_free(program);
+  int memory[8] = {0}, by = 3;
+  const size_t items = 8, empty = 0, groups[] = {3, 1, 1};
+  CHECK(heddle_kernel_set_memory(k, 0, memory), heddle_kernel_messages(k));
+  CHECK(!heddle_kernel_launch(k, 1, &items, NULL), NULL);
+  SAYS(k, "argument 1 is not set");
+  CHECK(!heddle_kernel_set_value(k, 1, &by, 2), NULL);
+  SAYS(k, "argument 1, `by`: it has 4 bytes, and gets 2");
+  CHECK(!heddle_kernel_set_value(k, 1, NULL, 4) && !heddle_kernel_set_memory(k, 1, memory), NULL);
+  CHECK(!heddle_kernel_set_memory(k, 3, memory), NULL);
+  SAYS(k, "it has 3 parameters, and no number 3");
+  CHECK(!heddle_kernel_set_local(k, 0, 4) && !heddle_kernel_set_memory(k, 2, memory), NULL);
+  CHECK(heddle_kernel_set_value(k, 1, &by, sizeof by) && heddle_kernel_set_local(k, 2, 64), heddle_kernel_messages(k));
+  CHECK(!heddle_kernel_launch(k, 0, &items, NULL) && !heddle_kernel_launch(k, 4, &items, NULL), NULL);
+  CHECK(!heddle_kernel_launch(k, 1, NULL, NULL), NULL);
+  SAYS(k, "1 to 3 dimensions");
+  CHECK(!heddle_kernel_launch(k, 1, &items, &empty), NULL);
+  CHECK(!heddle_kernel_launch(k, 1, (const size_t[]){(size_t)-1}, NULL), NULL);
+  CHECK(heddle_kernel_launch(k, 1, &empty, NULL), heddle_kernel_messages(k));
+  CHECK(heddle_kernel_launch(k, 1, &items, groups), heddle_kernel_messages(k));
+  CHECK(heddle_kernel_launch(k, 3, (const size_t[]){8, 1, 1}, NULL), heddle_kernel_messages(k));
+  for (int i = 0; i < 8; i++) CHECK(memory[i] == 6, "a work-item ran more or less than once in two launches");
+  heddle_kernel_free(k);
+  puts(failures ? "failed" : "passed");
+  return failures != 0;
+}

@@ -1,0 +1,181 @@
+//! Programs, kernels, launches.
+
+use crate::argument::{Argument, Arguments};
+use compiler::{Failure, KernelReport, Session};
+use heddle_builtins::option_words;
+use heddle_ir::{Code, Diagnostic, Module};
+use heddle_llvm::KernelInfo;
+use heddle_runtime as runtime;
+use heddle_runtime::{LaunchError, NdRange, Pool, RangeError};
+use std::sync::Arc;
+
+/// A program in OpenCL C, compiled in this process.
+#[derive(Clone, Debug)]
+pub struct Program {
+    program: runtime::Program,
+    kernels: Arc<[KernelInfo]>,
+    told: Arc<[Diagnostic]>,
+}
+
+/// What programs are called in messages.
+const NAME: &str = "program.cl";
+
+impl Program {
+    /// A program of its source.
+    pub fn from_opencl_c(source: &str) -> Result<Program, Failure> {
+        Program::from_opencl_c_with(source, "")
+    }
+
+    /// The same with the options of `clBuildProgram`: `-DN=4 -cl-std=CL3.0 -cl-fast-relaxed-math`.
+    pub fn from_opencl_c_with(source: &str, options: &str) -> Result<Program, Failure> {
+        let mut words = option_words(options);
+        // The types of parameters are written down only then.
+        words.push("-cl-kernel-arg-info".into());
+        let busy = runtime::exit::busy();
+        let read = Session::default().compile_opencl(source, NAME, &words)?;
+        let undefined = runtime::undefined_functions(&read.module);
+        if !undefined.is_empty() {
+            let names: Vec<String> = undefined.iter().map(|name| format!("`{name}`")).collect();
+            let text = format!("{} is called, and nothing in the program defines it", names.join(", "));
+            return Err(Diagnostic::error(Code::UnknownFunction, text).in_file(NAME).into());
+        }
+        let kernels = read.llvm.as_ref().map(heddle_llvm::kernels).unwrap_or_default();
+        let program = runtime::Program::new(read.module, &runtime::Options::default())
+            .map_err(|reason| reason.diagnostic(&Module::default()))?;
+        drop(busy);
+        Ok(Program { program, kernels: kernels.into(), told: read.refused.into() })
+    }
+
+    /// What there is to say about the program besides errors: clang's warnings, and functions that are not taken.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.told
+    }
+
+    /// The names of its kernels, in the order of the source.
+    pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
+        self.program.kernels().iter().map(|kernel| &*kernel.name)
+    }
+
+    /// The kernel of this name.
+    pub fn kernel(&self, name: &str) -> Result<Kernel, Failure> {
+        let info = self.kernels.iter().find(|kernel| kernel.name == name);
+        if let (Some(kernel), Some(info)) = (self.program.kernel(name), info) {
+            return Ok(Kernel { kernel, info: info.clone() });
+        }
+        let own = self.told.iter().filter(|told| told.place.func.as_deref() == Some(name));
+        let own: Vec<Diagnostic> = own.cloned().collect();
+        if !own.is_empty() {
+            return Err(Failure { diagnostics: own });
+        }
+        let told = Diagnostic::error(Code::UnknownFunction, format!("there is no kernel `{name}`"));
+        let known: Vec<&str> = self.kernel_names().collect();
+        let known =
+            if known.is_empty() { "there is none".into() } else { format!("there are {}", known.join(", ")) };
+        Err(told.in_file(NAME).way_out(known).into())
+    }
+}
+
+/// A kernel of a program.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    kernel: runtime::Kernel,
+    info: KernelInfo,
+}
+
+/// What says how many work-items a launch has: a number, an array of up to three, or an [`NdRange`], which may have an offset
+/// and the size of work-groups, too.
+pub trait IntoRange {
+    /// The work-items.
+    fn into_range(self) -> Result<NdRange, RangeError>;
+}
+
+impl IntoRange for NdRange {
+    fn into_range(self) -> Result<NdRange, RangeError> {
+        Ok(self)
+    }
+}
+
+impl IntoRange for Result<NdRange, RangeError> {
+    fn into_range(self) -> Result<NdRange, RangeError> {
+        self
+    }
+}
+
+impl IntoRange for usize {
+    fn into_range(self) -> Result<NdRange, RangeError> {
+        [self].into_range()
+    }
+}
+
+impl<const N: usize> IntoRange for [usize; N] {
+    fn into_range(self) -> Result<NdRange, RangeError> {
+        NdRange::new(&self.map(|size| size as u64))
+    }
+}
+
+impl Kernel {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.info.name
+    }
+
+    /// How many parameters it has.
+    pub fn parameter_count(&self) -> usize {
+        self.info.params.len()
+    }
+
+    /// Says whether an argument fits the parameter of this number.
+    pub fn check(&self, index: usize, argument: &Argument<'_>) -> Result<(), Failure> {
+        self.given(index, argument).map(drop)
+    }
+
+    fn given<'g>(&self, index: usize, argument: &'g Argument<'_>) -> Result<runtime::Argument<'g>, Failure> {
+        let Some(parameter) = self.info.params.get(index) else {
+            let text = format!("it has {} parameters, and no number {index}", self.parameter_count());
+            return Err(self.refuse(&text));
+        };
+        argument.given(parameter).map_err(|reason| {
+            let name = parameter.name.as_deref().unwrap_or("?");
+            self.refuse(&format!("argument {index}, `{name}`: {reason}"))
+        })
+    }
+
+    /// What became of it in the code that launches so far have asked for.
+    pub fn reports(&self) -> Vec<KernelReport> {
+        self.kernel.reports()
+    }
+
+    /// Launches the kernel over a range of work-items, and comes back when all are done. The first launch compiles it.
+    ///
+    /// # Safety
+    /// With these arguments the kernel does nothing undefined: it stays inside of its slices and of local memory, its
+    /// work-items do not race, and all of a group come to the same barriers. Any pointer in a structure leads where the kernel
+    /// goes with it.
+    pub unsafe fn launch<'a>(
+        &self,
+        range: impl IntoRange,
+        arguments: impl Arguments<'a>,
+    ) -> Result<(), Failure> {
+        let range = range.into_range().map_err(|reason| self.refuse(&reason))?;
+        let arguments = arguments.into_arguments();
+        let expected = self.parameter_count();
+        if arguments.len() != expected {
+            let text = format!("it takes {expected} arguments, not {}", arguments.len());
+            return Err(self.refuse(&text));
+        }
+        let given = arguments.iter().enumerate().map(|(index, argument)| self.given(index, argument));
+        let given: Vec<runtime::Argument<'_>> = given.collect::<Result<_, _>>()?;
+        let given = runtime::in_pieces(&self.info, &given);
+        // SAFETY: the arguments are of the types of the parameters, and borrowed until it comes back; the caller promises the
+        // rest.
+        let done = unsafe { self.kernel.launch(&given, &range, Pool::of_process()) };
+        done.map_err(|error| match error {
+            LaunchError::Build(reason) => self.kernel.diagnostic(&reason).in_file(NAME).into(),
+            other => self.refuse(&other),
+        })
+    }
+
+    fn refuse(&self, reason: &dyn std::fmt::Display) -> Failure {
+        Diagnostic::error(Code::Launch, reason.to_string()).of_func(self.name()).into()
+    }
+}

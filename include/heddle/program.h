@@ -1,0 +1,66 @@
+/* Heddle as a library for C: kernels in OpenCL C, compiled for this machine's vector units and launched over its threads.
+ *
+ *     heddle_program *program = heddle_program_from_opencl_c(source, "-cl-std=CL3.0");
+ *     heddle_kernel *saxpy = heddle_program_kernel(program, "saxpy");
+ *     heddle_kernel_set_value(saxpy, 0, &a, sizeof a);
+ *     heddle_kernel_set_memory(saxpy, 1, x);
+ *     heddle_kernel_set_memory(saxpy, 2, y);
+ *     if (!heddle_kernel_launch(saxpy, 1, &count, NULL)) fputs(heddle_kernel_messages(saxpy), stderr);
+ *     heddle_kernel_free(saxpy);
+ *     heddle_program_free(program);
+ *
+ * Link with what `pkg-config --cflags --libs heddle` says, or -lheddle. Strings are UTF-8 and end with a zero byte. What a
+ * function gives belongs to the object that it was asked of, and lives until the next call that takes this object. A program
+ * may serve many threads at once; a kernel is for one thread at a time, and one program gives as many as are asked for. NULL as
+ * an object is an error that the functions take: they give NULL or false.
+ */
+#ifndef HEDDLE_PROGRAM_H
+#define HEDDLE_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A program in OpenCL C, or why there is none. */
+typedef struct heddle_program heddle_program;
+
+/* A kernel with its arguments, or why there is none. */
+typedef struct heddle_kernel heddle_kernel;
+
+/* Compiles a program. Options are those of clBuildProgram, in a line; NULL is none. Gives an object in any case;
+ * `heddle_program_ok` says whether there is a program in it, `heddle_program_messages` all that there is to say. */
+heddle_program *heddle_program_from_opencl_c(const char *source, const char *options);
+void heddle_program_free(heddle_program *program);
+bool heddle_program_ok(const heddle_program *program);
+const char *heddle_program_messages(const heddle_program *program);
+
+/* A kernel by its name. Gives an object in any case, which needs the program no more. */
+heddle_kernel *heddle_program_kernel(const heddle_program *program, const char *name);
+void heddle_kernel_free(heddle_kernel *kernel);
+bool heddle_kernel_ok(const heddle_kernel *kernel);
+/* What is wrong with the kernel, or with the last call that took it. */
+const char *heddle_kernel_messages(const heddle_kernel *kernel);
+
+/* Sets an argument, counted from 0: a value by its bytes, which are copied; the address of memory, aligned as the kernel's
+ * type is (float4 by 16 bytes); or as many bytes of the memory that each work-group has for itself. False if the kernel has no
+ * such parameter, and the messages say why. Arguments stay set from launch to launch. */
+bool heddle_kernel_set_value(heddle_kernel *kernel, size_t index, const void *value, size_t size);
+bool heddle_kernel_set_memory(heddle_kernel *kernel, size_t index, void *memory);
+bool heddle_kernel_set_local(heddle_kernel *kernel, size_t index, size_t size);
+
+/* Launches a kernel over work-items along 1 to 3 dimensions, in groups of a size for each, or of any size if that is NULL. Comes
+ * back when all are done; the first launch compiles. False if it was not launched, and the messages say why.
+ * The memory of the arguments has to be as large as the kernel takes it to be. */
+bool heddle_kernel_launch(heddle_kernel *kernel, unsigned dimensions, const size_t *global, const size_t *local);
+
+/* What became of the kernel in the launches so far: width, barriers, branches, gathers, what is done lane by lane. */
+const char *heddle_kernel_report(heddle_kernel *kernel);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
