@@ -8,6 +8,7 @@ pub mod options;
 pub mod context;
 pub mod passes;
 mod flattening;
+mod scalar_replacement;
 pub mod pipeline;
 pub mod verdicts;
 mod ptx;

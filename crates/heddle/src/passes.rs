@@ -6,6 +6,7 @@ use crate::options::{
     Brush, Brushes, not_understood, parse_accuracy, parse_fold, parse_open_params, parse_races, parse_target,
     parse_versions,
 };
+use crate::scalar_replacement::{parse_scalars, replace_scalars_of};
 use crate::vector_abi::{define_outgoing, known_forms};
 use crate::verdicts::uniform_loops_and_branches;
 use heddle_analysis::shape::Activation;
@@ -22,7 +23,8 @@ use heddle_transform::widen::Form;
 use heddle_transform::{
     Around, Fold, FuseOptions, KernelOptions, Promises, Remark, Target, WidenOptions, boscc, canonicalize,
     flatten, fuse, geometry_of, guard_regions, inline_small, keep_progress, linearize, lock_step_functions,
-    lower_kernels, replace_launches, sees_brush, simplify, specialize, spread_loop, tidy, widen,
+    lower_kernels, replace_launches, scalar_replacement, sees_brush, simplify, specialize, spread_loop, tidy,
+    widen,
 };
 
 /// A pass with its options.
@@ -48,6 +50,8 @@ pub enum Pass {
     Spread(Promises),
     /// A form of each function for each way in which lanes enter it.
     Specialize(Brush),
+    /// Values kept that lanes have loaded or computed before.
+    Scalars(scalar_replacement::Options),
     /// What both sides of divergent branches do, done once.
     Fuse(FuseOptions),
     /// Nests of divergent loops as one loop.
@@ -159,6 +163,15 @@ pub const PASSES: &[PassInfo] = &[
         read: |brush| Ok(Pass::Specialize(brush.parse()?)),
     },
     PassInfo {
+        name: "ssrqp",
+        doc: "scalar replacement: values that lanes have loaded, stored or computed before are kept, also between iterations \
+              (`ssrqp:srqp`, `esrqp`, `ssrqp_s`, `ssrqp`: where values may be inserted and hoisted; `races=excluded`: lanes do \
+              not race)",
+        requires: Stage::Canonical,
+        ensures: None,
+        read: |words| Ok(Pass::Scalars(parse_scalars(words)?)),
+    },
+    PassInfo {
         name: "fuse",
         doc: "what both sides of divergent branches do, done once, where that pays (`fuse:8`: for 8 lanes; `fuse:8+target=avx512`, \
               `target=warps`: for a machine; `races=excluded`: lanes do not race; `force`: wherever it can be; `explain`: the \
@@ -243,6 +256,7 @@ impl Pass {
             Pass::Canonicalize => "canonicalize",
             Pass::Spread(_) => "spread",
             Pass::Specialize(_) => "specialize",
+            Pass::Scalars(_) => "ssrqp",
             Pass::Fuse(_) => "fuse",
             Pass::Flatten(_) => "flatten",
             Pass::Loops => "loops",
@@ -283,6 +297,7 @@ impl Pass {
                 }
             }
             Pass::Specialize(brush) => specialize(module, context.all_lanes(brush)?.extents()),
+            Pass::Scalars(options) => context.remarks.extend(replace_scalars_of(module, options)),
             Pass::Fuse(options) => {
                 for func in &mut module.functions {
                     for told in fuse(func, options).branches {

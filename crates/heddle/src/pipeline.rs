@@ -47,7 +47,8 @@ pub fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
     let mut rest = words.iter().copied().peekable();
     while let Some(word) = rest.next() {
         if word != "vectorize" {
-            let (name, argument) = word.split_once(':').unwrap_or((word, ""));
+            let variant = word.split_once('=').filter(|(name, _)| *name == "ssrqp");
+            let (name, argument) = variant.or_else(|| word.split_once(':')).unwrap_or((word, ""));
             let info = PassInfo::named(name).ok_or_else(|| unknown_pass(name))?;
             let pass = info.with(argument);
             passes.push(pass.map_err(|told| told.at(Place::of_option(word)))?);

@@ -19,6 +19,7 @@ pub mod flattening;
 pub mod linear;
 pub mod retained;
 mod levels_oracle;
+pub mod scalars;
 pub mod shapes_oracle;
 pub mod annotations;
 pub mod baselines_oracle;

@@ -138,6 +138,13 @@ pub const TOPICS: &[Topic] = &[
         check: crate::fused::widens,
     },
     Topic {
+        name: "ssrqp",
+        says: "programs whose scalars are replaced stay canonical and refine their sources; what is not hoisted computes no more",
+        profile: crate::scalars::profile,
+        command: "opt passes=canonicalize,ssrqp:ssrqp stage=canonical",
+        check: |case| crate::scalars::replaces(case).map(|_| ()),
+    },
+    Topic {
         name: "widen",
         says: "every stage refines its source, and wide functions compute in one thread what linear ones do in lanes",
         profile: Profile::default,

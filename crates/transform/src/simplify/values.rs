@@ -73,7 +73,7 @@ pub(super) fn replace_values(func: &mut Function, flow: &Flow, limits: Limits) -
 }
 
 /// Whether a block reads values in lanes that did not execute what defines them.
-pub(super) fn sees_passive_lanes(func: &Function, block: Block) -> bool {
+pub(crate) fn sees_passive_lanes(func: &Function, block: Block) -> bool {
     func.block_insts(block).any(|inst| func.inst(inst).is_total() || func.inst(inst).shadow().is_some())
 }
 
@@ -295,7 +295,7 @@ impl Replace<'_> {
     }
 }
 
-fn is_commutative(op: Op) -> bool {
+pub(crate) fn is_commutative(op: Op) -> bool {
     matches!(
         op,
         Op::Add

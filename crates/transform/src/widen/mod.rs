@@ -134,6 +134,8 @@ pub enum Form {
     Fused,
     /// A branch that stays as it is; that is of no accesses.
     Branch,
+    /// Loads and operations replaced by values that are there; that is of no accesses.
+    Scalars,
     /// Lanes go on one block a round, since a loop waits; that is of no accesses.
     Waits,
 }

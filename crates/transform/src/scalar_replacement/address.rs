@@ -1,0 +1,229 @@
+//! Addresses as sums: a pointer, integers times constants, a number of bytes.
+//!
+//! Two addresses with one sum are equal wherever both are defined, whichever way they were computed. All arithmetic is
+//! modulo 2^64, as that of addresses. What is narrower is taken apart only where its promises (`nsw`, `nuw`, `disjoint`) say
+//! that it does not wrap; an address that was computed with a broken promise is ⊤, and an access to it is an error.
+
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::types::{Scalar, Type};
+use heddle_ir::words::Flag;
+use heddle_ir::{Constant, Function, Inst, Op, Value};
+use smallvec::SmallVec;
+
+/// The most definitions that one address is followed through, and the most integers in a sum.
+const MOST_STEPS: usize = 48;
+const MOST_TERMS: usize = 6;
+
+/// How an integer of fewer than 64 bits is extended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Extended {
+    /// With its sign; of an integer of 64 bits, as it is.
+    Sign,
+    /// With zeros.
+    Zero,
+}
+
+/// An integer of a sum.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Term {
+    pub(super) value: Value,
+    pub(super) extended: Extended,
+}
+
+/// A sum.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Address {
+    /// The pointer, which is no sum itself.
+    pub(super) root: Value,
+    /// Integers, in order, none twice, none times 0.
+    pub(super) terms: SmallVec<[(Term, i64); 2]>,
+    /// Bytes.
+    pub(super) offset: i64,
+}
+
+impl Address {
+    /// The address that a pointer is.
+    pub(super) fn of(func: &Function, pointer: Value) -> Address {
+        let mut sum = Sum::default();
+        sum.add_pointer(func, pointer, true).unwrap_or_else(|| Address::opaque(pointer))
+    }
+
+    fn opaque(root: Value) -> Address {
+        Address { root, terms: SmallVec::new(), offset: 0 }
+    }
+
+    /// All values in it.
+    pub(super) fn values(&self) -> impl Iterator<Item = Value> + '_ {
+        std::iter::once(self.root).chain(self.terms.iter().map(|(term, _)| term.value))
+    }
+
+    /// The address with other values in the place of its own; none if it becomes too long.
+    pub(super) fn replaced(&self, func: &Function, map: impl Fn(Value) -> Value) -> Option<Address> {
+        if self.values().all(|value| map(value) == value) {
+            return Some(self.clone());
+        }
+        let mut sum = Sum { terms: SmallVec::new(), offset: self.offset, steps: 0 };
+        for &(term, factor) in &self.terms {
+            sum.add(func, map(term.value), term.extended, factor)?;
+        }
+        sum.add_pointer(func, map(self.root), map(self.root) != self.root)
+    }
+
+    /// The least power of two that divides what the terms of two addresses differ by; none if they do not differ.
+    pub(super) fn apart(&self, other: &Address) -> Option<i64> {
+        let mut bits = 0i64;
+        let mut count = |term: &Term, factor: i64, others: &Address| {
+            let there = others.terms.iter().find(|(other, _)| other == term).map_or(0, |&(_, factor)| factor);
+            bits |= factor.wrapping_sub(there);
+        };
+        self.terms.iter().for_each(|(term, factor)| count(term, *factor, other));
+        other.terms.iter().for_each(|(term, factor)| count(term, *factor, self));
+        (bits != 0).then(|| bits & bits.wrapping_neg())
+    }
+
+    /// Computes it in front of an instruction.
+    pub(super) fn write(&self, func: &mut Function, before: Inst) -> Value {
+        let mut builder = Builder::new(func, At::Before(before));
+        let wide = Type::I64;
+        let mut sum: Option<Value> = None;
+        for &(term, factor) in &self.terms {
+            let mut value = term.value;
+            if builder.func.value_type(value) != wide {
+                let op = if term.extended == Extended::Sign { Op::Sext } else { Op::Zext };
+                value = builder.op_to(op, wide, &[value]);
+            }
+            if factor != 1 {
+                let factor = builder.int(Scalar::I64, factor.into());
+                value = builder.op(Op::Mul, &[value, factor]);
+            }
+            sum = Some(sum.map_or(value, |sum| builder.op(Op::Add, &[sum, value])));
+        }
+        let mut pointer = self.root;
+        if let Some(sum) = sum {
+            pointer = builder.op(Op::PtrAdd, &[pointer, sum]);
+        }
+        if self.offset != 0 {
+            let offset = builder.int(Scalar::I64, self.offset.into());
+            pointer = builder.op(Op::PtrAdd, &[pointer, offset]);
+        }
+        pointer
+    }
+}
+
+/// A sum that grows.
+#[derive(Default)]
+struct Sum {
+    terms: SmallVec<[(Term, i64); 2]>,
+    offset: i64,
+    steps: usize,
+}
+
+impl Sum {
+    /// Adds a pointer, which ends the sum. One that is not followed is the root as it is.
+    fn add_pointer(&mut self, func: &Function, mut pointer: Value, follows: bool) -> Option<Address> {
+        while let Some(inst) = func.def_inst(pointer).filter(|_| follows) {
+            let data = func.inst(inst);
+            self.steps += 1;
+            if data.op != Op::PtrAdd || self.steps > MOST_STEPS || func.value_type(pointer).is_vector() {
+                break;
+            }
+            self.add(func, data.args[1], Extended::Sign, 1)?;
+            pointer = data.args[0];
+        }
+        let mut terms = std::mem::take(&mut self.terms);
+        terms.retain(|&mut (_, factor)| factor != 0);
+        terms.sort_unstable();
+        (terms.len() <= MOST_TERMS).then_some(Address { root: pointer, terms, offset: self.offset })
+    }
+
+    /// Adds an integer times a factor, taken apart. None if that is too much.
+    fn add(&mut self, func: &Function, value: Value, extended: Extended, factor: i64) -> Option<()> {
+        let mut work: SmallVec<[(Value, Extended, i64); 8]> = SmallVec::new();
+        work.push((value, extended, factor));
+        while let Some((value, extended, factor)) = work.pop() {
+            let Type::Scalar(scalar) = func.value_type(value) else { return None };
+            if !scalar.is_int() || scalar.bits() > 64 {
+                return None;
+            }
+            self.steps += 1;
+            if let Some(number) = number(func, value, extended) {
+                self.offset = self.offset.wrapping_add(number.wrapping_mul(factor));
+                continue;
+            }
+            if self.steps <= MOST_STEPS && take_apart(func, value, scalar, extended, factor, &mut work) {
+                continue;
+            }
+            let extended = if scalar == Scalar::I64 { Extended::Sign } else { extended };
+            let term = Term { value, extended };
+            if let Some((_, known)) = self.terms.iter_mut().find(|(known, _)| *known == term) {
+                *known = known.wrapping_add(factor);
+            } else if self.terms.len() <= 2 * MOST_TERMS {
+                self.terms.push((term, factor));
+            } else {
+                return None;
+            }
+        }
+        Some(())
+    }
+}
+
+/// Says what a value is a sum of, if its definition tells.
+fn take_apart(
+    func: &Function,
+    value: Value,
+    scalar: Scalar,
+    extended: Extended,
+    factor: i64,
+    work: &mut SmallVec<[(Value, Extended, i64); 8]>,
+) -> bool {
+    let Some(inst) = func.def_inst(value) else { return false };
+    let data = func.inst(inst);
+    let promised = match extended {
+        Extended::Sign => Flag::Nsw,
+        Extended::Zero => Flag::Nuw,
+    };
+    let is_exact = scalar == Scalar::I64 || data.flags.has(promised);
+    match data.op {
+        Op::Add if is_exact => {
+            work.extend([(data.args[1], extended, factor), (data.args[0], extended, factor)])
+        }
+        Op::Or if data.flags.has(Flag::Disjoint) => {
+            work.extend([(data.args[1], extended, factor), (data.args[0], extended, factor)]);
+        }
+        Op::Sub if is_exact => {
+            work.extend([(data.args[1], extended, factor.wrapping_neg()), (data.args[0], extended, factor)]);
+        }
+        Op::Mul if is_exact => match [0, 1].map(|index| number(func, data.args[index], extended)) {
+            [_, Some(by)] => work.push((data.args[0], extended, factor.wrapping_mul(by))),
+            [Some(by), _] => work.push((data.args[1], extended, factor.wrapping_mul(by))),
+            _ => return false,
+        },
+        Op::Shl if is_exact => match number(func, data.args[1], Extended::Zero) {
+            Some(by) if (0..i64::from(scalar.bits())).contains(&by) => {
+                work.push((data.args[0], extended, factor.wrapping_shl(by as u32)));
+            }
+            _ => return false,
+        },
+        Op::Sext if scalar == Scalar::I64 || extended == Extended::Sign => {
+            work.push((data.args[0], Extended::Sign, factor));
+        }
+        // A narrower number that is not negative is extended alike either way.
+        Op::Zext if data.flags.has(Flag::Nneg) => work.push((data.args[0], Extended::Sign, factor)),
+        Op::Zext => work.push((data.args[0], Extended::Zero, factor)),
+        _ => return false,
+    }
+    true
+}
+
+/// The constant that a value is.
+fn number(func: &Function, value: Value, extended: Extended) -> Option<i64> {
+    let Constant::Scalar(scalar, bits) = func.constant(value)? else { return None };
+    if !scalar.is_int() || scalar.bits() > 64 {
+        return None;
+    }
+    let unused = 64 - scalar.bits();
+    Some(match extended {
+        Extended::Sign => ((*bits as u64) << unused) as i64 >> unused,
+        Extended::Zero => *bits as u64 as i64,
+    })
+}

@@ -1,0 +1,168 @@
+//! Whether all lanes that come to a block compute a value there or behind it, so that it may be computed before.
+//!
+//! The question goes forward, from a block to its successors, until it meets the value, or what changes it. One address has
+//! several names on the way: those of the states of the question that led here, since `A[i + 1]` is `A[i]` in the next
+//! iteration. What a lane does behind a loop that holds nothing does not count, as it may never come there; neither does what
+//! it does behind a call that may not return.
+
+use heddle_ir::Block;
+use heddle_ir::ops::Effect;
+use smallvec::SmallVec;
+
+use super::memory::Touch;
+use super::question::{Found, MOST_LOOKS, Program, Query, Question, Subject, lasts};
+
+/// The most blocks that are looked at.
+const MOST_BLOCKS: usize = 48;
+
+type Names = SmallVec<[Query; 2]>;
+
+/// A block, and what the value is called at its start.
+struct Ahead {
+    block: Block,
+    names: Names,
+    /// Those behind it, if it depends on them.
+    next: SmallVec<[usize; 2]>,
+    holds: bool,
+}
+
+/// Whether all lanes that enter the block of a state, which goes on above it, need its value.
+pub(super) fn is_anticipated(
+    program: &Program<'_>,
+    subject: &Subject,
+    question: &mut Question,
+    state: usize,
+) -> bool {
+    if let Some(known) = question.states[state].is_anticipated {
+        return known;
+    }
+    let names = Names::from_elem(question.states[state].query.clone(), 1);
+    let start = (question.states[state].block, names);
+    let holds = walk(program, subject, question, [start].into_iter().collect());
+    question.states[state].is_anticipated = Some(holds);
+    holds
+}
+
+/// Whether all lanes that leave the block of a state need its value behind it.
+pub(super) fn is_anticipated_behind(
+    program: &Program<'_>,
+    subject: &Subject,
+    question: &mut Question,
+    state: usize,
+) -> bool {
+    let names = Names::from_elem(question.states[state].query.clone(), 1);
+    let block = question.states[state].block;
+    let succs = program.control.cfg.succs(block);
+    let starts = succs.iter().map(|&to| (to, names_in(program, question, block, &names, to))).collect();
+    !succs.is_empty() && walk(program, subject, question, starts)
+}
+
+/// Whether the value is met on all ways from all of these.
+fn walk(
+    program: &Program<'_>,
+    subject: &Subject,
+    question: &mut Question,
+    starts: SmallVec<[(Block, Names); 2]>,
+) -> bool {
+    let mut ahead: Vec<Ahead> = Vec::new();
+    let num_starts = starts.len();
+    for (block, names) in starts {
+        ahead.push(Ahead { block, names, next: SmallVec::new(), holds: false });
+    }
+    let mut at = 0;
+    while at < ahead.len() {
+        match local(program, subject, question, &ahead[at]) {
+            Some(holds) => ahead[at].holds = holds,
+            None => {
+                let Ahead { block, names, .. } = &ahead[at];
+                let (block, names) = (*block, names.clone());
+                let mut next = SmallVec::new();
+                for &to in program.control.cfg.succs(block) {
+                    let names = names_in(program, question, block, &names, to);
+                    let known = ahead.iter().position(|other| other.block == to && other.names == names);
+                    next.push(known.unwrap_or(ahead.len()));
+                    if known.is_none() {
+                        ahead.push(Ahead { block: to, names, next: SmallVec::new(), holds: false });
+                    }
+                }
+                ahead[at].next = next;
+            }
+        }
+        at += 1;
+        if ahead.len() > MOST_BLOCKS {
+            return false;
+        }
+    }
+    // The least solution: what leads only to itself does not hold.
+    loop {
+        let mut changed = false;
+        for number in (0..ahead.len()).rev() {
+            let Ahead { next, holds, .. } = &ahead[number];
+            if !holds && !next.is_empty() && next.iter().all(|&next| ahead[next].holds) {
+                ahead[number].holds = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            return ahead[..num_starts].iter().all(|ahead| ahead.holds);
+        }
+    }
+}
+
+/// What a block says; nothing, if that is for those behind it to say.
+fn local(program: &Program<'_>, subject: &Subject, question: &mut Question, ahead: &Ahead) -> Option<bool> {
+    let Program { func, memory, .. } = *program;
+    if ahead.names.is_empty() || question.looks > 2 * MOST_LOOKS {
+        return Some(false);
+    }
+    let traps = subject.op.info().effect == Effect::Traps;
+    for entry in memory.of(ahead.block) {
+        question.looks += 1;
+        let stops = matches!(entry.touch, Touch::Stop | Touch::Fence);
+        for name in &ahead.names {
+            let Query::Load(address) = name else { continue };
+            if let Touch::Load { address: other, ty, align } = &entry.touch
+                && other == address
+                && *ty == subject.ty
+                && *align >= subject.align
+            {
+                return Some(true);
+            }
+            let bytes = subject.ty.bytes().into();
+            if !subject.is_constant && memory.changes(func, entry, address, bytes, subject.between_lanes) {
+                return Some(false);
+            }
+        }
+        if stops && (subject.align > 0 || traps) {
+            return Some(false);
+        }
+    }
+    for name in &ahead.names {
+        if let Query::Operation(args) = name
+            && program.operations.of(program, subject, ahead.block, args).is_some()
+        {
+            return Some(true);
+        }
+    }
+    func.successors(ahead.block).is_empty().then_some(false)
+}
+
+/// What the value is called behind an edge.
+fn names_in(program: &Program<'_>, question: &Question, from: Block, names: &[Query], to: Block) -> Names {
+    let Program { func, control, .. } = *program;
+    let mut there: Names =
+        names.iter().filter(|name| lasts(func, &control.dominators, name, to)).cloned().collect();
+    let start = (question.states[0].block == to).then_some(0);
+    for number in question.of_block(to).iter().copied().chain(start) {
+        let state = &question.states[number as usize];
+        let leads_here = |&pred: &u32| {
+            let pred = &question.states[pred as usize];
+            pred.block == from && names.contains(&pred.query)
+        };
+        if state.found == Found::Above && state.preds.iter().any(leads_here) && !there.contains(&state.query)
+        {
+            there.push(state.query.clone());
+        }
+    }
+    there
+}

@@ -1,0 +1,131 @@
+//! Answers as code: φs where ways meet, and what is inserted on those where the value is missing.
+
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::function::OriginData;
+use heddle_ir::inst::{Access, Detail, InstData};
+use heddle_ir::ops::Op;
+use heddle_ir::words::Flags;
+use heddle_ir::{Block, Function, Inst, Value};
+use rustc_hash::FxHashMap;
+
+use super::question::{Found, Query, Question, State, Subject};
+use crate::edges::{prepend_phi, set_incoming};
+
+/// What an answer becomes.
+#[derive(Debug)]
+pub(super) struct Emitted {
+    /// The value where it was asked for.
+    pub(super) value: Value,
+    /// The instructions that compute it now, each at the end of its block.
+    pub(super) inserted: Vec<(Block, Inst)>,
+    /// The instructions that have it already, and serve one more.
+    pub(super) sources: Vec<Inst>,
+    /// New φs.
+    pub(super) phis: Vec<Inst>,
+}
+
+/// Computes what a subject is about at the end of a block. Its address is that of the subject if it is the same there.
+pub(super) fn compute(func: &mut Function, subject: &Subject, query: &Query, block: Block) -> Option<Inst> {
+    let before = func.terminator(block)?;
+    let loc = func.loc(subject.inst);
+    // What is promised of the value was promised in one place only.
+    let origin = func.make_origin(OriginData { loc, ..OriginData::default() });
+    let data = match query {
+        Query::Load(address) => {
+            let pointer = address.write(func, before);
+            InstData::new(Op::Load, [pointer], Detail::Access(Access::aligned(subject.align)))
+        }
+        Query::Operation(args) => InstData::new(subject.op, args.iter().copied(), subject.detail.clone()),
+    };
+    let flags = subject.flags.intersection(Flags::FAST.without(Flags::POISON));
+    let data = InstData { flags, origin, ..data };
+    let inst = func.make_inst(data, &[subject.ty]);
+    func.layout.insert_inst_before(inst, before);
+    Some(inst)
+}
+
+/// Makes the value of a question that is answered.
+pub(super) fn emit(func: &mut Function, subject: &Subject, question: &Question) -> Option<Emitted> {
+    let mut made = Emitted {
+        value: func.result(subject.inst)?,
+        inserted: Vec::new(),
+        sources: Vec::new(),
+        phis: Vec::new(),
+    };
+    let states = &question.states;
+    let needed = needed(states);
+    let mut value_of: SecondaryMap<StateNumber, Option<Value>> = SecondaryMap::with_len(states.len());
+    let number = |state: u32| StateNumber::from_u32(state);
+    for &state in &needed {
+        let State { block, found, preds, .. } = &states[state as usize];
+        match found {
+            Found::Value(value, inst) => {
+                value_of[number(state)] = Some(*value);
+                made.sources.push(*inst);
+            }
+            _ if preds.len() > 1 => {
+                let phi = prepend_phi(func, *block, InstData::phi([], None), subject.ty);
+                made.phis.extend(func.def_inst(phi));
+                value_of[number(state)] = Some(phi);
+            }
+            _ => {}
+        }
+    }
+    let resolve = |mut state: u32| {
+        // States with one predecessor have its value. Cycles pass by a join, which has its own.
+        while value_of[number(state)].is_none() {
+            state = states[state as usize].preds[0];
+        }
+        value_of[number(state)]
+    };
+    let mut inserted: FxHashMap<u32, Value> = FxHashMap::default();
+    let joins = needed.iter().filter(|&&state| states[state as usize].found == Found::Above);
+    for &state in joins.filter(|&&state| states[state as usize].preds.len() > 1) {
+        let mut incoming = Vec::with_capacity(states[state as usize].preds.len());
+        for &pred in &states[state as usize].preds {
+            let State { block, query, is_available, .. } = &states[pred as usize];
+            let value = match (is_available, inserted.get(&pred)) {
+                (true, _) => resolve(pred)?,
+                (false, Some(&value)) => value,
+                (false, None) => {
+                    let inst = compute(func, subject, query, *block)?;
+                    made.inserted.push((*block, inst));
+                    let value = func.result(inst)?;
+                    inserted.insert(pred, value);
+                    value
+                }
+            };
+            incoming.push((*block, value));
+        }
+        let phi = func.def_inst(value_of[number(state)]?)?;
+        set_incoming(func, phi, incoming);
+    }
+    made.value = resolve(0)?;
+    Some(made)
+}
+
+heddle_ir::entity! {
+    /// A state of a question.
+    StateNumber, "state"
+}
+
+/// The states that the first one takes its value from, in the order in which they are met.
+fn needed(states: &[State]) -> Vec<u32> {
+    let mut is_needed = vec![false; states.len()];
+    is_needed[0] = true;
+    let mut needed = vec![0u32];
+    let mut next = 0;
+    while let Some(&state) = needed.get(next) {
+        next += 1;
+        let state = &states[state as usize];
+        if state.found != Found::Above {
+            continue;
+        }
+        for &pred in &state.preds {
+            if states[pred as usize].is_available && !std::mem::replace(&mut is_needed[pred as usize], true) {
+                needed.push(pred);
+            }
+        }
+    }
+    needed
+}

@@ -1,0 +1,153 @@
+//! Hoisting out of branches: a warp whose lanes part executes both sides, so what only one side computes may as well be computed
+//! by all lanes, in front of the branch. What both sides compute is computed once then, and more becomes redundant.
+//!
+//! ```text
+//!     block0: br v1, block1, block2        block0: v9 = load A[i]
+//!        │            │                            br v1, block1, block2
+//!        ▼            ▼
+//!     block1: …    block2: load A[i]       both sides have v9
+//! ```
+//!
+//! Upwards from the instruction, dominator by dominator: as long as the question goes on in all blocks between, with one
+//! answer. Each divergent branch on which it depends is a place to go to; a uniform one is passed only if all lanes behind it
+//! need the value. A lane that does not need it must not fail for it, nor race: it loads only what nothing in the function
+//! writes, and what is known to be there.
+
+use heddle_analysis::PostDominators;
+use heddle_ir::ops::Effect;
+use heddle_ir::{Block, Detail, Function, ValueDef};
+
+use super::address::Address;
+use super::anticipation::is_anticipated_behind;
+use super::memory::{Touch, room};
+use super::question::{Found, Program, Query, Question, Subject};
+
+/// The most dominators that are climbed, and looked at for accesses.
+const MOST_CLIMBS: usize = 16;
+/// Objects are this far from each other, in bytes, so that what lies between two accessed bytes closer than that is there.
+const APART: i64 = 4096;
+
+/// Where a value may be hoisted to.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// The block, at the end of which it is computed.
+    pub(super) block: Block,
+    /// What it is there.
+    pub(super) query: Query,
+    /// Of a load, an alignment that holds for all lanes.
+    pub(super) align: u32,
+}
+
+/// The highest place to which what a question is about may be hoisted out of branches for which `parts` says so.
+pub(super) fn target(
+    program: &Program<'_>,
+    subject: &Subject,
+    question: &mut Question,
+    post_dominators: &PostDominators,
+    parts: impl Fn(Block) -> bool,
+) -> Option<Target> {
+    let Program { control, .. } = *program;
+    let origin = question.states[0].block;
+    let (mut at, mut dependent) = (origin, origin);
+    let mut best = None;
+    for _ in 0..MOST_CLIMBS {
+        let Some(above) = control.dominators.idom(at) else { break };
+        let is_left =
+            control.cycles.innermost(above).is_some_and(|cycle| !control.cycles.contains(cycle, origin));
+        let Some(state) = state_at(question, above).filter(|_| !is_left) else { break };
+        if !post_dominators.post_dominates(dependent, above) {
+            let is_needed = is_anticipated_behind(program, subject, question, state);
+            let query = &question.states[state].query;
+            if parts(above) && is_needed {
+                best = Some(Target { block: above, query: query.clone(), align: subject.align });
+            } else if parts(above) && is_harmless(program, subject, query, above) {
+                let align = match query {
+                    Query::Load(address) => known_align(program.func, address).min(subject.align),
+                    Query::Operation(_) => 0,
+                };
+                best = Some(Target { block: above, query: query.clone(), align });
+            } else if !is_needed {
+                break;
+            }
+            dependent = above;
+        }
+        at = above;
+    }
+    best
+}
+
+/// The state of a dominating block, if all ways from there to where it is asked go on.
+fn state_at(question: &Question, block: Block) -> Option<usize> {
+    let mut found: Option<usize> = None;
+    let mut seen = vec![false; question.states.len()];
+    let mut work = vec![0usize];
+    while let Some(number) = work.pop() {
+        let state = &question.states[number];
+        if state.block == block && number > 0 {
+            let is_other = |other: usize| question.states[other].query != state.query;
+            if state.is_cut || found.is_some_and(is_other) {
+                return None;
+            }
+            found = Some(number);
+            continue;
+        }
+        if state.found != Found::Above {
+            return None;
+        }
+        for &pred in &state.preds {
+            if !std::mem::replace(&mut seen[pred as usize], true) {
+                work.push(pred as usize);
+            }
+        }
+    }
+    found
+}
+
+/// Whether lanes that do not need the value may compute it at the end of a block.
+fn is_harmless(program: &Program<'_>, subject: &Subject, query: &Query, block: Block) -> bool {
+    let Program { func, control, memory, .. } = *program;
+    let Query::Load(address) = query else { return subject.op.info().effect != Effect::Traps };
+    let bytes = u64::from(subject.ty.bytes());
+    if !subject.is_constant && memory.is_written(func, address, bytes) {
+        return false;
+    }
+    let told = func.inst(subject.inst).access().map_or(0, |access| access.dereferenceable);
+    if room(func, address).max(told.into()) >= bytes {
+        return true;
+    }
+    // Dominators access bytes on both sides of it, or it.
+    let (mut least, mut most) = (i64::MAX, i64::MIN);
+    let mut at = Some(block);
+    for _ in 0..MOST_CLIMBS {
+        let Some(here) = at else { break };
+        for entry in memory.of(here) {
+            let (other, length) = match &entry.touch {
+                Touch::Load { address, ty, .. } | Touch::Store { address, ty, .. } => (address, ty.bytes()),
+                _ => continue,
+            };
+            if other.root == address.root && other.terms == address.terms {
+                let from = other.offset.wrapping_sub(address.offset);
+                least = least.min(from);
+                most = most.max(from.saturating_add(length.into()));
+            }
+        }
+        at = control.dominators.idom(here);
+    }
+    least <= 0 && most >= bytes as i64 && most.saturating_sub(least) <= APART
+}
+
+/// An alignment that an address has in all lanes.
+fn known_align(func: &Function, address: &Address) -> u32 {
+    let root = match func.value_def(address.root) {
+        ValueDef::Param(index) => func.signature.params[index as usize].align,
+        ValueDef::Result(inst, _) => match func.inst(inst).detail {
+            Detail::Alloca { align, .. } => align,
+            _ => 1,
+        },
+        _ => 1,
+    };
+    let bits = address.terms.iter().fold(address.offset, |bits, (_, factor)| bits | factor);
+    let factors =
+        if bits == 0 { u32::MAX } else { 1u32.checked_shl(bits.trailing_zeros()).unwrap_or(1 << 31) };
+    root.max(1).min(factors)
+}

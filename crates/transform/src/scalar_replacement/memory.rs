@@ -1,0 +1,313 @@
+//! What a function does with memory, block by block, and what may be at one address.
+//!
+//! Two accesses of one lane do not touch the same bytes if their spaces differ, if they are in different objects (private ones
+//! whose address is not given away, globals, parameters that promise it), or if their addresses are sums of the same values,
+//! of which no multiple brings them together. Between lanes only spaces and objects tell: the lanes' values differ.
+
+use heddle_analysis::ControlTables;
+use heddle_ir::entity::{EntitySet, SecondaryMap};
+use heddle_ir::ops::Effect;
+use heddle_ir::types::{Scalar, Space, Type};
+use heddle_ir::words::Flag;
+use heddle_ir::{Block, Constant, Detail, Function, Inst, Op, Value, ValueDef};
+
+use super::address::Address;
+
+/// What an instruction does with memory.
+#[derive(Clone, Debug)]
+pub(super) enum Touch {
+    /// Reads a value: plainly, so that the value may be taken from elsewhere.
+    Load { address: Address, ty: Type, align: u32 },
+    /// Writes a value.
+    Store { address: Address, ty: Type, value: Value },
+    /// Writes as many bytes, all if it is not known.
+    Fill { address: Address, bytes: Option<u64> },
+    /// Orders memory, or writes what is not known: nothing that lanes may share is the same behind it.
+    Fence,
+    /// May not come back: what stands behind it is not sure to run.
+    Stop,
+}
+
+/// An instruction that does something with memory.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) inst: Inst,
+    pub(super) touch: Touch,
+}
+
+/// What a pointer leads into.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Object {
+    /// A private object.
+    Alloca(Value),
+    /// A global.
+    Global(Value),
+    /// Whatever this parameter points to.
+    Param(Value),
+    /// Anything whose address was given away.
+    Unknown,
+}
+
+/// The memory of a function.
+#[derive(Debug)]
+pub(super) struct MemoryTable {
+    blocks: SecondaryMap<Block, Vec<Entry>>,
+    /// The private objects whose addresses are not only accessed.
+    escaped: EntitySet<Value>,
+    /// All that is written, or none if that is not known.
+    written: Option<Vec<(Address, u64)>>,
+}
+
+/// The most writes that are told apart where lanes may race.
+const MOST_WRITES: usize = 32;
+
+impl MemoryTable {
+    pub(super) fn new(func: &Function, control: &ControlTables) -> MemoryTable {
+        let mut blocks = SecondaryMap::with_len(func.block_count());
+        let mut written = Some(Vec::new());
+        for &block in control.index.order() {
+            let entries: Vec<Entry> = func.block_insts(block).filter_map(|inst| entry(func, inst)).collect();
+            for entry in &entries {
+                let write = match &entry.touch {
+                    Touch::Load { .. } | Touch::Stop => continue,
+                    Touch::Store { address, ty, .. } => Some((address.clone(), u64::from(ty.bytes()))),
+                    Touch::Fill { address, bytes } => Some((address.clone(), bytes.unwrap_or(u64::MAX))),
+                    Touch::Fence if writes(func, entry.inst) => None,
+                    Touch::Fence => continue,
+                };
+                let known = written.as_mut().filter(|known| known.len() < MOST_WRITES);
+                match known.zip(write) {
+                    Some((known, write)) => known.push(write),
+                    None => written = None,
+                }
+            }
+            blocks[block] = entries;
+        }
+        MemoryTable { blocks, escaped: escaped(func, control), written }
+    }
+
+    /// What a block does with memory, in order.
+    pub(super) fn of(&self, block: Block) -> &[Entry] {
+        &self.blocks[block]
+    }
+
+    /// Adds what was put at the end of a block.
+    pub(super) fn append(&mut self, func: &Function, block: Block, inst: Inst) {
+        self.blocks[block].extend(entry(func, inst));
+    }
+
+    /// Whether an entry may change what is at an address: `between_lanes` that of another lane as well.
+    pub(super) fn changes(
+        &self,
+        func: &Function,
+        entry: &Entry,
+        address: &Address,
+        bytes: u64,
+        between_lanes: bool,
+    ) -> bool {
+        match &entry.touch {
+            Touch::Load { .. } | Touch::Stop => false,
+            Touch::Fence => !self.is_own(func, address),
+            Touch::Store { address: other, ty, .. } => {
+                self.may_overlap(func, (address, bytes), (other, u64::from(ty.bytes())), between_lanes)
+            }
+            Touch::Fill { address: other, bytes: length } => {
+                self.may_overlap(func, (address, bytes), (other, length.unwrap_or(u64::MAX)), between_lanes)
+            }
+        }
+    }
+
+    /// Whether some lane may write in this function what is at an address of another.
+    pub(super) fn is_written(&self, func: &Function, address: &Address, bytes: u64) -> bool {
+        let overlaps = |(other, length): &(Address, u64)| {
+            self.may_overlap(func, (address, bytes), (other, *length), true)
+        };
+        !is_private(func, address) && self.written.as_ref().is_none_or(|written| written.iter().any(overlaps))
+    }
+
+    /// Whether an address is in a private object that nothing but this function's accesses touches.
+    pub(super) fn is_own(&self, func: &Function, address: &Address) -> bool {
+        matches!(object(func, address.root), Object::Alloca(alloca) if !self.escaped.contains(alloca))
+    }
+
+    fn may_overlap(
+        &self,
+        func: &Function,
+        (address, bytes): (&Address, u64),
+        (other, length): (&Address, u64),
+        between_lanes: bool,
+    ) -> bool {
+        let [space, other_space] = [address, other].map(|address| space(func, address.root));
+        if space != other_space && space != Space::Generic && other_space != Space::Generic {
+            return false;
+        }
+        let objects = [address, other].map(|address| object(func, address.root));
+        if self.are_apart(func, objects, between_lanes) {
+            return false;
+        }
+        if between_lanes && !is_private(func, address) || address.root != other.root {
+            return true;
+        }
+        let distance = other.offset.wrapping_sub(address.offset);
+        match address.apart(other) {
+            // From one multiple of `step` to the next both must fit.
+            Some(step) => {
+                let step = step.unsigned_abs();
+                let distance = distance as u64 % step;
+                !(distance >= bytes && length <= step && distance <= step - length)
+            }
+            None if distance >= 0 => (distance as u64) < bytes,
+            None => distance.unsigned_abs() < length,
+        }
+    }
+
+    /// Whether two objects are different ones.
+    fn are_apart(&self, func: &Function, objects: [Object; 2], between_lanes: bool) -> bool {
+        let is_hidden = |object: Object| match object {
+            Object::Alloca(alloca) => !self.escaped.contains(alloca),
+            _ => false,
+        };
+        let keeps_to_itself = |object: Object| match object {
+            Object::Param(param) => match func.value_def(param) {
+                ValueDef::Param(index) => func.signature.params[index as usize].noalias && !between_lanes,
+                _ => false,
+            },
+            _ => false,
+        };
+        match objects {
+            [Object::Unknown, other] | [other, Object::Unknown] => is_hidden(other),
+            [Object::Alloca(one), Object::Alloca(other)] => one != other,
+            [Object::Alloca(_), _] | [_, Object::Alloca(_)] => true,
+            [Object::Global(one), Object::Global(other)] => one != other,
+            [one, other] => one != other && (keeps_to_itself(one) || keeps_to_itself(other)),
+        }
+    }
+}
+
+/// How many bytes may be read from an address on, whatever the program does.
+pub(super) fn room(func: &Function, address: &Address) -> u64 {
+    let bytes = match func.value_def(address.root) {
+        ValueDef::Param(index) => func.signature.params[index as usize].dereferenceable,
+        ValueDef::Result(inst, _) => match func.inst(inst).detail {
+            Detail::Alloca { bytes, .. } => bytes,
+            _ => 0,
+        },
+        _ => 0,
+    };
+    let offset = u64::try_from(address.offset).ok().filter(|_| address.terms.is_empty());
+    offset.map_or(0, |offset| bytes.saturating_sub(offset))
+}
+
+/// Whether an address is in memory of which each lane has its own.
+fn is_private(func: &Function, address: &Address) -> bool {
+    space(func, address.root) == Space::Private || matches!(object(func, address.root), Object::Alloca(_))
+}
+
+fn space(func: &Function, pointer: Value) -> Space {
+    match func.value_type(pointer).scalar() {
+        Scalar::Ptr(space) => space,
+        _ => Space::Generic,
+    }
+}
+
+/// What a pointer leads into, by what it was computed from.
+fn object(func: &Function, mut pointer: Value) -> Object {
+    for _ in 0..16 {
+        match func.value_def(pointer) {
+            ValueDef::Param(_) => return Object::Param(pointer),
+            ValueDef::Const => {
+                let is_global = matches!(func.constant(pointer), Some(Constant::Address(..)));
+                return if is_global { Object::Global(pointer) } else { Object::Unknown };
+            }
+            ValueDef::Result(inst, _) => match func.inst(inst).op {
+                Op::Alloca => return Object::Alloca(pointer),
+                Op::PtrAdd | Op::SpaceCast => pointer = func.inst(inst).args[0],
+                _ => return Object::Unknown,
+            },
+            ValueDef::None => return Object::Unknown,
+        }
+    }
+    Object::Unknown
+}
+
+/// Whether an instruction that orders memory, or does with it what is not known, may write.
+fn writes(func: &Function, inst: Inst) -> bool {
+    let data = func.inst(inst);
+    match data.op.info().effect {
+        Effect::Reads | Effect::Synchronizes => false,
+        Effect::Callee => func.callee_of(data).is_none_or(|callee| callee.signature.effects.writes),
+        _ => true,
+    }
+}
+
+fn entry(func: &Function, inst: Inst) -> Option<Entry> {
+    let data = func.inst(inst);
+    let is_exact =
+        data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some());
+    let address = || data.address().map(|pointer| Address::of(func, pointer));
+    let touch = match data.op {
+        _ if is_exact => Touch::Fence,
+        Op::Load => {
+            let (address, access) = address().zip(data.access())?;
+            let ty = func.value_type(func.result(inst)?);
+            Touch::Load { address, ty, align: access.align }
+        }
+        Op::Store => {
+            let value = data.args[0];
+            Touch::Store { address: address()?, ty: func.value_type(value), value }
+        }
+        Op::Memset | Op::Memcpy | Op::Memmove => {
+            let bytes = match func.constant(data.args[2]) {
+                Some(&Constant::Scalar(_, bits)) => u64::try_from(bits).ok(),
+                _ => None,
+            };
+            Touch::Fill { address: address()?, bytes }
+        }
+        op => match op.info().effect {
+            Effect::Callee => {
+                let effects = func.callee_of(data).map(|callee| callee.signature.effects);
+                let effects = effects.filter(|_| op == Op::Call);
+                match effects {
+                    Some(effects) if !effects.writes && !effects.convergent && !effects.endless => {
+                        return None;
+                    }
+                    Some(effects) if !effects.writes && !effects.convergent => Touch::Stop,
+                    _ => Touch::Fence,
+                }
+            }
+            Effect::Writes | Effect::ReadsWrites | Effect::Synchronizes => Touch::Fence,
+            _ => return None,
+        },
+    };
+    Some(Entry { inst, touch })
+}
+
+/// The private objects whose addresses are not only accessed.
+fn escaped(func: &Function, control: &ControlTables) -> EntitySet<Value> {
+    let mut object: SecondaryMap<Value, Option<Value>> = SecondaryMap::with_len(func.value_count());
+    let mut escaped = EntitySet::new();
+    for &block in control.index.order() {
+        for inst in func.block_insts(block) {
+            let data = func.inst(inst);
+            for (index, &arg) in data.args.iter().enumerate() {
+                let Some(alloca) = object[arg] else { continue };
+                let is_followed = match data.op {
+                    Op::PtrAdd | Op::SpaceCast | Op::Load | Op::Memset => index == 0,
+                    Op::Store => index == 1,
+                    Op::Memcpy | Op::Memmove => index < 2,
+                    _ => false,
+                };
+                if !is_followed {
+                    escaped.insert(alloca);
+                }
+            }
+            let Some(result) = func.result(inst) else { continue };
+            match data.op {
+                Op::Alloca => object[result] = Some(result),
+                Op::PtrAdd | Op::SpaceCast => object[result] = object[data.args[0]],
+                _ => {}
+            }
+        }
+    }
+    escaped
+}
