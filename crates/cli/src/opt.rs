@@ -1,5 +1,6 @@
 //! `heddle opt`.
 
+use crate::analyze::with_facts;
 use crate::report::{fail, parse_stage, read, say_times, tell, title};
 use crate::{Failure, Outcome};
 use clap::Args;
@@ -38,7 +39,7 @@ pub(crate) struct Opt {
     /// Say what passes chose, and why: of `fuse` with the profitability matrices
     #[arg(long)]
     explain: bool,
-    /// Print the program behind each pass
+    /// Print the program behind each pass, with what is known of lanes in comments beside the instructions
     #[arg(long)]
     dump_each: bool,
     /// Say how long each pass took
@@ -63,10 +64,12 @@ impl Opt {
                 options.explain |= self.explain;
             }
         }
+        let mut stage = self.stage;
         let mut context = Context::verifying(self.verify).watched(|pass, module| {
+            stage = pass.ensures.unwrap_or(stage);
             if self.dump_each {
                 title(&format!("; behind {}", pass.name));
-                say_line!("{module}");
+                say_line!("{}", with_facts(module, stage));
             }
         });
         run(&mut module, &passes, &mut context).map_err(fail)?;

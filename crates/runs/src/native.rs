@@ -15,9 +15,7 @@ use heddle::{Brush, Options};
 use heddle_interp::{Argument, Counters, Datum, Memory, Outcome, Schedule, Trace};
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::{Function, Module, Type};
-use heddle_llvm::{
-    CodeLevel, EmitError, EmitOptions, Ended, Jit, JitError, ObjectCache, SharedMemory, emit, slot_bytes,
-};
+use heddle_llvm::{CodeLevel, EmitOptions, Ended, Jit, ObjectCache, SharedMemory, emit, slot_bytes};
 use heddle_transform::widen::wide_name;
 use std::time::Duration;
 use thiserror::Error;
@@ -65,15 +63,9 @@ pub enum NativeError {
         /// What to do.
         way_out: &'static str,
     },
-    /// A pass does not take the program.
+    /// There is no code of it.
     #[error(transparent)]
-    Pass(#[from] heddle_ir::Diagnostic),
-    /// The vector code means nothing to LLVM.
-    #[error(transparent)]
-    Emit(#[from] EmitError),
-    /// There is no code.
-    #[error(transparent)]
-    Jit(#[from] JitError),
+    Refused(#[from] heddle_ir::Diagnostic),
     /// It did not come to its end.
     #[error(transparent)]
     Ended(#[from] Ended),

@@ -8,11 +8,10 @@ use heddle::ir::diagnostic::Place;
 use heddle::ir::module::Global;
 use heddle::ir::{Code, Diagnostic, Module, Space};
 use heddle_llvm::{
-    CodeLevel, Cpu, EmitError, EmitOptions, Jit, JitError, PRINT, define_prints, emit, entry_name,
-    keep_private_but, object_here, optimize, share_globals,
+    CodeLevel, Cpu, EmitOptions, Jit, PRINT, define_prints, emit, entry_name, keep_private_but, object_here,
+    optimize, share_globals,
 };
 use heddle_transform::KernelOptions;
-use heddle_transform::kernels::Refusal;
 use thiserror::Error;
 
 /// Why a kernel has no code.
@@ -21,9 +20,6 @@ pub enum BuildError {
     /// There is no such kernel in the program.
     #[error("there is no kernel @{0} in the program")]
     Unknown(String),
-    /// It cannot be run by groups.
-    #[error(transparent)]
-    Kernel(#[from] Refusal),
     /// A pass refuses it.
     #[error("@{kernel}: {reason}")]
     Pass {
@@ -32,12 +28,9 @@ pub enum BuildError {
         /// Why.
         reason: Box<Diagnostic>,
     },
-    /// What came out means nothing to LLVM.
+    /// It cannot be run by groups, or LLVM has no code for it.
     #[error(transparent)]
-    Emit(#[from] EmitError),
-    /// LLVM has no code for it.
-    #[error(transparent)]
-    Jit(#[from] JitError),
+    Refused(#[from] Diagnostic),
 }
 
 impl BuildError {
@@ -47,10 +40,8 @@ impl BuildError {
             BuildError::Unknown(name) => {
                 Diagnostic::error(Code::UnknownFunction, format!("there is no kernel @{name}"))
             }
-            BuildError::Kernel(refusal) => Diagnostic::from(refusal.clone()).in_module(program),
             BuildError::Pass { reason, .. } => (**reason).clone(),
-            BuildError::Emit(reason) => Diagnostic::error(Code::NotEmitted, reason.to_string()),
-            BuildError::Jit(reason) => Diagnostic::error(Code::CodeGeneration, reason.to_string()),
+            BuildError::Refused(told) => told.clone().in_module(program),
         }
     }
 }
