@@ -11,6 +11,6 @@ void deposit(int *lock, int *balance, int amount) {
 //   instructions: 23 on vectors, 29 scalar
 //   loads and stores: 0 contiguous, 0 gathered or scattered, 3 scalar
 // note: spin-lock.c:3:10: @deposit: a loop waits by `atomic_rmw` for what another lane does: lanes go on one block a round [waits]
-// note: spin-lock.c:5:3: @deposit: `store` runs for one lane after the other; combine what lanes do, and let one lane do it for all [lane-by-lane]
-// note: spin-lock.c:3:10: @deposit: `atomic_rmw` runs for one lane after the other; combine what lanes do, and let one lane do it for all [lane-by-lane]
+// note: spin-lock.c:5:3: @deposit: an atomic store runs for one lane after the other; let one lane store for all, if it is one place [lane-by-lane]
+// note: spin-lock.c:3:10: @deposit: an atomic operation runs for one lane after the other; combine what lanes do, and let one lane do it for all [lane-by-lane]
 // exit code 0

@@ -8,7 +8,6 @@ use heddle::Session;
 use heddle::context::Context;
 use heddle::ir::verify::{Stage, verify_module};
 use heddle::passes::{PASSES, Pass};
-use heddle::pipeline::{parse_passes, run};
 use std::path::PathBuf;
 
 fn list_of_passes() -> String {
@@ -58,7 +57,7 @@ impl Opt {
         let session = Session::default();
         let mut module = read(&session, &self.file, self.stage, &self.clang)?.module;
         let names: Vec<&str> = self.passes.iter().map(String::as_str).collect();
-        let mut passes = parse_passes(&names).map_err(fail)?;
+        let mut passes = Session::parse_passes(&names).map_err(fail)?;
         for pass in &mut passes {
             if let Pass::Fuse(options) = pass {
                 options.explain |= self.explain;
@@ -72,7 +71,7 @@ impl Opt {
                 say_line!("{}", with_facts(module, stage));
             }
         });
-        run(&mut module, &passes, &mut context).map_err(fail)?;
+        session.run(&mut module, &passes, &mut context).map_err(fail)?;
         if self.explain {
             context.remarks.iter().for_each(|remark| tell(&remark.told));
         }

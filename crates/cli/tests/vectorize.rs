@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Folder, heddle, says, succeed};
+use heddle_testing::not_run::not_run;
 use std::process::Command;
 
 const FUNCTION: &str = "\
@@ -97,7 +98,7 @@ fn wide(folder: &Folder, name: &str, lanes: usize, params: &str, target: &str, m
 fn loops_of_another_compiler_call_wide_forms() {
     for (target, flag, lanes, letter, is_here) in machines() {
         if !is_here {
-            println!("{target}: not on this machine");
+            not_run("heddle vectorize", &format!("{target} is not on this machine"));
             continue;
         }
         let folder = Folder::new(target);
@@ -190,7 +191,7 @@ int main(void) {
 fn masks_come_as_other_compilers_pass_them() {
     for (target, flag, lanes, letter, is_here) in machines() {
         if !is_here {
-            println!("{target}: not on this machine");
+            not_run("heddle vectorize", &format!("{target} is not on this machine"));
             continue;
         }
         let folder = Folder::new(&format!("masked-{target}"));
@@ -256,7 +257,7 @@ float outer(float x, int n, const int *table, int i, int *to) {
 fn vector_forms_of_another_compiler_are_called() {
     for (target, flag, lanes, letter, is_here) in machines() {
         if !is_here {
-            println!("{target}: not on this machine");
+            not_run("heddle vectorize", &format!("{target} is not on this machine"));
             continue;
         }
         let folder = Folder::new(&format!("theirs-{target}"));
@@ -444,7 +445,7 @@ fn tool(folder: &Folder, name: &str, arguments: &[&str]) -> Option<String> {
     match Command::new(name).current_dir(&folder.0).args(arguments).output() {
         Ok(output) => Some(succeed(output)),
         Err(_) => {
-            println!("{name}: not on this machine");
+            not_run("heddle vectorize", &format!("{name} is not on this machine"));
             None
         }
     }
@@ -571,7 +572,7 @@ fn fields_and_wrapping_indices_are_right_on_each_machine() {
         ("x86-64-v4", "8", 'e', is_x86_feature_detected!("avx512f")),
     ] {
         if !is_here {
-            println!("{target}: not on this machine");
+            not_run("heddle vectorize", &format!("{target} is not on this machine"));
             continue;
         }
         let folder = Folder::new(&format!("fields-{target}-{lanes}"));

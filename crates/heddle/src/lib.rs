@@ -8,7 +8,7 @@ pub mod options;
 pub mod context;
 pub mod passes;
 mod flattening;
-pub mod pipeline;
+mod pipeline;
 pub mod verdicts;
 mod ptx;
 pub mod session;

@@ -15,7 +15,8 @@
 
 use crate::context::{Context, PassTime};
 use crate::options::{Brush, Options, ParamShape};
-use crate::pipeline::{run, vectorization};
+use crate::passes::{Pass, PassInfo};
+use crate::pipeline::{parse_passes, run, vectorization};
 use crate::report::{Report, branches, reachable_from};
 use crate::vector_abi::{Form, Isa, add_abi_form, declare_forms};
 use heddle_ir::diagnostic::{Place, Severity};
@@ -27,9 +28,9 @@ use heddle_llvm::{
     emit, generate, import, keep_private_but, language_of, link, optimize, param_parts, read_ir,
     share_globals, vector_form_names,
 };
-use heddle_transform::Target;
 use heddle_transform::specialize::enter_with_mask;
 use heddle_transform::widen::wide_name;
+use heddle_transform::{Remark, Target};
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json};
 use std::fmt;
@@ -381,6 +382,55 @@ impl Session {
         })
     }
 
+    /// Makes vector code, at stage Wide, of all functions of a module that nothing in it calls or launches, with what is said
+    /// of their parameters.
+    pub fn widen_module(
+        &self,
+        module: &mut Module,
+        brush: &Brush,
+        context: &mut Context<'_>,
+    ) -> Result<(), Diagnostic> {
+        run(module, &vectorization(brush, &self.options), context)
+    }
+
+    /// Passes by their words, as `heddle opt` takes them.
+    pub fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
+        parse_passes(words)
+    }
+
+    /// Runs passes, each after the other; what they tell and how long they took is left in the context.
+    pub fn run(
+        &self,
+        module: &mut Module,
+        passes: &[Pass],
+        context: &mut Context<'_>,
+    ) -> Result<(), Diagnostic> {
+        run(module, passes, context)
+    }
+
+    /// The same of passes by their words, as `heddle opt` takes them; `watch` sees the module behind each of them.
+    pub fn run_passes(
+        &self,
+        module: &mut Module,
+        words: &[&str],
+        verify: bool,
+        watch: impl FnMut(&PassInfo, &Module),
+    ) -> Result<Vec<Remark>, Diagnostic> {
+        let mut context = Context::verifying(verify).watched(watch).cancelled_by(&self.cancelled);
+        run(module, &parse_passes(words)?, &mut context)?;
+        Ok(context.remarks)
+    }
+
+    /// Machine code of a module whose functions one thread runs, callable in this process; kept, and found again, in the
+    /// session's cache.
+    pub fn jit(&self, module: &Module, emission: EmitOptions, level: CodeLevel) -> Result<Jit, Diagnostic> {
+        let code = emit(module, emission).map_err(|told| told.in_module(module))?;
+        match &self.cache {
+            Some(cache) => Jit::cached(code, level, &[], cache),
+            None => Jit::new(code, level, &[]),
+        }
+    }
+
     fn check_machine(&self, source: Option<&LlvmModule>) -> Result<(), Diagnostic> {
         let Some(source) = source.filter(|it| it.is_x86() != self.cpu.is_x86()) else { return Ok(()) };
         let text = format!("it is LLVM IR for {}, which is another kind of machine", source.triple());
@@ -679,6 +729,8 @@ impl Artifact {
         self.times.push(PassTime { name: "LLVM's passes", time: begin.elapsed() });
         let begin = Instant::now();
         let jit = Jit::new(code, CodeLevel::Default, &[])?;
+        // It generates code when that is asked for.
+        jit.address(&self.wide)?;
         self.times.push(PassTime { name: "code generation", time: begin.elapsed() });
         Ok(jit)
     }

@@ -1,7 +1,7 @@
 //! LLVM IR in and out.
 //!
 //! [`read_ir`] reads a module of LLVM, [`compile`] has clang write one, [`import()`] makes a module at
-//! stage Source of it; [`emit()`] makes a module of LLVM of one of ours, and [`Jit`] compiles that. docs/llvm.md is the mapping. This is the one place with unsafe code: `view.rs` and its like
+//! stage Source of it; [`emit()`] makes a module of LLVM of one of ours, and [`Jit`] compiles that. docs/llvm.md is the mapping. This is the one place with unsafe code: `view` and its like
 //! call LLVM's C interface; everything above them is safe.
 #![deny(unsafe_op_in_unsafe_fn)]
 

@@ -29,4 +29,5 @@ pub mod coverage;
 pub mod shrink;
 pub mod fuzz;
 pub mod native;
+pub mod not_run;
 pub mod bench;

@@ -1,6 +1,6 @@
 //! The whole way: programs of lanes, made vector code by the pipeline, compiled, against the oracle's lanes.
 
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle_interp::{Argument, Datum};
 use heddle_ir::{Code, Module, Type};
 use heddle_llvm::{CodeLevel, EmitOptions, Jit, emit, slot_bytes};
@@ -26,7 +26,8 @@ fn widened(case: &Case, brush: &[u32]) -> Option<Module> {
     let target = ["target=avx512", "target=avx2", "target=sse4.2", "target=neon"][case.seed as usize % 4];
     let versions = ["versions=force", "versions=none"][usize::from(case.seed.is_multiple_of(5))];
     let mut module = case.module.clone();
-    run_passes(&mut module, &["vectorize", &brush, "params=varying", target, versions], false, |_, _| {})
+    Session::default()
+        .run_passes(&mut module, &["vectorize", &brush, "params=varying", target, versions], false, |_, _| {})
         .ok()?;
     Some(module)
 }
