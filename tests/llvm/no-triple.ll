@@ -1,6 +1,6 @@
 ; A file that names no target says nothing of address spaces.
 ; run: @fine() lanes=1 -> 0
-; refused: @global is not taken: address space 1 means nothing, since the file names no target; write its `target triple`
+; refused: @global: address space 1 means nothing, since the file names no target; write its `target triple`
 define void @global(ptr addrspace(1) %p) {
   ret void
 }

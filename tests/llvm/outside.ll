@@ -1,7 +1,7 @@
 ; Calls through pointers ask which function it is; what is called as it is says so by its name.
 ; run: @chosen([0, 1, 0, 1], 5) lanes=4 -> [6, 10, 6, 10]
 ; run: @known(3) lanes=2 -> [4, 4]
-; refused: @by_value is not taken
+; refused: @by_value:
 target triple = "x86_64-pc-linux-gnu"
 %pair = type { i32, i32 }
 @both = constant [2 x ptr] [ptr @next, ptr @twice]

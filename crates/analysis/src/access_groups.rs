@@ -80,24 +80,21 @@ impl Condition {
     }
 }
 
-impl fmt::Display for Condition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Condition {
+    /// As a comparison, in the words of the source.
+    pub fn in_words(&self, func: &Function) -> String {
         let (first, last) = range_of(self.width, self.is_signed);
-        let value = self.value;
-        let value = match self.is_part {
-            true => format!("{value} mod 2^{}", self.width),
-            false => value.to_string(),
+        let value = func.describe(self.value);
+        let value = if self.is_part { format!("{value} mod 2^{}", self.width) } else { value };
+        let range = match (self.least, self.greatest) {
+            (least, greatest) if least == greatest => format!("{value} == {least}"),
+            (least, greatest) if greatest == last => format!("{value} >= {least}"),
+            (least, greatest) if least == first => format!("{value} <= {greatest}"),
+            (least, greatest) => format!("{least} <= {value} <= {greatest}"),
         };
-        match (self.least, self.greatest) {
-            (least, greatest) if least == greatest => write!(f, "{value} == {least}")?,
-            (least, greatest) if greatest == last => write!(f, "{value} >= {least}")?,
-            (least, greatest) if least == first => write!(f, "{value} <= {greatest}")?,
-            (least, greatest) => write!(f, "{least} <= {value} <= {greatest}")?,
-        }
-        if self.stride != 0 {
-            f.write_str(" in lane 0")?;
-        }
-        f.write_str(if self.is_signed { " (signed)" } else { "" })
+        let lane = if self.stride != 0 { " in lane 0" } else { "" };
+        let sign = if self.is_signed { " (signed)" } else { "" };
+        format!("{range}{lane}{sign}")
     }
 }
 
@@ -243,7 +240,7 @@ struct Words<'a> {
 impl fmt::Display for Words<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let group = self.group;
-        write!(f, "{} from {}", group.kind.name(), group.base)?;
+        write!(f, "{} from {}", group.kind.name(), self.func.describe(group.base))?;
         if matches!(group.kind, AccessKind::Strided | AccessKind::Interleaved) {
             write!(f, " by {}", group.stride)?;
         }
@@ -256,7 +253,7 @@ impl fmt::Display for Words<'_> {
             write!(f, " at {:+}", access.offset)?;
         }
         for (number, condition) in group.conditions.iter().enumerate() {
-            write!(f, "{} {condition}", if number == 0 { "; if" } else { " and" })?;
+            write!(f, "{} {}", if number == 0 { "; if" } else { " and" }, condition.in_words(self.func))?;
         }
         Ok(())
     }
@@ -814,7 +811,9 @@ mod tests {
     /// A value that goes up by two from lane to lane, in eight bits of more, from -3 up to 100 in lane 0.
     #[test]
     fn conditions_are_about_lane_0() {
-        let value = Value::from_u32(4);
+        let module = heddle_ir::parse_bytes(b"func @f() {\nblock0:\n  v4 = lane i32\n  ret\n}\n")
+            .expect("it is well-formed");
+        let (func, value) = (&module.functions[0], Value::from_u32(4));
         let signed = Condition {
             value,
             stride: 2,
@@ -829,12 +828,12 @@ mod tests {
             !signed.holds(101, 0) && !signed.holds(0xfc, 0) && !signed.holds(107, 3) && !signed.holds(2, 3)
         );
         assert!(signed.has_least() && signed.has_greatest());
-        assert_eq!(signed.to_string(), "-3 <= v4 mod 2^8 <= 100 in lane 0 (signed)");
+        assert_eq!(signed.in_words(func), "-3 <= v4 mod 2^8 <= 100 in lane 0 (signed)");
         let all = Condition { stride: 0, is_part: false, least: -128, greatest: 127, ..signed };
         assert!(!all.has_least() && !all.has_greatest());
         let below = Condition { is_signed: false, least: 0, greatest: 7, ..all };
-        assert_eq!(below.to_string(), "v4 <= 7");
-        assert_eq!(Condition { least: 7, ..below }.to_string(), "v4 == 7");
-        assert_eq!(Condition { least: 7, greatest: 255, ..below }.to_string(), "v4 >= 7");
+        assert_eq!(below.in_words(func), "v4 <= 7");
+        assert_eq!(Condition { least: 7, ..below }.in_words(func), "v4 == 7");
+        assert_eq!(Condition { least: 7, greatest: 255, ..below }.in_words(func), "v4 >= 7");
     }
 }

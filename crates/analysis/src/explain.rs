@@ -103,6 +103,42 @@ impl<'a> Explanations<'a> {
         Some(Chain { links })
     }
 
+    /// What a divergent branch costs.
+    pub fn cost(&self, block: Block) -> Option<String> {
+        if !self.divergence.is_divergent_branch(block) {
+            return None;
+        }
+        let leaves = |cycle: Cycle| {
+            let exits = self.divergence.exits(cycle).iter();
+            exits.into_iter().any(|(edge, agreement)| edge.from == block && agreement.is_none())
+        };
+        Some(match self.control.cycles.cycles().any(leaves) {
+            true => {
+                "the loop runs until its last lane leaves it; lanes that have left wait under a mask".into()
+            }
+            false => {
+                "both sides run, one after the other, each under the mask of the lanes that take it".into()
+            }
+        })
+    }
+
+    /// What could be changed so that the last link of a chain does not vary, if that is for the user to say.
+    pub fn way_out(&self, chain: &Chain) -> Option<String> {
+        let &(Node::Value(value), _) = chain.links.last()? else { return None };
+        let name = self.func.describe(value);
+        match self.func.value_def(value) {
+            ValueDef::Param(_) => Some(format!("if {name} is the same for all lanes, declare it `uniform`")),
+            ValueDef::Result(inst, _) => match self.func.inst(inst).op {
+                Op::Call => {
+                    let callee = self.func.callee_of(self.func.inst(inst))?;
+                    Some(format!("define @{} in the same module, so that its result is known", callee.name))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The chain in words, with places in the source as the module names them.
     pub fn in_words<'b>(&'b self, chain: &'b Chain, module: Option<&'b Module>) -> InWords<'b> {
         InWords { all: self, chain, module }
@@ -401,7 +437,8 @@ impl InWords<'_> {
     fn state(&self, state: State) -> String {
         let ssa = &self.all.divergence.ssa;
         let slot = &ssa.slots()[ssa.state(state).slot.index()];
-        let object = self.all.func.result(slot.alloca).map_or("?".into(), |value| value.to_string());
+        let object =
+            self.all.func.result(slot.alloca).map_or("?".into(), |value| self.all.func.describe(value));
         match &ssa.state(state).def {
             StateDef::Undefined => format!("what {object} holds at first"),
             StateDef::Write { inst, .. } => {
@@ -413,12 +450,43 @@ impl InWords<'_> {
         }
     }
 
+    fn value(&self, value: Value) -> String {
+        self.all.func.describe(value)
+    }
+
+    /// What a block branches on, in the words of the source; none if it has none.
+    fn condition(&self, block: Block) -> Option<String> {
+        let func = self.all.func;
+        let condition = *func.inst(func.terminator(block)?).args.first()?;
+        func.expression(condition)
+    }
+
+    fn branch(&self, block: Block) -> String {
+        match self.condition(block) {
+            Some(condition) => format!("the branch on `{condition}`"),
+            None => format!("the branch of {block}"),
+        }
+    }
+
+    /// A loop by the line that it starts at, if the source has names; by its header otherwise.
+    fn cycle(&self, cycle: Cycle) -> String {
+        let (func, header) = (self.all.func, self.all.control.cycles.header(cycle));
+        let has_names = func.params().iter().any(|&param| func.name_of(param).is_some());
+        let lines = func.block_insts(header).filter_map(|inst| func.loc(inst)).map(|loc| loc.line);
+        match lines.filter(|&line| has_names && line > 0).min() {
+            Some(line) => format!("the loop of line {line}"),
+            None => format!("the loop of {header}"),
+        }
+    }
+
     /// The noun phrase of a node.
     fn name(&self, node: Node) -> String {
         match node {
-            Node::Value(value) => format!("{value}{}", self.line(node)),
-            Node::Branch(block) | Node::Parting(block) => format!("the branch of {block}{}", self.line(node)),
-            Node::Leaving(cycle) => format!("the loop of {}", self.all.control.cycles.header(cycle)),
+            Node::Value(value) => format!("{}{}", self.value(value), self.line(node)),
+            Node::Branch(block) | Node::Parting(block) => {
+                format!("{}{}", self.branch(block), self.line(node))
+            }
+            Node::Leaving(cycle) => self.cycle(cycle),
             Node::State(state) => self.state(state),
             Node::Apart(block) => format!("{block}"),
         }
@@ -436,12 +504,17 @@ impl fmt::Display for InWords<'_> {
         match first {
             Node::Branch(block) => {
                 let on = match links.get(1) {
-                    Some(&(Node::Value(value), _)) => format!(": {value} differs between lanes"),
+                    Some(&(Node::Value(value), _)) => {
+                        format!(": {} differs between lanes", self.value(value))
+                    }
                     _ => String::new(),
                 };
-                write!(f, "the branch of {block} diverges{on}")?;
+                match self.condition(block) {
+                    Some(_) => write!(f, "this branch diverges{on}")?,
+                    None => write!(f, "the branch of {block} diverges{on}")?,
+                }
             }
-            Node::Value(value) => write!(f, "{value} differs between lanes")?,
+            Node::Value(value) => write!(f, "{} differs between lanes", self.value(value))?,
             other => write!(f, "lanes differ on {}", self.name(other))?,
         }
         let mut separator = "\n  because ";
@@ -458,23 +531,23 @@ impl fmt::Display for InWords<'_> {
                 (Node::Value(value), Node::Value(from), _) => {
                     let verb = if was_in_data { "on" } else { "depends on" };
                     let line = if was_in_data { String::new() } else { self.line(effect) };
-                    write!(f, "{separator}{value}{line} {verb} {from}")?;
+                    write!(f, "{separator}{}{line} {verb} {}", self.value(value), self.value(from))?;
                     in_data = true;
                 }
                 (Node::Branch(block), Node::Value(value), _) => {
-                    write!(f, "{separator}the branch of {block} depends on {value}")?;
+                    write!(f, "{separator}{} depends on {}", self.branch(block), self.value(value))?;
                     in_data = true;
                 }
-                (Node::Value(value), Node::Parting(_), _) => write!(
+                (Node::Value(_), Node::Parting(_), _) => write!(
                     f,
-                    "{separator}{value}{} joins what lanes bring that part at {}",
-                    self.line(effect),
+                    "{separator}{} joins what lanes bring that part at {}",
+                    self.name(effect),
                     self.name(cause)
                 )?,
-                (Node::Value(value), Node::Leaving(_), Some(Reason::Sync)) => write!(
+                (Node::Value(_), Node::Leaving(_), Some(Reason::Sync)) => write!(
                     f,
-                    "{separator}{value}{} joins what lanes bring that leave {} by different edges or rounds",
-                    self.line(effect),
+                    "{separator}{} joins what lanes bring that leave {} by different edges or rounds",
+                    self.name(effect),
                     self.name(cause)
                 )?,
                 (Node::Leaving(_), Node::Parting(_), _) => {
@@ -543,7 +616,7 @@ impl fmt::Display for InWords<'_> {
         }
         if let Some(&(Node::Value(value), _)) = links.last() {
             let separator = if separator == ", " { ", and " } else { separator };
-            write!(f, "{separator}{value} is {}", self.source(value))?;
+            write!(f, "{separator}{} is {}", self.value(value), self.source(value))?;
         }
         Ok(())
     }

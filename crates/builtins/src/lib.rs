@@ -12,8 +12,8 @@ mod option_words;
 pub use coverage::{Coverage, HEADER, coverage};
 pub use option_words::option_words;
 
-use heddle_ir::Module;
-use heddle_llvm::{LlvmModule, OpenClLibrary, OpenClOptions, Refusal};
+use heddle_ir::{Diagnostic, Module};
+use heddle_llvm::{LlvmModule, OpenClLibrary, OpenClOptions};
 
 /// The library, a module for each part.
 pub const LIBRARIES: &[OpenClLibrary] = &include!(concat!(env!("OUT_DIR"), "/libraries.rs"));
@@ -24,7 +24,7 @@ pub struct Program {
     /// Its functions and what they call, at stage Source.
     pub module: Module,
     /// What of it is not taken.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<Diagnostic>,
     /// What clang warns of.
     pub warnings: String,
     /// The module that it was imported from.

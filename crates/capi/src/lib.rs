@@ -12,7 +12,7 @@ use heddle::session::diagnostics_json;
 use heddle::{Artifact, Brush, Failure, Options, Request, Session, Source};
 use heddle_ir::verify::Stage;
 use heddle_ir::{Code, Diagnostic};
-use heddle_llvm::{Cpu, Jit, Output, read_ir};
+use heddle_llvm::{Cpu, Jit, Output};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -167,11 +167,7 @@ impl Asked<'_> {
         let Some(text) = self.text else { return session.read(path, Stage::Source, &self.flags) };
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("hed") => session.parse_hed(text).map_err(|failure| failure.in_file(self.file)),
-            Some("ll" | "bc") => {
-                let read = read_ir(self.file, text);
-                let llvm = read.map_err(|reason| Diagnostic::error(Code::Unreadable, reason.to_string()))?;
-                session.import(llvm, self.file)
-            }
+            Some("ll" | "bc") => session.read_llvm(text, self.file),
             _ => {
                 let text = format!("`{}` is compiled from a file only", self.file);
                 Err(Diagnostic::error(Code::FrontEnd, text).way_out("write it to a file").into())

@@ -1,18 +1,18 @@
 //! `heddle analyze`: what is uniform, what diverges, and why.
 
 use crate::Failure;
-use crate::report::{error, note, read_module, title};
+use crate::report::{error, note, read_module, tell, title};
 use clap::{Args, ValueEnum};
 use heddle::analysis::baselines::{Analysis, Baseline};
 use heddle::analysis::shape::{Context, Geometry, Shape, declared_fact};
 use heddle::analysis::{
-    Access, AccessGroups, Activation, Condition, ControlTables, Cycle, Divergence, Explanations,
+    Access, AccessGroups, Activation, Chain, Condition, ControlTables, Cycle, Divergence, Explanations,
     InitialShapes, Level, Summaries, divergence,
 };
 use heddle::ir::module::DeclaredShape;
 use heddle::ir::text::{Where, print_function_with};
 use heddle::ir::verify::{Stage, verify_module};
-use heddle::ir::{Block, Function, Inst, Module, Op, Value};
+use heddle::ir::{Block, Code, Diagnostic, Function, Inst, Module, Op, Value};
 use heddle::transform::canonicalize;
 use heddle_runs::line::parse_dims;
 use serde::Serialize;
@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 const SHAPES: &str = "\
-Shapes of parameters (--param NAME=SHAPE, NAME as in the text: v0, v1, …):
+Shapes of parameters (--param NAME=SHAPE, NAME as in the source, or v0, v1, … as in the text):
   uniform          all lanes hold the same
   varying          anything
   linear:4         lane 0's value plus 4 for each lane
@@ -64,7 +64,7 @@ fn brush(word: &str) -> Result<Vec<u32>, String> {
 /// A shape given on the command line, and an alignment.
 #[derive(Clone, Debug)]
 struct Given {
-    param: Value,
+    param: String,
     shape: DeclaredShape,
     align: u32,
 }
@@ -73,9 +73,7 @@ fn given(word: &str) -> Result<Given, String> {
     let usage =
         || "write NAME=uniform, NAME=varying, NAME=linear:STRIDE or NAME=linear:STRIDE:ALIGN".to_string();
     let (name, shape) = word.split_once('=').ok_or_else(usage)?;
-    let param = name.trim_start_matches('%').strip_prefix('v').and_then(|number| number.parse().ok());
-    let param =
-        Value::from_u32(param.ok_or_else(|| format!("`{name}` is no parameter; they are called v0, v1, …"))?);
+    let param = name.trim_start_matches('%').to_string();
     let mut words = shape.split(':');
     let kind = words.next().unwrap_or("");
     let numbers: Vec<&str> = words.collect();
@@ -114,7 +112,8 @@ pub(crate) struct Analyze {
     /// Whose analysis
     #[arg(long, default_value = "heddle", value_parser = analysis, value_name = "NAME")]
     analysis: Analysis,
-    /// Why a value varies (`v12`) or a branch diverges (`block2`); may be given several times
+    /// Why a value varies or a branch diverges: a name of the source (`xx`), a line (`14`), `v12` or `block2`; may be given
+    /// several times
     #[arg(long, value_name = "VALUE")]
     why: Vec<String>,
     /// How to print it
@@ -212,20 +211,28 @@ impl Analyze {
         let mut initial = InitialShapes::uniform(func, geometry.clone()).knowing(callees);
         let context = Context::new(geometry);
         for given in &self.params {
-            let Some(index) = func.params().iter().position(|&param| param == given.param) else {
+            // A parameter that is taken apart gives its name to all that it consists of.
+            let is_meant =
+                |value: Value| func.name_of(value) == Some(&given.param) || value.to_string() == given.param;
+            let params = func.params().iter().enumerate();
+            let meant: Vec<usize> =
+                params.filter(|(_, param)| is_meant(**param)).map(|(index, _)| index).collect();
+            if meant.is_empty() {
                 if self.func.is_none() && module.functions.len() > 1 {
                     continue;
                 }
-                let params: Vec<String> = func.params().iter().map(ToString::to_string).collect();
+                let params: Vec<String> = func.params().iter().map(|&param| func.describe(param)).collect();
                 let names = if params.is_empty() { "none".into() } else { params.join(", ") };
-                return Err(Failure::Usage(format!(
-                    "@{} has no parameter {}; its are {names}",
-                    func.name, given.param
-                )));
-            };
-            let param = &func.signature.params[index];
-            initial.params[index] =
-                declared_fact(param.ty, Some(&given.shape), given.align.max(param.align), &context);
+                let text = format!("it has no parameter `{}`", given.param);
+                let told = Diagnostic::error(Code::ParameterShapes, text).of_func(&func.name);
+                tell(&told.way_out(format!("its parameters are {names}")));
+                return Err(Failure::Misused);
+            }
+            for index in meant {
+                let param = &func.signature.params[index];
+                initial.params[index] =
+                    declared_fact(param.ty, Some(&given.shape), given.align.max(param.align), &context);
+            }
         }
         let control = ControlTables::new(func);
         if !control.cycles.is_graph_reducible() {
@@ -242,39 +249,47 @@ impl Analyze {
     fn explain(&self, founds: &[Found<'_>]) -> Result<Vec<String>, Failure> {
         let mut chains = Vec::new();
         for name in &self.why {
-            let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<u32>().ok();
-            let (value, block) = (number("v").map(Value::from_u32), number("block").map(Block::from_u32));
-            if value.is_none() && block.is_none() {
-                return Err(Failure::Usage(format!(
-                    "--why takes a value (v12) or a block (block2), not `{name}`"
-                )));
-            }
             let mut is_anywhere = false;
             for found in founds {
-                let exists = value.is_some_and(|value| found.defines(value))
-                    || block.is_some_and(|block| found.func.blocks().any(|other| other == block));
-                is_anywhere |= exists;
                 let Verdict::Ours(divergence, _) = &found.verdict else { continue };
-                if !exists {
-                    continue;
-                }
+                let asked = found.asked(name);
+                is_anywhere |= !asked.is_empty();
                 let all = Explanations::new(found.func, &found.control, divergence);
-                let chain = value
-                    .and_then(|value| all.of_value(value))
-                    .or(block.and_then(|block| all.of_branch(block)));
-                chains.push(match chain {
-                    Some(chain) => all.in_words(&chain, Some(found.module)).to_string(),
-                    None => {
-                        format!("{name} is {}", value.map_or("uniform".into(), |value| found.shape(value)))
-                    }
-                });
+                let varying: Vec<(Chain, Option<Block>)> = asked
+                    .iter()
+                    .filter_map(|asked| match *asked {
+                        Asked::Value(value) => Some((all.of_value(value)?, None)),
+                        Asked::Branch(block) => Some((all.of_branch(block)?, Some(block))),
+                    })
+                    .collect();
+                for (chain, block) in &varying {
+                    let mut text = all.in_words(chain, Some(found.module)).to_string();
+                    let cost = block.and_then(|block| all.cost(block));
+                    cost.into_iter().for_each(|cost| text.push_str(&format!("\n  cost: {cost}")));
+                    all.way_out(chain).into_iter().for_each(|way| text.push_str(&format!("\n  {way}")));
+                    chains.push(text);
+                }
+                if let (true, Some(first)) = (varying.is_empty(), asked.first()) {
+                    chains.push(match first {
+                        Asked::Value(value) => format!("{name} is {}", found.shape(*value)),
+                        Asked::Branch(_) => format!("{name} is uniform"),
+                    });
+                }
             }
             if !is_anywhere {
-                return Err(Failure::Usage(format!("there is no {name} here")));
+                return Err(Failure::Usage(format!(
+                    "there is no `{name}` here: --why takes a name of the source, a line, a value (v12) or a block (block2)"
+                )));
             }
         }
         Ok(chains)
     }
+}
+
+/// What `--why` is about.
+enum Asked {
+    Value(Value),
+    Branch(Block),
 }
 
 fn ours(func: &Function, control: &ControlTables, initial: &InitialShapes) -> Verdict {
@@ -297,13 +312,57 @@ pub(crate) fn annotated(module: &Module, func: &Function, brush: &[u32]) -> (Str
     (found.text(), chains)
 }
 
+/// A module with what is known of its lock-step functions at this stage: shapes, activation, branches that diverge. Wide code
+/// says all that itself.
+pub(crate) fn with_facts(module: &Module, stage: Stage) -> String {
+    if stage == Stage::Wide {
+        return module.to_string();
+    }
+    let geometry = Geometry::unknown();
+    let callees = Summaries::infer(module, &geometry);
+    let around = Module { functions: Vec::new(), ..module.clone() };
+    let mut text = around.to_string();
+    for func in &module.functions {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let control = ControlTables::new(func);
+        if !control.cycles.is_graph_reducible() {
+            text.push_str(&func.to_string());
+            continue;
+        }
+        let initial = InitialShapes::declared(func, geometry.clone()).knowing(&callees);
+        let verdict = ours(func, &control, &initial);
+        text.push_str(&Found { module, func, control, verdict }.text());
+    }
+    text
+}
+
 impl Found<'_> {
-    /// Whether a value is a parameter or a result of the function.
-    fn defines(&self, value: Value) -> bool {
-        self.func.params().contains(&value)
-            || self.func.blocks().any(|block| {
-                self.func.block_insts(block).any(|inst| self.func.results(inst).contains(&value))
-            })
+    /// The parameters and results of the function.
+    fn values(&self) -> impl Iterator<Item = Value> {
+        let insts = self.func.blocks().flat_map(|block| self.func.block_insts(block));
+        let results = insts.flat_map(|inst| self.func.results(inst).iter().copied());
+        self.func.params().iter().copied().chain(results)
+    }
+
+    /// What a word of `--why` means here: values by their name, branches by their line, either by its number.
+    fn asked(&self, name: &str) -> Vec<Asked> {
+        let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<u32>().ok();
+        let is_meant = |value: &Value| {
+            self.func.name_of(*value) == Some(name)
+                || number("v").is_some_and(|v| *value == Value::from_u32(v))
+        };
+        let values: Vec<Asked> = self.values().filter(is_meant).map(Asked::Value).collect();
+        if !values.is_empty() {
+            return values;
+        }
+        let is_here = |&block: &Block| {
+            let line = self.func.terminator(block).and_then(|inst| self.func.loc(inst)).map(|loc| loc.line);
+            number("block").is_some_and(|number| block == Block::from_u32(number))
+                || self.has_choice(block) && number("").is_some_and(|number| line == Some(number))
+        };
+        self.func.blocks().filter(is_here).map(Asked::Branch).collect()
     }
 
     fn is_divergent(&self, block: Block) -> bool {
@@ -322,6 +381,11 @@ impl Found<'_> {
         }
     }
 
+    /// The name of a value in the source, behind a space, if it has one.
+    fn called(&self, value: Value) -> String {
+        self.func.name_of(value).map_or(String::new(), |name| format!(" `{name}`"))
+    }
+
     /// Whether a terminator may part lanes at all.
     fn has_choice(&self, block: Block) -> bool {
         matches!(self.func.successors(block), [first, others @ ..] if others.iter().any(|other| other != first))
@@ -331,8 +395,9 @@ impl Found<'_> {
         let mut text = print_function_with(self.func, &mut |place, out| match place {
             Where::Head => {
                 let params = self.func.params().iter();
-                let shapes: Vec<String> =
-                    params.map(|&param| format!("{param} {}", self.shape(param))).collect();
+                let shapes: Vec<String> = params
+                    .map(|&param| format!("{param}{} {}", self.called(param), self.shape(param)))
+                    .collect();
                 out.push_str(&shapes.join(", "));
             }
             Where::Block(block) => self.note_block(block, out),
@@ -394,7 +459,12 @@ impl Found<'_> {
             out.push_str(verdict_on(self.is_divergent(block)));
             return;
         }
-        let shapes: Vec<String> = self.func.results(inst).iter().map(|&result| self.shape(result)).collect();
+        let results = self.func.results(inst).iter();
+        let called = results.clone().next().map_or(String::new(), |&result| self.called(result));
+        let shapes: Vec<String> = results.map(|&result| self.shape(result)).collect();
+        if !called.is_empty() {
+            let _ = write!(out, "{} ", called.trim());
+        }
         out.push_str(&shapes.join(", "));
         if let (Op::Alloca, Verdict::Ours(divergence, _)) = (data.op, &self.verdict) {
             out.push_str(if divergence.object(inst).is_some() {
@@ -413,10 +483,7 @@ impl Found<'_> {
 
     fn json(&self) -> FunctionJson {
         let reachable = |block: &Block| self.control.cfg.is_reachable(*block);
-        let results = self.func.blocks().flat_map(|block| {
-            self.func.block_insts(block).flat_map(|inst| self.func.results(inst).iter().copied())
-        });
-        let values = self.func.params().iter().copied().chain(results);
+        let values = self.values();
         let all = match &self.verdict {
             Verdict::Ours(divergence, _) => Some(Explanations::new(self.func, &self.control, divergence)),
             Verdict::Published(_) => None,

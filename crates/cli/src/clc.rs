@@ -111,8 +111,7 @@ pub(crate) fn build_options_first(words: impl Iterator<Item = OsString>) -> Vec<
 impl Clc {
     pub(crate) fn run(self) -> Outcome {
         let session = Session::new(self.target.clone());
-        let source = heddle::llvm::read_source(&self.file)
-            .map_err(|reason| fail(Diagnostic::error(Code::Unreadable, reason.to_string())))?;
+        let source = heddle::llvm::read_source(&self.file).map_err(fail)?;
         let name = self.file.display().to_string();
         let source = session.compile_opencl(&source, &name, &self.build_options()).map_err(fail)?;
         source.refused.iter().for_each(tell);

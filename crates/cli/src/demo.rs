@@ -6,7 +6,6 @@ use crate::report::title;
 use heddle::ir::module::DeclaredShape;
 use heddle::ir::verify::Stage;
 use heddle::ir::{Module, Value, parse_module};
-use heddle::pipeline::run_passes;
 use heddle::{Brush, Request, Session};
 use heddle_interp::{Options, Semantics};
 use heddle_llvm::Output;
@@ -104,17 +103,18 @@ fn show_stages() -> Result<(), String> {
     let mut module = parse_module(STEPS).map_err(|errors| errors[0].to_string())?;
     let mut stages = vec![("Source: what one lane does", text_of(&module))];
     let names = ["vectorize", "W=4", "params=uniform"];
-    run_passes(&mut module, &names, true, |pass, module| {
-        let heading = match pass.name {
-            "canonicalize" => "Canonical: simple loops",
-            "loops" => "Uniform: lanes that have left wait",
-            "linearize" => "Linear: what diverges is folded",
-            "widen" => "Wide: one thread, vectors",
-            _ => return,
-        };
-        stages.push((heading, text_of(module)));
-    })
-    .map_err(|error| error.to_string())?;
+    Session::default()
+        .run_passes(&mut module, &names, true, |pass, module| {
+            let heading = match pass.name {
+                "canonicalize" => "Canonical: simple loops",
+                "loops" => "Uniform: lanes that have left wait",
+                "linearize" => "Linear: what diverges is folded",
+                "widen" => "Wide: one thread, vectors",
+                _ => return,
+            };
+            stages.push((heading, text_of(module)));
+        })
+        .map_err(|error| error.to_string())?;
     title("5. The same kernel in five stages");
     for pair in stages.chunks(2) {
         let width = pair[0].1.iter().map(|line| line.chars().count()).max().unwrap_or(0).max(36) + 4;

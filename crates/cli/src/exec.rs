@@ -1,7 +1,7 @@
 //! `heddle exec`: on the oracle, or natively.
 
 use crate::Failure;
-use crate::report::{error, note, parse_stage, read_module, read_ptx};
+use crate::report::{error, fail, note, parse_stage, read_module, read_ptx};
 use clap::{Args, ValueEnum};
 use heddle::ir::Value;
 use heddle::ir::verify::Stage;
@@ -205,6 +205,7 @@ impl Exec {
             let native = NativeOptions { limit, cache, ..NativeOptions::default() };
             let ran = run_native(&module, &run, &native).map_err(|reason| match reason {
                 NativeError::Line(_) | NativeError::Lanes { .. } => Failure::Usage(reason.to_string()),
+                NativeError::Refused(told) => fail(told),
                 _ => {
                     error(&reason.to_string());
                     Failure::Program

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::report::{error, note};
 use clap::Args;
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle_testing::file_test::{find_files, test_file};
 use std::path::PathBuf;
 
@@ -24,7 +24,10 @@ impl FileTests {
         let (mut passed, mut failed) = (0, 0);
         for file in &files {
             let passes = |module: &mut heddle::ir::Module, names: &[&str]| {
-                run_passes(module, names, true, |_, _| ()).map(drop).map_err(|reason| reason.to_string())
+                Session::default()
+                    .run_passes(module, names, true, |_, _| ())
+                    .map(drop)
+                    .map_err(|reason| reason.to_string())
             };
             let result = test_file(file, passes, self.bless);
             if result.blessed {

@@ -1,5 +1,6 @@
 //! `heddle opt`.
 
+use crate::analyze::with_facts;
 use crate::report::{fail, parse_stage, read, say_times, tell, title};
 use crate::{Failure, Outcome};
 use clap::Args;
@@ -7,7 +8,6 @@ use heddle::Session;
 use heddle::context::Context;
 use heddle::ir::verify::{Stage, verify_module};
 use heddle::passes::{PASSES, Pass};
-use heddle::pipeline::{parse_passes, run};
 use std::path::PathBuf;
 
 fn list_of_passes() -> String {
@@ -38,7 +38,7 @@ pub(crate) struct Opt {
     /// Say what passes chose, and why: of `fuse` with the profitability matrices
     #[arg(long)]
     explain: bool,
-    /// Print the program behind each pass
+    /// Print the program behind each pass, with what is known of lanes in comments beside the instructions
     #[arg(long)]
     dump_each: bool,
     /// Say how long each pass took
@@ -57,19 +57,21 @@ impl Opt {
         let session = Session::default();
         let mut module = read(&session, &self.file, self.stage, &self.clang)?.module;
         let names: Vec<&str> = self.passes.iter().map(String::as_str).collect();
-        let mut passes = parse_passes(&names).map_err(fail)?;
+        let mut passes = Session::parse_passes(&names).map_err(fail)?;
         for pass in &mut passes {
             if let Pass::Fuse(options) = pass {
                 options.explain |= self.explain;
             }
         }
+        let mut stage = self.stage;
         let mut context = Context::verifying(self.verify).watched(|pass, module| {
+            stage = pass.ensures.unwrap_or(stage);
             if self.dump_each {
                 title(&format!("; behind {}", pass.name));
-                say_line!("{module}");
+                say_line!("{}", with_facts(module, stage));
             }
         });
-        run(&mut module, &passes, &mut context).map_err(fail)?;
+        session.run(&mut module, &passes, &mut context).map_err(fail)?;
         if self.explain {
             context.remarks.iter().for_each(|remark| tell(&remark.told));
         }

@@ -3,7 +3,7 @@
 use crate::{Failure, Outcome};
 use anstyle::{AnsiColor, Style};
 use heddle::context::PassTime;
-use heddle::ir::diagnostic::Severity;
+use heddle::ir::diagnostic::{Excerpt, Place, Severity};
 use heddle::ir::verify::Stage;
 use heddle::ir::{Code, Diagnostic, Module};
 use heddle::{Session, Source};
@@ -14,6 +14,8 @@ use std::path::Path;
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
+/// Of larger sources no lines are shown.
+const MOST_SOURCE_BYTES: u64 = 1 << 24;
 const TITLE: Style = Style::new().bold();
 
 /// Prints to the standard output.
@@ -31,7 +33,7 @@ macro_rules! say_line {
 pub(crate) fn print(text: fmt::Arguments<'_>) {
     let Err(reason) = anstream::stdout().write_fmt(text) else { return };
     if reason.kind() != io::ErrorKind::BrokenPipe {
-        error(&format!("the output cannot be written: {reason}"));
+        tell(&Diagnostic::error(Code::Output, format!("the output cannot be written: {reason}")));
         std::process::exit(2);
     }
     std::process::exit(0);
@@ -52,8 +54,30 @@ pub(crate) fn title(message: &str) {
     say_line!("{TITLE}{message}{TITLE:#}");
 }
 
+/// The line of the source that an error or a warning is about, if its file can be read.
+fn excerpt_of(told: &Diagnostic) -> Option<Excerpt> {
+    let place = &told.place;
+    let is_plain = told.severity == Severity::Remark || told.excerpt.is_some();
+    let file = place.file.as_ref().filter(|_| !is_plain && place.line > 0 && place.column > 0)?;
+    let metadata = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?;
+    if metadata.len() > MOST_SOURCE_BYTES {
+        return None;
+    }
+    let text = std::fs::read(file).ok()?;
+    let lines = text.split_inclusive(|&byte| byte == b'\n');
+    let before: usize = lines.clone().take(place.line as usize - 1).map(<[u8]>::len).sum();
+    let line = lines.clone().nth(place.line as usize - 1)?;
+    let column = (place.column as usize - 1).min(line.len());
+    let is_of_word = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+    let word = line[column..].iter().take_while(is_of_word).count().max(1);
+    Some(Excerpt::of(&text, before + column..before + column + word).1)
+}
+
 /// Says a diagnostic as bad as it is, with its code.
 pub(crate) fn tell(told: &Diagnostic) {
+    let shown =
+        excerpt_of(told).map(|excerpt| Diagnostic { excerpt: Some(Box::new(excerpt)), ..told.clone() });
+    let told = shown.as_ref().unwrap_or(told);
     let style = match told.severity {
         Severity::Error => ERROR,
         Severity::Warning => WARNING,
@@ -76,7 +100,8 @@ pub(crate) fn fail(reason: impl Into<heddle::Failure>) -> Failure {
     let reason = reason.into();
     reason.diagnostics.iter().for_each(tell);
     let is_usage = reason.diagnostics.iter().any(|told| {
-        matches!(told.code, Code::UnknownPass) || told.code == Code::Unreadable && told.place.func.is_none()
+        matches!(told.code, Code::UnknownPass | Code::Output)
+            || told.code == Code::Unreadable && told.place.func.is_none()
     });
     if is_usage { Failure::Misused } else { Failure::Program }
 }
@@ -109,8 +134,10 @@ pub(crate) fn read(
 /// Writes a result to a file, or prints it.
 pub(crate) fn write(path: Option<&Path>, bytes: &[u8]) -> Outcome {
     match path {
-        Some(path) => std::fs::write(path, bytes)
-            .map_err(|reason| Failure::Usage(format!("{}: {reason}", path.display()))),
+        Some(path) => std::fs::write(path, bytes).map_err(|reason| {
+            let place = Place::of_line(Some(&path.display().to_string()), 0, 0);
+            fail(Diagnostic::error(Code::Output, reason.to_string()).at(place))
+        }),
         None => {
             say!("{}", String::from_utf8_lossy(bytes));
             Ok(())

@@ -1,13 +1,13 @@
 //! `heddle vectorize`.
 
 use crate::Outcome;
-use crate::report::{fail, note, read, say_times, tell};
+use crate::report::{fail, say_times, tell};
 use clap::Args;
 use heddle::ir::verify::Stage;
 use heddle::llvm::{Cpu, Output};
 use heddle::math::Accuracy;
 use heddle::options::{ParamShape, parse_accuracy};
-use heddle::{Artifact, Brush, Brushes, Options, Request, Session};
+use heddle::{Brush, Brushes, Options, Request, Session};
 use std::path::PathBuf;
 
 /// Make vector code of a function, for lanes that each run it
@@ -62,13 +62,15 @@ impl Vectorize {
     pub(crate) fn run(self) -> Outcome {
         let mut session = Session::new(self.target.clone());
         session.options = Options { math: Some(self.math), brushes: self.brushes, ..session.options };
-        let source = read(&session, &self.file, Stage::Source, &self.clang)?;
+        let clang: Vec<&str> = self.clang.iter().map(String::as_str).collect();
+        let source = session.read(&self.file, Stage::Source, &clang).map_err(fail)?;
         let brush = Brush::new(&[self.lanes]).map_err(fail)?;
         let request =
             Request { func: self.func.clone(), brush, shapes: self.params.clone(), is_masked: self.mask };
         let mut artifact = session.vectorize(source, &request).map_err(fail)?;
+        artifact.report.warnings.iter().for_each(tell);
         if self.report {
-            self.say(&artifact);
+            artifact.report.diagnostics(&self.func).iter().for_each(tell);
         }
         let bytes = match self.extension() {
             "hed" => artifact.module.to_string().into_bytes(),
@@ -86,30 +88,6 @@ impl Vectorize {
 
     fn extension(&self) -> &str {
         self.output.as_ref().and_then(|path| path.extension()?.to_str()).unwrap_or("s")
-    }
-
-    fn say(&self, artifact: &Artifact) {
-        let heddle::Report { lanes, branches, accesses, instructions, lane_by_lane, remarks } =
-            &artifact.report;
-        let lines = [
-            match lanes / self.lanes.max(1) {
-                0 | 1 => format!("@{} for {lanes} lanes", self.func),
-                count => format!("@{} for {lanes} lanes, {count} brushes of {}", self.func, self.lanes),
-            },
-            format!("  branches: {} of the source, {} of the vector code", branches[0], branches[1]),
-            format!("  instructions: {} on vectors, {} scalar", instructions[1], instructions[0]),
-            format!(
-                "  loads and stores: {} contiguous, {} gathered or scattered, {} scalar",
-                accesses.contiguous, accesses.scattered, accesses.scalar
-            ),
-        ];
-        lines.iter().for_each(|line| note(line));
-        for remark in remarks {
-            note(&format!("  {remark}"));
-        }
-        for what in lane_by_lane {
-            note(&format!("  lane by lane: {what}, which has no vector form"));
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Folder, heddle, says, succeed};
+use heddle_testing::not_run::not_run;
 use std::process::Command;
 
 const FUNCTION: &str = "\
@@ -97,7 +98,7 @@ fn wide(folder: &Folder, name: &str, lanes: usize, params: &str, target: &str, m
 fn loops_of_another_compiler_call_wide_forms() {
     for (target, flag, lanes, letter, is_here) in machines() {
         if !is_here {
-            println!("{target}: not on this machine");
+            not_run("heddle vectorize", &format!("{target} is not on this machine"));
             continue;
         }
         let folder = Folder::new(target);
@@ -190,7 +191,7 @@ int main(void) {
 fn masks_come_as_other_compilers_pass_them() {
     for (target, flag, lanes, letter, is_here) in machines() {
         if !is_here {
-            println!("{target}: not on this machine");
+            not_run("heddle vectorize", &format!("{target} is not on this machine"));
             continue;
         }
         let folder = Folder::new(&format!("masked-{target}"));
@@ -256,7 +257,7 @@ float outer(float x, int n, const int *table, int i, int *to) {
 fn vector_forms_of_another_compiler_are_called() {
     for (target, flag, lanes, letter, is_here) in machines() {
         if !is_here {
-            println!("{target}: not on this machine");
+            not_run("heddle vectorize", &format!("{target} is not on this machine"));
             continue;
         }
         let folder = Folder::new(&format!("theirs-{target}"));
@@ -417,12 +418,12 @@ fn what_is_not_vectorized_is_left_as_it_was() {
         "-o",
         "twice.ll",
     ];
-    says(&folder, &again, 1, "the module has @_ZGVbN4v_counted already");
+    says(&folder, &again, 1, "@_ZGVbN4v_counted: the module has it already");
     // An object is linked with that of the source, so it can only use what that shows.
     let object = ["--lanes", "4", "--target", "x86-64-v2", "-o", "wide.o"];
     let vectorize = |name| [&["vectorize", "f.c", "--func", name], &object[..]].concat();
-    says(&folder, &vectorize("shifted"), 1, "cannot see the static variable @base");
-    says(&folder, &vectorize("twice"), 1, "cannot see the static variable @base");
+    says(&folder, &vectorize("shifted"), 1, "@base: an object by itself cannot see this static variable");
+    says(&folder, &vectorize("twice"), 1, "@base: an object by itself cannot see this static variable");
     succeed(heddle(&folder.0, &vectorize("counted")));
     folder.write(
         "main.c",
@@ -444,7 +445,7 @@ fn tool(folder: &Folder, name: &str, arguments: &[&str]) -> Option<String> {
     match Command::new(name).current_dir(&folder.0).args(arguments).output() {
         Ok(output) => Some(succeed(output)),
         Err(_) => {
-            println!("{name}: not on this machine");
+            not_run("heddle vectorize", &format!("{name} is not on this machine"));
             None
         }
     }
@@ -571,7 +572,7 @@ fn fields_and_wrapping_indices_are_right_on_each_machine() {
         ("x86-64-v4", "8", 'e', is_x86_feature_detected!("avx512f")),
     ] {
         if !is_here {
-            println!("{target}: not on this machine");
+            not_run("heddle vectorize", &format!("{target} is not on this machine"));
             continue;
         }
         let folder = Folder::new(&format!("fields-{target}-{lanes}"));
@@ -641,8 +642,8 @@ fn mathematical_functions_come_along() {
             heddle(&folder.0, &["vectorize", "f.c", "--func", "f", "--math", math, "--report", "-o", "f.s"]);
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    assert!(!report("exact").contains("lane by lane") && !report("fast").contains("lane by lane"));
-    assert!(report("libm").contains("lane by lane: call of @sinf"));
+    assert!(!report("exact").contains("[lane-by-lane]") && !report("fast").contains("[lane-by-lane]"));
+    assert!(report("libm").contains("the call of @sinf runs for one lane after the other"));
 }
 
 #[test]
@@ -665,7 +666,7 @@ fn what_is_asked_for_wrongly_is_named() {
     says(&folder, &["vectorize", "f.c", "--func", "power", "--lanes", "0"], 1, "no brush");
     says(&folder, &["vectorize", "f.c", "--func", "power", "--lanes", "500"], 1, "no brush");
     says(&folder, &["vectorize", "f.c", "--func", "power", "--math", "good"], 2, "write `exact`");
-    says(&folder, &["vectorize", "g.c", "--func", "power"], 1, "g.c");
+    says(&folder, &["vectorize", "g.c", "--func", "power"], 2, "g.c");
     let power = ["vectorize", "f.c", "--func", "power", "-o", "o.o", "--target", "haswell"];
     says(&folder, &[&power[..], &["--lanes", "6"]].concat(), 1, "no form in the x86 vector ABI for 6 lanes");
     says(

@@ -9,7 +9,7 @@ pub mod context;
 pub mod passes;
 mod flattening;
 mod scalar_replacement;
-pub mod pipeline;
+mod pipeline;
 pub mod verdicts;
 mod ptx;
 pub mod session;

@@ -110,13 +110,13 @@ impl Session {
         }
         let lanes = one * interleaved;
         let wide_func = wide_name(name, &[lanes]);
-        let code = emit(&wide, EmitOptions::default()).map_err(|reason| failed(Code::NotEmitted, &reason))?;
+        let code = emit(&wide, EmitOptions::default())?;
         code.strip_debug_info();
         keep_private_but(&code, &[&wide_func]);
         if let Some(llvm) = &source.llvm {
             share_globals(&code, llvm);
         }
-        optimize(&code, &self.cpu).map_err(|reason| failed(Code::CodeGeneration, &reason))?;
+        optimize(&code, &self.cpu)?;
         code.verify().map_err(|reason| failed(Code::Internal, &reason))?;
         Ok(VectorLoop { code, wide: wide_func, lanes, interleaved, remarks })
     }

@@ -14,7 +14,7 @@ use heddle_transform::{FuseOptions, KernelOptions, Remark, WidenOptions, boscc, 
 use std::time::Instant;
 
 /// All that makes vector code of lock-step code for a brush.
-pub fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
+pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
     let &Options { target, math, ref params, brushes, versions, kernels, fuse, races } = options;
     let mut passes = Vec::new();
     passes.extend((brushes != Brushes::Count(1)).then_some(Pass::Brushes(brushes)));
@@ -42,7 +42,7 @@ pub fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
 
 /// Passes by their words: each a name, with `:` and an argument behind it where it takes one. `vectorize`, followed by its
 /// options (`vectorize`, `W=8`, `params=uniform`), stands for all that makes vector code.
-pub fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
+pub(crate) fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
     let mut passes = Vec::new();
     let mut rest = words.iter().copied().peekable();
     while let Some(word) = rest.next() {
@@ -83,7 +83,7 @@ fn unknown_pass(name: &str) -> Diagnostic {
 }
 
 /// Runs passes, each after the other. What a pass needs is checked unless a pass before has ensured it.
-pub fn run(module: &mut Module, passes: &[Pass], context: &mut Context<'_>) -> Result<(), Diagnostic> {
+pub(crate) fn run(module: &mut Module, passes: &[Pass], context: &mut Context<'_>) -> Result<(), Diagnostic> {
     let mut stage = Stage::Source;
     for (number, pass) in passes.iter().enumerate() {
         let info = pass.info();
@@ -120,18 +120,6 @@ fn check_stage(module: &Module, stage: Stage, when: &str, pass: &PassInfo) -> Re
         let text = format!("{when} `{}` the module is not at stage {stage}:\n{violations}", pass.name);
         Diagnostic::error(Code::InvalidIr, text)
     })
-}
-
-/// The same of passes by their words; `watch` sees the module behind each of them.
-pub fn run_passes(
-    module: &mut Module,
-    words: &[&str],
-    verify: bool,
-    watch: impl FnMut(&PassInfo, &Module),
-) -> Result<Vec<Remark>, Diagnostic> {
-    let mut context = Context::verifying(verify).watched(watch);
-    run(module, &parse_passes(words)?, &mut context)?;
-    Ok(context.remarks)
 }
 
 /// How many brushes pay, by what these passes make of one; with the figures in a remark.

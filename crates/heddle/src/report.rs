@@ -1,7 +1,7 @@
 //! What became of a function or of a kernel: counted over its vector code and all that this calls.
 
 use heddle_ir::module::Param;
-use heddle_ir::{Detail, Diagnostic, Function, Inst, Module, Op, Scalar, Type, Value};
+use heddle_ir::{Code, Detail, Diagnostic, Function, Inst, Module, Op, Scalar, Type, Value};
 use heddle_transform::{Fold, GroupFunction, KernelOptions};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
@@ -25,6 +25,8 @@ pub struct Accesses {
 pub struct Report {
     /// How many lanes the vector code is for, of all brushes.
     pub lanes: u32,
+    /// How many brushes run side by side.
+    pub brushes: u32,
     /// Branches of the source, and those that are left.
     pub branches: [usize; 2],
     /// Loads and stores.
@@ -33,6 +35,8 @@ pub struct Report {
     pub instructions: [usize; 2],
     /// What is done lane by lane, by name.
     pub lane_by_lane: Vec<String>,
+    /// What of the source was not taken, and is called, or used, as something that is defined elsewhere.
+    pub warnings: Vec<Diagnostic>,
     /// What loads and stores became that had a choice, how many brushes were chosen, and why.
     pub remarks: Vec<Diagnostic>,
 }
@@ -73,6 +77,24 @@ fn users_of(module: &Module, reached: FxHashSet<String>) -> impl Iterator<Item =
 }
 
 impl Report {
+    /// All that there is to tell, as remarks: what became of the function as a whole, then of its parts.
+    pub fn diagnostics(&self, func: &str) -> Vec<Diagnostic> {
+        let Report { lanes, brushes, branches, accesses, instructions, .. } = self;
+        let text = match brushes {
+            0 | 1 => format!("it is vector code for {lanes} lanes"),
+            count => format!("it is vector code for {lanes} lanes, {count} brushes of {}", lanes / count),
+        };
+        let shape = Diagnostic::remark(Code::CodeShape, text)
+            .of_func(func)
+            .note(format!("branches: {} of the source, {} of the vector code", branches[0], branches[1]))
+            .note(format!("instructions: {} on vectors, {} scalar", instructions[1], instructions[0]))
+            .note(format!(
+                "loads and stores: {} contiguous, {} gathered or scattered, {} scalar",
+                accesses.contiguous, accesses.scattered, accesses.scalar
+            ));
+        std::iter::once(shape).chain(self.remarks.iter().cloned()).collect()
+    }
+
     /// Counts what stands in a wide function and in those that it calls.
     pub(crate) fn count(&mut self, module: &Module, name: &str) {
         users(module, name).for_each(|func| self.count_function(func));
@@ -259,7 +281,7 @@ impl fmt::Display for Lines<'_> {
 
 impl fmt::Display for KernelReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { lanes, branches, accesses, instructions, lane_by_lane, remarks } = &self.code;
+        let Report { lanes, branches, accesses, instructions, lane_by_lane, remarks, .. } = &self.code;
         let fold = match (self.fold, &self.brush[..]) {
             (Fold::Rows, [] | [_]) => "work-items side by side along dimension 0".to_string(),
             (Fold::Rows, extents) => {
@@ -297,6 +319,8 @@ impl fmt::Display for KernelReport {
             let what: Vec<&str> = what.into_iter().collect();
             writeln!(f, "  lane by lane: {}{}", what.join(", "), Lines(&self.lane_by_lane_lines))?;
         }
-        remarks.iter().try_for_each(|remark| writeln!(f, "  {remark}"))
+        // What runs lane by lane is summed up above.
+        let mut remarks = remarks.iter().filter(|remark| remark.code != Code::LaneByLane);
+        remarks.try_for_each(|remark| writeln!(f, "  {remark}"))
     }
 }

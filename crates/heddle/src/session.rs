@@ -15,23 +15,26 @@
 
 use crate::context::{Context, PassTime};
 use crate::options::{Brush, Options, ParamShape};
-use crate::pipeline::{run, vectorization};
+use crate::passes::{Pass, PassInfo};
+use crate::pipeline::{parse_passes, run, vectorization};
 use crate::report::{Report, branches, reachable_from};
 use crate::vector_abi::{Form, Isa, add_abi_form, declare_forms};
 use heddle_ir::diagnostic::{Place, Severity};
-use heddle_ir::module::DeclaredShape;
+use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::verify::{Stage, verify_module};
-use heddle_ir::{Code, Detail, Diagnostic, Function, Module, Value, parse_bytes};
+use heddle_ir::{Code, Detail, Diagnostic, Function, Inst, Module, Op, Value, parse_bytes};
 use heddle_llvm::{
-    CodeLevel, CompileError, Cpu, EmitOptions, Imported, Jit, Language, LlvmModule, ObjectCache, Output,
-    Refusal, cut_out, emit, generate, import, keep_private_but, language_of, link, optimize, share_globals,
-    vector_form_names,
+    CodeLevel, Cpu, EmitOptions, Imported, Jit, Language, LlvmModule, ObjectCache, Output, cleaned, cut_out,
+    emit, generate, import, keep_private_but, language_of, link, optimize, param_parts, read_ir,
+    share_globals, vector_form_names,
 };
-use heddle_transform::Target;
 use heddle_transform::specialize::enter_with_mask;
 use heddle_transform::widen::wide_name;
+use heddle_transform::{Remark, Target};
+use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json};
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -143,6 +146,10 @@ pub struct Artifact {
     pub times: Vec<PassTime>,
     shapes: Vec<DeclaredShape>,
     is_masked: bool,
+    /// Of a kernel, where it asks for its place in a launch.
+    asks_place: Option<Place>,
+    /// A parameter of the source that is taken apart, and how many values it becomes.
+    apart: Option<(String, usize)>,
     llvm: Option<LlvmModule>,
     cpu: Cpu,
 }
@@ -217,7 +224,7 @@ impl Session {
             return self.parse_hed_at(text, stage).map_err(|failure| failure.in_file(&file));
         }
         if language == Some(Language::OpenCl) {
-            let source = heddle_llvm::read_source(path).map_err(|reason| error(Code::Unreadable, &reason))?;
+            let source = heddle_llvm::read_source(path)?;
             // Headers are looked for beside the file.
             let folder =
                 path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -225,18 +232,24 @@ impl Session {
             words.extend(clang.iter().map(ToString::to_string));
             return self.compile_opencl(&source, &file, &words);
         }
+        std::fs::metadata(path).map_err(|reason| unreadable(&file, &reason))?;
         let is_for_cpus = matches!(language, Some(Language::C | Language::Cpp));
         let triple = self.cpu.triple.as_deref().filter(|_| is_for_cpus);
         let target = triple.map(|triple| format!("--target={triple}"));
         let arguments: Vec<&str> = target.as_deref().into_iter().chain(clang.iter().copied()).collect();
-        let llvm = heddle_llvm::compile(path, 1, &arguments).map_err(|reason| {
-            let code = match reason {
-                CompileError::Read(_) | CompileError::File { .. } => Code::Unreadable,
-                CompileError::NoClang { .. } | CompileError::Refused { .. } => Code::FrontEnd,
-            };
-            error(code, &reason)
-        })?;
+        if language == Some(Language::Ir) {
+            let bytes = std::fs::read(path).map_err(|reason| unreadable(&file, &reason))?;
+            return self.read_llvm(&bytes, &file);
+        }
+        let llvm = heddle_llvm::compile(path, 1, &arguments)?;
         self.import(llvm, &file)
+    }
+
+    /// Reads LLVM IR, text or bitcode, which need not have been optimized; `file` is its name in messages.
+    pub fn read_llvm(&self, bytes: &[u8], file: &str) -> Result<Source, Failure> {
+        let llvm = read_ir(file, bytes)?;
+        let Imported { module, refused } = import(&cleaned(&llvm)?);
+        imported(module, refused, llvm, file)
     }
 
     /// Reads a file of PTX, for launches with this much dynamic shared memory.
@@ -275,19 +288,23 @@ impl Session {
     /// if nothing is left.
     pub fn import(&self, llvm: LlvmModule, file: &str) -> Result<Source, Failure> {
         let Imported { module, refused } = import(&llvm);
-        imported(module, &refused, Vec::new(), llvm, file)
+        imported(module, refused, llvm, file)
     }
 
     /// Compiles OpenCL C with the options of `clBuildProgram`, together with the builtins that it calls; `name` is its
     /// name in messages.
     pub fn compile_opencl(&self, source: &str, name: &str, options: &[String]) -> Result<Source, Failure> {
-        let program = heddle_builtins::compile(source, name, options).map_err(|log| {
-            error(Code::FrontEnd, &format!("{name}: clang refuses it:\n{}", log.trim_end()))
-        })?;
+        let program = heddle_builtins::compile(source, name, options)
+            .map_err(|log| heddle_llvm::refused_by_clang(name, &log))?;
         let warnings = program.warnings.trim_end();
-        let told = (!warnings.is_empty())
-            .then(|| Diagnostic::warning(Code::FrontEnd, format!("{name}:\n{warnings}")));
-        imported(program.module, &program.refused, told.into_iter().collect(), program.llvm, name)
+        let mut told = Vec::new();
+        if !warnings.is_empty() {
+            let place = Place::of_line(Some(name), 0, 0);
+            let first = Diagnostic::warning(Code::FrontEnd, "clang warns").at(place);
+            told.push(warnings.lines().fold(first, |told, line| told.note(line)));
+        }
+        told.extend(program.refused);
+        imported(program.module, told, program.llvm, name)
     }
 
     /// Makes vector code of a function and of what it calls. Other functions go.
@@ -304,10 +321,16 @@ impl Session {
             );
         }
         let Request { func: asked, brush, shapes, is_masked } = request;
-        let known: Vec<String> = module.functions.iter().map(|func| func.name.clone()).collect();
+        if module.function(asked).is_none() {
+            return Err(missing(asked, &module, &refused));
+        }
         retain_reachable(&mut module, asked);
-        let Some(func) = module.function_mut(asked) else { return Err(missing(asked, known, &refused)) };
-        declare_shapes(func, shapes)?;
+        let warnings = needed_and_refused(&module, refused);
+        let Some(func) = module.function_mut(asked) else { return Err(missing(asked, &module, &[])) };
+        let params = params_of_source(func, llvm.as_ref().and_then(|llvm| param_parts(llvm, asked)));
+        declare_shapes(func, &params, shapes)?;
+        let apart = params.iter().find(|param| param.len() > 1);
+        let apart = apart.map(|param| (func.describe(func.params()[param.start]), param.len()));
         let declared = func.signature.params.iter().map(|param| param.shape.clone());
         let declared = declared.map(|shape| shape.unwrap_or(DeclaredShape::Varying)).collect();
         if let Some(region) = launched(func) {
@@ -315,6 +338,7 @@ impl Session {
             let told = Diagnostic::error(Code::LaunchesLanes, text).of_func(asked);
             return Err(told.way_out("vectorize that").into());
         }
+        let asks_place = place_asked(func);
         let before = branches(&module, asked);
         let masked = format!("{asked}.masked");
         let entered = if *is_masked { &masked } else { asked };
@@ -333,10 +357,16 @@ impl Session {
         let lanes = context.side_by_side.unwrap_or(1).saturating_mul(brush.lanes());
         let all = brush.times(context.side_by_side.unwrap_or(1))?;
         let wide = wide_name(entered, all.extents());
-        let mut report = Report { lanes, branches: [before, branches(&module, &wide)], ..Report::default() };
+        let mut report = Report {
+            lanes,
+            brushes: context.side_by_side.unwrap_or(1),
+            branches: [before, branches(&module, &wide)],
+            ..Report::default()
+        };
         report.count(&module, &wide);
         let told = context.remarks.into_iter().map(|remark| remark.told.in_module(&module));
         report.remarks = told.collect();
+        report.warnings = warnings;
         Ok(Artifact {
             func: asked.clone(),
             module,
@@ -345,17 +375,69 @@ impl Session {
             times: context.times,
             shapes: declared,
             is_masked: *is_masked,
+            asks_place,
+            apart,
             llvm,
             cpu: self.cpu.clone(),
         })
     }
 
+    /// Makes vector code, at stage Wide, of all functions of a module that nothing in it calls or launches, with what is said
+    /// of their parameters.
+    pub fn widen_module(
+        &self,
+        module: &mut Module,
+        brush: &Brush,
+        context: &mut Context<'_>,
+    ) -> Result<(), Diagnostic> {
+        run(module, &vectorization(brush, &self.options), context)
+    }
+
+    /// Passes by their words, as `heddle opt` takes them.
+    pub fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
+        parse_passes(words)
+    }
+
+    /// Runs passes, each after the other; what they tell and how long they took is left in the context.
+    pub fn run(
+        &self,
+        module: &mut Module,
+        passes: &[Pass],
+        context: &mut Context<'_>,
+    ) -> Result<(), Diagnostic> {
+        run(module, passes, context)
+    }
+
+    /// The same of passes by their words, as `heddle opt` takes them; `watch` sees the module behind each of them.
+    pub fn run_passes(
+        &self,
+        module: &mut Module,
+        words: &[&str],
+        verify: bool,
+        watch: impl FnMut(&PassInfo, &Module),
+    ) -> Result<Vec<Remark>, Diagnostic> {
+        let mut context = Context::verifying(verify).watched(watch).cancelled_by(&self.cancelled);
+        run(module, &parse_passes(words)?, &mut context)?;
+        Ok(context.remarks)
+    }
+
+    /// Machine code of a module whose functions one thread runs, callable in this process; kept, and found again, in the
+    /// session's cache.
+    pub fn jit(&self, module: &Module, emission: EmitOptions, level: CodeLevel) -> Result<Jit, Diagnostic> {
+        let code = emit(module, emission).map_err(|told| told.in_module(module))?;
+        match &self.cache {
+            Some(cache) => Jit::cached(code, level, &[], cache),
+            None => Jit::new(code, level, &[]),
+        }
+    }
+
     fn check_machine(&self, source: Option<&LlvmModule>) -> Result<(), Diagnostic> {
         let Some(source) = source.filter(|it| it.is_x86() != self.cpu.is_x86()) else { return Ok(()) };
-        let told = Diagnostic::error(Code::WrongTarget, format!("it is LLVM IR for {}", source.triple()));
+        let text = format!("it is LLVM IR for {}, which is another kind of machine", source.triple());
+        let told = Diagnostic::error(Code::WrongTarget, text);
         Err(match &self.cpu.triple {
             Some(triple) => told.way_out(format!("let clang make it with --target={triple}")),
-            None => told,
+            None => told.way_out("let clang make it for this machine, or ask for code for that one"),
         })
     }
 }
@@ -371,15 +453,16 @@ impl Failure {
 /// What an import gave, with what else there is to tell.
 fn imported(
     module: Module,
-    refused: &[Refusal],
     mut told: Vec<Diagnostic>,
     llvm: LlvmModule,
     file: &str,
 ) -> Result<Source, Failure> {
-    told.extend(refused.iter().map(Into::into));
     if module.functions.is_empty() {
-        told.push(error(Code::NotImported, &format!("{file}: there is no function that can be taken")));
-        return Err(Failure { diagnostics: told });
+        if told.is_empty() {
+            let none = error(Code::NotImported, &"there is no function in it");
+            told.push(none.at(Place::of_line(Some(file), 0, 0)));
+        }
+        return Err(Failure { diagnostics: told.into_iter().map(as_error).collect() });
     }
     verify_module(&module, Stage::Source)
         .map_err(|violations| error(Code::Internal, &format!("{file}: {violations}")))?;
@@ -390,28 +473,93 @@ fn unreadable(file: &str, reason: &std::io::Error) -> Diagnostic {
     error(Code::Unreadable, reason).at(Place::of_line(Some(file), 0, 0))
 }
 
-/// There is no such function: because it was refused, or because its name is another.
-fn missing(name: &str, known: Vec<String>, refused: &[Diagnostic]) -> Failure {
+/// What was not taken of the functions and globals that are left, and is treated as if it were defined elsewhere; and what
+/// the front end warns of.
+fn needed_and_refused(module: &Module, refused: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let callees = module.functions.iter().flat_map(|func| func.callees.values());
+    let needed: FxHashSet<&str> = callees.map(|callee| &*callee.name).collect();
+    let is_needed = |told: &Diagnostic| match &told.place.func {
+        Some(name) => needed.contains(&**name),
+        None => true,
+    };
+    refused.into_iter().filter(is_needed).collect()
+}
+
+/// Of a kernel, where it asks for its place first, as far as that is known.
+fn place_asked(func: &Function) -> Option<Place> {
+    use Op::{GlobalId, GlobalOffset, GlobalSize, GroupId, LocalId, LocalSize, NumGroups, WorkDim};
+    if !matches!(func.kind, Kind::Kernel(_)) {
+        return None;
+    }
+    let asks = |&inst: &Inst| {
+        let op = func.inst(inst).op;
+        matches!(
+            op,
+            GlobalId | GlobalOffset | GlobalSize | GroupId | LocalId | LocalSize | NumGroups | WorkDim
+        )
+    };
+    let first = func.blocks().flat_map(|block| func.block_insts(block)).find(asks);
+    Some(first.map_or_else(|| Place::of_func(&func.name), |inst| Place::line_of(func, inst)))
+}
+
+/// There is no such function: because it was refused, because it is only declared, or because its name is another.
+fn missing(name: &str, module: &Module, refused: &[Diagnostic]) -> Failure {
     let own: Vec<Diagnostic> =
         refused.iter().filter(|told| told.place.func.as_deref() == Some(name)).cloned().collect();
     if !own.is_empty() {
-        let as_error = |told: Diagnostic| Diagnostic { severity: Severity::Error, ..told };
         return Failure { diagnostics: own.into_iter().map(as_error).collect() };
     }
+    if module.declarations.iter().any(|declaration| declaration.name == name) {
+        let told = Diagnostic::error(Code::UnknownFunction, "it is only declared here").of_func(name);
+        return told.way_out("give the file that defines it").into();
+    }
     let told = Diagnostic::error(Code::UnknownFunction, format!("there is no function @{name}"));
-    let known: Vec<String> = known.into_iter().map(|name| format!("@{name}")).collect();
-    match known.is_empty() {
-        true => told.into(),
-        false => told.way_out(format!("there are {}", known.join(", "))).into(),
+    let known: Vec<String> = module.functions.iter().map(|func| format!("@{}", func.name)).collect();
+    let mangled =
+        module.functions.iter().find(|func| func.name.starts_with("_Z") && func.name.contains(name));
+    match (mangled, known.is_empty()) {
+        (Some(func), _) => told
+            .way_out(format!("C++ calls it @{}: declare it `extern \"C\"`, or ask for that name", func.name))
+            .into(),
+        (None, true) => told.into(),
+        (None, false) => told.way_out(format!("there are {}", known.join(", "))).into(),
     }
 }
 
-/// Declares what is said of parameters, by their order or by their names.
-fn declare_shapes(func: &mut Function, shapes: &[ParamShape]) -> Result<(), Diagnostic> {
+fn as_error(told: Diagnostic) -> Diagnostic {
+    Diagnostic { severity: Severity::Error, ..told }
+}
+
+/// The values that each parameter of the source consists of: a vector or a structure is taken apart. `parts` are those of
+/// the parameters of LLVM's function, which may be several for one of the source; they all have its name.
+fn params_of_source(func: &Function, parts: Option<Vec<usize>>) -> Vec<Range<usize>> {
+    let count = func.params().len();
+    let parts = parts.filter(|parts| parts.iter().sum::<usize>() == count).unwrap_or_else(|| vec![1; count]);
+    let mut all: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    for part in parts.into_iter().filter(|&part| part > 0) {
+        let name = func.name_of(func.params()[at]);
+        match all.last_mut() {
+            Some(last) if name.is_some() && func.name_of(func.params()[last.start]) == name => {
+                last.end += part
+            }
+            _ => all.push(at..at + part),
+        }
+        at += part;
+    }
+    all
+}
+
+/// Declares what is said of parameters of the source, by their order or by their names.
+fn declare_shapes(
+    func: &mut Function,
+    params: &[Range<usize>],
+    shapes: &[ParamShape],
+) -> Result<(), Diagnostic> {
     let refuse = |text: String, way_out: String| {
         Err(Diagnostic::error(Code::ParameterShapes, text).of_func(&func.name).way_out(way_out))
     };
-    let expected = func.signature.params.len();
+    let expected = params.len();
     let in_order = shapes.iter().filter(|it| it.name.is_none()).count();
     if in_order > expected || in_order != 0 && shapes.len() == in_order && in_order != expected {
         let text = format!("it has {expected} parameters, and {in_order} shapes are given");
@@ -426,17 +574,18 @@ fn declare_shapes(func: &mut Function, shapes: &[ParamShape]) -> Result<(), Diag
             said[index] = Some(shape.clone());
             continue;
         };
-        // A parameter that is taken apart gives its name to all that it consists of.
-        let is_meant = |&&value: &&Value| func.name_of(value) == Some(name) || value.to_string() == *name;
-        let meant: Vec<usize> = (0..expected).filter(|&index| is_meant(&&func.params()[index])).collect();
-        if meant.is_empty() {
-            let names: Vec<String> = func.params().iter().map(|&param| func.describe(param)).collect();
+        let first = |param: &Range<usize>| func.params()[param.start];
+        let is_meant = |value: Value| func.name_of(value) == Some(name) || value.to_string() == *name;
+        let Some(meant) = params.iter().position(|param| is_meant(first(param))) else {
+            let names: Vec<String> = params.iter().map(|param| func.describe(first(param))).collect();
             return refuse(format!("it has no parameter `{name}`"), format!("it has {}", names.join(", ")));
-        }
-        meant.into_iter().for_each(|index| said[index] = Some(shape.clone()));
+        };
+        said[meant] = Some(shape.clone());
     }
-    for (param, shape) in func.signature.params.iter_mut().zip(said) {
-        param.shape = shape.or(param.shape.take());
+    for (param, shape) in params.iter().zip(said) {
+        for part in &mut func.signature.params[param.clone()] {
+            part.shape = shape.clone().or(part.shape.take());
+        }
     }
     Ok(())
 }
@@ -469,10 +618,18 @@ impl Artifact {
             let text = "the forms of the vector ABI are made for x86 only";
             return Err(Diagnostic::error(Code::NoAbiForm, text).of_func(&self.func));
         }
+        if let Some((name, count)) = &self.apart {
+            let text =
+                format!("{name} is taken apart into {count} numbers, which no caller of the prototype does");
+            let told = Diagnostic::error(Code::NoAbiForm, text).of_func(&self.func);
+            return Err(told.way_out(
+                "pass it by address, or write LLVM IR (`.ll`), which keeps the form that Heddle makes",
+            ));
+        }
         let isa = Isa::of_bits(self.cpu.vector_bits());
         let lanes = self.report.lanes;
         let form = Form { name: &self.func, lanes, shapes: &self.shapes, isa, is_masked: self.is_masked };
-        add_abi_form(&mut self.module, &self.wide, &form).map_err(|reason| error(Code::NoAbiForm, &reason))
+        add_abi_form(&mut self.module, &self.wide, &form)
     }
 
     /// The module of LLVM with the code, which LLVM's passes have been through. Only the function of this name is seen from
@@ -483,7 +640,7 @@ impl Artifact {
         if let Some(source) = &self.llvm {
             share_globals(&code, source);
         }
-        optimize(&code, &self.cpu).map_err(|reason| error(Code::CodeGeneration, &reason))?;
+        optimize(&code, &self.cpu)?;
         Ok(code)
     }
 
@@ -498,11 +655,41 @@ impl Artifact {
     /// The code by itself, the wide form seen by its name.
     pub fn code(&self, output: Output) -> Result<Vec<u8>, Diagnostic> {
         let code = self.llvm(&self.wide)?;
-        generate(&code, &self.cpu, output).map_err(|reason| error(Code::CodeGeneration, &reason))
+        generate(&code, &self.cpu, output)
     }
 
     fn emit(&self, options: EmitOptions) -> Result<LlvmModule, Diagnostic> {
-        emit(&self.module, options).map_err(|reason| error(Code::NotEmitted, &reason))
+        emit(&self.module, options).map_err(|told| match told.code {
+            Code::NeedsLaunch => self.needs_launch(told),
+            _ => self.of_source(told),
+        })
+    }
+
+    /// What nothing launches is told its place by nobody.
+    fn needs_launch(&self, told: Diagnostic) -> Diagnostic {
+        let Some(place) = &self.asks_place else {
+            let told = self.of_source(told);
+            // The source calls it by another name than the instruction.
+            let inst = told.place.inst.clone().filter(|_| told.place.line == 0);
+            let place = Place { inst, ..(*told.place).clone() };
+            return told.at(place);
+        };
+        let text = "it is a kernel, whose work-items are told their places by a launch";
+        let way_out = "run the program on Heddle's OpenCL driver (`./x install`), which launches it, or write a function \
+                       that is no kernel and takes the index as a parameter";
+        let told = Diagnostic::error(Code::NeedsLaunch, text).at(place.clone()).way_out(way_out);
+        told.in_module(&self.module)
+    }
+
+    /// About a wide function, as the user knows it: by the name of the function that it was made of.
+    fn of_source(&self, mut told: Diagnostic) -> Diagnostic {
+        if let Some(name) = told.place.func.take() {
+            let suffix = self.wide.rsplit_once(".w").map_or("", |(_, brush)| brush);
+            let of_source = name.strip_suffix(suffix).and_then(|name| name.strip_suffix(".w"));
+            let of_source = of_source.map(|name| name.strip_suffix(".masked").unwrap_or(name));
+            told.place.func = Some(of_source.unwrap_or(&name).to_string());
+        }
+        told.in_module(&self.module)
     }
 
     /// The code as text, bitcode, assembly or object. As LLVM IR it stands beside all that its source has; as assembly or
@@ -517,19 +704,18 @@ impl Artifact {
             }
             Err(told) => return Err(told),
         };
-        let failed = |reason: &dyn fmt::Display| error(Code::CodeGeneration, reason);
         let begin = Instant::now();
         let code = self.llvm(&name)?;
         self.times.push(PassTime { name: "LLVM's passes", time: begin.elapsed() });
         let begin = Instant::now();
         let bytes = match &self.llvm {
-            None => generate(&code, &self.cpu, output).map_err(|reason| failed(&reason))?,
+            None => generate(&code, &self.cpu, output)?,
             Some(source) => {
-                link(source, &code).map_err(|reason| failed(&reason))?;
+                link(source, &code)?;
                 if !is_ir {
-                    cut_out(source, &[&name]).map_err(|reason| failed(&reason))?;
+                    cut_out(source, &[&name])?;
                 }
-                generate(source, &self.cpu, output).map_err(|reason| failed(&reason))?
+                generate(source, &self.cpu, output)?
             }
         };
         self.times.push(PassTime { name: "code generation", time: begin.elapsed() });
@@ -542,8 +728,9 @@ impl Artifact {
         let code = self.llvm(&self.wide)?;
         self.times.push(PassTime { name: "LLVM's passes", time: begin.elapsed() });
         let begin = Instant::now();
-        let jit =
-            Jit::new(code, CodeLevel::Default, &[]).map_err(|reason| error(Code::CodeGeneration, &reason))?;
+        let jit = Jit::new(code, CodeLevel::Default, &[])?;
+        // It generates code when that is asked for.
+        jit.address(&self.wide)?;
         self.times.push(PassTime { name: "code generation", time: begin.elapsed() });
         Ok(jit)
     }

@@ -125,6 +125,9 @@ codes! {
     CodeGeneration = "code-generation",
         "LLVM generates no machine code of a module.",
         "The message is LLVM's.";
+    NotLinked = "not-linked",
+        "Vector code and the module of its source do not come together.",
+        "The message names the symbol that is in the way, and what to write instead.";
     Output = "output",
         "A result cannot be written.",
         "The message is the system's.";
@@ -461,10 +464,11 @@ impl From<Diagnostic> for String {
 }
 
 impl Function {
-    /// A value as messages call it: by its name in the source, if it has one, in quotes.
+    /// A value as messages call it: by its name in the source, or as an expression over such names, in quotes; by its
+    /// number where the source has no words for it.
     pub fn describe(&self, value: Value) -> String {
-        match self.name_of(value) {
-            Some(name) => format!("`{name}`"),
+        match self.expression(value) {
+            Some(words) => format!("`{words}`"),
             None => value.to_string(),
         }
     }

@@ -17,6 +17,7 @@ pub mod function;
 pub mod module;
 pub mod typing;
 pub mod builder;
+mod expression;
 pub mod diagnostic;
 pub mod text;
 pub mod verify;

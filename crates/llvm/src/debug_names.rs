@@ -1,15 +1,16 @@
 //! What the source calls values: from the debug records that clang and rustc leave between instructions.
 
 use crate::view::{LlvmModule, Val, copy_text, take_message};
-use llvm_sys::LLVMDbgRecordKind;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
+use llvm_sys::{LLVMDbgRecordKind, LLVMValueKind};
 
 /// Where a variable's node has its name.
 const NAME: usize = 1;
 
-/// The values that hold variables of the source from this instruction on, each with the variable's name. Records that
-/// speak of a part of a variable, or of what is computed from the value, are left out.
+/// The values that hold variables of the source from this instruction on, each with the variable's name. A parameter that
+/// is a part of one of the source has its name. Other records that speak of a part of a variable, or of what is computed from
+/// the value, are left out.
 pub(crate) fn named_values<'m>(module: &'m LlvmModule, inst: Val<'m>) -> Vec<(Val<'m>, String)> {
     let mut named = Vec::new();
     // SAFETY: instruction, records and what they refer to live as long as the module; each record is asked for what its kind
@@ -18,8 +19,8 @@ pub(crate) fn named_values<'m>(module: &'m LlvmModule, inst: Val<'m>) -> Vec<(Va
         let mut record = LLVMGetFirstDbgRecord(inst.0);
         while !record.is_null() {
             if LLVMDbgRecordGetKind(record) == LLVMDbgRecordKind::LLVMDbgRecordValue
-                && is_whole(module, LLVMDbgVariableRecordGetExpression(record))
                 && let Some(value) = Val::of(LLVMDbgVariableRecordGetValue(record, 0))
+                && names_value(module, LLVMDbgVariableRecordGetExpression(record), value)
                 && let Some(name) = variable_name(module, LLVMDbgVariableRecordGetVariable(record))
             {
                 named.push((value, name));
@@ -30,15 +31,16 @@ pub(crate) fn named_values<'m>(module: &'m LlvmModule, inst: Val<'m>) -> Vec<(Va
     named
 }
 
-/// Whether an expression leaves a value as it is.
+/// Whether an expression leaves a value as it is, or says of a parameter which part of a variable it is.
 ///
 /// # Safety
 /// The expression is live in the context of the module.
-unsafe fn is_whole(module: &LlvmModule, expression: LLVMMetadataRef) -> bool {
+unsafe fn names_value(module: &LlvmModule, expression: LLVMMetadataRef, value: Val<'_>) -> bool {
     // SAFETY: the expression is live in the module's context; the text is taken over.
     let text =
         unsafe { take_message(LLVMPrintValueToString(LLVMMetadataAsValue(module.context(), expression))) };
-    text.ends_with("!DIExpression()")
+    let is_part = text.contains("!DIExpression(DW_OP_LLVM_fragment,");
+    text.ends_with("!DIExpression()") || is_part && value.kind() == LLVMValueKind::LLVMArgumentValueKind
 }
 
 /// The name of a variable, if it has one.

@@ -3,12 +3,13 @@
 use crate::cache_folder::include_folder;
 use crate::import::{asks_lanes, is_question};
 use crate::opencl::compile_opencl;
-use crate::read::{ReadError, read_ir};
+use crate::read::read_ir;
 use crate::view::{LlvmModule, Val, attribute_kind};
+use heddle_ir::diagnostic::Place;
+use heddle_ir::{Code, Diagnostic};
 use rustc_hash::FxHashSet;
 use std::path::Path;
 use std::process::Command;
-use thiserror::Error;
 
 /// What a file is written in, by the end of its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,53 +35,40 @@ pub fn language_of(path: &Path) -> Option<Language> {
     })
 }
 
-/// Why a source file gives no module.
-#[derive(Debug, Error)]
-pub enum CompileError {
-    /// There is no clang.
-    #[error(
-        "{file}: it takes `clang-22` (or a `clang` of that version) to read it: {reason}; `./x setup` installs it"
-    )]
-    NoClang {
-        /// The file.
-        file: String,
-        /// What starting it said.
-        reason: String,
-    },
-    /// clang refuses the file.
-    #[error("{file}: clang refuses it:\n{messages}")]
-    Refused {
-        /// The file.
-        file: String,
-        /// What clang says.
-        messages: String,
-    },
-    /// What clang wrote cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The file cannot be read.
-    #[error("{file}: {reason}")]
-    File {
-        /// The file.
-        file: String,
-        /// Why.
-        reason: std::io::Error,
-    },
+/// There is no clang.
+fn no_clang(file: &str, reason: &str) -> Diagnostic {
+    let text = format!("it takes `clang-22` (or a `clang` of that version) to read it: {reason}");
+    Diagnostic::error(Code::FrontEnd, text)
+        .at(Place::of_line(Some(file), 0, 0))
+        .way_out("`./x setup` installs it")
+}
+
+/// The file cannot be read.
+fn unreadable(file: &str, reason: &std::io::Error) -> Diagnostic {
+    Diagnostic::error(Code::Unreadable, reason.to_string()).at(Place::of_line(Some(file), 0, 0))
+}
+
+/// clang refuses the file: its first error is the text, and all that it says stands below.
+pub fn refused_by_clang(file: &str, messages: &str) -> Diagnostic {
+    let place = Place::of_line(Some(file), 0, 0);
+    messages
+        .trim_end()
+        .lines()
+        .fold(Diagnostic::error(Code::FrontEnd, "clang refuses it").at(place), |told, line| told.note(line))
 }
 
 const CLANGS: [&str; 2] = ["clang-22", "clang"];
 
 /// Reads LLVM IR, or has clang compile a source at this level of optimization with nothing vectorized; `extra` goes to clang.
-pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, CompileError> {
+pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Diagnostic> {
     let file = path.display().to_string();
     let mut arguments: Vec<String> =
         ["-c", "-emit-llvm", "-g", "-fno-vectorize", "-fno-slp-vectorize"].map(Into::into).into();
     arguments.push(format!("-O{level}"));
     match language_of(path) {
         None | Some(Language::Ir) => {
-            let bytes =
-                std::fs::read(path).map_err(|reason| CompileError::File { file: file.clone(), reason })?;
-            return Ok(read_ir(&file, &bytes)?);
+            let bytes = std::fs::read(path).map_err(|reason| unreadable(&file, &reason))?;
+            return read_ir(&file, &bytes);
         }
         // What is vectorized looks at no `errno`. Position-independent code has tables of differences of addresses.
         Some(Language::C | Language::Cpp) => {
@@ -98,9 +86,7 @@ pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Com
             let mut words = vec!["-cl-std=CL3.0".into(), format!("-O{}", level.min(3))];
             words.extend(extra.iter().map(ToString::to_string));
             let compiled = compile_opencl(&source, &file, &words);
-            return compiled
-                .map(|(module, _)| module)
-                .map_err(|log| CompileError::Refused { file, messages: log.trim().to_string() });
+            return compiled.map(|(module, _)| module).map_err(|log| refused_by_clang(&file, &log));
         }
     }
     arguments.extend(extra.iter().map(ToString::to_string));
@@ -139,18 +125,16 @@ fn forget_convergent(func: Val<'_>) {
 }
 
 /// The text of a source file.
-pub fn read_source(path: &Path) -> Result<String, CompileError> {
-    let bytes = std::fs::read(path)
-        .map_err(|reason| CompileError::File { file: path.display().to_string(), reason })?;
+pub fn read_source(path: &Path) -> Result<String, Diagnostic> {
+    let bytes = std::fs::read(path).map_err(|reason| unreadable(&path.display().to_string(), &reason))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Has clang compile a file to LLVM IR.
-fn run_clang(file: &str, arguments: &[String]) -> Result<LlvmModule, CompileError> {
-    let file = file.to_string();
+fn run_clang(file: &str, arguments: &[String]) -> Result<LlvmModule, Diagnostic> {
     let mut missing = None;
     for clang in CLANGS {
-        let output = match Command::new(clang).args(arguments).args(["-o", "-", "--", &file]).output() {
+        let output = match Command::new(clang).args(arguments).args(["-o", "-", "--", file]).output() {
             Ok(output) => output,
             Err(reason) => {
                 missing.get_or_insert(reason.to_string());
@@ -158,10 +142,9 @@ fn run_clang(file: &str, arguments: &[String]) -> Result<LlvmModule, CompileErro
             }
         };
         if !output.status.success() {
-            let messages = String::from_utf8_lossy(&output.stderr).trim().to_string();
-            return Err(CompileError::Refused { file, messages });
+            return Err(refused_by_clang(file, &String::from_utf8_lossy(&output.stderr)));
         }
-        return Ok(read_ir(&file, &output.stdout)?);
+        return read_ir(file, &output.stdout);
     }
-    Err(CompileError::NoClang { file, reason: missing.unwrap_or_default() })
+    Err(no_clang(file, &missing.unwrap_or_default()))
 }

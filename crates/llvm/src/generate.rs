@@ -1,10 +1,11 @@
 //! Machine code for a machine: modules made better by LLVM's own passes, and written as text, bitcode, assembly, objects.
 
 use crate::cpu::Cpu;
-use crate::jit::{CodeLevel, JitError, machine};
+use crate::jit::{CodeLevel, machine, no_machine, not_compiled};
 use crate::masks::{MaskForm, form_masks};
 use crate::single_lanes::{make_ready, store_single_lanes};
 use crate::view::{LlvmModule, take_message};
+use heddle_ir::Diagnostic;
 use llvm_sys::core::*;
 use llvm_sys::error::LLVMGetErrorMessage;
 use llvm_sys::target_machine::*;
@@ -54,24 +55,24 @@ impl Drop for LlvmPasses {
 }
 
 impl LlvmPasses {
-    fn new(cpu: &Cpu, names: &'static CStr, vectorizes: bool) -> Result<LlvmPasses, JitError> {
-        let machine = machine(cpu, CodeLevel::Default, LLVMCodeModel::LLVMCodeModelDefault)
-            .map_err(JitError::Machine)?;
+    fn new(cpu: &Cpu, names: &'static CStr, vectorizes: bool) -> Result<LlvmPasses, Diagnostic> {
+        let machine =
+            machine(cpu, CodeLevel::Default, LLVMCodeModel::LLVMCodeModelDefault).map_err(no_machine)?;
         Ok(LlvmPasses { machine, names, vectorizes })
     }
 
     /// Those for modules that are vector code already.
-    fn of_vector_code(cpu: &Cpu) -> Result<LlvmPasses, JitError> {
+    fn of_vector_code(cpu: &Cpu) -> Result<LlvmPasses, Diagnostic> {
         LlvmPasses::new(cpu, c"default<O2>", false)
     }
 
     /// What `clang -O3` does to scalar code, its vectorizers included.
-    pub fn of_clang_o3(cpu: &Cpu) -> Result<LlvmPasses, JitError> {
+    pub fn of_clang_o3(cpu: &Cpu) -> Result<LlvmPasses, Diagnostic> {
         LlvmPasses::new(cpu, c"default<O3>", true)
     }
 
     /// Lets them work on a module.
-    pub fn run(&self, module: &LlvmModule) -> Result<(), JitError> {
+    pub fn run(&self, module: &LlvmModule) -> Result<(), Diagnostic> {
         aim(module, self.machine);
         // SAFETY: module, machine and options are live; an error is taken over once.
         unsafe {
@@ -84,7 +85,7 @@ impl LlvmPasses {
                 let text = LLVMGetErrorMessage(error);
                 let reason = CStr::from_ptr(text).to_string_lossy().into_owned();
                 llvm_sys::error::LLVMDisposeErrorMessage(text);
-                return Err(JitError::Compile(reason));
+                return Err(not_compiled(reason));
             }
         }
         Ok(())
@@ -92,12 +93,12 @@ impl LlvmPasses {
 }
 
 /// Lets LLVM's passes work on a module, but those that would vectorize it once more. Masks come out in the machine's form.
-pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), JitError> {
+pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
     optimize_with_masks(module, cpu, MaskForm::of(cpu))
 }
 
 /// The same, with masks in this form.
-pub fn optimize_with_masks(module: &LlvmModule, cpu: &Cpu, form: MaskForm) -> Result<(), JitError> {
+pub fn optimize_with_masks(module: &LlvmModule, cpu: &Cpu, form: MaskForm) -> Result<(), Diagnostic> {
     tell_cpu(module, cpu);
     LlvmPasses::of_vector_code(cpu)?.run(module)?;
     store_single_lanes(module);
@@ -106,7 +107,7 @@ pub fn optimize_with_masks(module: &LlvmModule, cpu: &Cpu, form: MaskForm) -> Re
 }
 
 /// Writes a module.
-pub fn generate(module: &LlvmModule, cpu: &Cpu, output: Output) -> Result<Vec<u8>, JitError> {
+pub fn generate(module: &LlvmModule, cpu: &Cpu, output: Output) -> Result<Vec<u8>, Diagnostic> {
     generate_at(CodeLevel::Default, module, cpu, output)
 }
 
@@ -116,7 +117,7 @@ pub fn generate_at(
     module: &LlvmModule,
     cpu: &Cpu,
     output: Output,
-) -> Result<Vec<u8>, JitError> {
+) -> Result<Vec<u8>, Diagnostic> {
     let file = match output {
         Output::Text => return Ok(module.text().into_bytes()),
         Output::Bitcode => return Ok(module.bitcode()),
@@ -128,13 +129,13 @@ pub fn generate_at(
         CodeLevel::Least => make_ready(module),
         CodeLevel::Default => store_single_lanes(module),
     }
-    let machine = machine(cpu, level, LLVMCodeModel::LLVMCodeModelDefault).map_err(JitError::Machine)?;
+    let machine = machine(cpu, level, LLVMCodeModel::LLVMCodeModelDefault).map_err(no_machine)?;
     aim(module, machine);
     emit_file(module, machine, file)
 }
 
 /// Compiles a module; takes the machine over.
-pub(crate) fn emit_object(module: &LlvmModule, machine: LLVMTargetMachineRef) -> Result<Vec<u8>, JitError> {
+pub(crate) fn emit_object(module: &LlvmModule, machine: LLVMTargetMachineRef) -> Result<Vec<u8>, Diagnostic> {
     make_ready(module);
     emit_file(module, machine, LLVMCodeGenFileType::LLVMObjectFile)
 }
@@ -143,7 +144,7 @@ fn emit_file(
     module: &LlvmModule,
     machine: LLVMTargetMachineRef,
     file: LLVMCodeGenFileType,
-) -> Result<Vec<u8>, JitError> {
+) -> Result<Vec<u8>, Diagnostic> {
     // SAFETY: module and machine are live; message and buffer are LLVM's, taken over here.
     unsafe {
         let (mut message, mut buffer) = (std::ptr::null_mut(), std::ptr::null_mut());
@@ -151,7 +152,7 @@ fn emit_file(
             LLVMTargetMachineEmitToMemoryBuffer(machine, module.raw(), file, &mut message, &mut buffer) != 0;
         LLVMDisposeTargetMachine(machine);
         if failed || buffer.is_null() {
-            return Err(JitError::Compile(take_message(message)));
+            return Err(not_compiled(take_message(message)));
         }
         let bytes =
             std::slice::from_raw_parts(LLVMGetBufferStart(buffer).cast::<u8>(), LLVMGetBufferSize(buffer));

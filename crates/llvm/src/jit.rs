@@ -2,19 +2,20 @@
 
 use crate::builtins::builtins;
 use crate::cpu::Cpu;
-use crate::emit::entry_name;
+use crate::emit::{ENTRY, entry_name};
 use crate::generate::{aim, emit_object};
 use crate::object_cache::ObjectCache;
 use crate::single_lanes::make_ready;
 use crate::view::{LlvmModule, c_text};
+use heddle_ir::{Code, Diagnostic};
 use llvm_sys::core::{LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMSetDataLayout, LLVMSetTarget};
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use llvm_sys::orc2::lljit::*;
 use llvm_sys::orc2::*;
 use llvm_sys::target_machine::*;
-use std::ffi::CStr;
+use std::cell::RefCell;
+use std::ffi::{CStr, c_void};
 use std::sync::Once;
-use thiserror::Error;
 
 /// How much the code generator does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,23 +26,14 @@ pub enum CodeLevel {
     Default,
 }
 
-/// Why there is no native code.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum JitError {
-    /// LLVM cannot generate code for this machine.
-    #[error("LLVM generates no code for this machine: {0}")]
-    Machine(String),
-    /// The module cannot be compiled.
-    #[error("the module cannot be compiled: {0}")]
-    Compile(String),
-    /// There is no such function in the module.
-    #[error("@{name} has no native code: {reason}")]
-    Symbol {
-        /// The function.
-        name: String,
-        /// Why.
-        reason: String,
-    },
+/// LLVM cannot generate code for this machine.
+pub(crate) fn no_machine(reason: String) -> Diagnostic {
+    Diagnostic::error(Code::CodeGeneration, format!("LLVM generates no code for this machine: {reason}"))
+}
+
+/// LLVM does not compile the module.
+pub(crate) fn not_compiled(reason: String) -> Diagnostic {
+    Diagnostic::error(Code::CodeGeneration, format!("LLVM does not compile the module: {reason}"))
 }
 
 /// Compiled modules.
@@ -89,6 +81,26 @@ fn check(error: LLVMErrorRef) -> Result<(), String> {
         LLVMDisposeErrorMessage(text);
         Err(message)
     }
+}
+
+thread_local! {
+    /// What a JIT has told of while this thread looked something up.
+    static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Keeps what LLVM would print: it is for who asked, not for the terminal.
+extern "C" fn keep_message(_: *mut c_void, error: LLVMErrorRef) {
+    if let Err(message) = check(error) {
+        TOLD.with_borrow_mut(|told| told.push(message));
+    }
+}
+
+/// The symbols that the last look-up of this thread did not find, in quotes.
+fn missing_symbols() -> Option<String> {
+    let told = TOLD.take();
+    let list = told.iter().find_map(|text| text.strip_prefix("Symbols not found: [")?.strip_suffix(']'))?;
+    let symbols: Vec<String> = list.split(',').map(|symbol| format!("`{}`", symbol.trim())).collect();
+    Some(symbols.join(", "))
 }
 
 /// Makes the targets known for which code is generated here.
@@ -152,9 +164,8 @@ pub(crate) fn machine(
 }
 
 /// Compiles a module to an object for [`Jit::of_object`], in this process or another on the same machine.
-pub fn object_here(module: &LlvmModule, level: CodeLevel) -> Result<Vec<u8>, JitError> {
-    let machine =
-        machine(&Cpu::host(), level, LLVMCodeModel::LLVMCodeModelJITDefault).map_err(JitError::Machine)?;
+pub fn object_here(module: &LlvmModule, level: CodeLevel) -> Result<Vec<u8>, Diagnostic> {
+    let machine = machine(&Cpu::host(), level, LLVMCodeModel::LLVMCodeModelJITDefault).map_err(no_machine)?;
     aim(module, machine);
     emit_object(module, machine)
 }
@@ -162,7 +173,7 @@ pub fn object_here(module: &LlvmModule, level: CodeLevel) -> Result<Vec<u8>, Jit
 impl Jit {
     /// Compiles a module for this machine. Symbols that it only declares come from `symbols`, or else from the
     /// process.
-    pub fn new(module: LlvmModule, level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, JitError> {
+    pub fn new(module: LlvmModule, level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, Diagnostic> {
         let jit = Jit::empty(level, symbols)?;
         jit.add(module)?;
         Ok(jit)
@@ -170,7 +181,7 @@ impl Jit {
 
     /// An object that was compiled for this machine by [`object_here`], with what it only declares from `symbols`, or
     /// else from the process.
-    pub fn of_object(object: &[u8], level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, JitError> {
+    pub fn of_object(object: &[u8], level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, Diagnostic> {
         let jit = Jit::empty(level, symbols)?;
         jit.add_object(object)?;
         Ok(jit)
@@ -183,7 +194,7 @@ impl Jit {
         level: CodeLevel,
         symbols: &[(&str, usize)],
         cache: &ObjectCache,
-    ) -> Result<Jit, JitError> {
+    ) -> Result<Jit, Diagnostic> {
         let mut jit = Jit::empty(level, symbols)?;
         // SAFETY: the module is live, and the JIT keeps its texts.
         unsafe {
@@ -199,8 +210,8 @@ impl Jit {
                 object
             }
             None => {
-                let machine = machine(&cpu, level, LLVMCodeModel::LLVMCodeModelJITDefault)
-                    .map_err(JitError::Machine)?;
+                let machine =
+                    machine(&cpu, level, LLVMCodeModel::LLVMCodeModelJITDefault).map_err(no_machine)?;
                 let object = emit_object(&module, machine)?;
                 cache.keep(key.as_bytes(), &object);
                 object
@@ -215,9 +226,9 @@ impl Jit {
         self.is_from_cache
     }
 
-    fn empty(level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, JitError> {
-        let machine = machine(&Cpu::host(), level, LLVMCodeModel::LLVMCodeModelJITDefault)
-            .map_err(JitError::Machine)?;
+    fn empty(level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, Diagnostic> {
+        let machine =
+            machine(&Cpu::host(), level, LLVMCodeModel::LLVMCodeModelJITDefault).map_err(no_machine)?;
         // SAFETY: the machine is taken over by the machine builder, and that by the JIT's builder, and that by the JIT.
         let raw = unsafe {
             let builder = LLVMOrcCreateLLJITBuilder();
@@ -226,7 +237,9 @@ impl Jit {
                 LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine),
             );
             let mut raw = std::ptr::null_mut();
-            check(LLVMOrcCreateLLJIT(&mut raw, builder)).map_err(JitError::Machine)?;
+            check(LLVMOrcCreateLLJIT(&mut raw, builder)).map_err(no_machine)?;
+            let session = LLVMOrcLLJITGetExecutionSession(raw);
+            LLVMOrcExecutionSessionSetErrorReporter(session, keep_message, std::ptr::null_mut());
             raw
         };
         let jit = Jit { raw, is_from_cache: false };
@@ -237,17 +250,17 @@ impl Jit {
         Ok(jit)
     }
 
-    fn add_object(&self, object: &[u8]) -> Result<(), JitError> {
+    fn add_object(&self, object: &[u8]) -> Result<(), Diagnostic> {
         // SAFETY: the buffer is a copy, which the JIT takes over.
         unsafe {
             let buffer =
                 LLVMCreateMemoryBufferWithMemoryRangeCopy(object.as_ptr().cast(), object.len(), c"".as_ptr());
             let library = LLVMOrcLLJITGetMainJITDylib(self.raw);
-            check(LLVMOrcLLJITAddObjectFile(self.raw, library, buffer)).map_err(JitError::Compile)
+            check(LLVMOrcLLJITAddObjectFile(self.raw, library, buffer)).map_err(not_compiled)
         }
     }
 
-    fn add(&self, module: LlvmModule) -> Result<(), JitError> {
+    fn add(&self, module: LlvmModule) -> Result<(), Diagnostic> {
         make_ready(&module);
         let (context, module) = module.into_raw();
         // SAFETY: module and context are owned here; the thread-safe wrappers take them over, and the JIT takes over
@@ -259,11 +272,11 @@ impl Jit {
             let module = LLVMOrcCreateNewThreadSafeModule(module, context);
             LLVMOrcDisposeThreadSafeContext(context);
             let library = LLVMOrcLLJITGetMainJITDylib(self.raw);
-            check(LLVMOrcLLJITAddLLVMIRModule(self.raw, library, module)).map_err(JitError::Compile)
+            check(LLVMOrcLLJITAddLLVMIRModule(self.raw, library, module)).map_err(not_compiled)
         }
     }
 
-    fn define(&self, symbols: &[(&str, usize)]) -> Result<(), JitError> {
+    fn define(&self, symbols: &[(&str, usize)]) -> Result<(), Diagnostic> {
         if symbols.is_empty() {
             return Ok(());
         }
@@ -284,12 +297,11 @@ impl Jit {
                 })
                 .collect();
             let unit = LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len());
-            check(LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(self.raw), unit))
-                .map_err(JitError::Compile)
+            check(LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(self.raw), unit)).map_err(not_compiled)
         }
     }
 
-    fn search_process(&self) -> Result<(), JitError> {
+    fn search_process(&self) -> Result<(), Diagnostic> {
         // SAFETY: the generator is taken over by the library.
         unsafe {
             let mut generator = std::ptr::null_mut();
@@ -300,24 +312,30 @@ impl Jit {
                 None,
                 std::ptr::null_mut(),
             ))
-            .map_err(JitError::Compile)?;
+            .map_err(not_compiled)?;
             LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(self.raw), generator);
         }
         Ok(())
     }
 
     /// The address of a symbol, which compiles what it needs.
-    pub fn address(&self, name: &str) -> Result<u64, JitError> {
+    pub fn address(&self, name: &str) -> Result<u64, Diagnostic> {
         let mut address = 0;
         let symbol = c_text(name);
         // SAFETY: the JIT is live; one place to write to.
         let error = unsafe { LLVMOrcLLJITLookup(self.raw, &mut address, symbol.as_ptr()) };
-        check(error).map_err(|reason| JitError::Symbol { name: name.into(), reason })?;
+        check(error).map_err(|reason| {
+            let text = match missing_symbols() {
+                Some(symbols) => format!("it needs what is defined nowhere: {symbols}"),
+                None => format!("it has no native code: {reason}"),
+            };
+            Diagnostic::error(Code::CodeGeneration, text).of_func(name.strip_prefix(ENTRY).unwrap_or(name))
+        })?;
         Ok(address)
     }
 
     /// The function of this name, emitted with an entry.
-    pub fn entry(&self, name: &str) -> Result<Entry<'_>, JitError> {
+    pub fn entry(&self, name: &str) -> Result<Entry<'_>, Diagnostic> {
         let address = self.address(&entry_name(name))?;
         Ok(Entry { address, jit: std::marker::PhantomData })
     }

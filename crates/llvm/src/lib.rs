@@ -1,7 +1,7 @@
 //! LLVM IR in and out.
 //!
 //! [`read_ir`] reads a module of LLVM, [`compile`] has clang write one, [`import()`] makes a module at
-//! stage Source of it; [`emit()`] makes a module of LLVM of one of ours, and [`Jit`] compiles that. docs/llvm.md is the mapping. This is the one place with unsafe code: `view.rs` and its like
+//! stage Source of it; [`emit()`] makes a module of LLVM of one of ours, and [`Jit`] compiles that. docs/llvm.md is the mapping. This is the one place with unsafe code: `view` and its like
 //! call LLVM's C interface; everything above them is safe.
 #![deny(unsafe_op_in_unsafe_fn)]
 
@@ -25,6 +25,7 @@ mod masks;
 mod prints;
 mod join;
 mod link;
+mod clean;
 mod vector_forms;
 mod object_cache;
 mod coverage;
@@ -34,24 +35,25 @@ mod stack;
 pub use apart::{Ended, SharedMemory};
 pub use borrowed::BorrowedModule;
 pub use cache_folder::include_folder;
+pub use clean::cleaned;
 pub use coverage::{Coverage, Verdict, coverage};
 pub use cpu::{Cpu, UnknownCpu};
-pub use emit::{EmitError, EmitOptions, emit, emit_together, entry_name, slot_bytes};
-pub use front_end::{CompileError, Language, compile, language_of, read_source};
+pub use emit::{EmitOptions, emit, emit_together, entry_name, slot_bytes};
+pub use front_end::{Language, compile, language_of, read_source, refused_by_clang};
 pub use generate::{LlvmPasses, Output, generate, generate_at, optimize, optimize_with_masks};
 pub use import::work_items::is_imported_builtin;
-pub use import::{Imported, Refusal, import};
-pub use jit::{CodeLevel, Entry, Jit, JitError, object_here};
+pub use import::{Imported, import, param_parts};
+pub use jit::{CodeLevel, Entry, Jit, object_here};
 pub use join::join;
 pub use kernel_info::{ArgumentPiece, KernelInfo, KernelParam, Passed, kernels};
-pub use link::{LinkError, cut_out, keep_private_but, link, share_globals};
+pub use link::{cut_out, keep_private_but, link, share_globals};
 pub use masks::{MaskForm, form_masks};
 pub use object_cache::ObjectCache;
 pub use opencl::{
     DeclaredFunction, OpenClLibrary, OpenClOptions, compile_opencl, compile_opencl_with, declared_functions,
 };
 pub use prints::{PRINT, PRINTF, define_prints};
-pub use read::{ReadError, read_ir};
+pub use read::read_ir;
 pub use stack::stack_bytes;
 pub use vector_forms::vector_form_names;
 pub use view::{LlvmModule, intrinsic_names, version};

@@ -1,6 +1,7 @@
 //! Vector code beside what it was made of: linked into its module, or cut out of it as an object of its own.
 
 use crate::view::{LlvmModule, Val, attribute_kind, c_text};
+use heddle_ir::{Code, Diagnostic};
 use llvm_sys::LLVMLinkage;
 use llvm_sys::comdat::LLVMSetComdat;
 use llvm_sys::core::*;
@@ -10,27 +11,33 @@ use llvm_sys::prelude::*;
 use llvm_sys::transforms::pass_builder::*;
 use rustc_hash::FxHashSet;
 use std::ffi::CStr;
-use thiserror::Error;
 
-/// Why code and its source do not come together.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum LinkError {
-    /// There is such a function already.
-    #[error("the module has @{0} already: write an object (`.o`), or take it out of the source")]
-    Taken(String),
-    /// A variable that only the source's own module sees.
-    #[error(
-        "an object by itself cannot see the static variable @{0}: write the whole module (`.ll` or `.bc`), or declare the variable `extern`"
-    )]
-    Static(String),
-    /// A function that is called lane by lane is called in a way that only its own module knows.
-    #[error(
-        "@{0}, which is called lane by lane, takes its arguments in a way that vector code does not: pass structs by address"
-    )]
-    Convention(String),
-    /// LLVM does not do it.
-    #[error("LLVM does not link vector code and its source, which is a mistake in Heddle: {0}")]
-    Broken(String),
+/// Code and its source do not come together, because of this symbol.
+fn refuse(name: &str, text: &str, way_out: &str) -> Diagnostic {
+    Diagnostic::error(Code::NotLinked, text).of_func(name).way_out(way_out)
+}
+
+/// There is such a function already.
+fn taken(name: &str) -> Diagnostic {
+    refuse(name, "the module has it already", "write an object (`.o`), or take it out of the source")
+}
+
+/// A function that is called lane by lane is called in a way that only its own module knows.
+fn other_convention(name: &str) -> Diagnostic {
+    let text = "it is called lane by lane, and takes its arguments in a way that vector code does not";
+    refuse(name, text, "pass structs by address")
+}
+
+/// A variable that only the source's own module sees.
+fn is_static(name: &str) -> Diagnostic {
+    let text = "an object by itself cannot see this static variable";
+    refuse(name, text, "write the whole module (`.ll` or `.bc`), or take `static` away from the variable")
+}
+
+/// LLVM does not do it.
+fn broken(reason: &str) -> Diagnostic {
+    let text = format!("LLVM does not link vector code and its source: {}", reason.trim_end());
+    Diagnostic::error(Code::Internal, text).way_out("report it, with the input")
 }
 
 /// What linking replaces by what the source has: nothing there has such a name.
@@ -77,8 +84,7 @@ pub fn share_globals(code: &LlvmModule, source: &LlvmModule) {
 }
 
 /// Links vector code into the module that it was made of, which otherwise stays as it is. What both name is the source's.
-pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), LinkError> {
-    let broken = |reason: &str| LinkError::Broken(reason.into());
+pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
     let bitcode = code.bitcode();
     let name = c_text("heddle");
     let mut raw = std::ptr::null_mut();
@@ -125,7 +131,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), LinkError> {
         if is_defined && !unsafe { LLVMIsAFunction(ours) }.is_null() {
             // SAFETY: the parsed module is ours, and nobody keeps anything of it.
             unsafe { LLVMDisposeModule(raw) };
-            return Err(LinkError::Taken(name));
+            return Err(taken(&name));
         }
         let stand_in = format!("{STANDS_FOR}{}", standing.len());
         set_name(ours, &stand_in);
@@ -158,7 +164,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), LinkError> {
             }
         }
     }
-    source.verify().map_err(LinkError::Broken)
+    source.verify().map_err(|reason| broken(&reason))
 }
 
 /// Lets calls of a stand-in follow the convention of the function that it stands for: whoever defined it may have chosen
@@ -166,7 +172,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), LinkError> {
 ///
 /// # Safety
 /// The stand-in is a live function of the same module.
-unsafe fn call_as_declared(stand_in: LLVMValueRef, theirs: Val<'_>) -> Result<(), LinkError> {
+unsafe fn call_as_declared(stand_in: LLVMValueRef, theirs: Val<'_>) -> Result<(), Diagnostic> {
     let [byval, zeroext, signext] = ["byval", "zeroext", "signext"].map(attribute_kind);
     let count = theirs.params().len() as u32;
     let has = |index: u32, kind: u32| theirs.attribute_ref(index, kind);
@@ -181,7 +187,7 @@ unsafe fn call_as_declared(stand_in: LLVMValueRef, theirs: Val<'_>) -> Result<()
             // Whose address is all that is used may be of any type.
             if !LLVMIsACallInst(user).is_null() && LLVMGetCalledValue(user) == stand_in {
                 if !fits {
-                    return Err(LinkError::Convention(theirs.name()));
+                    return Err(other_convention(&theirs.name()));
                 }
                 LLVMSetInstructionCallConv(user, LLVMGetFunctionCallConv(theirs.0));
                 for index in 0..=count {
@@ -197,7 +203,7 @@ unsafe fn call_as_declared(stand_in: LLVMValueRef, theirs: Val<'_>) -> Result<()
 }
 
 /// Leaves of a linked module what these functions need, for an object that is linked with that of the source.
-pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), LinkError> {
+pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), Diagnostic> {
     // What the source's own module shows the outside its own object shows.
     let mut outside = FxHashSet::default();
     let defined: Vec<Val<'_>> = module.functions().filter(|func| !func.is_declaration()).collect();
@@ -241,14 +247,14 @@ pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), LinkError> {
             let text = LLVMGetErrorMessage(error);
             let reason = CStr::from_ptr(text).to_string_lossy().into_owned();
             llvm_sys::error::LLVMDisposeErrorMessage(text);
-            return Err(LinkError::Broken(reason));
+            return Err(broken(&reason));
         }
     }
     let left: Vec<Val<'_>> = module.globals().filter(|global| !global.is_declaration()).collect();
     for global in left.into_iter().filter(|global| !global.is_global_constant()) {
         let name = global.name();
         if !outside.contains(&name) {
-            return Err(LinkError::Static(name));
+            return Err(is_static(&name));
         }
         // SAFETY: a live global; without contents it is a declaration.
         unsafe {
@@ -256,7 +262,7 @@ pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), LinkError> {
             LLVMSetLinkage(global.0, LLVMLinkage::LLVMExternalLinkage);
         }
     }
-    module.verify().map_err(LinkError::Broken)
+    module.verify().map_err(|reason| broken(&reason))
 }
 
 /// Lets all who use a function use that of the source's own object: addresses of functions are compared.

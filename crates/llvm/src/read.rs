@@ -1,37 +1,17 @@
 //! Reading LLVM IR, text or bitcode, into a verified module.
 
 use crate::view::{LlvmModule, c_text, take_message, version};
+use heddle_ir::diagnostic::Place;
+use heddle_ir::{Code, Diagnostic};
 use llvm_sys::LLVMDiagnosticSeverity;
 use llvm_sys::core::*;
 use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use llvm_sys::prelude::*;
 use std::ffi::c_void;
-use thiserror::Error;
 
-/// Why a file is no module of LLVM IR.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum ReadError {
-    /// LLVM cannot read it.
-    #[error(
-        "{file}: no LLVM IR that LLVM {version} reads: {reason}; write it with clang-{major}, or with a rustc of that LLVM",
-        major = version.split('.').next().unwrap_or_default()
-    )]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// What LLVM says.
-        reason: String,
-        /// The LLVM that says so.
-        version: String,
-    },
-    /// LLVM reads it, but its verifier refuses it.
-    #[error("{file}: LLVM's verifier refuses it: {reason}; the tool that wrote it is broken")]
-    Invalid {
-        /// The file.
-        file: String,
-        /// What LLVM says.
-        reason: String,
-    },
+/// A file is no module of LLVM IR.
+fn unreadable(file: &str, text: String, way_out: String) -> Diagnostic {
+    Diagnostic::error(Code::Unreadable, text).at(Place::of_line(Some(file), 0, 0)).way_out(way_out)
 }
 
 extern "C" fn collect(info: LLVMDiagnosticInfoRef, messages: *mut c_void) {
@@ -46,7 +26,7 @@ extern "C" fn collect(info: LLVMDiagnosticInfoRef, messages: *mut c_void) {
 }
 
 /// Reads text or bitcode; `file` is its name in messages.
-pub fn read_ir(file: &str, bytes: &[u8]) -> Result<LlvmModule, ReadError> {
+pub fn read_ir(file: &str, bytes: &[u8]) -> Result<LlvmModule, Diagnostic> {
     let mut messages: Vec<String> = Vec::new();
     let name = c_text(file);
     let (mut raw, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
@@ -72,13 +52,17 @@ pub fn read_ir(file: &str, bytes: &[u8]) -> Result<LlvmModule, ReadError> {
         messages.extend((!message.is_empty()).then_some(message));
         let reason = messages.into_iter().next().unwrap_or_else(|| "it is empty".into());
         let reason = reason.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string();
-        let version = format!("{major}.{minor}.{patch}");
-        return Err(ReadError::Unreadable { file: file.into(), reason, version });
+        let text = format!("this is no LLVM IR that LLVM {major}.{minor}.{patch} reads: {reason}");
+        let way_out = format!("write it with clang-{major}, or with a rustc of that LLVM");
+        return Err(unreadable(file, text, way_out));
     }
     // SAFETY: both were made here and go nowhere else.
     let module = unsafe { LlvmModule::from_raw(context, raw) };
     match (module.verify(), messages.into_iter().next()) {
         (Ok(()), None) => Ok(module),
-        (Err(reason), _) | (Ok(()), Some(reason)) => Err(ReadError::Invalid { file: file.into(), reason }),
+        (Err(reason), _) | (Ok(()), Some(reason)) => {
+            let text = format!("LLVM's verifier refuses it: {}", reason.trim_end());
+            Err(unreadable(file, text, "mend the tool that wrote it".into()))
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::spec::{
     ObjectSpec, SpecError, object_values, parse_arguments, parse_datum, parse_object, show_data, show_result,
     split_list,
 };
-use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form, wide_options};
+use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form, wide_form_of, wide_options};
 use heddle_interp::{Datum, Fault, Geometry, Limit, Memory, Options, Outcome, Scheduler, Semantics, run};
 use heddle_ir::{Function, Module, Type};
 use thiserror::Error;
@@ -32,6 +32,18 @@ pub enum LineError {
     /// There is no such option, or its value is wrong.
     #[error("`{0}` is no option of a run: {1}")]
     Option(String, &'static str),
+    /// Wide code is to be launched work-item by work-item.
+    #[error(
+        "@{func} is wide code, of which one run is a whole brush: launch `{source_name}` with {lanes} lanes"
+    )]
+    Wide {
+        /// The function.
+        func: String,
+        /// What it is the wide form of.
+        source_name: String,
+        /// Its lanes.
+        lanes: String,
+    },
     /// A value or an object cannot be read.
     #[error(transparent)]
     Spec(#[from] SpecError),
@@ -208,6 +220,10 @@ impl RunLine {
             .map(|text| parse_object(text, &mut memory, limit))
             .collect::<Result<_, _>>()?;
         let func = self.entry(module, options)?;
+        if let Some((source_name, lanes)) = wide_form_of(&self.func).filter(|_| options.geometry.is_some()) {
+            let (source_name, lanes) = (source_name.into(), lanes.into());
+            return Err(LineError::Wide { func: self.func.clone(), source_name, lanes });
+        }
         let args = parse_arguments(&self.func, &func.signature, &self.args, &memory)?;
         let outcome = match wide_form(module, &self.func, &options.brush) {
             None => run(module, &self.func, &args, &mut memory, options),

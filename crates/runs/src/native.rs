@@ -9,15 +9,12 @@ use crate::line::{LineError, Ran, RunLine};
 use crate::spec::{ObjectSpec, SpecError, parse_arguments, parse_object};
 use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form};
 use heddle::context::Context;
-use heddle::pipeline::{run, vectorization};
 use heddle::session::retain_reachable;
-use heddle::{Brush, Options};
+use heddle::{Brush, Options, Session};
 use heddle_interp::{Argument, Counters, Datum, Memory, Outcome, Schedule, Trace};
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::{Function, Module, Type};
-use heddle_llvm::{
-    CodeLevel, EmitError, EmitOptions, Ended, Jit, JitError, ObjectCache, SharedMemory, emit, slot_bytes,
-};
+use heddle_llvm::{CodeLevel, EmitOptions, Ended, ObjectCache, SharedMemory, slot_bytes};
 use heddle_transform::widen::wide_name;
 use std::time::Duration;
 use thiserror::Error;
@@ -65,15 +62,9 @@ pub enum NativeError {
         /// What to do.
         way_out: &'static str,
     },
-    /// A pass does not take the program.
+    /// There is no code of it.
     #[error(transparent)]
-    Pass(#[from] heddle_ir::Diagnostic),
-    /// The vector code means nothing to LLVM.
-    #[error(transparent)]
-    Emit(#[from] EmitError),
-    /// There is no code.
-    #[error(transparent)]
-    Jit(#[from] JitError),
+    Refused(#[from] heddle_ir::Diagnostic),
     /// It did not come to its end.
     #[error(transparent)]
     Ended(#[from] Ended),
@@ -106,19 +97,18 @@ pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Re
         }
     }
 
+    let mut session = Session::default();
+    session.options = Options { params: Some(DeclaredShape::Varying), ..Options::default() };
+    session.cache = native.cache.clone();
     let code = match whole {
         Some(_) => module.clone(),
-        None => vector_code(module, &line.func, &options.brush, &args)?,
+        None => vector_code(&session, module, &line.func, &options.brush, &args)?,
     };
     let is_scalar = lanes == 1 && whole.is_none();
     let name = if is_scalar { line.func.clone() } else { wide_name(&line.func, &options.brush) };
     let entered = code.function(&name).ok_or_else(|| LineError::Function(name.clone()))?;
     let emission = EmitOptions { canonical_nans: true, fused: Some(options.fused), entries: true };
-    let llvm = emit(&code, emission)?;
-    let jit = match &native.cache {
-        Some(cache) => Jit::cached(llvm, native.level, &[], cache)?,
-        None => Jit::new(llvm, native.level, &[])?,
-    };
+    let jit = session.jit(&code, emission, native.level)?;
     let entry = jit.entry(&name)?;
 
     let has_addresses: Vec<bool> = line.args.iter().map(|text| text.contains('&')).collect();
@@ -140,7 +130,13 @@ pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Re
 
 /// The function and what it calls, for a brush; as it is for one lane. Parameters of which nothing is declared are what
 /// their arguments are.
-fn vector_code(module: &Module, name: &str, brush: &[u32], args: &[Argument]) -> Result<Module, NativeError> {
+fn vector_code(
+    session: &Session,
+    module: &Module,
+    name: &str,
+    brush: &[u32],
+    args: &[Argument],
+) -> Result<Module, NativeError> {
     let mut code = module.clone();
     retain_reachable(&mut code, name);
     if brush.iter().all(|&extent| extent == 1) {
@@ -159,8 +155,7 @@ fn vector_code(module: &Module, name: &str, brush: &[u32], args: &[Argument]) ->
             });
         }
     }
-    let options = Options { params: Some(DeclaredShape::Varying), ..Options::default() };
-    run(&mut code, &vectorization(&Brush::new(brush)?, &options), &mut Context::new())?;
+    session.widen_module(&mut code, &Brush::new(brush)?, &mut Context::new())?;
     Ok(code)
 }
 

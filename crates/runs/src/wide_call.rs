@@ -12,6 +12,13 @@ pub fn wide_form<'m>(module: &'m Module, name: &str, brush: &[u32]) -> Option<&'
     }
 }
 
+/// What a function is the wide form of, and for which lanes, if its name says so.
+pub fn wide_form_of(name: &str) -> Option<(&str, &str)> {
+    let (source_name, lanes) = name.rsplit_once(".w")?;
+    let is_brush = lanes.split('x').all(|extent| extent.parse::<u32>().is_ok());
+    is_brush.then_some((source_name, lanes))
+}
+
 /// How to run wide code as lock-step code is to be run: one thread stands for a brush.
 pub fn wide_options(options: &Options) -> Options {
     Options { brush: vec![1], stands_for: Some(options.brush.clone()), ..options.clone() }

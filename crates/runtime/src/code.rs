@@ -9,11 +9,10 @@ use heddle::ir::diagnostic::Place;
 use heddle::ir::module::Global;
 use heddle::ir::{Code, Diagnostic, Module, Space};
 use heddle_llvm::{
-    CodeLevel, Cpu, EmitError, EmitOptions, Jit, JitError, PRINT, define_prints, emit, entry_name,
-    keep_private_but, object_here, optimize, share_globals, stack_bytes,
+    CodeLevel, Cpu, EmitOptions, Jit, PRINT, define_prints, emit, entry_name, keep_private_but, object_here,
+    optimize, share_globals, stack_bytes,
 };
 use heddle_transform::KernelOptions;
-use heddle_transform::kernels::Refusal;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use thiserror::Error;
@@ -24,9 +23,6 @@ pub enum BuildError {
     /// There is no such kernel in the program.
     #[error("there is no kernel @{0} in the program")]
     Unknown(String),
-    /// It cannot be run by groups.
-    #[error(transparent)]
-    Kernel(#[from] Refusal),
     /// A pass refuses it.
     #[error("@{kernel}: {reason}")]
     Pass {
@@ -35,12 +31,9 @@ pub enum BuildError {
         /// Why.
         reason: Box<Diagnostic>,
     },
-    /// What came out means nothing to LLVM.
+    /// It cannot be run by groups, or LLVM has no code for it.
     #[error(transparent)]
-    Emit(#[from] EmitError),
-    /// LLVM has no code for it.
-    #[error(transparent)]
-    Jit(#[from] JitError),
+    Refused(#[from] Diagnostic),
 }
 
 impl BuildError {
@@ -50,10 +43,8 @@ impl BuildError {
             BuildError::Unknown(name) => {
                 Diagnostic::error(Code::UnknownFunction, format!("there is no kernel @{name}"))
             }
-            BuildError::Kernel(refusal) => Diagnostic::from(refusal.clone()).in_module(program),
             BuildError::Pass { reason, .. } => (**reason).clone(),
-            BuildError::Emit(reason) => Diagnostic::error(Code::NotEmitted, reason.to_string()),
-            BuildError::Jit(reason) => Diagnostic::error(Code::CodeGeneration, reason.to_string()),
+            BuildError::Refused(told) => told.clone().in_module(program),
         }
     }
 }

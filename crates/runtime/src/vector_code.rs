@@ -6,10 +6,9 @@ use crate::range::choose_fold;
 use heddle::context::Context;
 use heddle::ir::Module;
 use heddle::ir::module::Kind;
-use heddle::pipeline::{run, vectorization};
 use heddle::report::of_kernel;
 use heddle::session::retain_all_reachable;
-use heddle::{Brush, KernelReport};
+use heddle::{Brush, KernelReport, Session};
 use heddle_llvm::{
     Cpu, EmitOptions, LlvmModule, Output, define_prints, emit, generate, keep_private_but, optimize,
 };
@@ -108,8 +107,10 @@ impl GroupFunctions {
             let kernel = kernels.clone().find(of_region).or(kernels.next()).cloned().unwrap_or_default();
             BuildError::Pass { reason: Box::new(of_kernel(told, &kernel)), kernel }
         };
-        let passes = vectorization(&Brush::new(&made.brush).map_err(refused)?, &options.of_passes(cpu));
-        run(&mut module, &passes, context).map_err(refused)?;
+        let mut session = Session::new(cpu.clone());
+        session.options = options.of_passes(cpu);
+        let brush = Brush::new(&made.brush).map_err(refused)?;
+        session.widen_module(&mut module, &brush, context).map_err(refused)?;
         let told: Vec<_> =
             context.remarks.iter().map(|remark| remark.told.clone().in_module(program)).collect();
         let report = |group: &GroupFunction| KernelReport::new(program, &module, group, &made, &told);

@@ -7,7 +7,7 @@
 use crate::differential::is_deterministic;
 use crate::execution::{Observed, Part, difference, options, prepare};
 use crate::generate::{Argument, Case, Class, Input};
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle_interp::{Argument as Given, Counters, Datum, Memory, Schedule, run};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{DeclaredShape, Param};
@@ -138,7 +138,7 @@ fn observed(results: Vec<Vec<Datum>>, memory: Memory) -> Observed {
 fn widened(module: &Module, lanes: u32, brushes: u32) -> Result<Module, String> {
     let mut wide = module.clone();
     let words = ["vectorize", &format!("W={lanes}"), "params=varying", &format!("brushes={brushes}")];
-    run_passes(&mut wide, &words, false, |_, _| {}).map_err(|error| error.to_string())?;
+    Session::default().run_passes(&mut wide, &words, false, |_, _| {}).map_err(|error| error.to_string())?;
     Ok(wide)
 }
 

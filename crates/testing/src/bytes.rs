@@ -1,6 +1,6 @@
 //! What must hold of any bytes. The targets of `fuzz/` are calls of these, and panics are finds.
 
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle_ir::Code;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{parse_bytes, parse_module};
@@ -38,7 +38,7 @@ pub fn verify(bytes: &[u8]) {
     }
     let passes = ["simplify", "canonicalize", "simplify", "loops", "boscc:needed", "linearize"];
     for end in 1..=passes.len() {
-        match run_passes(&mut module.clone(), &passes[..end], true, |_, _| ()) {
+        match Session::default().run_passes(&mut module.clone(), &passes[..end], true, |_, _| ()) {
             Ok(_) => {}
             Err(told) if told.code != Code::InvalidIr => return assert!(!told.text.is_empty()),
             Err(error) => panic!("{error}\n{module}"),

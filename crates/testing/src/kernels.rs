@@ -3,7 +3,7 @@
 
 use crate::execution::{Observed, Part, difference, observe, options, prepare};
 use crate::generate::{Argument, Case, Class, Input, Owner, Profile, Random};
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle_interp::{Datum, Limits, Memory, Options, run};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Module, Op, Space};
@@ -119,7 +119,8 @@ fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)
     let brush = format!("W={}", extents.join("x"));
     let is_wide = machine == Machine::Native || random.chance(60);
     if is_wide {
-        run_passes(&mut module, &["vectorize", &brush], true, |_, _| {})
+        Session::default()
+            .run_passes(&mut module, &["vectorize", &brush], true, |_, _| {})
             .map_err(|error| error.to_string())?;
     }
     let mut reason = None;

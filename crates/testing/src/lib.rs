@@ -30,4 +30,5 @@ pub mod coverage;
 pub mod shrink;
 pub mod fuzz;
 pub mod native;
+pub mod not_run;
 pub mod bench;

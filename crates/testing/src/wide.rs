@@ -5,8 +5,8 @@ use crate::brushes::brushes_agree;
 use crate::differential::{BOTH, Reference, is_deterministic};
 use crate::execution::{Observed, Part, difference, observe, options, prepare};
 use crate::generate::{Argument, Case, Class, Input, Random};
+use heddle::Session;
 use heddle::passes::{PassInfo, widen_module};
-use heddle::pipeline::run_passes;
 use heddle_interp::run;
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::verify::{Stage, verify_module};
@@ -176,9 +176,9 @@ fn bring_to_linear(
     };
     let specialized = passes.iter().position(|pass| *pass == specialize).map_or(0, |at| at + 1);
     let (before, behind) = passes.split_at(specialized);
-    run_passes(module, before, true, &mut check).map_err(|error| error.to_string())?;
+    Session::default().run_passes(module, before, true, &mut check).map_err(|error| error.to_string())?;
     (faults.specialized)(module);
-    run_passes(module, behind, true, &mut check).map_err(|error| error.to_string())?;
+    Session::default().run_passes(module, behind, true, &mut check).map_err(|error| error.to_string())?;
     checked
 }
 

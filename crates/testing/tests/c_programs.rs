@@ -1,6 +1,6 @@
 //! C programs through clang at three levels, imported, run by the oracle lane by lane and together, and natively.
 
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle_interp::{Argument, Datum, Memory, Options, run};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Module, Scalar, Space, Type};
@@ -163,7 +163,8 @@ fn widened(module: &Module, name: &str, lanes: usize) -> Result<Module, String> 
     }
     let mut part = module.clone();
     part.functions.retain(|func| wanted.contains(&func.name));
-    run_passes(&mut part, &["vectorize", &format!("W={lanes}"), "params=varying"], true, |_, _| {})
+    Session::default()
+        .run_passes(&mut part, &["vectorize", &format!("W={lanes}"), "params=varying"], true, |_, _| {})
         .map_err(|error| error.to_string())?;
     Ok(part)
 }

@@ -203,6 +203,37 @@ fn every_crate_has_a_rule() {
     assert_eq!(folders, ruled, "crates/ (left) and the rules in this file (right)");
 }
 
+/// Doors, runs, benches and tests compile through `heddle::Session`: the pipeline behind it is nobody else's.
+#[test]
+fn who_compiles_goes_through_the_session() {
+    let mut found = Vec::new();
+    for rule in RULES.iter().filter(|rule| rule.folder != "heddle") {
+        for file in rust_files(&crates_folder().join(rule.folder)) {
+            let text = read(&file);
+            // A line of this file names it as a text.
+            let is_code = |line: &&str| !line.contains('"');
+            let mut named = text.lines().filter(is_code).filter(|line| names_pipeline(line));
+            found.extend(named.next().map(|line| format!("{}: {}", file.display(), line.trim())));
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "call `Session::run_passes`, `run` or `widen_module` instead:\n{}",
+        found.join("\n")
+    );
+}
+
+/// Whether a line names what stands behind the session.
+fn names_pipeline(line: &str) -> bool {
+    line.contains("heddle::pipeline") || line.contains("pipeline::{run")
+}
+
+#[test]
+fn another_way_to_the_pipeline_is_noticed() {
+    assert!(names_pipeline("use heddle::pipeline::run_passes;"));
+    assert!(!names_pipeline("use heddle::Session;"));
+}
+
 /// The crates that call what is not Rust, or are called by it.
 const UNSAFE: &[&str] = &["capi", "library", "llvm", "opencl", "plugin", "runtime"];
 

@@ -1,6 +1,6 @@
 //! Runs every `.hed` file below tests/.
 
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle_testing::file_test::{find_files, test_file};
 use std::path::Path;
 
@@ -13,7 +13,10 @@ fn every_file_holds() {
     let mut failed = Vec::new();
     for file in &files {
         let passes = |module: &mut heddle_ir::Module, names: &[&str]| {
-            run_passes(module, names, true, |_, _| ()).map(drop).map_err(|error| error.to_string())
+            Session::default()
+                .run_passes(module, names, true, |_, _| ())
+                .map(drop)
+                .map_err(|error| error.to_string())
         };
         let result = test_file(file, passes, bless);
         failed.extend(result.failures.iter().map(|failure| format!("{}: {failure}", file.display())));

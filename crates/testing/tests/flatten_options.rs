@@ -1,7 +1,7 @@
 //! The options of the pass `flatten`, and what it says of nests.
 #![forbid(unsafe_code)]
 
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle_ir::parse_module;
 
 const NEST: &str = include_str!("../../../tests/transform/flatten-fig-5.hed");
@@ -9,7 +9,7 @@ const NEST: &str = include_str!("../../../tests/transform/flatten-fig-5.hed");
 fn said(passes: &str) -> Result<Vec<String>, String> {
     let mut module = parse_module(NEST).map_err(|errors| format!("{:?}", errors.first()))?;
     let names = ["canonicalize", passes];
-    let remarks = run_passes(&mut module, &names, true, |_, _| {});
+    let remarks = Session::default().run_passes(&mut module, &names, true, |_, _| {});
     remarks
         .map(|remarks| remarks.into_iter().map(|remark| remark.told.text).collect())
         .map_err(|error| error.to_string())

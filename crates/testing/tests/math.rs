@@ -4,11 +4,10 @@
 //! `crates/math/derive/samples.py` computed with many digits.
 
 use heddle::math::{Accuracy, FUNCTIONS, Own};
-use heddle::pipeline::run_passes;
 use heddle::{Artifact, Brush, Request, Session};
 use heddle_interp::{Argument, Datum, Memory, Options, run};
 use heddle_ir::text::parse_module;
-use heddle_ir::{Module, Type};
+use heddle_ir::{Code, Module, Type};
 use heddle_llvm::{CodeLevel, Cpu, EmitOptions, Jit, compile, emit, import, optimize, slot_bytes};
 use heddle_testing::generate::Random;
 use heddle_transform::Target;
@@ -50,7 +49,8 @@ impl Wide {
         let request = Request::new(name, Brush::new(&[lanes as u32]).expect("it is a brush"));
         let made = session.vectorize(module, &request).unwrap_or_else(|error| panic!("{error}"));
         let Artifact { module, wide, report, .. } = made;
-        assert!(report.lane_by_lane.is_empty(), "{:?}", report.lane_by_lane);
+        let serialized = report.remarks.iter().find(|told| told.code == Code::LaneByLane);
+        assert_eq!(serialized, None);
         let options = EmitOptions { entries: true, ..EmitOptions::default() };
         let llvm = emit(&module, options).unwrap_or_else(|error| panic!("{error}\n{module}"));
         optimize(&llvm, &Cpu::host()).unwrap_or_else(|error| panic!("{error}"));
@@ -399,7 +399,9 @@ fn bits_are_the_same_on_the_oracle_and_in_vectors_of_any_width() {
             columns.iter_mut().for_each(|column| column[index] = bits);
         }
         let mut scalar = caller(own);
-        run_passes(&mut scalar, &["math:exact"], true, |_, _| {}).unwrap_or_else(|error| panic!("{error}"));
+        Session::default()
+            .run_passes(&mut scalar, &["math:exact"], true, |_, _| {})
+            .unwrap_or_else(|error| panic!("{error}"));
         let expected = by_oracle(&scalar, "f", &columns);
         for lanes in [2, 4, 8, 16, 32] {
             let found = Wide::new(caller(own), "f", lanes, Accuracy::Exact).call(&columns);
@@ -435,7 +437,9 @@ fn divergent_programs_get_the_same_bits_natively_as_on_the_oracle() {
         };
         let columns = [column(), column()];
         let mut scalar = imported.module.clone();
-        run_passes(&mut scalar, &["math:exact"], true, |_, _| {}).unwrap_or_else(|error| panic!("{error}"));
+        Session::default()
+            .run_passes(&mut scalar, &["math:exact"], true, |_, _| {})
+            .unwrap_or_else(|error| panic!("{error}"));
         let expected = by_oracle(&scalar, name, &columns);
         for lanes in [4, 8, 16] {
             let found = Wide::new(imported.module.clone(), name, lanes, Accuracy::Exact).call(&columns);
@@ -460,7 +464,9 @@ fn floats_of_16_bits_go_by_way_of_f32() {
     let imported = import(&llvm);
     assert!(imported.refused.is_empty(), "{}", imported.refused[0]);
     let mut module = imported.module;
-    run_passes(&mut module, &["math:exact"], true, |_, _| {}).unwrap_or_else(|error| panic!("{error}"));
+    Session::default()
+        .run_passes(&mut module, &["math:exact"], true, |_, _| {})
+        .unwrap_or_else(|error| panic!("{error}"));
     assert!(module.declarations.is_empty(), "{:?}", module.declarations);
     // sin 1 and e.
     assert_eq!(by_oracle(&module, "f", &[vec![0x3c00, 0]]), [0x3abb, 0]);
@@ -471,11 +477,11 @@ fn floats_of_16_bits_go_by_way_of_f32() {
 fn functions_that_are_the_programs_own_stay_its_own() {
     let text = "func @expf(v0: f32) -> f32 {\nblock0:\n  ret v0\n}\nfunc @f(v0: f32) -> f32 {\nblock0:\n  v1 = call @expf(v0)\n  ret v1\n}\n";
     let mut module = parse_module(text).expect("it parses");
-    run_passes(&mut module, &["math:exact"], true, |_, _| {}).expect("it runs");
+    Session::default().run_passes(&mut module, &["math:exact"], true, |_, _| {}).expect("it runs");
     assert_eq!(module.functions.len(), 2);
     // Nor is what has other types than C's function.
     let text = "declare @expf(f64) -> f64 pure\nfunc @f(v0: f64) -> f64 {\nblock0:\n  v1 = call @expf(v0)\n  ret v1\n}\n";
     let mut module = parse_module(text).expect("it parses");
-    run_passes(&mut module, &["math:exact"], true, |_, _| {}).expect("it runs");
+    Session::default().run_passes(&mut module, &["math:exact"], true, |_, _| {}).expect("it runs");
     assert_eq!((module.functions.len(), module.declarations.len()), (1, 1));
 }

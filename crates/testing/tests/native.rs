@@ -2,8 +2,8 @@
 
 use heddle_interp::{Datum, Options, Scheduler};
 use heddle_ir::verify::{Stage, verify_module};
-use heddle_ir::{Module, Op};
-use heddle_llvm::{CodeLevel, EmitError, EmitOptions, Jit, emit, import, read_ir, slot_bytes};
+use heddle_ir::{Code, Module, Op};
+use heddle_llvm::{CodeLevel, EmitOptions, Jit, emit, import, read_ir, slot_bytes};
 use heddle_testing::execution::{Observed, Part, difference, observe, options_with, prepare};
 use heddle_testing::generate::{Argument, Case, Class, Input, Profile, generate};
 use std::collections::BTreeSet;
@@ -179,7 +179,7 @@ fn each_lane(
 fn compiled(case: &Case, fused: bool, level: CodeLevel) -> Option<Jit> {
     let options = EmitOptions { canonical_nans: true, fused: Some(fused), entries: true };
     let llvm = match emit(&case.module, options) {
-        Err(EmitError::Instruction { reason, .. }) if reason.starts_with("asks for a launch") => return None,
+        Err(told) if told.code == Code::NeedsLaunch => return None,
         emitted => emitted.unwrap_or_else(|error| panic!("{error}\n{}", case.module)),
     };
     Some(Jit::new(llvm, level, &symbols()).unwrap_or_else(|error| panic!("{error}\n{}", case.module)))
@@ -215,7 +215,7 @@ fn optimized_native_code_computes_it_too() {
 fn round_trip(module: &Module) -> Option<Module> {
     let options = EmitOptions { canonical_nans: false, fused: None, entries: false };
     let llvm = match emit(module, options) {
-        Err(EmitError::Instruction { reason, .. }) if reason.starts_with("asks for a launch") => return None,
+        Err(told) if told.code == Code::NeedsLaunch => return None,
         emitted => emitted.unwrap_or_else(|error| panic!("{error}\n{module}")),
     };
     let text = llvm.to_string();

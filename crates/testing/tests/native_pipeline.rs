@@ -1,9 +1,9 @@
 //! The whole way: programs of lanes, made vector code by the pipeline, compiled, against the oracle's lanes.
 
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle_interp::{Argument, Datum};
-use heddle_ir::{Module, Type};
-use heddle_llvm::{CodeLevel, EmitError, EmitOptions, Jit, emit, slot_bytes};
+use heddle_ir::{Code, Module, Type};
+use heddle_llvm::{CodeLevel, EmitOptions, Jit, emit, slot_bytes};
 use heddle_runs::wide_call::{wide_arguments, wide_form};
 use heddle_testing::differential::is_deterministic;
 use heddle_testing::execution::{Observed, Part, difference, observe, options, prepare};
@@ -26,7 +26,8 @@ fn widened(case: &Case, brush: &[u32]) -> Option<Module> {
     let target = ["target=avx512", "target=avx2", "target=sse4.2", "target=neon"][case.seed as usize % 4];
     let versions = ["versions=force", "versions=none"][usize::from(case.seed.is_multiple_of(5))];
     let mut module = case.module.clone();
-    run_passes(&mut module, &["vectorize", &brush, "params=varying", target, versions], false, |_, _| {})
+    Session::default()
+        .run_passes(&mut module, &["vectorize", &brush, "params=varying", target, versions], false, |_, _| {})
         .ok()?;
     Some(module)
 }
@@ -82,7 +83,7 @@ fn observe_native(
     let func = wide_form(wide, &case.entry, &input.brush)?;
     let emit_options = EmitOptions { canonical_nans: true, fused: Some(false), entries: true };
     let llvm = match emit(wide, emit_options) {
-        Err(EmitError::Instruction { reason, .. }) if reason.starts_with("asks for a launch") => return None,
+        Err(told) if told.code == Code::NeedsLaunch => return None,
         emitted => emitted.unwrap_or_else(|error| panic!("{error}\n{func}")),
     };
     let jit = Jit::new(llvm, level, &[]).unwrap_or_else(|error| panic!("{error}\n{func}"));

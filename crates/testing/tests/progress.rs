@@ -1,10 +1,12 @@
 //! Lanes that wait for each other, as vector code for few and many lanes: right results on the oracle and natively, and an end.
 #![forbid(unsafe_code)]
 
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle_interp::{Argument, Datum, Memory, Options, run};
 use heddle_ir::{Code, Module, Space, parse_bytes};
 use heddle_runs::wide_call::{lanes_of_outcome, wide_arguments, wide_form, wide_options};
+use heddle_testing::native::{Target, check_locks};
+use heddle_testing::not_run::not_run;
 use heddle_transform::keep_progress;
 
 const TEXT: &str = include_str!("../../../tests/transform/progress-locks.hed");
@@ -17,7 +19,9 @@ fn widened(name: &str, lanes: u32, target: &str) -> Module {
     let mut module = source();
     heddle::session::retain_reachable(&mut module, name);
     let words = ["vectorize", &format!("W={lanes}"), "params=varying", &format!("target={target}")];
-    let remarks = run_passes(&mut module, &words, true, |_, _| {}).unwrap_or_else(|told| panic!("{told}"));
+    let remarks = Session::default()
+        .run_passes(&mut module, &words, true, |_, _| {})
+        .unwrap_or_else(|told| panic!("{told}"));
     assert!(remarks.iter().any(|remark| remark.told.code == Code::Waits), "@{name} says that it waits");
     module
 }
@@ -66,6 +70,23 @@ fn locks_tickets_and_flags_come_to_an_end_in_all_widths() {
             let expected: Vec<u32> = (0..=lanes).rev().map(|more| 7 + more).collect();
             assert_eq!(found, [expected], "flags, {lanes} lanes, {target}");
         }
+    }
+}
+
+/// The same as machine code, and a queue of which lanes take items.
+#[test]
+fn locks_come_to_an_end_natively_on_all_instruction_sets() {
+    for target in Target::ALL {
+        if let Some(reason) = target.missing() {
+            not_run("locks as native code", &format!("{}: {reason}", target.name()));
+            continue;
+        }
+        let folder =
+            std::env::temp_dir().join(format!("heddle-locks-{}-{}", target.name(), std::process::id()));
+        let checked = check_locks(&folder, target);
+        let _ = std::fs::remove_dir_all(&folder);
+        let (wrong, calls) = checked.unwrap_or_else(|reason| panic!("{}: {reason}", target.name()));
+        assert!(wrong.is_empty() && calls == 25, "{calls} calls\n{}", wrong.join("\n"));
     }
 }
 

@@ -11,7 +11,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ptx::{Facts, Options, RaiseOptions, lower, parse, raise};
 use heddle_runs::line::RunLine;
@@ -94,7 +94,7 @@ fn check(path: &Path) -> Vec<String> {
     for passes in lines("// runs behind:") {
         let names: Vec<&str> = passes.split_whitespace().collect();
         let mut module = lowered.module.clone();
-        match run_passes(&mut module, &names, true, |_, _| ()) {
+        match Session::default().run_passes(&mut module, &names, true, |_, _| ()) {
             Ok(_) => modules.push((passes.into(), module)),
             Err(error) => wrong.push(format!("{passes}: {error}")),
         }

@@ -3,7 +3,7 @@
 //! They are planted into what the pass made, at all places of one kind at once.
 #![forbid(unsafe_code)]
 
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::words::{Flags, IntPredicate};
 use heddle_ir::{Constant, Detail, Function, Inst, InstData, Op, Scalar, Type, Value, parse_bytes};
@@ -515,7 +515,9 @@ fn wrong_runs(text: &str, spoil: fn(&mut Function)) -> Result<Vec<String>, Strin
     let head = text.lines().next().unwrap_or("");
     let passes = head.split_whitespace().find_map(|word| word.strip_prefix("passes=")).ok_or("no passes")?;
     let passes: Vec<&str> = passes.split(',').collect();
-    run_passes(&mut module, &passes, true, |_, _| {}).map_err(|error| error.to_string())?;
+    Session::default()
+        .run_passes(&mut module, &passes, true, |_, _| {})
+        .map_err(|error| error.to_string())?;
     module.functions.iter_mut().for_each(spoil);
     let mut wrong = Vec::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("; run: ")) {

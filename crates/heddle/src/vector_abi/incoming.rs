@@ -1,15 +1,15 @@
 //! Forms that other compilers call: parts come in and are put together for the wide function.
 
-use super::{AbiError, Form, Layout, Mask, is_set, permute};
+use super::{Form, Layout, Mask, is_set, permute};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::function::OriginData;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::Signature;
-use heddle_ir::{Function, Module, Op, Scalar, Type, Value};
+use heddle_ir::{Diagnostic, Function, Module, Op, Scalar, Type, Value};
 use std::sync::Arc;
 
 /// Adds the form to a module that has the wide function, and gives its name.
-pub fn add_abi_form(module: &mut Module, wide: &str, form: &Form<'_>) -> Result<String, AbiError> {
+pub fn add_abi_form(module: &mut Module, wide: &str, form: &Form<'_>) -> Result<String, Diagnostic> {
     let Some(wide) = module.function(wide) else { return form.refuse(format!("there is no @{wide}")) };
     let loc = wide.blocks().flat_map(|block| wide.block_insts(block)).find_map(|inst| wide.loc(inst));
     let wide = wide.declaration();

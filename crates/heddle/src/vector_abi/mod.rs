@@ -23,8 +23,8 @@ use heddle_ir::builder::Builder;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{DeclaredShape, Param, Signature};
 use heddle_ir::words::IntPredicate;
-use heddle_ir::{Constant, Op, Scalar, Space, Type, Value};
-use thiserror::Error;
+use heddle_ir::{Code, Constant, Diagnostic, Op, Scalar, Space, Type, Value};
+use std::fmt;
 
 /// The vector registers that a form is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,17 +102,6 @@ impl Form<'_> {
     }
 }
 
-/// Why a function has no form in the vector ABI.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error(
-    "@{name} has no form in the x86 vector ABI for {lanes} lanes: {reason}; LLVM IR of it (`.ll`) keeps the form that Heddle makes"
-)]
-pub struct AbiError {
-    name: String,
-    lanes: u32,
-    reason: String,
-}
-
 /// How the elements of a vector are handed over.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
@@ -130,11 +119,14 @@ impl Parts {
 }
 
 impl Form<'_> {
-    fn refuse<T>(&self, reason: impl Into<String>) -> Result<T, AbiError> {
-        Err(AbiError { name: self.name.into(), lanes: self.lanes, reason: reason.into() })
+    /// There is no such form.
+    fn refuse<T>(&self, reason: impl fmt::Display) -> Result<T, Diagnostic> {
+        let text = format!("it has no form in the x86 vector ABI for {} lanes: {reason}", self.lanes);
+        let told = Diagnostic::error(Code::NoAbiForm, text).of_func(self.name);
+        Err(told.way_out("LLVM IR of it (`.ll`) keeps the form that Heddle makes"))
     }
 
-    fn parts(&self, scalar: Scalar) -> Result<Parts, AbiError> {
+    fn parts(&self, scalar: Scalar) -> Result<Parts, Diagnostic> {
         let element = if scalar == Scalar::I1 { Scalar::I8 } else { scalar };
         if matches!(element, Scalar::F16 | Scalar::BF16 | Scalar::I128) {
             return self.refuse(format!("it has no vectors of {element}"));
@@ -159,7 +151,7 @@ impl Form<'_> {
     }
 
     /// What a mask comes as: for each register that the characteristic type fills, an integer of bits, or a vector.
-    fn mask(&self, signature: &Signature) -> Result<Mask, AbiError> {
+    fn mask(&self, signature: &Signature) -> Result<Mask, Diagnostic> {
         let scalar = self.characteristic(signature);
         let parts = self.parts(scalar)?;
         if self.isa != Isa::Avx512 {
@@ -193,7 +185,7 @@ impl Form<'_> {
     }
 
     /// How the values of a wide function with this signature are handed over.
-    fn layout(&self, signature: &Signature) -> Result<Layout, AbiError> {
+    fn layout(&self, signature: &Signature) -> Result<Layout, Diagnostic> {
         if !self.lanes.is_power_of_two() || self.lanes < 2 {
             return self.refuse("the number of lanes is no power of two");
         }

@@ -11,9 +11,12 @@ pub fn slot_bytes(ty: Type) -> usize {
     (ty.bytes() as usize).next_multiple_of(16)
 }
 
+/// What the names of entries begin with.
+pub(crate) const ENTRY: &str = "heddle.entry.";
+
 /// The name of the function that is called for this one with arguments in memory: `void entry(arguments, results)`.
 pub fn entry_name(name: &str) -> String {
-    format!("heddle.entry.{name}")
+    format!("{ENTRY}{name}")
 }
 
 impl Emitting<'_> {

@@ -1,11 +1,11 @@
 //! A function's body: blocks in an order in which definitions come before uses, φs filled at the end.
 
+use super::Emitting;
 use super::assembler::{Label, Node};
-use super::{EmitError, Emitting};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::Flags;
-use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value};
+use heddle_ir::{Block, Code, Constant, Diagnostic, Function, Inst, Op, Scalar, Space, Type, Value};
 use rustc_hash::FxHashMap;
 
 /// A function being emitted.
@@ -18,10 +18,12 @@ pub(super) struct Body<'e, 'a> {
     places: FxHashMap<Block, usize>,
 }
 
-pub(super) fn emit_body(module: &Emitting<'_>, func: &Function) -> Result<(), EmitError> {
-    let refuse = |reason: &str| EmitError::Function { function: func.name.clone(), reason: reason.into() };
+pub(super) fn emit_body(module: &Emitting<'_>, func: &Function) -> Result<(), Diagnostic> {
+    let refuse = |text: &str, way_out: &str| {
+        Diagnostic::error(Code::NotEmitted, text).of_func(&func.name).way_out(way_out)
+    };
     if func.layout.entry().is_none() {
-        return Err(refuse("has no blocks"));
+        return Err(refuse("it has no blocks", "give it a body, or declare it"));
     }
     let asm = &module.asm;
     let (_, node) = module.functions[&*func.name];
@@ -30,7 +32,7 @@ pub(super) fn emit_body(module: &Emitting<'_>, func: &Function) -> Result<(), Em
     let mut labels = FxHashMap::default();
     for block in func.blocks().filter(|block| places.contains_key(block)) {
         if func.predicate(block).is_some() {
-            return Err(refuse("has predicates on its blocks: widen it before"));
+            return Err(refuse("it has predicates on its blocks", "run `widen` before"));
         }
         labels.insert(block, asm.add_label(node));
     }
@@ -79,11 +81,11 @@ fn reverse_postorder(func: &Function) -> Vec<Block> {
 }
 
 impl Body<'_, '_> {
-    fn emit(&mut self, block: Block, inst: Inst) -> Result<(), EmitError> {
+    fn emit(&mut self, block: Block, inst: Inst) -> Result<(), Diagnostic> {
         let data = self.func.inst(inst);
         let nodes = match data.op {
             Op::Phi if data.shadow().is_some() => {
-                return Err(self.refuse(data.op, "has a shadow: widen the function before"));
+                return Err(self.refuse(inst, "it has a shadow", "run `widen` before"));
             }
             Op::Phi => {
                 let ty = self.func.result(inst).map_or(Type::I1, |result| self.func.value_type(result));
@@ -110,8 +112,17 @@ impl Body<'_, '_> {
         self.module.facts.attach(&self.module.asm, node, data.op, self.func.origin(data.origin));
     }
 
-    pub(super) fn refuse(&self, op: Op, reason: &str) -> EmitError {
-        EmitError::Instruction { function: self.func.name.clone(), op, reason: reason.into() }
+    pub(super) fn refuse(&self, inst: Inst, text: &str, way_out: &str) -> Diagnostic {
+        self.refuse_as(Code::NotEmitted, inst, text, way_out)
+    }
+
+    /// What the verifier keeps out.
+    pub(super) fn broken(&self, inst: Inst, text: &str) -> Diagnostic {
+        self.refuse_as(Code::Internal, inst, text, "report it, with the input")
+    }
+
+    pub(super) fn refuse_as(&self, code: Code, inst: Inst, text: &str, way_out: &str) -> Diagnostic {
+        Diagnostic::error(code, text).of_inst(self.func, inst).way_out(way_out)
     }
 
     /// What a value became.

@@ -1,11 +1,10 @@
 //! Memory: bits lie as bytes, vectors lane by lane, all spaces in one.
 
-use super::EmitError;
 use super::assembler::{Assembler, Node};
 use super::function::Body;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{Flag, Flags, Ordering, Rmw, Scope};
-use heddle_ir::{Block, Op, Scalar, Type};
+use heddle_ir::{Block, Diagnostic, Inst, Op, Scalar, Type};
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMOpcode};
 
 /// The type as which a value lies in memory.
@@ -66,9 +65,10 @@ impl Body<'_, '_> {
     pub(super) fn memory(
         &mut self,
         block: Block,
+        inst: Inst,
         data: &InstData,
         results: &[Type],
-    ) -> Result<Vec<Node>, EmitError> {
+    ) -> Result<Vec<Node>, Diagnostic> {
         let args = self.nodes(&data.args);
         let types: Vec<Type> = data.args.iter().map(|&arg| self.func.value_type(arg)).collect();
         let asm = &self.module.asm;
@@ -157,7 +157,7 @@ impl Body<'_, '_> {
                 self.mark(call, data, &Access { atomic: None, ..access }, Some(ty));
                 Ok(Vec::new())
             }
-            _ => Err(self.refuse(data.op, "touches no memory, which is a mistake in Heddle")),
+            _ => Err(self.broken(inst, "it touches no memory")),
         }
     }
 

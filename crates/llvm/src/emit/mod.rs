@@ -14,6 +14,7 @@ mod debug;
 mod facts;
 mod outside;
 
+pub(crate) use entry::ENTRY;
 pub use entry::{entry_name, slot_bytes};
 
 use crate::outside::{Outside, function_of_address};
@@ -23,9 +24,8 @@ use debug::Debug;
 use facts::Facts;
 use function::emit_body;
 use heddle_ir::module::{Declaration, Effects, Init, Signature};
-use heddle_ir::{Module, Op, Scalar, Space};
+use heddle_ir::{Code, Diagnostic, Module, Scalar, Space};
 use rustc_hash::{FxHashMap, FxHashSet};
-use thiserror::Error;
 
 /// What emission may choose.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -41,37 +41,6 @@ pub struct EmitOptions {
 
 /// What the names of Heddle's own functions and globals begin with: each module has its own copies.
 const OWN: &str = "heddle.";
-
-/// Why a module cannot be emitted.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum EmitError {
-    /// An instruction means nothing to one thread.
-    #[error("in @{function}: `{op}` {reason}")]
-    Instruction {
-        /// The function.
-        function: String,
-        /// The op.
-        op: Op,
-        /// Why, and what to do.
-        reason: String,
-    },
-    /// A function is not what can be emitted.
-    #[error("@{function} {reason}")]
-    Function {
-        /// The function.
-        function: String,
-        /// Why, and what to do.
-        reason: String,
-    },
-    /// LLVM's verifier refuses what came out.
-    #[error("LLVM's verifier refuses what came out, which is a mistake in Heddle: {0}")]
-    Invalid(String),
-    /// LLVM's verifier refuses what came out of a module with facts.
-    #[error(
-        "LLVM's verifier refuses what came out: {0}; if the module's facts (`fact0 = …`) say what LLVM understands, this is a mistake in Heddle"
-    )]
-    Facts(String),
-}
 
 /// A module being emitted.
 struct Emitting<'a> {
@@ -89,13 +58,13 @@ struct Emitting<'a> {
 }
 
 /// Emits a module. It must verify at its stage.
-pub fn emit(module: &Module, options: EmitOptions) -> Result<LlvmModule, EmitError> {
+pub fn emit(module: &Module, options: EmitOptions) -> Result<LlvmModule, Diagnostic> {
     emit_together(&[("", module)], options)
 }
 
 /// Emits several modules as one, with a prefix of its own before the names that each of them defines. Where they are
 /// several, the lines of their sources do not go out.
-pub fn emit_together(parts: &[(&str, &Module)], options: EmitOptions) -> Result<LlvmModule, EmitError> {
+pub fn emit_together(parts: &[(&str, &Module)], options: EmitOptions) -> Result<LlvmModule, Diagnostic> {
     let asm = Assembler::new("heddle");
     // One module has one table of lines.
     let debug = match parts {
@@ -118,8 +87,19 @@ pub fn emit_together(parts: &[(&str, &Module)], options: EmitOptions) -> Result<
     drop(emitting.debug);
     let llvm = emitting.asm.finish();
     let has_facts = parts.iter().any(|(_, module)| !module.facts.is_empty());
-    llvm.verify().map_err(if has_facts { EmitError::Facts } else { EmitError::Invalid })?;
+    llvm.verify().map_err(|reason| refused_by_llvm(&reason, has_facts))?;
     Ok(llvm)
+}
+
+/// LLVM's verifier refuses what came out: because of what the module says of its facts, or by a mistake of ours.
+fn refused_by_llvm(reason: &str, has_facts: bool) -> Diagnostic {
+    let text = format!("LLVM's verifier refuses what came out: {}", reason.trim_end());
+    match has_facts {
+        true => Diagnostic::error(Code::NotEmitted, text).way_out(
+            "write facts (`fact0 = …`) that LLVM understands; if they are, this is a mistake in Heddle",
+        ),
+        false => Diagnostic::error(Code::Internal, text).way_out("report it, with the input"),
+    }
 }
 
 fn is_intrinsic(declaration: &Declaration) -> bool {
@@ -127,7 +107,7 @@ fn is_intrinsic(declaration: &Declaration) -> bool {
 }
 
 impl<'a> Emitting<'a> {
-    fn emit_part(&mut self, prefix: &'a str, module: &'a Module) -> Result<(), EmitError> {
+    fn emit_part(&mut self, prefix: &'a str, module: &'a Module) -> Result<(), Diagnostic> {
         self.prefix = prefix;
         self.globals.clear();
         self.functions.clear();

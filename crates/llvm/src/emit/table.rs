@@ -1,25 +1,24 @@
 //! The table: what each op is in LLVM.
 
-use super::EmitError;
 use super::assembler::{Node, Ty};
 use super::bf16::is_rounded_twice;
 use super::function::Body;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::{Flag, Flags};
-use heddle_ir::{Block, Inst, Op, Scalar, Type};
-use llvm_sys::LLVMOpcode as Code;
+use heddle_ir::{Block, Code, Diagnostic, Inst, Op, Scalar, Type};
+use llvm_sys::LLVMOpcode as Opcode;
 
 /// What an op of one or more operands of one type is.
 enum Row {
     /// An instruction of two operands.
-    Binary(Code),
+    Binary(Opcode),
     /// An intrinsic that its operands' type names.
     Intrinsic(&'static str),
     /// The same, with the flag `strict` as one more operand.
     Strict(&'static str),
     /// A cast.
-    Cast(Code),
+    Cast(Opcode),
     /// An intrinsic that the types of result and operand name.
     Convert(&'static str),
     /// Something of its own.
@@ -29,24 +28,24 @@ enum Row {
 fn row(op: Op) -> Row {
     use Row::{Binary, Cast, Convert, Intrinsic, Special, Strict};
     match op {
-        Op::Add => Binary(Code::LLVMAdd),
-        Op::Sub => Binary(Code::LLVMSub),
-        Op::Mul => Binary(Code::LLVMMul),
-        Op::Udiv => Binary(Code::LLVMUDiv),
-        Op::Sdiv => Binary(Code::LLVMSDiv),
-        Op::Urem => Binary(Code::LLVMURem),
-        Op::Srem => Binary(Code::LLVMSRem),
-        Op::Shl => Binary(Code::LLVMShl),
-        Op::Lshr => Binary(Code::LLVMLShr),
-        Op::Ashr => Binary(Code::LLVMAShr),
-        Op::And => Binary(Code::LLVMAnd),
-        Op::Or => Binary(Code::LLVMOr),
-        Op::Xor => Binary(Code::LLVMXor),
-        Op::Fadd => Binary(Code::LLVMFAdd),
-        Op::Fsub => Binary(Code::LLVMFSub),
-        Op::Fmul => Binary(Code::LLVMFMul),
-        Op::Fdiv => Binary(Code::LLVMFDiv),
-        Op::Frem => Binary(Code::LLVMFRem),
+        Op::Add => Binary(Opcode::LLVMAdd),
+        Op::Sub => Binary(Opcode::LLVMSub),
+        Op::Mul => Binary(Opcode::LLVMMul),
+        Op::Udiv => Binary(Opcode::LLVMUDiv),
+        Op::Sdiv => Binary(Opcode::LLVMSDiv),
+        Op::Urem => Binary(Opcode::LLVMURem),
+        Op::Srem => Binary(Opcode::LLVMSRem),
+        Op::Shl => Binary(Opcode::LLVMShl),
+        Op::Lshr => Binary(Opcode::LLVMLShr),
+        Op::Ashr => Binary(Opcode::LLVMAShr),
+        Op::And => Binary(Opcode::LLVMAnd),
+        Op::Or => Binary(Opcode::LLVMOr),
+        Op::Xor => Binary(Opcode::LLVMXor),
+        Op::Fadd => Binary(Opcode::LLVMFAdd),
+        Op::Fsub => Binary(Opcode::LLVMFSub),
+        Op::Fmul => Binary(Opcode::LLVMFMul),
+        Op::Fdiv => Binary(Opcode::LLVMFDiv),
+        Op::Frem => Binary(Opcode::LLVMFRem),
         Op::Umin => Intrinsic("llvm.umin"),
         Op::Umax => Intrinsic("llvm.umax"),
         Op::Smin => Intrinsic("llvm.smin"),
@@ -74,17 +73,17 @@ fn row(op: Op) -> Row {
         Op::Abs => Strict("llvm.abs"),
         Op::Ctlz => Strict("llvm.ctlz"),
         Op::Cttz => Strict("llvm.cttz"),
-        Op::Trunc => Cast(Code::LLVMTrunc),
-        Op::Zext => Cast(Code::LLVMZExt),
-        Op::Sext => Cast(Code::LLVMSExt),
-        Op::Fptrunc => Cast(Code::LLVMFPTrunc),
-        Op::Fpext => Cast(Code::LLVMFPExt),
-        Op::Fptoui => Cast(Code::LLVMFPToUI),
-        Op::Fptosi => Cast(Code::LLVMFPToSI),
-        Op::Uitofp => Cast(Code::LLVMUIToFP),
-        Op::Sitofp => Cast(Code::LLVMSIToFP),
-        Op::Ptrtoint => Cast(Code::LLVMPtrToInt),
-        Op::Inttoptr => Cast(Code::LLVMIntToPtr),
+        Op::Trunc => Cast(Opcode::LLVMTrunc),
+        Op::Zext => Cast(Opcode::LLVMZExt),
+        Op::Sext => Cast(Opcode::LLVMSExt),
+        Op::Fptrunc => Cast(Opcode::LLVMFPTrunc),
+        Op::Fpext => Cast(Opcode::LLVMFPExt),
+        Op::Fptoui => Cast(Opcode::LLVMFPToUI),
+        Op::Fptosi => Cast(Opcode::LLVMFPToSI),
+        Op::Uitofp => Cast(Opcode::LLVMUIToFP),
+        Op::Sitofp => Cast(Opcode::LLVMSIToFP),
+        Op::Ptrtoint => Cast(Opcode::LLVMPtrToInt),
+        Op::Inttoptr => Cast(Opcode::LLVMIntToPtr),
         Op::FptouiSat => Convert("llvm.fptoui.sat"),
         Op::FptosiSat => Convert("llvm.fptosi.sat"),
         _ => Special,
@@ -185,7 +184,7 @@ impl Body<'_, '_> {
         block: Block,
         inst: Inst,
         data: &InstData,
-    ) -> Result<Vec<Node>, EmitError> {
+    ) -> Result<Vec<Node>, Diagnostic> {
         let results: Vec<Type> =
             self.func.results(inst).iter().map(|&result| self.func.value_type(result)).collect();
         let to = results.first().copied().unwrap_or(Type::I1);
@@ -195,7 +194,7 @@ impl Body<'_, '_> {
             Effect::Reads | Effect::Writes | Effect::ReadsWrites | Effect::Allocates
         );
         if is_memory || matches!(data.op, Op::PtrAdd | Op::Fence) {
-            return self.memory(block, data, &results);
+            return self.memory(block, inst, data, &results);
         }
         let args = self.nodes(&data.args);
         let asm = &self.module.asm;
@@ -233,23 +232,23 @@ impl Body<'_, '_> {
             // LLVM 22.1 forgets that NaN gives 0 where x86 converts f16 itself; f32 holds all of them.
             (Row::Convert(name), _) if from.scalar() == Scalar::F16 => {
                 let wide = from.with_scalar(Scalar::F32);
-                let value = asm.cast(Code::LLVMFPExt, args[0], asm.ty(wide));
+                let value = asm.cast(Opcode::LLVMFPExt, args[0], asm.ty(wide));
                 asm.intrinsic(name, &[asm.ty(to), asm.ty(wide)], &[value])
             }
             (Row::Convert(name), _) => asm.intrinsic(name, &[asm.ty(to), asm.ty(from)], &args),
             (Row::Special, Op::Icmp) => match data.detail {
                 Detail::IntCompare(predicate) => asm.icmp(predicate, args[0], args[1]),
-                _ => return Err(self.refuse(data.op, "has no predicate")),
+                _ => return Err(self.broken(inst, "it has no predicate")),
             },
             (Row::Special, Op::Fcmp) => match data.detail {
                 Detail::FloatCompare(predicate) => self.flagged(asm.fcmp(predicate, args[0], args[1]), flags),
-                _ => return Err(self.refuse(data.op, "has no predicate")),
+                _ => return Err(self.broken(inst, "it has no predicate")),
             },
             (Row::Special, Op::FloatClass) => match data.detail {
                 Detail::FloatClass(classes) => {
                     asm.intrinsic("llvm.is.fpclass", &[asm.ty(from)], &[args[0], asm.int(32, classes.into())])
                 }
-                _ => return Err(self.refuse(data.op, "has no classes")),
+                _ => return Err(self.broken(inst, "it has no classes")),
             },
             (Row::Special, Op::Ldexp) => {
                 let exponent = self.exponent(args[1], types[1], from.scalar());
@@ -257,21 +256,22 @@ impl Body<'_, '_> {
                 // What exponents are clamped to is exact in f32.
                 let is_half = matches!(from.scalar(), Scalar::F16 | Scalar::BF16);
                 let scaled = asm.ty(if is_half { from.with_scalar(Scalar::F32) } else { from });
-                let number = if is_half { asm.cast(Code::LLVMFPExt, args[0], scaled) } else { args[0] };
+                let number = if is_half { asm.cast(Opcode::LLVMFPExt, args[0], scaled) } else { args[0] };
                 let open = [scaled, asm.type_of(exponent)];
                 let node = asm.intrinsic("llvm.ldexp", &open, &[number, exponent]);
-                let node = if is_half { asm.cast(Code::LLVMFPTrunc, node, asm.ty(to)) } else { node };
+                let node = if is_half { asm.cast(Opcode::LLVMFPTrunc, node, asm.ty(to)) } else { node };
                 self.computed(node, to, flags)
             }
             (Row::Special, Op::SpaceCast) => args[0],
             (Row::Special, Op::Bitcast) if to.scalar().is_ptr() => args[0],
             (Row::Special, Op::Bitcast) if is_mask(from) && to.scalar() == Scalar::F16 => {
                 return Err(self.refuse(
-                    data.op,
-                    "makes an f16 of a mask, which LLVM 22.1 cannot select: keep it an integer",
+                    inst,
+                    "it makes an f16 of a mask, which LLVM 22.1 cannot select",
+                    "keep it an integer",
                 ));
             }
-            (Row::Special, Op::Bitcast) => asm.cast(Code::LLVMBitCast, args[0], asm.ty(to)),
+            (Row::Special, Op::Bitcast) => asm.cast(Opcode::LLVMBitCast, args[0], asm.ty(to)),
             (Row::Special, Op::Assume) => {
                 let condition = self.vote(Op::All, args[0], from);
                 asm.intrinsic("llvm.assume", &[], &[condition]);
@@ -281,11 +281,11 @@ impl Body<'_, '_> {
             (Row::Special, Op::Ballot | Op::Popcount) => self.count(data.op, args[0], from, to),
             (Row::Special, Op::Reduce) => match data.detail {
                 Detail::Reduce(by) => self.reduce(by, args[0], from, flags),
-                _ => return Err(self.refuse(data.op, "does not say how")),
+                _ => return Err(self.broken(inst, "it does not say how")),
             },
             (Row::Special, Op::Scan) => match data.detail {
                 Detail::Scan { by, before } => self.scan(by, before, args[0], from, flags),
-                _ => return Err(self.refuse(data.op, "does not say how")),
+                _ => return Err(self.broken(inst, "it does not say how")),
             },
             (Row::Special, Op::Shuffle | Op::Broadcast) => self.pick(args[0], args[1], from),
             (Row::Special, Op::First) => args[0],
@@ -300,7 +300,7 @@ impl Body<'_, '_> {
                     let lanes: Vec<u32> = lanes.iter().map(|&lane| lane.into()).collect();
                     asm.shuffle(args[0], args[1], &lanes)
                 }
-                _ => return Err(self.refuse(data.op, "does not say which")),
+                _ => return Err(self.broken(inst, "it does not say which")),
             },
             (Row::Special, Op::Compress | Op::Expand) => self.squeeze(data.op, args[0], args[1], from),
             (
@@ -313,14 +313,16 @@ impl Body<'_, '_> {
                 | Op::GlobalSize
                 | Op::GlobalOffset
                 | Op::WorkDim,
-            ) => return Err(self.refuse(data.op, "asks for a launch: pass it as a parameter")),
+            ) => {
+                let text = "it asks for a place in a launch, and nothing launches this function";
+                return Err(self.refuse_as(Code::NeedsLaunch, inst, text, "pass it as a parameter"));
+            }
             (Row::Special, Op::Barrier) => {
-                return Err(
-                    self.refuse(data.op, "waits for other lanes: split the kernel at its barriers before")
-                );
+                let way_out = "let `kernels` split the kernel at its barriers before";
+                return Err(self.refuse(inst, "it waits for other lanes", way_out));
             }
             (Row::Special, Op::Launch) => {
-                return Err(self.refuse(data.op, "runs a region: widen it and call it before"));
+                return Err(self.refuse(inst, "it runs a region of lock-step code", "run `widen` before"));
             }
             _ => self.by_table(data.op, &args, to, flags),
         }])
@@ -332,7 +334,7 @@ impl Body<'_, '_> {
         let asm = &self.module.asm;
         let to = ty.with_scalar(Scalar::I32);
         let bits = ty.scalar().bits();
-        let exponent = if bits < 32 { asm.cast(Code::LLVMSExt, exponent, asm.ty(to)) } else { exponent };
+        let exponent = if bits < 32 { asm.cast(Opcode::LLVMSExt, exponent, asm.ty(to)) } else { exponent };
         let most: i128 = if float == Scalar::F16 { 64 } else { 1 << 20 };
         if bits <= 32 && float != Scalar::F16 {
             return exponent;
@@ -345,6 +347,6 @@ impl Body<'_, '_> {
         let open: [Ty; 1] = [asm.type_of(exponent)];
         let low = asm.intrinsic("llvm.smax", &open, &[exponent, all(-most)]);
         let both = asm.intrinsic("llvm.smin", &open, &[low, all(most)]);
-        if wide > 32 { asm.cast(Code::LLVMTrunc, both, asm.ty(to)) } else { both }
+        if wide > 32 { asm.cast(Opcode::LLVMTrunc, both, asm.ty(to)) } else { both }
     }
 }

@@ -1,7 +1,7 @@
 //! A function's body: its blocks in an order in which definitions come before uses, its values taken apart.
 
-use super::refusal::{Refusal, Take, Why};
-use super::{Importing, refuse};
+use super::Importing;
+use super::refusal::{Take, Why};
 use crate::debug_names::named_values;
 use crate::view::{Bb, Val};
 use heddle_ir::builder::{At, Builder};
@@ -10,7 +10,7 @@ use heddle_ir::function::{Loc, Origin, OriginData, Tag};
 use heddle_ir::inst::InstData;
 use heddle_ir::module::{Declaration, Fact};
 use heddle_ir::words::Flags;
-use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Type, Value};
+use heddle_ir::{Block, Constant, Diagnostic, Function, Inst, Op, Scalar, Type, Value};
 use llvm_sys::{LLVMOpcode, LLVMValueKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -47,7 +47,7 @@ pub(super) fn import_body<'m>(
     module: &Importing<'m>,
     source: Val<'m>,
     declaration: &Declaration,
-) -> Result<Function, Box<Refusal>> {
+) -> Result<Function, Diagnostic> {
     let mut func = Function::new(declaration.name.clone(), declaration.signature.clone());
     func.kind = declaration.kind;
     let order = source.reverse_postorder();
@@ -96,9 +96,9 @@ pub(super) fn import_body<'m>(
 }
 
 impl<'m> Body<'_, 'm> {
-    fn refusal(&self, func: Val<'m>, inst: Val<'m>, why: Why) -> Box<Refusal> {
-        let place = inst.debug_loc().map(|loc| (loc.file, loc.line, loc.column));
-        Box::new(Refusal { instruction: Some(inst.text()), place, ..refuse(func.name(), why) })
+    fn refusal(&self, func: Val<'m>, inst: Val<'m>, why: Why) -> Diagnostic {
+        let at = inst.debug_loc().map(|loc| (loc.file, loc.line, loc.column));
+        why.of_inst(&func.name(), inst.text(), at)
     }
 
     /// Notes what the source calls values; the first name of a value is the one that messages use.

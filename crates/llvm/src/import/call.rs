@@ -110,10 +110,7 @@ impl<'m> Body<'_, 'm> {
         let declaration = match self.module.declarations.get(&callee) {
             Some(Ok(declaration)) => Arc::clone(declaration),
             Some(Err(why)) => {
-                return Err(Why::new(
-                    format!("@{} is not taken: {}", callee.name(), why.reason),
-                    &why.way_out,
-                ));
+                return Err(Why::new(format!("it calls @{}: {}", callee.name(), why.reason), &why.way_out));
             }
             None => return Err(Why::new(format!("@{} is not known", callee.name()), "declare it")),
         };

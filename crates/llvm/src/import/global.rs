@@ -1,11 +1,11 @@
 //! Globals: their contents taken apart into runs of values.
 
-use super::refusal::{Refusal, Take, Why};
+use super::refusal::{Take, Why};
 use super::types::{Spaces, Types};
 use crate::outside::address_name;
 use crate::view::{LlvmModule, Ty, Val};
 use heddle_ir::module::{Global, Init};
-use heddle_ir::{Scalar, Space};
+use heddle_ir::{Diagnostic, Scalar, Space};
 use llvm_sys::{LLVMOpcode, LLVMTypeKind, LLVMValueKind as Kind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) type GlobalNames<'m> = FxHashMap<Val<'m>, Take<(Space, Arc<str>)>>;
 pub(super) fn import_globals<'m>(
     llvm: &'m LlvmModule,
     types: &Types<'m>,
-    refused: &mut Vec<Refusal>,
+    refused: &mut Vec<Diagnostic>,
 ) -> (Vec<Global>, GlobalNames<'m>) {
     let mut names = GlobalNames::default();
     let mut taken_names = FxHashSet::default();
@@ -80,16 +80,7 @@ pub(super) fn import_globals<'m>(
                 };
                 globals.push(Global { name, space, align: align.max(1), init });
             }
-            (Err(why), _) | (_, Err(why)) => {
-                let Why { reason, way_out } = why;
-                refused.push(Refusal {
-                    name: global.name(),
-                    instruction: None,
-                    place: None,
-                    reason,
-                    way_out,
-                });
-            }
+            (Err(why), _) | (_, Err(why)) => refused.push(why.of(&global.name())),
         }
     }
     (globals, names)

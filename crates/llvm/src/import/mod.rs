@@ -2,7 +2,7 @@
 //!
 //! Types are taken apart into scalars (`types.rs`), constants into values (`constant.rs`), functions block by block
 //! (`body.rs`), instructions by kind (`instruction.rs`, `memory.rs`, `lanes.rs`, `odd.rs`, `call.rs`, `intrinsic.rs`). What is
-//! not taken becomes a [`Refusal`]; the function is then only declared, so that those who call it still are what they
+//! not taken becomes a [`Diagnostic`]; the function is then only declared, so that those who call it still are what they
 //! were. docs/llvm.md is the mapping.
 
 mod refusal;
@@ -22,7 +22,7 @@ pub(crate) mod work_items;
 mod horizontals;
 mod facts;
 
-pub use refusal::Refusal;
+pub use signature::param_parts;
 
 use crate::coverage::Verdict;
 use crate::outside::function_of_address;
@@ -32,7 +32,7 @@ use facts::Facts;
 use global::{GlobalNames, import_globals};
 use heddle_ir::module::{Declaration, File, Global, Init};
 use heddle_ir::verify::{Stage, verify};
-use heddle_ir::{Module, Space};
+use heddle_ir::{Diagnostic, Module, Space};
 use refusal::{Take, Why};
 use rustc_hash::FxHashMap;
 use signature::declaration;
@@ -47,7 +47,7 @@ pub struct Imported {
     /// The module, at stage Source.
     pub module: Module,
     /// What was not taken, in the order of the module.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<Diagnostic>,
 }
 
 /// What holds for all functions of a module.
@@ -160,7 +160,7 @@ pub fn import(llvm: &LlvmModule) -> Imported {
     for func in llvm.functions().filter(|func| !func.is_declaration()) {
         let taken = match importing.declarations.get(&func) {
             Some(Ok(declaration)) => import_body(&importing, func, declaration),
-            Some(Err(why)) => Err(Box::new(refuse(func.name(), why.clone()))),
+            Some(Err(why)) => Err(why.clone().of(&func.name())),
             None => continue,
         };
         match taken.and_then(|taken| match verify(&taken, Stage::Source) {
@@ -168,11 +168,11 @@ pub fn import(llvm: &LlvmModule) -> Imported {
             Err(violations) => {
                 let reason =
                     format!("what came out is not well-formed, which is a mistake in Heddle:\n{violations}");
-                Err(Box::new(refuse(func.name(), Why::new(reason, "report it, with this file"))))
+                Err(Why::new(reason, "report it, with this file").of(&func.name()))
             }
         }) {
             Ok(taken) => module.functions.push(taken),
-            Err(refusal) => refused.push(*refusal),
+            Err(refusal) => refused.push(refusal),
         }
     }
     declare_callees(&mut module);
@@ -209,10 +209,6 @@ fn add_addresses(module: &mut Module, mut used: BTreeSet<Arc<str>>) {
     }
     let address = |name| Global { name, space: Space::Constant, align: 1, init: vec![Init::Extern(0)] };
     module.globals.extend(used.into_iter().map(address));
-}
-
-fn refuse(name: String, why: Why) -> Refusal {
-    Refusal { name, instruction: None, place: None, reason: why.reason, way_out: why.way_out }
 }
 
 /// Declares what functions call and the module does not define.

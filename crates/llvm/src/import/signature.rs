@@ -2,7 +2,7 @@
 
 use super::refusal::{Take, Why};
 use super::types::{Spaces, Types};
-use crate::view::{Val, attribute_kind};
+use crate::view::{LlvmModule, Val, attribute_kind};
 use heddle_ir::Type;
 use heddle_ir::module::{Declaration, Effects, Kind, Param, Returned, Signature};
 
@@ -107,6 +107,15 @@ pub(super) fn declaration<'m>(func: Val<'m>, types: &Types<'m>) -> Take<Declarat
         results.iter().map(|leaf| Returned { ty: Type::Scalar(leaf.scalar), shape: None }).collect();
     let effects = if func.is_declaration() { effects(func, &name, types.spaces) } else { Effects::ANY };
     Ok(Declaration { name, kind, signature: Signature { params, results, effects } })
+}
+
+/// Into how many values each parameter of a function is taken apart, in the order of its declaration.
+pub fn param_parts(llvm: &LlvmModule, name: &str) -> Option<Vec<usize>> {
+    let types = Types::new(llvm);
+    let func = llvm.functions().find(|func| func.name() == name)?;
+    let parts =
+        func.params().into_iter().map(|param| types.leaves(param.ty()).ok().map(|leaves| leaves.len()));
+    parts.collect()
 }
 
 /// What a function does to memory, two bits for each kind of it: 1 reads, 2 writes.

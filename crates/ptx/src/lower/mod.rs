@@ -198,7 +198,7 @@ fn first(errors: Vec<Diagnostic>, name: &str) -> Diagnostic {
 fn refusal(source: &Module<'_>, function: &Function<'_>, at: usize, why: Why) -> Diagnostic {
     let name = source.names.text(function.name);
     let span = crate::check::span(source.source, at);
-    let mut diagnostic = Diagnostic::error(Code::NotImported, format!("it is not taken: {}", why.reason))
+    let mut diagnostic = Diagnostic::error(Code::NotImported, why.reason)
         .in_text(source.source.as_bytes(), span)
         .way_out(why.way_out);
     diagnostic.place.func = Some(name.into());
@@ -243,7 +243,7 @@ fn objects(
             }
             Err(why) => {
                 let span = crate::check::span(source.source, variable.at);
-                let text = format!("@{name} is not taken: {}", why.reason);
+                let text = format!("@{name}: {}", why.reason);
                 refused.push(
                     Diagnostic::error(Code::NotImported, text)
                         .in_text(source.source.as_bytes(), span)

@@ -7,7 +7,7 @@
 use super::kit::{Report, Sample, Table, Target, geomean, timed};
 use crate::native::Target as Isa;
 use crate::native::c::{declare_shapes, source};
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle::session::retain_reachable;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
@@ -145,7 +145,10 @@ struct Measuring<'a> {
 fn vectorize(module: &mut Module, isa: Isa) -> Result<(), String> {
     let (lanes, target) = (format!("W={LANES}"), format!("target={}", isa.name()));
     let names = ["vectorize", &lanes, "params=varying", "math=exact", &target];
-    run_passes(module, &names, false, |_, _| {}).map(drop).map_err(|error| error.to_string())
+    Session::default()
+        .run_passes(module, &names, false, |_, _| {})
+        .map(drop)
+        .map_err(|error| error.to_string())
 }
 
 impl<'a> Measuring<'a> {
@@ -265,6 +268,9 @@ impl<'a> Measuring<'a> {
 }
 
 fn measured(folder: &Path, report: &mut Report) -> Result<(), String> {
+    if report.is_on("in-process") && !report.is_full() {
+        return super::in_process::measure(folder, report);
+    }
     let mut corpus = corpus(folder)?;
     corpus.retain(|entry| report.is_on(&entry.name));
     let isas: Vec<Isa> =
@@ -326,7 +332,7 @@ fn measured(folder: &Path, report: &mut Report) -> Result<(), String> {
     ));
     report.aim("compile-time", geomean(&all), Target::AtMost(MOST), "times clang");
     report.aim("compile-time.worst", worst, Target::AtMost(MOST), "times clang");
-    Ok(())
+    super::in_process::measure(folder, report)
 }
 
 fn milliseconds(seconds: f64) -> String {

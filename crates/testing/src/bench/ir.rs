@@ -3,8 +3,8 @@
 use super::interp;
 use super::kit::{Report, Sample, Table, Target, copies, growth_exponent, interleaved, timed_each};
 use super::programs::{FAMILIES, Family};
+use heddle::Session;
 use heddle::passes::{PASSES, PassInfo};
-use heddle::pipeline::run_passes;
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, PostDominators};
 use heddle_ir::{Function, Module, Stage, parse_module, verify_module};
 
@@ -80,7 +80,7 @@ fn memberships(func: &Function) -> usize {
 
 fn passed(mut module: Module, pass: &PassInfo) -> Module {
     // Whether it does what it should is checked elsewhere.
-    let _ = run_passes(&mut module, &[pass.name], false, |_, _| ());
+    let _ = Session::default().run_passes(&mut module, &[pass.name], false, |_, _| ());
     module
 }
 
@@ -235,7 +235,7 @@ fn check(family: &Family, subjects: &[&Subject], report: &mut Report) {
         });
         for pass in measured_passes() {
             let mut module = subject.module.clone();
-            let passed = run_passes(&mut module, &[pass.name], true, |_, _| ());
+            let passed = Session::default().run_passes(&mut module, &[pass.name], true, |_, _| ());
             report.check(passed.is_ok(), || wrong(pass.name));
         }
     }

@@ -8,6 +8,7 @@ pub mod kit;
 mod analysis;
 mod brushes;
 mod compile;
+mod in_process;
 mod cost;
 mod divergence;
 mod interp;

@@ -10,7 +10,7 @@ use crate::execution::{Observed, Part, difference, observe, options, prepare};
 use crate::fuzz::quietly;
 use crate::generate::{Argument, Case, Class, Input, ObjectShape, Owner, Profile, generate};
 use crate::shrink::{print, shrink};
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle_interp::{Datum, Memory, Options};
 use heddle_ir::module::{Global, Init};
 use heddle_ir::{Module, Op, Space, Type};
@@ -126,7 +126,8 @@ fn widened(case: &Case, brush: &[u32]) -> Result<Module, String> {
     let brush = format!("W={}", brush.join("x"));
     let mut module = case.module.clone();
     let [target, versions] = choices(case.seed);
-    run_passes(&mut module, &["vectorize", &brush, "params=varying", target, versions], false, |_, _| {})
+    Session::default()
+        .run_passes(&mut module, &["vectorize", &brush, "params=varying", target, versions], false, |_, _| {})
         .map_err(|error| error.to_string())?;
     Ok(module)
 }

@@ -10,9 +10,11 @@ mod tally;
 mod compile;
 pub mod hed;
 pub mod c;
+mod locks;
 mod drive;
 
 pub use compile::Quality;
 pub use drive::{NATIVE_TOPICS, NativeTopic, Plan, Report, drive, native_topic};
+pub use locks::check_locks;
 pub use tally::{Find, Pair, Phase, Tally};
 pub use target::Target;

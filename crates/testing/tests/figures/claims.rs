@@ -282,7 +282,7 @@ fn groups(column: &mut Column<'_>, func: &Function, groups: &AccessGroups) {
             column.add("conditions: greatest", bound(condition.has_greatest(), condition.greatest));
             column.add("conditions: stride", condition.stride.unsigned_abs().min(1 << 20));
             column.add("conditions: bits looked at", condition.width);
-            column.add(format!("condition {}", kind_of_message(&condition.to_string())), 1);
+            column.add(format!("condition {}", kind_of_message(&condition.in_words(func))), 1);
         }
         column.sign(group.in_words(func));
         column.add("words about groups", words(&group.in_words(func).to_string()));

@@ -3,7 +3,7 @@
 use crate::code::code;
 use crate::programs::Program;
 use crate::{Column, Figures, kind_of_message};
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle_ir::Module;
 use heddle_ir::verify::Stage;
 use heddle_transform::brushes::Figures as LoopFigures;
@@ -33,7 +33,7 @@ pub(crate) fn stages(figures: &mut Figures, kind: &str, program: &Program) {
             let pass = format!("widen:{brush}{options}");
             let column = &mut figures.column(&format!("vector code of {name}"), machine);
             let mut module = module.clone();
-            match run_passes(&mut module, &[&pass, "simplify"], false, |_, _| {}) {
+            match Session::default().run_passes(&mut module, &[&pass, "simplify"], false, |_, _| {}) {
                 Ok(remarks) => {
                     code(column, &module);
                     remarks.iter().for_each(|it| remark(column, it));
@@ -75,7 +75,7 @@ fn passes(figures: &mut Figures, name: &str, program: &Program, brush: &str) -> 
     if program.case.is_none() {
         names.insert(0, if brush == "8" { "params:uniform" } else { "params:varying" });
     }
-    let done = run_passes(&mut module, &names, false, |pass, module| {
+    let done = Session::default().run_passes(&mut module, &names, false, |pass, module| {
         code(&mut figures.column(&table, pass.name), module);
     });
     match done {
@@ -94,7 +94,7 @@ fn side_by_side(column: &mut Column<'_>, program: &Program) {
         return;
     }
     let words = ["vectorize", "W=8", "params=varying", "target=avx2", "brushes=auto"];
-    match run_passes(&mut program.module.clone(), &words, false, |_, _| {}) {
+    match Session::default().run_passes(&mut program.module.clone(), &words, false, |_, _| {}) {
         Ok(remarks) => {
             for remark in remarks.iter().filter(|remark| remark.form == Form::Brushes) {
                 column.sign(&remark.told.text);

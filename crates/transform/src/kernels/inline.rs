@@ -2,11 +2,11 @@
 //! there can it be answered.
 
 use super::copy::Copier;
-use super::{MOST_INSTRUCTIONS, Refusal};
+use super::{MOST_INSTRUCTIONS, refuse_inst};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Format;
 use heddle_ir::words::Scope;
-use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Space, Value};
+use heddle_ir::{Block, Constant, Diagnostic, Function, Inst, Module, Op, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The functions whose calls must be inlined.
@@ -52,7 +52,7 @@ pub(super) fn inline_calls(
     func: &mut Function,
     module: &Module,
     names: &FxHashSet<String>,
-) -> Result<(), Refusal> {
+) -> Result<(), Diagnostic> {
     if names.is_empty() {
         return Ok(());
     }
@@ -66,18 +66,17 @@ pub(super) fn inline_calls(
         let mut at = brought;
         while let Some(outer) = at {
             if done[outer].0 == name {
-                let reason = format!(
-                    "@{name} calls itself and asks for its place in the launch: a kernel has no recursion"
-                );
-                return Err(Refusal::at(func, inst, reason));
+                let text = format!("@{name} calls itself and asks for its place in the launch");
+                return Err(refuse_inst(func, inst, text, "write a loop: a kernel has no recursion"));
             }
             at = done[outer].1;
         }
         let Some(callee) = module.function(&name) else { continue };
         if func.inst_count() + callee.inst_count() > MOST_INSTRUCTIONS {
-            let reason =
-                format!("with all calls inlined there are more than {MOST_INSTRUCTIONS} instructions");
-            return Err(Refusal::at(func, inst, reason));
+            let text = format!("with all calls inlined there are more than {MOST_INSTRUCTIONS} instructions");
+            let way_out =
+                "call fewer functions that ask for their place, wait at barriers or name local memory";
+            return Err(refuse_inst(func, inst, text, way_out));
         }
         let copied = inline(func, entry, inst, callee);
         work.extend(calls(func, copied.into_iter(), names).map(|call| (call, Some(done.len()))));

@@ -11,15 +11,15 @@
 //!
 //! A value has one home for all barriers, so what a state does not change stays where it is.
 
-use super::Refusal;
 use super::objects::Object;
 use super::place::Asked;
+use super::refuse_inst;
 use super::states::States;
 use heddle_analysis::shape::{Fact, Geometry, Level, Poison, Strides};
 use heddle_analysis::{ControlTables, InitialShapes, Liveness, divergence};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
-use heddle_ir::{Function, Inst, Op, Value, ValueDef};
+use heddle_ir::{Diagnostic, Function, Inst, Op, Value, ValueDef};
 use smallvec::SmallVec;
 
 /// Where a value is kept.
@@ -66,7 +66,7 @@ pub(super) fn find_homes(
     states: &States,
     objects: &[Object],
     brush: &[u32],
-) -> Result<Live, Refusal> {
+) -> Result<Live, Diagnostic> {
     let lanes: u32 = brush.iter().product();
     let mut live = Live {
         homes: SecondaryMap::with_len(kernel.value_count()),
@@ -98,9 +98,8 @@ pub(super) fn find_homes(
         };
         let home = kernel.layout.block_of(inst);
         if !is_followed && home.is_some_and(|block| control.cycles.innermost(block).is_some()) {
-            let reason = "each round of the loop has a private object of its own, of which several may live across a \
-                          barrier: declare it in front of the loop";
-            return Err(Refusal::at(kernel, inst, reason));
+            let text = "each iteration of the loop has a private object of its own, and several may live across a barrier";
+            return Err(refuse_inst(kernel, inst, text, "declare it in front of the loop"));
         }
         let align = u64::from(*align).max(1);
         let size = bytes.next_multiple_of(align).max(1);

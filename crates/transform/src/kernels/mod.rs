@@ -32,13 +32,10 @@ mod states;
 
 pub use place::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 
-use heddle_ir::diagnostic::{Code, Diagnostic, Place};
-use heddle_ir::function::Loc;
 use heddle_ir::module::{DeclaredShape, Kind, Param};
 use heddle_ir::types::MAX_LANES;
-use heddle_ir::{Function, Inst, Module, Scalar, Space};
+use heddle_ir::{Code, Diagnostic, Function, Inst, Module, Scalar, Space};
 use smallvec::SmallVec;
-use thiserror::Error;
 
 /// How the lanes of a brush lie in a work-group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
@@ -104,36 +101,19 @@ pub struct GroupFunction {
     pub synchronization_points: usize,
 }
 
-/// Why a kernel has no group function.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("@{func}{}: {reason}", .inst.as_ref().map_or(String::new(), |inst| format!(": `{inst}`")))]
-pub struct Refusal {
-    /// The kernel.
-    pub func: String,
-    /// What stands in the way, if it is one instruction: its op.
-    pub inst: Option<String>,
-    /// Where that came from.
-    pub loc: Option<Loc>,
-    /// What is wrong, and what to do.
-    pub reason: String,
+/// A kernel has no group function, because of an instruction.
+fn refuse_inst(
+    func: &Function,
+    inst: Inst,
+    text: impl Into<String>,
+    way_out: impl Into<String>,
+) -> Diagnostic {
+    Diagnostic::error(Code::KernelForm, text).of_inst(func, inst).way_out(way_out)
 }
 
-impl From<Refusal> for Diagnostic {
-    fn from(refusal: Refusal) -> Diagnostic {
-        let place = Place { inst: refusal.inst, ..Place::of_func(&refusal.func).at(refusal.loc) };
-        Diagnostic::error(Code::KernelForm, refusal.reason).at(place)
-    }
-}
-
-impl Refusal {
-    fn at(func: &Function, inst: Inst, reason: impl Into<String>) -> Refusal {
-        let op = func.inst(inst).op.name().to_string();
-        Refusal { func: func.name.clone(), inst: Some(op), loc: func.loc(inst), reason: reason.into() }
-    }
-
-    fn of(func: &Function, reason: impl Into<String>) -> Refusal {
-        Refusal { func: func.name.clone(), inst: None, loc: None, reason: reason.into() }
-    }
+/// A kernel has no group function.
+fn refuse(func: &Function, text: impl Into<String>, way_out: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::KernelForm, text).of_func(&func.name).way_out(way_out)
 }
 
 /// A kernel may grow to so many instructions, by calls that are inlined and by states that share code.
@@ -141,7 +121,7 @@ const MOST_INSTRUCTIONS: usize = 1 << 20;
 
 /// Replaces each kernel of a module by its group function and the regions that it launches. Functions that were inlined,
 /// and objects of local memory, go.
-pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec<GroupFunction>, Refusal> {
+pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec<GroupFunction>, Diagnostic> {
     let bound = inline::bound_to_launch(module);
     let (mut made, mut functions) = (Vec::new(), Vec::new());
     for func in &module.functions {
@@ -152,27 +132,22 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             continue;
         }
         if !(1..=MAX_LANES).contains(&options.lanes()) || !(1..=3).contains(&options.brush.len()) {
-            let reason = format!(
-                "{:?} is no brush: write 1 to {MAX_LANES} lanes along 1 to 3 dimensions",
-                options.brush
-            );
-            return Err(Refusal::of(func, reason));
+            let text = format!("{:?} is no brush", options.brush);
+            let way_out = format!("write 1 to {MAX_LANES} lanes along 1 to 3 dimensions");
+            return Err(refuse(func, text, way_out));
         }
         if options.fold == Fold::Linear && options.brush.len() > 1 {
-            let reason = "the linear order of a group has one dimension, the brush has more: fold by `rows`";
-            return Err(Refusal::of(func, reason));
+            let text = "the linear order of a group has one dimension, and the brush has more";
+            return Err(refuse(func, text, "fold by `rows`"));
         }
         if let Some(block) = func.blocks().find(|&block| func.predicate(block).is_some()) {
-            let reason = format!(
-                "{block} has a predicate, which no code has before `linearize`: write a branch around it"
-            );
-            return Err(Refusal::of(func, reason));
+            let text = format!("{block} has a predicate, which no code has before `linearize`");
+            return Err(refuse(func, text, "write a branch around it"));
         }
         let is_own = |param: &&Param| !matches!(param.shape, None | Some(DeclaredShape::Uniform));
         if func.signature.params.iter().any(|param| is_own(&param)) {
-            let reason =
-                "a parameter differs between lanes: what launches a kernel gives all work-items the same";
-            return Err(Refusal::of(func, reason));
+            let text = "a parameter differs between lanes, and a launch gives all work-items the same";
+            return Err(refuse(func, text, "declare its parameters `uniform`"));
         }
         let mut kernel = func.clone();
         let own = kernel.params().len();
@@ -186,10 +161,10 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         let sizes =
             states.all.iter().flat_map(|state| &state.blocks).map(|&block| kernel.block_insts(block).count());
         if sizes.sum::<usize>() > MOST_INSTRUCTIONS {
-            let reason = format!(
-                "states that share code have copies of it, which makes more than {MOST_INSTRUCTIONS} instructions: use fewer barriers"
+            let text = format!(
+                "states that share code have copies of it, which makes more than {MOST_INSTRUCTIONS} instructions"
             );
-            return Err(Refusal::of(func, reason));
+            return Err(refuse(func, text, "use fewer barriers"));
         }
         let mut across =
             if states.all.len() > 1 { objects::objects_across(&kernel, &states) } else { Vec::new() };

@@ -21,7 +21,7 @@
 
 use super::kinds::{Kind, Kinds};
 use super::lines::Layout;
-use super::{Form, Options, Remark, Versions, access_form};
+use super::{Form, Options, Remark, Versions, access_form, place_of};
 use heddle_analysis::{AccessGroups, Condition};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::{Flag, Flags};
@@ -202,7 +202,7 @@ fn remark(func: &Function, cluster: &Cluster, costs: &Costs, chosen: bool, optio
         stride if stride == -size => "side by side, backwards".into(),
         stride => format!("in whole lines, by {stride} bytes"),
     };
-    let conditions: Vec<String> = cluster.conditions.iter().map(Condition::to_string).collect();
+    let conditions: Vec<String> = cluster.conditions.iter().map(|it| it.in_words(func)).collect();
     let when = match &conditions[..] {
         [] => String::new(),
         all => format!(" if {}", all.join(" and ")),
@@ -223,8 +223,8 @@ fn remark(func: &Function, cluster: &Cluster, costs: &Costs, chosen: bool, optio
     };
     let is_not = if chosen { "" } else { "not " };
     let text = format!(
-        "{what} at {}: {is_not}{how}{when}: cost {} {more} {}{than} on {}",
-        func.describe(address),
+        "{what} {}: {is_not}{how}{when}: cost {} {more} {}{than} on {}",
+        place_of(func, address),
         costs.together,
         costs.alone,
         options.target.name

@@ -12,13 +12,47 @@
 
 use super::kinds::Kind;
 use super::writer::{Writer, Written};
+use super::{Form, Remark};
+use heddle_ir::diagnostic::Place;
 use heddle_ir::inst::{Args, InstData};
-use heddle_ir::words::IntPredicate;
-use heddle_ir::{Inst, Op, Scalar, Type, Value};
+use heddle_ir::words::{Flag, IntPredicate};
+use heddle_ir::{Code, Diagnostic, Inst, Op, Scalar, Type, Value};
+
+/// What the names of functions begin with that stand for calls of what only LLVM can call.
+const OUTSIDE: &str = "heddle.outside.";
 
 impl Writer<'_> {
+    /// Says that an instruction runs for one lane after the other, and how it need not.
+    fn tell_serialized(&mut self, inst: Inst) {
+        let data = self.old.inst(inst);
+        let (what, way_out) = match (data.op, self.old.callee_of(data)) {
+            (Op::Call, Some(callee)) => {
+                let way_out =
+                    "define it in this module, or declare a vector form, by `#pragma omp declare simd`";
+                match callee.name.starts_with(OUTSIDE) {
+                    true => ("a call of what is defined elsewhere".to_string(), way_out),
+                    false => (format!("the call of @{}", callee.name), way_out),
+                }
+            }
+            (op, _) if data.flags.has(Flag::Volatile) => {
+                (format!("a volatile `{op}`"), "take `volatile` away where nothing else looks at it")
+            }
+            (Op::Load, _) => ("an atomic load".into(), "load it once for all lanes, if it is one place"),
+            (Op::Store, _) => ("an atomic store".into(), "let one lane store for all, if it is one place"),
+            (Op::AtomicRmw | Op::CompareExchange, _) => {
+                ("an atomic operation".into(), "combine what lanes do, and let one lane do it for all")
+            }
+            (op, _) => (format!("`{op}`"), "let all lanes do it alike"),
+        };
+        let told = Diagnostic::remark(Code::LaneByLane, format!("{what} runs for one lane after the other"))
+            .at(Place::line_of(self.old, inst))
+            .way_out(way_out);
+        self.remarks.push(Remark { form: Form::Serialized, accesses: 0, told });
+    }
+
     /// Writes a loop that runs an instruction for one lane in each iteration.
     pub(super) fn lane_by_lane(&mut self, inst: Inst) -> Written {
+        self.tell_serialized(inst);
         let mut data = self.old.inst(inst).clone();
         let results = self.old.results(inst).to_vec();
         let operands: Vec<(Value, bool)> = data

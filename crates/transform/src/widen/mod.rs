@@ -56,7 +56,7 @@ use heddle_analysis::{AccessGroups, Divergence};
 use heddle_ir::diagnostic::{Code, Diagnostic, Place};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::MAX_LANES;
-use heddle_ir::{Function, Inst};
+use heddle_ir::{Function, Inst, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Why an instruction has no wide form: the reason, and what to do.
@@ -67,6 +67,14 @@ fn refusal(func: &Function, inst: Inst, reason: impl Into<String>) -> Diagnostic
 /// What became of accesses, the first of them this one.
 fn access_form(func: &Function, inst: Inst, text: String) -> Diagnostic {
     Diagnostic::remark(Code::AccessForm, text).at(Place::line_of(func, inst))
+}
+
+/// What an access is of, as its source has it, or its address.
+fn place_of(func: &Function, address: Value) -> String {
+    match func.describe_object(address) {
+        Some(object) => format!("of {object}"),
+        None => format!("at {}", func.describe(address)),
+    }
 }
 
 /// What stands around a function.
@@ -138,6 +146,8 @@ pub enum Form {
     Scalars,
     /// Lanes go on one block a round, since a loop waits; that is of no accesses.
     Waits,
+    /// One lane after the other; that is of no accesses.
+    Serialized,
 }
 
 /// What was chosen, and why.

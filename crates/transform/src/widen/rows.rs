@@ -13,7 +13,7 @@ use super::kinds::Kind;
 use super::memory::Pattern;
 use super::one_lane::Place;
 use super::writer::Writer;
-use super::{Form, Remark, access_form};
+use super::{Form, Remark, access_form, place_of};
 use heddle_analysis::Shape;
 use heddle_ir::inst::{Args, Detail, InstData};
 use heddle_ir::ops::Effect;
@@ -50,9 +50,9 @@ impl Writer<'_> {
         let pays = together < alone;
         let (is_not, than) = if pays { ("", "instead of") } else { ("not ", "which is no less than") };
         let text = format!(
-            "a {} at {}: {is_not}in {count} rows of {length}: cost {together} {than} {alone} on {}",
+            "a {} {}: {is_not}in {count} rows of {length}: cost {together} {than} {alone} on {}",
             if writes { "store" } else { "load" },
-            self.old.describe(address),
+            place_of(self.old, address),
             target.name
         );
         let form = if pays { Form::Rows } else { Form::Alone };

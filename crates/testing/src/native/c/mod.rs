@@ -18,7 +18,7 @@ use super::target::Target;
 use super::workshop::{Call, Outcome, Workshop};
 use crate::fuzz::quietly;
 use generate::generate;
-use heddle::pipeline::run_passes;
+use heddle::Session;
 use heddle::session::retain_reachable;
 use heddle_analysis::{Cfg, CycleForest};
 use heddle_interp::Scheduler;
@@ -284,7 +284,9 @@ fn vectorized(
     let widen = |mut module: Module| {
         quietly(|| {
             let words = ["vectorize", &*width, "params=varying", chosen[0], chosen[1]];
-            run_passes(&mut module, &words, false, |_, _| {}).map_err(|error| error.to_string())?;
+            Session::default()
+                .run_passes(&mut module, &words, false, |_, _| {})
+                .map_err(|error| error.to_string())?;
             Ok(module)
         })
         .unwrap_or_else(|panic| Err(format!("PANIC {panic}")))

@@ -1,0 +1,92 @@
+//! What is said of functions, parameters and calls by attributes.
+
+use super::{Ty, Val, copy_text};
+use llvm_sys::core::*;
+use llvm_sys::prelude::LLVMAttributeRef;
+use std::ffi::c_uint;
+use std::marker::PhantomData;
+
+impl<'m> Val<'m> {
+    /// The number in an attribute of a function (`index` as LLVM counts: 0 the result, then the parameters, `!0` the
+    /// function), if it has it.
+    pub(crate) fn attribute(self, index: u32, kind: u32) -> Option<u64> {
+        // SAFETY: live; a function.
+        let attribute = unsafe { LLVMGetEnumAttributeAtIndex(self.0, index, kind) };
+        // SAFETY: live, and not null.
+        (!attribute.is_null()).then(|| unsafe { LLVMGetEnumAttributeValue(attribute) })
+    }
+
+    /// The names of a function's attributes that are texts.
+    pub(crate) fn text_attributes(self) -> Vec<String> {
+        let index = llvm_sys::LLVMAttributeFunctionIndex;
+        // SAFETY: live; a function, and as much room as it has attributes.
+        unsafe {
+            let count = LLVMGetAttributeCountAtIndex(self.0, index) as usize;
+            let mut all = vec![std::ptr::null_mut(); count];
+            LLVMGetAttributesAtIndex(self.0, index, all.as_mut_ptr());
+            all.retain(|&attribute| LLVMIsStringAttribute(attribute) != 0);
+            all.into_iter()
+                .map(|attribute| {
+                    let mut len = 0;
+                    let text = LLVMGetStringAttributeKind(attribute, &mut len);
+                    copy_text(text, len as usize)
+                })
+                .collect()
+        }
+    }
+
+    /// What an attribute of a call says that is a text.
+    pub(crate) fn call_text_attribute(self, name: &str) -> Option<String> {
+        // SAFETY: live; a call, and the name is as long as said.
+        unsafe {
+            let attribute = LLVMGetCallSiteStringAttribute(
+                self.0,
+                llvm_sys::LLVMAttributeFunctionIndex,
+                name.as_ptr().cast(),
+                name.len() as c_uint,
+            );
+            let mut len = 0;
+            (!attribute.is_null()).then(|| {
+                let text = LLVMGetStringAttributeValue(attribute, &mut len);
+                copy_text(text, len as usize)
+            })
+        }
+    }
+
+    /// The attribute itself.
+    pub(crate) fn attribute_ref(self, index: u32, kind: u32) -> Option<LLVMAttributeRef> {
+        // SAFETY: live; a function.
+        let attribute = unsafe { LLVMGetEnumAttributeAtIndex(self.0, index, kind) };
+        (!attribute.is_null()).then_some(attribute)
+    }
+
+    /// The same of a call.
+    pub(crate) fn call_attribute(self, index: u32, kind: u32) -> Option<u64> {
+        // SAFETY: live; a call.
+        let attribute = unsafe { LLVMGetCallSiteEnumAttribute(self.0, index, kind) };
+        // SAFETY: live, and not null; a type attribute has no number, and is not asked for it.
+        (!attribute.is_null()).then(|| unsafe {
+            if LLVMIsEnumAttribute(attribute) != 0 { LLVMGetEnumAttributeValue(attribute) } else { 0 }
+        })
+    }
+
+    /// Whether a call carries a type attribute (`byval` and its kin), and the type.
+    pub(crate) fn call_type_attribute(self, index: u32, kind: u32) -> Option<Ty<'m>> {
+        // SAFETY: live; a call.
+        let attribute = unsafe { LLVMGetCallSiteEnumAttribute(self.0, index, kind) };
+        // SAFETY: live, and not null.
+        unsafe {
+            (!attribute.is_null() && LLVMIsTypeAttribute(attribute) != 0)
+                .then(|| Ty(LLVMGetTypeAttributeValue(attribute), PhantomData))
+        }
+    }
+
+    // Instructions.
+
+    /// The type in an attribute of a function, if it has it.
+    pub(crate) fn type_attribute(self, index: u32, kind: u32) -> Option<Ty<'m>> {
+        let attribute = self.attribute_ref(index, kind)?;
+        // SAFETY: live; an attribute with a type, as all of those kinds are.
+        unsafe { Some(Ty(LLVMGetTypeAttributeValue(attribute), PhantomData)) }
+    }
+}

@@ -1,0 +1,70 @@
+//! What is attached to instructions and functions: nodes of texts, numbers and nodes.
+
+use super::{Val, copy_text};
+use llvm_sys::LLVMValueKind;
+use llvm_sys::core::*;
+
+impl<'m> Val<'m> {
+    /// The node of metadata of this kind that an instruction has.
+    pub(crate) fn metadata(self, kind: u32) -> Option<Val<'m>> {
+        // SAFETY: live; an instruction.
+        unsafe { Val::of(LLVMGetMetadata(self.0, kind)) }
+    }
+
+    /// The node of metadata of this kind that a function has.
+    pub(crate) fn function_metadata(self, kind: u32) -> Option<Val<'m>> {
+        // SAFETY: live; a function of a module, whose context the node is of. The list is freed behind its last use.
+        unsafe {
+            let mut count = 0;
+            let entries = LLVMGlobalCopyAllMetadata(self.0, &mut count);
+            let found = (0..count as u32).find(|&at| LLVMValueMetadataEntriesGetKind(entries, at) == kind);
+            let node = found.map(|at| LLVMValueMetadataEntriesGetMetadata(entries, at));
+            LLVMDisposeValueMetadataEntries(entries);
+            let context = LLVMGetModuleContext(LLVMGetGlobalParent(self.0));
+            node.and_then(|node| Val::of(LLVMMetadataAsValue(context, node)))
+        }
+    }
+
+    /// Whether this is metadata as a value.
+    pub(crate) fn is_metadata(&self) -> bool {
+        self.kind() == LLVMValueKind::LLVMMetadataAsValueValueKind
+    }
+
+    /// The text that a piece of metadata is.
+    pub(crate) fn metadata_text(self) -> Option<String> {
+        // SAFETY: live; metadata that is a text, as long as it says.
+        unsafe {
+            if !self.is_metadata() || LLVMIsAMDString(self.0).is_null() {
+                return None;
+            }
+            let mut len = 0;
+            let text = LLVMGetMDString(self.0, &mut len);
+            Some(copy_text(text, len as usize))
+        }
+    }
+
+    /// What a node of metadata is made of: texts, nodes, constants; nothing of what is no node.
+    pub(crate) fn metadata_parts(self) -> Vec<Option<Val<'m>>> {
+        // SAFETY: live; a node of metadata as a value, with as many operands as it says.
+        unsafe {
+            if !self.is_metadata() || LLVMIsAMDNode(self.0).is_null() {
+                return Vec::new();
+            }
+            let count = LLVMGetMDNodeNumOperands(self.0) as usize;
+            let mut operands = vec![std::ptr::null_mut(); count];
+            LLVMGetMDNodeOperands(self.0, operands.as_mut_ptr());
+            operands.into_iter().map(Val::of).collect()
+        }
+    }
+
+    /// The numbers in a node of metadata attached to an instruction, if it has one of this kind.
+    pub(crate) fn metadata_numbers(self, kind: u32) -> Option<Vec<Option<u64>>> {
+        let number = |value: Val<'m>| {
+            let is_int = value.kind() == LLVMValueKind::LLVMConstantIntValueKind;
+            // SAFETY: live; a constant integer that fits.
+            (is_int && value.ty().int_bits() <= 64).then(|| unsafe { LLVMConstIntGetZExtValue(value.0) })
+        };
+        let parts = self.metadata(kind)?.metadata_parts();
+        Some(parts.into_iter().map(|part| part.and_then(number)).collect())
+    }
+}

@@ -1,0 +1,127 @@
+//! LLVM's modules, seen through its C interface: handles that cannot outlive what they point into.
+//!
+//! Every handle is borrowed from the [`LlvmModule`] that it was reached through, and nothing here changes or frees
+//! what a handle points to while the module is borrowed. That is what the SAFETY lines below call "live".
+
+mod module;
+mod types;
+mod value;
+mod global;
+mod instruction;
+mod attributes;
+mod metadata;
+
+use llvm_sys::core::*;
+use llvm_sys::prelude::{LLVMBasicBlockRef, LLVMContextRef, LLVMModuleRef, LLVMTypeRef, LLVMValueRef};
+use llvm_sys::target::LLVMTargetDataRef;
+use std::ffi::{CStr, CString, c_char};
+use std::marker::PhantomData;
+
+/// A module of LLVM IR in a context of its own.
+#[derive(Debug)]
+pub struct LlvmModule {
+    context: LLVMContextRef,
+    raw: LLVMModuleRef,
+}
+
+// SAFETY: the module lives in a context that is its own, and LLVM binds neither to a thread.
+unsafe impl Send for LlvmModule {}
+
+/// A type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Ty<'m>(pub(crate) LLVMTypeRef, PhantomData<&'m LlvmModule>);
+
+/// A value: an instruction, argument, constant, global or function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Val<'m>(pub(crate) LLVMValueRef, PhantomData<&'m LlvmModule>);
+
+/// A basic block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Bb<'m>(pub(crate) LLVMBasicBlockRef, PhantomData<&'m LlvmModule>);
+
+/// Sizes and alignments of a module's target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout<'m>(LLVMTargetDataRef, PhantomData<&'m LlvmModule>);
+
+/// Takes over a message that LLVM allocated.
+///
+/// # Safety
+/// `text` is null or a message that LLVM allocated and that nobody else frees.
+pub(crate) unsafe fn take_message(text: *mut c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: a message that LLVM allocated ends in a zero byte and is freed here, once.
+    unsafe {
+        let message = CStr::from_ptr(text).to_string_lossy().into_owned();
+        LLVMDisposeMessage(text);
+        message
+    }
+}
+
+/// A copy of text that LLVM keeps.
+///
+/// # Safety
+/// `text` is null or points to `len` bytes that live during the call.
+pub(crate) unsafe fn copy_text(text: *const c_char, len: usize) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller says that the bytes are there.
+    String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) }).into_owned()
+}
+
+/// Values that follow each other in a module.
+fn chain<'m>(first: Val<'m>, next: impl Fn(Val<'m>) -> LLVMValueRef) -> impl Iterator<Item = Val<'m>> {
+    std::iter::successors(Some(first), move |&value| Val::of(next(value)))
+}
+
+/// The number of an attribute that LLVM knows by name.
+pub(crate) fn attribute_kind(name: &str) -> u32 {
+    // SAFETY: the text is `len` bytes.
+    unsafe { LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len()) }
+}
+
+/// The number of the intrinsic of this name, 0 if there is none.
+pub(crate) fn intrinsic_id(name: &str) -> u32 {
+    // SAFETY: the text is `len` bytes.
+    unsafe { LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len()) }
+}
+
+/// The name of an intrinsic, without what its types add.
+///
+/// `id` must be the number of an intrinsic: at most that of a known name, at least 1.
+fn intrinsic_name(id: u32) -> String {
+    let mut len = 0;
+    // SAFETY: the number is that of an intrinsic, whose name is static text.
+    unsafe { copy_text(LLVMIntrinsicGetName(id, &mut len), len) }
+}
+
+/// The name of the intrinsic that a function is, without what its types add. It must be one.
+pub(crate) fn intrinsic_name_of(func: Val<'_>) -> String {
+    match func.intrinsic_id() {
+        0 => func.name(),
+        id => intrinsic_name(id),
+    }
+}
+
+/// The names of all intrinsics, in the order of their numbers.
+pub fn intrinsic_names() -> Vec<String> {
+    // The numbers are dense and in the order of targets, so that those of the last target end them.
+    let last = intrinsic_id("llvm.xcore.zext");
+    (1..=last).map(intrinsic_name).collect()
+}
+
+/// The version of the LLVM that is linked.
+pub fn version() -> (u32, u32, u32) {
+    let (mut major, mut minor, mut patch) = (0, 0, 0);
+    // SAFETY: three places to write to.
+    unsafe { LLVMGetVersion(&mut major, &mut minor, &mut patch) };
+    (major, minor, patch)
+}
+
+/// Text for LLVM, cut at a zero byte.
+pub(crate) fn c_text(text: &str) -> CString {
+    let text = text.split('\0').next().unwrap_or_default();
+    CString::new(text).unwrap_or_default()
+}

@@ -1,0 +1,115 @@
+//! How long one function takes from LLVM IR to code that can be called, in this process, by a session; clang is not counted.
+
+use super::kit::{Report, Sample, Table, Target, timed};
+use heddle::{Request, Session};
+use heddle_llvm::compile;
+use std::path::Path;
+
+// What is compiled: functions of about fifty instructions, as clang makes them at -O1.
+const SHADE: &str = "\
+float shade(const float *tex, float u, float v, float lx, float ly, int n) {
+  float sum = 0, w = 1;
+  for (int i = 0; i < n; i++) {
+    float du = u * (1 << i), dv = v * (1 << i);
+    int x = (int)du & 63, y = (int)dv & 63;
+    float a = tex[y * 64 + x], b = tex[y * 64 + ((x + 1) & 63)];
+    float c = a + (b - a) * (du - (float)(int)du);
+    if (c > 0.5f) sum += w * c * (dv - (float)(int)dv); else sum -= w * c * 0.25f;
+    w *= 0.5f;
+  }
+  float d = lx * lx + ly * ly;
+  return d > 0 ? sum * lx / d : sum;
+}
+";
+const ESCAPE: &str = "\
+int escape(float cx, float cy, int most) {
+  float x = 0, y = 0, r = 0, i = 0;
+  int n = 0;
+  while (n < most && r + i <= 4) {
+    y = 2 * x * y + cy; x = r - i + cx; r = x * x; i = y * y; n++;
+    y = 2 * x * y + cy; x = r - i + cx; r = x * x; i = y * y; n++;
+  }
+  return r + i > 4 ? n : -n + (int)(r * 8) - (int)(i * 8);
+}
+";
+const MIXED: &str = "\
+unsigned mixed(const unsigned *from, unsigned *to, unsigned key, int n) {
+  unsigned a = key * 2654435761u, b = a ^ (a >> 15), c = b * 2246822519u;
+  for (int i = 0; i < n; i++) {
+    unsigned x = from[i] + a;
+    x ^= x << 13; x ^= x >> 17; x ^= x << 5;
+    if (x & 1) { b += x * 3; c ^= b >> 7; } else { c += x; b ^= c << 9; }
+    a = (a << 3 | a >> 29) + (b ^ c);
+  }
+  to[key & 15] = b;
+  return a ^ b ^ c;
+}
+";
+const FUNCTIONS: [(&str, &str, &str); 3] = [
+    ("shade", "uniform,varying,varying,varying,varying,uniform", SHADE),
+    ("escape", "varying,varying,uniform", ESCAPE),
+    ("mixed", "uniform,uniform,varying,uniform", MIXED),
+];
+const LANES: &str = "8";
+const ROUNDS: usize = 21;
+/// The most milliseconds that one of them may take.
+const MOST: f64 = 8.0;
+
+/// Measures each function, with where the time goes.
+pub(super) fn measure(folder: &Path, report: &mut Report) -> Result<(), String> {
+    let session = Session::default();
+    let mut table = Table::new(&[
+        "function",
+        "instructions",
+        "import",
+        "our passes",
+        "LLVM's passes",
+        "code",
+        "in all",
+        "spread",
+    ]);
+    let mut worst: f64 = 0.0;
+    for (name, shapes, text) in FUNCTIONS {
+        let mut request =
+            Request::new(name, LANES.parse().map_err(|told: heddle::ir::Diagnostic| told.to_string())?);
+        for shape in shapes.split(',') {
+            request.shapes.push(shape.parse().map_err(|told: heddle::ir::Diagnostic| told.to_string())?);
+        }
+        let path = folder.join(format!("{name}.c"));
+        std::fs::write(&path, text).map_err(|reason| format!("{}: {reason}", path.display()))?;
+        let bitcode = &compile(&path, 1, &[]).map_err(|told| told.to_string())?.bitcode();
+        let (mut rounds, mut instructions) = (Vec::new(), 0);
+        for _ in 0..ROUNDS {
+            let llvm = heddle_llvm::read_ir("in_process.bc", bitcode).map_err(|told| told.to_string())?;
+            let (source, import) = timed(|| session.import(llvm, "in_process.c"));
+            let source = source.map_err(|failure| failure.to_string())?;
+            instructions = source.module.function(name).map_or(0, |func| func.inst_count());
+            let (artifact, passes) = timed(|| session.vectorize(source, &request));
+            let artifact = artifact.map_err(|failure| failure.to_string())?;
+            let (code, optimized) = timed(|| artifact.llvm(&artifact.wide));
+            let code = code.map_err(|told| told.to_string())?;
+            let (jit, generated) = timed(|| {
+                let jit = heddle_llvm::Jit::new(code, heddle_llvm::CodeLevel::Default, &[])?;
+                jit.address(&artifact.wide).map(|_| jit)
+            });
+            jit.map_err(|told| told.to_string())?;
+            rounds.push([import, passes, optimized, generated]);
+        }
+        let sample = |part: &dyn Fn(&[f64; 4]) -> f64| Sample::of(rounds.iter().map(part).collect());
+        let all = sample(&|parts| parts.iter().sum()).ok_or("nothing was measured")?;
+        let mut row = vec![name.to_string(), instructions.to_string()];
+        for part in 0..4 {
+            row.push(
+                sample(&|parts| parts[part]).map_or(String::new(), |it| format!("{:.2}", it.median() * 1e3)),
+            );
+        }
+        row.extend([format!("{:.2}", all.median() * 1e3), format!("{:.0} %", all.spread() * 100.0)]);
+        table.row(row);
+        worst = worst.max(all.median() * 1e3);
+    }
+    report.say(format_args!(
+        "one function in {LANES} lanes, from LLVM IR to callable code in this process: milliseconds (medians of {ROUNDS})\n\n{table}"
+    ));
+    report.aim("compile-time.in-process", worst, Target::AtMost(MOST), "ms");
+    Ok(())
+}

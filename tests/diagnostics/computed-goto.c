@@ -1,0 +1,22 @@
+// heddle vectorize FILE --func run -o OUT/f.o
+int run(const unsigned char *code, int value) {
+  static void *const targets[] = {&&add, &&twice, &&done};
+next:
+  goto *targets[*code++];
+add:
+  value += 1;
+  goto next;
+twice:
+  value *= 2;
+  goto next;
+done:
+  return value;
+}
+
+// output
+// error: @run.targets: it holds `ptr blockaddress(@run, %11)`; compute it when it runs [not-imported]
+// error: computed-goto.c:5:9: @run: it uses @run.targets: it holds `ptr blockaddress(@run, %11)`; compute it when it runs [not-imported]
+//       goto *targets[*code++];
+//             ^^^^^^^
+//   in LLVM IR: `%9 = getelementptr inbounds nuw ptr, ptr @run.targets, i64 %8`
+// exit code 1

@@ -1,0 +1,14 @@
+// heddle vectorize FILE --func next -o OUT/f.o
+static _Thread_local unsigned state = 1;
+unsigned next(unsigned salt) {
+  state = state * 1664525 + salt;
+  return state;
+}
+
+// output
+// error: @state: each thread has its own; pass its address [not-imported]
+// error: thread-local.c:4:11: @next: llvm.threadlocal.address is refused (each thread has its own); pass its address [not-imported]
+//       state = state * 1664525 + salt;
+//               ^^^^^
+//   in LLVM IR: `%2 = tail call align 4 ptr @llvm.threadlocal.address.p0(ptr align 4 @state)`
+// exit code 1

@@ -1,0 +1,14 @@
+// heddle vectorize FILE --func sum -o OUT/f.o
+#include <stdarg.h>
+int sum(int count, ...) {
+  va_list all;
+  va_start(all, count);
+  int total = 0;
+  for (int i = 0; i < count; i++) total += va_arg(all, int);
+  va_end(all);
+  return total;
+}
+
+// output
+// error: @sum: it takes any number of arguments; give it a fixed number of them [not-imported]
+// exit code 1
