@@ -96,6 +96,11 @@ unsafe impl Send for Globals {}
 unsafe impl Sync for Globals {}
 
 impl Globals {
+    /// Where a global is.
+    pub(crate) fn address(&self, name: &str) -> Option<usize> {
+        self.symbols.iter().find(|(known, _)| known == name).map(|&(_, address)| address)
+    }
+
     /// Memory for the globals of a program, with what they contain at first.
     pub(crate) fn new(program: &Module) -> Result<Option<Globals>, BuildError> {
         // Heddle's own, tables of mathematical functions, every module has for itself.
@@ -122,10 +127,10 @@ pub(crate) fn compile(
     globals: Option<&Globals>,
     kernel: &str,
     variant: Variant,
+    lanes: u32,
     options: &Options,
 ) -> Result<GroupCode, BuildError> {
     let cpu = Cpu::host();
-    let lanes = options.lanes_on(&cpu);
     let (mut module, info) = lower(program, kernel, variant, lanes)?;
     let wrong = |reason| BuildError::Pass { kernel: kernel.to_string(), reason: Box::new(reason) };
     let passes = vectorization(&Brush::new(&[lanes]).map_err(wrong)?, &options.of_passes(&cpu));

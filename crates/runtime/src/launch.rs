@@ -116,8 +116,24 @@ impl Kernel {
         range: &NdRange,
         pool: &Pool,
     ) -> Result<(), LaunchError> {
+        // SAFETY: what the caller promises.
+        unsafe { self.launch_with_local(args, range, 0, pool) }
+    }
+
+    /// Launches the kernel as [`launch`](Kernel::launch) does; each group has this much local memory behind the program's own
+    /// objects.
+    ///
+    /// # Safety
+    /// As for [`launch`](Kernel::launch).
+    pub unsafe fn launch_with_local(
+        &self,
+        args: &[Argument<'_>],
+        range: &NdRange,
+        local_bytes: u64,
+        pool: &Pool,
+    ) -> Result<(), LaunchError> {
         let info = self.info();
-        let lanes = self.options().lanes_on(&heddle_llvm::Cpu::host());
+        let lanes = self.lanes();
         let local = match (range.local(), info.required_local) {
             (Some(found), Some(required)) if found != required => {
                 return Err(LaunchError::Local { kernel: info.name.clone(), required, found });
@@ -130,7 +146,12 @@ impl Kernel {
         if count == 0 {
             return Ok(());
         }
-        let is_row = local[0] >= lanes || local[1] == 1 && local[2] == 1;
+        let is_one_row = local[1] == 1 && local[2] == 1;
+        let is_row = match self.warp() {
+            // Brushes that the kernel sees go round the ends of rows.
+            Some(_) => local[0].is_multiple_of(lanes) || is_one_row,
+            None => local[0] >= lanes || is_one_row,
+        };
         let fold = if is_row { Fold::Rows } else { Fold::Linear };
         // Where lanes go round the ends of rows, they divide by the size of a row.
         let is_fixed = info.required_local.is_some() || fold == Fold::Linear;
@@ -140,7 +161,7 @@ impl Kernel {
             local: (is_fixed && groups.is_uniform()).then_some(local),
         };
         let code = self.code(variant)?;
-        let launch = Launch::new(self, code, args, groups, local)?;
+        let launch = Launch::new(self, code, args, groups, local, local_bytes)?;
         let needed = launch.local_bytes.saturating_add(launch.scratch_bytes);
         let launch = Arc::new(launch);
         let worker = Arc::clone(&launch);
@@ -165,6 +186,7 @@ impl Launch {
         args: &[Argument<'_>],
         groups: Groups,
         local: [u32; 3],
+        more_local: u64,
     ) -> Result<Launch, LaunchError> {
         let info = kernel.info();
         let expected = info.parameters.len();
@@ -173,7 +195,7 @@ impl Launch {
             return Err(LaunchError::Count { kernel: info.name.clone(), expected, found });
         }
         let (mut slots, mut locals, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        let mut local_bytes = code.info.local_bytes;
+        let mut local_bytes = code.info.local_bytes.saturating_add(more_local);
         for (index, (parameter, argument)) in info.parameters.iter().zip(args).enumerate() {
             let refuse =
                 |reason: String| Err(LaunchError::Argument { kernel: info.name.clone(), index, reason });

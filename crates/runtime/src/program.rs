@@ -1,12 +1,15 @@
 //! Programs and their kernels.
 
 use crate::code::{BuildError, Globals, GroupCode, Variant, compile};
+use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::Kind;
+use heddle_ir::ops::Effect;
+use heddle_ir::words::Scope;
 use heddle_ir::{Module, Op, Space, Type};
 use heddle_llvm::Cpu;
 use heddle_math::Accuracy;
 use heddle_transform::Target;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How kernels are compiled.
@@ -14,13 +17,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Options {
     /// Lanes of a brush; none is what the machine's registers hold of 32 bits.
     pub lanes: Option<u32>,
+    /// Lanes of the brushes of kernels that see their brush (votes, shuffles, the number of a lane), if a language fixes that.
+    /// They lie in the linear order of the group.
+    pub warp: Option<u32>,
     /// Whose mathematical functions are called.
     pub math: Accuracy,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { lanes: None, math: Accuracy::Exact }
+        Options { lanes: None, warp: None, math: Accuracy::Exact }
     }
 }
 
@@ -58,6 +64,8 @@ pub struct KernelInfo {
     pub required_local: Option<[u32; 3]>,
     /// Whether it may see how work-items lie in groups.
     pub(crate) sees_groups: bool,
+    /// Whether it may see how work-items lie in brushes.
+    pub(crate) sees_brushes: bool,
 }
 
 /// A module with kernels, which share its globals.
@@ -88,6 +96,7 @@ impl Program {
             let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
             insts.any(|inst| sees_group(func.inst(inst).op))
         });
+        let seeing = seeing_brushes(&module);
         let kernels = module.functions.iter().filter_map(|func| {
             let Kind::Kernel(required_local) = func.kind else { return None };
             let parameters = func.signature.params.iter().map(|param| Parameter {
@@ -102,7 +111,9 @@ impl Program {
             let takes_local = parameters.iter().any(|it| it.space == Some(Space::Local));
             let sees_groups =
                 sees_groups || takes_local || module.globals.iter().any(|it| it.space == Space::Local);
-            Some(KernelInfo { name: func.name.clone(), parameters, required_local, sees_groups })
+            let name = func.name.clone();
+            let sees_brushes = seeing.contains(&*name);
+            Some(KernelInfo { name, parameters, required_local, sees_groups, sees_brushes })
         });
         let kernels = kernels.collect();
         let inner = Inner { module, options: *options, globals, kernels, codes: Mutex::default() };
@@ -112,6 +123,13 @@ impl Program {
     /// Its kernels, in the order of the module.
     pub fn kernels(&self) -> &[KernelInfo] {
         &self.inner.kernels
+    }
+
+    /// Where a global of the program is, and how many bytes it has.
+    pub fn global(&self, name: &str) -> Option<(usize, u64)> {
+        let globals = self.inner.globals.as_ref()?;
+        let global = self.inner.module.globals.iter().find(|global| &*global.name == name)?;
+        Some((globals.address(name)?, global.bytes()))
     }
 
     /// The kernel of this name.
@@ -127,6 +145,34 @@ fn sees_group(op: Op) -> bool {
         op,
         Op::LocalId | Op::LocalSize | Op::GroupId | Op::NumGroups | Op::Barrier | Op::Lane | Op::Width
     )
+}
+
+/// Whether an op tells work-items of their brush.
+fn sees_brush(data: &InstData) -> bool {
+    matches!(data.op, Op::Lane | Op::Width)
+        || data.op.info().effect == Effect::Horizontal
+        || data.op == Op::Barrier && data.detail == Detail::Barrier(Scope::Brush)
+}
+
+/// The functions that see their brush, or call one that does.
+fn seeing_brushes(module: &Module) -> FxHashSet<String> {
+    let mut callers: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
+    let (mut found, mut work) = (FxHashSet::default(), Vec::new());
+    for func in &module.functions {
+        for callee in func.callees.values() {
+            callers.entry(&callee.name).or_default().push(&func.name);
+        }
+        let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+        if insts.any(|inst| sees_brush(func.inst(inst))) {
+            work.push(func.name.as_str());
+        }
+    }
+    while let Some(name) = work.pop() {
+        if found.insert(name.to_string()) {
+            work.extend(callers.get(name).into_iter().flatten());
+        }
+    }
+    found
 }
 
 /// A kernel of a program.
@@ -147,6 +193,17 @@ impl Kernel {
         &self.program.inner.options
     }
 
+    /// The lanes of its brushes on this machine.
+    pub(crate) fn lanes(&self) -> u32 {
+        let options = self.options();
+        self.warp().unwrap_or_else(|| options.lanes_on(&Cpu::host()))
+    }
+
+    /// The lanes of its brushes, if its language fixes them and it sees them.
+    pub(crate) fn warp(&self) -> Option<u32> {
+        self.options().warp.filter(|_| self.info().sees_brushes)
+    }
+
     /// The code for some launches, compiled at the first of them.
     pub(crate) fn code(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
         let inner = &*self.program.inner;
@@ -157,7 +214,7 @@ impl Kernel {
         // Two threads may compile the same at once; the first to be done is kept.
         let globals = inner.globals.as_ref();
         let busy = crate::exit::busy();
-        let code = compile(&inner.module, globals, &self.info().name, variant, &inner.options)?;
+        let code = compile(&inner.module, globals, &self.info().name, variant, self.lanes(), &inner.options)?;
         drop(busy);
         Ok(Arc::clone(codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
     }
