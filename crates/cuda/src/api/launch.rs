@@ -76,9 +76,16 @@ pub fn prepare(function: Arc<Function>, size: Size, each: In<u64>, extra: In<u64
     Launch::new(function, size, params)
 }
 
-fn launch(function: Handle, size: Size, stream: Handle, each: In<u64>, extra: In<u64>) -> Answer<()> {
+fn launch(
+    function: Handle,
+    size: Size,
+    stream: Handle,
+    params: (In<u64>, In<u64>),
+    is_cooperative: bool,
+) -> Answer<()> {
     let stream = Stream::find(stream)?;
-    let launch = prepare(super::module::function(function)?, size, each, extra)?;
+    let launch = prepare(super::module::function(function)?, size, params.0, params.1)?;
+    let launch = if is_cooperative { launch.cooperative()? } else { launch };
     stream.submit(Command::Launch(Box::new(launch)))
 }
 
@@ -95,23 +102,33 @@ entries! {
     ) {
         context::current()?;
         let size = Size { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
-        launch(function, size, stream, each, extra)
+        launch(function, size, stream, (each, extra), false)
+    }
+
+    fn cuLaunchCooperativeKernel | cuLaunchCooperativeKernel_ptsz (
+        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+        shared: u32, stream: Handle, each: In<u64>,
+    ) {
+        context::current()?;
+        let size = Size { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
+        launch(function, size, stream, (each, In::at(0)), true)
     }
 
     fn cuLaunchKernelEx | cuLaunchKernelEx_ptsz (config: In<Config>, function: Handle, each: In<u64>, extra: In<u64>) {
         context::current()?;
         let config = config.read()?;
+        let mut is_cooperative = false;
         for attribute in In::<Attribute>::at(config.attributes).list(config.count as usize)? {
             match (attribute.id, attribute.value) {
                 // Clusters of one block are no clusters.
                 (4 | 11, [x, y, z, ..]) => ensure(x <= 1 && y <= 1 && z <= 1, CUDA_ERROR_INVALID_CLUSTER_SIZE)?,
-                (2, [is_cooperative, ..]) => ensure(is_cooperative == 0, CUDA_ERROR_NOT_SUPPORTED)?,
+                (2, [value, ..]) => is_cooperative = value != 0,
                 (0..=14, _) => {}
                 _ => return Err(Error(CUDA_ERROR_INVALID_VALUE)),
             }
         }
         let size = Size { grid: config.grid, block: config.block, shared: config.shared };
-        launch(function, size, config.stream, each, extra)
+        launch(function, size, config.stream, (each, extra), is_cooperative)
     }
 
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor | cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags (

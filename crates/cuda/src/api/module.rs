@@ -123,9 +123,16 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The numbers of what can be linked: PTX, fat binaries.
+/// The numbers of what can be linked: PTX, fat binaries; and of libraries, of which the device has its own one.
 const INPUT_PTX: u32 = 1;
 const INPUT_FAT_BINARY: u32 = 2;
+const INPUT_LIBRARY: u32 = 4;
+const DEVICE_LIBRARY: &[u8] = b"cuda_device_runtime.o";
+
+/// Whether a library is that of the device, by the one file that is in it.
+fn is_device_library(kind: u32, bytes: &[u8]) -> bool {
+    kind == INPUT_LIBRARY && bytes.windows(DEVICE_LIBRARY.len()).any(|window| window == DEVICE_LIBRARY)
+}
 
 fn add_to_linking(state: Handle, kind: u32, image: Ptx, logs: &Logs) -> Answer<()> {
     let linking = LINKINGS.find(state)?;
@@ -310,14 +317,22 @@ entries! {
         values: Out<u64>,
     ) {
         let logs = Logs::new(count, options, values)?;
-        add_to_linking(state, kind, image::ptx_of(data.bytes(size)?), &logs)
+        let bytes = data.bytes(size)?;
+        if is_device_library(kind, bytes) {
+            return LINKINGS.find(state).map(|_| ());
+        }
+        add_to_linking(state, kind, image::ptx_of(bytes), &logs)
     }
 
     fn cuLinkAddFile_v2 | cuLinkAddFile (
         state: Handle, kind: u32, path: Text, count: u32, options: In<u32>, values: Out<u64>,
     ) {
         let logs = Logs::new(count, options, values)?;
-        add_to_linking(state, kind, file(path)?, &logs)
+        let bytes = std::fs::read(path.get()?).map_err(|_| Error(CUDA_ERROR_FILE_NOT_FOUND))?;
+        if is_device_library(kind, &bytes) {
+            return LINKINGS.find(state).map(|_| ());
+        }
+        add_to_linking(state, kind, image::ptx_of(&bytes), &logs)
     }
 
     fn cuLinkComplete(state: Handle, image: Out<u64>, size: Out<usize>) {

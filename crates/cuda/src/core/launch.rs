@@ -4,7 +4,7 @@ use crate::core::error::{Answer, Error, ensure, say};
 use crate::core::module::{Function, MOST_SHARED};
 use crate::cuda::*;
 use heddle_runtime::{Argument, LaunchError, NdRange, Pool};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::Ordering;
 
 /// The threads and blocks that run at once on one processor of the device, as far as launches are planned by that.
@@ -37,7 +37,12 @@ pub struct Launch {
     pub size: Size,
     /// The buffer of parameters.
     pub params: Vec<u8>,
+    /// Whether all blocks run at once, so that they may wait for each other.
+    is_cooperative: bool,
 }
+
+/// Cooperative launches follow each other: blocks of a module wait in one place.
+static COOPERATING: Mutex<()> = Mutex::new(());
 
 /// The processors of the device: threads that work.
 pub fn processors() -> u32 {
@@ -60,7 +65,16 @@ impl Launch {
         let needed = function.layout().bytes as usize;
         ensure(params.len() >= needed, CUDA_ERROR_INVALID_VALUE)?;
         params.truncate(needed);
-        Ok(Launch { function, size, params })
+        Ok(Launch { function, size, params, is_cooperative: false })
+    }
+
+    /// The same launch with all blocks at once.
+    pub fn cooperative(self) -> Answer<Launch> {
+        let threads = self.size.block.iter().product();
+        let at_once = self.function.active_blocks(threads, self.size.shared.into()) as u64;
+        let fits = self.blocks() <= at_once * u64::from(processors());
+        ensure(fits, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)?;
+        Ok(Launch { is_cooperative: true, ..self })
     }
 
     /// How many blocks it has.
@@ -84,7 +98,14 @@ impl Launch {
                 Argument::Bytes(&self.params[start..start + word.scalar.bytes() as usize])
             })
             .collect();
-        let pool = Pool::of_process();
+        let own;
+        let (pool, _cooperating) = match self.is_cooperative {
+            true => {
+                own = Pool::new(self.blocks() as usize);
+                (&own, Some(COOPERATING.lock().unwrap_or_else(PoisonError::into_inner)))
+            }
+            false => (Pool::of_process(), None),
+        };
         // SAFETY: what a kernel does with its parameters is the application's promise, as it is on any device.
         let done = unsafe { self.function.kernel.launch_with_local(&args, &range, shared.into(), pool) };
         done.map_err(|reason| {

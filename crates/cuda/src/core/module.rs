@@ -82,6 +82,12 @@ pub fn text(image: Text) -> Result<String, Refused> {
     })
 }
 
+/// What the device's own library defines.
+const DEVICE_LIBRARY: &str = include_str!("device.ptx");
+const DEVICE_FUNCTIONS: [&str; 2] = ["cudaCGGetIntrinsicHandle", "cudaCGSynchronize"];
+/// What that calls of the system, which is safe to be called by a kernel.
+const SYSTEM_FUNCTION: &str = "sched_yield";
+
 /// Functions that PTX declares and does not define.
 fn externals(module: &heddle_ptx::Module<'_>) -> FxHashSet<String> {
     let (mut declared, mut defined) = (FxHashSet::default(), FxHashSet::default());
@@ -92,6 +98,15 @@ fn externals(module: &heddle_ptx::Module<'_>) -> FxHashSet<String> {
         }
     }
     declared.difference(&defined).cloned().collect()
+}
+
+/// The text with the device's library, if it needs that.
+fn with_library(text: &str) -> Option<String> {
+    let declares = |name: &&str| text.contains(*name) && !text.contains(&format!(".visible .func {name}"));
+    if !DEVICE_FUNCTIONS.iter().any(|name| declares(&name)) {
+        return None;
+    }
+    link(&[text.to_string(), DEVICE_LIBRARY.to_string()]).ok()
 }
 
 /// The first function outside of the module that a kernel comes to.
@@ -132,10 +147,14 @@ impl Module {
     /// Loads PTX.
     pub fn load(text: &str) -> Result<Arc<Module>, Refused> {
         let wrong = |code, reason: String| Refused { code, reason };
-        let parsed = heddle_ptx::parse(text);
-        let lowered = parsed.and_then(|module| {
+        let completed = with_library(text);
+        let lowered = heddle_ptx::parse(completed.as_deref().unwrap_or(text)).and_then(|module| {
             let lowered = heddle_ptx::lower(&module, "module.ptx", heddle_ptx::Options::default())?;
-            Ok((lowered, externals(&module)))
+            let mut externals = externals(&module);
+            if completed.is_some() {
+                externals.remove(SYSTEM_FUNCTION);
+            }
+            Ok((lowered, externals))
         });
         let (mut lowered, externals) = lowered.map_err(|diagnostics| {
             let lines: Vec<String> = diagnostics.iter().take(20).map(ToString::to_string).collect();
