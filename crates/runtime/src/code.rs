@@ -121,15 +121,21 @@ impl Globals {
     }
 }
 
-/// Compiles a kernel of a program for some launches.
-pub(crate) fn compile(
-    program: &Module,
-    globals: Option<&Globals>,
-    kernel: &str,
-    variant: Variant,
-    lanes: u32,
-    options: &Options,
-) -> Result<GroupCode, BuildError> {
+/// What is compiled: a kernel of a program.
+pub(crate) struct Compilation<'a> {
+    pub(crate) program: &'a Module,
+    pub(crate) globals: Option<&'a Globals>,
+    /// Functions of the driver's, and where they are.
+    pub(crate) outside: &'a [(String, usize)],
+    pub(crate) kernel: &'a str,
+    /// The lanes of its brushes.
+    pub(crate) lanes: u32,
+    pub(crate) options: &'a Options,
+}
+
+/// Compiles a kernel for some launches.
+pub(crate) fn compile(what: &Compilation<'_>, variant: Variant) -> Result<GroupCode, BuildError> {
+    let Compilation { program, globals, outside, kernel, lanes, options } = *what;
     let cpu = Cpu::host();
     let (mut module, info) = lower(program, kernel, variant, lanes)?;
     let wrong = |reason| BuildError::Pass { kernel: kernel.to_string(), reason: Box::new(reason) };
@@ -138,7 +144,8 @@ pub(crate) fn compile(
     let llvm = emit(&module, EmitOptions { entries: true, ..EmitOptions::default() })?;
     let entry = entry_name(kernel);
     keep_private_but(&llvm, &[&entry]);
-    let mut symbols: Vec<(&str, usize)> = Vec::new();
+    let mut symbols: Vec<(&str, usize)> =
+        outside.iter().map(|(name, address)| (&**name, *address)).collect();
     if let Some(globals) = globals {
         share_globals(&llvm, &emit(&globals.module, EmitOptions::default())?);
         symbols.extend(globals.symbols.iter().map(|(name, address)| (&**name, *address)));

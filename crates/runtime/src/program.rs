@@ -1,6 +1,6 @@
 //! Programs and their kernels.
 
-use crate::code::{BuildError, Globals, GroupCode, Variant, compile};
+use crate::code::{BuildError, Compilation, Globals, GroupCode, Variant, compile};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::Kind;
 use heddle_ir::ops::Effect;
@@ -79,6 +79,8 @@ struct Inner {
     options: Options,
     globals: Option<Globals>,
     kernels: Vec<KernelInfo>,
+    /// Functions that the program declares, and where they are.
+    outside: Vec<(String, usize)>,
     codes: Mutex<FxHashMap<(usize, Variant), Arc<GroupCode>>>,
 }
 
@@ -91,6 +93,19 @@ impl std::fmt::Debug for Inner {
 impl Program {
     /// A program of a module at stage Source.
     pub fn new(module: Module, options: &Options) -> Result<Program, BuildError> {
+        // SAFETY: there are none.
+        unsafe { Program::with_functions(module, options, &[]) }
+    }
+
+    /// A program that calls functions of the driver's by the names that it declares them with.
+    ///
+    /// # Safety
+    /// At each address is a function of C that takes and gives what the program declares, as long as the program is there.
+    pub unsafe fn with_functions(
+        module: Module,
+        options: &Options,
+        functions: &[(&str, usize)],
+    ) -> Result<Program, BuildError> {
         let globals = Globals::new(&module)?;
         let sees_groups = module.functions.iter().any(|func| {
             let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
@@ -116,7 +131,8 @@ impl Program {
             Some(KernelInfo { name, parameters, required_local, sees_groups, sees_brushes })
         });
         let kernels = kernels.collect();
-        let inner = Inner { module, options: *options, globals, kernels, codes: Mutex::default() };
+        let outside = functions.iter().map(|&(name, address)| (name.to_string(), address)).collect();
+        let inner = Inner { module, options: *options, globals, kernels, outside, codes: Mutex::default() };
         Ok(Program { inner: Arc::new(inner) })
     }
 
@@ -214,7 +230,15 @@ impl Kernel {
         // Two threads may compile the same at once; the first to be done is kept.
         let globals = inner.globals.as_ref();
         let busy = crate::exit::busy();
-        let code = compile(&inner.module, globals, &self.info().name, variant, self.lanes(), &inner.options)?;
+        let what = Compilation {
+            program: &inner.module,
+            globals,
+            outside: &inner.outside,
+            kernel: &self.info().name,
+            lanes: self.lanes(),
+            options: &inner.options,
+        };
+        let code = compile(&what, variant)?;
         drop(busy);
         Ok(Arc::clone(codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
     }

@@ -5,6 +5,7 @@ pub mod registry;
 pub mod memory;
 pub mod context;
 pub mod image;
+mod host;
 pub mod module;
 pub mod launch;
 pub mod stream;

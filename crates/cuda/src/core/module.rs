@@ -1,6 +1,7 @@
 //! Modules: PTX that is parsed, checked and lowered when it is loaded, and compiled kernel by kernel when it is launched.
 
 use crate::core::error::{Answer, Error, ensure, say};
+use crate::core::host;
 use crate::core::image::{Reason, Text};
 use crate::core::memory;
 use crate::core::registry::Table;
@@ -85,8 +86,6 @@ pub fn text(image: Text) -> Result<String, Refused> {
 /// What the device's own library defines.
 const DEVICE_LIBRARY: &str = include_str!("device.ptx");
 const DEVICE_FUNCTIONS: [&str; 2] = ["cudaCGGetIntrinsicHandle", "cudaCGSynchronize"];
-/// What that calls of the system, which is safe to be called by a kernel.
-const SYSTEM_FUNCTION: &str = "sched_yield";
 
 /// Functions that PTX declares and does not define.
 fn externals(module: &heddle_ptx::Module<'_>) -> FxHashSet<String> {
@@ -151,9 +150,7 @@ impl Module {
         let lowered = heddle_ptx::parse(completed.as_deref().unwrap_or(text)).and_then(|module| {
             let lowered = heddle_ptx::lower(&module, "module.ptx", heddle_ptx::Options::default())?;
             let mut externals = externals(&module);
-            if completed.is_some() {
-                externals.remove(SYSTEM_FUNCTION);
-            }
+            host::functions().iter().for_each(|(name, _)| _ = externals.remove(*name));
             Ok((lowered, externals))
         });
         let (mut lowered, externals) = lowered.map_err(|diagnostics| {
@@ -185,10 +182,11 @@ impl Module {
         let options = Options { warp: Some(WARP), ..Options::default() };
         let program = match lowered.module.functions.is_empty() && names.is_empty() {
             true => None,
-            false => Some(
-                Program::new(lowered.module, &options)
-                    .map_err(|reason| wrong(CUDA_ERROR_INVALID_PTX, reason.to_string()))?,
-            ),
+            false => {
+                // SAFETY: they are functions of C, as CUDA declares them, and stay as long as the process.
+                let made = unsafe { Program::with_functions(lowered.module, &options, &host::functions()) };
+                Some(made.map_err(|reason| wrong(CUDA_ERROR_INVALID_PTX, reason.to_string()))?)
+            }
         };
         let placed = |name: &String| program.as_ref()?.global(name);
         let variables: Vec<usize> = names
