@@ -121,7 +121,7 @@ impl Clc {
             let text = format!("{} is called, and nothing in {name} defines it", names.join(", "));
             return Err(fail(Diagnostic::error(Code::UnknownFunction, text)));
         }
-        let options = Options { lanes: self.lanes, math: self.math };
+        let options = Options { lanes: self.lanes, math: self.math, ..Options::default() };
         let program = Program::new(source.module, &options)
             .map_err(|reason| fail(reason.diagnostic(&Module::default())))?;
         let kernels = self.asked(&program)?;
@@ -182,7 +182,7 @@ impl Clc {
     }
 
     fn lanes(&self) -> u32 {
-        Options { lanes: self.lanes, math: self.math }.lanes_on(&self.target)
+        Options { lanes: self.lanes, math: self.math, ..Options::default() }.lanes_on(&self.target)
     }
 
     /// For what launches code of a kernel is made.

@@ -268,6 +268,21 @@ impl<'a, 's> Resolver<'a, 's> {
         self.module.names.text(symbol)
     }
 
+    /// The bytes of an element of a variable.
+    fn element_bytes(&self, var: Var) -> i64 {
+        let of = |variable: &Variable<'_>| {
+            let element = Variable { dims: SmallVec::new(), init: None, ..variable.clone() };
+            element.bytes().map_or(1, |bytes| bytes as i64)
+        };
+        match var {
+            Var::Local(index) => self.body.vars.get(index as usize).map_or(1, |variable| of(variable)),
+            Var::Module(index) => match self.module.items.get(index) {
+                Some(Item::Variable(variable)) => of(variable),
+                _ => 1,
+            },
+        }
+    }
+
     fn define(&mut self, name: Symbol, def: Def) {
         let before = self.defs.insert(name, def);
         self.hidden.push((name, before));
@@ -488,6 +503,13 @@ impl<'a, 's> Resolver<'a, 's> {
             Operand::Sum(name, number) => match self.named(*name)? {
                 Arg::Variable(var, offset) => Arg::Variable(var, offset.wrapping_add(int(number.value)?)),
                 _ => return Err(format!("`{}` is no variable, so nothing is added to it", self.text(*name))),
+            },
+            Operand::Element(name, number) => match self.named(*name)? {
+                Arg::Variable(var, offset) => {
+                    let size = self.element_bytes(var);
+                    Arg::Variable(var, offset.wrapping_add(int(number.value)?.wrapping_mul(size)))
+                }
+                _ => return Err(format!("`{}` is no variable, so it has no elements", self.text(*name))),
             },
             Operand::Vector(parts) => {
                 Arg::Vector(parts.iter().map(|part| self.operand(part)).collect::<Result<_, _>>()?)

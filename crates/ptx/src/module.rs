@@ -306,6 +306,8 @@ pub enum Operand<'s> {
     Number(Number<'s>),
     /// `name+4`
     Sum(Symbol, Number<'s>),
+    /// `name[4]`: the address of an element.
+    Element(Symbol, Number<'s>),
     /// `{a, b}`
     Vector(Vec<Operand<'s>>),
     /// `(a, b)`, of calls.

@@ -722,6 +722,12 @@ impl<'s> Parser<'s> {
                         Ok(Operand::Pair(name, self.name()?))
                     }
                     Kind::Sign(b'+' | b'-') => Ok(Operand::Sum(name, self.number()?)),
+                    Kind::Sign(b'[') => {
+                        self.advance();
+                        let index = self.number()?;
+                        self.expect(b']')?;
+                        Ok(Operand::Element(name, index))
+                    }
                     _ => Ok(Operand::Name(name)),
                 }
             }

@@ -282,6 +282,7 @@ fn operand_text(f: &mut Formatter<'_>, names: &Names<'_>, operand: &Operand<'_>)
         Operand::Pair(first, second) => write!(f, "{}|{}", text(first), text(second)),
         Operand::Number(number) => write!(f, "{number}"),
         Operand::Sum(name, number) => write!(f, "{}+{number}", text(name)),
+        Operand::Element(name, number) => write!(f, "{}[{number}]", text(name)),
         Operand::Vector(parts) => {
             f.write_str("{")?;
             list(f, parts, ", ", |f, part| operand_text(f, names, part))?;

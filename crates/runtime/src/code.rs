@@ -145,6 +145,11 @@ unsafe impl Send for Globals {}
 unsafe impl Sync for Globals {}
 
 impl Globals {
+    /// Where a global is.
+    pub(crate) fn address(&self, name: &str) -> Option<usize> {
+        self.symbols.iter().find(|(known, _)| known == name).map(|&(_, address)| address)
+    }
+
     /// Memory for the globals of a program, with what they contain at first.
     pub(crate) fn new(program: &Module) -> Result<Option<Globals>, BuildError> {
         // Heddle's own, tables of mathematical functions, every module has for itself.
@@ -173,10 +178,11 @@ pub(crate) struct Made {
     pub(crate) object: Vec<u8>,
 }
 
-/// The code of a kernel for some launches, out of what is kept or compiled.
+/// The code of a kernel for some launches, out of what is kept or compiled. Functions outside of the program have addresses.
 pub(crate) fn code(
     program: &Module,
     globals: Option<&Globals>,
+    outside: &[(String, usize)],
     kernel: &str,
     variant: Variant,
     options: &Options,
@@ -199,7 +205,7 @@ pub(crate) fn code(
             (made, Some(report))
         }
     };
-    let symbols = globals.iter().flat_map(|globals| &globals.symbols);
+    let symbols = globals.iter().flat_map(|globals| &globals.symbols).chain(outside);
     let mut symbols: Vec<(&str, usize)> = symbols.map(|(name, address)| (&**name, *address)).collect();
     symbols.push((PRINT, crate::print::address()));
     let jit = Jit::of_object(&made.object, CodeLevel::Default, &symbols)?;

@@ -203,13 +203,29 @@ impl Kernel {
         range: &NdRange,
         pool: &Pool,
     ) -> Result<(), LaunchError> {
+        // SAFETY: what the caller promises.
+        unsafe { self.launch_with_local(args, range, 0, pool) }
+    }
+
+    /// Launches the kernel as [`launch`](Kernel::launch) does; each group has this much local memory behind the program's own
+    /// objects.
+    ///
+    /// # Safety
+    /// As for [`launch`](Kernel::launch).
+    pub unsafe fn launch_with_local(
+        &self,
+        args: &[Argument<'_>],
+        range: &NdRange,
+        local_bytes: u64,
+        pool: &Pool,
+    ) -> Result<(), LaunchError> {
         let info = self.info();
         let Plan { local, groups, count, variant } = self.plan(range)?;
         if count == 0 {
             return Ok(());
         }
         let code = self.code(variant)?;
-        let launch = Launch::new(self, &code, args, groups, local)?;
+        let launch = Launch::new(self, &code, args, groups, local, local_bytes)?;
         let needed = launch.local_bytes.saturating_add(launch.scratch_bytes);
         let launch = Arc::new(launch);
         let worker = Arc::clone(&launch);
@@ -242,6 +258,7 @@ impl Launch {
         args: &[Argument<'_>],
         groups: Groups,
         local: [u32; 3],
+        more_local: u64,
     ) -> Result<Launch, LaunchError> {
         let info = kernel.info();
         let expected = info.parameters.len();
@@ -250,7 +267,7 @@ impl Launch {
             return Err(LaunchError::Count { kernel: info.name.clone(), expected, found });
         }
         let (mut slots, mut locals, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        let mut local_bytes = code.needs.local_bytes;
+        let mut local_bytes = code.needs.local_bytes.saturating_add(more_local);
         for (index, (parameter, argument)) in info.parameters.iter().zip(args).enumerate() {
             let refuse =
                 |reason: String| Err(LaunchError::Argument { kernel: info.name.clone(), index, reason });

@@ -4,8 +4,10 @@ use crate::code::{BuildError, Globals, GroupCode, code};
 use crate::kept::Kept;
 use crate::vector_code::Variant;
 use heddle::KernelReport;
+use heddle_ir::inst::Detail;
 use heddle_ir::module::{Effects, Kind};
 use heddle_ir::ops::Effect;
+use heddle_ir::words::Scope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::{Cpu, PRINTF};
 use heddle_math::Accuracy;
@@ -21,13 +23,16 @@ use std::thread;
 pub struct Options {
     /// Lanes of a brush; none is what the machine's registers hold of 32 bits.
     pub lanes: Option<u32>,
+    /// Lanes of the brushes of kernels that see their brush (votes, shuffles, the number of a lane), if a language fixes that.
+    /// They lie in the linear order of the group.
+    pub warp: Option<u32>,
     /// Whose mathematical functions are called.
     pub math: Accuracy,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { lanes: None, math: Accuracy::Exact }
+        Options { lanes: None, warp: None, math: Accuracy::Exact }
     }
 }
 
@@ -104,6 +109,8 @@ struct Inner {
     globals: Option<Globals>,
     kernels: Vec<KernelInfo>,
     making: Making,
+    /// Functions that the program declares, and where they are.
+    outside: Vec<(String, usize)>,
     codes: Mutex<FxHashMap<(usize, Variant), Arc<GroupCode>>>,
 }
 
@@ -121,6 +128,20 @@ impl Program {
 
     /// The same, with what is to be done beside compiling.
     pub fn making(module: Module, options: &Options, making: Making) -> Result<Program, BuildError> {
+        // SAFETY: there are none.
+        unsafe { Program::with_functions(module, options, making, &[]) }
+    }
+
+    /// A program that calls functions of the driver's by the names that it declares them with.
+    ///
+    /// # Safety
+    /// At each address is a function of C that takes and gives what the program declares, as long as the program is there.
+    pub unsafe fn with_functions(
+        module: Module,
+        options: &Options,
+        making: Making,
+        functions: &[(&str, usize)],
+    ) -> Result<Program, BuildError> {
         let globals = Globals::new(&module)?;
         let [see_groups, see_brush] = [sees_group, sees_brush].map(|sees| functions_that(&module, sees));
         // Collectives lay the value of each work-item into local memory, and their result behind.
@@ -145,8 +166,9 @@ impl Program {
         });
         let kernels = kernels.collect();
         let lanes = options.lanes_on(&Cpu::host());
-        let inner =
-            Inner { module, options: *options, lanes, globals, kernels, making, codes: Mutex::default() };
+        let outside = functions.iter().map(|&(name, address)| (name.to_string(), address)).collect();
+        let codes = Mutex::default();
+        let inner = Inner { module, options: *options, lanes, globals, kernels, making, outside, codes };
         Ok(Program { inner: Arc::new(inner) })
     }
 
@@ -165,6 +187,13 @@ impl Program {
         &self.inner.kernels
     }
 
+    /// Where a global of the program is, and how many bytes it has.
+    pub fn global(&self, name: &str) -> Option<(usize, u64)> {
+        let globals = self.inner.globals.as_ref()?;
+        let global = self.inner.module.globals.iter().find(|global| &*global.name == name)?;
+        Some((globals.address(name)?, global.bytes()))
+    }
+
     fn codes(&self) -> MutexGuard<'_, FxHashMap<(usize, Variant), Arc<GroupCode>>> {
         self.inner.codes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -180,7 +209,6 @@ impl Program {
     pub fn prepare(&self, threads: usize) -> Result<String, Vec<BuildError>> {
         let _busy = crate::exit::busy();
         let count = self.inner.kernels.len();
-        let lanes = self.inner.options.lanes_on(&Cpu::host());
         let next = AtomicUsize::new(0);
         let made: Vec<OnceLock<Result<Arc<GroupCode>, BuildError>>> =
             (0..count).map(|_| OnceLock::new()).collect();
@@ -190,7 +218,7 @@ impl Program {
                 let Some(place) = made.get(number) else { return };
                 let kernel = Kernel { program: self.clone(), number };
                 // Nobody else has this number.
-                let _ = place.set(kernel.made(Variant::usual(kernel.info(), lanes)));
+                let _ = place.set(kernel.made(Variant::usual(kernel.info(), kernel.lanes())));
             }
         };
         thread::scope(|scope| {
@@ -237,8 +265,10 @@ fn sees_group(func: &Function, inst: Inst) -> bool {
 
 /// Whether the result depends on which work-items make a brush.
 fn sees_brush(func: &Function, inst: Inst) -> bool {
-    let op = func.inst(inst).op;
-    matches!(op, Op::Lane | Op::Width) || op.info().effect == Effect::Horizontal
+    let data = func.inst(inst);
+    matches!(data.op, Op::Lane | Op::Width)
+        || data.op.info().effect == Effect::Horizontal
+        || data.op == Op::Barrier && data.detail == Detail::Barrier(Scope::Brush)
 }
 
 /// The functions with an instruction like this, and those that call them.
@@ -298,7 +328,8 @@ impl Kernel {
 
     /// The lanes of its brushes.
     pub(crate) fn lanes(&self) -> u32 {
-        self.program.inner.lanes
+        let fixed = self.options().warp.filter(|_| self.info().sees_brush);
+        fixed.unwrap_or(self.program.inner.lanes)
     }
 
     /// The code for some launches, if it was compiled before.
@@ -338,7 +369,8 @@ impl Kernel {
                 let (globals, making) =
                     (inner.globals.as_ref(), Making { watch: None, ..inner.making.clone() });
                 // What cannot be compiled is none of the choices.
-                let code = code(&inner.module, globals, &kernel.info().name, variant, &options, &making);
+                let name = &kernel.info().name;
+                let code = code(&inner.module, globals, &inner.outside, name, variant, &options, &making);
                 others.extend(code.ok().map(Arc::new));
             }
             first.choice.offer(others);
@@ -351,8 +383,8 @@ impl Kernel {
     fn made(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
         let inner = &*self.program.inner;
         // Two threads may compile the same at once; the first to be done is kept.
-        let (globals, making) = (inner.globals.as_ref(), &inner.making);
-        let code = code(&inner.module, globals, &self.info().name, variant, &inner.options, making)?;
+        let (globals, making, outside) = (inner.globals.as_ref(), &inner.making, &inner.outside);
+        let code = code(&inner.module, globals, outside, &self.info().name, variant, &inner.options, making)?;
         Ok(Arc::clone(self.program.codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
     }
 }

@@ -1,6 +1,6 @@
 //! Where variables lie: words of parameters, the window of shared memory.
 
-use super::{KernelWord, Options, Take, refuse};
+use super::{Kernel, KernelParam, KernelWord, Options, Take, refuse};
 use crate::check::Var;
 use crate::module::{Function, Item, Module, Statement, Variable};
 use crate::words::Word;
@@ -82,18 +82,20 @@ pub(crate) fn signature(function: &Function<'_>) -> Take<Signature> {
 }
 
 /// How a kernel's parameters lie in a buffer.
-pub(crate) fn buffer(function: &Function<'_>) -> (Vec<KernelWord>, u64) {
-    let mut list = Vec::new();
+pub(crate) fn buffer(function: &Function<'_>, name: &str, shared_bytes: u64) -> Kernel {
+    let (mut list, mut params) = (Vec::new(), Vec::new());
     let mut at = 0u64;
     for variable in &function.params {
         let Ok((scalar, count)) = words(variable) else { continue };
         at = at.next_multiple_of(variable.alignment());
+        let offset = at;
         for _ in 0..count {
             list.push(KernelWord { offset: at, scalar: passed(variable, scalar, true).ty.scalar() });
             at += u64::from(scalar.bytes());
         }
+        params.push(KernelParam { offset, bytes: at - offset });
     }
-    (list, at)
+    Kernel { name: name.into(), words: list, params, bytes: at, shared_bytes }
 }
 
 /// The window of shared memory: one object of the work-group.

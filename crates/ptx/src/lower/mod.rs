@@ -43,6 +43,15 @@ pub struct KernelWord {
     pub scalar: Scalar,
 }
 
+/// A parameter of a kernel as PTX has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KernelParam {
+    /// Where it lies in the buffer of parameters.
+    pub offset: u64,
+    /// Its size.
+    pub bytes: u64,
+}
+
 /// How a kernel takes its parameters from a buffer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kernel {
@@ -50,8 +59,12 @@ pub struct Kernel {
     pub name: String,
     /// Where each parameter of the IR's kernel lies in the buffer.
     pub words: Vec<KernelWord>,
+    /// The parameters that those words are of.
+    pub params: Vec<KernelParam>,
     /// The size of the buffer.
     pub bytes: u64,
+    /// The bytes of shared memory that its variables take.
+    pub shared_bytes: u64,
 }
 
 /// What lowering gives.
@@ -167,8 +180,8 @@ pub fn lower(source: &Module<'_>, path: &str, options: Options) -> Result<Lowere
         match done {
             Ok(func) => {
                 if function.is_kernel {
-                    let (words, bytes) = layout::buffer(function);
-                    kernels.push(Kernel { name: name.into(), words, bytes });
+                    let shared_bytes = context.shared.bytes;
+                    kernels.push(layout::buffer(function, name, shared_bytes));
                 }
                 taken.insert(name);
                 module.functions.push(func);
@@ -340,12 +353,13 @@ fn runtime_objects(context: &Context<'_, '_>, module: &mut heddle_ir::Module) {
             module.globals.push(IrGlobal { name: name.into(), space, align, init: vec![init] });
         }
     };
+    add(VOTES, Space::Local, 4, IrInit::Poison(4));
+    // The last one: what a launch adds to shared memory lies behind it.
     add(
         &context.shared.name,
         Space::Local,
         context.shared.align,
         IrInit::Poison(context.shared.bytes.max(1)),
     );
-    add(VOTES, Space::Local, 4, IrInit::Poison(4));
     add(CLOCK, Space::Global, 8, IrInit::Zero(8));
 }

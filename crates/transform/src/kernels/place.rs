@@ -208,7 +208,8 @@ pub(super) fn convert(builder: &mut Builder<'_>, value: Value, wanted: Scalar) -
     }
 }
 
-/// Lays the program's objects of local memory out behind one address, a parameter. Gives their size.
+/// Lays the program's objects of local memory out behind one address, a parameter, in the order of the module. Gives their
+/// size.
 fn place_local_objects(func: &mut Function, module: &Module) -> (Option<Value>, u64) {
     let mut named: FxHashMap<Value, &str> = FxHashMap::default();
     let mut order: Vec<Value> = Vec::new();
@@ -229,6 +230,9 @@ fn place_local_objects(func: &mut Function, module: &Module) -> (Option<Value>, 
     if order.is_empty() {
         return (None, 0);
     }
+    let places: FxHashMap<&str, usize> =
+        module.globals.iter().enumerate().map(|(place, it)| (&*it.name, place)).collect();
+    order.sort_by_key(|value| places[named[value]]);
     let shape = Some(DeclaredShape::Uniform);
     let local =
         func.add_param(Param { shape, align: LOCAL_ALIGN as u32, ..Param::new(Type::ptr(Space::Local)) });

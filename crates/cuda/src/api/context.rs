@@ -1,0 +1,163 @@
+//! Contexts.
+
+use super::pointer::Out;
+use crate::core::context::{self, Context, ensure_device};
+use crate::core::error::{Error, ensure};
+use crate::core::stream::Stream;
+use crate::cuda::*;
+use std::sync::atomic::Ordering;
+
+/// The flags that a context may be made with.
+const FLAGS: u32 = 0xff;
+
+entries! {
+    fn cuCtxCreate_v2 | cuCtxCreate (context: Out<Handle>, flags: u32, device: CUdevice) {
+        ensure_device(device)?;
+        context.ensure()?;
+        ensure(flags & !FLAGS == 0, CUDA_ERROR_INVALID_VALUE)?;
+        context.write(Context::create(flags))
+    }
+
+    fn cuCtxCreate_v3(context: Out<Handle>, affinity: Out<u64>, count: i32, flags: u32, device: CUdevice) {
+        ensure_device(device)?;
+        context.ensure()?;
+        ensure(flags & !FLAGS == 0, CUDA_ERROR_INVALID_VALUE)?;
+        ensure(affinity.is_null() && count == 0, CUDA_ERROR_NOT_SUPPORTED)?;
+        context.write(Context::create(flags))
+    }
+
+    fn cuCtxCreate_v4(context: Out<Handle>, parameters: Out<u64>, flags: u32, device: CUdevice) {
+        ensure_device(device)?;
+        context.ensure()?;
+        ensure(flags & !FLAGS == 0, CUDA_ERROR_INVALID_VALUE)?;
+        ensure(parameters.is_null(), CUDA_ERROR_NOT_SUPPORTED)?;
+        context.write(Context::create(flags))
+    }
+
+    fn cuCtxDestroy_v2 | cuCtxDestroy | cuCtxDetach (handle: Handle) {
+        context::destroy(handle)
+    }
+
+    fn cuCtxAttach(context: Out<Handle>, flags: u32) {
+        ensure(flags == 0, CUDA_ERROR_INVALID_VALUE)?;
+        context.write(context::current()?.handle)
+    }
+
+    fn cuCtxPushCurrent_v2 | cuCtxPushCurrent (handle: Handle) {
+        context::push(handle)
+    }
+
+    fn cuCtxPopCurrent_v2 | cuCtxPopCurrent (handle: Out<Handle>) {
+        let popped = context::pop()?;
+        handle.write_if(popped);
+        Ok(())
+    }
+
+    fn cuCtxSetCurrent(handle: Handle) {
+        context::ensure_initialized()?;
+        context::set_current(handle)
+    }
+
+    fn cuCtxGetCurrent(handle: Out<Handle>) {
+        context::ensure_initialized()?;
+        handle.write(context::current_handle())
+    }
+
+    fn cuCtxGetDevice(device: Out<CUdevice>) {
+        context::current()?;
+        device.write(0)
+    }
+
+    fn cuCtxGetFlags(flags: Out<u32>) {
+        flags.write(context::current()?.flags.load(Ordering::Relaxed))
+    }
+
+    fn cuCtxSetFlags(flags: u32) {
+        ensure(flags & !FLAGS == 0, CUDA_ERROR_INVALID_VALUE)?;
+        context::current()?.flags.store(flags, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn cuCtxGetId(handle: Handle, id: Out<u64>) {
+        let context = if handle == 0 { context::current()? } else { context::find(handle)? };
+        id.write(context.handle)
+    }
+
+    fn cuCtxGetApiVersion(handle: Handle, version: Out<u32>) {
+        if handle == 0 { context::current()? } else { context::find(handle)? };
+        version.write(3020)
+    }
+
+    fn cuCtxSynchronize() {
+        context::current()?;
+        Stream::synchronize_all();
+        Ok(())
+    }
+
+    fn cuCtxGetLimit(value: Out<usize>, number: u32) {
+        value.write(context::current()?.limit(number)?.load(Ordering::Relaxed) as usize)
+    }
+
+    fn cuCtxSetLimit(number: u32, value: usize) {
+        context::current()?.limit(number)?.store(value as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn cuCtxGetCacheConfig | cuCtxGetSharedMemConfig (config: Out<u32>) {
+        context::current()?;
+        config.write(0)
+    }
+
+    fn cuCtxSetCacheConfig | cuCtxSetSharedMemConfig (config: u32) {
+        // Caches are as they are.
+        context::current()?;
+        ensure(config <= 3, CUDA_ERROR_INVALID_VALUE)
+    }
+
+    fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) {
+        context::current()?;
+        least.write_if(0);
+        greatest.write_if(-5);
+        Ok(())
+    }
+
+    fn cuCtxResetPersistingL2Cache() {
+        context::current().map(|_| ())
+    }
+
+    fn cuCtxEnablePeerAccess | cuCtxDisablePeerAccess (peer: Handle, _flags: u32) {
+        context::find(peer)?;
+        Err(Error(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED))
+    }
+
+    fn cuDevicePrimaryCtxRetain(context: Out<Handle>, device: CUdevice) {
+        ensure_device(device)?;
+        context.ensure()?;
+        context.write(context::retain_primary())
+    }
+
+    fn cuDevicePrimaryCtxRelease_v2 | cuDevicePrimaryCtxRelease (device: CUdevice) {
+        ensure_device(device)?;
+        context::release_primary()
+    }
+
+    fn cuDevicePrimaryCtxReset_v2 | cuDevicePrimaryCtxReset (device: CUdevice) {
+        ensure_device(device)?;
+        context::reset_primary();
+        Ok(())
+    }
+
+    fn cuDevicePrimaryCtxSetFlags_v2 | cuDevicePrimaryCtxSetFlags (device: CUdevice, flags: u32) {
+        ensure_device(device)?;
+        ensure(flags & !FLAGS == 0, CUDA_ERROR_INVALID_VALUE)?;
+        context::set_primary_flags(flags);
+        Ok(())
+    }
+
+    fn cuDevicePrimaryCtxGetState(device: CUdevice, flags: Out<u32>, active: Out<i32>) {
+        ensure_device(device)?;
+        let (now, is_active) = context::primary_state();
+        flags.write(now)?;
+        active.write(is_active.into())
+    }
+}

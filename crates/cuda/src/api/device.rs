@@ -1,0 +1,218 @@
+//! The driver and its one device.
+
+use super::pointer::{In, Out, Text};
+use crate::core::context::{ensure_device, ensure_initialized, initialize};
+use crate::core::error::{Answer, Error, ensure};
+use crate::core::launch::{
+    BLOCKS_PER_PROCESSOR, MOST_BLOCKS, MOST_THREADS_ALONG, THREADS_PER_PROCESSOR, processors,
+};
+use crate::core::memory;
+use crate::core::module::{MOST_SHARED, MOST_SHARED_UNASKED, MOST_THREADS};
+use crate::cuda::*;
+use std::ffi::{c_char, c_void};
+
+/// Where the device pretends to be plugged in.
+const BUS: &str = "0000:00:00.0";
+
+fn attribute(number: u32) -> Option<i32> {
+    let most = i32::MAX;
+    Some(match number {
+        1 => MOST_THREADS as i32,
+        2..=4 => MOST_THREADS_ALONG[number as usize - 2] as i32,
+        5..=7 => MOST_BLOCKS[number as usize - 5] as i32,
+        8 => MOST_SHARED_UNASKED as i32,
+        // Constant memory is memory, but programs expect PTX's limit.
+        9 => 64 << 10,
+        10 => WARP as i32,
+        11 => most,
+        // Registers of a block and of a processor.
+        12 | 82 => 65536,
+        // Clocks of processor and memory, which nobody can rely on, in kilohertz.
+        13 | 36 => 1_000_000,
+        // Alignments of textures, of which there are none.
+        14 | 30 | 51 => 512,
+        // Copies beside kernels; processors.
+        15 => 0,
+        16 => processors() as i32,
+        // It shares the host's memory, and maps it.
+        18 | 19 => 1,
+        // Concurrent kernels.
+        31 => 1,
+        // The width of the bus, the cache.
+        37 => 64,
+        38 => 1 << 20,
+        39 => THREADS_PER_PROCESSOR as i32,
+        // One space of addresses for both.
+        41 => 1,
+        75 => CAPABILITY[0],
+        76 => CAPABILITY[1],
+        78 => 1,
+        // Caches of global and local memory.
+        79 | 80 => 1,
+        81 => 100 << 10,
+        // Managed memory; atomics with the host; singles to doubles; memory of the host's pages, at the same time.
+        83 | 86 => 1,
+        87 => 2,
+        88..=91 => 1,
+        95 => 1,
+        97 => MOST_SHARED as i32,
+        98 | 99 | 100 | 101 => 1,
+        106 => BLOCKS_PER_PROCESSOR as i32,
+        // Shared memory that the system takes.
+        111 => 0,
+        113 | 115 => 1,
+        // Numbers that nothing is known of, or options that the device does not have.
+        17
+        | 20..=29
+        | 32..=35
+        | 40
+        | 42..=50
+        | 52..=74
+        | 77
+        | 84
+        | 85
+        | 92..=94
+        | 96
+        | 102..=105
+        | 107..=110 => 0,
+        112 | 114 | 116..=143 => 0,
+        _ => return None,
+    })
+}
+
+fn code_text(code: CUresult) -> Answer<*const c_char> {
+    error_name(code).map(std::ffi::CStr::as_ptr).ok_or(Error(CUDA_ERROR_INVALID_VALUE))
+}
+
+entries! {
+    fn cuInit(flags: u32) {
+        ensure(flags == 0, CUDA_ERROR_INVALID_VALUE)?;
+        initialize();
+        Ok(())
+    }
+
+    fn cuDriverGetVersion(version: Out<i32>) {
+        version.write(VERSION)
+    }
+
+    fn cuGetErrorName(code: CUresult, name: Out<*const c_char>) {
+        name.write(code_text(code).unwrap_or(std::ptr::null()))?;
+        code_text(code).map(|_| ())
+    }
+
+    fn cuGetErrorString(code: CUresult, text: Out<*const c_char>) {
+        text.write(code_text(code).unwrap_or(std::ptr::null()))?;
+        code_text(code).map(|_| ())
+    }
+
+    fn cuDeviceGet(device: Out<CUdevice>, number: i32) {
+        ensure_device(number)?;
+        device.write(number)
+    }
+
+    fn cuDeviceGetCount(count: Out<i32>) {
+        ensure_initialized()?;
+        count.write(1)
+    }
+
+    fn cuDeviceGetName(name: Out<c_char>, room: i32, device: CUdevice) {
+        ensure_device(device)?;
+        name.write_text(b"Heddle (CPU)", usize::try_from(room).unwrap_or(0))
+    }
+
+    fn cuDeviceGetUuid | cuDeviceGetUuid_v2 (uuid: Out<[u8; 16]>, device: CUdevice) {
+        ensure_device(device)?;
+        uuid.write(*b"Heddle on a CPU.")
+    }
+
+    fn cuDeviceGetLuid(luid: Out<[u8; 8]>, mask: Out<u32>, device: CUdevice) {
+        ensure_device(device)?;
+        luid.write(*b"Heddle  ")?;
+        mask.write(1)
+    }
+
+    fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: CUdevice) {
+        ensure_device(device)?;
+        bytes.write(memory::total())
+    }
+
+    fn cuDeviceGetAttribute(value: Out<i32>, number: u32, device: CUdevice) {
+        ensure_device(device)?;
+        value.write(attribute(number).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?)
+    }
+
+    fn cuDeviceGetProperties(properties: Out<[i32; 14]>, device: CUdevice) {
+        ensure_device(device)?;
+        let of = |number| attribute(number).unwrap_or(0);
+        properties.write([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14].map(of))
+    }
+
+    fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: CUdevice) {
+        ensure_device(device)?;
+        major.write(CAPABILITY[0])?;
+        minor.write(CAPABILITY[1])
+    }
+
+    fn cuDeviceGetPCIBusId(id: Out<c_char>, room: i32, device: CUdevice) {
+        ensure_device(device)?;
+        id.write_text(BUS.as_bytes(), usize::try_from(room).unwrap_or(0))
+    }
+
+    fn cuDeviceGetByPCIBusId(device: Out<CUdevice>, id: Text) {
+        ensure_initialized()?;
+        ensure(id.get()? == BUS, CUDA_ERROR_INVALID_DEVICE)?;
+        device.write(0)
+    }
+
+    fn cuDeviceCanAccessPeer(can: Out<i32>, device: CUdevice, peer: CUdevice) {
+        ensure_device(device)?;
+        ensure_device(peer)?;
+        can.write(0)
+    }
+
+    fn cuDeviceGetP2PAttribute(_value: Out<i32>, _number: u32, device: CUdevice, peer: CUdevice) {
+        ensure_device(device)?;
+        ensure_device(peer)?;
+        // A device is no peer of itself.
+        Err(Error(CUDA_ERROR_INVALID_DEVICE))
+    }
+
+    fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: u32, device: CUdevice) {
+        ensure_device(device)?;
+        supported.write(0)
+    }
+
+    fn cuDeviceGetDefaultMemPool | cuDeviceGetMemPool (pool: Out<Handle>, device: CUdevice) {
+        ensure_device(device)?;
+        pool.write(memory::default_pool())
+    }
+
+    fn cuDeviceGetTexture1DLinearMaxWidth(width: Out<usize>, _format: u32, _channels: u32, device: CUdevice) {
+        ensure_device(device)?;
+        width.write(0)
+    }
+
+    fn cuProfilerStart | cuProfilerStop () {
+        ensure_initialized()
+    }
+
+    fn cuFlushGPUDirectRDMAWrites(_target: u32, _scope: u32) {
+        // Nobody else writes to the device's memory.
+        ensure_initialized()
+    }
+
+    fn cuDeviceGraphMemTrim(device: CUdevice) {
+        ensure_device(device)
+    }
+
+    fn cuDeviceGetGraphMemAttribute(device: CUdevice, number: u32, value: Out<u64>) {
+        ensure_device(device)?;
+        ensure(number <= 3, CUDA_ERROR_INVALID_VALUE)?;
+        value.write(0)
+    }
+
+    fn cuDeviceSetGraphMemAttribute(device: CUdevice, number: u32, value: In<c_void>) {
+        ensure_device(device)?;
+        ensure(number <= 3 && !value.is_null(), CUDA_ERROR_INVALID_VALUE)
+    }
+}

@@ -1,0 +1,157 @@
+//! Launches and occupancy.
+
+use super::module::function;
+use super::pointer::{In, Out};
+use crate::core::context;
+use crate::core::error::{Answer, Error, ensure};
+use crate::core::graph::Command;
+use crate::core::launch::{Launch, Size, processors};
+use crate::core::module::Function;
+use crate::core::stream::Stream;
+use crate::cuda::*;
+use std::sync::Arc;
+
+/// What ends a list of extra options, and what says where a buffer of parameters is, and how large.
+const EXTRA_END: u64 = 0;
+const EXTRA_BUFFER: u64 = 1;
+const EXTRA_SIZE: u64 = 2;
+/// The options that there are, twice: a longer list is none.
+const MOST_EXTRA: usize = 4;
+
+/// `CUlaunchConfig`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
+    stream: Handle,
+    attributes: u64,
+    count: u32,
+}
+
+/// `CUlaunchAttribute`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Attribute {
+    id: u32,
+    pad: u32,
+    value: [u32; 16],
+}
+
+/// Parameters as the application passes them, either way, as the buffer that a kernel takes.
+pub fn params(function: &Function, each: In<u64>, extra: In<u64>) -> Answer<Vec<u8>> {
+    let layout = function.layout();
+    let bytes = layout.bytes as usize;
+    if !each.is_null() {
+        let mut buffer = vec![0; bytes];
+        for (param, place) in layout.params.iter().zip(each.list(layout.params.len())?) {
+            let (start, size) = (param.offset as usize, param.bytes as usize);
+            buffer[start..start + size].copy_from_slice(In::at(place).bytes(size)?);
+        }
+        return Ok(buffer);
+    }
+    if extra.is_null() {
+        ensure(bytes == 0, CUDA_ERROR_INVALID_VALUE)?;
+        return Ok(Vec::new());
+    }
+    let (mut start, mut size) = (None, None);
+    for index in 0..MOST_EXTRA {
+        let at = |word: usize| In::<u64>::at(extra.address() + 8 * (2 * index + word) as u64).read();
+        match at(0)? {
+            EXTRA_END => break,
+            EXTRA_BUFFER => start = Some(at(1)?),
+            EXTRA_SIZE => size = Some(In::<usize>::at(at(1)?).read()?),
+            _ => return Err(Error(CUDA_ERROR_INVALID_VALUE)),
+        }
+    }
+    let (start, size) = start.zip(size).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+    ensure(size >= bytes, CUDA_ERROR_INVALID_VALUE)?;
+    if bytes == 0 { Ok(Vec::new()) } else { Ok(In::at(start).bytes(bytes)?.to_vec()) }
+}
+
+/// A launch that can be done.
+pub fn prepare(function: Arc<Function>, size: Size, each: In<u64>, extra: In<u64>) -> Answer<Launch> {
+    let params = params(&function, each, extra)?;
+    Launch::new(function, size, params)
+}
+
+fn launch(
+    function: Handle,
+    size: Size,
+    stream: Handle,
+    params: (In<u64>, In<u64>),
+    is_cooperative: bool,
+) -> Answer<()> {
+    let stream = Stream::find(stream)?;
+    let launch = prepare(super::module::function(function)?, size, params.0, params.1)?;
+    let launch = if is_cooperative { launch.cooperative()? } else { launch };
+    stream.submit(Command::Launch(Box::new(launch)))
+}
+
+/// The block that fills the device best: the largest one, as vector code wants many lanes.
+fn potential_block(function: &Function, limit: i32) -> u32 {
+    let most = function.most_threads();
+    if limit > 0 { most.min(limit as u32) } else { most }
+}
+
+entries! {
+    fn cuLaunchKernel | cuLaunchKernel_ptsz (
+        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+        shared: u32, stream: Handle, each: In<u64>, extra: In<u64>,
+    ) {
+        context::current()?;
+        let size = Size { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
+        launch(function, size, stream, (each, extra), false)
+    }
+
+    fn cuLaunchCooperativeKernel | cuLaunchCooperativeKernel_ptsz (
+        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+        shared: u32, stream: Handle, each: In<u64>,
+    ) {
+        context::current()?;
+        let size = Size { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
+        launch(function, size, stream, (each, In::at(0)), true)
+    }
+
+    fn cuLaunchKernelEx | cuLaunchKernelEx_ptsz (config: In<Config>, function: Handle, each: In<u64>, extra: In<u64>) {
+        context::current()?;
+        let config = config.read()?;
+        let mut is_cooperative = false;
+        for attribute in In::<Attribute>::at(config.attributes).list(config.count as usize)? {
+            match (attribute.id, attribute.value) {
+                // Clusters of one block are no clusters.
+                (4 | 11, [x, y, z, ..]) => ensure(x <= 1 && y <= 1 && z <= 1, CUDA_ERROR_INVALID_CLUSTER_SIZE)?,
+                (2, [value, ..]) => is_cooperative = value != 0,
+                (0..=14, _) => {}
+                _ => return Err(Error(CUDA_ERROR_INVALID_VALUE)),
+            }
+        }
+        let size = Size { grid: config.grid, block: config.block, shared: config.shared };
+        launch(function, size, config.stream, (each, extra), is_cooperative)
+    }
+
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor | cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags (
+        blocks: Out<i32>, handle: Handle, threads: i32, dynamic: usize, _flags: u32,
+    ) {
+        let function = function(handle)?;
+        ensure(threads > 0, CUDA_ERROR_INVALID_VALUE)?;
+        blocks.write(function.active_blocks(threads as u32, dynamic as u64))
+    }
+
+    fn cuOccupancyMaxPotentialBlockSize | cuOccupancyMaxPotentialBlockSizeWithFlags (
+        grid: Out<i32>, block: Out<i32>, handle: Handle, _dynamic_of: u64, dynamic: usize, limit: i32, _flags: u32,
+    ) {
+        let function = function(handle)?;
+        let threads = potential_block(&function, limit);
+        block.write(threads as i32)?;
+        grid.write(function.active_blocks(threads, dynamic as u64).max(1) * processors() as i32)
+    }
+
+    fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: Out<usize>, handle: Handle, blocks: i32, threads: i32) {
+        let function = function(handle)?;
+        ensure(blocks > 0 && threads > 0, CUDA_ERROR_INVALID_VALUE)?;
+        let all = crate::core::module::MOST_SHARED / blocks as u64;
+        bytes.write(all.saturating_sub(function.layout().shared_bytes) as usize)
+    }
+}

@@ -1,0 +1,177 @@
+//! Pointers that the application hands over.
+//!
+//! Only C makes values of these types, as arguments of entries. By calling an entry the application promises that a
+//! pointer which is not null leads to what the interface says; that is the reason for each piece of unsafe code here.
+
+use crate::core::error::{Answer, Error};
+use crate::core::image::{self, Text as Ptx};
+use crate::cuda::CUDA_ERROR_INVALID_VALUE;
+use std::ffi::{CStr, c_char, c_void};
+
+/// Where something is read.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct In<T>(*const T);
+
+/// Where something is written.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct Out<T>(*mut T);
+
+/// A text that ends in a zero byte.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub struct Text(*const c_char);
+
+impl<T> Clone for In<T> {
+    fn clone(&self) -> In<T> {
+        *self
+    }
+}
+
+impl<T> Copy for In<T> {}
+
+impl<T> Clone for Out<T> {
+    fn clone(&self) -> Out<T> {
+        *self
+    }
+}
+
+impl<T> Copy for Out<T> {}
+
+const NULL: Error = Error(CUDA_ERROR_INVALID_VALUE);
+
+impl<T> In<T> {
+    /// Whether there is nothing.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The address as a number.
+    pub fn address(self) -> u64 {
+        self.0.expose_provenance() as u64
+    }
+
+    /// What is at an address that the application has told in another way.
+    pub fn at(address: u64) -> In<T> {
+        In(std::ptr::with_exposed_provenance(address as usize))
+    }
+}
+
+impl<T: Copy> In<T> {
+    /// What is there; nothing is an error.
+    pub fn read(self) -> Answer<T> {
+        // SAFETY: the application's promise.
+        if self.0.is_null() { Err(NULL) } else { Ok(unsafe { self.0.read_unaligned() }) }
+    }
+
+    /// So many values; a null pointer leads to none.
+    pub fn list(self, count: usize) -> Answer<Vec<T>> {
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        if self.0.is_null() {
+            return Err(NULL);
+        }
+        // SAFETY: the application's promise.
+        Ok((0..count).map(|index| unsafe { self.0.add(index).read_unaligned() }).collect())
+    }
+}
+
+impl In<c_void> {
+    /// So many bytes, if the pointer is not null.
+    pub fn bytes(&self, count: usize) -> Answer<&[u8]> {
+        if self.0.is_null() || count > isize::MAX as usize {
+            return Err(NULL);
+        }
+        // SAFETY: the application's promise, for as long as the entry runs.
+        Ok(unsafe { std::slice::from_raw_parts(self.0.cast(), count) })
+    }
+
+    /// The PTX of an image, whose length it tells by itself.
+    pub fn image(self) -> Answer<Ptx> {
+        if self.0.is_null() {
+            return Err(NULL);
+        }
+        // SAFETY: the application's promise.
+        Ok(unsafe { image::ptx_at(self.0.cast()) })
+    }
+}
+
+impl<T> Out<T> {
+    /// Whether nothing is wanted.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The address as a number.
+    pub fn address(self) -> u64 {
+        self.0.expose_provenance() as u64
+    }
+
+    /// A place that the application has told in another way.
+    pub fn at(address: u64) -> Out<T> {
+        Out(std::ptr::with_exposed_provenance_mut(address as usize))
+    }
+
+    /// What the place holds already.
+    pub fn as_input(self) -> In<T> {
+        In(self.0)
+    }
+
+    /// A null pointer is an error.
+    pub fn ensure(self) -> Answer<()> {
+        if self.0.is_null() { Err(NULL) } else { Ok(()) }
+    }
+
+    /// Writes; that nothing is wanted is an error.
+    pub fn write(self, value: T) -> Answer<()> {
+        self.ensure()?;
+        self.write_if(value);
+        Ok(())
+    }
+
+    /// Writes, if something is wanted.
+    pub fn write_if(self, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: the application's promise.
+            unsafe { self.0.write_unaligned(value) };
+        }
+    }
+
+    /// Writes the value of this index, if something is wanted.
+    pub fn write_at(self, index: usize, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: the application's promise, for as many as it said.
+            unsafe { self.0.add(index).write_unaligned(value) };
+        }
+    }
+}
+
+impl Out<c_char> {
+    /// Writes a text and its zero byte, as much as there is room for.
+    pub fn write_text(self, text: &[u8], room: usize) -> Answer<()> {
+        self.ensure()?;
+        if room == 0 {
+            return Err(NULL);
+        }
+        let fits = text.len().min(room - 1);
+        // SAFETY: the application's promise.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.as_ptr(), self.0.cast(), fits);
+            self.0.add(fits).write(0);
+        }
+        Ok(())
+    }
+}
+
+impl Text {
+    /// The text; a null pointer is an error.
+    pub fn get(self) -> Answer<String> {
+        if self.0.is_null() {
+            return Err(NULL);
+        }
+        // SAFETY: the application's promise.
+        Ok(unsafe { CStr::from_ptr(self.0) }.to_string_lossy().into_owned())
+    }
+}

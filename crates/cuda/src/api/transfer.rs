@@ -1,0 +1,289 @@
+//! Copies and fills.
+
+use super::pointer::{In, Out};
+use crate::core::error::{Answer, Error, ensure};
+use crate::core::graph::Command;
+use crate::core::memory::{Copy, Fill, Side};
+use crate::core::stream::Stream;
+use crate::cuda::*;
+use std::ffi::c_void;
+
+/// One side of a copy in two dimensions, as applications describe it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Side2d {
+    x: usize,
+    y: usize,
+    memory_type: u32,
+    host: u64,
+    device: CUdeviceptr,
+    array: u64,
+    pitch: usize,
+}
+
+/// `CUDA_MEMCPY2D`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Copy2d {
+    from: Side2d,
+    to: Side2d,
+    width: usize,
+    height: usize,
+}
+
+/// One side of a copy in three dimensions.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Side3d {
+    x: usize,
+    y: usize,
+    z: usize,
+    level: usize,
+    memory_type: u32,
+    host: u64,
+    device: CUdeviceptr,
+    array: u64,
+    reserved: u64,
+    pitch: usize,
+    height: usize,
+}
+
+/// `CUDA_MEMCPY3D`, and `CUDA_MEMCPY3D_PEER`, whose contexts are the reserved fields.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Copy3d {
+    from: Side3d,
+    to: Side3d,
+    width: usize,
+    height: usize,
+    depth: usize,
+}
+
+fn start(memory_type: u32, host: u64, device: CUdeviceptr) -> Answer<(u64, bool)> {
+    Ok(match memory_type {
+        CU_MEMORYTYPE_HOST => (host, false),
+        CU_MEMORYTYPE_DEVICE => (device, true),
+        CU_MEMORYTYPE_UNIFIED => (device, Side::any(device).is_known),
+        // Arrays there are none of.
+        3 => return Err(Error(CUDA_ERROR_NOT_SUPPORTED)),
+        _ => return Err(Error(CUDA_ERROR_INVALID_VALUE)),
+    })
+}
+
+impl Side2d {
+    fn side(&self, width: usize) -> Answer<Side> {
+        let pitch = if self.pitch == 0 { width } else { self.pitch };
+        let three = Side3d {
+            x: self.x,
+            y: self.y,
+            z: 0,
+            level: 0,
+            memory_type: self.memory_type,
+            host: self.host,
+            device: self.device,
+            array: self.array,
+            reserved: 0,
+            pitch,
+            height: 0,
+        };
+        three.side(width, 0)
+    }
+}
+
+impl Side3d {
+    fn side(&self, width: usize, rows: usize) -> Answer<Side> {
+        ensure(self.level == 0, CUDA_ERROR_INVALID_VALUE)?;
+        let (start, is_known) = start(self.memory_type, self.host, self.device)?;
+        let pitch = if self.pitch == 0 { width } else { self.pitch };
+        let height = if self.height == 0 { rows } else { self.height };
+        let slice = pitch.checked_mul(height);
+        let offset = self.y.checked_mul(pitch).and_then(|rows| rows.checked_add(self.x));
+        let offset = slice.zip(offset).and_then(|(slice, rest)| self.z.checked_mul(slice)?.checked_add(rest));
+        let first = offset.and_then(|offset| start.checked_add(offset as u64));
+        let (first, slice) = first.zip(slice).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+        ensure(start != 0, CUDA_ERROR_INVALID_VALUE)?;
+        Ok(Side { start: first, pitch, slice, is_known })
+    }
+}
+
+impl Copy2d {
+    fn copy(&self) -> Answer<Copy> {
+        let (to, from) = (self.to.side(self.width)?, self.from.side(self.width)?);
+        Ok(Copy { to, from, width: self.width, height: self.height, depth: 1 })
+    }
+}
+
+impl Copy3d {
+    /// It, as the driver does copies.
+    pub fn copy(&self) -> Answer<Copy> {
+        let to = self.to.side(self.width, self.height)?;
+        let from = self.from.side(self.width, self.height)?;
+        Ok(Copy { to, from, width: self.width, height: self.height, depth: self.depth })
+    }
+}
+
+/// The legacy stream, which calls without a stream mean.
+const NONE: Handle = 0;
+
+fn submit(copy: Copy, stream: Handle) -> Answer<()> {
+    copy.check()?;
+    Stream::find(stream)?.submit(Command::Copy(Box::new(copy)))
+}
+
+fn line(to: Side, from: Side, bytes: usize, stream: Handle) -> Answer<()> {
+    submit(Copy::line(to, from, bytes), stream)
+}
+
+fn fill(start: CUdeviceptr, value: u32, size: usize, width: usize, stream: Handle) -> Answer<()> {
+    rows(Fill { start, pitch: 0, value, size, width, height: 1 }, stream)
+}
+
+fn rows(fill: Fill, stream: Handle) -> Answer<()> {
+    fill.check()?;
+    Stream::find(stream)?.submit(Command::Fill(fill))
+}
+
+entries! {
+    fn cuMemcpy | cuMemcpy_ptds (to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
+        line(Side::any(to), Side::any(from), bytes, NONE)
+    }
+
+    fn cuMemcpyAsync | cuMemcpyAsync_ptsz (to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: Handle) {
+        line(Side::any(to), Side::any(from), bytes, stream)
+    }
+
+    fn cuMemcpyHtoD_v2 | cuMemcpyHtoD_v2_ptds (to: CUdeviceptr, from: In<c_void>, bytes: usize) {
+        line(Side::device(to), Side::host(from.address()), bytes, NONE)
+    }
+
+    fn cuMemcpyHtoDAsync_v2 | cuMemcpyHtoDAsync_v2_ptsz (
+        to: CUdeviceptr, from: In<c_void>, bytes: usize, stream: Handle,
+    ) {
+        line(Side::device(to), Side::host(from.address()), bytes, stream)
+    }
+
+    fn cuMemcpyDtoH_v2 | cuMemcpyDtoH_v2_ptds (to: Out<c_void>, from: CUdeviceptr, bytes: usize) {
+        line(Side::host(to.address()), Side::device(from), bytes, NONE)
+    }
+
+    fn cuMemcpyDtoHAsync_v2 | cuMemcpyDtoHAsync_v2_ptsz (
+        to: Out<c_void>, from: CUdeviceptr, bytes: usize, stream: Handle,
+    ) {
+        line(Side::host(to.address()), Side::device(from), bytes, stream)
+    }
+
+    fn cuMemcpyDtoD_v2 | cuMemcpyDtoD_v2_ptds (to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
+        line(Side::device(to), Side::device(from), bytes, NONE)
+    }
+
+    fn cuMemcpyDtoDAsync_v2 | cuMemcpyDtoDAsync_v2_ptsz (
+        to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: Handle,
+    ) {
+        line(Side::device(to), Side::device(from), bytes, stream)
+    }
+
+    fn cuMemcpyPeer | cuMemcpyPeer_ptds (
+        to: CUdeviceptr, _to_context: Handle, from: CUdeviceptr, _from_context: Handle, bytes: usize,
+    ) {
+        line(Side::device(to), Side::device(from), bytes, NONE)
+    }
+
+    fn cuMemcpyPeerAsync | cuMemcpyPeerAsync_ptsz (
+        to: CUdeviceptr, _to_context: Handle, from: CUdeviceptr, _from_context: Handle, bytes: usize, stream: Handle,
+    ) {
+        line(Side::device(to), Side::device(from), bytes, stream)
+    }
+
+    fn cuMemcpy2D_v2 | cuMemcpy2D_v2_ptds | cuMemcpy2DUnaligned_v2 | cuMemcpy2DUnaligned_v2_ptds (copy: In<Copy2d>) {
+        submit(copy.read()?.copy()?, NONE)
+    }
+
+    fn cuMemcpy2DAsync_v2 | cuMemcpy2DAsync_v2_ptsz (copy: In<Copy2d>, stream: Handle) {
+        submit(copy.read()?.copy()?, stream)
+    }
+
+    fn cuMemcpy3D_v2 | cuMemcpy3D_v2_ptds | cuMemcpy3DPeer | cuMemcpy3DPeer_ptds (copy: In<Copy3d>) {
+        submit(copy.read()?.copy()?, NONE)
+    }
+
+    fn cuMemcpy3DAsync_v2 | cuMemcpy3DAsync_v2_ptsz | cuMemcpy3DPeerAsync | cuMemcpy3DPeerAsync_ptsz (
+        copy: In<Copy3d>, stream: Handle,
+    ) {
+        submit(copy.read()?.copy()?, stream)
+    }
+
+    fn cuMemcpyBatchAsync | cuMemcpyBatchAsync_ptsz (
+        to: In<CUdeviceptr>, from: In<CUdeviceptr>, sizes: In<usize>, count: usize, _attributes: In<c_void>,
+        _starts: In<usize>, _attribute_count: usize, failed: Out<usize>, stream: Handle,
+    ) {
+        let (to, from, sizes) = (to.list(count)?, from.list(count)?, sizes.list(count)?);
+        for (index, ((to, from), bytes)) in to.into_iter().zip(from).zip(sizes).enumerate() {
+            let done = line(Side::any(to), Side::any(from), bytes, stream);
+            if done.is_err() {
+                failed.write_if(index);
+            }
+            done?;
+        }
+        Ok(())
+    }
+
+    fn cuMemsetD8_v2 | cuMemsetD8_v2_ptds (start: CUdeviceptr, value: u8, count: usize) {
+        fill(start, value.into(), 1, count, NONE)
+    }
+
+    fn cuMemsetD16_v2 | cuMemsetD16_v2_ptds (start: CUdeviceptr, value: u16, count: usize) {
+        fill(start, value.into(), 2, count, NONE)
+    }
+
+    fn cuMemsetD32_v2 | cuMemsetD32_v2_ptds (start: CUdeviceptr, value: u32, count: usize) {
+        fill(start, value, 4, count, NONE)
+    }
+
+    fn cuMemsetD8Async | cuMemsetD8Async_ptsz (start: CUdeviceptr, value: u8, count: usize, stream: Handle) {
+        fill(start, value.into(), 1, count, stream)
+    }
+
+    fn cuMemsetD16Async | cuMemsetD16Async_ptsz (start: CUdeviceptr, value: u16, count: usize, stream: Handle) {
+        fill(start, value.into(), 2, count, stream)
+    }
+
+    fn cuMemsetD32Async | cuMemsetD32Async_ptsz (start: CUdeviceptr, value: u32, count: usize, stream: Handle) {
+        fill(start, value, 4, count, stream)
+    }
+
+    fn cuMemsetD2D8_v2 | cuMemsetD2D8_v2_ptds (
+        start: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize,
+    ) {
+        rows(Fill { start, pitch, value: value.into(), size: 1, width, height }, NONE)
+    }
+
+    fn cuMemsetD2D16_v2 | cuMemsetD2D16_v2_ptds (
+        start: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize,
+    ) {
+        rows(Fill { start, pitch, value: value.into(), size: 2, width, height }, NONE)
+    }
+
+    fn cuMemsetD2D32_v2 | cuMemsetD2D32_v2_ptds (
+        start: CUdeviceptr, pitch: usize, value: u32, width: usize, height: usize,
+    ) {
+        rows(Fill { start, pitch, value, size: 4, width, height }, NONE)
+    }
+
+    fn cuMemsetD2D8Async | cuMemsetD2D8Async_ptsz (
+        start: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize, stream: Handle,
+    ) {
+        rows(Fill { start, pitch, value: value.into(), size: 1, width, height }, stream)
+    }
+
+    fn cuMemsetD2D16Async | cuMemsetD2D16Async_ptsz (
+        start: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize, stream: Handle,
+    ) {
+        rows(Fill { start, pitch, value: value.into(), size: 2, width, height }, stream)
+    }
+
+    fn cuMemsetD2D32Async | cuMemsetD2D32Async_ptsz (
+        start: CUdeviceptr, pitch: usize, value: u32, width: usize, height: usize, stream: Handle,
+    ) {
+        rows(Fill { start, pitch, value, size: 4, width, height }, stream)
+    }
+}

@@ -1,0 +1,248 @@
+//! What a module is loaded from: PTX, or a fat binary that holds PTX.
+//!
+//! ```text
+//!     wrapper   0x466243b1, version, address of the container, …       what nvcc puts into programs
+//!     container 0xba55ed50, version, bytes of its head, bytes behind it
+//!     entry     kind (1 is PTX), version, bytes of its head, bytes behind it, …, flags (compressed?), …
+//! ```
+
+use std::ffi::CStr;
+
+/// The marks at the start of a wrapper, a container, an object file.
+const WRAPPER: u32 = 0x4662_43b1;
+const CONTAINER: u32 = 0xba55_ed50;
+const OBJECT: [u8; 4] = *b"\x7fELF";
+
+const KIND_PTX: u16 = 1;
+const IS_LZ4: u64 = 0x2000;
+const IS_ZSTD: u64 = 0x8000;
+
+/// The most that one entry may unpack to.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Why an image cannot be loaded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// It is no image.
+    Broken(&'static str),
+    /// It holds machine code only.
+    NoPtx(&'static str),
+}
+
+/// The text of PTX in an image.
+pub type Text = Result<String, Reason>;
+
+/// The PTX behind an address, which leads to a text that ends in a zero byte, an object file, a container or a wrapper.
+///
+/// # Safety
+/// It leads to one of these, or to something that starts like none.
+pub unsafe fn ptx_at(image: *const u8) -> Text {
+    // SAFETY: the caller's promise; a text has at least its zero byte, and each byte is looked at only if those before fit.
+    let starts = |mark: [u8; 4]| (0..4).all(|at| unsafe { image.add(at).read() } == mark[at]);
+    if starts(OBJECT) {
+        return Err(Reason::NoPtx("it is machine code of a GPU"));
+    }
+    if starts(WRAPPER.to_le_bytes()) {
+        // SAFETY: a wrapper has the address of its container behind mark and version.
+        let inner = unsafe { image.add(8).cast::<*const u8>().read_unaligned() };
+        if inner.is_null() {
+            return Err(Reason::Broken("the wrapper leads nowhere"));
+        }
+        // SAFETY: the caller's promise.
+        return unsafe { ptx_in_container_at(inner) };
+    }
+    if starts(CONTAINER.to_le_bytes()) {
+        // SAFETY: the caller's promise.
+        return unsafe { ptx_in_container_at(image) };
+    }
+    // SAFETY: the caller's promise: it is a text.
+    Ok(unsafe { CStr::from_ptr(image.cast()) }.to_string_lossy().into_owned())
+}
+
+/// # Safety
+/// As for [`ptx_at`].
+unsafe fn ptx_in_container_at(container: *const u8) -> Text {
+    // SAFETY: a container has a head of 16 bytes, which tells how much is behind it.
+    let bytes = unsafe {
+        let head = std::slice::from_raw_parts(container, 16);
+        if word(head, 0) != Some(CONTAINER) {
+            return Err(Reason::Broken("the wrapper leads to no container"));
+        }
+        let size = u64::from(half(head, 6).unwrap_or(0)).saturating_add(long(head, 8).unwrap_or(0));
+        match usize::try_from(size) {
+            Ok(size) if size as u64 <= MOST_BYTES => std::slice::from_raw_parts(container, size),
+            _ => return Err(Reason::Broken("the container is too large")),
+        }
+    };
+    ptx_in_container(bytes)
+}
+
+/// The PTX in the bytes of an image whose length is known.
+pub fn ptx_of(bytes: &[u8]) -> Text {
+    if bytes.starts_with(&OBJECT) {
+        return Err(Reason::NoPtx("it is machine code of a GPU"));
+    }
+    if bytes.starts_with(&CONTAINER.to_le_bytes()) {
+        return ptx_in_container(bytes);
+    }
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
+}
+
+fn half(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+/// The PTX of the last entry that has some: the newest architecture stands last.
+fn ptx_in_container(bytes: &[u8]) -> Text {
+    const CUT: Reason = Reason::Broken("the container is cut short");
+    let mut at = usize::from(half(bytes, 6).ok_or(CUT)?);
+    let mut found =
+        Err(Reason::NoPtx("the fat binary holds machine code of GPUs only: compile with PTX in it"));
+    while at + 24 <= bytes.len() {
+        let entry = &bytes[at..];
+        let kind = half(entry, 0).ok_or(CUT)?;
+        let head = word(entry, 4).ok_or(CUT)? as usize;
+        let padded = usize::try_from(long(entry, 8).ok_or(CUT)?).map_err(|_| CUT)?;
+        let size = head.checked_add(padded).filter(|&size| size >= 24).ok_or(CUT)?;
+        if kind == KIND_PTX {
+            found = ptx_of_entry(entry, head, padded);
+        }
+        at = at.checked_add(size).ok_or(CUT)?;
+    }
+    found
+}
+
+fn ptx_of_entry(entry: &[u8], head: usize, padded: usize) -> Text {
+    const CUT: Reason = Reason::Broken("an entry of the container is cut short");
+    let packed = entry.get(head..head.checked_add(padded).ok_or(CUT)?).ok_or(CUT)?;
+    let flags = if head >= 0x30 { long(entry, 0x28).ok_or(CUT)? } else { 0 };
+    if flags & IS_ZSTD != 0 {
+        return Err(Reason::NoPtx(
+            "its PTX is compressed with zstd: compile with -no-compress or --compress-mode=none",
+        ));
+    }
+    if flags & IS_LZ4 == 0 {
+        return ptx_of(packed);
+    }
+    let length = word(entry, 0x10).ok_or(CUT)? as usize;
+    let unpacked = if head >= 0x40 { long(entry, 0x38).ok_or(CUT)? } else { 0 };
+    if unpacked > MOST_BYTES {
+        return Err(Reason::Broken("an entry of the container is too large"));
+    }
+    let text = unpack(packed.get(..length).ok_or(CUT)?, unpacked as usize);
+    ptx_of(&text.ok_or(Reason::Broken("an entry of the container does not unpack"))?)
+}
+
+/// Unpacks a block of LZ4: literals and copies of what is there already.
+fn unpack(packed: &[u8], most: usize) -> Option<Vec<u8>> {
+    let mut out: Vec<u8> = Vec::new();
+    let mut rest = packed.iter();
+    // A count of 15 goes on in the next bytes.
+    let count = |first: u8, rest: &mut std::slice::Iter<'_, u8>| {
+        let mut count = usize::from(first);
+        if first == 15 {
+            loop {
+                let more = *rest.next()?;
+                count += usize::from(more);
+                if more != 255 {
+                    break;
+                }
+            }
+        }
+        Some(count)
+    };
+    while let Some(&token) = rest.next() {
+        let literals = count(token >> 4, &mut rest)?;
+        let (own, after) = rest.as_slice().split_at_checked(literals)?;
+        out.extend_from_slice(own);
+        rest = after.iter();
+        // The last sequence has literals only.
+        let Some(&low) = rest.next() else { break };
+        let back = usize::from(low) | usize::from(*rest.next()?) << 8;
+        let length = count(token & 15, &mut rest)? + 4;
+        let start = out.len().checked_sub(back).filter(|_| back > 0)?;
+        if out.len() + length > most {
+            return None;
+        }
+        for at in start..start + length {
+            out.push(out[at]);
+        }
+    }
+    (out.len() <= most).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CONTAINER, IS_LZ4, IS_ZSTD, Reason, ptx_of, unpack};
+
+    const TEXT: &[u8] = b".version 8.0\n.version 8.0\n.version 8.0\n.target sm_80\n";
+
+    /// A container with an entry of each kind and payload.
+    fn container(entries: &[(u16, u64, &[u8])]) -> Vec<u8> {
+        let mut body = Vec::new();
+        for &(kind, flags, payload) in entries {
+            let padded = payload.len().next_multiple_of(8);
+            let mut head = vec![0u8; 64];
+            head[..2].copy_from_slice(&kind.to_le_bytes());
+            head[4..8].copy_from_slice(&64u32.to_le_bytes());
+            head[8..16].copy_from_slice(&(padded as u64).to_le_bytes());
+            head[16..20].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+            head[0x28..0x30].copy_from_slice(&flags.to_le_bytes());
+            head[0x38..].copy_from_slice(&(TEXT.len() as u64).to_le_bytes());
+            body.extend(head);
+            body.extend(payload);
+            body.resize(body.len() + padded - payload.len(), 0);
+        }
+        let mut bytes = CONTAINER.to_le_bytes().to_vec();
+        bytes.extend([1, 0, 16, 0]);
+        bytes.extend((body.len() as u64).to_le_bytes());
+        bytes.extend(body);
+        bytes
+    }
+
+    /// TEXT, packed: its first line as it is, the next two as copies of it, the rest as it is.
+    fn packed() -> Vec<u8> {
+        let mut packed = vec![0xd0 | 15 - 8];
+        packed[0] = 0xdf;
+        packed.extend(&TEXT[..13]);
+        packed.extend([13, 0, 26 - 4 - 15]);
+        packed.push(0xe0);
+        packed.extend(&TEXT[39..]);
+        packed
+    }
+
+    #[test]
+    fn ptx_is_found_in_containers() {
+        let text = String::from_utf8_lossy(TEXT).into_owned();
+        assert_eq!(ptx_of(&container(&[(2, 0, b"\x7fELF"), (1, 0, TEXT)])), Ok(text.clone()));
+        assert_eq!(unpack(&packed(), 1000).as_deref(), Some(TEXT));
+        assert_eq!(ptx_of(&container(&[(1, IS_LZ4, &packed())])), Ok(text));
+        assert!(matches!(ptx_of(&container(&[(2, 0, b"\x7fELF")])), Err(Reason::NoPtx(_))));
+        assert!(matches!(ptx_of(&container(&[(1, IS_ZSTD, b"abc")])), Err(Reason::NoPtx(_))));
+        assert!(matches!(ptx_of(b"\x7fELF"), Err(Reason::NoPtx(_))));
+    }
+
+    #[test]
+    fn cut_and_bent_containers_are_refused() {
+        let whole = container(&[(1, IS_LZ4, &packed()), (1, 0, TEXT)]);
+        for end in 4..whole.len() {
+            let _ = ptx_of(&whole[..end]);
+        }
+        for at in 4..whole.len() {
+            for value in [0, 1, 0x7f, 0x80, 0xff] {
+                let mut bent = whole.clone();
+                bent[at] = value;
+                let _ = ptx_of(&bent);
+            }
+        }
+    }
+}

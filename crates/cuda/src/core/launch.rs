@@ -1,0 +1,120 @@
+//! Launches: what the application passes becomes what the runtime takes.
+
+use crate::core::error::{Answer, Error, ensure, say};
+use crate::core::module::{Function, MOST_SHARED};
+use crate::cuda::*;
+use heddle_runtime::{Argument, LaunchError, NdRange, Pool};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The threads and blocks that run at once on one processor of the device, as far as launches are planned by that.
+pub const THREADS_PER_PROCESSOR: u32 = 1536;
+/// See [`THREADS_PER_PROCESSOR`].
+pub const BLOCKS_PER_PROCESSOR: u32 = 24;
+
+/// The most blocks along each dimension.
+pub const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+/// The most threads of a block along each dimension.
+pub const MOST_THREADS_ALONG: [u32; 3] = [1024, 1024, 64];
+
+/// How large a launch is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Size {
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of a block.
+    pub shared: u32,
+}
+
+/// A launch with its parameters.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The kernel.
+    pub function: Arc<Function>,
+    /// How large it is.
+    pub size: Size,
+    /// The buffer of parameters.
+    pub params: Vec<u8>,
+    /// Whether all blocks run at once, so that they may wait for each other.
+    is_cooperative: bool,
+}
+
+/// Cooperative launches follow each other: blocks of a module wait in one place.
+static COOPERATING: Mutex<()> = Mutex::new(());
+
+/// The processors of the device: threads that work.
+pub fn processors() -> u32 {
+    Pool::of_process().threads() as u32
+}
+
+impl Launch {
+    /// A launch that can be done.
+    pub fn new(function: Arc<Function>, size: Size, mut params: Vec<u8>) -> Answer<Launch> {
+        let within = |sizes: [u32; 3], most: [u32; 3]| (0..3).all(|at| (1..=most[at]).contains(&sizes[at]));
+        ensure(within(size.grid, MOST_BLOCKS), CUDA_ERROR_INVALID_VALUE)?;
+        ensure(within(size.block, MOST_THREADS_ALONG), CUDA_ERROR_INVALID_VALUE)?;
+        let threads: u32 = size.block.iter().product();
+        ensure(threads <= function.most_threads(), CUDA_ERROR_INVALID_VALUE)?;
+        let fixed = function.kernel.info().required_local;
+        ensure(fixed.is_none_or(|fixed| fixed == size.block), CUDA_ERROR_INVALID_VALUE)?;
+        let shared = u64::from(size.shared);
+        ensure(shared <= function.most_dynamic.load(Ordering::Relaxed) as u64, CUDA_ERROR_INVALID_VALUE)?;
+        ensure(shared + function.layout().shared_bytes <= MOST_SHARED, CUDA_ERROR_INVALID_VALUE)?;
+        let needed = function.layout().bytes as usize;
+        ensure(params.len() >= needed, CUDA_ERROR_INVALID_VALUE)?;
+        params.truncate(needed);
+        Ok(Launch { function, size, params, is_cooperative: false })
+    }
+
+    /// The same launch with all blocks at once.
+    pub fn cooperative(self) -> Answer<Launch> {
+        let threads = self.size.block.iter().product();
+        let at_once = self.function.active_blocks(threads, self.size.shared.into()) as u64;
+        let fits = self.blocks() <= at_once * u64::from(processors());
+        ensure(fits, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)?;
+        Ok(Launch { is_cooperative: true, ..self })
+    }
+
+    /// How many blocks it has.
+    pub fn blocks(&self) -> u64 {
+        self.size.grid.iter().map(|&count| u64::from(count)).product()
+    }
+
+    /// Runs it, and comes back when all is done.
+    pub fn run(&self) -> Answer<()> {
+        let Size { grid, block, shared } = self.size;
+        let global = [0, 1, 2].map(|at| u64::from(grid[at]) * u64::from(block[at]));
+        let range = NdRange::new(&global).and_then(|range| range.with_local(&block.map(u64::from)));
+        let range = range.map_err(|_| Error(CUDA_ERROR_INVALID_VALUE))?;
+        let args: Vec<Argument<'_>> = self
+            .function
+            .layout()
+            .words
+            .iter()
+            .map(|word| {
+                let start = word.offset as usize;
+                Argument::Bytes(&self.params[start..start + word.scalar.bytes() as usize])
+            })
+            .collect();
+        let own;
+        let (pool, _cooperating) = match self.is_cooperative {
+            true => {
+                own = Pool::new(self.blocks() as usize);
+                (&own, Some(COOPERATING.lock().unwrap_or_else(PoisonError::into_inner)))
+            }
+            false => (Pool::of_process(), None),
+        };
+        // SAFETY: what a kernel does with its parameters is the application's promise, as it is on any device.
+        let done = unsafe { self.function.kernel.launch_with_local(&args, &range, shared.into(), pool) };
+        done.map_err(|reason| {
+            say(format_args!("{reason}"));
+            Error(match reason {
+                LaunchError::Memory { .. } => CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+                LaunchError::Build(_) => CUDA_ERROR_NOT_SUPPORTED,
+                _ => CUDA_ERROR_INVALID_VALUE,
+            })
+        })
+    }
+}

@@ -1,0 +1,352 @@
+//! Memory: all of it is the host's, and a table tells what was allocated where.
+//!
+//! Pointers to memory of the device are looked up, so a copy beyond an allocation is an error code. Pointers to memory of the
+//! host are the application's promise.
+
+use crate::core::context;
+use crate::core::error::{Answer, Error, ensure};
+use crate::core::registry::Table;
+use crate::cuda::*;
+use std::alloc::{Layout, alloc, dealloc};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// How memory came to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Asked for of the device.
+    Device,
+    /// Asked for of the host.
+    Host,
+    /// The application's own, made known.
+    Registered,
+    /// For both.
+    Managed,
+    /// Out of a pool.
+    Pool(Handle),
+    /// A variable of a module.
+    Variable,
+}
+
+/// A piece of memory that the driver knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Allocation {
+    /// Where it starts.
+    pub start: usize,
+    /// How long it is.
+    pub bytes: usize,
+    /// How it came to be.
+    pub kind: Kind,
+    /// The flags that it was asked for with.
+    pub flags: u32,
+    /// The context that it is of.
+    pub context: Handle,
+    /// A number that no other one has.
+    pub id: u64,
+}
+
+impl Allocation {
+    /// Whether the driver has got it from the system.
+    fn is_own(&self) -> bool {
+        matches!(self.kind, Kind::Device | Kind::Host | Kind::Managed | Kind::Pool(_))
+    }
+
+    /// Whether it is memory of the host to the application.
+    pub fn is_of_host(&self) -> bool {
+        matches!(self.kind, Kind::Host | Kind::Registered)
+    }
+}
+
+/// A pool: memory of it is that of the system.
+#[derive(Debug, Default)]
+pub struct Pool {
+    /// Attributes that are kept and given back, by number.
+    pub attributes: [AtomicU64; 9],
+    /// Bytes that are in use now, and were at most.
+    pub used: [AtomicU64; 2],
+}
+
+/// All pools.
+pub static POOLS: Table<Pool> = Table::new();
+
+/// The pool of the device.
+pub fn default_pool() -> Handle {
+    static DEFAULT: OnceLock<Handle> = OnceLock::new();
+    *DEFAULT.get_or_init(|| POOLS.publish(Arc::default()))
+}
+
+/// Memory starts at a multiple of this, as it does on GPUs.
+const ALIGN: usize = 256;
+
+static KNOWN: Mutex<BTreeMap<usize, Allocation>> = Mutex::new(BTreeMap::new());
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+fn known() -> MutexGuard<'static, BTreeMap<usize, Allocation>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn layout(bytes: usize) -> Answer<Layout> {
+    Layout::from_size_align(bytes, ALIGN).map_err(|_| Error(CUDA_ERROR_OUT_OF_MEMORY))
+}
+
+/// The bytes of the machine's memory.
+pub fn total() -> usize {
+    // SAFETY: it asks the system for two numbers.
+    let [pages, size] = unsafe { [libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)] };
+    usize::try_from(pages).unwrap_or(0).saturating_mul(usize::try_from(size).unwrap_or(0))
+}
+
+/// The bytes of it that are free.
+pub fn free_bytes() -> usize {
+    // SAFETY: as above.
+    let [pages, size] = unsafe { [libc::sysconf(libc::_SC_AVPHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)] };
+    usize::try_from(pages).unwrap_or(0).saturating_mul(usize::try_from(size).unwrap_or(0))
+}
+
+fn note(start: usize, bytes: usize, kind: Kind, flags: u32) {
+    let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+    let context = context::current_handle();
+    known().insert(start, Allocation { start, bytes, kind, flags, context, id });
+}
+
+/// Gets memory.
+pub fn allocate(bytes: usize, kind: Kind, flags: u32) -> Answer<CUdeviceptr> {
+    ensure(bytes > 0, CUDA_ERROR_INVALID_VALUE)?;
+    ensure(bytes <= total(), CUDA_ERROR_OUT_OF_MEMORY)?;
+    let layout = layout(bytes)?;
+    if let Kind::Pool(pool) = kind {
+        let pool = POOLS.find(pool).map_err(|_| Error(CUDA_ERROR_INVALID_VALUE))?;
+        let now = pool.used[0].fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+        pool.used[1].fetch_max(now, Ordering::Relaxed);
+    }
+    // SAFETY: the layout has bytes.
+    let start = unsafe { alloc(layout) };
+    ensure(!start.is_null(), CUDA_ERROR_OUT_OF_MEMORY)?;
+    let start = start.expose_provenance();
+    note(start, bytes, kind, flags);
+    Ok(start as CUdeviceptr)
+}
+
+fn give_back(allocation: &Allocation) {
+    if let Kind::Pool(pool) = allocation.kind
+        && let Ok(pool) = POOLS.find(pool)
+    {
+        pool.used[0].fetch_sub(allocation.bytes as u64, Ordering::Relaxed);
+    }
+    if let (true, Ok(layout)) = (allocation.is_own(), layout(allocation.bytes)) {
+        // SAFETY: it was allocated with this layout, and has just been taken out of the table, so it is freed once.
+        unsafe { dealloc(std::ptr::with_exposed_provenance_mut(allocation.start), layout) };
+    }
+}
+
+/// Frees memory that starts there and is of a kind that this call frees.
+pub fn free(start: CUdeviceptr, is_kind: impl Fn(Kind) -> bool) -> Answer<()> {
+    let mut known = known();
+    let found = known.get(&(start as usize)).copied();
+    let allocation = found.filter(|it| is_kind(it.kind)).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+    known.remove(&allocation.start);
+    drop(known);
+    give_back(&allocation);
+    Ok(())
+}
+
+/// Frees what was allocated in a context.
+pub fn free_of_context(context: Handle) {
+    let mut known = known();
+    let of: Vec<Allocation> =
+        known.values().filter(|it| it.context == context && it.is_own()).copied().collect();
+    of.iter().for_each(|it| _ = known.remove(&it.start));
+    drop(known);
+    of.iter().for_each(give_back);
+}
+
+/// Makes memory of the application known.
+pub fn register(start: usize, bytes: usize, flags: u32) -> Answer<()> {
+    ensure(start != 0 && bytes > 0 && start.checked_add(bytes).is_some(), CUDA_ERROR_INVALID_VALUE)?;
+    let overlaps = known().range(..start + bytes).next_back().is_some_and(|(at, it)| at + it.bytes > start);
+    ensure(!overlaps, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)?;
+    note(start, bytes, Kind::Registered, flags);
+    Ok(())
+}
+
+/// Takes that back.
+pub fn unregister(start: usize) -> Answer<()> {
+    free(start as CUdeviceptr, |kind| kind == Kind::Registered)
+        .map_err(|_| Error(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED))
+}
+
+/// Makes a variable of a module known.
+pub fn note_variable(start: usize, bytes: u64) {
+    note(start, bytes as usize, Kind::Variable, 0);
+}
+
+/// Forgets it.
+pub fn forget_variable(start: usize) {
+    let mut known = known();
+    if known.get(&start).is_some_and(|it| it.kind == Kind::Variable) {
+        known.remove(&start);
+    }
+}
+
+/// The allocation that an address lies in.
+pub fn find(address: CUdeviceptr) -> Option<Allocation> {
+    let address = address as usize;
+    let known = known();
+    let (_, allocation) = known.range(..=address).next_back()?;
+    (address - allocation.start < allocation.bytes).then_some(*allocation)
+}
+
+/// So many bytes of the device's memory.
+pub fn ensure_range(address: CUdeviceptr, bytes: usize) -> Answer<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let allocation = find(address).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+    let left = allocation.bytes - (address as usize - allocation.start);
+    ensure(bytes <= left, CUDA_ERROR_INVALID_VALUE)
+}
+
+/// One side of a copy: where it starts, the bytes from row to row and from slice to slice.
+#[derive(Clone, Copy, Debug)]
+pub struct Side {
+    /// The first byte.
+    pub start: u64,
+    /// From one row to the next.
+    pub pitch: usize,
+    /// From one slice to the next.
+    pub slice: usize,
+    /// Whether it is memory that the driver knows.
+    pub is_known: bool,
+}
+
+/// A copy of rows in slices.
+#[derive(Clone, Copy, Debug)]
+pub struct Copy {
+    /// Where to.
+    pub to: Side,
+    /// Where from.
+    pub from: Side,
+    /// The bytes of a row.
+    pub width: usize,
+    /// The rows of a slice.
+    pub height: usize,
+    /// The slices.
+    pub depth: usize,
+}
+
+impl Side {
+    /// Memory of the device.
+    pub fn device(start: CUdeviceptr) -> Side {
+        Side { start, pitch: 0, slice: 0, is_known: true }
+    }
+
+    /// Memory of the host.
+    pub fn host(start: u64) -> Side {
+        Side { is_known: false, ..Side::device(start) }
+    }
+
+    /// Memory of either.
+    pub fn any(start: u64) -> Side {
+        Side { is_known: find(start).is_some(), ..Side::device(start) }
+    }
+
+    fn ensure(&self, width: usize, height: usize, depth: usize) -> Answer<()> {
+        ensure(self.start != 0, CUDA_ERROR_INVALID_VALUE)?;
+        ensure(height == 1 || self.pitch >= width, CUDA_ERROR_INVALID_VALUE)?;
+        let rows = (height - 1).checked_mul(self.pitch);
+        let slices = (depth - 1).checked_mul(self.slice);
+        let end = rows.zip(slices).and_then(|(rows, slices)| rows.checked_add(slices)?.checked_add(width));
+        let end = end.ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+        if self.is_known { ensure_range(self.start, end) } else { Ok(()) }
+    }
+}
+
+impl Copy {
+    /// A copy of bytes side by side.
+    pub fn line(to: Side, from: Side, bytes: usize) -> Copy {
+        Copy { to, from, width: bytes, height: 1, depth: 1 }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+
+    /// Whether what the driver knows is large enough.
+    pub fn check(&self) -> Answer<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.to.ensure(self.width, self.height, self.depth)?;
+        self.from.ensure(self.width, self.height, self.depth)
+    }
+
+    /// Copies, after another look: memory may have gone since the copy was made.
+    pub fn run(&self) -> Answer<()> {
+        self.check()?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        for z in 0..self.depth {
+            for y in 0..self.height {
+                let row = |side: &Side| side.start as usize + z * side.slice + y * side.pitch;
+                let from = std::ptr::with_exposed_provenance::<u8>(row(&self.from));
+                let to = std::ptr::with_exposed_provenance_mut::<u8>(row(&self.to));
+                // SAFETY: of known memory it was checked that all rows are in it; of the host's it is the application's promise.
+                unsafe { std::ptr::copy(from, to, self.width) };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows that are filled with one value.
+#[derive(Clone, Copy, Debug)]
+pub struct Fill {
+    /// The first byte.
+    pub start: CUdeviceptr,
+    /// From one row to the next.
+    pub pitch: usize,
+    /// The value.
+    pub value: u32,
+    /// Its bytes: 1, 2 or 4.
+    pub size: usize,
+    /// The values of a row.
+    pub width: usize,
+    /// The rows.
+    pub height: usize,
+}
+
+impl Fill {
+    /// Whether it stays in memory that the driver knows.
+    pub fn check(&self) -> Answer<()> {
+        ensure(matches!(self.size, 1 | 2 | 4), CUDA_ERROR_INVALID_VALUE)?;
+        ensure((self.start as usize).is_multiple_of(self.size), CUDA_ERROR_INVALID_VALUE)?;
+        ensure(self.height <= 1 || self.pitch.is_multiple_of(self.size), CUDA_ERROR_INVALID_VALUE)?;
+        if self.width == 0 || self.height == 0 {
+            return Ok(());
+        }
+        let width = self.width.checked_mul(self.size).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+        Side { pitch: self.pitch, ..Side::device(self.start) }.ensure(width, self.height, 1)
+    }
+
+    /// Fills, after another look.
+    pub fn run(&self) -> Answer<()> {
+        self.check()?;
+        for y in 0..self.height {
+            let row = self.start as usize + y * self.pitch;
+            let row = std::ptr::with_exposed_provenance_mut::<u8>(row);
+            for x in 0..self.width {
+                // SAFETY: it was checked that all rows are in known memory, and that values are aligned there.
+                unsafe {
+                    match self.size {
+                        1 => row.add(x).write(self.value as u8),
+                        2 => row.cast::<u16>().add(x).write(self.value as u16),
+                        _ => row.cast::<u32>().add(x).write(self.value),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,13 @@
+//! What CUDA's objects are.
+
+pub mod error;
+pub mod registry;
+pub mod memory;
+pub mod context;
+pub mod image;
+mod host;
+pub mod module;
+pub mod launch;
+pub mod stream;
+pub mod event;
+pub mod graph;

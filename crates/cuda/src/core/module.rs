@@ -1,0 +1,330 @@
+//! Modules: PTX that is parsed, checked and lowered when it is loaded, and compiled kernel by kernel when it is launched.
+
+use crate::core::error::{Answer, Error, ensure, say};
+use crate::core::host;
+use crate::core::image::{Reason, Text};
+use crate::core::memory;
+use crate::core::registry::Table;
+use crate::cuda::*;
+use heddle_ir::{Module as IrModule, Space};
+use heddle_ptx::lower::{Kernel as Layout, KernelParam};
+use heddle_ptx::module::Item;
+use heddle_runtime::{Kernel, Making, Options, Program};
+use rustc_hash::FxHashSet;
+use std::ffi::CString;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The most threads of a block.
+pub const MOST_THREADS: u32 = 1024;
+/// The most shared memory of a block, and the most that is there without asking for more.
+pub const MOST_SHARED: u64 = 99 << 10;
+/// See [`MOST_SHARED`].
+pub const MOST_SHARED_UNASKED: u64 = 48 << 10;
+
+/// A module, or a library: what was loaded together.
+#[derive(Debug)]
+pub struct Module {
+    /// Its handle.
+    pub handle: Handle,
+    program: Option<Program>,
+    layouts: Vec<Layout>,
+    /// Kernels that were not taken, and why.
+    refused: Vec<(String, String)>,
+    /// The functions that it has handed out, by the number of the kernel.
+    functions: Mutex<Vec<Option<Handle>>>,
+    variables: Vec<usize>,
+}
+
+/// A kernel.
+#[derive(Debug)]
+pub struct Function {
+    /// Its handle.
+    pub handle: Handle,
+    /// The module that it is of.
+    pub module: Arc<Module>,
+    /// It, ready to be launched.
+    pub kernel: Kernel,
+    /// Its number in the module.
+    number: usize,
+    /// Its name, as C wants it.
+    pub name: CString,
+    /// The dynamic shared memory that it may ask for.
+    pub most_dynamic: AtomicI32,
+    /// The share of memory that the application would like to be shared, which it can ask for.
+    pub carveout: AtomicI32,
+}
+
+/// All modules and libraries.
+pub static MODULES: Table<Module> = Table::new();
+/// All functions and kernels.
+pub static FUNCTIONS: Table<Function> = Table::new();
+
+/// Why nothing was loaded: the code, and what to say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refused {
+    /// The code.
+    pub code: CUresult,
+    /// The reason.
+    pub reason: String,
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Error {
+        Error(refused.code)
+    }
+}
+
+/// The PTX of an image, or why it has none.
+pub fn text(image: Text) -> Result<String, Refused> {
+    image.map_err(|reason| match reason {
+        Reason::Broken(reason) => Refused { code: CUDA_ERROR_INVALID_IMAGE, reason: reason.into() },
+        Reason::NoPtx(reason) => Refused { code: CUDA_ERROR_NO_BINARY_FOR_GPU, reason: reason.into() },
+    })
+}
+
+/// What the device's own library defines.
+const DEVICE_LIBRARY: &str = include_str!("device.ptx");
+const DEVICE_FUNCTIONS: [&str; 2] = ["cudaCGGetIntrinsicHandle", "cudaCGSynchronize"];
+
+/// Functions that PTX declares and does not define.
+fn externals(module: &heddle_ptx::Module<'_>) -> FxHashSet<String> {
+    let (mut declared, mut defined) = (FxHashSet::default(), FxHashSet::default());
+    for item in &module.items {
+        if let Item::Function(function) = item {
+            let names = if function.body.is_some() { &mut defined } else { &mut declared };
+            names.insert(module.names.text(function.name).to_string());
+        }
+    }
+    declared.difference(&defined).cloned().collect()
+}
+
+/// The text with the device's library, if it needs that.
+fn with_library(text: &str) -> Option<String> {
+    let declares = |name: &&str| text.contains(*name) && !text.contains(&format!(".visible .func {name}"));
+    if !DEVICE_FUNCTIONS.iter().any(|name| declares(&name)) {
+        return None;
+    }
+    link(&[text.to_string(), DEVICE_LIBRARY.to_string()]).ok()
+}
+
+/// The first function outside of the module that a kernel comes to.
+fn needs_external(module: &IrModule, externals: &FxHashSet<String>, kernel: &str) -> Option<String> {
+    let mut seen: FxHashSet<&str> = FxHashSet::default();
+    let mut work = vec![kernel];
+    while let Some(name) = work.pop() {
+        if externals.contains(name) {
+            return Some(name.to_string());
+        }
+        let Some(func) = module.function(name).filter(|_| seen.insert(name)) else { continue };
+        work.extend(func.callees.values().map(|callee| &*callee.name));
+    }
+    None
+}
+
+/// One text of PTX of several: the head of the first one, the bodies of all.
+pub fn link(texts: &[String]) -> Result<String, Refused> {
+    let [first, others @ ..] = texts else {
+        return Err(Refused { code: CUDA_ERROR_INVALID_VALUE, reason: "there is nothing to link".into() });
+    };
+    let mut linked = first.clone();
+    for text in others {
+        let is_head = |line: &&str| {
+            let line = line.trim_start();
+            [".version", ".target", ".address_size"].iter().any(|word| line.starts_with(word))
+        };
+        linked.push('\n');
+        for line in text.lines().filter(|line| !is_head(line)) {
+            linked.push_str(line);
+            linked.push('\n');
+        }
+    }
+    Ok(linked)
+}
+
+impl Module {
+    /// Loads PTX.
+    pub fn load(text: &str) -> Result<Arc<Module>, Refused> {
+        let wrong = |code, reason: String| Refused { code, reason };
+        let completed = with_library(text);
+        let lowered = heddle_ptx::parse(completed.as_deref().unwrap_or(text)).and_then(|module| {
+            let lowered = heddle_ptx::lower(&module, "module.ptx", heddle_ptx::Options::default())?;
+            let mut externals = externals(&module);
+            host::functions().iter().for_each(|(name, _)| _ = externals.remove(*name));
+            Ok((lowered, externals))
+        });
+        let (mut lowered, externals) = lowered.map_err(|diagnostics| {
+            let lines: Vec<String> = diagnostics.iter().take(20).map(ToString::to_string).collect();
+            wrong(CUDA_ERROR_INVALID_PTX, lines.join("\n"))
+        })?;
+        let mut refused = Vec::new();
+        for diagnostic in &lowered.refused {
+            let name = diagnostic.place.func.clone().unwrap_or_default();
+            refused.push((name, diagnostic.to_string()));
+        }
+        let mut layouts = Vec::new();
+        for layout in std::mem::take(&mut lowered.kernels) {
+            match needs_external(&lowered.module, &externals, &layout.name) {
+                Some(callee) => {
+                    let reason = format!("@{} calls @{callee}, which nothing defines", layout.name);
+                    refused.push((layout.name, reason));
+                }
+                None => layouts.push(layout),
+            }
+        }
+        // The host may write constants between launches.
+        for global in &mut lowered.module.globals {
+            if global.space == Space::Constant {
+                global.space = Space::Global;
+            }
+        }
+        let names: Vec<String> =
+            lowered.module.globals.iter().map(|global| global.name.to_string()).collect();
+        let options = Options { warp: Some(WARP), ..Options::default() };
+        let program = match lowered.module.functions.is_empty() && names.is_empty() {
+            true => None,
+            false => {
+                // SAFETY: they are functions of C, as CUDA declares them, and stay as long as the process.
+                let made = unsafe {
+                    Program::with_functions(lowered.module, &options, Making::default(), &host::functions())
+                };
+                Some(made.map_err(|reason| wrong(CUDA_ERROR_INVALID_PTX, reason.to_string()))?)
+            }
+        };
+        let placed = |name: &String| program.as_ref()?.global(name);
+        let variables: Vec<usize> = names
+            .iter()
+            .filter_map(placed)
+            .filter(|&(_, bytes)| bytes > 0)
+            .map(|(start, bytes)| {
+                memory::note_variable(start, bytes);
+                start
+            })
+            .collect();
+        let functions = Mutex::new(vec![None; layouts.len()]);
+        let make = |handle| Arc::new(Module { handle, program, layouts, refused, functions, variables });
+        Ok(MODULES.publish_with(make).1)
+    }
+
+    /// Its kernels by number.
+    pub fn count(&self) -> usize {
+        self.layouts.len()
+    }
+
+    /// The kernel of a name.
+    pub fn function(self: &Arc<Module>, name: &str) -> Answer<Handle> {
+        if let Some(number) = self.layouts.iter().position(|layout| layout.name == name) {
+            return self.function_at(number);
+        }
+        let Some((_, reason)) = self.refused.iter().find(|(refused, _)| refused == name) else {
+            return Err(Error(CUDA_ERROR_NOT_FOUND));
+        };
+        say(format_args!("{reason}"));
+        Err(Error(CUDA_ERROR_NOT_SUPPORTED))
+    }
+
+    /// The kernel of a number.
+    pub fn function_at(self: &Arc<Module>, number: usize) -> Answer<Handle> {
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = functions.get_mut(number).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+        if let Some(handle) = *slot {
+            return Ok(handle);
+        }
+        let name = &self.layouts[number].name;
+        let kernel = self.program.as_ref().and_then(|program| program.kernel(name));
+        let kernel = kernel.ok_or(Error(CUDA_ERROR_NOT_FOUND))?;
+        let c_name = CString::new(name.as_str()).map_err(|_| Error(CUDA_ERROR_NOT_FOUND))?;
+        let function = |handle| {
+            Arc::new(Function {
+                handle,
+                module: Arc::clone(self),
+                kernel,
+                number,
+                name: c_name,
+                most_dynamic: AtomicI32::new(MOST_SHARED_UNASKED as i32),
+                carveout: AtomicI32::new(-1),
+            })
+        };
+        let (handle, _) = FUNCTIONS.publish_with(function);
+        *slot = Some(handle);
+        Ok(handle)
+    }
+
+    /// Where a variable is, and its bytes.
+    pub fn variable(&self, name: &str) -> Answer<(CUdeviceptr, u64)> {
+        let found = self.program.as_ref().and_then(|program| program.global(name));
+        found.map(|(start, bytes)| (start as CUdeviceptr, bytes)).ok_or(Error(CUDA_ERROR_NOT_FOUND))
+    }
+
+    /// Takes a module away, with its functions and variables.
+    pub fn unload(handle: Handle) -> Answer<()> {
+        let module = MODULES.remove(handle)?;
+        let functions = module.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        for &handle in functions.iter().flatten() {
+            // It was published, and only here functions go.
+            let _ = FUNCTIONS.remove(handle);
+        }
+        module.variables.iter().for_each(|&start| memory::forget_variable(start));
+        Ok(())
+    }
+}
+
+impl Function {
+    /// How it takes its parameters.
+    pub fn layout(&self) -> &Layout {
+        &self.module.layouts[self.number]
+    }
+
+    /// A parameter.
+    pub fn param(&self, index: usize) -> Answer<KernelParam> {
+        self.layout().params.get(index).copied().ok_or(Error(CUDA_ERROR_INVALID_VALUE))
+    }
+
+    /// The most threads that a block of it may have.
+    pub fn most_threads(&self) -> u32 {
+        let fixed = self.kernel.info().required_local;
+        fixed.map_or(MOST_THREADS, |sizes| sizes.iter().product())
+    }
+
+    /// An attribute by its number.
+    pub fn attribute(&self, number: u32) -> Answer<i32> {
+        let shared = self.layout().shared_bytes as i32;
+        Ok(match number {
+            0 => self.most_threads() as i32,
+            1 => shared,
+            // Constant and local memory, cache mode, clusters.
+            2 | 3 | 7 | 10..=15 => 0,
+            // What a thread has of registers is nothing that launches are bound by.
+            4 => 32,
+            5 | 6 => CAPABILITY[0] * 10 + CAPABILITY[1],
+            8 => self.most_dynamic.load(Ordering::Relaxed),
+            9 => self.carveout.load(Ordering::Relaxed),
+            _ => return Err(Error(CUDA_ERROR_INVALID_VALUE)),
+        })
+    }
+
+    /// Sets an attribute by its number.
+    pub fn set_attribute(&self, number: u32, value: i32) -> Answer<()> {
+        match number {
+            8 => {
+                let most = (MOST_SHARED - self.layout().shared_bytes.min(MOST_SHARED)) as i32;
+                ensure((0..=most).contains(&value), CUDA_ERROR_INVALID_VALUE)?;
+                self.most_dynamic.store(value, Ordering::Relaxed);
+            }
+            9 => self.carveout.store(value, Ordering::Relaxed),
+            10..=15 => ensure(value == 0, CUDA_ERROR_NOT_SUPPORTED)?,
+            _ => return Err(Error(CUDA_ERROR_INVALID_VALUE)),
+        }
+        Ok(())
+    }
+
+    /// The blocks of so many threads that run at once on one processor of the device.
+    pub fn active_blocks(&self, threads: u32, dynamic: u64) -> i32 {
+        if threads == 0 || threads > self.most_threads() || self.layout().shared_bytes + dynamic > MOST_SHARED
+        {
+            return 0;
+        }
+        let by_threads = crate::core::launch::THREADS_PER_PROCESSOR / threads.next_multiple_of(WARP);
+        by_threads.min(crate::core::launch::BLOCKS_PER_PROCESSOR) as i32
+    }
+}
