@@ -8,6 +8,7 @@
 #include "llvm/Analysis/InstructionSimplify.h"
 #include "llvm/Analysis/LoopAccessAnalysis.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -110,26 +111,68 @@ void pass_addresses(Loop &loop, Function &function) {
   }
 }
 
-/// Constant steps from an object are taken inside of the loop, so that the object itself is what comes in.
-void sink_offsets(Loop &loop) {
-  SmallVector<GetElementPtrInst *> work;
+/// Whether an instruction takes an address from another one, and nothing else.
+bool is_step(const Value *value) {
+  return isa<GetElementPtrInst, CastInst, FreezeInst, SelectInst>(value) && value->getType()->isPointerTy();
+}
+
+/// Whether an address is computed from that of an object of the function, step by step.
+bool leads_from_object(Value *address) {
+  SmallVector<Value *> work = {address};
   SmallPtrSet<Value *, 8> seen;
-  for (BasicBlock *block : loop.blocks())
-    for (Instruction &instruction : *block)
-      for (Value *operand : instruction.operands())
-        if (auto *offset = dyn_cast<GetElementPtrInst>(operand))
-          if (!loop.contains(offset) && offset->hasAllConstantIndices() &&
-              isa<AllocaInst>(offset->getPointerOperand()) && seen.insert(offset).second)
-            work.push_back(offset);
-  for (GetElementPtrInst *offset : work) {
-    Instruction *copy = offset->clone();
-    copy->insertBefore(loop.getHeader()->getFirstInsertionPt());
+  while (!work.empty()) {
+    Value *value = work.pop_back_val();
+    if (isa<AllocaInst>(value))
+      return true;
+    if (is_step(value) && seen.insert(value).second)
+      for (Value *operand : cast<Instruction>(value)->operands())
+        if (operand->getType()->isPointerTy())
+          work.push_back(operand);
+  }
+  return false;
+}
+
+/// Addresses within objects are computed inside of the loop, so that the objects themselves are what comes in.
+void sink_offsets(Loop &loop) {
+  for (;;) {
+    SmallVector<Instruction *> steps;
+    SmallPtrSet<Instruction *, 8> seen;
     for (BasicBlock *block : loop.blocks())
       for (Instruction &instruction : *block)
-        if (!isa<PHINode>(instruction) && &instruction != copy)
-          instruction.replaceUsesOfWith(offset, copy);
-    RecursivelyDeleteTriviallyDeadInstructions(offset);
+        for (Use &use : instruction.operands()) {
+          auto *step = dyn_cast<Instruction>(use.get());
+          auto *phi = dyn_cast<PHINode>(&instruction);
+          bool is_inside = !phi || loop.contains(phi->getIncomingBlock(use));
+          if (step && is_inside && !loop.contains(step) && is_step(step) && leads_from_object(step) &&
+              seen.insert(step).second)
+            steps.push_back(step);
+        }
+    if (steps.empty())
+      return;
+    for (Instruction *step : steps) {
+      // What it is computed from itself follows in the next round, and comes in front.
+      Instruction *copy = step->clone();
+      copy->insertBefore(loop.getHeader()->getFirstInsertionPt());
+      step->replaceUsesWithIf(copy, [&](Use &use) {
+        auto *user = cast<Instruction>(use.getUser());
+        auto *phi = dyn_cast<PHINode>(user);
+        return loop.contains(phi ? phi->getIncomingBlock(use) : user->getParent());
+      });
+    }
+    for (Instruction *step : reverse(steps))
+      if (step->use_empty())
+        step->eraseFromParent();
   }
+}
+
+/// Objects that begin to live in each iteration: it has them for itself.
+SmallPtrSet<const Value *, 8> objects_of_iterations(const Loop &loop) {
+  SmallPtrSet<const Value *, 8> found;
+  for (const BasicBlock *block : loop.blocks())
+    for (const Instruction &instruction : *block)
+      if (const auto *mark = dyn_cast<LifetimeIntrinsic>(&instruction))
+        found.insert(getUnderlyingObject(mark->getArgOperand(0)));
+  return found;
 }
 
 /// What writes memory in a loop, if anything.
@@ -390,6 +433,7 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
     return result;
   pass_addresses(*loop, function);
   sink_offsets(*loop);
+  auto own = objects_of_iterations(*loop);
   loop->getLoopLatch()->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
   // What lives out does so through φs of the exit: with them in the new function, it is stored once, behind the loop.
   BasicBlock *exit = loop->getExitBlock();
@@ -416,6 +460,12 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
     result.refusal = "it is left in several ways";
   else if (marked.is_parallel)
     move_objects(*result.function, *result.call);
+  for (const Value *argument : result.call->args()) {
+    SmallVector<const Value *> objects;
+    getUnderlyingObjects(argument, objects);
+    if (result.refusal.empty() && any_of(objects, [&](const Value *object) { return own.contains(object); }))
+      result.refusal = "an object of which each iteration has its own is reached by an address from outside of the loop";
+  }
   return result;
 }
 

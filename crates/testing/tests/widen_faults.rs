@@ -300,6 +300,19 @@ const FAULTS_OF_ACCESSES: &[Fault] = &[
             }
         });
     }),
+    ("each lane reads the structure of the first", |func| {
+        each(func, |func, inst| {
+            let data = func.inst(inst);
+            let is_address = |func: &Function, value: Value| func.value_type(value).scalar().is_ptr();
+            if data.op == Op::Extract
+                && is_address(func, data.args[0])
+                && func.constant(data.args[1]).is_some()
+            {
+                let first = func.make_int(Scalar::I32, 0);
+                func.inst_mut(inst).args[1] = first;
+            }
+        });
+    }),
     ("rows begin at their first active lane", |func| {
         each(func, |func, inst| {
             let data = func.inst(inst);
@@ -317,6 +330,20 @@ const FAULTS_OF_ACCESSES: &[Fault] = &[
 
 /// Faults in what generated programs hardly ask for, each with the file test that does.
 const FAULTS_IN_FILES: &[(&str, Fault)] = &[
+    ("widen-records", ("what lies behind a structure is read", |func| unmask(func, Op::MaskedLoad))),
+    (
+        "widen-records-masked",
+        ("lanes that are not there read structures", |func| {
+            each(func, |func, inst| {
+                let data = func.inst(inst);
+                let ty = func.result(inst).map(|value| func.value_type(value));
+                if data.op == Op::Select && ty.is_some_and(|ty| ty.is_vector() && ty.scalar().is_ptr()) {
+                    let all = Constant::splat(func.value_type(data.args[0]), 1);
+                    func.inst_mut(inst).args[0] = func.make_const(all);
+                }
+            });
+        }),
+    ),
     (
         "widen-numbers",
         ("the number of a private object is lane 0's", |func| {
@@ -459,7 +486,7 @@ const MOST_PROGRAMS: u64 = 20_000;
 
 /// A fuzz run of widening is worth nothing if accesses have no other form than each its own.
 #[test]
-fn generated_programs_have_lines_rows_and_versions() {
+fn generated_programs_have_lines_records_rows_and_versions() {
     let programs = 600;
     let mut counts: BTreeMap<Form, u64> = BTreeMap::new();
     for seed in 1..=programs {
@@ -472,9 +499,9 @@ fn generated_programs_have_lines_rows_and_versions() {
         found.into_iter().for_each(|form| *counts.entry(form).or_default() += 1);
     }
     println!("of {programs} programs: {counts:?}");
-    for form in [Form::Lines, Form::Rows, Form::Version] {
+    for (form, least) in [(Form::Lines, 3), (Form::Records, 1), (Form::Rows, 3), (Form::Version, 3)] {
         let share = 100 * counts.get(&form).copied().unwrap_or(0) / programs;
-        assert!(share >= 3, "{form:?}: {share} % of programs");
+        assert!(share >= least, "{form:?}: {share} % of programs");
     }
 }
 

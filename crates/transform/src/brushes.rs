@@ -286,7 +286,8 @@ fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &Target) -> O
     let registers = if is_mask(ty) { 1 } else { target.registers_of(ty.bytes() * 8) };
     let lanes = u32::from(ty.lanes().unwrap_or(1));
     let is_constant = |at: usize| data.args.get(at).is_some_and(|&value| func.constant(value).is_some());
-    let of_lanes = |busy: u32| Time { latency: times.load.latency + times.plain.latency, busy };
+    // What goes lane by lane is there when the last lane is.
+    let of_lanes = |busy: u32| Time { latency: times.load.latency + busy, busy };
     let one = match data.op {
         Op::Phi | Op::Freeze | Op::Bitcast | Op::Fneg | Op::Ret => none,
         Op::Xor if is_mask(ty) && is_constant(1) => none,

@@ -81,6 +81,8 @@ pub struct Target {
     pub store: AccessCosts,
     /// Lanes of two vectors picked by constant indices.
     pub permute: Cost,
+    /// To take the address of a lane out of a vector, and to put what it leads to into one.
+    pub lane: u32,
     /// A branch that goes the same way as last time, with what asks for it.
     pub branch: u32,
 }
@@ -133,6 +135,7 @@ impl Target {
             masked_scattered: Cost { register: 30, lane: 8 },
         },
         permute: Cost::of_registers(10),
+        lane: 12,
         branch: 20,
     };
 
@@ -147,20 +150,24 @@ impl Target {
         ..Target::AVX512
     };
 
-    /// AMD's Zen 4, where gathers, scatters and masked stores are dear: microcode. Estimates, not measured.
+    /// AMD's Zen 4, where gathers and scatters are microcode that takes its time for each lane. As `./x bench cost` finds it
+    /// on an EPYC of that kind, whose registers are as wide as two of its ways to memory.
     pub const ZEN4: Target = Target {
         name: "znver4",
         load: AccessCosts {
-            scattered: Cost { register: 40, lane: 20 },
-            masked_scattered: Cost { register: 40, lane: 20 },
-            ..Target::AVX512.load
+            whole: Cost::of_registers(10),
+            masked: Cost::of_registers(11),
+            scattered: Cost::of_lanes(11),
+            masked_scattered: Cost::of_lanes(11),
         },
         store: AccessCosts {
-            masked: Cost::of_registers(60),
-            scattered: Cost { register: 40, lane: 20 },
-            masked_scattered: Cost { register: 40, lane: 20 },
-            ..Target::AVX512.store
+            whole: Cost::of_registers(19),
+            masked: Cost::of_registers(19),
+            scattered: Cost::of_lanes(14),
+            masked_scattered: Cost::of_lanes(14),
         },
+        permute: Cost::of_registers(13),
+        lane: 6,
         ..Target::AVX512
     };
 
@@ -191,6 +198,7 @@ impl Target {
             masked_scattered: Cost::of_lanes(17),
         },
         permute: Cost::of_registers(13),
+        lane: 12,
         branch: 20,
     };
 
@@ -211,6 +219,7 @@ impl Target {
         load: LANE_BY_LANE[0],
         store: LANE_BY_LANE[1],
         permute: Cost::of_registers(10),
+        lane: 12,
         branch: 20,
     };
 
@@ -241,6 +250,7 @@ impl Target {
             masked_scattered: Cost::of_lanes(35),
         },
         permute: Cost::of_registers(10),
+        lane: 15,
         branch: 20,
     };
 
@@ -317,8 +327,8 @@ mod tests {
             4 * (target.cost(target.load.whole, 16, 512) + target.cost(target.permute, 16, 512))
         };
         assert!(
-            gather(Target::ZEN4) > 4 * lines(Target::ZEN4)
-                && gather(Target::SAPPHIRE_RAPIDS) < 2 * lines(Target::ZEN4)
+            gather(Target::ZEN4) > lines(Target::ZEN4)
+                && gather(Target::SAPPHIRE_RAPIDS) < lines(Target::ZEN4)
         );
     }
 

@@ -73,13 +73,14 @@ impl Writer<'_> {
         (0..count).map(|index| self.places[(first + index) % count]).find(fits)
     }
 
-    /// Loads fields of each lane's record, or lanes' neighbours in a field: all that lies regularly if nothing wraps around.
+    /// Loads fields of each lane's record, wherever that is, or lanes' neighbours in a field, which lie regularly if nothing wraps
+    /// around.
     fn record(&mut self) {
         let Some(place) = self.place(|place| place.len >= FIELD && place.reach == Reach::ReadOnly) else {
             self.load_something();
             return;
         };
-        let (index, fields) = self.regular_index();
+        let (index, fields) = self.index_of_record();
         let bytes = place.scalar.bytes();
         let offset = if bytes == 1 { index } else { self.op_int(Op::Mul, index, bytes.into()) };
         let start = InstData::plain(Op::PtrAdd, [place.pointer, offset.value]);
@@ -100,7 +101,7 @@ impl Writer<'_> {
     }
 
     /// Which of the elements of a large place a lane has, and how many from there on.
-    fn regular_index(&mut self) -> (Temp, u32) {
+    fn index_of_record(&mut self) -> (Temp, u32) {
         match self.random.below(8) {
             // Structures, or every so many elements.
             0 | 1 => {
@@ -116,6 +117,14 @@ impl Writer<'_> {
                 let from = self.pick(Scalar::I8, Want { clean: true, uniform: true });
                 let index = self.op(Op::Add, &[from, lane]);
                 (self.op_to(Op::Zext, Scalar::I64, &[index]), 1)
+            }
+            // Structures anywhere.
+            4 | 5 => {
+                let fields = self.random.pick(&[2, 3, 4]);
+                let number = self.pick(Scalar::I8, Want { clean: true, uniform: false });
+                let number = self.op_int(Op::And, number, 63);
+                let number = self.op_to(Op::Zext, Scalar::I64, &[number]);
+                (self.op_int(Op::Mul, number, fields.into()), fields)
             }
             // Rows of so many elements.
             _ => {
@@ -155,7 +164,7 @@ impl Writer<'_> {
                 let scalar = self.random.pick(&[Scalar::I32, Scalar::I32, Scalar::I64]);
                 let is_shared = matches!(place.reach, Reach::ReadOnly | Reach::Racy);
                 if kind < 7 && place.len >= FIELD && is_shared {
-                    let (index, _) = self.regular_index();
+                    let (index, _) = self.index_of_record();
                     let bytes = place.scalar.bytes();
                     let offset = if bytes == 1 { index } else { self.op_int(Op::Mul, index, bytes.into()) };
                     let data = InstData::plain(Op::PtrAdd, [place.pointer, offset.value]);

@@ -22,6 +22,8 @@ enum Kind {
     Hed,
     /// Generated C.
     C(c::Contract),
+    /// Generated loops with pragmas.
+    Loops,
 }
 
 /// A property of native code.
@@ -65,6 +67,14 @@ pub const NATIVE_TOPICS: &[NativeTopic] = &[
         small_batch: 12,
         is_in_slice: false,
         kind: Kind::C(c::Contract::On),
+    },
+    NativeTopic {
+        name: "marked-loops",
+        says: "what the plugin makes of generated loops with pragmas computes what clang's scalar code does",
+        batch: 64,
+        small_batch: 16,
+        is_in_slice: false,
+        kind: Kind::Loops,
     },
 ];
 
@@ -156,6 +166,7 @@ pub fn drive(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Result<Repo
                     let tally = match plan.topic.kind {
                         Kind::Hed => hed::run_batch(bench, seeds),
                         Kind::C(contract) => c::run_batch(bench, seeds, contract),
+                        Kind::Loops => c::loops::run_batch(bench, seeds, c::loops::Mark::Right),
                     };
                     let mut all = all.lock().expect("no thread panics");
                     all.merge(&tally);
@@ -180,6 +191,7 @@ pub fn drive(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Result<Repo
     let (covered, lacks) = match plan.topic.kind {
         Kind::Hed => (hed::covered(&tally), hed::lacks(&tally)),
         Kind::C(_) => (c::covered(&tally), c::lacks(&tally)),
+        Kind::Loops => (c::loops::covered(&tally), c::loops::lacks(&tally)),
     };
     // A batch that was begun was finished.
     let seeds = plan.seed..next.load(Ordering::Relaxed).min(end).max(plan.seed);
@@ -191,6 +203,7 @@ fn write_down(plan: &Plan, folder: &std::path::Path, find: &Find) -> Result<Path
     let (text, extension) = match plan.topic.kind {
         Kind::Hed => (hed::shrunk(&shrinking, find), "hed"),
         Kind::C(contract) => (c::reduced(&shrinking, find, contract), "c"),
+        Kind::Loops => (c::loops::reduced(&shrinking, find), "c"),
     };
     let path = plan.folder.join(format!("{}-{}.{extension}", plan.topic.name, find.pair.seed));
     std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;

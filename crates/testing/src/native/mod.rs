@@ -1,8 +1,8 @@
 //! Native code, many functions at a time: programs in, vector code compiled for several instruction sets, run in
 //! processes of their own, compared with what says how it is.
 //!
-//! Two topics of the fuzzer: [`hed`] takes generated programs, and the oracle says what is right; [`c`] takes generated
-//! C, and clang's scalar code says it. What is counted are pairs: programs, each in so many lanes on an instruction set.
+//! Topics of the fuzzer: [`hed`] takes generated programs, and the oracle says what is right; [`c`] takes generated
+//! C, and clang's scalar code says it; [`c::loops`] takes generated loops, of which the plugin makes vector code. What is counted are pairs: programs, each in so many lanes on an instruction set.
 
 mod target;
 mod workshop;

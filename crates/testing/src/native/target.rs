@@ -86,6 +86,16 @@ impl Target {
         }
     }
 
+    /// The CPU that clang compiles for.
+    pub(super) fn clang_cpu(self) -> &'static str {
+        match self {
+            Target::Sse42 => "-march=x86-64-v2",
+            Target::Avx2 => "-march=x86-64-v3",
+            Target::Avx512 => "-march=x86-64-v4",
+            Target::Neon => "-mcpu=generic",
+        }
+    }
+
     /// The command that runs a program of it.
     pub(super) fn command(self, program: &Path) -> Command {
         match self {

@@ -56,12 +56,13 @@ pub(super) enum Outcome {
     Died(String),
 }
 
-fn checked(command: &mut Command) -> Result<(), String> {
+/// What a command says, if it succeeds.
+fn checked(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{:?}: {error}", command.get_program()))?;
-    if output.status.success() {
-        return Ok(());
-    }
     let messages = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() {
+        return Ok(messages.into_owned());
+    }
     Err(format!("{:?} fails: {}", command.get_program(), messages.trim()))
 }
 
@@ -88,6 +89,14 @@ impl Workshop {
         &self,
         arguments: impl IntoIterator<Item = S>,
     ) -> Result<(), String> {
+        self.clang_says(arguments).map(drop)
+    }
+
+    /// The same; gives warnings and remarks.
+    pub(super) fn clang_says<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Result<String, String> {
         let mut command = Command::new("clang-22");
         checked(command.current_dir(&self.folder).args(self.target.clang_arguments()).args(arguments))
     }

@@ -399,6 +399,11 @@ impl Writer<'_> {
         }
     }
 
+    /// Takes lines apart: for each member its lanes.
+    pub(super) fn take_apart(&mut self, layout: &Layout, lines: &[Value], ty: Type) -> Vec<Value> {
+        self.shuffle(&layout.take_apart(), lines, ty)
+    }
+
     fn shuffle(&mut self, shuffles: &Shuffles, given: &[Value], ty: Type) -> Vec<Value> {
         let mut all = given.to_vec();
         let poison = self.new.make_poison(ty);

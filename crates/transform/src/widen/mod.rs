@@ -19,6 +19,7 @@
 //! * `writer` walks through the blocks and hands each value out in the form that its user wants.
 //! * `clusters` decides which accesses are done together or in versions, `lines` does so; `one_lane` finds out
 //!   where.
+//! * `records` decides which fields of structures are read at once, and does so.
 //! * `rows` is for brushes of several dimensions.
 //! * `plain`, `memory`, `horizontal`, `places`, `calls` turn one instruction each into its wide form.
 //! * `lane_loop` is for what has no vector form: one lane after the other.
@@ -42,6 +43,7 @@ mod objects;
 mod one_lane;
 mod places;
 mod plain;
+mod records;
 mod rows;
 mod signature;
 mod writer;
@@ -130,6 +132,8 @@ pub enum Form {
     Alone,
     /// Whole lines of memory.
     Lines,
+    /// Several fields of each lane's structure at once.
+    Records,
     /// One access for each row of lanes.
     Rows,
     /// A branch on run-time conditions, and one of two forms.
@@ -191,10 +195,13 @@ pub fn widen(
     let objects = objects::Objects::new(func, &closure, facts, lanes)?;
     let kinds = kinds::Kinds::new(func, &closure, facts, extents, &objects, around);
     let clusters = clusters::Clusters::new(func, accesses, &kinds, lanes as u16, options);
-    let plan = writer::Plan { kinds: &kinds, objects: &objects, clusters: &clusters, options };
+    let records = records::Records::new(func, facts, &kinds, &clusters, extents, options);
+    let plan =
+        writer::Plan { kinds: &kinds, objects: &objects, clusters: &clusters, records: &records, options };
     let writer = writer::Writer::new(func, facts, plan, extents, around);
     let mut wide = writer.write()?;
     merge::merge_chains(&mut wide.func);
     wide.remarks.extend(clusters.remarks);
+    wide.remarks.extend(records.remarks);
     Ok(wide)
 }

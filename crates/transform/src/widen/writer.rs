@@ -3,6 +3,7 @@
 use super::clusters::Clusters;
 use super::kinds::{Kind, Kinds};
 use super::objects::Objects;
+use super::records::Records;
 use super::signature::{wide_name, wide_signature};
 use super::{Around, Options, Remark, Widened, refusal};
 use heddle_analysis::{Cfg, Condition, CycleForest, Divergence, Dominators};
@@ -24,6 +25,7 @@ pub(super) struct Plan<'a> {
     pub(super) kinds: &'a Kinds,
     pub(super) objects: &'a Objects,
     pub(super) clusters: &'a Clusters,
+    pub(super) records: &'a Records,
     pub(super) options: &'a Options,
 }
 
@@ -36,6 +38,7 @@ pub(super) struct Writer<'a> {
     pub(super) kinds: &'a Kinds,
     pub(super) objects: &'a Objects,
     clusters: &'a Clusters,
+    records: &'a Records,
     pub(super) options: &'a Options,
     /// What was chosen, and why.
     pub(super) remarks: Vec<Remark>,
@@ -78,7 +81,7 @@ impl<'a> Writer<'a> {
         brush: [u32; 3],
         around: &'a Around<'a>,
     ) -> Writer<'a> {
-        let Plan { kinds, objects, clusters, options } = plan;
+        let Plan { kinds, objects, clusters, records, options } = plan;
         let lanes = brush.iter().product::<u32>() as u16;
         let cfg = Cfg::new(old);
         let signature = wide_signature(&old.signature, old.kind, lanes);
@@ -94,6 +97,7 @@ impl<'a> Writer<'a> {
             kinds,
             objects,
             clusters,
+            records,
             options,
             remarks: Vec::new(),
             brush,
@@ -143,6 +147,9 @@ impl<'a> Writer<'a> {
 
     fn write_inst(&mut self, inst: Inst) -> Written {
         if let Some(written) = self.clustered(inst, self.clusters) {
+            return written;
+        }
+        if let Some(written) = self.recorded(inst, self.records) {
             return written;
         }
         let op = self.old.inst(inst).op;
@@ -510,6 +517,14 @@ impl<'a> Writer<'a> {
         if self.cycles.innermost(self.block).is_none() && self.here() != entry {
             self.at = At::Start(entry);
         }
+        let object = self.emit(data, None);
+        self.at = at;
+        object
+    }
+
+    /// Writes what makes an object that the wide function has for itself, once.
+    pub(super) fn emit_at_entry(&mut self, data: InstData) -> Value {
+        let at = std::mem::replace(&mut self.at, At::Start(self.old.entry()));
         let object = self.emit(data, None);
         self.at = at;
         object

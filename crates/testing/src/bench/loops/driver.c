@@ -18,7 +18,7 @@ enum { WAY_COUNT = sizeof ways / sizeof *ways };
 
 static float out[WAY_COUNT][COUNT + 16], a[COUNT + 16], b[COUNT + 16];
 static int place[COUNT + 16];
-static struct node nodes[COUNT];
+static float sorted[COUNT + 16];
 
 static unsigned drawn = 12345;
 static unsigned draw(void) { return drawn = drawn * 1664525 + 1013904223; }
@@ -29,61 +29,105 @@ static double seconds(void) {
   return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static void plant(int count) {
-  nodes[0] = (struct node){a[0], -1, -1, 0};
-  for (int next = 1; next < count; next++) {
-    nodes[next] = (struct node){a[next], -1, -1, 0};
-    for (int at = 0;;) {
-      int *side = a[next] < nodes[at].key ? &nodes[at].left : &nodes[at].right;
-      if (*side < 0) {
+static int by_size(const void *one, const void *other) {
+  float a = *(const float *)one, b = *(const float *)other;
+  return (a > b) - (a < b);
+}
+
+static void *room(int count, size_t each) {
+  void *at = aligned_alloc(64, ((size_t)count * each + 63) / 64 * 64);
+  if (!at)
+    exit(1);
+  return at;
+}
+
+/// A search tree of random keys in the order in which they come.
+static struct tree plant(int count) {
+  struct node *nodes = room(count, sizeof *nodes);
+  for (int next = 0; next < count; next++) {
+    float key = (float)(draw() >> 8) / 16777216;
+    nodes[next] = (struct node){key, -1, -1, 0};
+    for (int at = 0; at != next;) {
+      int *side = key < nodes[at].key ? &nodes[at].left : &nodes[at].right;
+      if (*side < 0)
         *side = next;
-        break;
-      }
       at = *side;
     }
   }
+  float *keys = room(count, sizeof *keys);
+  int *lefts = room(count, sizeof *lefts), *rights = room(count, sizeof *rights);
+  for (int at = 0; at < count; at++) {
+    keys[at] = nodes[at].key;
+    lefts[at] = nodes[at].left;
+    rights[at] = nodes[at].right;
+  }
+  return (struct tree){nodes, keys, lefts, rights, 4.0f / (float)count};
+}
+
+/// What a kernel works on: the first-level cache, the second, what is behind.
+static const struct {
+  const char *name;
+  int nodes;
+} sizes[] = {{"L1", 512}, {"L2", 1 << 14}, {"memory", 1 << 20}};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+/// Times one kernel on one set of data, and prints its line.
+static void measure(int kernel, const char *name, struct data data) {
+  double worst[WAY_COUNT] = {0};
+  unsigned repeats = 1;
+  for (int way = 0; way < WAY_COUNT; way++) {
+    data.out = out[way];
+    memset(out[way], 0, sizeof out[way]);
+    ways[way][kernel].run(&data);
+    for (int i = 0; i < COUNT; i++) {
+      double off = fabs((double)out[way][i] - out[0][i]) / (1 + fabs((double)out[0][i]));
+      if (!(off <= worst[way]))
+        worst[way] = off;
+    }
+  }
+  data.out = out[0];
+  for (;; repeats *= 2) {
+    double start = seconds();
+    for (unsigned again = 0; again < repeats; again++)
+      ways[0][kernel].run(&data);
+    if (seconds() - start > 0.004)
+      break;
+  }
+  printf("%s%s", ways[0][kernel].name, name);
+  for (int way = 0; way < WAY_COUNT; way++)
+    printf(";%g", worst[way]);
+  for (int round = 0; round < ROUNDS; round++)
+    for (int way = 0; way < WAY_COUNT; way++) {
+      data.out = out[way];
+      double start = seconds();
+      for (unsigned again = 0; again < repeats; again++)
+        ways[way][kernel].run(&data);
+      printf(";%g", seconds() - start);
+    }
+  printf("\n");
+  fflush(stdout);
 }
 
 int main(void) {
   for (int i = 0; i < COUNT; i++) {
-    a[i] = (float)(draw() >> 8) / 16777216;
+    sorted[i] = a[i] = (float)(draw() >> 8) / 16777216;
     b[i] = (float)(draw() >> 8) / 16777216;
     place[i] = (int)(draw() >> 20);
   }
-  plant(COUNT / 8);
-  for (int kernel = 0; kernel < KERNELS; kernel++) {
-    double worst[WAY_COUNT] = {0};
-    unsigned repeats = 1;
-    for (int way = 0; way < WAY_COUNT; way++) {
-      struct data data = {COUNT, 1.5f, out[way], a, b, place, nodes};
-      memset(out[way], 0, sizeof out[way]);
-      ways[way][kernel].run(&data);
-      for (int i = 0; i < COUNT; i++) {
-        double off = fabs((double)out[way][i] - out[0][i]) / (1 + fabs((double)out[0][i]));
-        if (!(off <= worst[way]))
-          worst[way] = off;
-      }
+  qsort(sorted, COUNT, sizeof *sorted, by_size);
+  struct data data = {COUNT, 1.5f, NULL, a, b, place, {0}};
+  for (int kernel = 0; kernel < FIRST_OF_TREES; kernel++)
+    measure(kernel, "", data);
+  for (int size = 0; size < SIZES; size++) {
+    data.tree = plant(sizes[size].nodes);
+    for (int order = 0; order < 2; order++) {
+      char name[64];
+      snprintf(name, sizeof name, ", %s, %s", sizes[size].name, order ? "sorted" : "random");
+      data.a = order ? sorted : a;
+      // Lanes that share a stack have something in common.
+      for (int kernel = FIRST_OF_TREES; kernel < KERNELS; kernel++)
+        if (kernel != ONE_STACK || order)
+          measure(kernel, name, data);
     }
-    for (;; repeats *= 2) {
-      struct data data = {COUNT, 1.5f, out[0], a, b, place, nodes};
-      double start = seconds();
-      for (unsigned again = 0; again < repeats; again++)
-        ways[0][kernel].run(&data);
-      if (seconds() - start > 0.004)
-        break;
-    }
-    printf("%s", ways[0][kernel].name);
-    for (int way = 0; way < WAY_COUNT; way++)
-      printf(";%g", worst[way]);
-    for (int round = 0; round < ROUNDS; round++)
-      for (int way = 0; way < WAY_COUNT; way++) {
-        struct data data = {COUNT, 1.5f, out[way], a, b, place, nodes};
-        double start = seconds();
-        for (unsigned again = 0; again < repeats; again++)
-          ways[way][kernel].run(&data);
-        printf(";%g", seconds() - start);
-      }
-    printf("\n");
-    fflush(stdout);
   }
 }

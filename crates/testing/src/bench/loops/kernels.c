@@ -1,4 +1,5 @@
 // The loops of `./x bench loops`, compiled once for each way to compile them: `WAY` ends their names.
+#include "../../../../../include/heddle.h"
 #include "kernels.h"
 #include <math.h>
 
@@ -81,21 +82,6 @@ static void table_lookup(struct data *d) {
     out[i] = d->a[d->index[i]] + d->b[i];
 }
 
-static void tree_lookup(struct data *d) {
-  float *out = d->out;
-  int n = d->count / 8;
-#pragma omp simd
-  for (int i = 0; i < n; i++) {
-    float key = d->a[i];
-    int node = 0, depth = 0;
-    while (node >= 0 && d->nodes[node].key != key) {
-      node = key < d->nodes[node].key ? d->nodes[node].left : d->nodes[node].right;
-      depth++;
-    }
-    out[i] = (float)depth;
-  }
-}
-
 static void cascade(struct data *d) {
   float *out = d->out;
   const float *a = d->a, *b = d->b;
@@ -127,8 +113,103 @@ static void clamped_sum(struct data *d) {
   d->out[0] = (float)(s & 0xffffff);
 }
 
+static void tree_lookup(struct data *d) {
+  float *out = d->out;
+  const float *a = d->a;
+  const struct node *nodes = d->tree.nodes;
+  int n = d->count;
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    float key = a[i];
+    int node = 0, depth = 0;
+    while (node >= 0 && nodes[node].key != key) {
+      node = key < nodes[node].key ? nodes[node].left : nodes[node].right;
+      depth++;
+    }
+    out[i] = (float)depth;
+  }
+}
+
+static void column_lookup(struct data *d) {
+  float *out = d->out;
+  const float *a = d->a, *keys = d->tree.keys;
+  const int *lefts = d->tree.lefts, *rights = d->tree.rights;
+  int n = d->count;
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    float key = a[i];
+    int node = 0, depth = 0;
+    while (node >= 0 && keys[node] != key) {
+      node = key < keys[node] ? lefts[node] : rights[node];
+      depth++;
+    }
+    out[i] = (float)depth;
+  }
+}
+
+// Counts keys near each query, on a stack of nodes that are still to be visited.
+static void own_stacks(struct data *d) {
+  float *out = d->out;
+  const float *a = d->a;
+  const struct node *nodes = d->tree.nodes;
+  float near = d->tree.near;
+  int n = d->count / 4;
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    float low = a[i] - near, high = a[i] + near;
+    int stack[64], top = 0, found = 0;
+    stack[top++] = 0;
+    while (top > 0) {
+      const struct node *node = &nodes[stack[--top]];
+      float key = node->key;
+      int left = node->left, right = node->right;
+      found += low <= key && key <= high;
+      if (left >= 0 && low <= key)
+        stack[top++] = left;
+      if (right >= 0 && key <= high)
+        stack[top++] = right;
+    }
+    out[i] = (float)found;
+  }
+}
+
+// The same with one stack for all lanes: a node is visited if any lane wants to.
+static void one_stack(struct data *d) {
+  float *out = d->out;
+  const float *a = d->a;
+  const struct node *nodes = d->tree.nodes;
+  float near = d->tree.near;
+  int n = d->count / 4;
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    float low = a[i] - near, high = a[i] + near;
+    int stack[64], top = 0, found = 0;
+    stack[top++] = 0;
+    while (top > 0) {
+      const struct node *node = &nodes[stack[--top]];
+      float key = node->key;
+      int left = node->left, right = node->right;
+      found += low <= key && key <= high;
+      if (left >= 0 && heddle_any(low <= key))
+        stack[top++] = left;
+      if (right >= 0 && heddle_any(key <= high))
+        stack[top++] = right;
+    }
+    out[i] = (float)found;
+  }
+}
+
 const struct kernel NAME(kernels)[KERNELS] = {
-    {"scale and add", scale_and_add}, {"dot product", dot_product},     {"stencil", stencil},
-    {"mandelbrot", mandelbrot},       {"black-scholes", black_scholes}, {"table lookup", table_lookup},
-    {"tree lookup", tree_lookup},     {"cascade", cascade},             {"clamped sum", clamped_sum},
+    {"scale and add", scale_and_add},
+    {"dot product", dot_product},
+    {"stencil", stencil},
+    {"mandelbrot", mandelbrot},
+    {"black-scholes", black_scholes},
+    {"table lookup", table_lookup},
+    {"cascade", cascade},
+    {"clamped sum", clamped_sum},
+    {"tree lookup", tree_lookup},
+    {"tree in columns", column_lookup},
+    {"own stacks", own_stacks},
+    {"one stack", one_stack},
 };

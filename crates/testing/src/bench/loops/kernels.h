@@ -1,11 +1,20 @@
 // What the loops of `./x bench loops` work on.
 #pragma once
 
-enum { KERNELS = 9 };
+enum { KERNELS = 12, FIRST_OF_TREES = 8, ONE_STACK = 11 };
 
 struct node {
   float key;
   int left, right, unused;
+};
+
+/// A search tree: as structures, and the same as columns.
+struct tree {
+  const struct node *nodes;
+  const float *keys;
+  const int *lefts, *rights;
+  /// Keys within this distance are neighbours.
+  float near;
 };
 
 struct data {
@@ -14,7 +23,7 @@ struct data {
   float *out;
   const float *a, *b;
   const int *index;
-  const struct node *nodes;
+  struct tree tree;
 };
 
 struct kernel {

@@ -14,6 +14,8 @@ const NAMES: [&str; 5] = ["in", "fin", "mem", "fio", "out"];
 /// The objects `in`, `fin`, `mem`, `fio`, `out`, and the numbers `n` and `u`.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Room {
+    /// Rows and columns.
+    ids: u32,
     u: u32,
     bytes: Vec<Vec<u8>>,
 }
@@ -39,15 +41,20 @@ fn real(random: &mut Random) -> f64 {
 impl Room {
     /// What program and input start with.
     pub(super) fn new(seed: u64, input: u64) -> Room {
+        Room::of_ids(seed, input, IDS)
+    }
+
+    /// The same for so many ids.
+    pub(super) fn of_ids(seed: u64, input: u64, ids: u32) -> Room {
         let random = &mut Random::new(seed.wrapping_mul(31) ^ input << 60 ^ 0x10ad);
         let u = number(random);
         let mut bytes = vec![Vec::new(); 5];
         (0..SIZES[0]).for_each(|_| bytes[0].extend(number(random).to_le_bytes()));
         (0..SIZES[1]).for_each(|_| bytes[1].extend(real(random).to_le_bytes()));
-        (0..SIZES[2] * IDS as usize).for_each(|_| bytes[2].extend(number(random).to_le_bytes()));
-        (0..SIZES[3] * IDS as usize).for_each(|_| bytes[3].extend((real(random) as f32).to_le_bytes()));
-        (0..SIZES[4] * IDS as usize).for_each(|_| bytes[4].extend(u64::from(number(random)).to_le_bytes()));
-        Room { u, bytes }
+        (0..SIZES[2] * ids as usize).for_each(|_| bytes[2].extend(number(random).to_le_bytes()));
+        (0..SIZES[3] * ids as usize).for_each(|_| bytes[3].extend((real(random) as f32).to_le_bytes()));
+        (0..SIZES[4] * ids as usize).for_each(|_| bytes[4].extend(u64::from(number(random)).to_le_bytes()));
+        Room { ids, u, bytes }
     }
 
     /// The same with other contents.
@@ -62,7 +69,7 @@ impl Room {
     /// The arguments, one in each slot, and where among them the addresses of objects go.
     pub(super) fn arguments(&self, ids: &[u32], is_vector: bool) -> (Vec<u8>, Vec<(u32, u32)>) {
         let mut bytes = vec![0; 7 * 16];
-        bytes[..4].copy_from_slice(&IDS.to_le_bytes());
+        bytes[..4].copy_from_slice(&self.ids.to_le_bytes());
         bytes[16..20].copy_from_slice(&self.u.to_le_bytes());
         let ids = if is_vector { ids } else { &ids[..1] };
         ids.iter().for_each(|id| bytes.extend(id.to_le_bytes()));
@@ -73,7 +80,7 @@ impl Room {
     /// How this, which came from `before`, differs from what is right for lanes of these ids: in each of them one of the
     /// allowed, and elsewhere nothing.
     pub(super) fn difference(&self, before: &Room, allowed: &[&Room], ids: &[u32]) -> Option<String> {
-        for id in 0..IDS {
+        for id in 0..self.ids {
             let of_lane: &[&Room] = if ids.contains(&id) { allowed } else { &[before] };
             let differences: Option<Vec<String>> =
                 of_lane.iter().map(|right| self.differs_for(right, id)).collect();
@@ -89,7 +96,7 @@ impl Room {
 
     /// How what belongs to one id differs.
     fn differs_for(&self, right: &Room, id: u32) -> Option<String> {
-        let (id, ids) = (id as usize, IDS as usize);
+        let (id, ids) = (id as usize, self.ids as usize);
         let rows = |object: usize| (id * SIZES[object]..(id + 1) * SIZES[object]).collect::<Vec<_>>();
         let column: Vec<usize> = (0..SIZES[4]).map(|row| row * ids + id).collect();
         for (object, size, places) in [(2, 4, rows(2)), (3, 4, rows(3)), (4, 8, column)] {

@@ -10,6 +10,7 @@ mod statement;
 mod generate;
 mod lanes;
 mod reduce;
+pub mod loops;
 
 use super::compile::{Quality, WidePart, choices, compile_parts};
 use super::hed::Bench;

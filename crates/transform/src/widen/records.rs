@@ -1,0 +1,386 @@
+//! Fields of structures, of which each lane has one somewhere: read a structure at a time.
+//!
+//! ```text
+//!     load x, p           lane 0: x y z .    one load for each lane, as wide as what is read of its structure;
+//!     load y, p + 4       lane 1: x y z .    several of them side by side make a line,
+//!     load z, p + 8       …                  lines are taken apart
+//! ```
+//!
+//! The lanes' addresses need not be related; those of one lane differ by constants. That is cheaper than a gather for each
+//! field where a gather takes as long as a load for each lane.
+//!
+//! *What is touched.* Of each lane that is active, what lies between the first and the last byte that it reads: that is of one
+//! object, as in `lines`. Other lanes read an object of the wide function's own. Loads are done where the first of them
+//! stands; nothing is written in between.
+
+use super::clusters::{Clusters, Member};
+use super::kinds::{Kind, Kinds};
+use super::lines::Layout;
+use super::writer::{Writer, Written};
+use super::{Form, Options, Remark, access_form};
+use heddle_analysis::{Divergence, Shape};
+use heddle_ir::inst::{Access, Detail, InstData};
+use heddle_ir::ops::Effect;
+use heddle_ir::words::{Flag, Flags};
+use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// The most bytes that are read of a structure at once.
+const MOST_BYTES: u32 = 32;
+/// Structures of which more fields may follow.
+const MOST_OPEN: usize = 8;
+/// Additions of constants that an address is followed through.
+const MOST_STEPS: usize = 8;
+
+/// Loads of one block that read fields of the same structures.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    /// In the order of the block.
+    members: SmallVec<[Member; 4]>,
+    /// What is read as one element: what all members read, or an integer of that size.
+    element: Scalar,
+    /// Elements from the first to the last one that is read.
+    span: u32,
+}
+
+impl Record {
+    fn lowest(&self) -> Member {
+        *self.members.iter().min_by_key(|member| member.offset).expect("a record has members")
+    }
+
+    /// Elements that are read for each lane: a power of two.
+    fn period(&self) -> u32 {
+        self.span.next_power_of_two()
+    }
+
+    fn layout(&self, lanes: u16) -> Layout {
+        let (lowest, size) = (self.lowest().offset, i64::from(self.element.bytes()));
+        let at = |member: &Member| ((member.offset - lowest) / size) as usize;
+        let positions: SmallVec<[usize; 4]> = self.members.iter().map(at).collect();
+        Layout::new(lanes.into(), self.period() as usize, false, &positions)
+    }
+}
+
+/// The records of a function.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    all: Vec<Record>,
+    of: FxHashMap<Inst, u32>,
+    /// What was chosen, and why.
+    pub(super) remarks: Vec<Remark>,
+}
+
+/// A load that may join others.
+#[derive(Clone, Copy, Debug)]
+struct Touch {
+    member: Member,
+    /// Its address without the constant.
+    root: Value,
+    scalar: Scalar,
+    flags: Flags,
+}
+
+impl Records {
+    /// Decides for all loads that no cluster has.
+    pub(super) fn new(
+        func: &Function,
+        facts: &Divergence,
+        kinds: &Kinds,
+        clusters: &Clusters,
+        brush: [u32; 3],
+        options: &Options,
+    ) -> Records {
+        let mut this = Records::default();
+        let [lanes, rows, layers] = brush;
+        if lanes < 2 || !lanes.is_power_of_two() || rows * layers != 1 {
+            return this;
+        }
+        for block in func.blocks() {
+            let mut open: Vec<SmallVec<[Touch; 4]>> = Vec::new();
+            for inst in func.block_insts(block) {
+                let is_taken = clusters.of(inst).is_some();
+                if let Some(touch) = touch_of(func, facts, kinds, inst).filter(|_| !is_taken) {
+                    match open.iter().position(|all| may_join(all, &touch, lanes, options)) {
+                        Some(at) => open[at].push(touch),
+                        None => open.push(SmallVec::from_iter([touch])),
+                    }
+                    if open.len() > MOST_OPEN {
+                        let all = open.remove(0);
+                        this.close(func, kinds, block, all, lanes, options);
+                    }
+                } else if may_write(func, inst) {
+                    for all in open.drain(..) {
+                        this.close(func, kinds, block, all, lanes, options);
+                    }
+                }
+            }
+            for all in open {
+                this.close(func, kinds, block, all, lanes, options);
+            }
+        }
+        this
+    }
+
+    /// Takes loads as a record if that pays.
+    fn close(
+        &mut self,
+        func: &Function,
+        kinds: &Kinds,
+        block: Block,
+        all: SmallVec<[Touch; 4]>,
+        lanes: u32,
+        options: &Options,
+    ) {
+        if all.len() < 2 {
+            return;
+        }
+        let first = all[0];
+        let (low, high) = bounds(&all);
+        let size = first.scalar.bytes();
+        let is_same = all.iter().all(|touch| touch.scalar == first.scalar);
+        let element = if is_same { Some(first.scalar) } else { Scalar::int(size * 8) };
+        let Some(element) = element else { return };
+        let span = (high - low) as u32 / size;
+        let record = Record { members: all.iter().map(|touch| touch.member).collect(), element, span };
+        let is_masked = func.predicate(block).is_some() && !func.inst(first.member.inst).is_total();
+        // Only a generic address may be that of an object of the wide function.
+        let space = func.value_type(first.member.address).scalar();
+        if is_masked && space != Scalar::Ptr(Space::Generic) {
+            return;
+        }
+        let steps = matches!(kinds.of(first.member.address), Kind::Steps(_)) && !is_masked;
+        let (together, alone) = record.costs(lanes, is_masked, steps, options);
+        let pays = together < alone;
+        let number = record.members.len();
+        let (is_not, than) = if pays { ("", "instead of") } else { ("not ", "which is no less than") };
+        let text = format!(
+            "{number} loads at {}: {is_not}for each lane {} bytes at once: cost {together} {than} {alone} on {}",
+            func.describe(first.member.address),
+            record.span * size,
+            options.target.name
+        );
+        let form = if pays { Form::Records } else { Form::Alone };
+        let told = access_form(func, first.member.inst, text);
+        self.remarks.push(Remark { form, accesses: number, told });
+        if pays {
+            let at = self.all.len() as u32;
+            self.of.extend(record.members.iter().map(|member| (member.inst, at)));
+            self.all.push(record);
+        }
+    }
+
+    /// The record that a load is of.
+    fn of(&self, inst: Inst) -> Option<&Record> {
+        self.of.get(&inst).map(|&number| &self.all[number as usize])
+    }
+}
+
+impl Record {
+    /// What it costs, and what its loads cost each alone.
+    fn costs(&self, lanes: u32, is_masked: bool, steps: bool, options: &Options) -> (u32, u32) {
+        let target = &options.target;
+        let size = self.element.bytes() * 8;
+        let costs = &target.load;
+        let period = self.period();
+        let load = if period == self.span { costs.whole } else { costs.masked };
+        let each =
+            target.cost(load, period, period * size) + if steps { target.lane / 2 } else { target.lane };
+        let permutes =
+            self.layout(lanes as u16).permutes(false) * target.cost(target.permute, lanes, lanes * size);
+        let blend = if is_masked { 10 * target.registers_of(lanes * 64) } else { 0 };
+        let alone = if is_masked { costs.masked_scattered } else { costs.scattered };
+        let alone = target.cost(alone, lanes, lanes * size) * self.members.len() as u32;
+        (lanes * each + permutes + blend, alone)
+    }
+}
+
+/// From the first byte to behind the last one.
+fn bounds(all: &[Touch]) -> (i64, i64) {
+    let ends = |touch: &Touch| (touch.member.offset, touch.member.offset + i64::from(touch.scalar.bytes()));
+    let (low, high) = all
+        .iter()
+        .map(ends)
+        .fold((i64::MAX, i64::MIN), |(low, high), (from, to)| (low.min(from), high.max(to)));
+    (low, high)
+}
+
+/// A plain load of which each lane has an address of its own.
+fn touch_of(func: &Function, facts: &Divergence, kinds: &Kinds, inst: Inst) -> Option<Touch> {
+    let data = func.inst(inst);
+    if data.op != Op::Load || data.flags.has(Flag::Volatile) {
+        return None;
+    }
+    data.access().filter(|access| access.atomic.is_none())?;
+    let (result, address) = (func.result(inst)?, data.args[0]);
+    let scalar = func.value_type(result).scalar();
+    let is_apart = match kinds.of(address) {
+        Kind::Steps(_) => address_steps(kinds, address, scalar),
+        Kind::Lanes => !matches!(facts.shape(address), Shape::Strided { .. }),
+    };
+    let is_plain =
+        scalar != Scalar::I1 && scalar.bytes().is_power_of_two() && kinds.of(result) == Kind::Lanes;
+    if !is_apart || !is_plain || kinds.is_rebased(address) {
+        return None;
+    }
+    let (mut root, mut offset) = (address, 0i64);
+    for _ in 0..MOST_STEPS {
+        let Some(from) = func.def_inst(root).map(|inst| func.inst(inst)).filter(|data| data.op == Op::PtrAdd)
+        else {
+            break;
+        };
+        let scalar = func.value_type(from.args[1]).scalar();
+        let Some(bits) = func.constant(from.args[1]).and_then(Constant::splat_bits) else { break };
+        let unused = 128 - scalar.bits();
+        let step = (bits << unused) as i128 >> unused;
+        offset = i64::try_from(step).ok().and_then(|step| offset.checked_add(step))?;
+        root = from.args[0];
+    }
+    // So that distances are numbers.
+    if offset.unsigned_abs() > 1 << 32 {
+        return None;
+    }
+    Some(Touch { member: Member { inst, address, offset }, root, scalar, flags: data.flags })
+}
+
+/// Whether lanes lie apart that step by a constant.
+fn address_steps(kinds: &Kinds, address: Value, scalar: Scalar) -> bool {
+    let Kind::Steps(steps) = kinds.of(address) else { return false };
+    let size = u64::from(scalar.bytes());
+    kinds.lane_step(steps).is_some_and(|step| step != 0 && step.unsigned_abs() != size)
+}
+
+fn may_join(all: &[Touch], touch: &Touch, lanes: u32, options: &Options) -> bool {
+    let first = &all[0];
+    let size = i64::from(touch.scalar.bytes());
+    let is_alike =
+        (first.root, first.scalar.bytes(), first.flags) == (touch.root, touch.scalar.bytes(), touch.flags);
+    // Addresses are no integers.
+    let is_number = |touch: &Touch| !touch.scalar.is_ptr();
+    let is_readable = first.scalar == touch.scalar || all.iter().chain([touch]).all(is_number);
+    let (low, high) = bounds(all);
+    let low = low.min(touch.member.offset);
+    let high = high.max(touch.member.offset + size);
+    let is_aligned = all.iter().chain([touch]).all(|it| (it.member.offset - low) % size == 0);
+    let most = i64::from(MOST_BYTES.min(options.target.vector_bits / 8)).min(i64::from(lanes) * size);
+    is_alike && is_readable && is_aligned && high - low <= most
+}
+
+/// Whether an instruction may change what loads behind it read, or must stay in front of them.
+fn may_write(func: &Function, inst: Inst) -> bool {
+    let data = func.inst(inst);
+    let is_plain_load = data.op == Op::Load
+        && !data.flags.has(Flag::Volatile)
+        && data.access().is_some_and(|access| access.atomic.is_none());
+    !is_plain_load
+        && !matches!(
+            data.op.info().effect,
+            Effect::Pure | Effect::Traps | Effect::Horizontal | Effect::Joins | Effect::Allocates
+        )
+}
+
+impl Writer<'_> {
+    /// A load of a record: all of them are done at the first one.
+    pub(super) fn recorded(&mut self, inst: Inst, records: &Records) -> Option<Written> {
+        let record = records.of(inst)?;
+        if record.members[0].inst != inst {
+            return Some(Ok(()));
+        }
+        self.merge_origins(record.members.iter().map(|member| member.inst));
+        let values = self.load_record(record);
+        for (member, value) in record.members.iter().zip(values) {
+            self.define(member.inst, value);
+        }
+        Some(Ok(()))
+    }
+
+    fn load_record(&mut self, record: &Record) -> Vec<Value> {
+        let first = record.members[0];
+        let lowest = record.lowest();
+        let mask = self.mask(first.inst);
+        let part = Type::Vector(record.element, record.period() as u16);
+        let mut data = self.old.inst(lowest.inst).clone();
+        let access = data.access().copied().unwrap_or(Access::aligned(1));
+        let hinted = self.hinted(access, access.align);
+        // Lanes that are not active read something else.
+        let base = hinted.base.filter(|_| mask.is_none());
+        data.detail = Detail::Access(Access { base, ..hinted });
+        let starts = self.starts(first, lowest.offset - first.offset, mask, part, access.align);
+        let is_read = |element: u32| u128::from(element < record.span);
+        let padded = (record.span < record.period()).then(|| {
+            let bits = (0..record.period()).map(is_read).collect();
+            self.new.make_const(Constant::Vector(Scalar::I1, bits))
+        });
+        let parts: Vec<Value> =
+            starts.into_iter().map(|start| self.load_vector(data.clone(), start, padded, part)).collect();
+        let lines = self.side_by_side(parts, record.element, record.period() as u16);
+        let all = Type::Vector(record.element, self.lanes);
+        let taken = self.take_apart(&record.layout(self.lanes), &lines, all);
+        let as_read = |(member, value): (&Member, Value)| {
+            let result = self.old.result(member.inst).expect("a load gives a value");
+            let ty = self.wide(self.old.value_type(result));
+            if ty == all { value } else { self.emit(InstData::plain(Op::Bitcast, [value]), Some(ty)) }
+        };
+        record.members.iter().zip(taken).map(as_read).collect()
+    }
+
+    /// Where each lane's structure begins.
+    fn starts(
+        &mut self,
+        first: Member,
+        distance: i64,
+        mask: Option<Value>,
+        part: Type,
+        align: u32,
+    ) -> Vec<Value> {
+        if let (Kind::Steps(steps), None) = (self.kinds.of(first.address), mask) {
+            let scalar = self.scalar(first.address);
+            let offsets = self.offsets(steps);
+            return offsets
+                .into_iter()
+                .map(|offset| self.further(scalar, offset as i64 + distance))
+                .collect();
+        }
+        let mut addresses = self.vector(first.address);
+        if distance != 0 {
+            let ty = Type::Vector(Scalar::I64, self.lanes);
+            let on = self.new.make_const(Constant::splat(ty, distance as u64 as u128));
+            addresses = self.emit(InstData::plain(Op::PtrAdd, [addresses, on]), None);
+        }
+        if let Some(mask) = mask {
+            let spare = self.emit_at_entry(InstData::new(
+                Op::Alloca,
+                [],
+                Detail::Alloca { bytes: part.bytes().into(), align },
+            ));
+            let ty = self.new.value_type(addresses);
+            let spare = self.emit(InstData::plain(Op::SpaceCast, [spare]), Some(ty.scalar().into()));
+            let spare = self.emit(InstData::plain(Op::Splat, [spare]), Some(ty));
+            addresses = self.emit(InstData::plain(Op::Select, [mask, addresses, spare]), None);
+        }
+        let lanes = self.lanes;
+        let lane = |lane: u16| {
+            let number = self.new.make_int(Scalar::I32, lane.into());
+            self.emit(InstData::plain(Op::Extract, [addresses, number]), None)
+        };
+        (0..lanes).map(lane).collect()
+    }
+
+    /// Joins short vectors into as long ones as there are lanes.
+    fn side_by_side(&mut self, mut parts: Vec<Value>, element: Scalar, mut length: u16) -> Vec<Value> {
+        while length < self.lanes {
+            length *= 2;
+            let ty = Type::Vector(element, length);
+            let both: Box<[u16]> = (0..length).collect();
+            let join = |pair: &[Value]| {
+                let args = pair.iter().copied().collect();
+                self.emit(
+                    InstData { args, ..InstData::new(Op::Permute, [], Detail::Permute(both.clone())) },
+                    Some(ty),
+                )
+            };
+            parts = parts.chunks(2).map(join).collect();
+        }
+        parts
+    }
+}
