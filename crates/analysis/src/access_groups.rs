@@ -1,4 +1,4 @@
-//! Access groups: loads and stores whose addresses belong together, and how these lie from lane to lane.
+//! GroupedAccess groups: loads and stores whose addresses belong together, and how these lie from lane to lane.
 //!
 //! An address is taken apart into a base pointer, terms (a value times a constant) and a constant: `a[2 * i + 1]` is
 //! `a + 8 * i + 4`. Accesses with the same base and the same terms are a group; only the constants differ. From lane to
@@ -128,7 +128,7 @@ impl AccessKind {
 
 /// A load or a store of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Access {
+pub struct GroupedAccess {
     /// The instruction.
     pub inst: Inst,
     /// The constant of its address.
@@ -151,7 +151,7 @@ pub struct AccessGroup {
     /// What must hold for that; nothing if it always does.
     pub conditions: Vec<Condition>,
     /// In the order of the block index.
-    pub accesses: Vec<Access>,
+    pub accesses: Vec<GroupedAccess>,
 }
 
 /// The access groups of a function.
@@ -177,7 +177,7 @@ impl AccessGroups {
                 let Some((pointer, bytes, writes)) = access_of(func, inst) else { continue };
                 let Some(address) = finder.address(pointer) else { continue };
                 let Address { root, terms, offset } = address;
-                let access = Access { inst, offset, bytes, writes };
+                let access = GroupedAccess { inst, offset, bytes, writes };
                 let key = Key { root, terms, around: control.cycles.innermost(block) };
                 let number = *known.entry(key).or_insert_with_key(|key| {
                     let (stride, conditions) = finder.stride(key, block)?;
@@ -219,7 +219,7 @@ impl AccessGroups {
     }
 
     /// The number of a load's or a store's group, and its place in it.
-    pub fn place(&self, inst: Inst) -> Option<(usize, Access)> {
+    pub fn place(&self, inst: Inst) -> Option<(usize, GroupedAccess)> {
         let &(number, index) = self.of.get(&inst)?;
         Some((number as usize, self.groups[number as usize].accesses[index as usize]))
     }

@@ -450,6 +450,11 @@ impl InWords<'_> {
         }
     }
 
+    fn is_same_name(&self, one: Value, other: Value) -> bool {
+        let name = self.all.func.name_of(one);
+        name.is_some() && name == self.all.func.name_of(other)
+    }
+
     fn value(&self, value: Value) -> String {
         self.all.func.describe(value)
     }
@@ -528,6 +533,13 @@ impl fmt::Display for InWords<'_> {
             }
             let was_in_data = std::mem::take(&mut in_data);
             match (effect, cause, reason) {
+                // One variable of the source may be several values.
+                (Node::Value(value), Node::Value(from), _)
+                    if was_in_data && self.is_same_name(value, from) =>
+                {
+                    in_data = true;
+                    continue;
+                }
                 (Node::Value(value), Node::Value(from), _) => {
                     let verb = if was_in_data { "on" } else { "depends on" };
                     let line = if was_in_data { String::new() } else { self.line(effect) };

@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 use heddle::analysis::baselines::{Analysis, Baseline};
 use heddle::analysis::shape::{Context, Geometry, Shape, declared_fact};
 use heddle::analysis::{
-    Access, AccessGroups, Activation, Chain, Condition, ControlTables, Cycle, Divergence, Explanations,
-    InitialShapes, Level, Summaries, divergence,
+    AccessGroups, Activation, Chain, Condition, ControlTables, Cycle, Divergence, Explanations,
+    GroupedAccess, InitialShapes, Level, Summaries, divergence,
 };
 use heddle::ir::module::DeclaredShape;
 use heddle::ir::text::{Where, print_function_with};
@@ -255,13 +255,18 @@ impl Analyze {
                 let asked = found.asked(name);
                 is_anywhere |= !asked.is_empty();
                 let all = Explanations::new(found.func, &found.control, divergence);
-                let varying: Vec<(Chain, Option<Block>)> = asked
+                let mut varying: Vec<(Chain, Option<Block>)> = asked
                     .iter()
                     .filter_map(|asked| match *asked {
                         Asked::Value(value) => Some((all.of_value(value)?, None)),
                         Asked::Branch(block) => Some((all.of_branch(block)?, Some(block))),
                     })
                     .collect();
+                // A name may stand for several values: the shortest chain says most.
+                if asked.iter().all(|asked| matches!(asked, Asked::Value(_))) {
+                    varying.sort_by_key(|(chain, _)| chain.links.len());
+                    varying.truncate(1);
+                }
                 for (chain, block) in &varying {
                     let mut text = all.in_words(chain, Some(found.module)).to_string();
                     let cost = block.and_then(|block| all.cost(block));
@@ -271,8 +276,10 @@ impl Analyze {
                 }
                 if let (true, Some(first)) = (varying.is_empty(), asked.first()) {
                     chains.push(match first {
-                        Asked::Value(value) => format!("{name} is {}", found.shape(*value)),
-                        Asked::Branch(_) => format!("{name} is uniform"),
+                        Asked::Value(value) => {
+                            format!("{} is {}", found.func.describe(*value), found.shape(*value))
+                        }
+                        Asked::Branch(block) => format!("the branch of {block} is uniform"),
                     });
                 }
             }
@@ -421,7 +428,7 @@ impl Found<'_> {
 
     fn accesses_json(&self) -> Vec<AccessGroupJson> {
         let Verdict::Ours(_, accesses) = &self.verdict else { return Vec::new() };
-        let one = |access: &Access| AccessJson {
+        let one = |access: &GroupedAccess| AccessJson {
             op: if access.writes { "store" } else { "load" },
             name: self.func.result(access.inst).map(|value| value.to_string()),
             block: self.func.layout.block_of(access.inst).map(|block| block.to_string()),

@@ -9,7 +9,7 @@
 //! // error: typo.c:3:10: …
 //! ```
 //!
-//! `FILE` is the file itself, `OUT` a folder that goes. `HEDDLE_BLESS=1` rewrites what stands behind `output`.
+//! `FILE` is the file itself, `OUT` a folder that goes. Of `analyze`, and with `--dump-each`, the standard output comes first. `HEDDLE_BLESS=1` rewrites what stands behind `output`.
 #![cfg(target_arch = "x86_64")]
 #![forbid(unsafe_code)]
 
@@ -62,7 +62,10 @@ fn said(path: &Path, command: &str, out: &Path) -> Vec<String> {
     let mut heddle = Command::new(env!("CARGO_BIN_EXE_heddle"));
     heddle.current_dir(folder()).env("HEDDLE_CACHE", out.join("cache")).args(words);
     let output = heddle.output().expect("heddle runs");
-    let text = settled(&String::from_utf8_lossy(&output.stderr), out);
+    // What analyses and stages look like is said on the standard output.
+    let is_shown = command.starts_with("analyze") || command.contains("--dump-each");
+    let shown = if is_shown { String::from_utf8_lossy(&output.stdout) } else { "".into() };
+    let text = settled(&format!("{shown}{}", String::from_utf8_lossy(&output.stderr)), out);
     let code = output.status.code().map_or("none".into(), |code| code.to_string());
     text.lines().map(String::from).chain([format!("exit code {code}")]).collect()
 }
@@ -109,7 +112,7 @@ fn check(path: &Path, bless: bool, told: &mut BTreeSet<String>) -> Option<String
 const WITHOUT_A_FILE: &[(Code, &str)] = &[
     (Code::Internal, "a mistake in Heddle: what is known of them is mended"),
     (Code::Launch, "only callers of the library launch: crates/library/tests/library.rs"),
-    (Code::Cancelled, "only another thread of a caller cancels: crates/heddle/tests/session.rs"),
+    (Code::Cancelled, "only another thread of a caller cancels: crates/testing/tests/session.rs"),
 ];
 
 #[test]

@@ -6,7 +6,7 @@ use heddle_ir::diagnostic::Place;
 use heddle_ir::{Block, Code, Diagnostic, Module};
 use heddle_transform::Races;
 use heddle_transform::flatten::{Options, Policy, Trips, Verdict, flatten};
-use heddle_transform::widen::{Form, Remark};
+use heddle_transform::widen::{ChosenForm, Remark};
 use std::collections::BTreeSet;
 
 /// Options, with + in between: `force`, `none`, `races=excluded`, `lanes=32`; `block1` for the nest whose outer loop has its
@@ -61,7 +61,7 @@ pub(crate) fn flatten_module(module: &mut Module, options: &Options) -> Result<V
                 met.insert(decision.outer);
             }
             let told = Diagnostic::remark(Code::Nest, decision.to_string()).at(place);
-            remarks.push(Remark { form: Form::Nest, accesses: 0, told });
+            remarks.push(Remark { form: ChosenForm::Nest, accesses: 0, told });
         }
     }
     match options.asked.iter().find(|block| !met.contains(block)) {

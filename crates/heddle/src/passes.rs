@@ -19,7 +19,7 @@ use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op};
 use heddle_math::{Accuracy, provide};
 use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
-use heddle_transform::widen::Form;
+use heddle_transform::widen::ChosenForm;
 use heddle_transform::{
     Around, Fold, FuseOptions, KernelOptions, Promises, Remark, Target, WidenOptions, boscc, canonicalize,
     flatten, fuse, geometry_of, guard_regions, inline_small, keep_progress, linearize, lock_step_functions,
@@ -301,7 +301,8 @@ impl Pass {
             Pass::Fuse(options) => {
                 for func in &mut module.functions {
                     for told in fuse(func, options).branches {
-                        let form = if told.refused.is_some() { Form::Branch } else { Form::Fused };
+                        let form =
+                            if told.refused.is_some() { ChosenForm::Branch } else { ChosenForm::Fused };
                         let place = Place::of_func(&func.name).at(told.loc);
                         let told = Diagnostic::remark(Code::Fusion, told.text).at(place);
                         context.remarks.push(Remark { form, accesses: 0, told });

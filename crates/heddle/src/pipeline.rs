@@ -9,7 +9,7 @@ use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
-use heddle_transform::widen::{Form, wide_name};
+use heddle_transform::widen::{ChosenForm, wide_name};
 use heddle_transform::{FuseOptions, KernelOptions, Remark, WidenOptions, boscc, choose_brushes};
 use std::time::Instant;
 
@@ -126,7 +126,7 @@ fn check_stage(module: &Module, stage: Stage, when: &str, pass: &PassInfo) -> Re
 fn brushes_that_pay(module: &Module, passes: &[Pass], context: &mut Context<'_>) -> Result<u32, Diagnostic> {
     let mut tell = |place: Place, text: String| {
         let told = Diagnostic::remark(Code::BrushCount, text).at(place).in_module(module);
-        context.remarks.push(Remark { form: Form::Brushes, accesses: 0, told });
+        context.remarks.push(Remark { form: ChosenForm::Brushes, accesses: 0, told });
     };
     if let Some((func, inst)) = seen_brush(module) {
         tell(

@@ -5,7 +5,7 @@ use heddle_ir::diagnostic::Place;
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::replace_scalars;
 use heddle_transform::scalar_replacement::{Options, Replaced, Variant};
-use heddle_transform::widen::{Form, Remark};
+use heddle_transform::widen::{ChosenForm, Remark};
 
 /// Options, with + in between: a variant, `races=excluded`.
 pub(crate) fn parse_scalars(words: &str) -> Result<Options, Diagnostic> {
@@ -31,7 +31,7 @@ pub(crate) fn replace_scalars_of(module: &mut Module, options: &Options) -> Vec<
         let replaced = replace_scalars(func, options);
         if replaced != Replaced::default() {
             let told = Diagnostic::remark(Code::Scalars, replaced.to_string()).at(Place::of_func(&func.name));
-            remarks.push(Remark { form: Form::Scalars, accesses: 0, told });
+            remarks.push(Remark { form: ChosenForm::Scalars, accesses: 0, told });
         }
     }
     remarks

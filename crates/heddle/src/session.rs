@@ -18,7 +18,7 @@ use crate::options::{Brush, Options, ParamShape};
 use crate::passes::{Pass, PassInfo};
 use crate::pipeline::{parse_passes, run, vectorization};
 use crate::report::{Report, branches, reachable_from};
-use crate::vector_abi::{Form, Isa, add_abi_form, declare_forms};
+use crate::vector_abi::{AbiForm, Isa, add_abi_form, declare_forms};
 use heddle_ir::diagnostic::{Place, Severity};
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::verify::{Stage, verify_module};
@@ -628,7 +628,7 @@ impl Artifact {
         }
         let isa = Isa::of_bits(self.cpu.vector_bits());
         let lanes = self.report.lanes;
-        let form = Form { name: &self.func, lanes, shapes: &self.shapes, isa, is_masked: self.is_masked };
+        let form = AbiForm { name: &self.func, lanes, shapes: &self.shapes, isa, is_masked: self.is_masked };
         add_abi_form(&mut self.module, &self.wide, &form)
     }
 

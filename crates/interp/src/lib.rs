@@ -37,6 +37,6 @@ pub use profile::{
     AccessProfile, BlockProfile, BranchProfile, Cycles, FunctionProfile, LoopProfile, Profile, is_issued,
 };
 pub use race::Race;
-pub use run::{Argument, Counters, Datum, Geometry, Options, Outcome, Semantics, run};
+pub use run::{Argument, Counters, Datum, LaunchGeometry, Options, Outcome, Semantics, run};
 pub use schedule::{Invocation, Origin, Schedule, Scheduler, Step};
 pub use trace::{Next, Trace, TraceStep};

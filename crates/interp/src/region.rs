@@ -4,7 +4,7 @@ use crate::brush::{Brush, Error, World, all_lanes, lanes_of};
 use crate::fault::FaultKind;
 use crate::math;
 use crate::program::Code;
-use crate::run::{Datum, Geometry, Position, linear};
+use crate::run::{Datum, LaunchGeometry, Position, linear};
 use heddle_ir::inst::Launch;
 use heddle_ir::module::{Declaration, DeclaredShape};
 use heddle_ir::{Detail, Inst, InstData, Scalar};
@@ -139,7 +139,12 @@ impl Brush<'_, '_> {
         local[..launch.brush.len()].copy_from_slice(&launch.brush);
         let index = |lane: u32| [lane % local[0], lane / local[0] % local[1], lane / local[0] / local[1]];
         Position {
-            geometry: Geometry { dims: launch.brush.len() as u32, local, groups: [1; 3], offset: [0; 3] },
+            geometry: LaunchGeometry {
+                dims: launch.brush.len() as u32,
+                local,
+                groups: [1; 3],
+                offset: [0; 3],
+            },
             group: [0; 3],
             group_number: self.position.group_number,
             local: (0..launch.lanes()).map(|lane| Some(index(lane))).collect(),

@@ -69,7 +69,7 @@ pub enum Semantics {
 
 /// The launch that work-items see.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Geometry {
+pub struct LaunchGeometry {
     /// Number of dimensions, 1 to 3.
     pub dims: u32,
     /// Size of a work-group along each dimension.
@@ -100,7 +100,7 @@ pub struct Options {
     /// Runs this lane of each brush alone; the others never start.
     pub only_lane: Option<u32>,
     /// Launches a kernel over work-groups; none runs one brush that is a group by itself.
-    pub geometry: Option<Geometry>,
+    pub geometry: Option<LaunchGeometry>,
     /// Runs wide code: one thread for each such brush of a work-group. It stands where the brush's first lane does.
     pub stands_for: Option<Vec<u32>>,
     /// Whether `fmuladd` rounds once.
@@ -177,7 +177,7 @@ pub struct Outcome {
 /// Where the lanes of a brush stand in the launch.
 #[derive(Clone, Debug)]
 pub(crate) struct Position {
-    pub(crate) geometry: Geometry,
+    pub(crate) geometry: LaunchGeometry,
     pub(crate) group: [u32; 3],
     pub(crate) group_number: u32,
     /// Local index of each lane; none for a lane outside of the group.
@@ -185,7 +185,7 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    pub(crate) fn group_size(geometry: &Geometry) -> u32 {
+    pub(crate) fn group_size(geometry: &LaunchGeometry) -> u32 {
         geometry.local.iter().fold(1, |size, &dim| size.saturating_mul(dim))
     }
 
@@ -287,7 +287,7 @@ fn run_groups(
     let extents = options.stands_for.as_ref().unwrap_or(&options.brush);
     let mut brush = [1; 3];
     brush[..extents.len()].copy_from_slice(extents);
-    let geometry = options.geometry.clone().unwrap_or(Geometry {
+    let geometry = options.geometry.clone().unwrap_or(LaunchGeometry {
         dims: extents.len() as u32,
         local: brush,
         groups: [1; 3],
@@ -334,7 +334,7 @@ fn run_groups(
 
 /// The local indices of the lanes of each brush of a group. A brush of one dimension runs along the linear order
 /// of the group; one of more dimensions is a tile of it.
-fn tiles(geometry: &Geometry, brush: [u32; 3]) -> Vec<Vec<Option<[u32; 3]>>> {
+fn tiles(geometry: &LaunchGeometry, brush: [u32; 3]) -> Vec<Vec<Option<[u32; 3]>>> {
     let [size_x, size_y, size_z] = geometry.local;
     let width = brush[0] * brush[1] * brush[2];
     if brush[1] == 1 && brush[2] == 1 {

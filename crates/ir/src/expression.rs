@@ -117,7 +117,14 @@ impl Function {
                 return Some(Term { text, binds: Binds::Adds, is_named });
             }
             (Op::Icmp, Detail::IntCompare(predicate)) => (int_operator(*predicate), Binds::Compares),
-            (Op::Fcmp, Detail::FloatCompare(predicate)) => (float_operator(*predicate)?, Binds::Compares),
+            (Op::Fcmp, Detail::FloatCompare(predicate)) => {
+                let (operator, is_negated) = float_operator(*predicate)?;
+                let compared = self.binary(args, operator, Binds::Compares, depth)?;
+                // What is true of NaN is written as what is not.
+                let text = if is_negated { format!("!({})", compared.text) } else { compared.text };
+                let binds = if is_negated { Binds::Whole } else { Binds::Compares };
+                return Some(Term { text, binds, is_named: compared.is_named });
+            }
             (Op::Add | Op::Fadd, _) => ("+", Binds::Adds),
             (Op::Sub | Op::Fsub, _) => ("-", Binds::Adds),
             (Op::Mul | Op::Fmul, _) => ("*", Binds::Multiplies),
@@ -130,7 +137,11 @@ impl Function {
             (Op::Xor, _) => ("^", Binds::Bits),
             _ => return None,
         };
-        let [left, right] = args[..] else { return None };
+        self.binary(args, operator, binds, depth)
+    }
+
+    fn binary(&self, args: &[Value], operator: &str, binds: Binds, depth: u32) -> Option<Term> {
+        let &[left, right] = args else { return None };
         let (left, right) = (self.term(left, depth)?, self.term(right, depth)?);
         // What is on the right of an operator of the same kind stands in brackets, and what mixes bits always does.
         let text = format!("{} {operator} {}", operand(&left, binds, false), operand(&right, binds, true));
@@ -164,16 +175,21 @@ fn int_operator(predicate: IntPredicate) -> &'static str {
     }
 }
 
-fn float_operator(predicate: FloatPredicate) -> Option<&'static str> {
+/// An operator of C, and whether its opposite is meant.
+fn float_operator(predicate: FloatPredicate) -> Option<(&'static str, bool)> {
     use FloatPredicate::*;
     Some(match predicate {
-        Oeq | Ueq => "==",
-        One | Une => "!=",
-        Ogt | Ugt => ">",
-        Oge | Uge => ">=",
-        Olt | Ult => "<",
-        Ole | Ule => "<=",
-        False | True | Ord | Uno => return None,
+        Oeq => ("==", false),
+        Une => ("!=", false),
+        Ogt => (">", false),
+        Oge => (">=", false),
+        Olt => ("<", false),
+        Ole => ("<=", false),
+        Ugt => ("<=", true),
+        Uge => ("<", true),
+        Ult => (">=", true),
+        Ule => (">", true),
+        One | Ueq | False | True | Ord | Uno => return None,
     })
 }
 

@@ -16,7 +16,9 @@ use crate::spec::{
     split_list,
 };
 use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form, wide_form_of, wide_options};
-use heddle_interp::{Datum, Fault, Geometry, Limit, Memory, Options, Outcome, Scheduler, Semantics, run};
+use heddle_interp::{
+    Datum, Fault, LaunchGeometry, Limit, Memory, Options, Outcome, Scheduler, Semantics, run,
+};
 use heddle_ir::{Function, Module, Type};
 use thiserror::Error;
 
@@ -129,11 +131,11 @@ pub fn parse_semantics(word: &str) -> Option<Semantics> {
 }
 
 /// The launch as the text of sizes has it: work-group, groups, offset.
-pub fn parse_geometry(local: &str, groups: &str, offset: &str) -> Option<Geometry> {
+pub fn parse_geometry(local: &str, groups: &str, offset: &str) -> Option<LaunchGeometry> {
     let (local, groups) = (parse_dims(local)?, parse_dims(groups)?);
     let offset: Option<Vec<u64>> = offset.split('x').map(|dim| dim.parse().ok()).collect();
     let offset = offset.filter(|dims| dims.len() <= 3)?;
-    Some(Geometry {
+    Some(LaunchGeometry {
         dims: local.len().max(groups.len()) as u32,
         local: three(&local, 1),
         groups: three(&groups, 1),

@@ -2,7 +2,7 @@
 
 use crate::generate::{Argument, Case, Input, Owner};
 use heddle_interp::{
-    Counters, Datum, Fault, Geometry, Limits, Memory, Options, Outcome, Race, Schedule, Scheduler, run,
+    Counters, Datum, Fault, LaunchGeometry, Limits, Memory, Options, Outcome, Race, Schedule, Scheduler, run,
 };
 use heddle_ir::{Module, Scalar};
 
@@ -29,7 +29,7 @@ pub fn options(input: &Input) -> Options {
     Options {
         brush: input.brush.clone(),
         limits: Limits { steps: STEP_LIMIT, ..Limits::default() },
-        geometry: input.group.map(|local| Geometry {
+        geometry: input.group.map(|local| LaunchGeometry {
             dims: input.brush.len() as u32,
             local,
             groups: input.groups,

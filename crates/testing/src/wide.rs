@@ -13,7 +13,7 @@ use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module};
 use heddle_runs::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
 use heddle_transform::target::{AccessCosts, Cost};
-use heddle_transform::widen::Form;
+use heddle_transform::widen::ChosenForm;
 use heddle_transform::{LockStep, Target, Versions, WidenOptions, lock_step_functions, simplify};
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ pub fn widens_with(case: &Case, faults: &Faults) -> Result<(), String> {
 }
 
 /// What accesses of a program become, wherever they have a choice.
-pub fn forms(case: &Case) -> Result<BTreeSet<Form>, String> {
+pub fn forms(case: &Case) -> Result<BTreeSet<ChosenForm>, String> {
     let mut forms = BTreeSet::new();
     let Some(input) = case.inputs.first() else { return Ok(forms) };
     let mut random = Random::new(case.seed ^ 0x51de);

@@ -2,7 +2,9 @@
 //!
 //! Whatever costs time or memory that the limits do not see takes hours here, or more memory than there is.
 
-use heddle_interp::{Argument, Datum, FaultKind, Geometry, Limit, Limits, Memory, Options, Scheduler, run};
+use heddle_interp::{
+    Argument, Datum, FaultKind, LaunchGeometry, Limit, Limits, Memory, Options, Scheduler, run,
+};
 use heddle_ir::{Module, Stage, parse_module, verify_module};
 use std::fmt::Write as _;
 
@@ -176,13 +178,13 @@ fn notes_on_races() {
 
 #[test]
 fn launches_of_nobody() {
-    let geometry = Geometry { dims: 3, local: [1; 3], groups: [u32::MAX; 3], offset: [0; 3] };
+    let geometry = LaunchGeometry { dims: 3, local: [1; 3], groups: [u32::MAX; 3], offset: [0; 3] };
     let text = func("  ret").replace("func", "kernel");
     let options = Options { geometry: Some(geometry.clone()), ..many_steps() };
     assert!(matches!(limit_of(&text, &options), Limit::Memory | Limit::Work));
     assert_eq!(limit_of(&text, &Options { entry_mask: 0, ..options }), Limit::Work);
     let values = lines(1000, |number| format!("  v{} = add v0, v0", number + 1));
-    let large = Geometry { local: [1 << 20, 1, 1], ..geometry };
+    let large = LaunchGeometry { local: [1 << 20, 1, 1], ..geometry };
     let text = func(&format!("{values}  ret")).replace("func", "kernel");
     assert_eq!(limit_of(&text, &Options { geometry: Some(large), ..many_steps() }), Limit::Memory);
 }

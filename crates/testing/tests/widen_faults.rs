@@ -10,7 +10,7 @@ use heddle_ir::{Constant, Detail, Function, Inst, InstData, Op, Scalar, Type, Va
 use heddle_runs::line::RunLine;
 use heddle_testing::generate::{Case, Profile, generate};
 use heddle_testing::wide::{Faults, forms, widens_with};
-use heddle_transform::widen::Form;
+use heddle_transform::widen::ChosenForm;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -488,7 +488,7 @@ const MOST_PROGRAMS: u64 = 20_000;
 #[test]
 fn generated_programs_have_lines_records_rows_and_versions() {
     let programs = 600;
-    let mut counts: BTreeMap<Form, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<ChosenForm, u64> = BTreeMap::new();
     for seed in 1..=programs {
         let case = generate(seed, &Profile::default());
         let mut found = BTreeSet::new();
@@ -499,7 +499,9 @@ fn generated_programs_have_lines_records_rows_and_versions() {
         found.into_iter().for_each(|form| *counts.entry(form).or_default() += 1);
     }
     println!("of {programs} programs: {counts:?}");
-    for (form, least) in [(Form::Lines, 3), (Form::Records, 1), (Form::Rows, 3), (Form::Version, 3)] {
+    for (form, least) in
+        [(ChosenForm::Lines, 3), (ChosenForm::Records, 1), (ChosenForm::Rows, 3), (ChosenForm::Version, 3)]
+    {
         let share = 100 * counts.get(&form).copied().unwrap_or(0) / programs;
         assert!(share >= least, "{form:?}: {share} % of programs");
     }

@@ -1,6 +1,6 @@
 //! Forms that other compilers call: parts come in and are put together for the wide function.
 
-use super::{Form, Layout, Mask, is_set, permute};
+use super::{AbiForm, Layout, Mask, is_set, permute};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::function::OriginData;
 use heddle_ir::inst::{Detail, InstData};
@@ -9,7 +9,7 @@ use heddle_ir::{Diagnostic, Function, Module, Op, Scalar, Type, Value};
 use std::sync::Arc;
 
 /// Adds the form to a module that has the wide function, and gives its name.
-pub fn add_abi_form(module: &mut Module, wide: &str, form: &Form<'_>) -> Result<String, Diagnostic> {
+pub fn add_abi_form(module: &mut Module, wide: &str, form: &AbiForm<'_>) -> Result<String, Diagnostic> {
     let Some(wide) = module.function(wide) else { return form.refuse(format!("there is no @{wide}")) };
     let loc = wide.blocks().flat_map(|block| wide.block_insts(block)).find_map(|inst| wide.loc(inst));
     let wide = wide.declaration();
@@ -55,7 +55,7 @@ pub fn add_abi_form(module: &mut Module, wide: &str, form: &Form<'_>) -> Result<
 /// What the wide function takes but the mask.
 fn arguments(
     builder: &mut Builder<'_>,
-    form: &Form<'_>,
+    form: &AbiForm<'_>,
     layout: &Layout,
     signature: &Signature,
     incoming: &mut impl Iterator<Item = Value>,

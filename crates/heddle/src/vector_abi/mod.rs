@@ -70,7 +70,7 @@ impl Isa {
 
 /// A vector form that is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Form<'a> {
+pub struct AbiForm<'a> {
     /// The function.
     pub name: &'a str,
     /// How many lanes.
@@ -83,7 +83,7 @@ pub struct Form<'a> {
     pub is_masked: bool,
 }
 
-impl Form<'_> {
+impl AbiForm<'_> {
     /// Its name: `_ZGVeN16uv_f` is `f` for sixteen lanes, its first parameter the same for all, the second different,
     /// on AVX-512; with `M` instead of `N` it takes a mask.
     pub fn abi_name(&self) -> String {
@@ -118,7 +118,7 @@ impl Parts {
     }
 }
 
-impl Form<'_> {
+impl AbiForm<'_> {
     /// There is no such form.
     fn refuse<T>(&self, reason: impl fmt::Display) -> Result<T, Diagnostic> {
         let text = format!("it has no form in the x86 vector ABI for {} lanes: {reason}", self.lanes);
@@ -178,7 +178,7 @@ struct Layout {
     in_memory: bool,
 }
 
-impl Form<'_> {
+impl AbiForm<'_> {
     /// The parameters of a wide function but the mask.
     fn plain<'s>(&self, signature: &'s Signature) -> &'s [Param] {
         &signature.params[..signature.params.len().saturating_sub(usize::from(self.is_masked))]

@@ -3,7 +3,7 @@
 //!
 //! `widen` calls `NAME.whole`, which takes whole vectors; that is made here, and calls `NAME` part by part.
 
-use super::{Form, Isa, Layout, Mask, is_set, permute};
+use super::{AbiForm, Isa, Layout, Mask, is_set, permute};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{Declaration, DeclaredShape, Kind, Param, Returned, Signature};
@@ -26,9 +26,9 @@ struct Named<'a> {
 }
 
 impl Named<'_> {
-    fn form(&self) -> Form<'_> {
+    fn form(&self) -> AbiForm<'_> {
         let Named { name, lanes, ref shapes, isa, is_masked } = *self;
-        Form { name, lanes, shapes, isa, is_masked }
+        AbiForm { name, lanes, shapes, isa, is_masked }
     }
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn define_outgoing(module: &mut Module) {
 }
 
 /// The function that takes whole vectors, and calls the form part by part.
-fn outgoing(whole: &Declaration, target: &Arc<Declaration>, form: &Form<'_>, layout: &Layout) -> Function {
+fn outgoing(whole: &Declaration, target: &Arc<Declaration>, form: &AbiForm<'_>, layout: &Layout) -> Function {
     let lanes = form.lanes as u16;
     let mut func = Function::new(whole.name.clone(), whole.signature.clone());
     let block = func.append_block();

@@ -1,7 +1,7 @@
 //! What a run counts.
 
 use crate::run_over_words;
-use heddle_interp::{Counters, Geometry, Options};
+use heddle_interp::{Counters, LaunchGeometry, Options};
 
 #[test]
 fn steps_branches_and_operations_are_counted() {
@@ -26,7 +26,7 @@ fn steps_branches_and_operations_are_counted() {
 #[test]
 fn barriers_are_counted_for_each_group() {
     let text = "kernel @k(v0: ptr(global)) {\nblock0:\n  barrier group\n  barrier brush\n  barrier group\n  ret\n}\n";
-    let geometry = Geometry { dims: 1, local: [6, 1, 1], groups: [3, 1, 1], offset: [0; 3] };
+    let geometry = LaunchGeometry { dims: 1, local: [6, 1, 1], groups: [3, 1, 1], offset: [0; 3] };
     let options = Options { geometry: Some(geometry), ..Options::lanes(4) };
     let (outcome, _) = run_over_words(text, &options).unwrap();
     assert_eq!(outcome.counters.barriers, 6);

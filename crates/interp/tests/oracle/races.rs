@@ -1,7 +1,7 @@
 //! Races are found, and what a barrier or an atomic orders is none.
 
 use crate::run_over_words;
-use heddle_interp::{Geometry, Options, Scheduler};
+use heddle_interp::{LaunchGeometry, Options, Scheduler};
 
 /// Runs a kernel whose body is this, after `v1` the local id, `v2` its word and `v3` the first word.
 fn race(body: &str, lanes: u32, local: u32, groups: u32) -> Option<String> {
@@ -11,7 +11,8 @@ fn race(body: &str, lanes: u32, local: u32, groups: u32) -> Option<String> {
     );
     let mut found = Vec::new();
     for scheduler in [Scheduler::Greedy, Scheduler::Random(1), Scheduler::Random(2), Scheduler::Ipdom] {
-        let geometry = Geometry { dims: 1, local: [local, 1, 1], groups: [groups, 1, 1], offset: [0; 3] };
+        let geometry =
+            LaunchGeometry { dims: 1, local: [local, 1, 1], groups: [groups, 1, 1], offset: [0; 3] };
         let options =
             Options { detect_races: true, geometry: Some(geometry), scheduler, ..Options::lanes(lanes) };
         let (outcome, _) = run_over_words(&text, &options).unwrap_or_else(|fault| panic!("{fault}\n{text}"));

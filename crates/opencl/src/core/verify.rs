@@ -6,7 +6,7 @@
 
 use crate::core::launch::{Code, Given, NdRange};
 use crate::core::memory::Address;
-use heddle_interp::{Argument, Datum, FaultKind, Geometry, Limits, Memory, Object, Options, run};
+use heddle_interp::{Argument, Datum, FaultKind, LaunchGeometry, Limits, Memory, Object, Options, run};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::module::Declaration;
 use heddle_ir::{Function, Module, Scalar, Space};
@@ -159,7 +159,8 @@ impl Before {
         if groups.contains(&0) {
             return Ok((Vec::new(), 0));
         }
-        let geometry = Geometry { dims: range.dims, local, groups, offset: range.offset.map(|it| it as u64) };
+        let geometry =
+            LaunchGeometry { dims: range.dims, local, groups, offset: range.offset.map(|it| it as u64) };
         let options = Options {
             geometry: Some(geometry),
             limits: Limits { steps: u64::MAX, memory: 4 << 30, ..Limits::default() },

@@ -7,7 +7,7 @@ use heddle::Session;
 use heddle_ir::Module;
 use heddle_ir::verify::Stage;
 use heddle_transform::brushes::Figures as LoopFigures;
-use heddle_transform::widen::Form;
+use heddle_transform::widen::ChosenForm;
 use heddle_transform::{Remark, Target, choose_brushes, tidy};
 
 /// What is behind each pass; the ones that need the brush, with it.
@@ -96,7 +96,7 @@ fn side_by_side(column: &mut Column<'_>, program: &Program) {
     let words = ["vectorize", "W=8", "params=varying", "target=avx2", "brushes=auto"];
     match Session::default().run_passes(&mut program.module.clone(), &words, false, |_, _| {}) {
         Ok(remarks) => {
-            for remark in remarks.iter().filter(|remark| remark.form == Form::Brushes) {
+            for remark in remarks.iter().filter(|remark| remark.form == ChosenForm::Brushes) {
                 column.sign(&remark.told.text);
                 column.add(format!("told: {}", kind_of_message(&remark.told.text)), 1);
             }

@@ -48,7 +48,7 @@ fn check(brush: &[u32], local: [u32; 3], groups: [u32; 3], offset: [u64; 3]) -> 
         .flat_map(|block| func.block_insts(block))
         .filter_map(|inst| Some((func.result(inst)?, inst)))
         .collect();
-    let launched = heddle_interp::Geometry { dims: 3, local, groups, offset };
+    let launched = heddle_interp::LaunchGeometry { dims: 3, local, groups, offset };
     let options =
         Options { brush: brush.to_vec(), geometry: Some(launched), trace: true, ..Options::default() };
     let outcome = run(&module, "k", &[], &mut Memory::default(), &options).expect("nothing can go wrong");

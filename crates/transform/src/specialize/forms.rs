@@ -8,6 +8,9 @@ use smallvec::SmallVec;
 use super::entered::LockStep;
 use super::entry::enter_if;
 
+/// A function has so many forms before calls have to do with one that knows nothing of its arguments.
+const MOST_FORMS: usize = 16;
+
 /// How a function is entered.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Form {
@@ -24,6 +27,8 @@ pub(super) struct Forms {
     sources: FxHashMap<String, Function>,
     named: FxHashMap<(Form, SmallVec<[u32; 3]>, bool), String>,
     taken: FxHashSet<String>,
+    /// How many forms each function has.
+    counts: FxHashMap<String, usize>,
     /// Those that were made since they were looked at.
     pub(super) made: Vec<(Function, LockStep)>,
 }
@@ -35,7 +40,26 @@ impl Forms {
             module.functions.iter().map(|func| (func.name.clone(), func.clone())).collect();
         let declared = module.declarations.iter().map(|declaration| declaration.name.clone());
         let taken = sources.keys().cloned().chain(declared).collect();
-        Forms { sources, named: FxHashMap::default(), taken, made: Vec::new() }
+        let (named, counts) = (FxHashMap::default(), FxHashMap::default());
+        Forms { sources, named, taken, counts, made: Vec::new() }
+    }
+
+    /// The form that a call of a function declared like this enters: the one that fits it, or, where a function has many
+    /// already, one that takes whatever lanes come with.
+    pub(super) fn bounded(
+        &self,
+        form: Form,
+        declaration: &Declaration,
+        brush: &SmallVec<[u32; 3]>,
+        is_region: bool,
+    ) -> Form {
+        let is_known = self.named.contains_key(&(form.clone(), brush.clone(), is_region));
+        if is_known || self.counts.get(&form.name).is_none_or(|&count| count < MOST_FORMS) {
+            return form;
+        }
+        let declared = declaration.signature.params.iter().map(|param| param.shape.clone());
+        let shapes = declared.map(|shape| shape.unwrap_or(DeclaredShape::Varying)).collect();
+        Form { shapes, ..form }
     }
 
     /// Whether a function is one of the module's own.
@@ -56,6 +80,7 @@ impl Forms {
         }
         let entered = LockStep { name: name.clone(), brush: brush.clone(), is_region };
         self.made.push((instance(source, form, &name), entered));
+        *self.counts.entry(form.name.clone()).or_default() += 1;
         self.named.insert(key, name.clone());
         name
     }
@@ -103,4 +128,33 @@ fn instance(source: &Function, form: &Form, name: &str) -> Function {
         enter_if(&mut func, |_| mask);
     }
     func
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MOST_FORMS;
+    use crate::specialize;
+    use heddle_ir::parse_bytes;
+    use heddle_ir::verify::{Stage, verify_module};
+    use std::fmt::Write as _;
+
+    /// A function that is called in each of the 64 ways in which lanes may share its six arguments.
+    #[test]
+    fn a_function_has_a_bounded_number_of_forms() {
+        let mut text = String::from(
+            "func @callee(v0: i32, v1: i32, v2: i32, v3: i32, v4: i32, v5: i32) {\nblock0:\n  ret\n}\n\n",
+        );
+        text += "func @f(v0: i32 uniform, v1: i32 varying) {\nblock0:\n";
+        for way in 0..64u32 {
+            let args: Vec<String> = (0..6).map(|bit| format!("v{}", way >> bit & 1)).collect();
+            writeln!(text, "  call @callee({})", args.join(", ")).expect("a string takes all text");
+        }
+        text += "  ret\n}\n";
+        let mut module = parse_bytes(text.as_bytes()).expect("it is well-formed");
+        specialize(&mut module, &[8]);
+        verify_module(&module, Stage::Canonical).expect("it is canonical");
+        let forms = module.functions.len() - 1;
+        assert!((MOST_FORMS..=MOST_FORMS + 2).contains(&forms), "{forms} forms");
+        assert!(module.function("callee.vvvvvv").is_some(), "{module}");
+    }
 }

@@ -106,6 +106,8 @@ fn call_forms(func: &mut Function, forms: &mut Forms, entered: &LockStep) {
     let facts = divergence(func, &control, &initial);
     for inst in calls {
         let form = form_of_call(func, &control, &facts, inst);
+        let callee = func.callee_of(func.inst(inst)).expect("a call has a callee");
+        let form = forms.bounded(form, callee, &entered.brush, entered.is_region);
         let name = forms.request(&form, &entered.brush, entered.is_region);
         replace_call(func, inst, &form, name);
     }

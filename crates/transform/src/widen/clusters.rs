@@ -21,7 +21,7 @@
 
 use super::kinds::{Kind, Kinds};
 use super::lines::Layout;
-use super::{Form, Options, Remark, Versions, access_form, place_of};
+use super::{ChosenForm, Options, Remark, Versions, access_form, place_of};
 use heddle_analysis::{AccessGroups, Condition};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::{Flag, Flags};
@@ -217,9 +217,9 @@ fn remark(func: &Function, cluster: &Cluster, costs: &Costs, chosen: bool, optio
         (true, _) => format!("{number} stores"),
     };
     let form = match (chosen, cluster.has_versions()) {
-        (false, _) => Form::Alone,
-        (true, true) => Form::Version,
-        (true, false) => Form::Lines,
+        (false, _) => ChosenForm::Alone,
+        (true, true) => ChosenForm::Version,
+        (true, false) => ChosenForm::Lines,
     };
     let is_not = if chosen { "" } else { "not " };
     let text = format!(

@@ -12,7 +12,7 @@
 
 use super::kinds::Kind;
 use super::writer::{Writer, Written};
-use super::{Form, Remark};
+use super::{ChosenForm, Remark};
 use heddle_ir::diagnostic::Place;
 use heddle_ir::inst::{Args, InstData};
 use heddle_ir::words::{Flag, IntPredicate};
@@ -47,7 +47,7 @@ impl Writer<'_> {
         let told = Diagnostic::remark(Code::LaneByLane, format!("{what} runs for one lane after the other"))
             .at(Place::line_of(self.old, inst))
             .way_out(way_out);
-        self.remarks.push(Remark { form: Form::Serialized, accesses: 0, told });
+        self.remarks.push(Remark { form: ChosenForm::Serialized, accesses: 0, told });
     }
 
     /// Writes a loop that runs an instruction for one lane in each iteration.

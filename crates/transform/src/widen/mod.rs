@@ -127,7 +127,7 @@ pub struct Options {
 
 /// What was chosen: what accesses have become, or who runs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Form {
+pub enum ChosenForm {
     /// Each is for itself.
     Alone,
     /// Whole lines of memory.
@@ -158,7 +158,7 @@ pub enum Form {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remark {
     /// What was chosen.
-    pub form: Form,
+    pub form: ChosenForm,
     /// For how many accesses.
     pub accesses: usize,
     /// All that in words, where the first of the accesses, or the loop that decided, came from.

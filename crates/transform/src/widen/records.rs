@@ -17,7 +17,7 @@ use super::clusters::{Clusters, Member};
 use super::kinds::{Kind, Kinds};
 use super::lines::Layout;
 use super::writer::{Writer, Written};
-use super::{Form, Options, Remark, access_form};
+use super::{ChosenForm, Options, Remark, access_form};
 use heddle_analysis::{Divergence, Shape};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::ops::Effect;
@@ -160,7 +160,7 @@ impl Records {
             record.span * size,
             options.target.name
         );
-        let form = if pays { Form::Records } else { Form::Alone };
+        let form = if pays { ChosenForm::Records } else { ChosenForm::Alone };
         let told = access_form(func, first.member.inst, text);
         self.remarks.push(Remark { form, accesses: number, told });
         if pays {

@@ -13,7 +13,7 @@ use super::kinds::Kind;
 use super::memory::Pattern;
 use super::one_lane::Place;
 use super::writer::Writer;
-use super::{Form, Remark, access_form, place_of};
+use super::{ChosenForm, Remark, access_form, place_of};
 use heddle_analysis::Shape;
 use heddle_ir::inst::{Args, Detail, InstData};
 use heddle_ir::ops::Effect;
@@ -55,7 +55,7 @@ impl Writer<'_> {
             place_of(self.old, address),
             target.name
         );
-        let form = if pays { Form::Rows } else { Form::Alone };
+        let form = if pays { ChosenForm::Rows } else { ChosenForm::Alone };
         self.remarks.push(Remark { form, accesses: 1, told: access_form(self.old, inst, text) });
         pays.then(|| Pattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect()))
     }

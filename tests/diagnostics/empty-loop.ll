@@ -1,0 +1,14 @@
+; heddle vectorize FILE --func f --lanes 8 --target avx2 --report -o OUT/f.ll
+; A loop that only counts goes before the function is read: no branch is left.
+define i32 @f(i32 %n, i32 %x) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+  %j = add nuw nsw i32 %i, 1
+  %c = icmp slt i32 %j, %n
+  br i1 %c, label %loop, label %done
+done:
+  %r = mul i32 %x, %x
+  ret i32 %r
+}
