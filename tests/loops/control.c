@@ -127,6 +127,35 @@ __attribute__((noinline)) void choose(float *out, const int *in, int n) {
   }
 }
 
+// The compiler knows that there is no other case, and says so by a way out of the loop that nothing takes.
+__attribute__((noinline)) void all_cases(int *out, const int *in, int n) {
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    int v = in[i], k = 0;
+    do {
+      switch (v & 3) {
+      case 0:
+        v += 5;
+        break;
+      case 1:
+        v = v * 3 + k;
+        break;
+      case 2:
+        v ^= 33;
+        break;
+      case 3:
+        v -= k;
+        break;
+      default:
+        __builtin_unreachable();
+      }
+      if (v < -100000)
+        __builtin_unreachable();
+    } while (k++ < (in[i] & 7));
+    out[i] = v;
+  }
+}
+
 int main(void) {
   static int in[MOST], out[MOST], table[20];
   static float real[MOST];

@@ -22,8 +22,10 @@ use std::fmt;
 pub struct LoopRequest {
     /// The function that holds it and nothing else.
     pub func: String,
-    /// How many iterations shall run together.
+    /// How many iterations shall run together, in one vector.
     pub lanes: LoopLanes,
+    /// How many vectors shall run side by side; as many as pay, if nothing is said.
+    pub interleaved: Option<u32>,
     /// What is known of it.
     pub promises: Promises,
 }
@@ -62,7 +64,7 @@ fn failed(code: Code, reason: &dyn fmt::Display) -> Diagnostic {
 impl Session {
     /// Makes vector code of the one loop of a function, all of whose arguments are the same for all iterations.
     pub fn vectorize_loop(&self, source: &Source, request: &LoopRequest) -> Result<VectorLoop, Failure> {
-        let LoopRequest { func: name, lanes, promises } = request;
+        let LoopRequest { func: name, lanes, interleaved: wanted, promises } = request;
         let refusal = source.refused.iter().find(|told| told.place.func.as_ref() == Some(name));
         if let Some(refusal) = refusal {
             return Err(refusal.clone().into());
@@ -90,7 +92,10 @@ impl Session {
         }
         let bits = self.cpu.vector_bits();
         let (one, most) = match *lanes {
-            LoopLanes::Exactly(lanes) => (lanes.clamp(1, MAX_LANES), 1),
+            LoopLanes::Exactly(lanes) => {
+                let lanes = lanes.clamp(1, MAX_LANES);
+                (lanes, lanes * wanted.unwrap_or(1).clamp(1, MAX_LANES / lanes))
+            }
             LoopLanes::Auto => (lanes_in_register(&func, bits), MAX_LANES),
             LoopLanes::AtMost(most) => {
                 let most = 1 << most.clamp(1, MAX_LANES).ilog2();
@@ -102,8 +107,8 @@ impl Session {
         let mut interleaved = 1;
         if let Some(func) = wide.function(&wide_name(name, &[one])) {
             // What lanes compute does not depend on how many there are, so more of them are as good as several brushes.
-            let paying = choose_brushes(&wide, func, one, &self.options.target).brushes;
-            interleaved = paying.min(most / one).max(1);
+            let paying = || choose_brushes(&wide, func, one, &self.options.target).brushes;
+            interleaved = wanted.unwrap_or_else(paying).min(most / one).max(1);
         }
         if interleaved > 1 {
             (wide, remarks) = self.widen_loop(&module, name, one * interleaved)?;

@@ -5,6 +5,7 @@ use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Code, Diagnostic};
 use heddle_math::Accuracy;
+use heddle_transform::boscc::Policy;
 use heddle_transform::{Fold, Races, Target, Versions};
 use smallvec::SmallVec;
 use std::fmt;
@@ -118,6 +119,8 @@ pub struct Options {
     pub fuse: bool,
     /// Whether lanes may race.
     pub races: Races,
+    /// Where regions are skipped that no lane is in.
+    pub guards: Policy,
 }
 
 impl Default for Options {
@@ -132,13 +135,14 @@ impl Default for Options {
             kernels: None,
             fuse: false,
             races: Races::default(),
+            guards: Policy::default(),
         }
     }
 }
 
 impl Options {
     /// The words of the text form.
-    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `fuse=yes|no`, `races=ordered|excluded` and `brushes=2` (or `auto`)";
+    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `fuse=yes|no`, `races=ordered|excluded`, `guards=force|needed` and `brushes=2` (or `auto`)";
 
     /// Takes one word of the text form; false if it is none.
     pub fn set(&mut self, key: &str, value: &str) -> Result<bool, Diagnostic> {
@@ -151,6 +155,7 @@ impl Options {
             "kernels" => self.kernels = Some(parse_fold(value)?),
             "fuse" => self.fuse = parse_choice(value)?,
             "races" => self.races = parse_races(value)?,
+            "guards" => self.guards = parse_policy(value)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -191,6 +196,15 @@ pub fn parse_versions(word: &str) -> Result<Versions, Diagnostic> {
         "force" => Ok(Versions::Force),
         "none" => Ok(Versions::None),
         _ => Err(not_understood(word, "write `versions=force` or `versions=none`")),
+    }
+}
+
+/// `force` or `needed`.
+fn parse_policy(word: &str) -> Result<Policy, Diagnostic> {
+    match word {
+        "force" => Ok(Policy::Force),
+        "needed" => Ok(Policy::Needed),
+        _ => Err(not_understood(word, "write `guards=force` or `guards=needed`")),
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 /// All that makes vector code of lock-step code for a brush.
 pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
-    let &Options { target, math, ref params, brushes, versions, kernels, fuse, races } = options;
+    let &Options { target, math, ref params, brushes, versions, kernels, fuse, races, guards } = options;
     let mut passes = Vec::new();
     passes.extend((brushes != Brushes::Count(1)).then_some(Pass::Brushes(brushes)));
     passes.extend(math.map(Pass::Math));
@@ -31,7 +31,7 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
     passes.extend([
         Pass::Specialize(brush.clone()),
         Pass::Loops,
-        Pass::Boscc(boscc::Options::default()),
+        Pass::Boscc(boscc::Options { policy: guards, ..boscc::Options::default() }),
         Pass::Linearize(EntitySet::new()),
         Pass::Tidy,
         Pass::Widen(brush.clone(), WidenOptions { target, versions, ..WidenOptions::default() }),

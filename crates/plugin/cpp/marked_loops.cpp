@@ -58,6 +58,29 @@ bool is_marked(const Loop &loop) {
          number_of(id, "llvm.loop.isvectorized", 0) == 0 && number_of(id, "llvm.loop.vectorize.width", 0) != 1;
 }
 
+/// Whether each access of a loop is in a group of accesses that no iteration waits for. What only looks like an access to LLVM
+/// needs no group.
+bool is_parallel(const Loop &loop) {
+  const MDNode *id = loop.getLoopID();
+  const MDNode *told = id ? hint(id, "llvm.loop.parallel_accesses") : nullptr;
+  if (!told)
+    return loop.isAnnotatedParallel();
+  SmallPtrSet<const Metadata *, 4> groups;
+  for (const MDOperand &operand : drop_begin(told->operands()))
+    groups.insert(operand.get());
+  auto is_of_loop = [&](const Instruction &instruction) {
+    const MDNode *group = instruction.getMetadata(LLVMContext::MD_access_group);
+    return group && (groups.contains(group) ||
+                     any_of(group->operands(), [&](const MDOperand &one) { return groups.contains(one.get()); }));
+  };
+  for (const BasicBlock *block : loop.blocks())
+    for (const Instruction &instruction : *block)
+      if (instruction.mayReadOrWriteMemory() && !is_of_loop(instruction) && !instruction.isLifetimeStartOrEnd() &&
+          !isa<AssumeInst, NoAliasScopeDeclInst>(instruction))
+        return false;
+  return true;
+}
+
 /// What is known of one function's loops.
 struct Facts {
   DominatorTree dominators;
@@ -231,10 +254,58 @@ std::string count_iterations(Loop &loop, Facts &facts) {
   return "";
 }
 
+/// Takes away ways out of a loop to where nothing ever comes, such as from a `switch` that names all cases.
+void drop_impossible_exits(Loop &loop) {
+  auto is_impossible = [&](BasicBlock *block) {
+    return !loop.contains(block) && isa<UnreachableInst>(&*block->getFirstNonPHIOrDbg());
+  };
+  for (BasicBlock *block : loop.blocks()) {
+    Instruction *end = block->getTerminator();
+    if (auto *branch = dyn_cast<BranchInst>(end); branch && branch->isConditional()) {
+      for (unsigned way : {0, 1}) {
+        BasicBlock *other = branch->getSuccessor(1 - way);
+        if (!is_impossible(branch->getSuccessor(way)) || is_impossible(other))
+          continue;
+        Value *condition = branch->getCondition();
+        branch->getSuccessor(way)->removePredecessor(block);
+        IRBuilder<>(branch).CreateBr(other)->setMetadata(LLVMContext::MD_loop, branch->getMetadata(LLVMContext::MD_loop));
+        branch->eraseFromParent();
+        RecursivelyDeleteTriviallyDeadInstructions(condition);
+        break;
+      }
+    } else if (auto *choice = dyn_cast<SwitchInst>(end)) {
+      for (auto at = choice->case_begin(); at != choice->case_end();) {
+        BasicBlock *to = at->getCaseSuccessor();
+        if (!is_impossible(to)) {
+          ++at;
+          continue;
+        }
+        to->removePredecessor(block);
+        at = choice->removeCase(at);
+      }
+      BasicBlock *otherwise = choice->getDefaultDest();
+      if (is_impossible(otherwise) && choice->getNumCases() > 0) {
+        BasicBlock *to = choice->case_begin()->getCaseSuccessor();
+        otherwise->removePredecessor(block);
+        for (PHINode &phi : to->phis())
+          phi.addIncoming(phi.getIncomingValueForBlock(block), block);
+        choice->setDefaultDest(to);
+      }
+    }
+  }
+}
+
 /// Brings a loop into the form of one entry, one latch that leaves it, and one exit. Why not, if it can't be.
 std::string simplify(const MarkedLoop &marked) {
   auto *header = cast<BasicBlock>(static_cast<Value *>(marked.header));
   Function &function = *header->getParent();
+  {
+    DominatorTree dominators(function);
+    LoopInfo loops(dominators);
+    Loop *loop = loops.getLoopFor(header);
+    if (loop && loop->getHeader() == header)
+      drop_impossible_exits(*loop);
+  }
   Facts facts(function);
   Loop *loop = facts.loops.getLoopFor(header);
   if (!loop || loop->getHeader() != header)
@@ -407,7 +478,8 @@ std::vector<MarkedLoop> find_marked_loops(Module &module) {
       MarkedLoop marked;
       marked.header = loop->getHeader();
       marked.width = unsigned(std::min<uint64_t>(number_of(loop->getLoopID(), "llvm.loop.vectorize.width", 0), 1024));
-      marked.is_parallel = loop->isAnnotatedParallel();
+      marked.interleaved = unsigned(std::min<uint64_t>(number_of(loop->getLoopID(), "llvm.loop.interleave.count", 0), 64));
+      marked.is_parallel = is_parallel(*loop);
       marked.place = loop->getStartLoc();
       found.push_back(marked);
     }

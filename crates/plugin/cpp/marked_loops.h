@@ -19,6 +19,8 @@ struct MarkedLoop {
   llvm::WeakTrackingVH header;
   /// How many iterations may run together at most, as the pragma says; 0 if it does not say.
   unsigned width = 0;
+  /// How many vectors shall run side by side; 0 if the pragma does not say.
+  unsigned interleaved = 0;
   /// Whether no iteration waits for the memory of another: each access is in a group of the loop.
   bool is_parallel = false;
   llvm::DebugLoc place;

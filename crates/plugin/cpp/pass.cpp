@@ -9,6 +9,7 @@
 #include "llvm/IR/PassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 
@@ -22,18 +23,23 @@ struct HeddleRequest {
   const char *features;
   uint32_t width;
   uint32_t is_parallel;
+  uint32_t interleaved;
 };
-void *heddle_vectorize_loops(const char *bitcode, size_t bytes, const HeddleRequest *requests, size_t count);
+void *heddle_vectorize_loops(const char *bitcode, size_t bytes, const HeddleRequest *requests, size_t count,
+                             const char *options);
 /// Why a loop is not vector code; null if it is.
 const char *heddle_loop_refusal(void *batch, size_t index);
-/// What a loop has become, in words.
-const char *heddle_loop_remark(void *batch, size_t index);
+/// What a loop has become, in words, and what became of what is in it; null behind the last.
+const char *heddle_loop_remark(void *batch, size_t index, size_t number);
 /// Links the vector code of a loop into the module; its name there, or null.
 const char *heddle_loop_link(void *batch, size_t index, void *module);
 void heddle_batch_free(void *batch);
 }
 
 namespace {
+
+cl::opt<std::string> loop_options("heddle-loops", cl::value_desc("options"),
+                                  cl::desc("Heddle: how marked loops become vector code, as in W=16,interleave=2"));
 
 using heddle::MarkedLoop;
 using heddle::Outlined;
@@ -62,6 +68,13 @@ void remark_passed(const Site &site, const Value *block, StringRef text) {
   OptimizationRemarkEmitter emitter(site.function);
   emitter.emit([&] {
     return OptimizationRemark("heddle", "VectorizedLoop", site.place, cast<BasicBlock>(block)) << text;
+  });
+}
+
+void remark_inside(const Site &site, const Value *block, StringRef text) {
+  OptimizationRemarkEmitter emitter(site.function);
+  emitter.emit([&] {
+    return OptimizationRemarkAnalysis("heddle", "InVectorizedLoop", site.place, cast<BasicBlock>(block)) << text;
   });
 }
 
@@ -117,13 +130,15 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
       request.features = keep(attribute(function, "target-features"));
       request.width = tried[index].width;
       request.is_parallel = loops[index].is_parallel;
+      request.interleaved = loops[index].interleaved;
       requests.push_back(request);
     }
     SmallVector<char, 0> bytes;
     raw_svector_ostream stream(bytes);
     shrink(copy, tried);
     WriteBitcodeToFile(copy, stream);
-    void *batch = heddle_vectorize_loops(bytes.data(), bytes.size(), requests.data(), requests.size());
+    void *batch = heddle_vectorize_loops(bytes.data(), bytes.size(), requests.data(), requests.size(),
+                                         loop_options.c_str());
     bool is_changed = false;
     for (size_t index = 0; index < loops.size(); ++index) {
       Value *header = loops[index].header;
@@ -184,7 +199,7 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
 
   static void replace(Module &module, const MarkedLoop &loop, const Site &site, const Outlined &tried, void *batch,
                       size_t index) {
-    std::string text = heddle_loop_remark(batch, index);
+    std::string text = heddle_loop_remark(batch, index, 0);
     if (tried.is_versioned)
       text += ", if its arrays do not overlap";
     Outlined own = heddle::outline(loop, name_of(index) + ".scalar");
@@ -207,6 +222,8 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     own.call->setCallingConv(vector->getCallingConv());
     heddle::put_back(own.call);
     remark_passed(site, &site.function->getEntryBlock(), text);
+    for (size_t number = 1; const char *inside = heddle_loop_remark(batch, index, number); ++number)
+      remark_inside(site, &site.function->getEntryBlock(), inside);
   }
 
   /// Tells LLVM's vectorizers that there is nothing left for them.

@@ -45,13 +45,14 @@ pub struct HeddleRequest {
     features: *const c_char,
     width: u32,
     is_parallel: u32,
+    interleaved: u32,
 }
 
 /// What became of each loop.
 struct Batch {
     loops: Vec<Made>,
-    /// The texts that C++ looks at: of each loop its refusal or its remark.
-    texts: Vec<CString>,
+    /// The texts that C++ looks at: of each loop its refusal, or its remark and those of what is in it.
+    texts: Vec<Vec<CString>>,
     /// Names of linked code.
     names: Vec<CString>,
 }
@@ -73,13 +74,14 @@ unsafe fn text(at: *const c_char) -> String {
 /// Makes vector code of loops; null if that went wrong altogether.
 ///
 /// # Safety
-/// Bitcode of so many bytes, so many requests, each of live texts.
+/// Bitcode of so many bytes, so many requests, each of live texts; a live text of options.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn heddle_vectorize_loops(
     bitcode: *const u8,
     bytes: usize,
     requests: *const HeddleRequest,
     count: usize,
+    options: *const c_char,
 ) -> *mut c_void {
     // SAFETY: the caller's promise.
     let (bitcode, requests) =
@@ -90,14 +92,17 @@ pub unsafe extern "C" fn heddle_vectorize_loops(
             // SAFETY: the caller's promise.
             let [name, cpu, features] =
                 unsafe { [text(request.name), text(request.cpu), text(request.features)] };
-            Request { name, cpu, features, width: request.width, is_parallel: request.is_parallel != 0 }
+            let HeddleRequest { width, is_parallel, interleaved, .. } = *request;
+            Request { name, cpu, features, width, is_parallel: is_parallel != 0, interleaved }
         })
         .collect();
-    let loops = catch_unwind(AssertUnwindSafe(|| vectorize_loops(bitcode, &requests)));
+    // SAFETY: the caller's promise.
+    let options = unsafe { text(options) };
+    let loops = catch_unwind(AssertUnwindSafe(|| vectorize_loops(bitcode, &requests, &options)));
     let Ok(loops) = loops else { return std::ptr::null_mut() };
     let words = |one: &Made| match one {
-        Ok((_, remark)) => c_text(remark),
-        Err(reason) => c_text(reason),
+        Ok((_, remarks)) => remarks.iter().map(|remark| c_text(remark)).collect(),
+        Err(reason) => vec![c_text(reason)],
     };
     let texts = loops.iter().map(words).collect();
     Box::into_raw(Box::new(Batch { loops, texts, names: Vec::new() })).cast()
@@ -119,20 +124,21 @@ pub unsafe extern "C" fn heddle_loop_refusal(all: *mut c_void, index: usize) -> 
     // SAFETY: the caller's promise.
     let all = unsafe { batch(all) };
     match (all.loops.get(index), all.texts.get(index)) {
-        (Some(Err(_)), Some(text)) => text.as_ptr(),
+        (Some(Err(_)), Some(texts)) => texts.first().map_or(std::ptr::null(), |text| text.as_ptr()),
         _ => std::ptr::null(),
     }
 }
 
-/// What a loop became, in words.
+/// What a loop became, in words, and behind that what became of what is in it; null behind the last of them.
 ///
 /// # Safety
 /// See `batch`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn heddle_loop_remark(all: *mut c_void, index: usize) -> *const c_char {
+pub unsafe extern "C" fn heddle_loop_remark(all: *mut c_void, index: usize, number: usize) -> *const c_char {
     // SAFETY: the caller's promise.
     let all = unsafe { batch(all) };
-    all.texts.get(index).map_or(c"".as_ptr(), |text| text.as_ptr())
+    let text = all.texts.get(index).and_then(|texts| texts.get(number));
+    text.map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
 /// Links a loop's vector code into a module; its name there, or null if that is impossible.

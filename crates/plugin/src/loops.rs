@@ -1,6 +1,8 @@
 //! Vector code of outlined loops.
 
+use heddle::ir::Diagnostic;
 use heddle::llvm::{Cpu, LlvmModule, read_ir};
+use heddle::options::Options;
 use heddle::transform::Promises;
 use heddle::{Failure, LoopLanes, LoopRequest, Session, VectorLoop};
 
@@ -13,6 +15,48 @@ pub(crate) struct Request {
     /// How many iterations may run together at most; 0 if nothing is said.
     pub(crate) width: u32,
     pub(crate) is_parallel: bool,
+    /// How many vectors the pragma wants side by side; 0 if it does not say.
+    pub(crate) interleaved: u32,
+}
+
+/// What the plugin's option says, for all loops: `W=16` and `interleave=2` for those whose pragma does not say, and the
+/// words of [`Options`].
+#[derive(Clone, Default, Debug)]
+struct Settings {
+    width: Option<u32>,
+    interleaved: Option<u32>,
+    words: Vec<(String, String)>,
+}
+
+impl Settings {
+    fn read(text: &str) -> Result<Settings, Diagnostic> {
+        let mut settings = Settings::default();
+        let mut tried = Options::default();
+        for word in text.split(',').filter(|word| !word.is_empty()) {
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            let number = value.parse().ok().filter(|&number: &u32| number > 0);
+            match key {
+                "W" if number.is_some() => settings.width = number,
+                "interleave" if number.is_some() => settings.interleaved = number,
+                _ if key != "W" && key != "interleave" && tried.set(key, value)? => {
+                    settings.words.push((key.to_string(), value.to_string()));
+                }
+                _ => {
+                    let text = format!("`{word}` means nothing in `-heddle-loops`");
+                    let way_out = format!("there are `W=16`, `interleave=2`, {}", Options::WORDS);
+                    return Err(Diagnostic::error(heddle::ir::Code::PassOption, text).way_out(way_out));
+                }
+            }
+        }
+        Ok(settings)
+    }
+
+    fn apply(&self, options: &mut Options) {
+        for (key, value) in &self.words {
+            // Each was understood before.
+            _ = options.set(key, value);
+        }
+    }
 }
 
 impl Request {
@@ -26,14 +70,24 @@ impl Request {
     }
 }
 
-/// What became of a loop: code, and what is said of it.
-pub(crate) type Made = Result<(VectorLoop, String), String>;
+/// What became of a loop: code, and what is said of it, first of the loop and then of what is in it.
+pub(crate) type Made = Result<(VectorLoop, Vec<String>), String>;
 
 /// Vector code of each loop that is asked for, or why there is none.
-pub(crate) fn vectorize_loops(bitcode: &[u8], requests: &[Request]) -> Vec<Made> {
+pub(crate) fn vectorize_loops(bitcode: &[u8], requests: &[Request], options: &str) -> Vec<Made> {
+    let settings = match Settings::read(options) {
+        Ok(settings) => settings,
+        Err(told) => {
+            let reason = in_words(&told.into());
+            return requests.iter().map(|_| Err(reason.clone())).collect();
+        }
+    };
     let session = |request: &Request, llvm: &LlvmModule| {
         let name = if request.cpu.is_empty() { "x86-64".into() } else { request.cpu.clone() };
-        Session::new(Cpu { name, features: request.features.clone(), triple: Some(llvm.triple()) })
+        let mut session =
+            Session::new(Cpu { name, features: request.features.clone(), triple: Some(llvm.triple()) });
+        settings.apply(&mut session.options);
+        session
     };
     let read = read_ir("the module", bitcode).map_err(|reason| reason.to_string());
     let imported = read.and_then(|llvm| {
@@ -50,11 +104,18 @@ pub(crate) fn vectorize_loops(bitcode: &[u8], requests: &[Request]) -> Vec<Made>
         };
         let Request { name, is_parallel, .. } = request;
         let promises = Promises { is_parallel: *is_parallel };
-        let asked = LoopRequest { func: name.clone(), lanes: request.lanes(), promises };
+        let lanes = match (request.lanes(), settings.width) {
+            (LoopLanes::Auto, Some(width)) => LoopLanes::Exactly(width),
+            (lanes, _) => lanes,
+        };
+        let own = Some(request.interleaved).filter(|&count| count > 0);
+        let interleaved = own.or(settings.interleaved);
+        let asked = LoopRequest { func: name.clone(), lanes, interleaved, promises };
         let made = session(request, llvm).vectorize_loop(&source, &asked);
         made.map(|made| {
-            let remark = remark(&made);
-            (made, remark)
+            let mut words = vec![remark(&made)];
+            words.extend(made.remarks.iter().map(of_line));
+            (made, words)
         })
         .map_err(|failure| in_words(&failure))
     };
@@ -69,17 +130,38 @@ fn remark(made: &VectorLoop) -> String {
     text
 }
 
+/// What is said, and where.
+fn of_line(told: &Diagnostic) -> String {
+    match told.place.line {
+        0 => told.text.clone(),
+        line => format!("{} (line {line})", told.text),
+    }
+}
+
 /// What a failure says, without the names of functions that nobody wrote.
 fn in_words(failure: &Failure) -> String {
-    let one = |told: &heddle::ir::Diagnostic| {
-        let mut text = told.text.clone();
-        if told.place.line > 0 {
-            text += &format!(" (line {})", told.place.line);
-        }
+    let one = |told: &Diagnostic| {
+        let mut text = of_line(told);
         if !told.way_out.is_empty() {
             text += &format!("; {}", told.way_out);
         }
         text
     };
     failure.diagnostics.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_of_loops_or_of_the_compiler() {
+        let read = Settings::read("W=8,interleave=4,versions=none,guards=force").expect("it is understood");
+        let words: Vec<&str> = read.words.iter().map(|(key, _)| key.as_str()).collect();
+        assert_eq!((read.width, read.interleaved, words), (Some(8), Some(4), vec!["versions", "guards"]));
+        let reason = |text: &str| Settings::read(text).expect_err(text).text;
+        assert_eq!(reason("interleave=0"), "`interleave=0` means nothing in `-heddle-loops`");
+        assert_eq!(reason("fast"), "`fast` means nothing in `-heddle-loops`");
+        assert!(reason("versions=some").contains("`some`"));
+    }
 }

@@ -71,8 +71,8 @@ pub const NATIVE_TOPICS: &[NativeTopic] = &[
     NativeTopic {
         name: "marked-loops",
         says: "what the plugin makes of generated loops with pragmas computes what clang's scalar code does",
-        batch: 64,
-        small_batch: 16,
+        batch: 24,
+        small_batch: 8,
         is_in_slice: false,
         kind: Kind::Loops,
     },

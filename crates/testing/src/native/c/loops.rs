@@ -28,10 +28,10 @@ const TRIPS: [u32; 16] = [0, 1, 2, 3, 5, 8, 15, 16, 17, 31, 32, 33, 47, 64, 66, 
 const RESULTS: usize = 64;
 /// Features of which a share of all loops is asked, in percent.
 const ASKED: &[(&str, u32)] = &[
-    ("omp simd", 30),
-    ("safelen", 5),
-    ("assume_safety", 10),
-    ("vectorize(enable)", 5),
+    ("omp simd", 20),
+    ("safelen", 4),
+    ("assume_safety", 20),
+    ("vectorize(enable)", 1),
     ("sums", 15),
     ("least and greatest", 10),
     ("bits", 10),
@@ -40,10 +40,13 @@ const ASKED: &[(&str, u32)] = &[
     ("steps", 10),
     ("downwards", 10),
     ("continue", 10),
-    ("dependences", 8),
+    ("dependences", 5),
 ];
-const VECTORIZED: &str = "(loops vectorized, of those without a dependence)";
-const LEAST_VECTORIZED: u64 = 70;
+/// Loops of which the mark says that nothing depends, and how many of them there must be vector code of.
+const PROMISED: &str = "promised to be independent";
+const VECTORIZED: &str = "vector code of those, in all forms";
+/// LLVM drops the mark of a call whose callee's parameters it changes.
+const LEAST_VECTORIZED: u64 = 65;
 
 /// A mark that is wrong, as a planted fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -199,7 +202,7 @@ fn marked_loop(seed: u64, mark: Mark) -> Loop {
         );
         carry(&mut random, 30, "linear values", &[(" linear(k : 3)", "mem[i * 16 + 5] ^= k; k += 3;")]);
     }
-    let kind = random.weighted(&[(0, 65), (1, 15), (2, 20)]);
+    let kind = random.weighted(&[(0, 40), (1, 10), (2, 50)]);
     let pragma = |width: u32| match (kind, width) {
         (0, 0) => format!("omp simd{clauses}"),
         (0, width) => format!("omp simd simdlen({width}){clauses}"),
@@ -210,8 +213,12 @@ fn marked_loop(seed: u64, mark: Mark) -> Loop {
     };
     let marks = WIDTHS.map(|width| format!("#pragma {}\n", pragma(width)));
     features.push(["omp simd", "safelen", "assume_safety"][kind]);
-    // Without `assume_safety` or `simdlen` dependences are to be excluded by what is in the loop.
-    let wanted = if kind == 1 { Wanted::Either } else { Wanted::Vector };
+    // With `safelen` or `reduction` dependences are to be excluded by what is in the loop.
+    let is_promised = kind == 2 || kind == 0 && !clauses.contains("reduction");
+    if is_promised {
+        features.push(PROMISED);
+    }
+    let wanted = if is_promised { Wanted::Vector } else { Wanted::Either };
     let text = format!("{head} {{\n{body}}}\n");
     Loop { program, marks, before, text, after, wanted, features }
 }
@@ -470,7 +477,7 @@ pub fn lacks(tally: &Tally) -> Vec<String> {
         .filter(|&&(name, least)| share(name) < u64::from(least))
         .map(|&(name, least)| format!("{name} {} % < {least} %", share(name)))
         .collect();
-    let asked = (tally.programs - count("dependences") - count("safelen")) * forms_of(tally);
+    let asked = count(PROMISED) * forms_of(tally);
     let vectorized = 100 * count(VECTORIZED) / asked.max(1);
     if vectorized < LEAST_VECTORIZED {
         lacks.push(format!("{VECTORIZED} {vectorized} % < {LEAST_VECTORIZED} %"));
@@ -487,7 +494,7 @@ fn forms_of(tally: &Tally) -> u64 {
 pub fn covered(tally: &Tally) -> Vec<String> {
     let lines = tally.features.iter().map(|(name, count)| {
         let of = if *name == VECTORIZED { forms_of(tally).max(1) } else { 1 };
-        format!("{name:<52} {:>6.1} %", 100.0 * *count as f64 / (tally.programs.max(1) * of) as f64)
+        format!("{name:<36} {:>6.1} %", 100.0 * *count as f64 / (tally.programs.max(1) * of) as f64)
     });
     lines.collect()
 }
