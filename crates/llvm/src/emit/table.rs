@@ -6,7 +6,7 @@ use super::bf16::is_rounded_twice;
 use super::function::Body;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Effect;
-use heddle_ir::words::{Flag, Flags};
+use heddle_ir::words::{Flag, Flags, Scope};
 use heddle_ir::{Block, Inst, Op, Scalar, Type};
 use llvm_sys::LLVMOpcode as Code;
 
@@ -314,6 +314,12 @@ impl Body<'_, '_> {
                 | Op::GlobalOffset
                 | Op::WorkDim,
             ) => return Err(self.refuse(data.op, "asks for a launch: pass it as a parameter")),
+            // Lanes of a brush are together in one thread, whose memory is in order.
+            (Row::Special, Op::Barrier)
+                if matches!(data.detail, Detail::Barrier(Scope::Brush | Scope::Lane)) =>
+            {
+                return Ok(Vec::new());
+            }
             (Row::Special, Op::Barrier) => {
                 return Err(
                     self.refuse(data.op, "waits for other lanes: split the kernel at its barriers before")
