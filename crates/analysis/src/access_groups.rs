@@ -180,7 +180,9 @@ impl AccessGroups {
                 let access = GroupedAccess { inst, offset, bytes, writes };
                 let key = Key { root, terms, around: control.cycles.innermost(block) };
                 let number = *known.entry(key).or_insert_with_key(|key| {
-                    let (stride, conditions) = finder.stride(key, block)?;
+                    // What is known of the address itself needs no conditions on its parts.
+                    let known = finder.strides(pointer, block).map(|stride| (stride, Vec::new()));
+                    let (stride, conditions) = known.or_else(|| finder.stride(key, block))?;
                     let kind = AccessKind::Uniform;
                     all.groups.push(AccessGroup {
                         base: root,

@@ -21,10 +21,10 @@ use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::ChosenForm;
 use heddle_transform::{
-    Around, Fold, FuseOptions, KernelOptions, Promises, Remark, Target, WidenOptions, boscc, canonicalize,
-    flatten, fuse, geometry_of, guard_regions, inline_small, keep_progress, linearize, lock_step_functions,
-    lower_kernels, replace_launches, scalar_replacement, sees_brush, simplify, specialize, spread_loop, tidy,
-    widen,
+    Around, Fold, FuseOptions, KernelOptions, Promises, Remark, Target, Versions, WidenOptions, boscc,
+    canonicalize, flatten, fuse, geometry_of, guard_regions, inline_small, keep_progress, linearize,
+    lock_step_functions, lower_kernels, replace_launches, scalar_replacement, sees_brush, simplify,
+    specialize, spread_loop, tidy, widen,
 };
 
 /// A pass with its options.
@@ -110,7 +110,7 @@ pub const PASSES: &[PassInfo] = &[
     PassInfo {
         name: "kernels",
         doc: "sequential code that runs one work-group, in the place of each kernel (`kernels:8`: in brushes of 8 lanes along the \
-              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31)",
+              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere)",
         requires: Stage::Source,
         ensures: None,
         read: |words| Ok(Pass::Kernels(parse_kernel_options(words)?)),
@@ -461,10 +461,12 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
 fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
     let (brush, words) = words.split_once('+').unwrap_or((words, ""));
     let brush = brush.parse::<Brush>()?.extents().into();
-    let mut options = KernelOptions { brush, fold: Fold::Rows, is_small: false };
+    let mut options = KernelOptions { brush, fold: Fold::Rows, is_small: false, versions: Versions::Model };
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word {
             "small" => options.is_small = true,
+            "versions=force" => options.versions = Versions::Force,
+            "versions=none" => options.versions = Versions::None,
             _ => options.fold = parse_fold(word)?,
         }
     }

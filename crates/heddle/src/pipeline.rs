@@ -20,11 +20,9 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
     passes.extend((brushes != Brushes::Count(1)).then_some(Pass::Brushes(brushes)));
     passes.extend(math.map(Pass::Math));
     passes.extend(params.clone().map(Pass::Params));
-    passes.extend(
-        kernels.map(|fold| {
-            Pass::Kernels(KernelOptions { brush: brush.extents().into(), fold, is_small: false })
-        }),
-    );
+    passes.extend(kernels.map(|fold| {
+        Pass::Kernels(KernelOptions { brush: brush.extents().into(), fold, is_small: false, versions })
+    }));
     passes.extend([Pass::Simplify, Pass::Inline, Pass::Progress, Pass::Canonicalize]);
     let machine = Machine::Vectors(target, brush.lanes());
     passes.extend(fuse.then(|| Pass::Fuse(FuseOptions { machine, races, ..FuseOptions::default() })));

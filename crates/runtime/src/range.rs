@@ -213,8 +213,12 @@ pub(crate) fn choose_fold(
         let goes_on = is_row || is_uniform && local[0].is_multiple_of(lanes);
         return (if goes_on { Fold::Rows } else { Fold::Linear }, [lanes, 1, 1]);
     }
-    // Short rows lie side by side.
+    // Short rows lie side by side. A row that fills half of the lanes has none beside it: one contiguous access costs less than
+    // two that are joined.
     let mut left = lanes;
+    if local[0].saturating_mul(2) >= lanes {
+        return (Fold::Rows, [local[0].next_power_of_two().min(lanes), 1, 1]);
+    }
     let brush = local.map(|size| {
         let extent = size.next_power_of_two().min(left).max(1);
         left /= extent;
@@ -232,16 +236,18 @@ mod tests {
         let chosen = |local| choose_fold(local, 16, false, true);
         assert_eq!(chosen([64, 4, 1]), (Fold::Rows, [16, 1, 1]));
         assert_eq!(chosen([20, 4, 1]), (Fold::Rows, [16, 1, 1]));
-        assert_eq!(chosen([8, 8, 1]), (Fold::Rows, [8, 2, 1]));
+        assert_eq!(chosen([8, 8, 1]), (Fold::Rows, [8, 1, 1]));
+        assert_eq!(chosen([9, 8, 1]), (Fold::Rows, [16, 1, 1]));
+        assert_eq!(chosen([4, 8, 1]), (Fold::Rows, [4, 4, 1]));
         assert_eq!(chosen([8, 1, 1]), (Fold::Rows, [8, 1, 1]));
-        assert_eq!(chosen([5, 3, 9]), (Fold::Rows, [8, 2, 1]));
+        assert_eq!(chosen([3, 2, 9]), (Fold::Rows, [4, 2, 2]));
         assert_eq!(chosen([4, 1, 4]), (Fold::Rows, [4, 1, 4]));
         assert_eq!(chosen([1, 1, 1]), (Fold::Rows, [1, 1, 1]));
         assert_eq!(choose_fold([8, 8, 1], 16, true, true), (Fold::Linear, [16, 1, 1]));
         assert_eq!(choose_fold([32, 8, 1], 16, true, true), (Fold::Rows, [16, 1, 1]));
         assert_eq!(choose_fold([20, 1, 1], 16, true, true), (Fold::Rows, [16, 1, 1]));
         assert_eq!(choose_fold([20, 4, 1], 12, false, true), (Fold::Rows, [12, 1, 1]));
-        assert_eq!(choose_fold([4, 4, 1], 12, false, true), (Fold::Rows, [4, 3, 1]));
+        assert_eq!(choose_fold([2, 4, 1], 12, false, true), (Fold::Rows, [2, 4, 1]));
     }
 
     #[test]

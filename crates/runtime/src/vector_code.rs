@@ -12,7 +12,7 @@ use heddle::{Brush, KernelReport, Session};
 use heddle_llvm::{
     Cpu, EmitOptions, LlvmModule, Output, define_prints, emit, generate, keep_private_but, optimize,
 };
-use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
+use heddle_transform::{Fold, GroupFunction, KernelOptions, Versions, lower_kernels};
 
 /// For what launches code is made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -59,7 +59,12 @@ impl Variant {
     /// How group functions are made for them.
     pub(crate) fn options(&self) -> KernelOptions {
         let dimensions = self.brush.iter().rposition(|&extent| extent > 1).map_or(1, |last| last + 1);
-        KernelOptions { brush: self.brush[..dimensions].into(), fold: self.fold, is_small: self.is_small }
+        KernelOptions {
+            brush: self.brush[..dimensions].into(),
+            fold: self.fold,
+            is_small: self.is_small,
+            versions: Versions::Model,
+        }
     }
 }
 

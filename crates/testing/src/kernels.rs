@@ -1,5 +1,6 @@
 //! Whether kernels become group functions that do, group by group, what the kernels do: the property behind the topic
-//! `kernels`. Group functions run on the oracle at a stage by lot, and some natively.
+//! `kernels`. Group functions run on the oracle at a stage by lot, and some natively. Of one kernel in ten each work-item also runs by
+//! itself, with nothing in common with others but memory and barriers.
 
 use crate::execution::{Observed, Part, difference, observe, options, prepare};
 use crate::generate::{Argument, Case, Class, Input, Owner, Profile, Random};
@@ -9,6 +10,7 @@ use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Module, Op, Space};
 use heddle_llvm::{CodeLevel, EmitOptions, Jit, SharedMemory, emit, optimize, slot_bytes};
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
+use heddle_transform::widen::Versions;
 use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
 use smallvec::SmallVec;
 use std::time::Duration;
@@ -84,7 +86,8 @@ fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Ran
     let is_linear = if sees_brush(&case.module) { brush.len() == 1 } else { random.chance(40) };
     let fold = if is_linear { Fold::Linear } else { Fold::Rows };
     let brush = if is_linear { SmallVec::from_slice(&[brush.iter().product()]) } else { brush.into() };
-    KernelOptions { brush, fold, is_small }
+    let versions = random.pick(&[Versions::Model, Versions::Force, Versions::Force, Versions::None]);
+    KernelOptions { brush, fold, is_small, versions }
 }
 
 fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)) -> Result<(), String> {
@@ -127,6 +130,14 @@ fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)
     for fused in roundings {
         let options = Options { fused, ..options(input) };
         let expected = observe(case, &case.module, input, &options).map_err(|it| format!("source: {it}"))?;
+        if case.seed.is_multiple_of(10) && !sees_brush(&case.module) {
+            let options = Options { brush: vec![1], ..options };
+            let found = observe(case, &case.module, input, &options);
+            let found = found.map_err(|fault| format!("each work-item by itself: {fault}"))?;
+            if let Some(difference) = difference(case, &expected, &found, Part::Whole) {
+                return Err(format!("each work-item by itself: {difference}"));
+            }
+        }
         let found = match machine {
             Machine::Oracle => on_oracle(case, &module, &info, input, &kernel, fused),
             Machine::Native => natively(case, &module, &info, input, &kernel, (&expected, fused)),

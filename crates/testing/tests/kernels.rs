@@ -3,11 +3,13 @@
 #![forbid(unsafe_code)]
 
 use heddle_ir::inst::Detail;
-use heddle_ir::{Constant, Function, Inst, Module, Op, Type, ValueDef, parse_module};
+use heddle_ir::module::DeclaredShape;
+use heddle_ir::{Constant, Function, Inst, Module, Op, Scalar, Space, Type, ValueDef, parse_module};
 use heddle_testing::fuzz::check;
-use heddle_testing::generate::generate;
+use heddle_testing::generate::{Argument, Case, Input, ObjectShape, Owner, generate};
 use heddle_testing::kernels::{Machine, kernels_hold_with, profile};
 use heddle_testing::properties::topic;
+use heddle_transform::widen::Versions;
 use heddle_transform::{Fold, KernelOptions, lower_kernels};
 use smallvec::SmallVec;
 
@@ -114,11 +116,53 @@ const FAULTS: &[(&str, Fault)] = &[
     }),
 ];
 
+/// Faults of regions with versions, and of brushes that take several rows.
+const FAULTS_OF_BRUSHES: &[(&str, Fault)] = &[
+    ("a version is taken whatever holds", |module| {
+        regions(module, |func| {
+            let entry = func.entry();
+            for inst in insts(func, Op::First) {
+                let is_decision = func.result(inst).is_some_and(|it| func.value_type(it) == Type::I1);
+                if is_decision && func.layout.block_of(inst) == Some(entry) {
+                    let yes = func.make_bool(true);
+                    func.inst_mut(inst).args[0] = yes;
+                }
+            }
+        });
+    }),
+    ("lanes of a version are one", |module| {
+        regions(module, |func| {
+            let entry = func.entry();
+            if insts(func, Op::First).iter().all(|&inst| func.layout.block_of(inst) != Some(entry)) {
+                return;
+            }
+            for inst in insts(func, Op::Add) {
+                let second = func.inst(inst).args[1];
+                let is_lane = func.def_inst(second).is_some_and(|it| func.inst(it).op == Op::Lane);
+                if is_lane && func.layout.block_of(inst) == Some(entry) {
+                    let ty = func.value_type(second);
+                    let zero = func.make_const(Constant::splat(ty, 0));
+                    func.inst_mut(inst).args[1] = zero;
+                }
+            }
+        });
+    }),
+    ("the rows of a tile are one", |module| {
+        regions(module, |func| {
+            for param in &mut func.signature.params {
+                if matches!(&param.shape, Some(DeclaredShape::Linear(steps)) if steps[..] == [0, 1]) {
+                    param.shape = Some(DeclaredShape::Uniform);
+                }
+            }
+        });
+    }),
+];
+
 fn insts(func: &Function, op: Op) -> Vec<Inst> {
     func.blocks().flat_map(|block| func.block_insts(block)).filter(|&inst| func.inst(inst).op == op).collect()
 }
 
-fn regions(module: &mut Module, fault: impl Fn(&mut Function)) {
+fn regions(module: &mut Module, fault: impl FnMut(&mut Function)) {
     module.functions.iter_mut().filter(|func| func.name.contains(".region")).for_each(fault);
 }
 
@@ -153,8 +197,12 @@ fn every_planted_fault_is_noticed() {
             std::panic::catch_unwind(checked).is_ok_and(|checked| checked.is_err())
         })
     };
-    let missed: Vec<&str> =
-        FAULTS.iter().filter(|(_, fault)| is_missed(*fault)).map(|(name, _)| *name).collect();
+    let missed: Vec<&str> = FAULTS
+        .iter()
+        .chain(FAULTS_OF_BRUSHES)
+        .filter(|(_, fault)| is_missed(*fault))
+        .map(|(name, _)| *name)
+        .collect();
     std::panic::set_hook(quiet);
     assert!(missed.is_empty(), "nobody notices: {missed:?}");
 }
@@ -165,8 +213,114 @@ fn brushes_wait_as_often_as_the_kernel_says() {
     let text = include_str!("../../../tests/kernels/karrenberg-fig-3.hed");
     let text = text.split("\n; output").next().unwrap_or_default();
     let mut module = parse_module(text).expect("the file is right");
-    let options = KernelOptions { brush: SmallVec::from_slice(&[4]), fold: Fold::Rows, is_small: true };
+    let options = KernelOptions {
+        brush: SmallVec::from_slice(&[4]),
+        fold: Fold::Rows,
+        is_small: true,
+        versions: Versions::Model,
+    };
     let made = lower_kernels(&mut module, &options).expect("the kernel has a group function");
     assert_eq!((made[0].barriers, made[0].synchronization_points), (3, 3));
     assert_eq!(module.functions.iter().filter(|func| func.name.contains(".region")).count(), 4);
+}
+
+/// A kernel of `tests/kernels`, without what is said about it.
+fn kernel_named(name: &str) -> Module {
+    let path = format!("{}/../../tests/kernels/{name}.hed", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).expect("the file is there");
+    parse_module(&text).expect("the file is right")
+}
+
+/// Kernels whose lanes access contiguous memory under conditions; each with what it takes besides its array, once for the
+/// version and once for what the version does not do, and with the elements of the array.
+const INDEXED: &[(&str, [&[u128]; 2], u32)] = &[
+    ("index-wraps", [&[64, 3], &[64, 0]], 512),
+    ("index-remainder", [&[32], &[3]], 256),
+    ("index-shifts", [&[6, 1, 128, 1], &[3, 2, 128, 0]], 256),
+    ("index-xor", [&[32, 64], &[2, 4]], 128),
+];
+
+#[test]
+fn versions_have_no_gathers() {
+    for &(name, ..) in INDEXED {
+        let mut module = kernel_named(name);
+        let options = KernelOptions {
+            brush: SmallVec::from_slice(&[16]),
+            fold: Fold::Rows,
+            is_small: true,
+            versions: Versions::Model,
+        };
+        lower_kernels(&mut module, &options).expect("the kernel has a group function");
+        let mut versions = 0;
+        regions(&mut module, |func| {
+            let yes = func.make_bool(true);
+            for inst in insts(func, Op::First) {
+                let decision = func.result(inst).expect("it gives a value");
+                if func.value_type(decision) == Type::I1 {
+                    versions += 1;
+                    func.map_values(|value| if value == decision { yes } else { value });
+                }
+            }
+        });
+        assert_eq!(versions, 1, "{name}");
+        let passes = ["vectorize", "W=16", "target=avx512"];
+        heddle::pipeline::run_passes(&mut module, &passes, true, |_, _| {}).expect("passes take it");
+        let scattered = |func: &Function| insts(func, Op::Gather).len() + insts(func, Op::Scatter).len();
+        let divisions = |func: &Function| {
+            let all = insts(func, Op::Udiv);
+            all.iter()
+                .filter(|&&it| func.result(it).is_some_and(|it| func.value_type(it).is_vector()))
+                .count()
+        };
+        for func in &module.functions {
+            assert_eq!((scattered(func), divisions(func)), (0, 0), "{name}: @{}", func.name);
+        }
+    }
+}
+
+#[test]
+fn versions_do_what_kernels_do() {
+    for &(name, takes, len) in INDEXED {
+        let module = kernel_named(name);
+        let entry = module.functions[0].name.clone();
+        let object = ObjectShape {
+            name: "a".into(),
+            space: Space::Global,
+            scalar: Scalar::I32,
+            len,
+            owner: Owner::Shared,
+        };
+        let inputs = takes.iter().map(|takes| Input {
+            brush: vec![4],
+            group: Some([32, 1, 1]),
+            groups: [2, if name == "index-wraps" { 4 } else { 1 }, 1],
+            args: [Argument::Object(0)]
+                .into_iter()
+                .chain(takes.iter().map(|&it| Argument::Uniform(it)))
+                .collect(),
+            // Small numbers, also as floats; on the diagonal of a matrix, 0.
+            contents: vec![
+                (0..len)
+                    .flat_map(|at| (if at == 3 * 65 { 0 } else { at * 37 % 101 }).to_le_bytes())
+                    .collect(),
+            ],
+        });
+        let traits = generate(1, &profile()).traits;
+        let inputs: Vec<Input> = inputs.collect();
+        for seed in 0..24 {
+            let case = Case {
+                seed,
+                module: module.clone(),
+                entry: entry.clone(),
+                traits: heddle_testing::generate::Traits { order_dependent: false, fmuladd: false, ..traits },
+                objects: vec![object.clone()],
+                inputs: inputs.clone(),
+            };
+            for machine in [Machine::Oracle, Machine::Native] {
+                if let Err(reason) = kernels_hold_with(&case, machine, |_| {}) {
+                    panic!("{name}, seed {seed}: {reason}");
+                }
+            }
+        }
+    }
 }

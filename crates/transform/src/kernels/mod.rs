@@ -19,6 +19,7 @@
 //! * `objects` finds the private objects that live across them, and interleaves those of the lanes.
 //! * `live` finds what lives across them, and where it is kept.
 //! * `region` makes a lock-step function of each state.
+//! * `versions` gives regions a second version, for brushes that are well placed.
 //! * `group` writes the sequential function that launches them.
 
 mod copy;
@@ -29,9 +30,11 @@ mod objects;
 mod place;
 mod region;
 mod states;
+mod versions;
 
 pub use place::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 
+use crate::widen::Versions;
 use heddle_ir::module::{DeclaredShape, Kind, Param};
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Code, Diagnostic, Function, Inst, Module, Scalar, Space};
@@ -57,6 +60,8 @@ pub struct KernelOptions {
     pub fold: Fold,
     /// Whether all numbers of a launch are below 2^31.
     pub is_small: bool,
+    /// Where regions get versions.
+    pub versions: Versions,
 }
 
 impl KernelOptions {
@@ -171,7 +176,11 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         objects::interleave(&mut kernel, &mut across, options.lanes());
         let live = live::find_homes(&kernel, &asked, &states, &across, &options.brush)?;
         let regions: Vec<region::Region> = (0..states.all.len())
-            .map(|number| region::make_region(&kernel, &states, &live, number))
+            .map(|number| {
+                let mut region = region::make_region(&kernel, &states, &live, number);
+                versions::split(&mut region.func, &options.brush, options.versions);
+                region
+            })
             .collect();
         made.push(GroupFunction {
             name: func.name.clone(),

@@ -5,7 +5,7 @@
 
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::{Effect, Op};
-use heddle_ir::words::IntPredicate;
+use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Constant, Function, Scalar, Type, Value};
 
 use super::floats;
@@ -143,6 +143,7 @@ fn identity(func: &Function, data: &InstData, from: Scalar, a: Value, b: Value) 
         }
         (Op::And | Op::Or | Op::Umin | Op::Umax | Op::Smin | Op::Smax, ..) if same => value(a),
         (Op::Sub | Op::Xor, ..) if same => number(0),
+        (Op::Ashr, _, Some(amount)) => sign_kept(func, a, amount),
         (Op::Xor, ..) => double_negation(func, a, b),
         _ => None,
     }
@@ -158,6 +159,20 @@ fn extended(func: &Function, value: Value, ops: &[Op]) -> Option<Value> {
 fn has_only(func: &Function, value: Value, bits: u128) -> bool {
     let narrow = extended(func, value, &[Op::Zext]);
     narrow.is_some_and(|narrow| func.value_type(narrow).scalar().bit_mask() & !bits == 0)
+}
+
+/// `ashr (shl x, c), c` is `x`, if no more of it counts than what it was extended from.
+fn sign_kept(func: &Function, shifted: Value, amount: u128) -> Option<Folded> {
+    let shift = func.inst(func.def_inst(shifted)?);
+    if shift.op != Op::Shl || bits(func, shift.args[1]) != Some(amount) {
+        return None;
+    }
+    let value = shift.args[0];
+    let inner = func.inst(func.def_inst(value)?);
+    let keeps_sign = inner.op == Op::Sext || inner.op == Op::Zext && inner.flags.has(Flag::Nneg);
+    let from = func.value_type(*inner.args.first()?).scalar().bits();
+    let is_free = u128::from(from) + amount <= func.value_type(value).scalar().bits().into();
+    (keeps_sign && is_free).then_some(Folded::Value(value))
 }
 
 /// `xor (xor x, c), c` is `x`.
@@ -205,6 +220,32 @@ mod tests {
             Folded::Bits(bits) => Some(format!("splat {bits}")),
             Folded::Poison => Some("poison".into()),
         }
+    }
+
+    #[test]
+    fn extensions_that_are_cut_off_again_fold() {
+        let last = |text: &str| {
+            let text = format!("func @f(v0: i32, v1: i64) -> i64 {{\nblock0:\n{text}  ret v1\n}}\n");
+            let module = heddle_ir::parse_bytes(text.as_bytes()).expect("it parses");
+            let func = &module.functions[0];
+            let inst = func.block_insts(func.entry()).filter(|&it| func.result(it).is_some()).last()?;
+            match fold(func, func.inst(inst), func.value_type(func.result(inst)?))? {
+                Folded::Value(value) => Some(value.to_string()),
+                Folded::Bits(_) | Folded::Poison => None,
+            }
+        };
+        let wide = "  v2 = zext nneg i64, v0\n";
+        assert_eq!(last(&format!("{wide}  v3 = trunc i32, v2\n")).as_deref(), Some("v0"));
+        assert_eq!(last(&format!("{wide}  v3 = trunc i16, v2\n")), None);
+        assert_eq!(last(&format!("{wide}  v3 = and v2, 4294967295\n")).as_deref(), Some("v2"));
+        assert_eq!(last(&format!("{wide}  v3 = and v2, 65535\n")), None);
+        let shifts = |by: u32| format!("{wide}  v3 = shl v2, {by}\n  v4 = ashr exact v3, {by}\n");
+        assert_eq!(last(&shifts(32)).as_deref(), Some("v2"));
+        assert_eq!(last(&shifts(31)).as_deref(), Some("v2"));
+        assert_eq!(last(&shifts(33)), None);
+        // The sign is another one.
+        assert_eq!(last("  v2 = zext i64, v0\n  v3 = shl v2, 32\n  v4 = ashr v3, 32\n"), None);
+        assert_eq!(last("  v2 = shl v1, 32\n  v3 = ashr v2, 32\n"), None);
     }
 
     #[test]

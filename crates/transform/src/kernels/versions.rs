@@ -1,0 +1,665 @@
+//! Versions of a region: one for brushes whose lanes agree on what an operation does with their indices, one for all.
+//!
+//! ```text
+//!     x % s, x / s        lanes are in one block of s work-items         x₀ % s + lane, x₀ / s
+//!     x & m, x >> k       brushes begin at multiples of their lanes      x₀ & m, x₀ >> k
+//!     x & (2ⁿ - 1)        lanes are in one block of 2ⁿ work-items        (x₀ & m) + lane
+//!     x ^ j, x | j        and j has no bit among those of lanes          (x₀ ^ j) + lane
+//!     zext x, sext x, …   no lane of the brush wraps around              zext x₀ + lane
+//! ```
+//!
+//! Here `x` is `x₀ + lane`, and the other operand is uniform. Both are computed from the region's parameters, so a block in
+//! front of the region decides once for each brush. What is rewritten has steps from lane to lane that are known then: addresses
+//! are contiguous, conditions uniform, and divisions are of one number.
+//!
+//! A condition that is ⊤ is about operations that give ⊤: each is frozen by itself.
+
+use super::copy::Copier;
+use crate::widen::Versions;
+use heddle_analysis::shape::Geometry;
+use heddle_analysis::{ControlTables, InitialShapes, divergence};
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::entity::{EntitySet, SecondaryMap};
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::module::{DeclaredShape, Effects};
+use heddle_ir::words::{Flag, Flags, IntPredicate};
+use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Type, Value, ValueDef};
+
+/// Regions with more instructions have no versions.
+const MOST_INSTRUCTIONS: usize = 600;
+/// And those with more none where only numbers might wrap around: that is tested at each access.
+const FEW_INSTRUCTIONS: usize = 200;
+/// Narrower numbers may not have room for the lanes'.
+const LEAST_BITS: u32 = 16;
+/// A version takes at most so many conditions.
+const MOST_CONDITIONS: usize = 12;
+
+/// What is known of a value, as it is computed from parameters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    /// The same in all lanes.
+    Uniform,
+    /// That of lane 0 and the lane's number, modulo its width. What promises say of it is not asked: lane 0 may be the one that
+    /// breaks them.
+    Steps,
+}
+
+/// How an instruction is rewritten where its condition holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Rewrite {
+    /// `x % s`: the remainder steps.
+    Remainder { is_signed: bool },
+    /// `x / s`: the quotient is uniform.
+    Quotient { is_signed: bool },
+    /// The operation on lane 0's number, and the lane's number.
+    KeepsLanes,
+    /// The operation on lane 0's number.
+    DropsLanes,
+    /// A right shift by at least the bits of the lanes.
+    Shift,
+    /// A conversion of lane 0's number, and the lane's number.
+    Extension { is_signed: bool },
+    /// The lowest bits of lane 0's number, and the lane's number.
+    LowBits,
+    /// The same, read as a signed number: `ashr (shl x, c), c`.
+    SignedLowBits { cut: u32 },
+    /// `freeze`: some number is to be the same for all that read it.
+    Frozen,
+}
+
+/// An instruction to rewrite: the operand that steps, and the one that is uniform.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    inst: Inst,
+    rewrite: Rewrite,
+    steps: Value,
+    uniform: Option<Value>,
+}
+
+/// Gives a region a version for brushes whose lanes lie well along their first dimension, if that may make addresses contiguous.
+pub(super) fn split(region: &mut Function, brush: &[u32], versions: Versions) {
+    let lanes = brush[0];
+    if versions == Versions::None || lanes < 2 || !lanes.is_power_of_two() {
+        return;
+    }
+    let blocks: Vec<Block> = region.blocks().collect();
+    let count = blocks.iter().map(|&block| region.block_insts(block).count()).sum::<usize>();
+    if count > MOST_INSTRUCTIONS || may_wait(region) {
+        return;
+    }
+    if Found::new(region, lanes).candidates.is_empty() {
+        return;
+    }
+    // What numbers are converted from says whether they wrap around.
+    crate::simplify(region);
+    let blocks: Vec<Block> = region.blocks().collect();
+    let found = Found::new(region, lanes);
+    let mut chosen = found.candidates.clone();
+    if versions == Versions::Model {
+        // What these are computed from is among them.
+        let reach = reach_addresses(region);
+        chosen.retain(|candidate| region.results(candidate.inst).iter().any(|&it| reach.contains(it)));
+    }
+    let is_extension = |it: &Candidate| match it.rewrite {
+        Rewrite::Extension { .. } | Rewrite::SignedLowBits { .. } | Rewrite::Frozen => true,
+        Rewrite::LowBits => it.uniform.is_some_and(|mask| region.constant(mask).is_some()),
+        _ => false,
+    };
+    let gains = versions == Versions::Force
+        || !chosen.iter().all(is_extension)
+        || count <= FEW_INSTRUCTIONS && wraps_around(region, &chosen, brush);
+    if chosen.is_empty() || chosen.len() > MOST_CONDITIONS || !gains {
+        return;
+    }
+    let made = Making::new(region, &found, lanes).write(&blocks, &chosen);
+    *region = made;
+}
+
+/// Whether lanes of some result may wrap around, as far as is known without conditions.
+fn wraps_around(region: &Function, chosen: &[Candidate], brush: &[u32]) -> bool {
+    if chosen.is_empty() {
+        return false;
+    }
+    let control = ControlTables::new(region);
+    let initial = InitialShapes::declared(region, Geometry::brush(brush));
+    let facts = divergence(region, &control, &initial);
+    let steps = |result: Value| facts.shape(result).strides().is_some();
+    chosen.iter().any(|candidate| region.result(candidate.inst).is_some_and(|result| !steps(result)))
+}
+
+/// Whether lanes may wait for each other in a loop: they go on one by one then, and none speaks for all.
+fn may_wait(region: &Function) -> bool {
+    region.blocks().flat_map(|block| region.block_insts(block)).any(|inst| {
+        let data = region.inst(inst);
+        let is_atomic = data.access().is_some_and(|access| access.atomic.is_some());
+        let calls = region.callee_of(data).is_some_and(|callee| callee.signature.effects != Effects::PURE);
+        is_atomic || calls || data.flags.has(Flag::Volatile)
+    })
+}
+
+/// The values that addresses are computed from.
+fn reach_addresses(region: &Function) -> EntitySet<Value> {
+    let mut reach: EntitySet<Value> = EntitySet::new();
+    let mut work: Vec<Value> = Vec::new();
+    for inst in region.blocks().flat_map(|block| region.block_insts(block)) {
+        let data = region.inst(inst);
+        match data.op {
+            Op::Load | Op::AtomicRmw | Op::CompareExchange => work.push(data.args[0]),
+            Op::Store => work.push(data.args[1]),
+            _ => {}
+        }
+    }
+    while let Some(value) = work.pop() {
+        if !reach.insert(value) {
+            continue;
+        }
+        if let Some(inst) = region.def_inst(value)
+            && !matches!(region.inst(inst).op, Op::Load | Op::Call | Op::Phi)
+        {
+            work.extend(region.inst(inst).args.iter().copied());
+        }
+    }
+    reach
+}
+
+/// Forms of values, and what could be rewritten if something held.
+struct Found {
+    forms: SecondaryMap<Value, Option<Form>>,
+    candidates: Vec<Candidate>,
+    /// Which of them an instruction is.
+    of: SecondaryMap<Inst, Option<usize>>,
+}
+
+impl Found {
+    fn new(region: &Function, lanes: u32) -> Found {
+        let mut found = Found {
+            forms: SecondaryMap::with_len(region.value_count()),
+            candidates: Vec::new(),
+            of: SecondaryMap::new(),
+        };
+        for (&value, param) in region.params().iter().zip(&region.signature.params) {
+            let scalar = param.ty.scalar();
+            let is_int = scalar.is_int() && scalar.bits() >= LEAST_BITS && !param.ty.is_vector();
+            found.forms[value] = match &param.shape {
+                Some(DeclaredShape::Uniform) if is_int => Some(Form::Uniform),
+                Some(DeclaredShape::Linear(steps)) if is_int && steps[..] == [1] => Some(Form::Steps),
+                _ => None,
+            };
+        }
+        for inst in region.blocks().flat_map(|block| region.block_insts(block)) {
+            let Some(result) = region.result(inst) else { continue };
+            found.forms[result] = found.form_of(region, inst, lanes);
+        }
+        found
+    }
+
+    fn form(&self, region: &Function, value: Value) -> Option<Form> {
+        match region.constant(value) {
+            Some(Constant::Scalar(scalar, _)) if scalar.is_int() => Some(Form::Uniform),
+            Some(_) => None,
+            None => self.forms[value],
+        }
+    }
+
+    /// The form of what an instruction gives; a candidate has the one that it has where it is rewritten.
+    fn form_of(&mut self, region: &Function, inst: Inst, lanes: u32) -> Option<Form> {
+        let data = region.inst(inst);
+        let result = region.result(inst)?;
+        let is_wide = |value: Value| {
+            let ty = region.value_type(value);
+            ty.scalar().is_int() && ty.scalar().bits() >= LEAST_BITS && !ty.is_vector()
+        };
+        if !is_wide(result) || !data.args.iter().all(|&arg| is_wide(arg)) || data.args.is_empty() {
+            return None;
+        }
+        if data.is_total() {
+            return None;
+        }
+        if let Some((steps, cut)) = sign_extended(region, inst)
+            && self.form(region, steps) == Some(Form::Steps)
+        {
+            let rewrite = Rewrite::SignedLowBits { cut };
+            self.add(Candidate { inst, rewrite, steps, uniform: None });
+            return Some(Form::Steps);
+        }
+        let mut forms = [Form::Uniform; 2];
+        if data.args.len() > 2 {
+            return None;
+        }
+        for (form, &arg) in forms.iter_mut().zip(&data.args) {
+            *form = self.form(region, arg)?;
+        }
+        if data.op == Op::Freeze {
+            self.add(Candidate { inst, rewrite: Rewrite::Frozen, steps: data.args[0], uniform: None });
+            return Some(forms[0]);
+        }
+        if forms == [Form::Uniform; 2] {
+            return is_cheap(region, data).then_some(Form::Uniform);
+        }
+        match (data.op, forms) {
+            (Op::Add, [Form::Steps, Form::Uniform] | [Form::Uniform, Form::Steps])
+            | (Op::Sub, [Form::Steps, Form::Uniform]) => return Some(Form::Steps),
+            (Op::Trunc, _) => return Some(Form::Steps),
+            // In all lanes that are not ⊤, the number is that of lane 0, read as signed, and the lane's.
+            (Op::Zext, _) if data.flags.has(Flag::Nneg) => return Some(Form::Steps),
+            _ => {}
+        }
+        let (at, other) = match forms {
+            [Form::Steps, Form::Uniform] => (0, 1),
+            [Form::Uniform, Form::Steps] => (1, 0),
+            _ => return None,
+        };
+        let uniform = data.args.get(other).copied();
+        let bits_of_lanes = u128::from(lanes - 1);
+        let known = uniform.and_then(|value| match region.constant(value) {
+            Some(&Constant::Scalar(_, bits)) => Some(bits),
+            _ => None,
+        });
+        let (rewrite, form) = match data.op {
+            Op::Urem | Op::Srem if at == 0 && known.is_none_or(|by| by >= lanes.into()) => {
+                (Rewrite::Remainder { is_signed: data.op == Op::Srem }, Form::Steps)
+            }
+            Op::Udiv | Op::Sdiv if at == 0 && known.is_none_or(|by| by >= lanes.into()) => {
+                (Rewrite::Quotient { is_signed: data.op == Op::Sdiv }, Form::Uniform)
+            }
+            Op::And => {
+                let is_filled = match known {
+                    Some(mask) => mask & (mask + 1) == 0 && mask >= bits_of_lanes,
+                    None => uniform.is_some_and(|mask| is_low_mask(region, mask)),
+                };
+                match known.map(|mask| mask & bits_of_lanes) {
+                    _ if is_filled => (Rewrite::LowBits, Form::Steps),
+                    None | Some(0) => (Rewrite::DropsLanes, Form::Uniform),
+                    _ => return None,
+                }
+            }
+            Op::Xor | Op::Or if known.is_none_or(|bits| bits & bits_of_lanes == 0) => {
+                (Rewrite::KeepsLanes, Form::Steps)
+            }
+            Op::Lshr | Op::Ashr
+                if at == 0 && known.is_none_or(|amount| amount >= lanes.trailing_zeros().into()) =>
+            {
+                (Rewrite::Shift, Form::Uniform)
+            }
+            Op::Zext => (Rewrite::Extension { is_signed: false }, Form::Steps),
+            Op::Sext => (Rewrite::Extension { is_signed: true }, Form::Steps),
+            _ => return None,
+        };
+        let uniform = uniform.filter(|_| data.args.len() == 2);
+        self.add(Candidate { inst, rewrite, steps: data.args[at], uniform });
+        Some(form)
+    }
+
+    fn add(&mut self, candidate: Candidate) {
+        self.of[candidate.inst] = Some(self.candidates.len());
+        self.candidates.push(candidate);
+    }
+}
+
+/// What an instruction sign-extends from the bits that two shifts leave, and how many bits those cut off.
+fn sign_extended(region: &Function, inst: Inst) -> Option<(Value, u32)> {
+    let data = region.inst(inst);
+    let &[shifted, amount] = &data.args[..] else { return None };
+    if data.op != Op::Ashr {
+        return None;
+    }
+    let shift = region.inst(region.def_inst(shifted)?);
+    let is_pair = shift.op == Op::Shl && shift.args[1] == amount;
+    let &Constant::Scalar(scalar, cut) = region.constant(amount)? else { return None };
+    let left = u128::from(scalar.bits()).checked_sub(cut)?;
+    (is_pair && left >= LEAST_BITS.into()).then(|| (shift.args[0], cut as u32))
+}
+
+/// Whether a uniform operation may be done again, in front of the region.
+fn is_cheap(region: &Function, data: &InstData) -> bool {
+    match data.op {
+        Op::Add | Op::Sub | Op::Mul | Op::Shl | Op::Lshr | Op::Ashr | Op::And | Op::Or | Op::Xor => true,
+        Op::Trunc | Op::Zext | Op::Sext | Op::Umin | Op::Umax | Op::Smin | Op::Smax => true,
+        Op::Udiv | Op::Urem => {
+            matches!(region.constant(data.args[1]), Some(&Constant::Scalar(_, by)) if by != 0)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a mask is made as those are that have ones in their lowest bits only: `s - 1`, `~(-1 << k)`.
+fn is_low_mask(region: &Function, mask: Value) -> bool {
+    let Some(inst) = region.def_inst(mask) else { return false };
+    let data = region.inst(inst);
+    let number = |at: usize| match region.constant(*data.args.get(at)?) {
+        Some(&Constant::Scalar(scalar, bits)) => Some((bits, scalar.bit_mask())),
+        _ => None,
+    };
+    match data.op {
+        Op::Add => number(1).is_some_and(|(bits, ones)| bits == ones),
+        Op::Sub => number(1).is_some_and(|(bits, _)| bits == 1),
+        Op::Xor => number(1).is_some_and(|(bits, ones)| bits == ones),
+        Op::Zext | Op::Sext | Op::Trunc => is_low_mask_of(region, data.args[0]),
+        _ => false,
+    }
+}
+
+/// The same of what a mask was converted from.
+fn is_low_mask_of(region: &Function, value: Value) -> bool {
+    let op = region.def_inst(value).map(|inst| region.inst(inst).op);
+    matches!(op, Some(Op::Add | Op::Sub | Op::Xor)) && is_low_mask(region, value)
+}
+
+struct Making<'a> {
+    old: &'a Function,
+    found: &'a Found,
+    lanes: u32,
+    func: Function,
+    /// The block that decides.
+    entry: Block,
+    /// What values are in front of the region: those that are uniform, and lane 0's of those that step.
+    bases: SecondaryMap<Value, Option<Value>>,
+    /// Divisors that may be divided by, each of signed numbers or not.
+    divisors: Vec<(Value, bool, Value)>,
+}
+
+impl<'a> Making<'a> {
+    fn new(old: &'a Function, found: &'a Found, lanes: u32) -> Making<'a> {
+        let mut func = Function::new(old.name.clone(), old.signature.clone());
+        func.kind = old.kind;
+        let entry = func.append_block();
+        Making {
+            old,
+            found,
+            lanes,
+            func,
+            entry,
+            bases: SecondaryMap::with_len(old.value_count()),
+            divisors: Vec::new(),
+        }
+    }
+
+    fn write(mut self, blocks: &[Block], chosen: &[Candidate]) -> Function {
+        self.make_bases(chosen);
+        let mut all: Option<Value> = None;
+        let mut known: Vec<(Rewrite, Value, Option<Value>)> = Vec::new();
+        for candidate in chosen {
+            let Candidate { rewrite, steps, uniform, .. } = *candidate;
+            if rewrite == Rewrite::Frozen {
+                continue;
+            }
+            // A remainder and its quotient ask the same.
+            let asked = match rewrite {
+                Rewrite::Quotient { is_signed } => Rewrite::Remainder { is_signed },
+                other => other,
+            };
+            if known.contains(&(asked, steps, uniform)) {
+                continue;
+            }
+            known.push((asked, steps, uniform));
+            let holds = self.condition(candidate);
+            let mut builder = Builder::new(&mut self.func, At::End(self.entry));
+            let holds = builder.op(Op::Freeze, &[holds]);
+            all = Some(match all {
+                None => holds,
+                Some(others) => builder.op(Op::And, &[others, holds]),
+            });
+        }
+        let rewritten: Vec<(Inst, Value)> =
+            chosen.iter().map(|candidate| (candidate.inst, self.rewritten(candidate))).collect();
+        let holds = all.unwrap_or_else(|| self.func.make_bool(true));
+        // What is frozen may differ from lane to lane, as far as anybody knows.
+        let holds = self.emit(Op::First, &[holds], Flags::NONE);
+        let fast = self.copy(blocks, &rewritten);
+        let slow = self.copy(blocks, &[]);
+        Builder::new(&mut self.func, At::End(self.entry)).branch(holds, fast, slow);
+        self.func
+    }
+
+    /// Computes in front of the region what conditions and rewritten operations need.
+    fn make_bases(&mut self, chosen: &[Candidate]) {
+        let mut needed: EntitySet<Value> = EntitySet::new();
+        let mut work: Vec<Value> =
+            chosen.iter().flat_map(|it| [Some(it.steps), it.uniform]).flatten().collect();
+        while let Some(value) = work.pop() {
+            if needed.insert(value)
+                && let Some(inst) = self.old.def_inst(value)
+            {
+                work.extend(self.old.inst(inst).args.iter().copied());
+            }
+        }
+        for (&old, &new) in self.old.params().iter().zip(self.func.params().to_vec().iter()) {
+            if !needed.contains(old) {
+                continue;
+            }
+            self.bases[old] = Some(match self.found.forms[old] {
+                Some(Form::Steps) => {
+                    let lane = self.lane(self.old.value_type(old).scalar());
+                    self.emit(Op::Sub, &[new, lane], Flags::NONE)
+                }
+                _ => new,
+            });
+        }
+        let insts: Vec<Inst> = self.old.blocks().flat_map(|block| self.old.block_insts(block)).collect();
+        for inst in insts {
+            let Some(result) = self.old.result(inst).filter(|&it| needed.contains(it)) else { continue };
+            let base = match self.found.of[inst] {
+                Some(number) => self.base_of(&self.found.candidates[number]),
+                None => {
+                    let data = self.old.inst(inst).clone();
+                    let args: Vec<Value> = data.args.iter().map(|&arg| self.base(arg)).collect();
+                    let is_step = self.found.forms[result] == Some(Form::Steps);
+                    let op = if data.op == Op::Zext && is_step { Op::Sext } else { data.op };
+                    self.insert(InstData::plain(op, args), self.old.value_type(result))
+                }
+            };
+            self.bases[result] = Some(base);
+        }
+    }
+
+    /// What a value is in front of the region.
+    fn base(&mut self, value: Value) -> Value {
+        match (self.bases[value], self.old.constant(value)) {
+            (Some(base), _) => base,
+            (None, Some(constant)) => self.func.make_const(constant.clone()),
+            (None, None) => self.func.make_poison(self.old.value_type(value)),
+        }
+    }
+
+    /// What a rewritten operation gives in lane 0.
+    fn base_of(&mut self, candidate: &Candidate) -> Value {
+        let Candidate { inst, rewrite, steps, uniform } = *candidate;
+        let op = self.old.inst(inst).op;
+        let first = self.base(steps);
+        let ty = self.old.value_type(self.old.result(inst).expect("it gives a value"));
+        if rewrite == Rewrite::Frozen {
+            // One number for all lanes, even if it is any.
+            let frozen = self.emit(Op::Freeze, &[first], Flags::NONE);
+            return self.emit(Op::First, &[frozen], Flags::NONE);
+        }
+        if let Rewrite::SignedLowBits { cut } = rewrite {
+            let cut = self.func.make_int(ty.scalar(), cut.into());
+            let shifted = self.emit(Op::Shl, &[first, cut], Flags::NONE);
+            return self.emit(Op::Ashr, &[shifted, cut], Flags::NONE);
+        }
+        let Some(uniform) = uniform else {
+            return self.insert(InstData::plain(op, [first]), ty);
+        };
+        let mut other = self.base(uniform);
+        if let Rewrite::Remainder { is_signed } | Rewrite::Quotient { is_signed } = rewrite {
+            other = self.divisor(other, is_signed);
+        }
+        self.emit(op, &[first, other], Flags::NONE)
+    }
+
+    /// A divisor, or 1 in its place where nothing is divided by it.
+    fn divisor(&mut self, by: Value, is_signed: bool) -> Value {
+        if self.func.constant(by).is_some() {
+            return by;
+        }
+        let known = self.divisors.iter().find(|&&(old, signed, _)| (old, signed) == (by, is_signed));
+        if let Some(&(_, _, divisor)) = known {
+            return divisor;
+        }
+        let scalar = self.func.value_type(by).scalar();
+        let one = self.func.make_int(scalar, 1);
+        let predicate = if is_signed { IntPredicate::Sge } else { IntPredicate::Uge };
+        let frozen = self.emit(Op::Freeze, &[by], Flags::NONE);
+        let frozen = self.emit(Op::First, &[frozen], Flags::NONE);
+        let divides = self.compare(predicate, frozen, one);
+        let divisor = self.emit(Op::Select, &[divides, frozen, one], Flags::NONE);
+        self.divisors.push((by, is_signed, divisor));
+        divisor
+    }
+
+    /// Whether a candidate may be rewritten.
+    fn condition(&mut self, candidate: &Candidate) -> Value {
+        let first = self.base(candidate.steps);
+        let scalar = self.func.value_type(first).scalar();
+        let reach = i128::from(self.lanes) - 1;
+        let aligned = |making: &mut Self| {
+            let bits = making.func.make_int(scalar, reach);
+            let low = making.emit(Op::And, &[first, bits], Flags::NONE);
+            let zero = making.func.make_int(scalar, 0);
+            making.compare(IntPredicate::Eq, low, zero)
+        };
+        let other = candidate.uniform.map(|uniform| self.base(uniform));
+        match (candidate.rewrite, other) {
+            (Rewrite::Extension { is_signed }, _) => self.is_below_end(first, is_signed),
+            (Rewrite::Remainder { is_signed } | Rewrite::Quotient { is_signed }, Some(by)) => {
+                let (least, below) = match is_signed {
+                    true => (IntPredicate::Sge, IntPredicate::Sle),
+                    false => (IntPredicate::Uge, IntPredicate::Ule),
+                };
+                let fits = self.is_below_end(first, is_signed);
+                let lanes = self.func.make_int(scalar, self.lanes.into());
+                let is_wide = self.compare(least, by, lanes);
+                let divisor = self.divisor(by, is_signed);
+                let remainder = if is_signed { Op::Srem } else { Op::Urem };
+                let rest = self.emit(remainder, &[first, divisor], Flags::NONE);
+                let last = self.emit(Op::Sub, &[by, lanes], Flags::NONE);
+                let is_within = self.compare(below, rest, last);
+                let mut all = self.emit(Op::And, &[fits, is_wide], Flags::NONE);
+                all = self.emit(Op::And, &[all, is_within], Flags::NONE);
+                if is_signed {
+                    let zero = self.func.make_int(scalar, 0);
+                    let is_positive = self.compare(IntPredicate::Sge, first, zero);
+                    all = self.emit(Op::And, &[all, is_positive], Flags::NONE);
+                }
+                all
+            }
+            (Rewrite::Shift, Some(amount)) => {
+                let is_aligned = aligned(self);
+                let bits = self.func.make_int(scalar, self.lanes.trailing_zeros().into());
+                let drops = self.compare(IntPredicate::Uge, amount, bits);
+                self.emit(Op::And, &[is_aligned, drops], Flags::NONE)
+            }
+            (Rewrite::KeepsLanes | Rewrite::DropsLanes, Some(mask)) => {
+                let is_aligned = aligned(self);
+                let bits = self.func.make_int(scalar, reach);
+                let low = self.emit(Op::And, &[mask, bits], Flags::NONE);
+                let zero = self.func.make_int(scalar, 0);
+                let has_none = self.compare(IntPredicate::Eq, low, zero);
+                self.emit(Op::And, &[is_aligned, has_none], Flags::NONE)
+            }
+            (Rewrite::LowBits, Some(mask)) => {
+                let [zero, one, reach] = [0, 1, reach].map(|number| self.func.make_int(scalar, number));
+                let next = self.emit(Op::Add, &[mask, one], Flags::NONE);
+                let both = self.emit(Op::And, &[mask, next], Flags::NONE);
+                let is_filled = self.compare(IntPredicate::Eq, both, zero);
+                let is_wide = self.compare(IntPredicate::Uge, mask, reach);
+                let last = self.emit(Op::Sub, &[mask, reach], Flags::NONE);
+                let low = self.emit(Op::And, &[first, mask], Flags::NONE);
+                let fits = self.compare(IntPredicate::Ule, low, last);
+                let all = self.emit(Op::And, &[is_filled, is_wide], Flags::NONE);
+                self.emit(Op::And, &[all, fits], Flags::NONE)
+            }
+            (Rewrite::SignedLowBits { cut }, _) => {
+                let number = self.base_of(candidate);
+                let greatest = (scalar.bit_mask() >> 1 >> cut) - u128::from(self.lanes - 1);
+                let last = self.func.make_const(Constant::Scalar(scalar, greatest));
+                self.compare(IntPredicate::Sle, number, last)
+            }
+            (Rewrite::Frozen, _) => self.func.make_bool(true),
+            (_, None) => self.func.make_bool(false),
+        }
+    }
+
+    /// Whether no lane wraps around, given lane 0's number.
+    fn is_below_end(&mut self, first: Value, is_signed: bool) -> Value {
+        let scalar = self.func.value_type(first).scalar();
+        let end = if is_signed { scalar.bit_mask() >> 1 } else { scalar.bit_mask() };
+        let last = self.func.make_const(Constant::Scalar(scalar, end - u128::from(self.lanes - 1)));
+        let predicate = if is_signed { IntPredicate::Sle } else { IntPredicate::Ule };
+        self.compare(predicate, first, last)
+    }
+
+    /// What stands for a candidate's result, in each lane.
+    fn rewritten(&mut self, candidate: &Candidate) -> Value {
+        let result = self.old.result(candidate.inst).expect("what is rewritten gives a value");
+        // What is frozen is so only once.
+        let base = match self.bases[result] {
+            Some(base) => base,
+            None => self.base_of(candidate),
+        };
+        let flags = match candidate.rewrite {
+            Rewrite::Frozen if self.found.forms[result] == Some(Form::Uniform) => return base,
+            Rewrite::Frozen => Flags::NONE,
+            Rewrite::Quotient { .. } | Rewrite::DropsLanes | Rewrite::Shift => return base,
+            Rewrite::Remainder { is_signed: false } | Rewrite::LowBits => Flags::of(&[Flag::Nuw]),
+            Rewrite::Extension { is_signed: true } => Flags::of(&[Flag::Nsw]),
+            _ => Flags::of(&[Flag::Nuw, Flag::Nsw]),
+        };
+        let lane = self.lane(self.func.value_type(base).scalar());
+        self.emit(Op::Add, &[base, lane], flags)
+    }
+
+    /// The region's blocks once more, with these values for results. Gives the block that it begins with.
+    fn copy(&mut self, blocks: &[Block], rewritten: &[(Inst, Value)]) -> Block {
+        let mut copier = Copier::new(self.old);
+        for (&old, &new) in self.old.params().iter().zip(self.func.params().to_vec().iter()) {
+            copier.set(old, new);
+        }
+        copier.copy_blocks(&mut self.func, blocks);
+        let mut instead: Vec<(Value, Value)> = Vec::new();
+        for &(inst, value) in rewritten {
+            let result = self.old.result(inst).expect("what is rewritten gives a value");
+            instead.push((copier.value(&mut self.func, result), value));
+        }
+        let start = copier.block(blocks[0]).expect("all blocks were copied");
+        let mut replaced: SecondaryMap<Value, Option<Value>> =
+            SecondaryMap::with_len(self.func.value_count());
+        instead.iter().for_each(|&(from, to)| replaced[from] = Some(to));
+        let copies: Vec<Block> = blocks.iter().filter_map(|&block| copier.block(block)).collect();
+        for &block in &copies {
+            self.func.map_values_of_block(block, |value| replaced[value].unwrap_or(value));
+        }
+        for (from, _) in instead {
+            if let ValueDef::Result(inst, _) = self.func.value_def(from) {
+                self.func.remove_inst(inst);
+            }
+        }
+        // What a function keeps on its stack is made where it starts.
+        let objects: Vec<Inst> =
+            self.func.block_insts(start).filter(|&inst| self.func.inst(inst).op == Op::Alloca).collect();
+        for inst in objects.into_iter().rev() {
+            self.func.layout.remove_inst(inst);
+            self.func.layout.prepend_inst(inst, self.entry);
+        }
+        start
+    }
+
+    /// The lane's number along the first dimension.
+    fn lane(&mut self, scalar: Scalar) -> Value {
+        let data = InstData::new(Op::Lane, [], Detail::Dimension(Some(0)));
+        self.insert(data, scalar.into())
+    }
+
+    fn insert(&mut self, data: InstData, to: Type) -> Value {
+        let is_written = matches!(data.op.info().gives, heddle_ir::ops::Gives::Written(_));
+        Builder::new(&mut self.func, At::End(self.entry)).value(data, is_written.then_some(to))
+    }
+
+    fn emit(&mut self, op: Op, args: &[Value], flags: Flags) -> Value {
+        Builder::new(&mut self.func, At::End(self.entry)).op_with(op, args, flags)
+    }
+
+    fn compare(&mut self, predicate: IntPredicate, a: Value, b: Value) -> Value {
+        Builder::new(&mut self.func, At::End(self.entry)).icmp(predicate, a, b)
+    }
+}
