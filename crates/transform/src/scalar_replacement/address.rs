@@ -94,8 +94,13 @@ impl Address {
                 value = builder.op_to(op, wide, &[value]);
             }
             if factor != 1 {
-                let factor = builder.int(Scalar::I64, factor.into());
-                value = builder.op(Op::Mul, &[value, factor]);
+                // As front ends write it, so that it may be merged with what is there.
+                let (op, by) = match factor {
+                    _ if factor > 0 && factor.count_ones() == 1 => (Op::Shl, i64::from(factor.trailing_zeros())),
+                    _ => (Op::Mul, factor),
+                };
+                let by = builder.int(Scalar::I64, by.into());
+                value = builder.op(op, &[value, by]);
             }
             sum = Some(sum.map_or(value, |sum| builder.op(Op::Add, &[sum, value])));
         }
