@@ -6,6 +6,7 @@ use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Code, Diagnostic};
 use heddle_math::Accuracy;
 use heddle_transform::boscc::Policy;
+use heddle_transform::scalar_replacement::Variant;
 use heddle_transform::{Fold, Races, Target, Versions};
 use smallvec::SmallVec;
 use std::fmt;
@@ -115,6 +116,8 @@ pub struct Options {
     pub versions: Versions,
     /// How work-items of kernels lie in brushes; none leaves kernels to be launched by what surrounds them.
     pub kernels: Option<Fold>,
+    /// Whether values that lanes have are kept, and where they may be inserted.
+    pub scalars: Option<Variant>,
     /// Whether branches are fused where that pays.
     pub fuse: bool,
     /// Whether lanes may race.
@@ -133,6 +136,7 @@ impl Default for Options {
             brushes: Brushes::Count(1),
             versions,
             kernels: None,
+            scalars: None,
             fuse: false,
             races: Races::default(),
             guards: Policy::default(),
@@ -142,7 +146,7 @@ impl Default for Options {
 
 impl Options {
     /// The words of the text form.
-    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `fuse=yes|no`, `races=ordered|excluded`, `guards=force|needed` and `brushes=2` (or `auto`)";
+    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `ssrqp=cost|no`, `fuse=yes|no`, `races=ordered|excluded`, `guards=force|needed` and `brushes=2` (or `auto`)";
 
     /// Takes one word of the text form; false if it is none.
     pub fn set(&mut self, key: &str, value: &str) -> Result<bool, Diagnostic> {
@@ -153,6 +157,8 @@ impl Options {
             "target" => self.target = parse_target(value)?,
             "versions" => self.versions = parse_versions(value)?,
             "kernels" => self.kernels = Some(parse_fold(value)?),
+            "ssrqp" if value == "no" => self.scalars = None,
+            "ssrqp" => self.scalars = Some(parse_variant(value)?),
             "fuse" => self.fuse = parse_choice(value)?,
             "races" => self.races = parse_races(value)?,
             "guards" => self.guards = parse_policy(value)?,
@@ -187,6 +193,14 @@ pub fn parse_target(name: &str) -> Result<Target, Diagnostic> {
         let known: Vec<&str> = Target::ALL.iter().map(|target| target.name).collect();
         Diagnostic::error(Code::PassOption, format!("`{name}` is no target"))
             .way_out(format!("there are {}", known.join(", ")))
+    })
+}
+
+/// Where scalar replacement inserts values.
+pub(crate) fn parse_variant(word: &str) -> Result<Variant, Diagnostic> {
+    Variant::ALL.into_iter().find(|variant| variant.name() == word).ok_or_else(|| {
+        let names = Variant::ALL.map(|variant| format!("`{}`", variant.name()));
+        not_understood(word, format!("write {}", names.join(", ")))
     })
 }
 

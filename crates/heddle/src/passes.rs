@@ -165,8 +165,8 @@ pub const PASSES: &[PassInfo] = &[
     PassInfo {
         name: "ssrqp",
         doc: "scalar replacement: values that lanes have loaded, stored or computed before are kept, also between iterations \
-              (`ssrqp:srqp`, `esrqp`, `ssrqp_s`, `ssrqp`: where values may be inserted and hoisted; `races=excluded`: lanes do \
-              not race)",
+              (`ssrqp:srqp`, `esrqp`, `ssrqp_s`, `ssrqp`, `cost`: where values may be inserted and hoisted; `cost+8`, \
+              `cost+target=warps`: for a machine; `races=excluded`: lanes do not race)",
         requires: Stage::Canonical,
         ensures: None,
         read: |words| Ok(Pass::Scalars(parse_scalars(words)?)),

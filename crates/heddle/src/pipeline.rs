@@ -10,12 +10,14 @@ use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::{ChosenForm, wide_name};
-use heddle_transform::{FuseOptions, KernelOptions, Remark, WidenOptions, boscc, choose_brushes};
+use heddle_transform::{
+    FuseOptions, KernelOptions, Remark, WidenOptions, boscc, choose_brushes, scalar_replacement,
+};
 use std::time::Instant;
 
 /// All that makes vector code of lock-step code for a brush.
 pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
-    let &Options { target, math, ref params, brushes, versions, kernels, fuse, races, guards } = options;
+    let &Options { target, math, ref params, brushes, versions, kernels, scalars, fuse, races, guards } = options;
     let mut passes = Vec::new();
     passes.extend((brushes != Brushes::Count(1)).then_some(Pass::Brushes(brushes)));
     passes.extend(math.map(Pass::Math));
@@ -25,6 +27,10 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
     }));
     passes.extend([Pass::Simplify, Pass::Inline, Pass::Progress, Pass::Canonicalize]);
     let machine = Machine::Vectors(target, brush.lanes());
+    if let Some(variant) = scalars {
+        let options = scalar_replacement::Options { variant, races, machine };
+        passes.extend([Pass::Scalars(options), Pass::Simplify]);
+    }
     passes.extend(fuse.then(|| Pass::Fuse(FuseOptions { machine, races, ..FuseOptions::default() })));
     passes.extend([
         Pass::Specialize(brush.clone()),

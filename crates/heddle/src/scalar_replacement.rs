@@ -1,26 +1,33 @@
 //! The pass `ssrqp`: its options in words, and what it says.
 
-use crate::options::{not_understood, parse_races};
+use crate::options::{Brush, not_understood, parse_races, parse_target, parse_variant};
 use heddle_ir::diagnostic::Place;
 use heddle_ir::{Code, Diagnostic, Module};
-use heddle_transform::replace_scalars;
-use heddle_transform::scalar_replacement::{Options, Replaced, Variant};
+use heddle_transform::fuse::Machine;
+use heddle_transform::scalar_replacement::{Options, Replaced};
 use heddle_transform::widen::{ChosenForm, Remark};
+use heddle_transform::{Target, replace_scalars};
 
-/// Options, with + in between: a variant, `races=excluded`.
+/// Options, with + in between: a variant, lanes and a machine for `cost`, `races=excluded`.
 pub(crate) fn parse_scalars(words: &str) -> Result<Options, Diagnostic> {
     let mut options = Options::default();
+    let (mut lanes, mut target) = (8, Some(Target::default()));
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word.split_once('=') {
             Some(("races", races)) => options.races = parse_races(races)?,
-            _ => {
-                let variant = Variant::ALL.into_iter().find(|variant| variant.name() == word);
-                let names = Variant::ALL.map(|variant| format!("`{}`", variant.name())).join(", ");
-                let way_out = format!("write one of {names}, or `races=excluded`");
-                options.variant = variant.ok_or_else(|| not_understood(word, &way_out))?;
+            Some(("target", "warps")) => target = None,
+            Some(("target", name)) => target = Some(parse_target(name)?),
+            None if word.starts_with(|first: char| first.is_ascii_digit()) => {
+                lanes = word.parse::<Brush>()?.lanes();
+            }
+            None => options.variant = parse_variant(word)?,
+            Some(_) => {
+                let way_out = "write a variant, lanes, `target=avx512`, `target=warps` or `races=excluded`";
+                return Err(not_understood(word, way_out));
             }
         }
     }
+    options.machine = target.map_or(Machine::Warps, |target| Machine::Vectors(target, lanes));
     Ok(options)
 }
 

@@ -151,7 +151,7 @@ codes! {
         "`fuse:force` chooses otherwise; `heddle opt --explain` prints the matrices.";
     Scalars = "scalars",
         "How many loads and operations of a function were replaced by values that lanes have.",
-        "`ssrqp:srqp`, `esrqp`, `ssrqp_s` and `ssrqp` choose where values may be inserted.";
+        "`ssrqp:esrqp` and the other variants choose where values may be inserted.";
     Waits = "waits",
         "A loop waits for what another lane does, so lanes go on one block a round.",
         "Code is faster where no lane waits for another: combine what lanes do, or use an atomic operation.";

@@ -145,6 +145,20 @@ pub const TOPICS: &[Topic] = &[
         check: |case| crate::scalars::replaces(case).map(|_| ()),
     },
     Topic {
+        name: "ssrqp-widen",
+        says: "programs whose scalars were replaced go through the whole pipeline like any",
+        profile: crate::scalars::profile,
+        command: "opt passes=canonicalize,ssrqp:ssrqp,loops,boscc:needed,linearize stage=linear",
+        check: crate::scalars::widens,
+    },
+    Topic {
+        name: "orders",
+        says: "scalar replacement, fusion and flattening in any order leave programs canonical, and refine them",
+        profile: crate::scalars::orders_profile,
+        command: "opt passes=canonicalize,ssrqp:ssrqp,fuse:force,flatten:force stage=canonical",
+        check: crate::scalars::orders,
+    },
+    Topic {
         name: "widen",
         says: "every stage refines its source, and wide functions compute in one thread what linear ones do in lanes",
         profile: Profile::default,

@@ -3,17 +3,18 @@
 
 use crate::differential::{Reference, is_deterministic};
 use crate::execution::{options, prepare};
-use crate::generate::{Case, Class, Input, Profile};
+use crate::generate::{Case, Class, Input, Profile, Random};
 use crate::uniform_loops::canonical;
 use heddle_interp::{Options as RunOptions, Semantics, run};
 use heddle_ir::ops::Effect;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Block, Function, Inst, Module, Op};
+use heddle_transform::fuse::Machine;
 use heddle_transform::scalar_replacement::{Options, Replaced, Variant};
-use heddle_transform::{Races, replace_scalars};
+use heddle_transform::{FuseOptions, Races, Target, flatten, fuse, replace_scalars};
 
 /// Replaces the scalars of a function, in one way or another.
-pub type Replace = fn(&mut Function, &Options) -> Replaced;
+pub type Replace<'a> = &'a dyn Fn(&mut Function, &Options) -> Replaced;
 
 /// Programs that go through memory again and again.
 pub fn profile() -> Profile {
@@ -27,8 +28,15 @@ pub fn profile() -> Profile {
         ],
         uniform_branch: 40,
         webs: 25,
+        horizontals: 20,
+        walks: 70,
         ..Profile::source()
     }
+}
+
+/// The same, with conditions whose sides are alike and nests of loops.
+pub fn orders_profile() -> Profile {
+    Profile { similar_arms: 40, nests: 100, horizontals: 10, ..profile() }
 }
 
 /// What was replaced.
@@ -53,11 +61,11 @@ impl Counted {
 
 /// Replaces scalars by all variants, and checks what comes out.
 pub fn replaces(case: &Case) -> Result<Counted, String> {
-    replaces_by(case, replace_scalars)
+    replaces_by(case, &replace_scalars)
 }
 
 /// The same, by another way.
-pub fn replaces_by(case: &Case, by: Replace) -> Result<Counted, String> {
+pub fn replaces_by(case: &Case, by: Replace<'_>) -> Result<Counted, String> {
     let mut counted = Counted { programs: 1, ..Counted::default() };
     let excluded = if is_deterministic(case) { &[Races::Excluded][..] } else { &[] };
     let before = canonical(case);
@@ -66,7 +74,7 @@ pub fn replaces_by(case: &Case, by: Replace) -> Result<Counted, String> {
             let mut module = before.clone();
             let mut replaced = Replaced::default();
             for func in &mut module.functions {
-                replaced.add(&by(func, &Options { variant, races }));
+                replaced.add(&by(func, &Options { variant, races, machine: machine(case) }));
             }
             if replaced != Replaced::default() {
                 counted.all.add(&replaced);
@@ -77,6 +85,79 @@ pub fn replaces_by(case: &Case, by: Replace) -> Result<Counted, String> {
         }
     }
     Ok(counted)
+}
+
+/// What the code is for: warps or vectors.
+fn machine(case: &Case) -> Machine {
+    let lanes = case.inputs.first().map_or(8, |input| input.lanes());
+    if case.seed.is_multiple_of(2) { Machine::Warps } else { Machine::Vectors(Target::AVX512, lanes) }
+}
+
+/// Checks that what comes out is widened as any program is.
+pub fn widens(case: &Case) -> Result<(), String> {
+    let mut module = canonical(case);
+    let races = if is_deterministic(case) { Races::Excluded } else { Races::Ordered };
+    let variant = Variant::ALL[(case.seed % Variant::ALL.len() as u64) as usize];
+    let options = Options { variant, races, machine: machine(case) };
+    let mut replaced = Replaced::default();
+    module.functions.iter_mut().for_each(|func| replaced.add(&replace_scalars(func, &options)));
+    if replaced == Replaced::default() {
+        return Ok(());
+    }
+    crate::wide::widens(&Case { module, ..case.clone() })
+}
+
+/// Checks that scalar replacement, fusion and flattening may follow each other in any order. Only of programs that compute the same
+/// under all schedules: what a schedule of the result is on the source is told of one pass only.
+pub fn orders(case: &Case) -> Result<(), String> {
+    if !is_deterministic(case) {
+        return Ok(());
+    }
+    let mut module = canonical(case);
+    let mut random = Random::new(case.seed);
+    let mut told = Vec::new();
+    for _ in 0..random.between(3, 5) {
+        let pass = random.below(3);
+        let variant = random.pick(Variant::ALL.as_slice());
+        told.push(match pass {
+            0 => variant.name(),
+            1 => "fuse",
+            _ => "flatten",
+        });
+        for func in &mut module.functions {
+            match pass {
+                0 => {
+                    let options = Options { variant, races: Races::Excluded, machine: machine(case) };
+                    replace_scalars(func, &options);
+                }
+                1 => {
+                    let options = FuseOptions {
+                        machine: machine(case),
+                        races: Races::Excluded,
+                        force: true,
+                        explain: false,
+                    };
+                    fuse(func, &options);
+                }
+                _ => {
+                    let options = flatten::Options {
+                        policy: flatten::Policy::Force,
+                        races: Races::Excluded,
+                        ..flatten::Options::default()
+                    };
+                    crate::flattening::flatten_function(func, &options);
+                }
+            }
+        }
+    }
+    let fails = |reason: String| format!("{}: {reason}", told.join(", "));
+    verify_module(&module, Stage::Canonical).map_err(|violations| fails(violations.to_string()))?;
+    for (index, input) in case.inputs.iter().enumerate() {
+        Reference::new(case, &case.module, input)
+            .and_then(|reference| reference.check(&module, &[Semantics::Freezing]))
+            .map_err(|reason| fails(format!("input {index}: {reason}")))?;
+    }
+    Ok(())
 }
 
 fn check(case: &Case, before: &Module, module: &Module, variant: Variant) -> Result<(), String> {

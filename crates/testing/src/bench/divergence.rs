@@ -5,6 +5,9 @@
 //! inner loop after one iteration, the others after [`TRIPS`]. Which ones they are is random in each. Payload and inner loop
 //! are chains of operations in the ratio A/B.
 
+mod kernels;
+mod shapes;
+
 use super::kit::{Report, Table, Target as Aim};
 use crate::execution::{options, prepare};
 use crate::generate::{Class, Profile, Random, generate};
@@ -247,20 +250,36 @@ fn false_positives(report: &mut Report) -> Result<(), String> {
 pub(super) fn run(report: &mut Report) {
     let mut foretold = Foretold::default();
     let mut done = Ok(());
-    for ratio in RATIOS {
-        done = done.and_then(|()| sweep(report, ratio, &mut foretold));
+    if report.is_on("flatten") {
+        for ratio in RATIOS {
+            done = done.and_then(|()| sweep(report, ratio, &mut foretold));
+        }
+        let share = |right: u32| 100.0 * f64::from(right) / f64::from(foretold.points.max(1));
+        report.say(format_args!(
+            "whether it pays is foretold at {} of {} points by the model, at {} by formula (1) ({:.1} %)\n",
+            foretold.by_model,
+            foretold.points,
+            foretold.by_formula,
+            share(foretold.by_formula)
+        ));
+        report.aim(
+            "divergence.flatten.foretold",
+            share(foretold.by_model),
+            Aim::AtLeast(95.0),
+            "% of the grid",
+        );
     }
-    let done = done.and_then(|()| false_positives(report));
+    for (family, measured) in [
+        ("analysis", false_positives as fn(&mut Report) -> Result<(), String>),
+        ("scalars", shapes::scalars),
+        ("fusion", shapes::fusion),
+        ("growth", shapes::growth),
+    ] {
+        if report.is_on(family) {
+            done = done.and_then(|()| measured(report));
+        }
+    }
     if let Err(reason) = done {
         report.check(false, || reason);
     }
-    let share = |right: u32| 100.0 * f64::from(right) / f64::from(foretold.points.max(1));
-    report.say(format_args!(
-        "whether it pays is foretold at {} of {} points by the model, at {} by formula (1) ({:.1} %)\n",
-        foretold.by_model,
-        foretold.points,
-        foretold.by_formula,
-        share(foretold.by_formula)
-    ));
-    report.aim("divergence.flatten.foretold", share(foretold.by_model), Aim::AtLeast(95.0), "% of the grid");
 }

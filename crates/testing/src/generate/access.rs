@@ -1,6 +1,6 @@
 //! Memory: places that may be accessed, loads, stores, copies, atomics.
 
-use super::writer::{Place, Reach, Temp, Want, Writer};
+use super::writer::{Place, Reach, Temp, WALKED, Walk, Want, Writer};
 use heddle_ir::inst::Access;
 use heddle_ir::words::{Flag, Flags, Ordering, Reduction, Rmw, Scope};
 use heddle_ir::{Detail, InstData, Op, Scalar, Space, Value};
@@ -43,6 +43,18 @@ impl Place {
 impl Writer<'_> {
     /// Accesses memory in some way, if there is any.
     pub(super) fn access(&mut self) {
+        if let Some(walk) = self.walks.last().copied()
+            && self.random.chance(75)
+            && self.places.iter().any(|place| place.pointer == walk.place.pointer)
+        {
+            if walk.place.is_writable() && self.random.chance(35) {
+                let value = self.pick(walk.place.scalar, Want { clean: walk.place.clean, uniform: false });
+                self.store(value, walk.place);
+            } else {
+                self.load(walk.place);
+            }
+            return;
+        }
         if self.allowed.privates && self.random.chance(12) {
             self.allocate();
             return;
@@ -148,8 +160,48 @@ impl Writer<'_> {
         self.define(data, Some(scalar), true, false)
     }
 
+    /// The address of the element that a walk is at, or of one beside it, computed in one of several ways.
+    fn walked(&mut self, walk: Walk, place: Place) -> Value {
+        let mut index = self.read(walk.counter);
+        if let Some(from) = walk.from {
+            let from = self.read(from);
+            index = self.op(Op::Add, &[index, from]);
+        }
+        let beside = i128::from(self.random.below(3) as u32);
+        let (early, late) = if self.random.chance(50) { (beside, 0) } else { (0, beside) };
+        if early > 0 {
+            let kept = self.int(index.scalar, early);
+            let flags = self.random.pick(&[Flags::NONE, Flags::NONE.with(Flag::Nsw), Flags::WRAP]);
+            let data = InstData { flags, ..InstData::plain(Op::Add, [index.value, kept.value]) };
+            index = self.define(data, None, true, index.uniform);
+        }
+        if index.scalar != Scalar::I64 {
+            let op = self.random.pick(&[Op::Sext, Op::Zext]);
+            index = self.op_to(op, Scalar::I64, &[index]);
+        }
+        let bytes = i128::from(place.scalar.bytes());
+        let offset = match bytes {
+            1 => index,
+            _ if self.random.chance(50) => self.op_int(Op::Shl, index, bytes.ilog2().into()),
+            _ => self.op_int(Op::Mul, index, bytes),
+        };
+        let data = InstData::plain(Op::PtrAdd, [place.pointer, offset.value]);
+        let pointer = self.define(data, None, true, false).value;
+        if late == 0 {
+            return pointer;
+        }
+        let distance = self.int(Scalar::I64, late * bytes);
+        self.define(InstData::plain(Op::PtrAdd, [pointer, distance.value]), None, true, false).value
+    }
+
     /// The address of one of the place's values.
     fn element(&mut self, place: Place) -> Value {
+        if let Some(&walk) = self.walks.last()
+            && place.len >= WALKED
+            && self.random.chance(85)
+        {
+            return self.walked(walk, place);
+        }
         // One cell of a private object is stored to and loaded again, or what it holds would hardly ever matter.
         if place.space == Space::Private && self.random.chance(40) {
             return place.pointer;
@@ -285,7 +337,8 @@ impl Writer<'_> {
             4 => Scalar::F32,
             _ => super::writer::number_type(self.random),
         };
-        let len = self.random.pick(&[1, 2, 4, 4, 8]);
+        let lens = if self.profile.walks > 0 { [2, 4, 16, 16, 32] } else { [1, 2, 4, 4, 8] };
+        let len = self.random.pick(&lens);
         let bytes = scalar.bytes() * len;
         let align = scalar.bytes().max(self.random.pick(&[1, 4, 16]));
         let data = InstData::new(Op::Alloca, [], Detail::Alloca { bytes: bytes.into(), align });

@@ -4,7 +4,9 @@
 //! go anywhere that its lane has not passed: out of loops, into the arms of later conditions, and, where the loop's
 //! counter is set before, into the middle of a loop.
 
-use super::writer::{Label, Loop, Slot, Temp, Want, Writer, int_type, number_type};
+use super::writer::{
+    Label, Loop, Place, Reach, Slot, Temp, WALKED, Walk, Want, Writer, int_type, number_type,
+};
 use heddle_ir::inst::Switch;
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Block, Detail, InstData, Op, Scalar};
@@ -292,6 +294,19 @@ impl Writer<'_> {
         self.repeat(2);
     }
 
+    /// A walk along an array that is large enough, mostly one that is written.
+    fn walk(&mut self, counter: Slot) -> Option<Walk> {
+        let is_written = self.random.chance(70);
+        let suits = |place: &Place| place.len >= WALKED && (!is_written || place.reach != Reach::ReadOnly);
+        let place = self.place(suits).or_else(|| self.place(|place| place.len >= WALKED))?;
+        let from = self.random.chance(20).then(|| {
+            let any = self.pick_known(counter.scalar, Want::CLEAN);
+            let few = self.op_int(Op::And, any, 7);
+            self.declare(few, true, few.uniform)
+        });
+        Some(Walk { counter, from, place })
+    }
+
     /// A loop that counts: tested before its body or behind it, left early or not. With a `nest` it is divergent
     /// and holds that many loops less one inside each other.
     fn repeat(&mut self, nest: u32) {
@@ -301,6 +316,8 @@ impl Writer<'_> {
         let divergence = u32::from(!trips.uniform);
         let zero = self.int(scalar, 0);
         let counter = self.declare(zero, true, trips.uniform);
+        let walks = self.profile.walks > 0 && self.random.chance(self.profile.walks);
+        let walk = if walks { self.walk(counter) } else { None };
         let id = self.next_loop;
         self.next_loop += 1;
         let [header, again, leave] = [(); 3].map(|()| self.func.new_block());
@@ -337,9 +354,13 @@ impl Writer<'_> {
         self.divergence += divergence + u32::from(jumps_in);
         self.depth += 1;
         self.loops.push(Loop { id, leave, again });
+        self.walks.extend(walk);
         if jumps_in {
             self.sequence(1);
             self.place_some_label(100);
+        }
+        for _ in 0..if walk.is_some() { self.random.between(2, 5) } else { 0 } {
+            self.access();
         }
         if self.random.chance(60) {
             let count = self.read(counter);
@@ -362,6 +383,7 @@ impl Writer<'_> {
             while self.place_some_label(100) {}
         }
         self.loops.pop();
+        self.walks.truncate(self.walks.len() - usize::from(walk.is_some()));
         self.depth -= 1;
         (self.weight, self.divergence) = (weight, divergence_around);
 

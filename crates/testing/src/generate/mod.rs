@@ -78,6 +78,8 @@ pub struct Profile {
     pub uniform_branch: u32,
     /// How often the arms of a condition are alike.
     pub similar_arms: u32,
+    /// How often a loop goes over arrays.
+    pub walks: u32,
     /// Whether all lanes leave a loop together.
     pub uniform_loops: bool,
     /// How often the trivial φs are left in.
@@ -154,6 +156,7 @@ impl Default for Profile {
             uniform_operation: 25,
             uniform_branch: 35,
             similar_arms: 0,
+            walks: 0,
             uniform_loops: false,
             trivial_phis: 15,
             sizes: [((2, 5), 60), ((5, 14), 30), ((14, 45), 10)],

@@ -63,6 +63,20 @@ pub(super) struct Place {
     pub(super) clean: bool,
 }
 
+/// A loop that goes over arrays: an element and its neighbours in each iteration.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Walk {
+    /// Counts the iterations, at most [`WALKED`].
+    pub(super) counter: Slot,
+    /// Where it begins, at most 7.
+    pub(super) from: Option<Slot>,
+    /// What it mostly goes over.
+    pub(super) place: Place,
+}
+
+/// The elements of a place that a walk needs: 7 before the first, iterations, neighbours.
+pub(super) const WALKED: u32 = 16;
+
 /// What a value must be to be picked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Want {
@@ -148,6 +162,7 @@ pub(super) struct Writer<'a> {
     pub(super) known: &'a [Known],
     pub(super) allowed: Allowed,
     pub(super) loops: Vec<Loop>,
+    pub(super) walks: Vec<Walk>,
     pub(super) labels: Vec<Label>,
     pub(super) results: Vec<Scalar>,
     /// The block that the function goes on in; none behind a terminator.
@@ -190,6 +205,7 @@ impl<'a> Writer<'a> {
             known,
             allowed,
             loops: Vec::new(),
+            walks: Vec::new(),
             labels: Vec::new(),
             results,
             here: None,

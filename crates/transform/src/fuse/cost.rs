@@ -24,7 +24,7 @@ impl Default for Machine {
 
 /// How the lanes of an address lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Reach {
+pub(crate) enum Reach {
     /// All at one address.
     Uniform,
     /// Side by side.
@@ -46,7 +46,7 @@ const WARP_BRANCH: i64 = 40;
 
 impl Machine {
     /// A choice between two values of a type.
-    pub(super) fn select(self, ty: Type) -> i64 {
+    pub(crate) fn select(self, ty: Type) -> i64 {
         match self {
             Machine::Vectors(..) => PLAIN * self.registers(ty),
             Machine::Warps => PLAIN,
@@ -69,7 +69,7 @@ impl Machine {
         }
     }
 
-    fn registers(self, ty: Type) -> i64 {
+    pub(crate) fn registers(self, ty: Type) -> i64 {
         match self {
             Machine::Vectors(target, lanes) => {
                 i64::from(target.registers_of(ty.scalar().bits().max(8).saturating_mul(lanes)).max(1))
@@ -79,7 +79,7 @@ impl Machine {
     }
 
     /// An instruction where not all lanes are active; of a memory operation `reach` tells how its addresses lie.
-    pub(super) fn inst(self, func: &Function, facts: &Divergence, inst: Inst, reach: Option<Reach>) -> i64 {
+    pub(crate) fn inst(self, func: &Function, facts: &Divergence, inst: Inst, reach: Option<Reach>) -> i64 {
         let data = func.inst(inst);
         let result = func.results(inst).first().copied();
         let ty =
@@ -100,14 +100,21 @@ impl Machine {
 
     /// A memory operation of this many bits.
     pub(super) fn access(self, is_load: bool, ty: Type, reach: Reach) -> i64 {
+        self.access_of(is_load, ty, reach, true)
+    }
+
+    /// The same, of the lanes of a mask or of all.
+    pub(crate) fn access_of(self, is_load: bool, ty: Type, reach: Reach, is_masked: bool) -> i64 {
         match self {
             Machine::Warps => WARP_ACCESS * if reach == Reach::Scattered { 2 } else { 1 },
             Machine::Vectors(target, lanes) => {
                 let costs = if is_load { target.load } else { target.store };
-                let cost = match reach {
-                    Reach::Uniform => return PLAIN,
-                    Reach::Contiguous => costs.masked,
-                    Reach::Scattered => costs.masked_scattered,
+                let cost = match (reach, is_masked) {
+                    (Reach::Uniform, _) => return PLAIN,
+                    (Reach::Contiguous, true) => costs.masked,
+                    (Reach::Contiguous, false) => costs.whole,
+                    (Reach::Scattered, true) => costs.masked_scattered,
+                    (Reach::Scattered, false) => costs.scattered,
                 };
                 i64::from(target.cost(cost, lanes, ty.scalar().bits().max(8).saturating_mul(lanes)))
             }
@@ -152,7 +159,7 @@ fn is_division(op: Op) -> bool {
 }
 
 /// How the lanes of an address lie, for accesses to this type.
-pub(super) fn reach(facts: &Divergence, address: Value, scalar: Scalar) -> Reach {
+pub(crate) fn reach(facts: &Divergence, address: Value, scalar: Scalar) -> Reach {
     match facts.fact(address).shape {
         shape if shape.is_uniform() => Reach::Uniform,
         Shape::Strided { strides, .. } if strides.along(0).unsigned_abs() == u64::from(scalar.bytes()) => {

@@ -12,7 +12,7 @@
 //! lanes that race: [`Races`] says whether they do.
 
 pub mod align;
-mod cost;
+pub(crate) mod cost;
 mod emit;
 mod explain;
 mod identity;

@@ -5,6 +5,7 @@
 //! that it does not wrap; an address that was computed with a broken promise is ⊤, and an access to it is an error.
 
 use heddle_ir::builder::{At, Builder};
+use heddle_ir::inst::InstData;
 use heddle_ir::types::{Scalar, Type};
 use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Function, Inst, Op, Value};
@@ -93,8 +94,13 @@ impl Address {
                 value = builder.op_to(op, wide, &[value]);
             }
             if factor != 1 {
-                let factor = builder.int(Scalar::I64, factor.into());
-                value = builder.op(Op::Mul, &[value, factor]);
+                // As front ends write it, so that it may be merged with what is there.
+                let (op, by) = match factor {
+                    _ if factor > 0 && factor.count_ones() == 1 => (Op::Shl, i64::from(factor.trailing_zeros())),
+                    _ => (Op::Mul, factor),
+                };
+                let by = builder.int(Scalar::I64, by.into());
+                value = builder.op(op, &[value, by]);
             }
             sum = Some(sum.map_or(value, |sum| builder.op(Op::Add, &[sum, value])));
         }
@@ -124,7 +130,14 @@ impl Sum {
         while let Some(inst) = func.def_inst(pointer).filter(|_| follows) {
             let data = func.inst(inst);
             self.steps += 1;
-            if data.op != Op::PtrAdd || self.steps > MOST_STEPS || func.value_type(pointer).is_vector() {
+            if self.steps > MOST_STEPS || func.value_type(pointer).is_vector() {
+                break;
+            }
+            if let Some(copied) = copied(data) {
+                pointer = copied;
+                continue;
+            }
+            if data.op != Op::PtrAdd {
                 break;
             }
             self.add(func, data.args[1], Extended::Sign, 1)?;
@@ -210,9 +223,18 @@ fn take_apart(
         // A narrower number that is not negative is extended alike either way.
         Op::Zext if data.flags.has(Flag::Nneg) => work.push((data.args[0], Extended::Sign, factor)),
         Op::Zext => work.push((data.args[0], Extended::Zero, factor)),
+        Op::Phi => match copied(data) {
+            Some(copied) => work.push((copied, extended, factor)),
+            None => return false,
+        },
         _ => return false,
     }
     true
+}
+
+/// The value that a φ is a copy of, as those behind loops are.
+fn copied(data: &InstData) -> Option<Value> {
+    (data.op == Op::Phi && data.args.len() == 1).then(|| data.args[0])
 }
 
 /// The constant that a value is.

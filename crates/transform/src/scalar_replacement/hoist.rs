@@ -17,6 +17,7 @@ use heddle_analysis::PostDominators;
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Detail, Function, ValueDef};
 
+use super::Rule;
 use super::address::Address;
 use super::anticipation::is_anticipated_behind;
 use super::memory::{Touch, room};
@@ -106,6 +107,9 @@ fn state_at(question: &Question, block: Block) -> Option<usize> {
 /// Whether lanes that do not need the value may compute it at the end of a block.
 fn is_harmless(program: &Program<'_>, subject: &Subject, query: &Query, block: Block) -> bool {
     let Program { func, control, memory, .. } = *program;
+    if subject.without == Some(Rule::Harmless) {
+        return true;
+    }
     let Query::Load(address) = query else { return subject.op.info().effect != Effect::Traps };
     let bytes = u64::from(subject.ty.bytes());
     if !subject.is_constant && memory.is_written(func, address, bytes) {

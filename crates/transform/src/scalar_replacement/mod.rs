@@ -22,6 +22,7 @@ mod anticipation;
 mod emit;
 mod hoist;
 mod memory;
+mod model;
 mod question;
 
 use heddle_analysis::divergence::Divergence;
@@ -32,13 +33,16 @@ use heddle_ir::types::{Scalar, Space, Type};
 use heddle_ir::words::Flag;
 use heddle_ir::{Block, Function, Inst, Op, Value};
 
+use smallvec::SmallVec;
 use std::fmt;
 
 use crate::canonicalize::{lcssa, split_critical_edges};
 use crate::flow::Flow;
+use crate::fuse::Machine;
 use crate::races::Races;
 use anticipation::is_anticipated;
 use memory::{MemoryTable, Touch};
+use model::Frequencies;
 use question::{Operations, Program, Query, Question, Subject, operands};
 
 /// Where values are inserted and hoisted.
@@ -53,11 +57,15 @@ pub enum Variant {
     /// The same, and hoisted out of divergent branches.
     #[default]
     Ssrqp,
+    /// Inserted where that is done less often than what it saves, be it into sides of divergent branches; hoisted or not, by
+    /// what the function costs then. Or nothing, if nothing pays.
+    Cost,
 }
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Variant; 4] = [Variant::Srqp, Variant::Esrqp, Variant::SsrqpS, Variant::Ssrqp];
+    pub const ALL: [Variant; 5] =
+        [Variant::Srqp, Variant::Esrqp, Variant::SsrqpS, Variant::Ssrqp, Variant::Cost];
 
     /// The word for it.
     pub const fn name(self) -> &'static str {
@@ -66,6 +74,7 @@ impl Variant {
             Variant::Esrqp => "esrqp",
             Variant::SsrqpS => "ssrqp_s",
             Variant::Ssrqp => "ssrqp",
+            Variant::Cost => "cost",
         }
     }
 }
@@ -77,6 +86,72 @@ pub struct Options {
     pub variant: Variant,
     /// What is known of races.
     pub races: Races,
+    /// What the code is for, if costs are asked.
+    pub machine: Machine,
+}
+
+/// A rule of those that keep programs right.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// Stores change what they may touch.
+    Aliases,
+    /// Barriers, atomics and calls change what lanes share.
+    Fences,
+    /// Operands are what they were only as far as their definitions.
+    Definitions,
+    /// φs are replaced by what comes along the edge.
+    Edges,
+    /// What is inserted is anticipated.
+    Anticipation,
+    /// What is hoisted is there, for lanes that do not need it.
+    Harmless,
+    /// Lanes that may race are looked at.
+    Races,
+    /// Loads have the type of what they are replaced by.
+    Types,
+    /// Values that stand for others promise no more.
+    Promises,
+}
+
+impl Rule {
+    /// All of them.
+    pub const ALL: [Rule; 9] = [
+        Rule::Aliases,
+        Rule::Fences,
+        Rule::Definitions,
+        Rule::Edges,
+        Rule::Anticipation,
+        Rule::Harmless,
+        Rule::Races,
+        Rule::Types,
+        Rule::Promises,
+    ];
+}
+
+/// Where values may be inserted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Insertion {
+    /// Wherever they are anticipated.
+    Anywhere,
+    /// Where all lanes are together.
+    Together,
+    /// Where a brush comes by less often than where they are needed.
+    Seldom,
+}
+
+/// Out of which branches values are hoisted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Hoisting {
+    None,
+    Divergent,
+    All,
+}
+
+/// Where values go.
+#[derive(Clone, Copy, Debug)]
+struct Policy {
+    insertion: Insertion,
+    hoisting: Hoisting,
 }
 
 /// What was done to a function.
@@ -121,10 +196,59 @@ const MOST_ROUNDS: usize = 4;
 
 /// Replaces loads and operations by values that are there.
 pub fn replace_scalars(func: &mut Function, options: &Options) -> Replaced {
-    let mut replaced = Replaced::default();
+    replace_scalars_without(func, options, None)
+}
+
+/// The same without one of the rules: wrong, so that tests can see whether they notice.
+pub fn replace_scalars_without(func: &mut Function, options: &Options, without: Option<Rule>) -> Replaced {
     if crate::divergent_loops::is_sequential(func) || !has_candidates(func) || sees_passive_lanes(func) {
-        return replaced;
+        return Replaced::default();
     }
+    let policies: &[Policy] = match options.variant {
+        Variant::Srqp => &[Policy { insertion: Insertion::Anywhere, hoisting: Hoisting::None }],
+        Variant::Esrqp => &[Policy { insertion: Insertion::Together, hoisting: Hoisting::None }],
+        Variant::SsrqpS => &[Policy { insertion: Insertion::Together, hoisting: Hoisting::All }],
+        Variant::Ssrqp => &[Policy { insertion: Insertion::Together, hoisting: Hoisting::Divergent }],
+        Variant::Cost => &[
+            Policy { insertion: Insertion::Seldom, hoisting: Hoisting::None },
+            Policy { insertion: Insertion::Seldom, hoisting: Hoisting::Divergent },
+        ],
+    };
+    if let [policy] = policies {
+        return replace(func, options, *policy, without);
+    }
+    let costs = |func: &Function| {
+        let control = ControlTables::new(func);
+        model::cost(func, &control, &facts(func, &control), options.machine)
+    };
+    let mut least = costs(func);
+    let mut best = None;
+    for &policy in policies {
+        let mut trial = func.clone();
+        let replaced = replace(&mut trial, options, policy, without);
+        if replaced != Replaced::default() {
+            // What only computes addresses that nothing reads any more is no cost.
+            crate::simplify::dead::remove_dead(&mut trial);
+            let cost = costs(&trial);
+            if cost < least {
+                least = cost;
+                best = Some((trial, replaced));
+            }
+        }
+    }
+    let Some((trial, replaced)) = best else { return Replaced::default() };
+    *func = trial;
+    replaced
+}
+
+/// What diverges, whatever the brush.
+fn facts(func: &Function, control: &ControlTables) -> Divergence {
+    let geometry = Geometry { dimensions: 3, ..Geometry::unknown() };
+    divergence(func, control, &InitialShapes::declared(func, geometry))
+}
+
+fn replace(func: &mut Function, options: &Options, policy: Policy, without: Option<Rule>) -> Replaced {
+    let mut replaced = Replaced::default();
     let blocks = func.block_count();
     let flow = Flow::new(func);
     let forest = flow.forest();
@@ -132,16 +256,18 @@ pub fn replace_scalars(func: &mut Function, options: &Options) -> Replaced {
     let stays = |edge: Edge| forest.innermost(edge.from).is_none_or(|cycle| forest.contains(cycle, edge.to));
     split_critical_edges(func, stays);
     let control = ControlTables::new(func);
-    let geometry = Geometry { dimensions: 3, ..Geometry::unknown() };
-    let facts = divergence(func, &control, &InitialShapes::declared(func, geometry));
+    let facts = facts(func, &control);
     let together = facts.region_of_nondivergence(&control);
     let around = Around {
         control: &control,
         post_dominators: &PostDominators::new(&control.cfg),
         facts: &facts,
         together: &together,
-        options,
+        frequency: &model::frequencies(func, &control, &facts),
+        races: options.races,
+        policy,
         inserts: true,
+        without,
     };
     for inserts in [true, false] {
         for _ in 0..MOST_ROUNDS {
@@ -167,9 +293,13 @@ struct Around<'a> {
     facts: &'a Divergence,
     /// Where all lanes are together.
     together: &'a EntitySet<Block>,
-    options: &'a Options,
+    frequency: &'a Frequencies,
+    races: Races,
+    policy: Policy,
     /// Whether anything may be inserted or hoisted.
     inserts: bool,
+    /// The rule that is left out.
+    without: Option<Rule>,
 }
 
 /// One look at all instructions.
@@ -228,7 +358,8 @@ impl<'a> Round<'a> {
             align: 0,
             is_constant: false,
             keeps_to_block: false,
-            between_lanes: self.around.options.races == Races::Ordered,
+            between_lanes: self.around.races == Races::Ordered && self.around.without != Some(Rule::Races),
+            without: self.around.without,
         };
         if is_costly(func, inst) {
             return Some((subject, Query::Operation(operands(data.op, &data.args))));
@@ -248,34 +379,39 @@ impl<'a> Round<'a> {
 
     fn ask(&mut self, block: Block, subject: &Subject, query: Query, entry: usize) {
         let Round { func, memory, operations, gone, .. } = &*self;
-        let Around { control, post_dominators, facts, together, options, inserts } = self.around;
+        let Around { control, post_dominators, facts, together, frequency, policy, inserts, .. } =
+            self.around;
         let program = Program { func, control, memory, operations, gone };
         let mut question = Question::new(&program, subject, block, query, entry);
-        let is_free = |pred: Block| match options.variant {
-            _ if control.cfg.succs(pred).len() > 1 => false,
-            Variant::Srqp => true,
-            _ => together.contains(pred),
+        let may_insert = |preds: &[Block]| match policy.insertion {
+            _ if preds.iter().any(|&pred| control.cfg.succs(pred).len() > 1) => false,
+            Insertion::Anywhere => true,
+            Insertion::Together => preds.iter().all(|&pred| together.contains(pred)),
+            Insertion::Seldom => preds.iter().map(|&pred| frequency[pred]).sum::<f64>() < frequency[block],
         };
         question.solve(|question, state| {
             let missing = |&pred: &u32| {
                 let pred = &question.states[pred as usize];
                 (!pred.is_available).then_some(pred.block)
             };
+            let missing: SmallVec<[Block; 4]> =
+                question.states[state].preds.iter().filter_map(missing).collect();
             inserts
-                && question.states[state].preds.iter().filter_map(missing).all(is_free)
-                && is_anticipated(&program, subject, question, state)
+                && may_insert(&missing)
+                && (subject.without == Some(Rule::Anticipation)
+                    || is_anticipated(&program, subject, question, state))
         });
         if question.is_answered() {
             self.answer(subject, &question);
             return;
         }
-        let parts = |branch: Block| match options.variant {
-            Variant::Srqp | Variant::Esrqp => false,
-            Variant::SsrqpS => true,
-            Variant::Ssrqp => facts.is_divergent_branch(branch),
+        let parts = |branch: Block| match policy.hoisting {
+            Hoisting::None => false,
+            Hoisting::All => true,
+            Hoisting::Divergent => facts.is_divergent_branch(branch),
         };
-        let may_hoist = inserts && matches!(options.variant, Variant::SsrqpS | Variant::Ssrqp);
-        if may_hoist
+        if inserts
+            && policy.hoisting != Hoisting::None
             && let Some(target) = hoist::target(&program, subject, &mut question, post_dominators, parts)
         {
             self.hoist(subject, &target);
@@ -310,7 +446,9 @@ impl<'a> Round<'a> {
             self.know(subject, block, inst);
         }
         for inst in emitted.sources {
-            serve(self.func, inst, subject);
+            if subject.without != Some(Rule::Promises) {
+                serve(self.func, inst, subject);
+            }
         }
         self.done.inserted += emitted.inserted.len();
         if subject.op == Op::Load {

@@ -19,7 +19,7 @@
 //! Availability is the greatest solution: a state that depends on itself is available unless something says otherwise. That
 //! alone would carry insertions through loops that hold nothing; so a state is *real* if the value is there on one of its ways
 //! for sure, which is the least solution, and values are inserted only where they meet a real one, and only where lanes
-//! that come there need them in any case (`anticipation`).
+//! that come there need them in any case (`anticipation`, which does not look behind such loops either).
 
 use heddle_analysis::{ControlTables, Dominators};
 use heddle_ir::entity::EntitySet;
@@ -30,6 +30,7 @@ use heddle_ir::{Block, Function, Inst, Op, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::Rule;
 use super::address::Address;
 use super::memory::{Entry, MemoryTable, Touch};
 use crate::simplify::values::is_commutative;
@@ -76,6 +77,8 @@ pub(super) struct Subject {
     pub(super) keeps_to_block: bool,
     /// Whether what other lanes write counts.
     pub(super) between_lanes: bool,
+    /// The rule that is left out.
+    pub(super) without: Option<Rule>,
 }
 
 /// The function, as it is while a question is answered.
@@ -279,7 +282,8 @@ impl Question {
                 func.layout.block_of(inst) == Some(*block) && func.inst(inst).op != Op::Phi
             })
         };
-        if query.values().into_iter().any(is_made_here) { Found::Lost } else { Found::Above }
+        let is_checked = subject.without != Some(Rule::Definitions);
+        if is_checked && query.values().into_iter().any(is_made_here) { Found::Lost } else { Found::Above }
     }
 
     /// The states of the predecessors. None if there is no predecessor, or nothing can be asked there.
@@ -385,18 +389,26 @@ impl Question {
 fn answer(program: &Program<'_>, subject: &Subject, address: &Address, entry: &Entry) -> Found {
     let Program { func, memory, .. } = *program;
     let is_alone = !subject.between_lanes || memory.is_own(func, address);
+    let is_same = |ty: &Type| {
+        *ty == subject.ty || subject.without == Some(Rule::Types) && ty.bytes() == subject.ty.bytes()
+    };
     match &entry.touch {
-        Touch::Load { address: other, ty, .. } if other == address && *ty == subject.ty => {
+        Touch::Load { address: other, ty, .. } if other == address && is_same(ty) => {
             let value = func.result(entry.inst).filter(|_| program.may_serve(entry.inst, subject));
             return value.map_or(Found::Lost, |value| Found::Value(value, entry.inst));
         }
-        Touch::Store { address: other, ty, value } if is_alone && other == address && *ty == subject.ty => {
+        Touch::Store { address: other, ty, value } if is_alone && other == address && is_same(ty) => {
             return Found::Value(*value, entry.inst);
         }
         _ => {}
     }
     let bytes = subject.ty.bytes().into();
-    let changes = !subject.is_constant && memory.changes(func, entry, address, bytes, subject.between_lanes);
+    let is_left_out = match subject.without {
+        Some(Rule::Aliases) => !matches!(entry.touch, Touch::Fence),
+        Some(Rule::Fences) => matches!(entry.touch, Touch::Fence),
+        _ => subject.is_constant,
+    };
+    let changes = !is_left_out && memory.changes(func, entry, address, bytes, subject.between_lanes);
     if changes { Found::Lost } else { Found::Above }
 }
 
@@ -410,7 +422,9 @@ pub(super) fn along(
 ) -> Option<Query> {
     let incoming = |value: Value| {
         let phi = func.def_inst(value).filter(|&inst| func.layout.block_of(inst) == Some(to));
-        let phi = phi.filter(|&inst| func.inst(inst).op == Op::Phi);
+        let is_replaced =
+            |&inst: &Inst| func.inst(inst).op == Op::Phi && subject.without != Some(Rule::Edges);
+        let phi = phi.filter(is_replaced);
         phi.and_then(|phi| func.inst(phi).incoming().find(|&(pred, _)| pred == from))
             .map_or(value, |(_, value)| value)
     };

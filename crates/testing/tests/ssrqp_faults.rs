@@ -1,0 +1,113 @@
+//! Rules of scalar replacement left out, one at a time: each is caught. And what generated programs cover of it.
+#![forbid(unsafe_code)]
+
+use heddle_ir::{Function, Module, Op, parse_bytes};
+use heddle_testing::file_test::{RunPasses, test_file};
+use heddle_testing::generate::generate;
+use heddle_testing::scalars::{Counted, profile, replaces, replaces_by};
+use heddle_transform::scalar_replacement::{Options, Rule, Variant, replace_scalars_without};
+use heddle_transform::{Races, canonicalize, replace_scalars};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// How many programs are tried.
+const SEEDS: u64 = 600;
+
+/// Rules that generated programs rarely need: each with the file whose runs do.
+const RARE: &[(Rule, &str, RunPasses)] = &[
+    (Rule::Fences, "ssrqp-fences.hed", |module, _| without(module, Rule::Fences)),
+    (Rule::Races, "ssrqp-races.hed", |module, _| without(module, Rule::Races)),
+    (Rule::Types, "ssrqp-types.hed", |module, _| without(module, Rule::Types)),
+];
+
+fn without(module: &mut Module, rule: Rule) -> Result<(), String> {
+    for func in &mut module.functions {
+        canonicalize(func);
+        replace_scalars_without(func, &Options::default(), Some(rule));
+    }
+    Ok(())
+}
+
+/// What the runs of a file say if its passes are these.
+fn failures(name: &str, passes: RunPasses) -> Vec<String> {
+    let text = std::fs::read_to_string(path(name)).expect("the file is there");
+    let (program, _) = text.split_once("\n; output\n").expect("the file has a golden");
+    let program: String = program
+        .lines()
+        .filter(|line| !line.starts_with("; counts"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let copy = std::env::temp_dir().join(format!("heddle-ssrqp-{}-{name}", std::process::id()));
+    std::fs::write(&copy, program).expect("the folder for temporary files can be written");
+    // Blessed once, so that only runs and verification can fail.
+    let result = test_file(&copy, passes, true);
+    std::fs::remove_file(&copy).expect("the file was just written");
+    result.failures
+}
+
+#[test]
+fn every_rule_is_needed() {
+    let mut missed = Vec::new();
+    for (rule, file, fault) in RARE {
+        if failures(file, *fault).is_empty() {
+            missed.push(*rule);
+        }
+    }
+    let is_rare = |rule: Rule| rule == Rule::Promises || RARE.iter().any(|&(rare, ..)| rare == rule);
+    for rule in Rule::ALL.into_iter().filter(|&rule| !is_rare(rule)) {
+        let pass =
+            |func: &mut Function, options: &Options| replace_scalars_without(func, options, Some(rule));
+        let is_wrong = |&seed: &u64| {
+            let case = generate(seed, &profile());
+            !matches!(catch_unwind(AssertUnwindSafe(|| replaces_by(&case, &pass))), Ok(Ok(_)))
+        };
+        match (0..SEEDS).find(is_wrong) {
+            Some(seed) => println!("{rule:?}: caught by seed {seed}"),
+            None => missed.push(rule),
+        }
+    }
+    assert!(missed.is_empty(), "not caught: {missed:?}");
+}
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/transform").join(name)
+}
+
+/// The function of a file, with its scalars replaced without a rule.
+fn replaced(name: &str, variant: Variant, without: Option<Rule>) -> Function {
+    let text = std::fs::read(path(name)).expect("the file is there");
+    let mut func = parse_bytes(&text).expect("the file is right").functions.remove(0);
+    canonicalize(&mut func);
+    let options = Options { variant, races: Races::Excluded, ..Options::default() };
+    match without {
+        None => replace_scalars(&mut func, &options),
+        rule => replace_scalars_without(&mut func, &options, rule),
+    };
+    func
+}
+
+/// What stands for another value as well keeps only what both promise.
+#[test]
+fn promises_are_those_of_both() {
+    let promises = |func: &Function| {
+        let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+        insts.any(|inst| func.inst(inst).op == Op::Mul && !func.inst(inst).flags.is_empty())
+    };
+    let [right, wrong] =
+        [None, Some(Rule::Promises)].map(|rule| replaced("ssrqp-promises.hed", Variant::Srqp, rule));
+    assert!(!promises(&right));
+    assert!(promises(&wrong), "the rule is not needed");
+}
+
+#[test]
+fn generated_programs_cover_it() {
+    let mut all = Counted::default();
+    for seed in 0..150 {
+        let case = generate(seed, &profile());
+        all.add(&replaces(&case).unwrap_or_else(|reason| panic!("seed {seed}: {reason}")));
+    }
+    println!("{all:?}");
+    let found = all.all;
+    assert!(all.changed * 2 > all.programs, "{all:?}");
+    assert!(found.loads > 300 && found.inserted > 30 && found.hoisted > 100 && found.phis > 100, "{all:?}");
+}
