@@ -51,7 +51,7 @@ static void cycle(struct setting s, cl_program program, int i) {
 }
 
 int main(int count, char **arguments) {
-  int cycles = count > 1 ? atoi(arguments[1]) : 20000;
+  int cycles = count > 1 ? atoi(arguments[1]) : 100000;
   struct setting s = start(0);
   cl_program program = build(s, source, "");
   for (int i = 0; i < cycles / 4; i++) cycle(s, program, i);

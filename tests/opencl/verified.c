@@ -1,5 +1,5 @@
 // Launches that the oracle repeats: with barriers and parts of a buffer, with a struct, with groups at the end that are
-// smaller, and one that reads what it may not.
+// smaller, one that reads what it may not, and one whose outcome is anything.
 #include "check.h"
 
 static const char *source =
@@ -16,6 +16,11 @@ static const char *source =
     "kernel void thing(global float *to, item it) {\n"
     "  size_t i = get_global_id(0);\n"
     "  to[i] = sin((float)i) * it.weight + it.tag;\n"
+    "}\n"
+    "kernel void races(global int *at, global int *to) {\n"
+    "  size_t i = get_local_linear_id(), n = get_local_size(0) * get_local_size(1);\n"
+    "  at[i] = i + 1;\n"
+    "  to[i] = at[(i + 7) % n];\n"
     "}\n"
     "kernel void far(global int *to) { if (to[5000] == 1) to[0] = 1; }\n";
 
@@ -58,6 +63,17 @@ int main(void) {
   CHECK(clSetKernelArg(far, 0, sizeof small, &small));
   CHECK(clEnqueueTask(s.queue, far, 0, NULL, NULL));
   CHECK(clFinish(s.queue));
+  // Work-items that run together read what others have written just before.
+  cl_kernel races = clCreateKernel(program, "races", &error);
+  CHECK(error);
+  cl_mem twice[] = {clCreateBuffer(s.context, 0, 60, NULL, &error), clCreateBuffer(s.context, 0, 60, NULL, &error)};
+  CHECK(error);
+  size_t both[] = {5, 3};
+  for (int i = 0; i < 2; i++) CHECK(clSetKernelArg(races, i, sizeof *twice, &twice[i]));
+  CHECK(clEnqueueNDRangeKernel(s.queue, races, 2, NULL, both, both, 0, NULL, NULL));
+  CHECK(clFinish(s.queue));
+  for (int i = 0; i < 2; i++) CHECK(clReleaseMemObject(twice[i]));
+  CHECK(clReleaseKernel(races));
   cl_mem memories[] = {first, memory, all, small};
   for (int i = 0; i < 4; i++) CHECK(clReleaseMemObject(memories[i]));
   CHECK(clReleaseKernel(sum));

@@ -224,7 +224,7 @@ impl Program {
         thread::scope(|scope| {
             // Who asks may have little stack, and LLVM wants much.
             let start =
-                |_: &usize| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, &work).is_ok();
+                |_: &usize| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_ok();
             if (0..threads.clamp(1, count.max(1))).filter(start).count() == 0 {
                 work();
             }

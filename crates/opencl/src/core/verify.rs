@@ -66,15 +66,20 @@ impl Before {
         given: &[Given],
         range: &NdRange,
     ) -> String {
-        match self.repeat(code, kernel, given, range) {
+        match self.repeat(code, kernel, given, range, false) {
             Err(reason) => format!("not verified: {reason}"),
-            Ok((objects, items)) => {
+            Ok(Repeated { objects, items, .. }) => {
                 for (piece, object) in self.pieces.iter().zip(&objects) {
                     // SAFETY: the caller says so.
                     let now = unsafe { piece.start.read(piece.bytes.len()) };
                     if let Some(difference) = first_difference(&now, object) {
                         let name = self.name_of(piece, kernel, given);
-                        return format!("differs from the oracle: {name}, {difference}");
+                        // What races may come out in many ways.
+                        let again = self.repeat(code, kernel, given, range, true);
+                        let race = again.ok().and_then(|again| again.race);
+                        let race =
+                            race.map_or(String::new(), |race| format!("; its work-items race: {race}"));
+                        return format!("differs from the oracle: {name}, {difference}{race}");
                     }
                 }
                 format!("{items} work-items did as the oracle does")
@@ -104,7 +109,8 @@ impl Before {
         kernel: &KernelInfo,
         given: &[Given],
         range: &NdRange,
-    ) -> Result<(Vec<Object>, u64), String> {
+        detect_races: bool,
+    ) -> Result<Repeated, String> {
         let mut module = code.module().clone();
         let is_variable = |space: Space| !matches!(space, Space::Constant | Space::Local);
         if let Some(global) = module.globals.iter().find(|global| is_variable(global.space)) {
@@ -115,7 +121,10 @@ impl Before {
         let addresses: Vec<u64> = self
             .pieces
             .iter()
-            .map(|piece| memory.add(Space::Global, None, ALIGN, piece.bytes.clone()))
+            .map(|piece| {
+                let name = self.name_of(piece, kernel, given);
+                memory.add(Space::Global, Some(&name), ALIGN, piece.bytes.clone())
+            })
             .collect();
         let address_of = |address: Address| -> Result<u64, String> {
             if address.number() == 0 {
@@ -157,7 +166,7 @@ impl Before {
             groups[way] = u32::try_from(range.global[way] / size).map_err(|_| "there are too many groups")?;
         }
         if groups.contains(&0) {
-            return Ok((Vec::new(), 0));
+            return Ok(Repeated::default());
         }
         let geometry =
             LaunchGeometry { dims: range.dims, local, groups, offset: range.offset.map(|it| it as u64) };
@@ -165,15 +174,30 @@ impl Before {
             geometry: Some(geometry),
             limits: Limits { steps: u64::MAX, memory: 4 << 30, ..Limits::default() },
             fused: !Cpu::host().is_x86() || Cpu::host().features.contains("+fma,"),
+            detect_races,
             ..Options::lanes(code.lanes())
         };
-        run(&module, &kernel.name, &args, &mut memory, &options).map_err(|fault| match fault.kind {
-            FaultKind::Limit { .. } => format!("it takes too long: {fault}"),
-            _ => format!("the oracle stops: {fault}"),
-        })?;
+        let outcome =
+            run(&module, &kernel.name, &args, &mut memory, &options).map_err(|fault| match fault.kind {
+                FaultKind::Limit { .. } => format!("it takes too long: {fault}"),
+                _ => format!("the oracle stops: {fault}"),
+            })?;
         let objects = addresses.iter().filter_map(|&at| memory.objects().find(|object| object.address == at));
-        Ok((objects.cloned().collect(), range.global.iter().map(|&size| size as u64).product()))
+        let items = range.global.iter().map(|&size| size as u64).product();
+        let race = outcome.race.map(|race| race.to_string());
+        Ok(Repeated { objects: objects.cloned().collect(), items, race })
     }
+}
+
+/// What the oracle makes of a launch.
+#[derive(Default)]
+struct Repeated {
+    /// The memory that it leaves, a piece each.
+    objects: Vec<Object>,
+    /// How many work-items there are.
+    items: u64,
+    /// The first race, if there is one and races were looked for.
+    race: Option<String>,
 }
 
 /// As the largest types are aligned.

@@ -52,6 +52,11 @@ fn groups_at_the_end_are_smaller() {
 }
 
 #[test]
+fn many_host_threads_work_at_once() {
+    passes("stress.c");
+}
+
+#[test]
 fn the_wrapper_for_cpp_works() {
     passes("wrapper.cpp");
 }

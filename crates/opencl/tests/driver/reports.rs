@@ -42,9 +42,11 @@ fn launches_are_verified() {
         "heddle: kernel thing: 24 work-items did as the oracle does",
         "heddle: kernel thing: not verified: its groups are of different sizes",
         "heddle: kernel far: not verified: the oracle stops: in @far",
+        "heddle: kernel races: differs from the oracle: argument 1 (`to`), byte ",
     ];
     assert_eq!(lines.len(), expected.len(), "{told}");
     assert!(lines.iter().zip(expected).all(|(line, start)| line.starts_with(start)), "{told}");
+    assert!(lines[4].contains("its work-items race: ") && lines[4].contains("argument 0 (`at`)"), "{told}");
     // Without the variable nothing is said.
     assert_eq!(said("verified.c", &[], &[]).1, "");
 }
