@@ -17,7 +17,8 @@ use std::time::Instant;
 
 /// All that makes vector code of lock-step code for a brush.
 pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
-    let &Options { target, math, ref params, brushes, versions, kernels, scalars, fuse, races, guards } = options;
+    let &Options { target, math, ref params, brushes, versions, kernels, scalars, fuse, races, guards } =
+        options;
     let mut passes = Vec::new();
     passes.extend((brushes != Brushes::Count(1)).then_some(Pass::Brushes(brushes)));
     passes.extend(math.map(Pass::Math));

@@ -264,7 +264,7 @@ fn versions_have_no_gathers() {
         });
         assert_eq!(versions, 1, "{name}");
         let passes = ["vectorize", "W=16", "target=avx512"];
-        heddle::pipeline::run_passes(&mut module, &passes, true, |_, _| {}).expect("passes take it");
+        heddle::Session::default().run_passes(&mut module, &passes, true, |_, _| {}).expect("passes take it");
         let scattered = |func: &Function| insts(func, Op::Gather).len() + insts(func, Op::Scatter).len();
         let divisions = |func: &Function| {
             let all = insts(func, Op::Udiv);

@@ -96,7 +96,9 @@ impl Address {
             if factor != 1 {
                 // As front ends write it, so that it may be merged with what is there.
                 let (op, by) = match factor {
-                    _ if factor > 0 && factor.count_ones() == 1 => (Op::Shl, i64::from(factor.trailing_zeros())),
+                    _ if factor > 0 && factor.count_ones() == 1 => {
+                        (Op::Shl, i64::from(factor.trailing_zeros()))
+                    }
                     _ => (Op::Mul, factor),
                 };
                 let by = builder.int(Scalar::I64, by.into());
