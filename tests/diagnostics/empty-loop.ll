@@ -12,3 +12,10 @@ done:
   %r = mul i32 %x, %x
   ret i32 %r
 }
+
+; output
+; note: @f: it is vector code for 8 lanes [code-shape]
+;   branches: 0 of the source, 0 of the vector code
+;   instructions: 2 on vectors, 0 scalar
+;   loads and stores: 0 contiguous, 0 gathered or scattered, 0 scalar
+; exit code 0

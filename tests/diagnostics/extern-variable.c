@@ -5,3 +5,6 @@ void g(int *p, long i) {
   n++;
   p[i] = n;
 }
+
+// output
+// exit code 0

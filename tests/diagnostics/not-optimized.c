@@ -5,3 +5,6 @@ int look(int i) {
   counts[i & 3]++;
   return table[i & 3] + counts[0];
 }
+
+// output
+// exit code 0

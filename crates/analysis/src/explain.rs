@@ -450,9 +450,9 @@ impl InWords<'_> {
         }
     }
 
-    fn is_same_name(&self, one: Value, other: Value) -> bool {
-        let name = self.all.func.name_of(one);
-        name.is_some() && name == self.all.func.name_of(other)
+    fn is_same_in_words(&self, one: Value, other: Value) -> bool {
+        let words = self.all.func.expression(one);
+        words.is_some() && words == self.all.func.expression(other)
     }
 
     fn value(&self, value: Value) -> String {
@@ -535,7 +535,7 @@ impl fmt::Display for InWords<'_> {
             match (effect, cause, reason) {
                 // One variable of the source may be several values.
                 (Node::Value(value), Node::Value(from), _)
-                    if was_in_data && self.is_same_name(value, from) =>
+                    if was_in_data && self.is_same_in_words(value, from) =>
                 {
                     in_data = true;
                     continue;

@@ -75,7 +75,7 @@ fn wrong_words_are_answered() {
     says(&folder, &["clc", "none.cl"], 1, "none.cl has no kernel");
     says(&folder, &["clc", "k.cl", "--kernel", "l"], 1, "there is no kernel `l`; there are k");
     says(&folder, &["clc", "k.cl", "--dump", "nothing"], 2, "the stages are ");
-    says(&folder, &["clc", "k.cl", "--lanes", "0"], 1, "is no brush");
+    says(&folder, &["clc", "k.cl", "--lanes", "0"], 1, "`0` is no brush");
     says(&folder, &["clc", "k.cl", "-o", "k.exe"], 2, "end it in .o, .s, .ll, .bc or .hed");
 }
 

@@ -110,6 +110,7 @@ fn check(path: &Path, bless: bool, told: &mut BTreeSet<String>) -> Option<String
 
 /// What no program can bring about, and why.
 const WITHOUT_A_FILE: &[(Code, &str)] = &[
+    (Code::Launch, "the command launches nothing: tests of the library are told"),
     (Code::Internal, "a mistake in Heddle: what is known of them is mended"),
     (Code::Launch, "only callers of the library launch: crates/library/tests/library.rs"),
     (Code::Cancelled, "only another thread of a caller cancels: crates/testing/tests/session.rs"),

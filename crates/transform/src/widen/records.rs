@@ -17,7 +17,7 @@ use super::clusters::{Clusters, Member};
 use super::kinds::{Kind, Kinds};
 use super::lines::Layout;
 use super::writer::{Writer, Written};
-use super::{ChosenForm, Options, Remark, access_form};
+use super::{ChosenForm, Options, Remark, access_form, place_of};
 use heddle_analysis::{Divergence, Shape};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::ops::Effect;
@@ -155,8 +155,8 @@ impl Records {
         let number = record.members.len();
         let (is_not, than) = if pays { ("", "instead of") } else { ("not ", "which is no less than") };
         let text = format!(
-            "{number} loads at {}: {is_not}for each lane {} bytes at once: cost {together} {than} {alone} on {}",
-            func.describe(first.member.address),
+            "{number} loads {}: {is_not}for each lane {} bytes at once: cost {together} {than} {alone} on {}",
+            place_of(func, first.member.address),
             record.span * size,
             options.target.name
         );
