@@ -1,7 +1,7 @@
 // What the loops of `./x bench loops` work on.
 #pragma once
 
-enum { KERNELS = 12, FIRST_OF_TREES = 8, ONE_STACK = 11 };
+enum { KERNELS = 12, FIRST_OF_TREES = 8, OWN_STACKS = 10, ONE_STACK = 11 };
 
 struct node {
   float key;
