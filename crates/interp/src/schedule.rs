@@ -15,7 +15,8 @@ pub enum Scheduler {
     Random(u64),
     /// As this schedule says, call by call. Steps to blocks where no lane waits are passed over, and what it does not
     /// tell is free, so that the schedule of a transformed program can be replayed on its source. A block that it has no
-    /// active step for runs where lanes in it are in the way.
+    /// active step for runs where lanes in it are in the way. A schedule only chooses between legal steps: whatever it says,
+    /// what runs is a legal schedule, so an outcome of a replay is one of the program.
     Replay(Schedule),
     /// A stack of reconvergence points at immediate post-dominators, as GPUs have it. FREEZING only.
     Ipdom,

@@ -25,6 +25,8 @@ use super::question::{Found, Program, Query, Question, Subject};
 
 /// The most dominators that are climbed, and looked at for accesses.
 const MOST_CLIMBS: usize = 16;
+/// The most accesses of each of them.
+const MOST_ACCESSES: usize = 64;
 /// Objects are this far from each other, in bytes, so that what lies between two accessed bytes closer than that is there.
 const APART: i64 = 4096;
 
@@ -124,7 +126,7 @@ fn is_harmless(program: &Program<'_>, subject: &Subject, query: &Query, block: B
     let mut at = Some(block);
     for _ in 0..MOST_CLIMBS {
         let Some(here) = at else { break };
-        for entry in memory.of(here) {
+        for entry in memory.of(here).iter().rev().take(MOST_ACCESSES) {
             let (other, length) = match &entry.touch {
                 Touch::Load { address, ty, .. } | Touch::Store { address, ty, .. } => (address, ty.bytes()),
                 _ => continue,

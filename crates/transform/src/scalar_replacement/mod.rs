@@ -456,6 +456,9 @@ impl<'a> Round<'a> {
         } else {
             self.done.operations += 1;
         }
+        if self.resolve(emitted.value) == old {
+            return;
+        }
         self.now[old] = Some(emitted.value);
         self.gone.insert(subject.inst);
         self.done.phis += self.drop_trivial(&emitted.phis);
