@@ -5,7 +5,7 @@ use super::bf16::is_rounded_twice;
 use super::function::Body;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Effect;
-use heddle_ir::words::{Flag, Flags};
+use heddle_ir::words::{Flag, Flags, Scope};
 use heddle_ir::{Block, Code, Diagnostic, Inst, Op, Scalar, Type};
 use llvm_sys::LLVMOpcode as Opcode;
 
@@ -316,6 +316,12 @@ impl Body<'_, '_> {
             ) => {
                 let text = "it asks for a place in a launch, and nothing launches this function";
                 return Err(self.refuse_as(Code::NeedsLaunch, inst, text, "pass it as a parameter"));
+            }
+            // Lanes of a brush are together in one thread, whose memory is in order.
+            (Row::Special, Op::Barrier)
+                if matches!(data.detail, Detail::Barrier(Scope::Brush | Scope::Lane)) =>
+            {
+                return Ok(Vec::new());
             }
             (Row::Special, Op::Barrier) => {
                 let way_out = "let `kernels` split the kernel at its barriers before";

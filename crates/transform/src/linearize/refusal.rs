@@ -17,7 +17,9 @@ use heddle_analysis::{
 };
 use heddle_ir::diagnostic::{Code, Diagnostic, Place};
 use heddle_ir::entity::EntitySet;
+use heddle_ir::inst::Detail;
 use heddle_ir::ops::Effect;
+use heddle_ir::words::Scope;
 use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
 
 use super::joins::Join;
@@ -83,7 +85,7 @@ pub(crate) fn needs_lanes(data: &InstData) -> bool {
         data.op.info().effect,
         Effect::Pure | Effect::Horizontal | Effect::Joins | Effect::Allocates
     );
-    data.op == Op::Barrier || data.is_total() && !is_harmless
+    data.detail == Detail::Barrier(Scope::Group) || data.is_total() && !is_harmless
 }
 
 /// The first block above from which lanes come to this one all together, or not at all: of the branches in between that decide

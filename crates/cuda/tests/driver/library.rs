@@ -1,0 +1,34 @@
+//! What the dynamic linker sees.
+
+use crate::place::driver;
+use heddle_cuda::api::lookup::ENTRIES;
+use heddle_cuda::api::refused::REFUSED;
+use std::collections::BTreeSet;
+use std::process::Command;
+
+fn said(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).arg(driver()).output().expect("binutils are there");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn the_driver_has_its_name_and_calls_its_own_functions() {
+    let text = said("readelf", &["-d"]);
+    assert!(text.contains("[libcuda.so.1]"), "{text}");
+    assert!(text.contains("SYMBOLIC"), "without -Bsymbolic calls may go to another driver:\n{text}");
+}
+
+#[test]
+fn every_entry_of_the_interface_is_there() {
+    let text = said("nm", &["-D", "--defined-only"]);
+    let exported: BTreeSet<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+    let entries: BTreeSet<&str> = ENTRIES.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(entries.len() > 600);
+    for name in entries.iter().chain([&"ptx_run"]) {
+        assert!(exported.contains(name), "{name} is not exported");
+    }
+    let unknown: Vec<&&str> =
+        exported.iter().filter(|name| name.starts_with("cu") && !entries.contains(*name)).collect();
+    assert!(unknown.is_empty(), "entries that cuda.h does not have: {unknown:?}");
+    assert!(REFUSED.iter().all(|name| entries.contains(name)));
+}

@@ -1,0 +1,6 @@
+//! The driver as applications meet it: behind the dynamic linker, from Python and C++.
+
+mod place;
+mod library;
+mod programs;
+mod python;

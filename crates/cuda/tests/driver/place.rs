@@ -1,0 +1,101 @@
+//! Where the driver is, the packages that tests use, and how programs are run against it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// Seconds that a program may take.
+const LIMIT: &str = "300";
+
+/// The driver that was built with this test.
+pub(crate) fn driver() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    let name = "libheddle_cuda.so";
+    // `cargo test` leaves it beside the test, `cargo build` above.
+    let places = test.ancestors().skip(1).take(2).map(|folder| folder.join(name));
+    let found = places.into_iter().find(|path| path.exists());
+    found.unwrap_or_else(|| panic!("{name} is not built: `cargo build -p heddle-cuda` builds it"))
+}
+
+/// A folder for what tests make.
+pub(crate) fn scratch() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    folder
+}
+
+/// A folder with the driver under the names that applications look for.
+pub(crate) fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = scratch().join("cuda");
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("the target folder can be written");
+        for name in ["libcuda.so.1", "libcuda.so", "libgpuocelot.so"] {
+            std::os::unix::fs::symlink(driver(), folder.join(name)).expect("the target folder can be written");
+        }
+        folder
+    })
+}
+
+/// A file of `tests/cuda`.
+pub(crate) fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cuda").join(name)
+}
+
+pub(crate) fn do_or_say(command: &mut Command, what: &str) -> Output {
+    let output = command.output().unwrap_or_else(|reason| panic!("{what}: {reason}; run ./x setup"));
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{what}:\n{}{messages}", String::from_utf8_lossy(&output.stdout));
+    output
+}
+
+/// The Python of an environment that has what `requirements.txt` says.
+pub(crate) fn python() -> &'static Path {
+    static PYTHON: OnceLock<PathBuf> = OnceLock::new();
+    PYTHON.get_or_init(|| {
+        let requirements = source("requirements.txt");
+        let wanted = std::fs::read_to_string(&requirements).expect("the list of packages is there");
+        let folder = scratch().join("cuda-python");
+        let python = folder.join("bin/python");
+        let stamp = folder.join("installed.txt");
+        if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+            return python;
+        }
+        let _ = std::fs::remove_dir_all(&folder);
+        do_or_say(Command::new("python3").args(["-m", "venv"]).arg(&folder), "no virtual environment");
+        let mut install = Command::new(&python);
+        // Each package is in the list: what others would bring along is not wanted (see docs/cuda.md on nvJitLink).
+        let words = "-m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r";
+        install.args(words.split(' ')).arg(&requirements);
+        do_or_say(&mut install, "the wheels of CUDA's packages cannot be had from the package registry");
+        std::fs::write(&stamp, wanted).expect("the target folder can be written");
+        python
+    })
+}
+
+/// A folder of an installed package.
+pub(crate) fn package(path: &str) -> PathBuf {
+    let mut ask = Command::new(python());
+    let output = do_or_say(ask.args(["-c", "import numpy; print(numpy.__path__[0])"]), "no NumPy");
+    let numpy = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    numpy.parent().expect("packages lie in a folder").join(path)
+}
+
+/// Runs a command with the driver as the first one.
+pub(crate) fn run(program: &Path, arguments: &[&Path], environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::new("timeout");
+    command.arg(LIMIT).arg(program).args(arguments).envs(environment.iter().copied());
+    command.env("LD_LIBRARY_PATH", folder()).env("PYTHONDONTWRITEBYTECODE", "1");
+    // What tinygrad kept of earlier runs is of no interest.
+    command.env("CACHEDB", scratch().join("tinygrad.db")).env("CACHELEVEL", "0").env("CC", "clang-22");
+    command.output().unwrap_or_else(|reason| panic!("{} does not start: {reason}; run ./x setup", program.display()))
+}
+
+/// Runs a command that says "passed" at its end.
+pub(crate) fn passes(program: &Path, arguments: &[&Path], environment: &[(&str, &str)]) {
+    let output = run(program, arguments, environment);
+    let said = String::from_utf8_lossy(&output.stdout);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.ends_with("passed\n"), "{}\n{said}{messages}", output.status);
+}

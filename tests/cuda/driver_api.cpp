@@ -1,0 +1,253 @@
+// A program on CUDA's driver interface: memory of all kinds, modules, launches, streams, events, graphs, errors.
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda.h>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#define CHECK(call) wanted(call, CUDA_SUCCESS, #call, __LINE__)
+#define FAILS(call, code) wanted(call, code, #call, __LINE__)
+#define REQUIRE(condition)                                                                                         \
+  do {                                                                                                             \
+    if (!(condition)) {                                                                                            \
+      std::printf("%d: not %s\n", __LINE__, #condition);                                                           \
+      std::exit(1);                                                                                                \
+    }                                                                                                              \
+  } while (false)
+
+static void wanted(CUresult found, CUresult code, const char *call, int line) {
+  if (found != code) {
+    const char *name = nullptr;
+    cuGetErrorName(found, &name);
+    std::printf("%d: %s gives %s\n", line, call, name ? name : "?");
+    std::exit(1);
+  }
+}
+
+static void add_one(void *place) { ++*static_cast<int *>(place); }
+
+int main(int, char **arguments) {
+  CUdevice device;
+  FAILS(cuDeviceGet(&device, 0), CUDA_ERROR_NOT_INITIALIZED);
+  CHECK(cuInit(0));
+  int count = 0, major = 0, processors = 0;
+  CHECK(cuDeviceGetCount(&count));
+  REQUIRE(count == 1);
+  CHECK(cuDeviceGet(&device, 0));
+  FAILS(cuDeviceGet(&device, 1), CUDA_ERROR_INVALID_DEVICE);
+  char name[64];
+  CHECK(cuDeviceGetName(name, sizeof name, device));
+  REQUIRE(std::string(name) == "Heddle (CPU)");
+  CHECK(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+  CHECK(cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+  REQUIRE(major == 8 && processors >= 1);
+
+  CUdeviceptr memory;
+  FAILS(cuMemAlloc(&memory, 16), CUDA_ERROR_INVALID_CONTEXT);
+  CUcontext context, now;
+  CHECK(cuDevicePrimaryCtxRetain(&context, device));
+  CHECK(cuCtxSetCurrent(context));
+  CHECK(cuCtxGetCurrent(&now));
+  REQUIRE(now == context);
+
+  // Modules.
+  std::ifstream file(arguments[1]);
+  std::string ptx((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  CUmodule module;
+  CHECK(cuModuleLoadData(&module, ptx.c_str()));
+  char log[500] = "";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+  CUmodule none;
+  FAILS(cuModuleLoadDataEx(&none, ".version 8.0\n.target sm_80\nfunny", 2, options, values), CUDA_ERROR_INVALID_PTX);
+  REQUIRE(std::strstr(log, "3:1"));
+  FAILS(cuModuleLoadData(&none, "\x7f" "ELF and so on"), CUDA_ERROR_NO_BINARY_FOR_GPU);
+  CUfunction polynomial, reverse, by_value;
+  CHECK(cuModuleGetFunction(&polynomial, module, "polynomial"));
+  CHECK(cuModuleGetFunction(&reverse, module, "reverse"));
+  CHECK(cuModuleGetFunction(&by_value, module, "by_value"));
+  FAILS(cuModuleGetFunction(&by_value, module, "nothing"), CUDA_ERROR_NOT_FOUND);
+  size_t offset = 0, bytes = 0;
+  CHECK(cuFuncGetParamInfo(by_value, 1, &offset, &bytes));
+  REQUIRE(offset == 8 && bytes == 16);
+  FAILS(cuFuncGetParamInfo(by_value, 3, &offset, &bytes), CUDA_ERROR_INVALID_VALUE);
+
+  // Constants and variables of a module.
+  const int n = 1000;
+  std::vector<float> in(n), out(n);
+  for (int i = 0; i < n; i++)
+    in[i] = i * 0.25f;
+  CUdeviceptr from, to, constant, calls;
+  CHECK(cuMemAlloc(&from, n * 4));
+  CHECK(cuMemAlloc(&to, n * 4));
+  CHECK(cuMemcpyHtoD(from, in.data(), n * 4));
+  CHECK(cuModuleGetGlobal(&constant, &bytes, module, "coefficients"));
+  REQUIRE(bytes == 16);
+  for (int round = 0; round < 2; round++) {
+    float coefficients[4] = {float(round), 2, 3, 4};
+    CHECK(cuMemcpyHtoD(constant, coefficients, sizeof coefficients));
+    void *parameters[] = {&to, &from, const_cast<int *>(&n)};
+    CHECK(cuLaunchKernel(polynomial, (n + 127) / 128, 1, 1, 128, 1, 1, 0, nullptr, parameters, nullptr));
+    CHECK(cuMemcpyDtoH(out.data(), to, n * 4));
+    for (int i = 0; i < n; i++) {
+      double x = in[i], y = ((4 * x + 3) * x + 2) * x + round;
+      REQUIRE(out[i] >= y * 0.9999 && out[i] <= y * 1.0001);
+    }
+  }
+  int called = 0;
+  CHECK(cuModuleGetGlobal(&calls, nullptr, module, "calls"));
+  CHECK(cuMemcpyDtoH(&called, calls, 4));
+  REQUIRE(called == 9);
+
+  // A buffer of parameters, and structures by value.
+  struct {
+    CUdeviceptr out;
+    char small;
+    alignas(8) double large;
+    short scale;
+  } buffer = {to, 5, 1.5, -2};
+  size_t size = sizeof buffer;
+  void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+  CHECK(cuLaunchKernel(by_value, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra));
+  double result = 0;
+  CHECK(cuMemcpyDtoH(&result, to, 8));
+  REQUIRE(result == 2);
+  size = 20;
+  FAILS(cuLaunchKernel(by_value, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra), CUDA_ERROR_INVALID_VALUE);
+
+  // Dynamic shared memory; launches that cannot be.
+  std::vector<int> numbers(256);
+  for (int i = 0; i < 256; i++)
+    numbers[i] = i;
+  CHECK(cuMemcpyHtoD(to, numbers.data(), 1024));
+  void *one[] = {&to};
+  CHECK(cuLaunchKernel(reverse, 1, 1, 1, 256, 1, 1, 1024, nullptr, one, nullptr));
+  CHECK(cuMemcpyDtoH(numbers.data(), to, 1024));
+  for (int i = 0; i < 256; i++)
+    REQUIRE(numbers[i] == 255 - i);
+  FAILS(cuLaunchKernel(reverse, 1, 1, 1, 2048, 1, 1, 0, nullptr, one, nullptr), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuLaunchKernel(reverse, 0, 1, 1, 1, 1, 1, 0, nullptr, one, nullptr), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuLaunchKernel(reverse, 1, 1, 1, 1, 1, 1, 60000, nullptr, one, nullptr), CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuFuncSetAttribute(reverse, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 60000));
+  CHECK(cuLaunchKernel(reverse, 1, 1, 1, 1, 1, 1, 60000, nullptr, one, nullptr));
+
+  // Memory.
+  FAILS(cuMemcpyDtoH(numbers.data(), to, n * 4 + 1), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemFree(to + 4), CUDA_ERROR_INVALID_VALUE);
+  CUdeviceptr pitched;
+  size_t pitch = 0;
+  CHECK(cuMemAllocPitch(&pitched, &pitch, 100, 7, 4));
+  REQUIRE(pitch >= 100 && pitch % 512 == 0);
+  CHECK(cuMemsetD2D8(pitched, pitch, 9, 100, 7));
+  CHECK(cuMemsetD2D32(pitched + pitch, pitch, 0x01020304, 3, 2));
+  std::vector<unsigned char> picture(60 * 5);
+  CUDA_MEMCPY2D copy = {};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE, copy.srcDevice = pitched, copy.srcPitch = pitch;
+  copy.srcXInBytes = 8, copy.srcY = 2;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST, copy.dstHost = picture.data(), copy.dstPitch = 60;
+  copy.WidthInBytes = 60, copy.Height = 5;
+  CHECK(cuMemcpy2D(&copy));
+  REQUIRE(picture[0] == 4 && picture[3] == 1 && picture[4] == 9 && picture[60] == 9);
+  copy.Height = 6;
+  FAILS(cuMemcpy2D(&copy), CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemFree(pitched));
+  void *pinned, *mapped = nullptr;
+  CHECK(cuMemHostAlloc(&pinned, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+  CHECK(cuMemHostGetDevicePointer(reinterpret_cast<CUdeviceptr *>(&mapped), pinned, 0));
+  REQUIRE(mapped == pinned);
+  CHECK(cuMemHostRegister(in.data(), n * 4, 0));
+  FAILS(cuMemHostRegister(in.data(), n * 4, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  CHECK(cuMemHostUnregister(in.data()));
+  FAILS(cuMemHostUnregister(in.data()), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  CUdeviceptr managed, start;
+  CHECK(cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL));
+  unsigned is_managed = 0;
+  CHECK(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, managed + 5));
+  REQUIRE(is_managed & 1);
+  CHECK(cuMemGetAddressRange(&start, &bytes, managed + 100));
+  REQUIRE(start == managed && bytes == 4096);
+
+  // Streams, events, functions of the host, pools.
+  CUstream stream, other;
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CHECK(cuStreamCreateWithPriority(&other, CU_STREAM_DEFAULT, -1));
+  CUevent first, last;
+  CHECK(cuEventCreate(&first, CU_EVENT_DEFAULT));
+  CHECK(cuEventCreate(&last, CU_EVENT_DEFAULT));
+  CHECK(cuEventRecord(first, stream));
+  CUdeviceptr pooled;
+  CHECK(cuMemAllocAsync(&pooled, 1024, stream));
+  CHECK(cuMemsetD32Async(pooled, 77, 256, stream));
+  CHECK(cuMemcpyDtoHAsync(numbers.data(), pooled, 1024, stream));
+  int host_calls = 0;
+  CHECK(cuLaunchHostFunc(stream, add_one, &host_calls));
+  CHECK(cuMemFreeAsync(pooled, stream));
+  CHECK(cuEventRecord(last, stream));
+  CHECK(cuStreamWaitEvent(other, last, 0));
+  CHECK(cuStreamSynchronize(other));
+  CHECK(cuEventSynchronize(last));
+  float milliseconds = -1;
+  CHECK(cuEventElapsedTime(&milliseconds, first, last));
+  REQUIRE(milliseconds >= 0 && host_calls == 1 && numbers[255] == 77);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; t++)
+    threads.emplace_back([=] {
+      CHECK(cuCtxSetCurrent(context));
+      CUdeviceptr own;
+      CHECK(cuMemAlloc(&own, 4096));
+      for (int round = 0; round < 50; round++) {
+        CHECK(cuMemsetD32Async(own, t * 1000 + round, 1024, t % 2 ? stream : CU_STREAM_PER_THREAD));
+        int found = 0;
+        CHECK(cuMemcpyDtoH(&found, own + 4092, 4));
+        REQUIRE(found == t * 1000 + round);
+      }
+      CHECK(cuMemFree(own));
+    });
+  for (auto &thread : threads)
+    thread.join();
+
+  // A graph by capture over two streams, and its update.
+  CUgraph graph;
+  CUgraphExec executable;
+  CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  CHECK(cuMemsetD32Async(to, 1, 256, stream));
+  CHECK(cuEventRecord(first, stream));
+  CHECK(cuStreamWaitEvent(other, first, 0));
+  CHECK(cuMemsetD32Async(to + 512, 5, 64, other));
+  CHECK(cuEventRecord(last, other));
+  CHECK(cuStreamWaitEvent(stream, last, 0));
+  CHECK(cuLaunchKernel(reverse, 1, 1, 1, 256, 1, 1, 1024, stream, one, nullptr));
+  FAILS(cuStreamSynchronize(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  CHECK(cuStreamEndCapture(stream, &graph));
+  size_t nodes = 0;
+  CHECK(cuGraphGetNodes(graph, nullptr, &nodes));
+  REQUIRE(nodes == 3);
+  CHECK(cuMemcpyDtoH(&called, to, 4));
+  REQUIRE(called != 1);
+  CHECK(cuGraphInstantiate(&executable, graph, 0));
+  CHECK(cuGraphLaunch(executable, stream));
+  CHECK(cuStreamSynchronize(stream));
+  CHECK(cuMemcpyDtoH(numbers.data(), to, 1024));
+  REQUIRE(numbers[0] == 1 && numbers[64] == 5 && numbers[127] == 5 && numbers[128] == 1);
+  CHECK(cuGraphExecDestroy(executable));
+  CHECK(cuGraphDestroy(graph));
+
+  // Handles that are none.
+  CHECK(cuEventDestroy(first));
+  FAILS(cuEventRecord(first, stream), CUDA_ERROR_INVALID_HANDLE);
+  FAILS(cuEventQuery(nullptr), CUDA_ERROR_INVALID_HANDLE);
+  FAILS(cuStreamSynchronize(reinterpret_cast<CUstream>(&name)), CUDA_ERROR_INVALID_HANDLE);
+  FAILS(cuModuleUnload(reinterpret_cast<CUmodule>(polynomial)), CUDA_ERROR_INVALID_HANDLE);
+  CUtexref texture;
+  FAILS(cuTexRefCreate(&texture), CUDA_ERROR_NOT_SUPPORTED);
+  CHECK(cuModuleUnload(module));
+  FAILS(cuLaunchKernel(reverse, 1, 1, 1, 1, 1, 1, 0, nullptr, one, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  CHECK(cuDevicePrimaryCtxRelease(device));
+  FAILS(cuMemAlloc(&memory, 16), CUDA_ERROR_INVALID_CONTEXT);
+  std::printf("passed\n");
+}
