@@ -73,6 +73,9 @@ impl Lower<'_, '_, '_> {
                 }
             }
         }
+        for (value, param) in values.iter_mut().zip(&declaration.signature.params) {
+            *value = self.shaped(*value, param.ty.scalar(), false);
+        }
         let given = self.emit.call(&declaration, &values);
         let mut given = given.into_iter();
         for (dest, result) in results.iter().zip(&callee.returns) {

@@ -22,7 +22,7 @@ use body::lower_body;
 use heddle_ir::diagnostic::{Code, Diagnostic};
 use heddle_ir::module::{Declaration, Global as IrGlobal, Init as IrInit, Kind};
 use heddle_ir::verify::{Stage, verify};
-use heddle_ir::{Scalar, Space};
+use heddle_ir::{Scalar, Space, Type};
 use layout::{Shared, signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -119,6 +119,8 @@ impl Context<'_, '_> {
 pub(crate) const CLOCK: &str = "ptx.clock";
 /// The name of the object in which `bar.red` counts.
 pub(crate) const VOTES: &str = "ptx.votes";
+/// The function that prints values, which lie in an object of the thread's.
+const OUTPUT: &str = "vprintf";
 
 /// Lowers a module; `path` is what its lines are told in.
 pub fn lower(source: &Module<'_>, path: &str, options: Options) -> Result<Lowered, Vec<Diagnostic>> {
@@ -225,7 +227,13 @@ fn declaration(source: &Module<'_>, function: &Function<'_>) -> Take<Arc<Declara
         [at(0), at(1), at(2)]
     });
     let kind = if function.is_kernel { Kind::Kernel(size) } else { Kind::Function };
-    let signature = signature(function)?;
+    let mut signature = signature(function)?;
+    if let (None, OUTPUT, [_, values]) =
+        (&function.body, source.names.text(function.name), &mut signature.params[..])
+    {
+        // An address that is passed as a number might be kept anywhere.
+        values.ty = Type::ptr(Space::Private);
+    }
     Ok(Arc::new(Declaration { name: source.names.text(function.name).into(), kind, signature }))
 }
 
