@@ -1,11 +1,10 @@
 """tinygrad with its PTX renderer: operations and gradients against NumPy, and a training run."""
 
 import math
-import os
 
 import numpy as np
-from tinygrad import Device, Tensor, TinyJit, dtypes, nn
-from tinygrad.nn.optim import SGD
+from tinygrad import Context, Device, Tensor, TinyJit, dtypes, nn
+from tinygrad.nn.optim import Adam
 
 assert Device.DEFAULT == "CUDA", Device.DEFAULT
 assert type(Device["CUDA"].renderer).__name__ == "PTXRenderer"
@@ -231,7 +230,7 @@ class Model:
 
 
 model = Model()
-optimizer = SGD(nn.state.get_parameters(model), lr=0.1, momentum=0.9)
+optimizer = Adam(nn.state.get_parameters(model), lr=0.02)
 given, truth = Tensor(points).realize(), Tensor(inside).realize()
 
 
@@ -242,7 +241,8 @@ def step():
     return loss.realize(*optimizer.schedule_step())
 
 
-losses = [step().item() for _ in range(int(os.environ.get("STEPS", "150")))]
+with Context(TRAINING=1):
+    losses = [step().item() for _ in range(150)]
 found = model(given).argmax(1).numpy()
 right = (found == inside).mean()
 print(f"loss {losses[0]:.3f} to {losses[-1]:.3f}, {right:.0%} right")
