@@ -32,7 +32,8 @@ pub(crate) fn folder() -> &'static Path {
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("the target folder can be written");
         for name in ["libcuda.so.1", "libcuda.so", "libgpuocelot.so"] {
-            std::os::unix::fs::symlink(driver(), folder.join(name)).expect("the target folder can be written");
+            std::os::unix::fs::symlink(driver(), folder.join(name))
+                .expect("the target folder can be written");
         }
         folder
     })
@@ -89,7 +90,9 @@ pub(crate) fn run(program: &Path, arguments: &[&Path], environment: &[(&str, &st
     command.env("LD_LIBRARY_PATH", folder()).env("PYTHONDONTWRITEBYTECODE", "1");
     // What tinygrad kept of earlier runs is of no interest.
     command.env("CACHEDB", scratch().join("tinygrad.db")).env("CACHELEVEL", "0").env("CC", "clang-22");
-    command.output().unwrap_or_else(|reason| panic!("{} does not start: {reason}; run ./x setup", program.display()))
+    command
+        .output()
+        .unwrap_or_else(|reason| panic!("{} does not start: {reason}; run ./x setup", program.display()))
 }
 
 /// Runs a command that says "passed" at its end.

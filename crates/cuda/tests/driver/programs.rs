@@ -12,7 +12,12 @@ fn a_program_on_the_drivers_interface_works() {
     do_or_say(&mut kernels, "clang makes no PTX");
     let mut compile = Command::new("c++");
     compile.args(["-std=c++17", "-O1", "-Wall", "-o"]).arg(&program).arg(source("driver_api.cpp"));
-    compile.arg("-I").arg(package("nvidia/cuda_runtime/include")).arg("-L").arg(crate::place::folder()).arg("-lcuda");
+    compile
+        .arg("-I")
+        .arg(package("nvidia/cuda_runtime/include"))
+        .arg("-L")
+        .arg(crate::place::folder())
+        .arg("-lcuda");
     do_or_say(compile.arg("-pthread"), "the program does not compile");
     passes(&program, &[&ptx], &[]);
 }
