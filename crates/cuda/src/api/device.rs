@@ -56,7 +56,7 @@ fn attribute(number: u32) -> Option<i32> {
         88..=91 => 1,
         95 => 1,
         97 => MOST_SHARED as i32,
-        98 | 99 | 100 | 101 => 1,
+        98..=101 => 1,
         106 => BLOCKS_PER_PROCESSOR as i32,
         // Shared memory that the system takes.
         111 => 0,
