@@ -15,7 +15,7 @@ static const char *source =
     "typedef struct { char tag; float weight; } item;\n"
     "kernel void thing(global float *to, item it) {\n"
     "  size_t i = get_global_id(0);\n"
-    "  to[i] = sin((float)i) * it.weight + it.tag;\n"
+    "  to[i] = sin((float)get_local_id(0)) * it.weight + it.tag;\n"
     "}\n"
     "kernel void races(global int *at, global int *to) {\n"
     "  size_t i = get_local_linear_id(), n = get_local_size(0) * get_local_size(1);\n"

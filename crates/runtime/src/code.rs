@@ -60,9 +60,20 @@ pub(crate) struct Needs {
     pub(crate) stack_bytes: u64,
 }
 
+/// Compiled code. LLVM is used to end it, which may be in any thread.
+#[derive(Debug)]
+struct Compiled(Option<Jit>);
+
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        let _busy = crate::exit::busy();
+        self.0 = None;
+    }
+}
+
 /// A group function that can be called.
 pub(crate) struct GroupCode {
-    jit: Jit,
+    jit: Compiled,
     entry: extern "C" fn(*const u8, *mut u8),
     /// What it needs.
     pub(crate) needs: Needs,
@@ -134,7 +145,7 @@ impl GroupCode {
 /// The globals of a program that its kernels share, as long as the program is there.
 pub(crate) struct Globals {
     /// Keeps what the addresses point to.
-    _jit: Jit,
+    _jit: Compiled,
     module: Module,
     symbols: Vec<(String, usize)>,
 }
@@ -166,7 +177,7 @@ impl Globals {
         for global in &module.globals {
             symbols.push((global.name.to_string(), jit.address(&global.name)? as usize));
         }
-        Ok(Some(Globals { _jit: jit, module, symbols }))
+        Ok(Some(Globals { _jit: Compiled(Some(jit)), module, symbols }))
     }
 }
 
@@ -213,7 +224,7 @@ pub(crate) fn code(
     // SAFETY: the address is that of an entry, which is compiled with this type and lives as long as the JIT.
     let entry = unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8, *mut u8)>(address as usize) };
     Ok(GroupCode {
-        jit,
+        jit: Compiled(Some(jit)),
         entry,
         needs: made.needs,
         report,

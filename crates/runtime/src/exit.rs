@@ -4,6 +4,8 @@
 //! exit waits for those who do; who comes later stays where it is. Compiled code that runs is no matter: it uses nothing of
 //! LLVM, and ends with the process.
 
+use std::cell::Cell;
+use std::marker::PhantomData;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -28,12 +30,19 @@ fn state() -> MutexGuard<'static, State> {
 
 /// As long as there is one, the process does not exit.
 #[derive(Debug)]
-pub struct Busy(());
+pub struct Busy(PhantomData<*const ()>);
 
-/// Says that LLVM or clang is used until what comes back is dropped. It is not said twice by one thread.
+thread_local! {
+    /// How many there are of this thread.
+    static OWN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Says that LLVM or clang is used until what comes back is dropped, by the thread that says so.
 pub fn busy() -> Busy {
+    // Whoever is waited for may go on, even at the very end of a thread.
+    let is_known = OWN.try_with(|own| own.replace(own.get() + 1) > 0).unwrap_or(false);
     let mut state = state();
-    while state.exiting.is_some_and(|thread| thread != thread::current().id()) {
+    while !is_known && state.exiting.is_some_and(|thread| thread != thread::current().id()) {
         drop(state);
         thread::park();
         state = self::state();
@@ -43,11 +52,12 @@ pub fn busy() -> Busy {
         state.is_watched = unsafe { libc::atexit(close) } == 0;
     }
     state.busy += 1;
-    Busy(())
+    Busy(PhantomData)
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
+        let _ = OWN.try_with(|own| own.set(own.get().saturating_sub(1)));
         state().busy -= 1;
         CHANGED.notify_all();
     }

@@ -70,7 +70,7 @@ pub struct KernelInfo {
     /// The size of its work-groups, if the source fixes it.
     pub required_local: Option<[u32; 3]>,
     /// Whether it may see how work-items lie in groups.
-    pub(crate) sees_groups: bool,
+    pub sees_groups: bool,
     /// Whether it may see which work-items make a brush.
     pub(crate) sees_brush: bool,
     /// The most work-items of a group, where its local memory has a place for each.

@@ -67,10 +67,10 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// The size of its groups, also where the application names none.
+    /// A size of its groups that gives what it gives, also where the application names none.
     pub fn local_size(&self) -> [usize; 3] {
         let name = &self.code.kernels[self.index].name;
-        self.code.local_size(name, &self.range).map_or([1; 3], |size| size.map(|size| size as usize))
+        self.code.local_size(name, &self.range).unwrap_or([1; 3])
     }
 
     /// The memory that its arguments lead to.
@@ -110,6 +110,16 @@ impl Launch {
         }
         Ok(())
     }
+}
+
+/// A size of groups that divides a range.
+pub fn divide(global: [usize; 3]) -> [usize; 3] {
+    let mut room: usize = 256;
+    global.map(|size| {
+        let fits = (1..=room.min(size)).rev().find(|&part| size.is_multiple_of(part)).unwrap_or(1);
+        room /= fits;
+        fits
+    })
 }
 
 impl Kernel {

@@ -1,6 +1,7 @@
 //! Running a kernel over its work-items.
 
 use crate::core::device::threads;
+use crate::core::kernel::divide;
 use crate::core::memory::Address;
 use heddle_ir::Module;
 use heddle_llvm::{Cpu, KernelInfo, LlvmModule, ObjectCache};
@@ -116,10 +117,15 @@ impl Code {
         self.program.options().lanes_on(&Cpu::host())
     }
 
-    /// The size of the groups in which a kernel is launched over a range.
-    pub fn local_size(&self, kernel: &str, range: &NdRange) -> Result<[u32; 3], String> {
+    /// The size of the groups in which a kernel is launched over a range; one that divides it where no work-item can
+    /// tell.
+    pub fn local_size(&self, kernel: &str, range: &NdRange) -> Result<[usize; 3], String> {
         let ready = self.program.kernel(kernel).ok_or_else(|| "it is not in its program".to_string())?;
-        Ok(ready.local_size(&range.of_runtime().map_err(|reason| reason.to_string())?))
+        if !ready.info().sees_groups && ready.info().required_local.is_none() {
+            return Ok(divide(range.global));
+        }
+        let range = range.of_runtime().map_err(|reason| reason.to_string())?;
+        Ok(ready.local_size(&range).map(|size| size as usize))
     }
 
     /// Whether running a kernel over its work-items is likely to take no longer than handing it to another thread.

@@ -159,7 +159,7 @@ impl Before {
         let local = code.local_size(&kernel.name, range)?;
         let mut groups = [1; 3];
         for way in 0..3 {
-            let size = local[way] as usize;
+            let size = local[way];
             if !range.global[way].is_multiple_of(size) {
                 return Err("its groups are of different sizes".into());
             }
@@ -168,6 +168,7 @@ impl Before {
         if groups.contains(&0) {
             return Ok(Repeated::default());
         }
+        let local = local.map(|size| size as u32);
         let geometry =
             LaunchGeometry { dims: range.dims, local, groups, offset: range.offset.map(|it| it as u64) };
         let options = Options {
