@@ -278,7 +278,15 @@ impl Pass {
             }
             Pass::Params(shape) => declare_params(module, shape),
             Pass::Simplify => module.functions.iter_mut().for_each(|func| _ = simplify(func)),
-            Pass::Kernels(options) => _ = lower_kernels(module, options)?,
+            Pass::Kernels(options) => {
+                let told = lower_kernels(module, options)?.into_iter().flat_map(|group| group.remarks);
+                let remark = |told: Diagnostic| Remark {
+                    form: Form::Version,
+                    accesses: 1,
+                    told: told.in_module(module),
+                };
+                context.remarks.extend(told.map(remark));
+            }
             Pass::Inline => _ = inline_small(module),
             Pass::Progress => {
                 let remarks = keep_progress(module)?;

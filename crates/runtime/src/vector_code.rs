@@ -116,8 +116,9 @@ impl GroupFunctions {
         session.options = options.of_passes(cpu);
         let brush = Brush::new(&made.brush).map_err(refused)?;
         session.widen_module(&mut module, &brush, context).map_err(refused)?;
-        let told: Vec<_> =
-            context.remarks.iter().map(|remark| remark.told.clone().in_module(program)).collect();
+        let of_passes = context.remarks.iter().map(|remark| &remark.told);
+        let told = groups.iter().flat_map(|group| &group.remarks).chain(of_passes);
+        let told: Vec<_> = told.map(|told| told.clone().in_module(program)).collect();
         let report = |group: &GroupFunction| KernelReport::new(program, &module, group, &made, &told);
         let reports = groups.iter().map(report).collect();
         Ok(VectorCode { module, groups, reports })

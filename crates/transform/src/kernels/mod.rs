@@ -104,6 +104,8 @@ pub struct GroupFunction {
     pub barriers: usize,
     /// The points at which brushes wait for each other.
     pub synchronization_points: usize,
+    /// What accesses gain by versions of regions.
+    pub remarks: Vec<Diagnostic>,
 }
 
 /// A kernel has no group function, because of an instruction.
@@ -176,10 +178,11 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             if states.all.len() > 1 { objects::objects_across(&kernel, &states) } else { Vec::new() };
         objects::interleave(&mut kernel, &mut across, options.lanes());
         let live = live::find_homes(&kernel, &asked, &states, &across, &options.brush)?;
+        let mut remarks = Vec::new();
         let regions: Vec<region::Region> = (0..states.all.len())
             .map(|number| {
                 let mut region = region::make_region(&kernel, &states, &live, number);
-                versions::split(&mut region.func, &options.brush, options.versions);
+                remarks.extend(versions::split(&mut region.func, &options.brush, options.versions));
                 region
             })
             .collect();
@@ -189,6 +192,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             brush_bytes: live.brush_bytes,
             barriers: states.barriers,
             synchronization_points: states.all.len() - 1,
+            remarks,
         });
         functions.push(group::make_group_function(&kernel, own, &asked, &states, &live, &regions, options));
         functions.extend(regions.into_iter().map(|region| region.func));

@@ -19,11 +19,12 @@ use crate::widen::Versions;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::builder::{At, Builder};
+use heddle_ir::diagnostic::Place;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{DeclaredShape, Effects};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
-use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Type, Value, ValueDef};
+use heddle_ir::{Block, Code, Constant, Diagnostic, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 
 /// Regions with more instructions have no versions.
 const MOST_INSTRUCTIONS: usize = 600;
@@ -77,18 +78,19 @@ struct Candidate {
 }
 
 /// Gives a region a version for brushes whose lanes lie well along their first dimension, if that may make addresses contiguous.
-pub(super) fn split(region: &mut Function, brush: &[u32], versions: Versions) {
+/// Gives a remark for each access that gains.
+pub(super) fn split(region: &mut Function, brush: &[u32], versions: Versions) -> Vec<Diagnostic> {
     let lanes = brush[0];
     if versions == Versions::None || lanes < 2 || !lanes.is_power_of_two() {
-        return;
+        return Vec::new();
     }
     let blocks: Vec<Block> = region.blocks().collect();
     let count = blocks.iter().map(|&block| region.block_insts(block).count()).sum::<usize>();
     if count > MOST_INSTRUCTIONS || may_wait(region) {
-        return;
+        return Vec::new();
     }
     if Found::new(region, lanes).candidates.is_empty() {
-        return;
+        return Vec::new();
     }
     // What numbers are converted from says whether they wrap around.
     crate::simplify(region);
@@ -109,10 +111,44 @@ pub(super) fn split(region: &mut Function, brush: &[u32], versions: Versions) {
         || !chosen.iter().all(is_extension)
         || count <= FEW_INSTRUCTIONS && wraps_around(region, &chosen, brush);
     if chosen.is_empty() || chosen.len() > MOST_CONDITIONS || !gains {
-        return;
+        return Vec::new();
     }
     let made = Making::new(region, &found, lanes).write(&blocks, &chosen);
+    let told = remarks(region, &chosen);
     *region = made;
+    told
+}
+
+/// What to say of accesses whose addresses are computed from what is rewritten.
+fn remarks(region: &Function, chosen: &[Candidate]) -> Vec<Diagnostic> {
+    let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::new();
+    for inst in region.blocks().flat_map(|block| region.block_insts(block)) {
+        region.inst(inst).args.iter().for_each(|&arg| users[arg].push(inst));
+    }
+    let mut reached: EntitySet<Value> = EntitySet::new();
+    let mut work: Vec<Value> = chosen.iter().filter_map(|candidate| region.result(candidate.inst)).collect();
+    while let Some(value) = work.pop() {
+        if reached.insert(value) {
+            let passing = users[value].iter().filter(|&&user| region.inst(user).op != Op::Load);
+            work.extend(passing.flat_map(|&user| region.results(user)));
+        }
+    }
+    let insts = region.blocks().flat_map(|block| region.block_insts(block));
+    let accesses = insts.filter_map(|inst| {
+        let data = region.inst(inst);
+        let (what, address) = match data.op {
+            Op::Load => ("load", data.args[0]),
+            Op::Store => ("store", data.args[1]),
+            _ => return None,
+        };
+        let text = format!(
+            "a {what} at {}: steps are known where the lanes' indices are in one block, in a version of the region",
+            region.describe(address)
+        );
+        let told = Diagnostic::remark(Code::AccessForm, text).at(Place::line_of(region, inst));
+        reached.contains(address).then_some(told)
+    });
+    accesses.collect()
 }
 
 /// Whether lanes of some result may wrap around, as far as is known without conditions.
