@@ -2,6 +2,7 @@
 
 use crate::cl::*;
 use crate::core::registry::{Handle, publish};
+use heddle_ir::types::MAX_LANES;
 use heddle_llvm::Cpu;
 use heddle_runtime as runtime;
 use std::sync::{Arc, OnceLock};
@@ -57,6 +58,13 @@ pub fn threads() -> usize {
     asked.filter(|&count: &usize| (1..=1024).contains(&count)).unwrap_or_else(there)
 }
 
+/// How kernels are compiled: for `HEDDLE_LANES` lanes, a power of two, or for whatever number runs fastest.
+pub fn options() -> runtime::Options {
+    let asked = std::env::var("HEDDLE_LANES").ok().and_then(|text| text.trim().parse().ok());
+    let lanes = asked.filter(|&lanes: &u32| lanes.is_power_of_two() && lanes <= MAX_LANES);
+    runtime::Options { lanes, ..runtime::Options::default() }
+}
+
 #[cfg(target_arch = "x86_64")]
 fn vector_bytes() -> u32 {
     if is_x86_feature_detected!("avx512f") {
@@ -93,7 +101,7 @@ impl Device {
 
     /// The lanes that kernels are compiled for, which are the size of sub-groups.
     pub fn lanes(&self) -> usize {
-        runtime::Options::default().lanes_on(&Cpu::host()) as usize
+        options().lanes_on(&Cpu::host()) as usize
     }
 
     /// The most bytes of one buffer.

@@ -1,6 +1,6 @@
 //! Running a kernel over its work-items.
 
-use crate::core::device::threads;
+use crate::core::device::{options, threads};
 use crate::core::kernel::divide;
 use crate::core::memory::Address;
 use heddle_ir::Module;
@@ -101,7 +101,7 @@ impl Code {
         let watch = is_on("HEDDLE_REPORT").then(|| -> Watch { Arc::new(|report| eprint!("{report}")) });
         // Reports come in the order of the kernels.
         let threads = if watch.is_some() { 1 } else { threads() };
-        let program = runtime::Program::making(module, &runtime::Options::default(), Making { kept, watch })
+        let program = runtime::Program::making(module, &options(), Making { kept, watch })
             .map_err(|reason| format!("error: {reason}\n"))?;
         let warnings = program.prepare(threads).map_err(|errors| log_of(&errors, program.module()))?;
         Ok((Code { program, kernels, allows_rest }, warnings))

@@ -98,7 +98,9 @@ pub(super) fn ask_by_params(func: &mut Function, module: &Module, options: &Kern
         let value = asking.func.add_param(param);
         asking.items.push(value);
     };
-    item(&mut asking, DeclaredShape::Linear(smallvec![1]));
+    // A lane alone agrees with itself: nothing diverges then.
+    let is_alone = options.lanes() == 1;
+    item(&mut asking, if is_alone { DeclaredShape::Uniform } else { DeclaredShape::Linear(smallvec![1]) });
     if options.fold == Fold::Rows {
         for (dimension, steps) in [(1, smallvec![0, 1]), (2, smallvec![0, 0, 1])] {
             let is_one = options.extent(dimension) == 1;
