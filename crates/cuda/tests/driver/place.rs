@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 /// Seconds that a program may take.
-const LIMIT: &str = "300";
+const LIMIT: &str = "600";
 
 /// The driver that was built with this test.
 pub(crate) fn driver() -> PathBuf {
