@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn what_has_no_words_has_no_expression() {
         assert_eq!(last(&["x", ""], "  v2 = add v0, v1\n"), None);
-        assert_eq!(last(&["", ""], "  v2 = add 3, 4\n"), None);
+        assert_eq!(last(&["", ""], "  v2 = add 3, i32 4\n"), None);
         let deep: String =
             (2..12).map(|at| format!("  v{at} = mul v{}, v0\n", if at == 2 { 1 } else { at - 1 })).collect();
         assert_eq!(last(&["x", "y"], &deep), None);
