@@ -15,7 +15,9 @@
 
 use heddle_analysis::PostDominators;
 use heddle_ir::ops::Effect;
-use heddle_ir::{Block, Detail, Function, ValueDef};
+use heddle_ir::words::Flags;
+use heddle_ir::{Block, Constant, Detail, Function, Op, Value, ValueDef};
+use smallvec::SmallVec;
 
 use super::Rule;
 use super::address::Address;
@@ -27,6 +29,8 @@ use super::question::{Found, Program, Query, Question, Subject};
 const MOST_CLIMBS: usize = 16;
 /// The most accesses of each of them.
 const MOST_ACCESSES: usize = 64;
+/// The most values that an address is followed through.
+const MOST_VALUES: usize = 32;
 /// Objects are this far from each other, in bytes, so that what lies between two accessed bytes closer than that is there.
 const APART: i64 = 4096;
 
@@ -118,7 +122,8 @@ fn is_harmless(program: &Program<'_>, subject: &Subject, query: &Query, block: B
         return false;
     }
     let told = func.inst(subject.inst).access().map_or(0, |access| access.dereferenceable);
-    if room(func, address).max(told.into()) >= bytes {
+    // What is told is told of an address, and in lanes that do not need it there may be none.
+    if room(func, address) >= bytes || u64::from(told) >= bytes && is_defined(func, address) {
         return true;
     }
     // Dominators access bytes on both sides of it, or it.
@@ -140,6 +145,38 @@ fn is_harmless(program: &Program<'_>, subject: &Subject, query: &Query, block: B
         at = control.dominators.idom(here);
     }
     least <= 0 && most >= bytes as i64 && most.saturating_sub(least) <= APART
+}
+
+/// Whether all that an address is computed from is defined, for sure: ⊤ is no address.
+fn is_defined(func: &Function, address: &Address) -> bool {
+    let mut seen: SmallVec<[Value; 16]> = address.values().collect();
+    let mut next = 0;
+    while let Some(&value) = seen.get(next) {
+        next += 1;
+        let inst = match func.value_def(value) {
+            ValueDef::Param(_) => continue,
+            ValueDef::Const if matches!(func.constant(value), Some(Constant::Poison(_))) => return false,
+            ValueDef::Const => continue,
+            ValueDef::Result(inst, _) => inst,
+            ValueDef::None => return false,
+        };
+        let data = func.inst(inst);
+        let is_simple = match data.op {
+            Op::Freeze | Op::Alloca => continue,
+            Op::Phi | Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor | Op::PtrAdd => true,
+            Op::Zext | Op::Sext | Op::Trunc | Op::SpaceCast => true,
+            _ => matches!(data.detail, Detail::Dimension(_)),
+        };
+        if !is_simple || !data.flags.intersection(Flags::POISON).is_empty() || seen.len() > MOST_VALUES {
+            return false;
+        }
+        for &arg in &data.args {
+            if !seen.contains(&arg) {
+                seen.push(arg);
+            }
+        }
+    }
+    true
 }
 
 /// An alignment that an address has in all lanes.

@@ -503,7 +503,7 @@ impl<'a> Round<'a> {
 
     /// Lets all reads see what stands for values now.
     fn finish(mut self) -> Replaced {
-        if self.gone.len() > 0 {
+        if !self.gone.is_empty() {
             let mut now = std::mem::take(&mut self.now);
             for number in 0..self.func.value_count() {
                 let value = Value::from_u32(number as u32);
