@@ -281,7 +281,7 @@ impl Pass {
             Pass::Kernels(options) => {
                 let told = lower_kernels(module, options)?.into_iter().flat_map(|group| group.remarks);
                 let remark = |told: Diagnostic| Remark {
-                    form: Form::Version,
+                    form: ChosenForm::Version,
                     accesses: 1,
                     told: told.in_module(module),
                 };
