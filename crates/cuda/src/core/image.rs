@@ -211,8 +211,7 @@ mod tests {
 
     /// TEXT, packed: its first line as it is, the next two as copies of it, the rest as it is.
     fn packed() -> Vec<u8> {
-        let mut packed = vec![0xd0 | 15 - 8];
-        packed[0] = 0xdf;
+        let mut packed = vec![0xdf];
         packed.extend(&TEXT[..13]);
         packed.extend([13, 0, 26 - 4 - 15]);
         packed.push(0xe0);

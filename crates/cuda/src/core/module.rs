@@ -102,7 +102,7 @@ fn externals(module: &heddle_ptx::Module<'_>) -> FxHashSet<String> {
 /// The text with the device's library, if it needs that.
 fn with_library(text: &str) -> Option<String> {
     let declares = |name: &&str| text.contains(*name) && !text.contains(&format!(".visible .func {name}"));
-    if !DEVICE_FUNCTIONS.iter().any(|name| declares(name)) {
+    if !DEVICE_FUNCTIONS.iter().any(declares) {
         return None;
     }
     link(&[text.to_string(), DEVICE_LIBRARY.to_string()]).ok()
