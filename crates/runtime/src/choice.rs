@@ -16,10 +16,10 @@ use std::time::Duration;
 /// For how long a kernel runs before others are compiled.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// How many slices of each code are timed, and how many are enough if they take long.
-const SLICES: usize = 24;
-const FEW_SLICES: usize = 6;
+const SLICES: usize = 64;
+const FEW_SLICES: usize = 8;
 /// What takes long, all slices of a trial together.
-const LONG_TRIAL: Duration = Duration::from_millis(20);
+const LONG_TRIAL: Duration = Duration::from_millis(30);
 /// How long a slice is to take: long beside the clock, short beside what the system does in between.
 const SLICE: Duration = Duration::from_micros(6);
 /// How many times as long as a trial took the choice stays.
@@ -78,6 +78,15 @@ pub(crate) type Measured = Vec<Vec<f64>>;
 /// How many groups make a slice, where a work-item takes so many nanoseconds.
 pub(crate) fn slice(nanoseconds: f64, items: u64) -> u64 {
     ((SLICE.as_nanos() as f64 / (nanoseconds * items as f64).max(1.0)).ceil() as u64).max(1)
+}
+
+/// Which of so many codes runs a slice. In each round all of them have their turn, in an order that no pattern of the work
+/// keeps step with.
+pub(crate) fn turn(slice: u64, launch: u64, codes: usize) -> usize {
+    let codes = codes.max(1) as u64;
+    let round = (slice / codes).wrapping_add(launch.wrapping_mul(0x2545_f491_4f6c_dd1d));
+    let begin = (round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * codes >> 32;
+    ((slice % codes + begin) % codes) as usize
 }
 
 /// What slices take without those that something else got in the way of.
@@ -164,5 +173,50 @@ impl State {
         let mut rest = rest.iter();
         self.others.retain(|_| rest.next().is_some_and(|&time| time < best * 1.5));
         self.step = Step::Chosen(code, (self.tried * REST).max(LEAST_REST));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_are_long_beside_the_clock() {
+        assert_eq!(slice(1.0, 256), 24);
+        assert_eq!(slice(1000.0, 256), 1);
+        assert_eq!(slice(0.0, 0), 6000);
+    }
+
+    #[test]
+    fn each_round_has_every_code() {
+        for launch in 0..20 {
+            for round in 0..20 {
+                let mut seen: Vec<usize> = (0..4).map(|number| turn(round * 4 + number, launch, 4)).collect();
+                seen.sort_unstable();
+                assert_eq!(seen, [0, 1, 2, 3]);
+            }
+        }
+        // Where groups lie in rows of a multiple of the codes, none gets a column for itself.
+        let first: Vec<usize> = (0..16).map(|row| turn(row * 16, 1, 4)).collect();
+        assert!((0..4).all(|code| first.contains(&code)), "{first:?}");
+    }
+
+    #[test]
+    fn what_was_in_the_way_does_not_count() {
+        let mut times = vec![1.0; 15];
+        times.push(1000.0);
+        assert_eq!(typical(&mut times), 1.0);
+        assert_eq!(typical(&mut [3.0]), 3.0);
+    }
+
+    #[test]
+    fn others_are_asked_for_once() {
+        let choice = Choice::default();
+        assert!(!choice.took(PATIENCE / 2, None));
+        assert!(choice.took(PATIENCE, None));
+        assert!(!choice.took(PATIENCE * 10, None));
+        // Nothing else could be compiled.
+        choice.offer(Vec::new());
+        assert!(!choice.took(PATIENCE * 10, None));
     }
 }

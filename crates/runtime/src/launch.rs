@@ -1,6 +1,6 @@
 //! Launches: arguments, work-groups, workers.
 
-use crate::choice::{Codes, Measured, Picked, slice};
+use crate::choice::{Codes, Measured, Picked, slice, turn};
 use crate::code::{BuildError, GroupCode};
 use crate::memory::AlignedMemory;
 use crate::pool::Pool;
@@ -380,7 +380,7 @@ impl Trial {
         while first < numbers.end {
             let slice = first / self.slice;
             let last = (slice + 1).saturating_mul(self.slice).min(numbers.end);
-            let number = (slice.wrapping_add(self.turn) % codes.len() as u64) as usize;
+            let number = turn(slice, self.turn, codes.len());
             let start = Instant::now();
             run(&codes[number], first..last);
             let items = ((last - first) * self.items) as f64;

@@ -7,6 +7,7 @@ use heddle::KernelReport;
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{Effects, Kind};
 use heddle_ir::ops::Effect;
+use heddle_ir::types::MAX_LANES;
 use heddle_ir::words::Scope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::{Cpu, PRINTF};
@@ -346,6 +347,22 @@ impl Kernel {
         self.made(variant)
     }
 
+    /// What else may run launches in groups of this size, those that are more likely to be faster first.
+    fn other_variants(&self, first: Variant, local: [u32; 3], is_uniform: bool) -> [Vec<Variant>; 2] {
+        let (info, lanes) = (self.info(), self.program.inner.lanes);
+        let of = |lanes| Variant::of_groups(info, lanes, local, is_uniform, first.is_small);
+        let mut likely = vec![of(1), of(2 * lanes)];
+        // Neighbours along both dimensions do more alike than those of one row.
+        let is_open = !info.sees_groups && info.required_local.is_none();
+        let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(4));
+        if is_open && local[0] >= width && local[1] >= height && height > 1 {
+            likely.push(Variant { brush: [width, height, 1], ..of(lanes) });
+        }
+        let mut others = vec![of((lanes / 2).max(1))];
+        others.extend((4 * lanes <= MAX_LANES).then(|| of(4 * lanes)));
+        [likely, others]
+    }
+
     /// Has a thread compile code of other widths for launches in groups of this size, to be tried in place of the first.
     pub(crate) fn compile_others(
         &self,
@@ -358,22 +375,27 @@ impl Kernel {
         if inner.options.lanes.is_some() || self.info().sees_brush {
             return;
         }
-        let (kernel, first, lanes) = (self.clone(), Arc::clone(first), inner.lanes);
+        let (kernel, first) = (self.clone(), Arc::clone(first));
         let compile = move || {
             let inner = &*kernel.program.inner;
-            let mut others = Vec::new();
-            for lanes in [1, 2 * lanes, lanes / 2] {
-                let variant = Variant::of_groups(kernel.info(), lanes, local, is_uniform, variant.is_small);
-                let _busy = crate::exit::busy();
-                let options = Options { lanes: Some(lanes), ..inner.options };
-                let (globals, making) =
-                    (inner.globals.as_ref(), Making { watch: None, ..inner.making.clone() });
-                // What cannot be compiled is none of the choices.
-                let name = &kernel.info().name;
-                let code = code(&inner.module, globals, &inner.outside, name, variant, &options, &making);
-                others.extend(code.ok().map(Arc::new));
+            let (mut others, mut seen) = (Vec::new(), vec![variant]);
+            for batch in kernel.other_variants(variant, local, is_uniform) {
+                for variant in batch {
+                    if seen.contains(&variant) {
+                        continue;
+                    }
+                    seen.push(variant);
+                    let _busy = crate::exit::busy();
+                    let options = Options { lanes: Some(variant.brush.iter().product()), ..inner.options };
+                    let (globals, making) =
+                        (inner.globals.as_ref(), Making { watch: None, ..inner.making.clone() });
+                    // What cannot be compiled is none of the choices.
+                    let name = &kernel.info().name;
+                    let code = code(&inner.module, globals, &inner.outside, name, variant, &options, &making);
+                    others.extend(code.ok().map(Arc::new));
+                }
+                first.choice.offer(others.clone());
             }
-            first.choice.offer(others);
         };
         // Where the system has no more threads, the first stays.
         let _ = thread::Builder::new().name("heddle-compiler".into()).stack_size(STACK).spawn(compile);

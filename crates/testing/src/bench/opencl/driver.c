@@ -165,7 +165,7 @@ static void serve(const struct workload *workload, const char *folder, int is_la
   printf("%s;%.9f;%.9f;%.3e;%.6e;%.6e\n", name, built, took[1], workload->worst(&run), run.operations, run.bytes);
   fflush(stdout);
   // Whoever finds out while it runs how it runs best has the time for it.
-  for (double warm = 0.0; warm < 0.6; warm += took[1])
+  for (double warm = 0.0; warm < 1.2; warm += took[1])
     once(&run, workload, took);
   char line[64];
   while (fgets(line, sizeof line, stdin)) {
