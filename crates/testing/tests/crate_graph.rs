@@ -64,6 +64,7 @@ const RULES: &[Rule] = &[
         "heddle-opencl",
         &["heddle-ir", "heddle-interp", "heddle-builtins", "heddle-llvm", "heddle-math", "heddle-runtime"],
     ),
+    rule("cuda", "heddle-cuda", &["heddle-ir", "heddle-ptx", "heddle-runtime"]),
     rule(
         "testing",
         "heddle-testing",
@@ -235,7 +236,7 @@ fn another_way_to_the_pipeline_is_noticed() {
 }
 
 /// The crates that call what is not Rust, or are called by it.
-const UNSAFE: &[&str] = &["capi", "library", "llvm", "opencl", "plugin", "runtime"];
+const UNSAFE: &[&str] = &["capi", "cuda", "library", "llvm", "opencl", "plugin", "runtime"];
 
 #[test]
 fn unsafe_code_is_forbidden_at_every_crate_root() {
