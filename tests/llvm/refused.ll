@@ -3,7 +3,7 @@
 ; refused: @assembly: `call void asm "nop", ""()`: inline assembly does what only one machine knows; write it in C
 ; refused: @exceptions: `invoke void @may_throw()`: `invoke` is refused (exceptions); compile with -fno-exceptions
 ; refused: @jumps_back: `%r = call i32 @setjmp(ptr %p)`: @setjmp may return twice; do without setjmp
-; refused: placed.c:7:3: @is_placed: `%x = va_arg ptr %p, i32`: `va_arg` is refused (any number of arguments)
+; refused: placed.c:7:3: @is_placed: `va_arg` is refused (any number of arguments)
 ; refused: @scalable: the vector type <vscale x 4 x i32> has no fixed size
 ; refused: @too_wide: integers of 256 bits have more than 128; take them apart in the source
 ; refused: @extended: floats of type x86_fp80 are wider than 64 bits; use `double` instead of `long double`

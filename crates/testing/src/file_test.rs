@@ -35,6 +35,7 @@ use heddle_ir::{Function, Module, Value, parse_bytes};
 use heddle_runs::line::{RunLine, parse_dims};
 use heddle_runs::trace_table::trace_table;
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Runs passes on a module, by name; `Err` names an unknown pass.
@@ -51,7 +52,14 @@ pub struct FileResult {
     pub blessed: bool,
 }
 
-/// All `.hed` files below a directory (or the file itself), in order.
+/// Whether a file is a text of a command (`; heddle opt FILE …`), which the command's own tests run.
+fn is_of_command(path: &Path) -> bool {
+    let mut start = [0; 9];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *b"; heddle "
+}
+
+/// All `.hed` files below a directory that are file tests (or the file itself), in order.
 pub fn find_files(root: &Path) -> std::io::Result<Vec<PathBuf>> {
     if root.is_file() {
         return Ok(vec![root.to_path_buf()]);
@@ -62,7 +70,7 @@ pub fn find_files(root: &Path) -> std::io::Result<Vec<PathBuf>> {
             let path = entry?.path();
             if path.is_dir() {
                 work.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "hed") {
+            } else if path.extension().is_some_and(|extension| extension == "hed") && !is_of_command(&path) {
                 files.push(path);
             }
         }

@@ -65,6 +65,7 @@ const RULES: &[Rule] = &[
         "heddle-opencl",
         &["heddle-ir", "heddle-interp", "heddle-builtins", "heddle-llvm", "heddle-math", "heddle-runtime"],
     ),
+    rule("cuda", "heddle-cuda", &["heddle-ir", "heddle-ptx", "heddle-runtime"]),
     rule(
         "testing",
         "heddle-testing",
