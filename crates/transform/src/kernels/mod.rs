@@ -139,7 +139,8 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             continue;
         }
         if !(1..=MAX_LANES).contains(&options.lanes()) || !(1..=3).contains(&options.brush.len()) {
-            let text = format!("{:?} is no brush", options.brush);
+            let extents: Vec<String> = options.brush.iter().map(u32::to_string).collect();
+            let text = format!("{} lanes are no brush", extents.join("x"));
             let way_out = format!("write 1 to {MAX_LANES} lanes along 1 to 3 dimensions");
             return Err(refuse(func, text, way_out));
         }
