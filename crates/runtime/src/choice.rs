@@ -85,7 +85,7 @@ pub(crate) fn slice(nanoseconds: f64, items: u64) -> u64 {
 pub(crate) fn turn(slice: u64, launch: u64, codes: usize) -> usize {
     let codes = codes.max(1) as u64;
     let round = (slice / codes).wrapping_add(launch.wrapping_mul(0x2545_f491_4f6c_dd1d));
-    let begin = (round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * codes >> 32;
+    let begin = ((round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) * codes) >> 32;
     ((slice % codes + begin) % codes) as usize
 }
 
