@@ -635,7 +635,10 @@ impl Artifact {
     /// The module of LLVM with the code, which LLVM's passes have been through. Only the function of this name is seen from
     /// outside.
     pub fn llvm(&self, seen: &str) -> Result<LlvmModule, Diagnostic> {
-        let code = self.emit(EmitOptions::default())?;
+        self.optimized(seen, self.emit(EmitOptions::default())?)
+    }
+
+    fn optimized(&self, seen: &str, code: LlvmModule) -> Result<LlvmModule, Diagnostic> {
         keep_private_but(&code, &[seen]);
         if let Some(source) = &self.llvm {
             share_globals(&code, source);
@@ -725,7 +728,10 @@ impl Artifact {
     /// The code, callable in this process.
     pub fn jit(&mut self) -> Result<Jit, Diagnostic> {
         let begin = Instant::now();
-        let code = self.llvm(&self.wide)?;
+        let code = self.emit(EmitOptions::default())?;
+        // No debugger looks at it, and lines take time.
+        code.strip_debug_info();
+        let code = self.optimized(&self.wide, code)?;
         self.times.push(PassTime { name: "LLVM's passes", time: begin.elapsed() });
         let begin = Instant::now();
         let jit = Jit::new(code, CodeLevel::Default, &[])?;

@@ -58,16 +58,8 @@ const MOST: f64 = 8.0;
 /// Measures each function, with where the time goes.
 pub(super) fn measure(folder: &Path, report: &mut Report) -> Result<(), String> {
     let session = Session::default();
-    let mut table = Table::new(&[
-        "function",
-        "instructions",
-        "import",
-        "our passes",
-        "LLVM's passes",
-        "code",
-        "in all",
-        "spread",
-    ]);
+    let mut table =
+        Table::new(&["function", "instructions", "import", "our passes", "LLVM", "in all", "spread"]);
     let mut worst: f64 = 0.0;
     for (name, shapes, text) in FUNCTIONS {
         let mut request =
@@ -85,20 +77,15 @@ pub(super) fn measure(folder: &Path, report: &mut Report) -> Result<(), String> 
             let source = source.map_err(|failure| failure.to_string())?;
             instructions = source.module.function(name).map_or(0, |func| func.inst_count());
             let (artifact, passes) = timed(|| session.vectorize(source, &request));
-            let artifact = artifact.map_err(|failure| failure.to_string())?;
-            let (code, optimized) = timed(|| artifact.llvm(&artifact.wide));
-            let code = code.map_err(|told| told.to_string())?;
-            let (jit, generated) = timed(|| {
-                let jit = heddle_llvm::Jit::new(code, heddle_llvm::CodeLevel::Default, &[])?;
-                jit.address(&artifact.wide).map(|_| jit)
-            });
+            let mut artifact = artifact.map_err(|failure| failure.to_string())?;
+            let (jit, compiled) = timed(|| artifact.jit());
             jit.map_err(|told| told.to_string())?;
-            rounds.push([import, passes, optimized, generated]);
+            rounds.push([import, passes, compiled]);
         }
-        let sample = |part: &dyn Fn(&[f64; 4]) -> f64| Sample::of(rounds.iter().map(part).collect());
+        let sample = |part: &dyn Fn(&[f64; 3]) -> f64| Sample::of(rounds.iter().map(part).collect());
         let all = sample(&|parts| parts.iter().sum()).ok_or("nothing was measured")?;
         let mut row = vec![name.to_string(), instructions.to_string()];
-        for part in 0..4 {
+        for part in 0..3 {
             row.push(
                 sample(&|parts| parts[part]).map_or(String::new(), |it| format!("{:.2}", it.median() * 1e3)),
             );
