@@ -3,26 +3,36 @@
 //! When a process exits, LLVM takes its tables apart although threads may still compile. So who compiles says so, and the
 //! exit waits for those who do; who comes later stays where it is. Compiled code that runs is no matter: it uses nothing of
 //! LLVM, and ends with the process.
+//!
+//! What is registered last is taken apart first, and LLVM registers tables when they are first needed. So the exit begins to wait
+//! where the main thread's own variables end, which is before all of them; nothing is compiled in the background from then on.
+//! Where another thread ends the process, it waits at the functions of `atexit`, one of which is registered behind what the
+//! first compilation has made.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, ThreadId};
+use std::thread;
 use std::time::Duration;
 
 #[derive(Debug)]
 struct State {
     busy: usize,
-    is_watched: bool,
+    /// How often `close` is registered.
+    watches: u32,
+    /// Whether the main thread has ended, most likely by the exit of the process.
+    is_main_over: bool,
     /// The thread that exits.
-    exiting: Option<ThreadId>,
+    exiting: Option<libc::pid_t>,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { busy: 0, is_watched: false, exiting: None });
+static STATE: Mutex<State> = Mutex::new(State { busy: 0, watches: 0, is_main_over: false, exiting: None });
 static CHANGED: Condvar = Condvar::new();
 
 /// How long the exit waits.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How often `close` is registered: before the first compilation, and behind it.
+const WATCHES: u32 = 2;
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -35,21 +45,68 @@ pub struct Busy(PhantomData<*const ()>);
 thread_local! {
     /// How many there are of this thread.
     static OWN: Cell<usize> = const { Cell::new(0) };
+    static END_OF_MAIN: EndOfMain = const { EndOfMain };
+}
+
+/// A variable of the main thread, whose end is that of the process.
+struct EndOfMain;
+
+impl Drop for EndOfMain {
+    fn drop(&mut self) {
+        let mut state = state();
+        state.is_main_over = true;
+        wait(state);
+    }
+}
+
+/// The number of the calling thread, which may be at its very end.
+fn this_thread() -> libc::pid_t {
+    // SAFETY: there is nothing that it needs.
+    unsafe { libc::gettid() }
+}
+
+/// Has the exit wait for those who compile. To be called by threads of the application.
+pub fn watch() {
+    // SAFETY: there is nothing that it needs.
+    if this_thread() == unsafe { libc::getpid() } {
+        // At the end of the thread there is nothing left to be registered.
+        let _ = END_OF_MAIN.try_with(|_| {});
+    }
+}
+
+fn register(state: &mut State) {
+    if state.watches < WATCHES {
+        state.watches += 1;
+        // SAFETY: the function is there as long as the process, since a library with running threads is not closed. Where
+        // there is no room for it, the exit does not wait.
+        let _ = unsafe { libc::atexit(close) };
+    }
+}
+
+/// Says that LLVM is used for what nobody waits for; nothing comes back where the process exits.
+pub(crate) fn busy_in_background() -> Option<Busy> {
+    let mut state = state();
+    if state.is_main_over || state.exiting.is_some() {
+        return None;
+    }
+    let _ = OWN.try_with(|own| own.set(own.get() + 1));
+    state.busy += 1;
+    Some(Busy(PhantomData))
 }
 
 /// Says that LLVM or clang is used until what comes back is dropped, by the thread that says so.
 pub fn busy() -> Busy {
+    watch();
     // Whoever is waited for may go on, even at the very end of a thread.
     let is_known = OWN.try_with(|own| own.replace(own.get() + 1) > 0).unwrap_or(false);
     let mut state = state();
-    while !is_known && state.exiting.is_some_and(|thread| thread != thread::current().id()) {
+    while !is_known && state.exiting.is_some_and(|thread| thread != this_thread()) {
         drop(state);
-        thread::park();
+        thread::sleep(PATIENCE);
         state = self::state();
     }
-    if !state.is_watched {
-        // SAFETY: the function is there as long as the process, since a library with running threads is not closed.
-        state.is_watched = unsafe { libc::atexit(close) } == 0;
+    if state.watches == 0 {
+        register(&mut state);
     }
     state.busy += 1;
     Busy(PhantomData)
@@ -58,14 +115,21 @@ pub fn busy() -> Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         let _ = OWN.try_with(|own| own.set(own.get().saturating_sub(1)));
-        state().busy -= 1;
+        let mut state = state();
+        state.busy -= 1;
+        register(&mut state);
+        drop(state);
         CHANGED.notify_all();
     }
 }
 
 extern "C" fn close() {
     let mut state = state();
-    state.exiting = Some(thread::current().id());
+    state.exiting = Some(this_thread());
+    wait(state);
+}
+
+fn wait(state: MutexGuard<'static, State>) {
     let waited = CHANGED.wait_timeout_while(state, PATIENCE, |state| state.busy > 0);
     drop(waited.unwrap_or_else(PoisonError::into_inner));
 }

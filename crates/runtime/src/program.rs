@@ -143,6 +143,7 @@ impl Program {
         making: Making,
         functions: &[(&str, usize)],
     ) -> Result<Program, BuildError> {
+        crate::exit::watch();
         let globals = Globals::new(&module)?;
         let [see_groups, see_brush] = [sees_group, sees_brush].map(|sees| functions_that(&module, sees));
         // Collectives lay the value of each work-item into local memory, and their result behind.
@@ -385,7 +386,12 @@ impl Kernel {
                         continue;
                     }
                     seen.push(variant);
-                    let _busy = crate::exit::busy();
+                    let Some(_busy) = crate::exit::busy_in_background() else {
+                        // The process ends; to drop code would use LLVM.
+                        loop {
+                            thread::park();
+                        }
+                    };
                     let options = Options { lanes: Some(variant.brush.iter().product()), ..inner.options };
                     let (globals, making) =
                         (inner.globals.as_ref(), Making { watch: None, ..inner.making.clone() });

@@ -233,7 +233,7 @@ fn every_fault_is_caught() {
             let case = generate(seed, &Profile::similar());
             std::panic::catch_unwind(|| fuses_by(&case, *fault)).map_or(true, |result| result.is_err())
         };
-        match (0..1500).find(|&seed| is_wrong(seed)) {
+        match (0..6000).find(|&seed| is_wrong(seed)) {
             Some(seed) => println!("{name}: caught by seed {seed}"),
             None => missed.push(name),
         }

@@ -338,7 +338,7 @@ mod tests {
     fn elements_of_one_size_are_interleaved() {
         assert_eq!(element_of("  v5 = load f32, v4\n  store v5, v2\n"), Some(4));
         assert_eq!(element_of("  v5 = load f32, v4\n  memset v2, i8 0, i64 32 align 16\n"), Some(4));
-        assert_eq!(element_of("  v5 = load i64, v2\n  memcpy v2 align 16, v0, i64 32\n"), Some(8));
+        assert_eq!(element_of("  v5 = load i64, v2\n  memcpy v2, v0, i64 32 align 16, align 1\n"), Some(8));
     }
 
     #[test]
