@@ -1,6 +1,6 @@
 //! The C interface: one function for each entry of `cuda.h`.
 //!
-//! Pointers of the application come as [`In`], [`Out`] and `Text`, which only C makes, by calling an entry: that call is the
+//! Pointers of the application come as `In`, `Out` and `Text`, which only C makes, by calling an entry: that call is the
 //! promise that a pointer which is not null leads to what the interface says. So entries need no unsafe code of their own.
 //! Handles are numbers until `core` has found them.
 #![allow(non_snake_case)]
