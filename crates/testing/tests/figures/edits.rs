@@ -100,7 +100,7 @@ fn guards(figures: &mut Figures, kind: &str, func: &Function) {
     }
     let Ok(divergent) = divergent_branches(&func) else { return };
     let everywhere = func.blocks().collect();
-    let policy = |policy| Options { policy, asked: BTreeMap::new() };
+    let policy = |policy| Options { policy, ..Options::default() };
     let all = [
         ("where they pay", &divergent, policy(Policy::Model)),
         ("where needed", &divergent, policy(Policy::Needed)),
@@ -113,7 +113,7 @@ fn guards(figures: &mut Figures, kind: &str, func: &Function) {
     }
     for asked in [Asked::AllFalse, Asked::AllTrue, Asked::None] {
         for block in func.blocks().filter(|block| block.as_u32() % 5 == 1) {
-            let options = Options { policy: Policy::Model, asked: [(block, asked)].into() };
+            let options = Options { asked: [(block, asked)].into(), ..Options::default() };
             guard(figures, kind, &format!("asked, {asked:?}"), &func, &everywhere, &options);
         }
     }
