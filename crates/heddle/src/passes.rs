@@ -111,7 +111,7 @@ pub const PASSES: &[PassInfo] = &[
     PassInfo {
         name: "kernels",
         doc: "sequential code that runs one work-group, in the place of each kernel (`kernels:8`: in brushes of 8 lanes along the \
-              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere)",
+              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere; `+mixed`: one work-item after the other between barriers where accesses are scattered)",
         requires: Stage::Source,
         ensures: None,
         read: |words| Ok(Pass::Kernels(parse_kernel_options(words)?)),
@@ -489,10 +489,12 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
 fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
     let (brush, words) = words.split_once('+').unwrap_or((words, ""));
     let brush = brush.parse::<Brush>()?.extents().into();
-    let mut options = KernelOptions { brush, fold: Fold::Rows, is_small: false, versions: Versions::Model };
+    let (fold, versions) = (Fold::Rows, Versions::Model);
+    let mut options = KernelOptions { brush, fold, is_small: false, versions, is_mixed: false };
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word {
             "small" => options.is_small = true,
+            "mixed" => options.is_mixed = true,
             "versions=force" => options.versions = Versions::Force,
             "versions=none" => options.versions = Versions::None,
             _ => options.fold = parse_fold(word)?,

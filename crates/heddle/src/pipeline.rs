@@ -23,7 +23,8 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
     passes.extend(math.map(Pass::Math));
     passes.extend(params.clone().map(Pass::Params));
     passes.extend(kernels.map(|fold| {
-        Pass::Kernels(KernelOptions { brush: brush.extents().into(), fold, is_small: false, versions })
+        let brush = brush.extents().into();
+        Pass::Kernels(KernelOptions { brush, fold, is_small: false, versions, is_mixed: false })
     }));
     passes.extend([Pass::Simplify, Pass::Inline, Pass::Progress, Pass::Canonicalize]);
     let divergence = less_divergence(brush, options);

@@ -355,6 +355,8 @@ impl Kernel {
         let mut likely = vec![of(1), of(2 * lanes)];
         // Neighbours along both dimensions do more alike than those of one row.
         let is_open = !info.sees_groups && info.required_local.is_none();
+        // Of what lies between barriers, one part may be for vectors and another one not.
+        likely.extend(info.sees_groups.then(|| Variant { is_mixed: true, ..of(lanes) }));
         let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(4));
         if is_open && local[0] >= width && local[1] >= height && height > 1 {
             likely.push(Variant { brush: [width, height, 1], ..of(lanes) });
