@@ -326,6 +326,8 @@ pub static FORMS: &[Form] = &[
     form("membar", "cta|gl|sys", "", Done),
     form("membar", "proxy *", "…", TMA),
     form("fence", "sc|acq_rel|acquire|release? cta|cluster|gpu|sys", "", Done),
+    // The assembler takes both orders.
+    form("fence", "cta|cluster|gpu|sys sc|acq_rel", "", Done),
     form("fence", "*", "…", TMA),
     form("activemask", "b32", "=T", Done),
     form("vote", "sync all|any|uni pred", "=p p u32", Done),

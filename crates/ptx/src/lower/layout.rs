@@ -106,6 +106,8 @@ pub(crate) struct Shared {
     pub(crate) align: u32,
     /// Bytes that launches ask for.
     pub(crate) dynamic: u64,
+    /// Whether launches tell how many those are.
+    pub(crate) told_by_launches: bool,
     /// By the place in the source of its declaration, where a variable lies.
     places: FxHashMap<usize, u64>,
 }
@@ -118,6 +120,7 @@ impl Shared {
             bytes: 0,
             align: 1,
             dynamic: options.dynamic_shared,
+            told_by_launches: options.told_by_launches,
             places: FxHashMap::default(),
         };
         let mut open: Vec<&Variable<'_>> = Vec::new();
