@@ -326,8 +326,6 @@ pub static FORMS: &[Form] = &[
     form("membar", "cta|gl|sys", "", Done),
     form("membar", "proxy *", "…", TMA),
     form("fence", "sc|acq_rel|acquire|release? cta|cluster|gpu|sys", "", Done),
-    // The assembler takes both orders.
-    form("fence", "cta|cluster|gpu|sys sc|acq_rel", "", Done),
     form("fence", "*", "…", TMA),
     form("activemask", "b32", "=T", Done),
     form("vote", "sync all|any|uni pred", "=p p u32", Done),
@@ -487,6 +485,25 @@ pub fn pattern(form: u16) -> &'static Pattern {
 /// The forms of a mnemonic, in order; none if there is no such instruction.
 pub fn forms_of(mnemonic: &str) -> Option<&'static [u16]> {
     INDEX.by_mnemonic.get(mnemonic).map(|forms| &forms[..])
+}
+
+/// Puts words of what orders memory as the table has them: order, scope and space first. The assembler takes them behind the
+/// operation as well.
+pub fn put_in_order(mnemonic: &str, words: &mut [Option<Word>]) {
+    if matches!(mnemonic, "atom" | "red" | "fence") {
+        let classes = ["sem", "scope", "space"].map(class);
+        let rank = |word: &Option<Word>| {
+            let is_in = |set: &WordSet| word.is_some_and(|word| set.has(word));
+            classes.iter().position(is_in).unwrap_or(classes.len())
+        };
+        words.sort_by_key(rank);
+    }
+}
+
+fn class(name: &str) -> WordSet {
+    let mut words = WordSet::default();
+    words_of(name, &mut words);
+    words
 }
 
 /// Whether words fit a pattern. A word that is none of the table's fits only what takes anything.

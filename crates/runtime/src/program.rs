@@ -413,7 +413,9 @@ impl Kernel {
         // Two threads may compile the same at once; the first to be done is kept.
         let (globals, making, outside) = (inner.globals.as_ref(), &inner.making, &inner.outside);
         let name = &self.info().name;
-        let make = |variant, options: &Options| code(&inner.module, globals, outside, name, variant, options, making);
+        let make = |variant, options: &Options| {
+            code(&inner.module, globals, outside, name, variant, options, making)
+        };
         let code = make(variant, &inner.options).or_else(|reason| {
             let is_free = inner.options.lanes.is_none() && !self.info().sees_brush;
             if !is_free || variant.brush == [1; 3] || !matches!(reason, BuildError::Pass { .. }) {
