@@ -34,6 +34,8 @@ pub struct Module {
     /// The functions that it has handed out, by the number of the kernel.
     functions: Mutex<Vec<Option<Handle>>>,
     variables: Vec<usize>,
+    /// The bytes of its constants.
+    constant_bytes: i32,
     /// Where its kernels read how much dynamic shared memory they have, if they do.
     told: Option<usize>,
 }
@@ -176,6 +178,9 @@ impl Module {
                 None => layouts.push(layout),
             }
         }
+        let constants = lowered.module.globals.iter().filter(|global| global.space == Space::Constant);
+        let constant_bytes = constants.fold(0u64, |sum, global| sum.saturating_add(global.bytes()));
+        let constant_bytes = i32::try_from(constant_bytes).unwrap_or(i32::MAX);
         // The host may write constants between launches.
         for global in &mut lowered.module.globals {
             if global.space == Space::Constant {
@@ -208,8 +213,9 @@ impl Module {
             .collect();
         let functions = Mutex::new(vec![None; layouts.len()]);
         let told = program.as_ref().and_then(|program| program.global(LAUNCH)).map(|(start, _)| start);
-        let make =
-            |handle| Arc::new(Module { handle, program, layouts, refused, functions, variables, told });
+        let make = |handle| {
+            Arc::new(Module { handle, program, layouts, refused, functions, variables, constant_bytes, told })
+        };
         Ok(MODULES.publish_with(make).1)
     }
 
@@ -300,7 +306,8 @@ impl Function {
     /// The most threads that a block of it may have.
     pub fn most_threads(&self) -> u32 {
         let fixed = self.kernel.info().required_local;
-        fixed.map_or(MOST_THREADS, |sizes| sizes.iter().product())
+        let most = self.layout().most_threads.unwrap_or(MOST_THREADS.into()).clamp(1, MOST_THREADS.into());
+        fixed.map_or(most as u32, |sizes| sizes.iter().product())
     }
 
     /// An attribute by its number.
@@ -309,8 +316,10 @@ impl Function {
         Ok(match number {
             0 => self.most_threads() as i32,
             1 => shared,
-            // Constant and local memory, cache mode, clusters.
-            2 | 3 | 7 | 10..=15 => 0,
+            2 => self.module.constant_bytes,
+            3 => i32::try_from(self.layout().local_bytes).unwrap_or(i32::MAX),
+            // Cache mode, clusters.
+            7 | 10..=15 => 0,
             // What a thread has of registers is nothing that launches are bound by.
             4 => 32,
             5 | 6 => CAPABILITY[0] * 10 + CAPABILITY[1],

@@ -88,7 +88,8 @@ pub(crate) fn toolkit() -> PathBuf {
     let lib = environment("cuda-nvcc", "nvcc.txt").join("lib");
     let pythons = std::fs::read_dir(&lib).expect("an environment has libraries");
     let folders = pythons.filter_map(|entry| Some(entry.ok()?.path().join("site-packages/nvidia/cu13")));
-    let found = folders.into_iter().find(|folder| folder.exists()).expect("the packages are below nvidia/cu13");
+    let found =
+        folders.into_iter().find(|folder| folder.exists()).expect("the packages are below nvidia/cu13");
     // Wheels have the library by its version only, and do not let their programs be started.
     let link = found.join("lib/libcudart.so");
     if !link.exists() {

@@ -95,7 +95,14 @@ pub(crate) fn buffer(function: &Function<'_>, name: &str, shared_bytes: u64) -> 
         }
         params.push(KernelParam { offset, bytes: at - offset });
     }
-    Kernel { name: name.into(), words: list, params, bytes: at, shared_bytes }
+    let numbers = function.directives.iter().find(|(name, _)| *name == "maxntid").map(|(_, numbers)| numbers);
+    let most_threads = numbers.map(|numbers| numbers.iter().fold(1u64, |all, &size| all.saturating_mul(size)));
+    let locals = function.body.iter().flatten().filter_map(|statement| match statement {
+        Statement::Variable(variable) if variable.space == Word::Local => variable.bytes(),
+        _ => None,
+    });
+    let local_bytes = locals.fold(0, u64::saturating_add);
+    Kernel { name: name.into(), words: list, params, bytes: at, shared_bytes, local_bytes, most_threads }
 }
 
 /// The window of shared memory: one object of the work-group.

@@ -67,6 +67,10 @@ pub struct Kernel {
     pub bytes: u64,
     /// The bytes of shared memory that its variables take.
     pub shared_bytes: u64,
+    /// The bytes of local memory that its own variables take.
+    pub local_bytes: u64,
+    /// The most threads that a block of it may have, if it says that.
+    pub most_threads: Option<u64>,
 }
 
 /// What lowering gives.
