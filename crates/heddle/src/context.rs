@@ -2,12 +2,15 @@
 //! took.
 
 use crate::passes::PassInfo;
+use crate::profile::Profile;
 use crate::verdicts::divergent_branches;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Diagnostic, Function, Module};
 use heddle_transform::Remark;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -61,6 +64,10 @@ pub struct Context<'a> {
     pub remarks: Vec<Remark>,
     /// How long passes took, in their order.
     pub times: Vec<PassTime>,
+    /// What a run has told.
+    pub(crate) profile: Option<Arc<Profile>>,
+    /// Functions whose branches lanes come to in another order than in the run.
+    pub(crate) rearranged: BTreeSet<String>,
     /// How many brushes run side by side, once that is decided.
     pub(crate) side_by_side: Option<u32>,
     watch: Option<Watch<'a>>,
@@ -85,6 +92,13 @@ impl<'a> Context<'a> {
     /// Everything is checked.
     pub fn verifying(verify: bool) -> Context<'a> {
         Context { verify, ..Context::default() }
+    }
+
+    /// With what a run has told of the module, whose branches get the weights that were seen.
+    pub fn profiled(mut self, profile: Arc<Profile>, module: &mut Module) -> Result<Context<'a>, Diagnostic> {
+        profile.annotate(module)?;
+        self.profile = Some(profile);
+        Ok(self)
     }
 
     /// With somebody who sees the module behind each pass.

@@ -22,10 +22,11 @@ use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::ChosenForm;
 use heddle_transform::{
     Around, Fold, FuseOptions, KernelOptions, Promises, Remark, Target, Versions, WidenOptions, boscc,
-    canonicalize, flatten, fuse, geometry_of, guard_regions, inline_small, keep_progress, linearize,
+    canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small, keep_progress, linearize,
     lock_step_functions, lower_kernels, replace_launches, scalar_replacement, sees_brush, simplify,
     specialize, spread_loop, tidy, widen,
 };
+use std::collections::BTreeMap;
 
 /// A pass with its options.
 #[derive(Clone, Debug)]
@@ -308,7 +309,8 @@ impl Pass {
             Pass::Scalars(options) => context.remarks.extend(replace_scalars_of(module, options)),
             Pass::Fuse(options) => {
                 for func in &mut module.functions {
-                    for told in fuse(func, options).branches {
+                    let parted = context.parted(func);
+                    for told in fuse_profiled(func, options, &parted).branches {
                         let form =
                             if told.refused.is_some() { ChosenForm::Branch } else { ChosenForm::Fused };
                         let place = Place::of_func(&func.name).at(told.loc);
@@ -317,7 +319,10 @@ impl Pass {
                     }
                 }
             }
-            Pass::Flatten(options) => context.remarks.extend(flatten_module(module, options)?),
+            Pass::Flatten(options) => {
+                let remarks = flatten_module(module, options, context)?;
+                context.remarks.extend(remarks);
+            }
             Pass::Loops => {
                 for func in &mut module.functions {
                     if let Some(branches) = uniform_loops_and_branches(func)? {
@@ -328,7 +333,9 @@ impl Pass {
             Pass::Boscc(options) => {
                 for func in &mut module.functions {
                     let divergent = context.facts.divergent_branches(func)?;
-                    if guard_regions(func, &divergent, options)?.is_empty() {
+                    let untaken = context.untaken(func);
+                    let options = boscc::Options { untaken, ..options.clone() };
+                    if guard_regions(func, &divergent, &options)?.is_empty() {
                         context.facts.keep_divergent_branches(func, divergent);
                     }
                 }
@@ -353,6 +360,19 @@ impl Pass {
 }
 
 impl Context<'_> {
+    /// At which share of their executions lanes part at branches, as far as a run has told.
+    fn parted(&self, func: &Function) -> BTreeMap<Block, f64> {
+        self.profile.as_ref().map(|profile| profile.parted(func)).unwrap_or_default()
+    }
+
+    /// How often no lane takes each way of branches, as far as a run has told, and lanes still come there as they did then.
+    fn untaken(&self, func: &Function) -> BTreeMap<Block, [f64; 2]> {
+        let forms = std::iter::successors(Some(&*func.name), |name| name.rsplit_once('.').map(|(of, _)| of));
+        let is_rearranged = forms.into_iter().any(|name| self.rearranged.contains(name));
+        let profile = self.profile.as_ref().filter(|_| !is_rearranged);
+        profile.map(|profile| profile.untaken(func)).unwrap_or_default()
+    }
+
     /// The lanes of all brushes that run side by side.
     fn all_lanes(&self, brush: &Brush) -> Result<Brush, Diagnostic> {
         brush.times(self.side_by_side.unwrap_or(1))

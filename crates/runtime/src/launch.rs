@@ -308,7 +308,7 @@ impl Launch {
             }
         }
         slots.resize(slots.len() + 3 * SLOT, 0);
-        let Picked { codes, turn } = code.choice.pick(code, local);
+        let Picked { codes, turn } = code.choice.pick(code, local, groups.is_uniform());
         let scratch_of =
             |code: &Arc<GroupCode>| code.needs.brush_bytes.saturating_mul(code.options.brushes(local));
         let scratch_bytes = codes.iter().map(scratch_of).max().unwrap_or(0);

@@ -35,9 +35,11 @@ mod versions;
 pub use place::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 
 use crate::widen::Versions;
+use heddle_ir::inst::Detail;
 use heddle_ir::module::{DeclaredShape, Kind, Param};
 use heddle_ir::types::MAX_LANES;
-use heddle_ir::{Code, Diagnostic, Function, Inst, Module, Scalar, Space};
+use heddle_ir::words::Scope;
+use heddle_ir::{Code, Diagnostic, Function, Inst, Module, Scalar, Space, Type};
 use smallvec::SmallVec;
 
 /// How the lanes of a brush lie in a work-group.
@@ -126,6 +128,27 @@ fn refuse(func: &Function, text: impl Into<String>, way_out: impl Into<String>) 
 /// A kernel may grow to so many instructions, by calls that are inlined and by states that share code.
 const MOST_INSTRUCTIONS: usize = 1 << 20;
 
+/// Atomic accesses to local memory are seen by the lanes of a brush only: one thread runs the brushes of a group one after the
+/// other.
+fn keep_to_brush(func: &mut Function) {
+    let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
+    for inst in insts {
+        let data = func.inst(inst);
+        let is_local = data
+            .args
+            .first()
+            .is_some_and(|&address| func.value_type(address) == Type::ptr(Space::Local));
+        if !is_local {
+            continue;
+        }
+        if let Detail::Rmw(_, access) | Detail::CompareExchange(access, _) = &mut func.inst_mut(inst).detail
+            && let Some((_, scope)) = &mut access.atomic
+        {
+            *scope = Scope::Brush;
+        }
+    }
+}
+
 /// Replaces each kernel of a module by its group function and the regions that it launches. Functions that were inlined,
 /// and objects of local memory, go.
 pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec<GroupFunction>, Diagnostic> {
@@ -165,6 +188,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             // What lives across barriers is known where loops are closed.
             crate::canonicalize(&mut kernel);
         }
+        keep_to_brush(&mut kernel);
         let states = states::cut_at_barriers(&mut kernel);
         let sizes =
             states.all.iter().flat_map(|state| &state.blocks).map(|&block| kernel.block_insts(block).count());
