@@ -106,6 +106,7 @@ impl Launch {
             }
             false => (Pool::of_process(), None),
         };
+        let _telling = self.function.module.tell(shared);
         // SAFETY: what a kernel does with its parameters is the application's promise, as it is on any device.
         let done = unsafe { self.function.kernel.launch_with_local(&args, &range, shared.into(), pool) };
         done.map_err(|reason| {

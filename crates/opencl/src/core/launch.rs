@@ -4,7 +4,7 @@ use crate::core::device::{options, threads};
 use crate::core::kernel::divide;
 use crate::core::memory::Address;
 use heddle_ir::Module;
-use heddle_llvm::{Cpu, KernelInfo, LlvmModule, ObjectCache};
+use heddle_llvm::{Cpu, KernelInfo, LlvmModule};
 use heddle_runtime as runtime;
 use heddle_runtime::{BuildError, Kept, Making, Outlook, Pool, Watch};
 use std::sync::Arc;
@@ -96,7 +96,7 @@ impl Code {
             };
             return Err(undefined.iter().map(line).collect());
         }
-        let kept = ObjectCache::of_user().map(|cache| Kept::new(cache, bitcode));
+        let kept = Kept::of_user(bitcode);
         let watch = is_on("HEDDLE_REPORT").then(|| -> Watch { Arc::new(|report| eprint!("{report}")) });
         // Reports come in the order of the kernels.
         let threads = if watch.is_some() { 1 } else { threads() };
