@@ -700,6 +700,7 @@ impl<'s> Parser<'s> {
             modifiers.push(symbol);
             words.push(symbol.word());
         }
+        table::put_in_order(token.text, &mut words);
         let Some(forms) = table::forms_of(token.text) else {
             return self.error(token.span(), format!("`{}` is no instruction of PTX", token.text));
         };

@@ -502,6 +502,25 @@ pub fn forms_of(mnemonic: &str) -> Option<&'static [u16]> {
     INDEX.by_mnemonic.get(mnemonic).map(|forms| &forms[..])
 }
 
+/// Puts words of what orders memory as the table has them: order, scope and space first. The assembler takes them behind the
+/// operation as well.
+pub fn put_in_order(mnemonic: &str, words: &mut [Option<Word>]) {
+    if matches!(mnemonic, "atom" | "red" | "fence") {
+        let classes = ["sem", "scope", "space"].map(class);
+        let rank = |word: &Option<Word>| {
+            let is_in = |set: &WordSet| word.is_some_and(|word| set.has(word));
+            classes.iter().position(is_in).unwrap_or(classes.len())
+        };
+        words.sort_by_key(rank);
+    }
+}
+
+fn class(name: &str) -> WordSet {
+    let mut words = WordSet::default();
+    words_of(name, &mut words);
+    words
+}
+
 /// Whether words fit a pattern. A word that is none of the table's fits only what takes anything.
 pub fn fits(pattern: &Pattern, words: &[Option<Word>]) -> bool {
     let mut at = 0;

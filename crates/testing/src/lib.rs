@@ -3,6 +3,7 @@
 
 pub mod say;
 mod counts;
+pub mod profiled;
 pub mod file_test;
 pub mod generate;
 pub mod execution;

@@ -101,11 +101,12 @@ impl Launch {
         let own;
         let (pool, _cooperating) = match self.is_cooperative {
             true => {
-                own = Pool::new(self.blocks() as usize);
+                own = Pool::at_once(self.blocks() as usize);
                 (&own, Some(COOPERATING.lock().unwrap_or_else(PoisonError::into_inner)))
             }
             false => (Pool::of_process(), None),
         };
+        let _telling = self.function.module.tell(shared);
         // SAFETY: what a kernel does with its parameters is the application's promise, as it is on any device.
         let done = unsafe { self.function.kernel.launch_with_local(&args, &range, shared.into(), pool) };
         done.map_err(|reason| {

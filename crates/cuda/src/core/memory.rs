@@ -86,7 +86,11 @@ fn known() -> MutexGuard<'static, BTreeMap<usize, Allocation>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Pieces of memory are as many times this, as they are on GPUs: there kernels may be a little off without anyone's notice.
+const PIECE: usize = 512;
+
 fn layout(bytes: usize) -> Answer<Layout> {
+    let bytes = bytes.checked_next_multiple_of(PIECE).ok_or(Error(CUDA_ERROR_OUT_OF_MEMORY))?;
     Layout::from_size_align(bytes, ALIGN).map_err(|_| Error(CUDA_ERROR_OUT_OF_MEMORY))
 }
 
