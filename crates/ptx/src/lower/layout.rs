@@ -96,7 +96,8 @@ pub(crate) fn buffer(function: &Function<'_>, name: &str, shared_bytes: u64) -> 
         params.push(KernelParam { offset, bytes: at - offset });
     }
     let numbers = function.directives.iter().find(|(name, _)| *name == "maxntid").map(|(_, numbers)| numbers);
-    let most_threads = numbers.map(|numbers| numbers.iter().fold(1u64, |all, &size| all.saturating_mul(size)));
+    let most_threads =
+        numbers.map(|numbers| numbers.iter().fold(1u64, |all, &size| all.saturating_mul(size)));
     let locals = function.body.iter().flatten().filter_map(|statement| match statement {
         Statement::Variable(variable) if variable.space == Word::Local => variable.bytes(),
         _ => None,
