@@ -1,6 +1,7 @@
 //! Programs and their kernels.
 
 use crate::code::{BuildError, Globals, GroupCode, code};
+use crate::forced::Forced;
 use crate::kept::Kept;
 use crate::vector_code::Variant;
 use heddle::KernelReport;
@@ -29,11 +30,13 @@ pub struct Options {
     pub warp: Option<u32>,
     /// Whose mathematical functions are called.
     pub math: Accuracy,
+    /// What is chosen by hand.
+    pub forced: Forced,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { lanes: None, warp: None, math: Accuracy::Exact }
+        Options { lanes: None, warp: None, math: Accuracy::Exact, forced: Forced::default() }
     }
 }
 
@@ -46,7 +49,7 @@ impl Options {
     /// How vector code is made.
     pub(crate) fn of_passes(&self, cpu: &Cpu) -> heddle::Options {
         let target = Target::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
-        heddle::Options { math: Some(self.math), target, ..heddle::Options::default() }
+        self.forced.over(heddle::Options { math: Some(self.math), target, ..heddle::Options::default() })
     }
 }
 
@@ -355,6 +358,8 @@ impl Kernel {
         let mut likely = vec![of(1), of(2 * lanes)];
         // Neighbours along both dimensions do more alike than those of one row.
         let is_open = !info.sees_groups && info.required_local.is_none();
+        // Of what lies between barriers, one part may be for vectors and another one not.
+        likely.extend(info.sees_groups.then(|| Variant { is_mixed: true, ..of(lanes) }));
         let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(4));
         if is_open && local[0] >= width && local[1] >= height && height > 1 {
             likely.push(Variant { brush: [width, height, 1], ..of(lanes) });

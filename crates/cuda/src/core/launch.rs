@@ -111,7 +111,7 @@ impl Launch {
         let own;
         let (pool, _cooperating) = match self.is_cooperative {
             true => {
-                own = Pool::new(self.blocks() as usize);
+                own = Pool::at_once(self.blocks() as usize);
                 (&own, Some(COOPERATING.lock().unwrap_or_else(PoisonError::into_inner)))
             }
             false => (Pool::of_process(), None),

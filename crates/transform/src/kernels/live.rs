@@ -56,8 +56,10 @@ pub(super) struct Live {
 
 /// What a brush keeps is aligned so.
 pub(super) const BRUSH_ALIGN: u64 = 64;
-/// A value is computed again by at most so many operations.
+/// A value is computed again by at most so many operations: on vectors, and where lanes step by what is known, so that they are
+/// on scalars.
 const CHEAP: usize = 6;
+const CHEAP_OF_SCALARS: usize = 16;
 
 /// Finds homes for what lives across the barriers of a kernel.
 pub(super) fn find_homes(
@@ -149,7 +151,8 @@ impl Live {
     }
 
     fn home(&mut self, kernel: &Function, value: Value, fact: &Fact, lanes: u32) -> Home {
-        if self.recomputed(kernel, value).is_some() {
+        let most = if fact.shape.strides().is_some() { CHEAP_OF_SCALARS } else { CHEAP };
+        if self.recomputed(kernel, value).is_some_and(|order| order.len() <= most) {
             return Home::Again;
         }
         let ty = kernel.value_type(value);
@@ -178,7 +181,7 @@ impl Live {
             if order.contains(&inst) {
                 // It is needed earlier than it was found.
                 order.retain(|other| *other != inst);
-            } else if order.len() == CHEAP || !is_cheap(data.op) || data.is_total() {
+            } else if order.len() == CHEAP_OF_SCALARS || !is_cheap(data.op) || data.is_total() {
                 return None;
             }
             order.push(inst);

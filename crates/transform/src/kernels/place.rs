@@ -106,7 +106,11 @@ pub(super) fn ask_by_params(func: &mut Function, module: &Module, options: &Kern
     if options.fold == Fold::Rows {
         for (dimension, steps) in [(1, smallvec![0, 1]), (2, smallvec![0, 0, 1])] {
             let is_one = options.extent(dimension) == 1;
-            item(&mut asking, dimension, if is_one { DeclaredShape::Uniform } else { DeclaredShape::Linear(steps) });
+            item(
+                &mut asking,
+                dimension,
+                if is_one { DeclaredShape::Uniform } else { DeclaredShape::Linear(steps) },
+            );
         }
     }
     asking.replace_queries();

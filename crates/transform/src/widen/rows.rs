@@ -52,9 +52,8 @@ impl Writer<'_> {
         let permutes = target.cost(target.permute, lanes, bits(lanes)) * if is_masked { 2 } else { 1 };
         let together = (target.cost(row, length, bits(length)) + permutes + finding) * count;
         let alone = target.cost(alone, lanes, bits(lanes));
-        self.tell_rows(inst, address, length, together, alone).then(|| {
-            Pattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect())
-        })
+        self.tell_rows(inst, address, length, together, alone)
+            .then(|| Pattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect()))
     }
 
     /// The addresses of rows whose lanes load from one place each, if that is cheaper than each lane at an address of its own.
