@@ -220,6 +220,7 @@ pub fn vectors(module: &Module, kernel: &str) -> Result<Vectors, String> {
         fold: Fold::Linear,
         is_small: false,
         versions: Versions::Model,
+        is_mixed: false,
     };
     let made = lower_kernels(&mut module, &options).map_err(|refusal| refusal.to_string())?;
     let info = made.into_iter().find(|it| it.name == kernel).ok_or("the kernel has no group function")?;

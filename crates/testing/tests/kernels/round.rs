@@ -46,8 +46,8 @@ fn read(text: &str, dynamic_shared: u64) -> Result<Lowered, String> {
         Ok(_) => return Err("what is printed of the print is another text".into()),
         Err(errors) => return Err(format!("what is printed is not read: {}", errors[0])),
     }
-    let lowered =
-        lower(&parsed, "k.ptx", Options { dynamic_shared }).map_err(|errors| errors[0].to_string())?;
+    let lowered = lower(&parsed, "k.ptx", Options { dynamic_shared, ..Options::default() })
+        .map_err(|errors| errors[0].to_string())?;
     match lowered.refused.first() {
         Some(refused) => Err(refused.to_string()),
         None => Ok(lowered),
