@@ -30,7 +30,10 @@ fn launches_are_verified_and_name_the_line_that_leaves_memory() {
     assert_eq!(lines.len(), 2, "{told}");
     assert_eq!(lines[0], "heddle: @shifted: 128 threads did as the oracle does");
     // The first access that the threads of the third block do.
-    assert!(lines[1].starts_with("heddle: @shifted: it leaves its memory: module.ptx:18: in @shifted"), "{told}");
+    assert!(
+        lines[1].starts_with("heddle: @shifted: it leaves its memory: module.ptx:18: in @shifted"),
+        "{told}"
+    );
 }
 
 #[test]
