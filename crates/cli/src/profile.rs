@@ -119,6 +119,8 @@ struct BranchReport {
     executed: u64,
     diverged: u64,
     targets: Vec<(String, u64)>,
+    /// How often some lane went to each target.
+    taken: Vec<u64>,
     /// What the divergence analysis says, given the arguments; none of sequential code.
     called_divergent: Option<bool>,
 }
@@ -325,6 +327,7 @@ fn function_report(
                 executed: branch.executed,
                 diverged: branch.diverged,
                 targets: targets.zip(branch.lanes.iter().copied()).collect(),
+                taken: branch.taken.to_vec(),
                 called_divergent: called.and_then(|called| called.get(&block).copied()),
             });
         }

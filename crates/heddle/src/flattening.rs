@@ -1,5 +1,6 @@
 //! The pass `flatten`: its options in words, and what it says.
 
+use crate::context::Context;
 use crate::options::not_understood;
 use crate::verdicts::verdicts;
 use heddle_ir::diagnostic::Place;
@@ -44,12 +45,25 @@ pub(crate) fn parse_nests(words: &str) -> Result<Options, Diagnostic> {
 }
 
 /// Flattens the nests of all functions; says what became of each.
-pub(crate) fn flatten_module(module: &mut Module, options: &Options) -> Result<Vec<Remark>, Diagnostic> {
+pub(crate) fn flatten_module(
+    module: &mut Module,
+    options: &Options,
+    context: &mut Context<'_>,
+) -> Result<Vec<Remark>, Diagnostic> {
     let mut remarks = Vec::new();
     let mut met: BTreeSet<Block> = BTreeSet::new();
     for func in &mut module.functions {
         let source = func.clone();
-        for decision in flatten(func, verdicts, options) {
+        let mut options = options.clone();
+        if let Some(profile) = &context.profile {
+            // What is said of a loop counts more than what was seen.
+            let said = std::mem::replace(&mut options.trips, profile.trips(func));
+            options.trips.extend(said);
+        }
+        for decision in flatten(func, verdicts, &options) {
+            if decision.verdict == Verdict::Flattened {
+                context.rearranged.insert(source.name.clone());
+            }
             let place = match source.terminator(decision.outer) {
                 Some(branch) => Place::line_of(&source, branch),
                 None => Place::of_func(&source.name),

@@ -68,6 +68,8 @@ pub struct BranchProfile {
     pub diverged: u64,
     /// For each target in order how many lanes went there. Of a target that comes twice, the first counts.
     pub lanes: SmallVec<[u64; 2]>,
+    /// For each target in order in how many executions lanes went there.
+    pub taken: SmallVec<[u64; 2]>,
 }
 
 /// How lanes accessed memory together.
@@ -210,12 +212,14 @@ impl Profile {
     ) {
         let branch = &mut self.functions[code].branches[block];
         branch.lanes.resize(targets.len(), 0);
+        branch.taken.resize(targets.len(), 0);
         let mut ways = 0;
         for (target, party) in goes.iter() {
             let lanes = (party & active).count_ones();
             ways += u32::from(lanes > 0);
             if let Some(number) = targets.iter().position(|&other| other == target) {
                 branch.lanes[number] += u64::from(lanes);
+                branch.taken[number] += u64::from(lanes > 0);
             }
         }
         branch.executed += u64::from(ways > 0);

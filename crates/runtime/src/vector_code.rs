@@ -1,6 +1,7 @@
 //! From kernels to vector code, step by step: group functions, passes, LLVM.
 
 use crate::code::BuildError;
+use crate::forced::Forced;
 use crate::program::{KernelInfo, Options};
 use crate::range::choose_fold;
 use heddle::context::Context;
@@ -83,6 +84,16 @@ pub struct GroupFunctions {
 impl GroupFunctions {
     /// Of some kernels of a program.
     pub fn new(program: &Module, kernels: &[&str], variant: Variant) -> Result<GroupFunctions, BuildError> {
+        GroupFunctions::forced(program, kernels, variant, &Forced::default())
+    }
+
+    /// The same, with what is chosen by hand.
+    pub(crate) fn forced(
+        program: &Module,
+        kernels: &[&str],
+        variant: Variant,
+        forced: &Forced,
+    ) -> Result<GroupFunctions, BuildError> {
         let mut module = program.clone();
         retain_all_reachable(&mut module, kernels);
         for func in &mut module.functions {
@@ -94,7 +105,7 @@ impl GroupFunctions {
                 _ => Kind::Function,
             };
         }
-        let options = variant.options();
+        let options = KernelOptions { versions: forced.versions(), ..variant.options() };
         let groups = lower_kernels(&mut module, &options)?;
         if variant.is_mixed && groups.iter().all(|group| group.alone == 0) {
             let text = "nothing between two barriers gains by running for one work-item after the other";

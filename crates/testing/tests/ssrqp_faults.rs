@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use heddle_ir::{Function, Module, Op, parse_bytes};
-use heddle_testing::file_test::{RunPasses, test_file};
+use heddle_testing::file_test::{RunPasses, failures_behind};
 use heddle_testing::generate::generate;
 use heddle_testing::scalars::{Counted, profile, replaces, replaces_by};
 use heddle_transform::scalar_replacement::{Options, Rule, Variant, replace_scalars_without};
@@ -28,28 +28,11 @@ fn without(module: &mut Module, rule: Rule) -> Result<(), String> {
     Ok(())
 }
 
-/// What the runs of a file say if its passes are these.
-fn failures(name: &str, passes: RunPasses) -> Vec<String> {
-    let text = std::fs::read_to_string(path(name)).expect("the file is there");
-    let (program, _) = text.split_once("\n; output\n").expect("the file has a golden");
-    let program: String = program
-        .lines()
-        .filter(|line| !line.starts_with("; counts"))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    let copy = std::env::temp_dir().join(format!("heddle-ssrqp-{}-{name}", std::process::id()));
-    std::fs::write(&copy, program).expect("the folder for temporary files can be written");
-    // Blessed once, so that only runs and verification can fail.
-    let result = test_file(&copy, passes, true);
-    std::fs::remove_file(&copy).expect("the file was just written");
-    result.failures
-}
-
 #[test]
 fn every_rule_is_needed() {
     let mut missed = Vec::new();
     for (rule, file, fault) in RARE {
-        if failures(file, *fault).is_empty() {
+        if failures_behind(&path(file), *fault).expect("the file is there").is_empty() {
             missed.push(*rule);
         }
     }

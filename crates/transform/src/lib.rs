@@ -28,7 +28,7 @@ pub use boscc::guard_regions;
 pub use brushes::{choose_brushes, sees_brush};
 pub use canonicalize::{canonicalize, split_critical_edges};
 pub use divergent_loops::{LoopFacts, make_loops_uniform};
-pub use fuse::{Fusion, Fusions, Options as FuseOptions, fuse};
+pub use fuse::{Fusion, Fusions, Options as FuseOptions, fuse, fuse_profiled};
 pub use inline::{inline_calls, inline_small};
 pub use kernels::{Fold, GroupFunction, KernelOptions, lower_kernels};
 pub use linearize::linearize;

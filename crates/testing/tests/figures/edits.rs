@@ -15,7 +15,6 @@ use heddle_transform::{
     linearize::{self, linearize},
     lock_step_functions, make_loops_uniform, simplify, tidy,
 };
-use std::collections::BTreeMap;
 
 pub(crate) fn edits(figures: &mut Figures, kind: &str, program: &Program) {
     if program.stage != Stage::Source {
@@ -100,7 +99,7 @@ fn guards(figures: &mut Figures, kind: &str, func: &Function) {
     }
     let Ok(divergent) = divergent_branches(&func) else { return };
     let everywhere = func.blocks().collect();
-    let policy = |policy| Options { policy, asked: BTreeMap::new() };
+    let policy = |policy| Options { policy, ..Options::default() };
     let all = [
         ("where they pay", &divergent, policy(Policy::Model)),
         ("where needed", &divergent, policy(Policy::Needed)),
@@ -113,7 +112,7 @@ fn guards(figures: &mut Figures, kind: &str, func: &Function) {
     }
     for asked in [Asked::AllFalse, Asked::AllTrue, Asked::None] {
         for block in func.blocks().filter(|block| block.as_u32() % 5 == 1) {
-            let options = Options { policy: Policy::Model, asked: [(block, asked)].into() };
+            let options = Options { asked: [(block, asked)].into(), ..Options::default() };
             guard(figures, kind, &format!("asked, {asked:?}"), &func, &everywhere, &options);
         }
     }

@@ -82,6 +82,8 @@ pub struct Options {
     pub policy: Policy,
     /// For these blocks.
     pub asked: BTreeMap<Block, Asked>,
+    /// Of the branches of these blocks, as far as a run has told: how often no lane took each way, as a share.
+    pub untaken: BTreeMap<Block, [f64; 2]>,
 }
 
 /// How a block can be guarded.
@@ -155,7 +157,7 @@ impl Places<'_> {
         for block in self.needing() {
             forced.entry(block).or_insert(true);
         }
-        let model = Model::new(self.func, self.control);
+        let model = Model::new(self.func, self.control, &options.untaken);
         // Which arm of each branch is asked for in front of it.
         let mut first: BTreeMap<Block, Block> = BTreeMap::new();
         let mut wanted = Vec::new();
@@ -173,7 +175,7 @@ impl Places<'_> {
             }
             if let Some((from, slot)) = arm {
                 let is_rarer =
-                    |&other: &Block| model.share(from, slot) < model.share(from, 1 - slot) && other != block;
+                    |&other: &Block| model.empty(from, slot) > model.empty(from, 1 - slot) && other != block;
                 let entry = first.entry(from).or_insert(block);
                 if is_rarer(entry) {
                     *entry = block;

@@ -39,6 +39,7 @@ mod model;
 mod refusal;
 mod rewrite;
 
+use crate::fuse::Machine;
 use crate::races::Races;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -75,6 +76,8 @@ pub struct Options {
     pub races: Races,
     /// The lanes that run together, for the model.
     pub lanes: u32,
+    /// What the code is for, for the model.
+    pub machine: Machine,
     /// How often inner loops go round, by their headers, where it is known.
     pub trips: BTreeMap<Block, Trips>,
     /// The headers of outer loops that are flattened whatever the policy says.
@@ -87,6 +90,7 @@ impl Default for Options {
             policy: Policy::Model,
             races: Races::Ordered,
             lanes: 32,
+            machine: Machine::Warps,
             trips: BTreeMap::new(),
             asked: EntitySet::new(),
         }
@@ -193,7 +197,7 @@ fn choose(
     let forest = &control.cycles;
     let mut nests = Vec::new();
     let mut holds_chosen: EntitySet<Cycle> = EntitySet::new();
-    let costs = model::Costs::new(func, control);
+    let costs = model::Costs::new(func, control, memory.divergence, options.machine);
     for outer in forest.cycles().rev() {
         if holds_chosen.contains(outer) {
             if let Some(around) = forest.parent(outer) {

@@ -54,7 +54,7 @@ impl Machine {
     }
 
     /// A branch at which lanes part: the masks of its edges, or what a warp does there.
-    pub(super) fn branch(self) -> i64 {
+    pub(crate) fn branch(self) -> i64 {
         match self {
             Machine::Vectors(target, _) => i64::from(target.branch),
             Machine::Warps => WARP_BRANCH,
@@ -94,7 +94,22 @@ impl Machine {
             Effect::Pure | Effect::Traps if result.is_some_and(|value| facts.fact(value).is_uniform()) => {
                 self.scalar(data.op)
             }
+            _ if data.args.get(1).is_some_and(|&divisor| func.constant(divisor).is_some()) => {
+                self.operation_by_constant(data.op, ty)
+            }
             _ => self.operation(data.op, ty),
+        }
+    }
+
+    /// An operation on values that differ, and on one that is known: quotients of integers become products then.
+    pub(super) fn operation_by_constant(self, op: Op, ty: Type) -> i64 {
+        match self {
+            Machine::Vectors(target, _) if is_division(op) && !ty.scalar().is_float() => {
+                let plain = i64::from(target.times.plain.busy.max(1));
+                let products = 2 * i64::from(target.times.multiply.busy);
+                self.registers(ty) * PLAIN * (products + 4 * plain) / plain
+            }
+            _ => self.operation(op, ty),
         }
     }
 
@@ -135,7 +150,7 @@ impl Machine {
     }
 
     /// An operation on values that differ.
-    pub(super) fn operation(self, op: Op, ty: Type) -> i64 {
+    pub(crate) fn operation(self, op: Op, ty: Type) -> i64 {
         let Machine::Vectors(target, lanes) = self else {
             return if is_division(op) { WARP_DIVISION } else { PLAIN };
         };

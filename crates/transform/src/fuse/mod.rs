@@ -97,13 +97,18 @@ const MAX_ROUNDS: usize = 8;
 
 /// Fuses branches where it pays.
 pub fn fuse(func: &mut Function, options: &Options) -> Fusions {
+    fuse_profiled(func, options, &BTreeMap::new())
+}
+
+/// The same, where a run has told of some blocks at which share of their executions lanes part.
+pub fn fuse_profiled(func: &mut Function, options: &Options, parted: &BTreeMap<Block, f64>) -> Fusions {
     let mut done = Fusions::default();
     if crate::divergent_loops::is_sequential(func) {
         return done;
     }
     let mut settled: EntitySet<Inst> = EntitySet::new();
     for round in 0.. {
-        let (found, refused) = candidates(func, options, &settled);
+        let (found, refused) = candidates(func, options, parted, &settled);
         let chosen = if round < MAX_ROUNDS { most_profitable(found) } else { Vec::new() };
         if chosen.is_empty() {
             done.branches.extend(refused);
@@ -136,6 +141,7 @@ struct Candidate {
 fn candidates(
     func: &Function,
     options: &Options,
+    parted: &BTreeMap<Block, f64>,
     settled: &EntitySet<Inst>,
 ) -> (Vec<Candidate>, Vec<Fusion>) {
     let control = ControlTables::new(func);
@@ -161,8 +167,10 @@ fn candidates(
         let planned = branch.and_then(|branch| best_order(&planner, branch));
         match planned {
             Err(reason) => refused.push(told(Some(reason), None, explain::refused(block, reason))),
-            Ok((branch, plan)) => {
-                let text = explain::planned(func, &branch, &plan, options);
+            Ok((branch, mut plan)) => {
+                let share = parted.get(&block).copied();
+                share.into_iter().for_each(|share| plan.part_at(share));
+                let text = explain::planned(func, &branch, &plan, share, options);
                 if plan.profit > 0 || options.force && plan.merged() != (0, 0) {
                     let told = told(None, Some(&plan), text);
                     found.push(Candidate { branch, plan, told });

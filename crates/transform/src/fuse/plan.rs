@@ -56,9 +56,16 @@ pub(super) struct Plan {
     pub(super) matrix: Matrix,
     /// In tenths of a plain operation.
     pub(super) profit: i64,
+    /// What selects and branches cost that are new: all that merging brings where lanes stay together.
+    spent: i64,
 }
 
 impl Plan {
+    /// Lets the plan gain what it does where lanes part at so many of all executions, as a share.
+    pub(super) fn part_at(&mut self, share: f64) {
+        self.profit = (share * self.profit as f64 - (1.0 - share) * self.spent as f64).floor() as i64;
+    }
+
     /// How many elements of the chains, and blocks of regions, are merged.
     pub(super) fn merged(&self) -> (usize, usize) {
         let pairs = self.steps.iter().filter(|step| matches!(step, Step::Both(..))).count();
@@ -154,8 +161,8 @@ impl Planning<'_> {
             })
             .collect();
         regions.retain(|key, _| chosen.contains(key));
-        let mut plan = Plan { steps, regions, matrix, profit: 0 };
-        plan.profit = self.account(&plan);
+        let mut plan = Plan { steps, regions, matrix, profit: 0, spent: 0 };
+        (plan.profit, plan.spent) = self.account(&plan);
         plan
     }
 
@@ -248,7 +255,14 @@ impl Planning<'_> {
                     let ty = func.results(left).first().map(|&value| func.value_type(value));
                     let of = func.inst(left).args.first().map(|&value| func.value_type(value));
                     let ty = if matches!(merged.op, Op::Icmp | Op::Fcmp) { of } else { ty };
-                    ty.map_or(0, |ty| machine.operation(merged.op, ty))
+                    let of_one =
+                        |side: &[Operand]| side.get(1).and_then(|operand| operand.constant(func)).cloned();
+                    let by = (of_one(&merged.left), of_one(&merged.right));
+                    let is_known = by.0.is_some() && by.0 == by.1;
+                    ty.map_or(0, |ty| match is_known {
+                        true => machine.operation_by_constant(merged.op, ty),
+                        false => machine.operation(merged.op, ty),
+                    })
                 }
             }
         };
@@ -388,8 +402,9 @@ impl Planning<'_> {
         }
     }
 
-    /// What a plan gains: all that is saved, each select once, branches around gaps, and what the join no longer chooses.
-    fn account(&self, plan: &Plan) -> i64 {
+    /// What a plan gains: all that is saved, each select once, branches around gaps, and what the join no longer chooses. And what
+    /// of it is spent on selects and branches.
+    fn account(&self, plan: &Plan) -> (i64, i64) {
         let after = Planning {
             around: self.around,
             branch: self.branch,
@@ -397,7 +412,7 @@ impl Planning<'_> {
             is_first: false,
             cells: Cell::new(0),
         };
-        let mut account = Account { planning: &after, selects: FxHashSet::default(), sum: 0 };
+        let mut account = Account { planning: &after, selects: FxHashSet::default(), sum: 0, spent: 0 };
         // The branch itself.
         account.sum += self.around.machine.branch();
         let (left, right) = (&self.branch.left, &self.branch.right);
@@ -435,7 +450,7 @@ impl Planning<'_> {
         if let (Some(a), Some(b)) = (left.last(self.branch.join), right.last(self.branch.join)) {
             account.join(a, b);
         }
-        account.sum
+        (account.sum, account.spent)
     }
 }
 
@@ -443,6 +458,7 @@ struct Account<'a, 'p> {
     planning: &'a Planning<'p>,
     selects: FxHashSet<(Value, Value)>,
     sum: i64,
+    spent: i64,
 }
 
 impl Account<'_, '_> {
@@ -456,7 +472,7 @@ impl Account<'_, '_> {
                 (&Operand::Value(a), &Operand::Value(b)) if cost > 0 => !self.selects.insert((a, b)),
                 _ => false,
             };
-            self.sum -= if is_known { 0 } else { weight * cost };
+            self.spend(if is_known { 0 } else { weight * cost });
         }
     }
 
@@ -467,9 +483,14 @@ impl Account<'_, '_> {
         for gap in steps.chunk_by(|a, b| is_pair(a) == is_pair(b)).filter(|gap| !is_pair(&gap[0])) {
             let elements: Vec<Element> = gap.iter().flat_map(|&step| elements(step)).collect();
             if !is_harmless(self.planning.func(), machine, &elements) {
-                self.sum -= weight * machine.branch();
+                self.spend(weight * machine.branch());
             }
         }
+    }
+
+    fn spend(&mut self, cost: i64) {
+        self.sum -= cost;
+        self.spent += cost;
     }
 
     /// What the φs of the join no longer choose.

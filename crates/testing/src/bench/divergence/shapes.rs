@@ -2,55 +2,41 @@
 
 use super::super::kit::{Report, Table, Target as Aim, geomean, growth_exponent, timed};
 use super::LANES;
-use super::kernels::{FUSION, Kernel, SCALARS};
+use super::kernels::{FUSION, Kernel, SCALARS, text_of};
+use super::measure::{NUMBERS, measure};
 use crate::generate::Random;
-use heddle_interp::{Argument, Cycles, Datum, Memory, Options, Scheduler, run as run_oracle};
-use heddle_ir::{Function, Module, Space, parse_module};
+use heddle_ir::{Function, Module, parse_module};
 use heddle_transform::fuse::Machine;
 use heddle_transform::scalar_replacement::{self, Variant};
 use heddle_transform::{FuseOptions, Races, canonicalize, fuse, replace_scalars, simplify};
 use std::fmt::Write as _;
 
-/// The numbers in each of the two objects that a kernel gets.
-const NUMBERS: usize = 4096;
-
-fn prepared(text: &str) -> Result<Module, String> {
+pub(super) fn prepared(text: &str) -> Result<Module, String> {
     let mut module = parse_module(text).map_err(|errors| format!("{:?}", errors.first()))?;
     module.functions.iter_mut().for_each(canonicalize);
     module.functions.iter_mut().for_each(|func| _ = simplify(func));
     Ok(module)
 }
 
-/// Cycles of a brush under a reconvergence stack, and what was written.
-fn measure(module: &Module) -> Result<(u64, Vec<u8>), String> {
-    let options = Options { scheduler: Scheduler::Ipdom, profile: true, ..Options::lanes(LANES) };
+/// What kernels read: numbers below 64.
+pub(super) fn numbers() -> Vec<u8> {
     let mut random = Random::new(7);
-    let numbers: Vec<u8> = (0..NUMBERS).flat_map(|_| (random.below(64) as u32).to_le_bytes()).collect();
-    let mut memory = Memory::new();
-    let read = memory.add(Space::Global, Some("read"), 16, numbers.clone());
-    let written = memory.add(Space::Global, Some("written"), 16, numbers);
-    let args = [read, written].map(|address| Argument::Uniform(Datum::Bits(address.into())));
-    let mut outcome =
-        run_oracle(module, "f", &args, &mut memory, &options).map_err(|fault| fault.to_string())?;
-    let profile = outcome.profile.take().unwrap_or_default();
-    let (_, cycles) = profile.functions[0].total(&module.functions[0], &Cycles::default());
-    let bytes = memory.object("written").map(|object| object.bytes.to_vec());
-    Ok((cycles, bytes.unwrap_or_default()))
+    (0..NUMBERS).flat_map(|_| (random.below(64) as u32).to_le_bytes()).collect()
 }
 
 /// How many times fewer cycles a kernel takes behind a pass.
 fn gain(report: &mut Report, (name, text): Kernel, pass: &dyn Fn(&mut Function)) -> Result<f64, String> {
     let fails = |reason: String| format!("{name}: {reason}");
-    let before = prepared(text).map_err(fails)?;
+    let before = prepared(&text_of(text, LANES)).map_err(fails)?;
     let mut after = before.clone();
     after.functions.iter_mut().for_each(|func| {
         pass(func);
         simplify(func);
     });
-    let ((cycles, expected), (fewer, found)) =
-        (measure(&before).map_err(fails)?, measure(&after).map_err(fails)?);
-    report.check(expected == found, || format!("{name}: other results"));
-    Ok(cycles as f64 / fewer as f64)
+    let [before, after] = [&before, &after].map(|module| measure(module, LANES, &numbers()).map_err(fails));
+    let (before, after) = (before?, after?);
+    report.check(before.written == after.written, || format!("{name}: other results"));
+    Ok(before.cycles as f64 / after.cycles as f64)
 }
 
 pub(super) fn scalars(report: &mut Report) -> Result<(), String> {
