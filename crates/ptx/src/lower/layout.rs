@@ -1,8 +1,8 @@
 //! Where variables lie: words of parameters, the window of shared memory.
 
-use super::{Kernel, KernelParam, KernelWord, Options, Take, refuse};
+use super::{Kernel, KernelParam, KernelWord, LowerOptions, Take, refuse};
 use crate::check::Var;
-use crate::module::{Function, Item, Module, Statement, Variable};
+use crate::module::{Function, Item, PtxModule, Statement, Variable};
 use crate::words::Word;
 use heddle_ir::module::{Param, Returned, Signature};
 use heddle_ir::{Scalar, Space, Type};
@@ -96,7 +96,8 @@ pub(crate) fn buffer(function: &Function<'_>, name: &str, shared_bytes: u64) -> 
         params.push(KernelParam { offset, bytes: at - offset });
     }
     let numbers = function.directives.iter().find(|(name, _)| *name == "maxntid").map(|(_, numbers)| numbers);
-    let most_threads = numbers.map(|numbers| numbers.iter().fold(1u64, |all, &size| all.saturating_mul(size)));
+    let most_threads =
+        numbers.map(|numbers| numbers.iter().fold(1u64, |all, &size| all.saturating_mul(size)));
     let locals = function.body.iter().flatten().filter_map(|statement| match statement {
         Statement::Variable(variable) if variable.space == Word::Local => variable.bytes(),
         _ => None,
@@ -121,7 +122,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Variables of the module and of functions lie one behind the other, those of different kernels in the same place.
-    pub(crate) fn new(module: &Module<'_>, options: Options) -> Shared {
+    pub(crate) fn new(module: &PtxModule<'_>, options: LowerOptions) -> Shared {
         let mut shared = Shared {
             name: "ptx.shared".into(),
             bytes: 0,
@@ -204,7 +205,7 @@ impl Shared {
 
 /// The variable that is meant.
 pub(crate) fn variable<'a, 's>(
-    module: &'a Module<'s>,
+    module: &'a PtxModule<'s>,
     vars: &[&'a Variable<'s>],
     var: Var,
 ) -> Option<&'a Variable<'s>> {
