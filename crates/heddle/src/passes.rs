@@ -52,15 +52,15 @@ pub enum Pass {
     /// A form of each function for each way in which lanes enter it.
     Specialize(Brush),
     /// Values kept that lanes have loaded or computed before.
-    Scalars(scalar_replacement::Options),
+    Scalars(scalar_replacement::ReplacementOptions),
     /// What both sides of divergent branches do, done once.
     Fuse(FuseOptions),
     /// Nests of divergent loops as one loop.
-    Flatten(flatten::Options),
+    Flatten(flatten::FlattenOptions),
     /// Divergent loops made uniform; which branches are folded behind.
     Loops(Branches),
     /// Regions skipped where no lane is.
-    Boscc(boscc::Options),
+    Boscc(boscc::GuardOptions),
     /// Divergent branches folded; of these blocks and no others, if any are named.
     Linearize(EntitySet<Block>),
     /// Simpler masks and blends.
@@ -339,7 +339,7 @@ impl Pass {
                 for func in &mut module.functions {
                     let divergent = context.facts.divergent_branches(func)?;
                     let untaken = context.untaken(func);
-                    let options = boscc::Options { untaken, ..options.clone() };
+                    let options = boscc::GuardOptions { untaken, ..options.clone() };
                     if guard_regions(func, &divergent, &options)?.is_empty() {
                         context.facts.keep_divergent_branches(func, divergent);
                     }
@@ -519,8 +519,8 @@ fn parse_block(name: &str) -> Result<Block, Diagnostic> {
 }
 
 /// Where guards are placed.
-fn parse_guards(words: &str) -> Result<boscc::Options, Diagnostic> {
-    let mut options = boscc::Options::default();
+fn parse_guards(words: &str) -> Result<boscc::GuardOptions, Diagnostic> {
+    let mut options = boscc::GuardOptions::default();
     for word in words.split('+').filter(|word| !word.is_empty()) {
         let (name, asked) = word.split_once('=').unwrap_or((word, "all-false"));
         let asked = match asked {

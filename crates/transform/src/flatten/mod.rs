@@ -69,7 +69,7 @@ pub enum Policy {
 
 /// How nests are flattened.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct FlattenOptions {
     /// Which ones.
     pub policy: Policy,
     /// What is known of races.
@@ -84,9 +84,9 @@ pub struct Options {
     pub asked: EntitySet<Block>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for FlattenOptions {
+    fn default() -> FlattenOptions {
+        FlattenOptions {
             policy: Policy::Model,
             races: Races::Ordered,
             lanes: 32,
@@ -148,7 +148,7 @@ pub type Facts = Option<(ControlTables, Divergence)>;
 pub fn flatten(
     func: &mut Function,
     facts: impl FnMut(&Function) -> Facts,
-    options: &Options,
+    options: &FlattenOptions,
 ) -> Vec<Decision> {
     flatten_without(func, facts, options, None)
 }
@@ -157,7 +157,7 @@ pub fn flatten(
 pub fn flatten_without(
     func: &mut Function,
     mut facts: impl FnMut(&Function) -> Facts,
-    options: &Options,
+    options: &FlattenOptions,
     without: Option<Rule>,
 ) -> Vec<Decision> {
     let mut decisions = Vec::new();
@@ -190,7 +190,7 @@ fn choose(
     func: &Function,
     control: &ControlTables,
     memory: &refusal::SharedMemory<'_>,
-    options: &Options,
+    options: &FlattenOptions,
     settled: &mut EntitySet<Block>,
     decisions: &mut Vec<Decision>,
 ) -> Vec<Nest> {

@@ -21,7 +21,7 @@ use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
 use std::fmt;
 
-use super::Options;
+use super::FlattenOptions;
 use crate::fuse::Machine;
 use crate::fuse::cost::{Reach, reach};
 
@@ -239,7 +239,7 @@ impl<'a> Costs<'a> {
         Costs { func, control, machine, now, apart }
     }
 
-    /// An iteration of a loop, those inside of it gone round as often as nobody knows.
+    /// An iteration of a loop, those inside of it gone round an unknown number of times.
     fn iteration(&self, cycle: Cycle, own: &SecondaryMap<Block, f64>) -> f64 {
         let forest = &self.control.cycles;
         let depth = forest.depth(cycle);
@@ -269,7 +269,7 @@ impl<'a> Costs<'a> {
         tenths as f64 / 10.0
     }
 
-    pub(super) fn estimate(&self, outer: Cycle, inner: &[Cycle], options: &Options) -> Estimate {
+    pub(super) fn estimate(&self, outer: Cycle, inner: &[Cycle], options: &FlattenOptions) -> Estimate {
         let forest = &self.control.cycles;
         let lanes = options.lanes.max(1) as usize;
         let trips = |cycle: Cycle| options.trips.get(&forest.header(cycle));

@@ -37,7 +37,7 @@ use sides::{Finder, Unifiable};
 
 /// What is fused.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Options {
+pub struct FuseOptions {
     /// What the code is for.
     pub machine: Machine,
     /// Whether lanes race.
@@ -96,12 +96,12 @@ impl Fusions {
 const MAX_ROUNDS: usize = 8;
 
 /// Fuses branches where it pays.
-pub fn fuse(func: &mut Function, options: &Options) -> Fusions {
+pub fn fuse(func: &mut Function, options: &FuseOptions) -> Fusions {
     fuse_profiled(func, options, &BTreeMap::new())
 }
 
 /// The same, where a run has told of some blocks at which share of their executions lanes part.
-pub fn fuse_profiled(func: &mut Function, options: &Options, parted: &BTreeMap<Block, f64>) -> Fusions {
+pub fn fuse_profiled(func: &mut Function, options: &FuseOptions, parted: &BTreeMap<Block, f64>) -> Fusions {
     let mut done = Fusions::default();
     if crate::divergent_loops::is_sequential(func) {
         return done;
@@ -140,7 +140,7 @@ struct Candidate {
 /// The branches that can be fused with profit, and what speaks against the others.
 fn candidates(
     func: &Function,
-    options: &Options,
+    options: &FuseOptions,
     parted: &BTreeMap<Block, f64>,
     settled: &EntitySet<Inst>,
 ) -> (Vec<Candidate>, Vec<Fusion>) {

@@ -81,7 +81,7 @@ impl Variant {
 
 /// How scalars are replaced.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Options {
+pub struct ReplacementOptions {
     /// Where values go.
     pub variant: Variant,
     /// What is known of races.
@@ -195,12 +195,16 @@ impl fmt::Display for Replaced {
 const MOST_ROUNDS: usize = 4;
 
 /// Replaces loads and operations by values that are there.
-pub fn replace_scalars(func: &mut Function, options: &Options) -> Replaced {
+pub fn replace_scalars(func: &mut Function, options: &ReplacementOptions) -> Replaced {
     replace_scalars_without(func, options, None)
 }
 
 /// The same without one of the rules: wrong, so that tests can see whether they notice.
-pub fn replace_scalars_without(func: &mut Function, options: &Options, without: Option<Rule>) -> Replaced {
+pub fn replace_scalars_without(
+    func: &mut Function,
+    options: &ReplacementOptions,
+    without: Option<Rule>,
+) -> Replaced {
     if crate::divergent_loops::is_sequential(func) || !has_candidates(func) || sees_passive_lanes(func) {
         return Replaced::default();
     }
@@ -247,7 +251,12 @@ fn facts(func: &Function, control: &ControlTables) -> Divergence {
     divergence(func, control, &InitialShapes::declared(func, geometry))
 }
 
-fn replace(func: &mut Function, options: &Options, policy: Policy, without: Option<Rule>) -> Replaced {
+fn replace(
+    func: &mut Function,
+    options: &ReplacementOptions,
+    policy: Policy,
+    without: Option<Rule>,
+) -> Replaced {
     let mut replaced = Replaced::default();
     let blocks = func.block_count();
     let flow = Flow::new(func);

@@ -10,7 +10,7 @@ use crate::execution::{options, prepare};
 use crate::file_test::find_files;
 use crate::generate::{Class, Profile, generate};
 use heddle::verdicts::verdicts;
-use heddle_interp::{FunctionProfile, Options, Scheduler, run as run_oracle};
+use heddle_interp::{FunctionProfile, RunOptions, Scheduler, run as run_oracle};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module, parse_module};
@@ -118,7 +118,7 @@ fn generated() -> Tally {
         let mut went = Went::new(&module);
         for input in &case.inputs {
             let (mut memory, args) = prepare(&case, input);
-            let options = Options { profile: true, ..options(input) };
+            let options = RunOptions { profile: true, ..options(input) };
             if let Ok(outcome) = run_oracle(&module, &case.entry, &args, &mut memory, &options) {
                 went.note(&module, &outcome.profile.unwrap_or_default().functions);
             }
@@ -157,7 +157,7 @@ fn of_file(path: &Path) -> Option<Tally> {
     }
     let mut went = Went::new(&module);
     for run in runs.iter().filter(|run| !matches!(run.expected, Expectation::Fault(_))) {
-        let options = Options { profile: true, scheduler: Scheduler::Ipdom, ..run.options.clone() };
+        let options = RunOptions { profile: true, scheduler: Scheduler::Ipdom, ..run.options.clone() };
         let Ok(outcome) = run.run(&module, &options).ok()?.outcome else { continue };
         went.note(&module, &outcome.profile.unwrap_or_default().functions);
     }

@@ -197,7 +197,8 @@ fn of_sweep(
     let read = input(early, 1, ROUNDS);
     let before = measure(module, LANES, &read)?;
     let machine = Machine::Vectors(Costs::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86()), WIDTH);
-    let options = flatten::Options { policy: Policy::Force, lanes: WIDTH, machine, ..Default::default() };
+    let options =
+        flatten::FlattenOptions { policy: Policy::Force, lanes: WIDTH, machine, ..Default::default() };
     let (_, decision) = flattened(module, &before, options)?;
     let (branches, trips) = profile_of(&module.functions[0], &before);
     let mut profile = Profile::default();

@@ -47,8 +47,11 @@ pub(super) fn scalars(report: &mut Report) -> Result<(), String> {
     for &kernel in SCALARS {
         let mut row = vec![kernel.0.to_string()];
         for (variant, gains) in Variant::ALL.into_iter().zip(&mut gains) {
-            let options =
-                scalar_replacement::Options { variant, races: Races::Excluded, machine: Machine::Warps };
+            let options = scalar_replacement::ReplacementOptions {
+                variant,
+                races: Races::Excluded,
+                machine: Machine::Warps,
+            };
             let gain = gain(report, kernel, &|func| _ = replace_scalars(func, &options))?;
             gains.push(gain);
             row.push(format!("{gain:.2}"));
@@ -124,8 +127,11 @@ fn large(loops: usize) -> String {
 /// How compile time grows with the function.
 pub(super) fn growth(report: &mut Report) -> Result<(), String> {
     for variant in [Variant::Ssrqp, Variant::Cost] {
-        let options =
-            scalar_replacement::Options { variant, races: Races::Excluded, machine: Machine::Warps };
+        let options = scalar_replacement::ReplacementOptions {
+            variant,
+            races: Races::Excluded,
+            machine: Machine::Warps,
+        };
         let mut points = Vec::new();
         for loops in [32, 64, 128, 256, 512, 1024] {
             let module = prepared(&large(loops))?;
