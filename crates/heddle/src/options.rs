@@ -161,9 +161,9 @@ impl Default for Options {
             brushes: Brushes::Count(1),
             versions,
             kernels: None,
-            scalars: None,
-            fuse: Wanted::Never,
-            flatten: Wanted::Never,
+            scalars: Some(Variant::Cost),
+            fuse: Wanted::WherePaying,
+            flatten: Wanted::WherePaying,
             races: Races::default(),
             guards: Policy::default(),
         }
