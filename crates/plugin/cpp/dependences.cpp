@@ -358,6 +358,8 @@ uint64_t number_of(const MDNode *id, StringRef name, uint64_t otherwise) {
 
 bool is_parallel(const Loop &loop) {
   const MDNode *id = loop.getLoopID();
+  if (id && hint(id, independent_hint))
+    return true;
   const MDNode *told = id ? hint(id, "llvm.loop.parallel_accesses") : nullptr;
   if (!told)
     return loop.isAnnotatedParallel();
