@@ -3,7 +3,7 @@
 
 use crate::passes::PassInfo;
 use crate::profile::Profile;
-use crate::verdicts::divergent_branches;
+use crate::verdicts::{divergent_branches, foldable_branches};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Diagnostic, Function, Module};
 use heddle_transform::Remark;
@@ -18,6 +18,8 @@ use std::time::Duration;
 /// what it does not keep, they are found anew.
 #[derive(Default, Debug)]
 pub struct Facts {
+    /// Whether branches that may be folded count as divergent.
+    pub folds_all: bool,
     known: FxHashMap<String, EntitySet<Block>>,
     kept: FxHashMap<String, EntitySet<Block>>,
 }
@@ -27,7 +29,13 @@ impl Facts {
     pub fn divergent_branches(&mut self, func: &Function) -> Result<EntitySet<Block>, Diagnostic> {
         match self.known.remove(&func.name) {
             Some(known) => Ok(known),
-            None => divergent_branches(func),
+            None => {
+                let mut branches = divergent_branches(func)?;
+                if self.folds_all {
+                    foldable_branches(func).iter().for_each(|block| _ = branches.insert(block));
+                }
+                Ok(branches)
+            }
         }
     }
 

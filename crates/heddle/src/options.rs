@@ -149,6 +149,18 @@ pub struct Options {
     pub races: Races,
     /// Where regions are skipped that no lane is in.
     pub guards: Policy,
+    /// Which branches are folded.
+    pub branches: Branches,
+}
+
+/// Which branches are folded.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Branches {
+    /// Those at which lanes part.
+    #[default]
+    Keep,
+    /// All that can be.
+    Fold,
 }
 
 impl Default for Options {
@@ -166,13 +178,14 @@ impl Default for Options {
             flatten: Wanted::WherePaying,
             races: Races::default(),
             guards: Policy::default(),
+            branches: Branches::default(),
         }
     }
 }
 
 impl Options {
     /// The words of the text form.
-    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `ssrqp=cost|no`, `fuse=yes|no|force`, `flatten=yes|no|force`, `races=ordered|excluded`, `guards=force|needed` and `brushes=2` (or `auto`)";
+    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `ssrqp=cost|no`, `fuse=yes|no|force`, `flatten=yes|no|force`, `races=ordered|excluded`, `guards=force|needed`, `branches=keep|fold` and `brushes=2` (or `auto`)";
 
     /// Takes one word of the text form; false if it is none.
     pub fn set(&mut self, key: &str, value: &str) -> Result<bool, Diagnostic> {
@@ -189,6 +202,7 @@ impl Options {
             "flatten" => self.flatten = value.parse()?,
             "races" => self.races = parse_races(value)?,
             "guards" => self.guards = parse_policy(value)?,
+            "branches" => self.branches = parse_branches(value)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -246,6 +260,15 @@ fn parse_policy(word: &str) -> Result<Policy, Diagnostic> {
         "force" => Ok(Policy::Force),
         "needed" => Ok(Policy::Needed),
         _ => Err(not_understood(word, "write `guards=force` or `guards=needed`")),
+    }
+}
+
+/// `keep` or `fold`.
+pub(crate) fn parse_branches(word: &str) -> Result<Branches, Diagnostic> {
+    match word {
+        "keep" => Ok(Branches::Keep),
+        "fold" => Ok(Branches::Fold),
+        _ => Err(not_understood(word, "write `branches=keep` or `branches=fold`")),
     }
 }
 

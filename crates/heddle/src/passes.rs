@@ -3,8 +3,8 @@
 use crate::context::Context;
 use crate::flattening::{flatten_module, parse_nests};
 use crate::options::{
-    Brush, Brushes, not_understood, parse_accuracy, parse_fold, parse_open_params, parse_races, parse_target,
-    parse_versions,
+    Branches, Brush, Brushes, not_understood, parse_accuracy, parse_branches, parse_fold, parse_open_params,
+    parse_races, parse_target, parse_versions,
 };
 use crate::scalar_replacement::{parse_scalars, replace_scalars_of};
 use crate::vector_abi::{define_outgoing, known_forms};
@@ -57,8 +57,8 @@ pub enum Pass {
     Fuse(FuseOptions),
     /// Nests of divergent loops as one loop.
     Flatten(flatten::Options),
-    /// Divergent loops made uniform.
-    Loops,
+    /// Divergent loops made uniform; which branches are folded behind.
+    Loops(Branches),
     /// Regions skipped where no lane is.
     Boscc(boscc::Options),
     /// Divergent branches folded; of these blocks and no others, if any are named.
@@ -111,7 +111,7 @@ pub const PASSES: &[PassInfo] = &[
     PassInfo {
         name: "kernels",
         doc: "sequential code that runs one work-group, in the place of each kernel (`kernels:8`: in brushes of 8 lanes along the \
-              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere)",
+              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere; `+mixed`: one work-item after the other between barriers where accesses are scattered)",
         requires: Stage::Source,
         ensures: None,
         read: |words| Ok(Pass::Kernels(parse_kernel_options(words)?)),
@@ -191,10 +191,13 @@ pub const PASSES: &[PassInfo] = &[
     },
     PassInfo {
         name: "loops",
-        doc: "no divergent loop: lanes that have left wait inside, their live-outs and exits tracked",
+        doc: "no divergent loop: lanes that have left wait inside, their live-outs and exits tracked (`loops:fold`: behind it \
+              uniform branches are folded, too)",
         requires: Stage::Canonical,
         ensures: Some(Stage::Uniform),
-        read: |_| Ok(Pass::Loops),
+        read: |word| {
+            Ok(Pass::Loops(if word.is_empty() { Branches::default() } else { parse_branches(word)? }))
+        },
     },
     PassInfo {
         name: "boscc",
@@ -260,7 +263,7 @@ impl Pass {
             Pass::Scalars(_) => "ssrqp",
             Pass::Fuse(_) => "fuse",
             Pass::Flatten(_) => "flatten",
-            Pass::Loops => "loops",
+            Pass::Loops(_) => "loops",
             Pass::Boscc(_) => "boscc",
             Pass::Linearize(_) => "linearize",
             Pass::Tidy => "tidy",
@@ -326,9 +329,11 @@ impl Pass {
                 let remarks = flatten_module(module, options, context)?;
                 context.remarks.extend(remarks);
             }
-            Pass::Loops => {
+            Pass::Loops(branches) => {
+                context.facts.folds_all = *branches == Branches::Fold;
                 for func in &mut module.functions {
-                    if let Some(branches) = uniform_loops_and_branches(func)? {
+                    let found = uniform_loops_and_branches(func)?;
+                    if let Some(branches) = found.filter(|_| !context.facts.folds_all) {
                         context.facts.keep_divergent_branches(func, branches);
                     }
                 }
@@ -492,10 +497,12 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
 fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
     let (brush, words) = words.split_once('+').unwrap_or((words, ""));
     let brush = brush.parse::<Brush>()?.extents().into();
-    let mut options = KernelOptions { brush, fold: Fold::Rows, is_small: false, versions: Versions::Model };
+    let (fold, versions) = (Fold::Rows, Versions::Model);
+    let mut options = KernelOptions { brush, fold, is_small: false, versions, is_mixed: false };
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word {
             "small" => options.is_small = true,
+            "mixed" => options.is_mixed = true,
             "versions=force" => options.versions = Versions::Force,
             "versions=none" => options.versions = Versions::None,
             _ => options.fold = parse_fold(word)?,

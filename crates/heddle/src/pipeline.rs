@@ -17,13 +17,14 @@ use std::time::Instant;
 
 /// All that makes vector code of lock-step code for a brush.
 pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
-    let &Options { target, math, ref params, brushes, versions, kernels, guards, .. } = options;
+    let &Options { target, math, ref params, brushes, versions, kernels, guards, branches, .. } = options;
     let mut passes = Vec::new();
     passes.extend((brushes != Brushes::Count(1)).then_some(Pass::Brushes(brushes)));
     passes.extend(math.map(Pass::Math));
     passes.extend(params.clone().map(Pass::Params));
     passes.extend(kernels.map(|fold| {
-        Pass::Kernels(KernelOptions { brush: brush.extents().into(), fold, is_small: false, versions })
+        let brush = brush.extents().into();
+        Pass::Kernels(KernelOptions { brush, fold, is_small: false, versions, is_mixed: false })
     }));
     passes.extend([Pass::Simplify, Pass::Inline, Pass::Progress, Pass::Canonicalize]);
     let divergence = less_divergence(brush, options);
@@ -32,7 +33,7 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
     }
     passes.extend([
         Pass::Specialize(brush.clone()),
-        Pass::Loops,
+        Pass::Loops(branches),
         Pass::Boscc(boscc::Options { policy: guards, ..boscc::Options::default() }),
         Pass::Linearize(EntitySet::new()),
         Pass::Tidy,

@@ -259,7 +259,11 @@ impl Session {
     pub fn read_ptx_file(&self, path: &Path, dynamic_shared: u64) -> Result<Source, Failure> {
         let file = path.display().to_string();
         let text = std::fs::read(path).map_err(|reason| unreadable(&file, &reason))?;
-        self.read_ptx(&String::from_utf8_lossy(&text), &file, heddle_ptx::Options { dynamic_shared })
+        self.read_ptx(
+            &String::from_utf8_lossy(&text),
+            &file,
+            heddle_ptx::Options { dynamic_shared, ..heddle_ptx::Options::default() },
+        )
     }
 
     /// Reads PTX; `file` is its name in messages. What is not taken is told in the source; it is an error only if nothing is

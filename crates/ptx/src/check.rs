@@ -64,6 +64,10 @@ pub(crate) enum Special {
     Gridid,
     DynamicSharedSize,
     TotalSharedSize,
+    /// Half of the address of what the blocks of a launch share to wait for each other.
+    Workspace {
+        is_high: bool,
+    },
     WarpSize,
 }
 
@@ -578,6 +582,8 @@ impl<'a, 's> Resolver<'a, 's> {
             "%gridid" => Special::Gridid,
             "%dynamic_smem_size" => Special::DynamicSharedSize,
             "%total_smem_size" => Special::TotalSharedSize,
+            "%envreg1" => Special::Workspace { is_high: true },
+            "%envreg2" => Special::Workspace { is_high: false },
             "WARP_SZ" => Special::WarpSize,
             other => return Err(format!("`{other}` is declared nowhere")),
         }))

@@ -28,6 +28,11 @@ impl Kept {
         Kept { cache, program: program.into() }
     }
 
+    /// In the user's cache, if there is one.
+    pub fn of_user(program: impl Into<Arc<[u8]>>) -> Option<Kept> {
+        ObjectCache::of_user().map(|cache| Kept::new(cache, program))
+    }
+
     /// All that an object is made from; `what` is beside the program.
     pub(crate) fn key_of(&self, what: &str) -> Vec<u8> {
         let mut key = format!("kernel {COMPILER} {:?} {what}", heddle_llvm::version()).into_bytes();

@@ -1,6 +1,7 @@
 //! Programs and their kernels.
 
 use crate::code::{BuildError, Globals, GroupCode, code};
+use crate::forced::Forced;
 use crate::kept::Kept;
 use crate::vector_code::Variant;
 use heddle::KernelReport;
@@ -29,11 +30,13 @@ pub struct Options {
     pub warp: Option<u32>,
     /// Whose mathematical functions are called.
     pub math: Accuracy,
+    /// What is chosen by hand.
+    pub forced: Forced,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { lanes: None, warp: None, math: Accuracy::Exact }
+        Options { lanes: None, warp: None, math: Accuracy::Exact, forced: Forced::default() }
     }
 }
 
@@ -48,7 +51,8 @@ impl Options {
         let target = Target::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
         // OpenCL and CUDA make races undefined.
         let races = Races::Excluded;
-        heddle::Options { math: Some(self.math), target, races, ..heddle::Options::default() }
+        let options = heddle::Options { math: Some(self.math), target, races, ..heddle::Options::default() };
+        self.forced.over(options)
     }
 }
 
@@ -357,6 +361,8 @@ impl Kernel {
         let mut likely = vec![of(1), of(2 * lanes)];
         // Neighbours along both dimensions do more alike than those of one row.
         let is_open = !info.sees_groups && info.required_local.is_none();
+        // Of what lies between barriers, one part may be for vectors and another one not.
+        likely.extend(info.sees_groups.then(|| Variant { is_mixed: true, ..of(lanes) }));
         let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(4));
         if is_open && local[0] >= width && local[1] >= height && height > 1 {
             likely.push(Variant { brush: [width, height, 1], ..of(lanes) });
@@ -414,7 +420,19 @@ impl Kernel {
         let inner = &*self.program.inner;
         // Two threads may compile the same at once; the first to be done is kept.
         let (globals, making, outside) = (inner.globals.as_ref(), &inner.making, &inner.outside);
-        let code = code(&inner.module, globals, outside, &self.info().name, variant, &inner.options, making)?;
+        let name = &self.info().name;
+        let make = |variant, options: &Options| {
+            code(&inner.module, globals, outside, name, variant, options, making)
+        };
+        let code = make(variant, &inner.options).or_else(|reason| {
+            let is_free = inner.options.lanes.is_none() && !self.info().sees_brush;
+            if !is_free || variant.brush == [1; 3] || !matches!(reason, BuildError::Pass { .. }) {
+                return Err(reason);
+            }
+            // One work-item at a time may go where several may not: its private objects are where their addresses say.
+            let alone = Options { lanes: Some(1), ..inner.options };
+            make(Variant { brush: [1; 3], ..variant }, &alone).map_err(|_| reason)
+        })?;
         Ok(Arc::clone(self.program.codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
     }
 }

@@ -87,7 +87,7 @@ fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Ran
     let fold = if is_linear { Fold::Linear } else { Fold::Rows };
     let brush = if is_linear { SmallVec::from_slice(&[brush.iter().product()]) } else { brush.into() };
     let versions = random.pick(&[Versions::Model, Versions::Force, Versions::Force, Versions::None]);
-    KernelOptions { brush, fold, is_small, versions }
+    KernelOptions { brush, fold, is_small, versions, is_mixed: random.chance(30) }
 }
 
 fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)) -> Result<(), String> {

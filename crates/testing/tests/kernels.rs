@@ -218,6 +218,7 @@ fn brushes_wait_as_often_as_the_kernel_says() {
         fold: Fold::Rows,
         is_small: true,
         versions: Versions::Model,
+        is_mixed: false,
     };
     let made = lower_kernels(&mut module, &options).expect("the kernel has a group function");
     assert_eq!((made[0].barriers, made[0].synchronization_points), (3, 3));
@@ -249,6 +250,7 @@ fn versions_have_no_gathers() {
             fold: Fold::Rows,
             is_small: true,
             versions: Versions::Model,
+            is_mixed: false,
         };
         lower_kernels(&mut module, &options).expect("the kernel has a group function");
         let mut versions = 0;

@@ -78,7 +78,7 @@ fn check(path: &Path) -> Vec<String> {
         }
     }
     let shared = lines("// shared:").next().map_or(0, |bytes| bytes.parse().expect("a number of bytes"));
-    let lowered = match lower(&parsed, "k.ptx", Options { dynamic_shared: shared }) {
+    let lowered = match lower(&parsed, "k.ptx", Options { dynamic_shared: shared, ..Options::default() }) {
         Ok(lowered) => lowered,
         Err(errors) => {
             wrong.extend(compare(lines("// error:"), said(errors), "error"));

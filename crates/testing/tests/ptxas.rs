@@ -41,7 +41,7 @@ fn the_assembler_takes_what_goes_out() {
     for path in files("nvrtc").into_iter().chain(files("clang")).chain(files("written")) {
         let text = std::fs::read_to_string(&path).expect("the file can be read");
         let parsed = parse(&text).unwrap_or_else(|errors| panic!("{}: {}", path.display(), errors[0]));
-        let lowered = lower(&parsed, "k.ptx", Options { dynamic_shared: 256 })
+        let lowered = lower(&parsed, "k.ptx", Options { dynamic_shared: 256, ..Options::default() })
             .unwrap_or_else(|errors| panic!("{}: {}", path.display(), errors[0]));
         for passes in [&[][..], &["simplify"], &["simplify", "canonicalize"]] {
             let mut module = lowered.module.clone();

@@ -69,7 +69,9 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
         true
     });
     for func in &mut module.functions {
-        let called = func.callees.values().find_map(|callee| waiting.get(&callee.name));
+        // Sequential code goes on when all lanes that it launched have come back.
+        let mut callees = func.callees.values().filter(|_| !sequential.contains(&func.name));
+        let called = callees.find_map(|callee| waiting.get(&callee.name));
         if let Some(waits) = called {
             let text = "the function that waits is called where its body cannot stand";
             return Err(

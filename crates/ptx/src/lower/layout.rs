@@ -95,7 +95,15 @@ pub(crate) fn buffer(function: &Function<'_>, name: &str, shared_bytes: u64) -> 
         }
         params.push(KernelParam { offset, bytes: at - offset });
     }
-    Kernel { name: name.into(), words: list, params, bytes: at, shared_bytes }
+    let numbers = function.directives.iter().find(|(name, _)| *name == "maxntid").map(|(_, numbers)| numbers);
+    let most_threads =
+        numbers.map(|numbers| numbers.iter().fold(1u64, |all, &size| all.saturating_mul(size)));
+    let locals = function.body.iter().flatten().filter_map(|statement| match statement {
+        Statement::Variable(variable) if variable.space == Word::Local => variable.bytes(),
+        _ => None,
+    });
+    let local_bytes = locals.fold(0, u64::saturating_add);
+    Kernel { name: name.into(), words: list, params, bytes: at, shared_bytes, local_bytes, most_threads }
 }
 
 /// The window of shared memory: one object of the work-group.
@@ -106,6 +114,8 @@ pub(crate) struct Shared {
     pub(crate) align: u32,
     /// Bytes that launches ask for.
     pub(crate) dynamic: u64,
+    /// Whether launches tell how many those are.
+    pub(crate) told_by_launches: bool,
     /// By the place in the source of its declaration, where a variable lies.
     places: FxHashMap<usize, u64>,
 }
@@ -118,6 +128,7 @@ impl Shared {
             bytes: 0,
             align: 1,
             dynamic: options.dynamic_shared,
+            told_by_launches: options.told_by_launches,
             places: FxHashMap::default(),
         };
         let mut open: Vec<&Variable<'_>> = Vec::new();

@@ -13,6 +13,7 @@ mod float;
 mod convert;
 mod memory;
 mod warp;
+mod matrix;
 mod call;
 
 use crate::check::{Global, Globals, resolve};
@@ -32,6 +33,8 @@ use std::sync::Arc;
 pub struct Options {
     /// Bytes of dynamic shared memory that launches will ask for.
     pub dynamic_shared: u64,
+    /// Whether launches tell that in the object [`LAUNCH`], and have one for blocks that wait for each other.
+    pub told_by_launches: bool,
 }
 
 /// A parameter of a kernel as launches pass it: one value of the IR's kernel.
@@ -65,6 +68,10 @@ pub struct Kernel {
     pub bytes: u64,
     /// The bytes of shared memory that its variables take.
     pub shared_bytes: u64,
+    /// The bytes of local memory that its own variables take.
+    pub local_bytes: u64,
+    /// The most threads that a block of it may have, if it says that.
+    pub most_threads: Option<u64>,
 }
 
 /// What lowering gives.
@@ -117,6 +124,10 @@ impl Context<'_, '_> {
 
 /// The name of the object that counts how often clocks were read.
 pub(crate) const CLOCK: &str = "ptx.clock";
+/// The name of the object that tells the bytes of dynamic shared memory, as 32 bits.
+pub const LAUNCH: &str = "ptx.launch";
+/// The name of the object by which the blocks of a cooperative launch wait for each other: its size and a counter.
+pub(crate) const WORKSPACE: &str = "ptx.workspace";
 /// The name of the object in which `bar.red` counts.
 pub(crate) const VOTES: &str = "ptx.votes";
 /// The function that prints values, which lie in an object of the thread's.
@@ -370,4 +381,6 @@ fn runtime_objects(context: &Context<'_, '_>, module: &mut heddle_ir::Module) {
         IrInit::Poison(context.shared.bytes.max(1)),
     );
     add(CLOCK, Space::Global, 8, IrInit::Zero(8));
+    add(LAUNCH, Space::Global, 8, IrInit::Zero(8));
+    add(WORKSPACE, Space::Global, 8, IrInit::Zero(8));
 }

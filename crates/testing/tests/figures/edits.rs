@@ -15,7 +15,6 @@ use heddle_transform::{
     linearize::{self, linearize},
     lock_step_functions, make_loops_uniform, simplify, tidy,
 };
-use std::collections::BTreeMap;
 
 pub(crate) fn edits(figures: &mut Figures, kind: &str, program: &Program) {
     if program.stage != Stage::Source {

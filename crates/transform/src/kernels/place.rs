@@ -93,18 +93,24 @@ pub(super) fn ask_by_params(func: &mut Function, module: &Module, options: &Kern
         computed: [None; 3],
     };
     let unit = options.unit();
-    let item = |asking: &mut Asking<'_>, shape| {
-        let param = Param { shape: Some(shape), ..Param::new(unit.into()) };
+    // A brush begins at a multiple of its extent, so no lane of it wraps around.
+    let item = |asking: &mut Asking<'_>, dimension, shape| {
+        let align = 1 << options.extent(dimension).trailing_zeros();
+        let param = Param { shape: Some(shape), align, ..Param::new(unit.into()) };
         let value = asking.func.add_param(param);
         asking.items.push(value);
     };
     // A lane alone agrees with itself: nothing diverges then.
     let is_alone = options.lanes() == 1;
-    item(&mut asking, if is_alone { DeclaredShape::Uniform } else { DeclaredShape::Linear(smallvec![1]) });
+    item(&mut asking, 0, if is_alone { DeclaredShape::Uniform } else { DeclaredShape::Linear(smallvec![1]) });
     if options.fold == Fold::Rows {
         for (dimension, steps) in [(1, smallvec![0, 1]), (2, smallvec![0, 0, 1])] {
             let is_one = options.extent(dimension) == 1;
-            item(&mut asking, if is_one { DeclaredShape::Uniform } else { DeclaredShape::Linear(steps) });
+            item(
+                &mut asking,
+                dimension,
+                if is_one { DeclaredShape::Uniform } else { DeclaredShape::Linear(steps) },
+            );
         }
     }
     asking.replace_queries();

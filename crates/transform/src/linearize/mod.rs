@@ -24,7 +24,7 @@
 //! * `values` turns φs into selects, or leaves them, or both.
 //! * `clean_masks` finds masks that are others.
 //! * `reach` repairs what a dead end cut off.
-//! * `refusal` says what cannot be folded.
+//! * `refusal` says what cannot be folded; [`foldable()`] what can, wanted or not.
 //! * `empty_loops` leads control out of kept loops that no lane is in.
 //!
 //! Everything happens in the order of the block index, on the graph without back edges: an edge into a join that
@@ -38,6 +38,7 @@
 mod clean_masks;
 mod empty_loops;
 mod fold;
+mod foldable;
 mod joins;
 mod masks;
 mod reach;
@@ -45,6 +46,7 @@ pub mod refusal;
 mod values;
 
 pub use fold::{Folded, fold};
+pub use foldable::foldable;
 
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, PostDominators};
 use heddle_ir::Diagnostic;

@@ -58,7 +58,11 @@ impl Kinds {
         objects: &Objects,
         around: &Around<'_>,
     ) -> Kinds {
-        let rebased = rebased(func, closure, objects);
+        // One lane's objects are where the source has them.
+        let rebased = match brush {
+            [1, 1, 1] => EntitySet::new(),
+            _ => rebased(func, closure, objects),
+        };
         let mut solver = Solver {
             func,
             closure,

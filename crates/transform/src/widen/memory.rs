@@ -18,6 +18,8 @@ pub(super) enum Pattern {
     Reversed(Value),
     /// Side by side in rows, from these addresses on.
     Rows(Vec<Value>),
+    /// All of a row at one address.
+    OneEachRow(Vec<Value>),
     /// Each somewhere.
     Scattered,
 }
@@ -69,6 +71,10 @@ impl Writer<'_> {
             Pattern::Rows(starts) => {
                 data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
                 self.load_rows(inst, &data, &starts, ty.scalar())
+            }
+            Pattern::OneEachRow(starts) => {
+                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+                self.spread_rows(&data, &starts, ty.scalar())
             }
             Pattern::Scattered => {
                 data.op = Op::Gather;
@@ -188,7 +194,7 @@ impl Writer<'_> {
                 let value = self.vector(stored);
                 self.store_rows(inst, &data, &starts, value);
             }
-            Pattern::Scattered => {
+            Pattern::OneEachRow(_) | Pattern::Scattered => {
                 data.op = Op::Scatter;
                 let align = self.align_of_one(&access, address, ty);
                 data.detail = Detail::Access(self.hinted(access, align));

@@ -22,7 +22,7 @@
 //! * `records` decides which fields of structures are read at once, and does so.
 //! * `rows` is for brushes of several dimensions.
 //! * `plain`, `memory`, `horizontal`, `places`, `calls` turn one instruction each into its wide form.
-//! * `lane_loop` is for what has no vector form: one lane after the other.
+//! * `lane_loop` is for what has no vector form: one lane after the other; `updates` is for atomics that only the lanes see.
 //!
 //! *Passive lanes.* Vector operations also run in lanes for which the source did not run them. What comes out there is
 //! never looked at, but it must do no harm: masked memory operations leave them alone, divisors become 1 there, and
@@ -46,6 +46,7 @@ mod plain;
 mod records;
 mod rows;
 mod signature;
+mod updates;
 mod writer;
 
 pub use launches::replace_launches;

@@ -3,6 +3,7 @@
 //! ```text
 //!     a[y * width + x]      lanes 0 1 2 3      at y      one load each, joined
 //!                           lanes 4 5 6 7      at y + 1
+//!     a[y * width + k]      one scalar for each row, spread and joined
 //! ```
 //!
 //! What a value's step is within each row is found from the operations that make it, since how far rows are apart need not
@@ -28,9 +29,13 @@ impl Writer<'_> {
     pub(super) fn rows(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<Pattern> {
         let [length, count] = self.row_extents();
         let size = i64::from(scalar.bytes());
-        if length < 2 || count < 2 || scalar == Scalar::I1 || self.row_step(address, MOST_DEPTH) != Some(size)
-        {
+        if length < 2 || count < 2 || scalar == Scalar::I1 {
             return None;
+        }
+        match self.row_step(address, MOST_DEPTH) {
+            Some(0) => return self.one_each_row(inst, address, scalar),
+            Some(step) if step == size => {}
+            _ => return None,
         }
         let writes = self.old.inst(inst).op == Op::Store;
         let target = &self.options.target;
@@ -47,17 +52,43 @@ impl Writer<'_> {
         let permutes = target.cost(target.permute, lanes, bits(lanes)) * if is_masked { 2 } else { 1 };
         let together = (target.cost(row, length, bits(length)) + permutes + finding) * count;
         let alone = target.cost(alone, lanes, bits(lanes));
+        self.tell_rows(inst, address, length, together, alone)
+            .then(|| Pattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect()))
+    }
+
+    /// The addresses of rows whose lanes load from one place each, if that is cheaper than each lane at an address of its own.
+    fn one_each_row(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<Pattern> {
+        let [length, count] = self.row_extents();
+        // Rows without lanes must not be read.
+        if self.old.inst(inst).op == Op::Store || self.active(inst).is_some() {
+            return None;
+        }
+        let target = &self.options.target;
+        let bits = |lanes: u32| lanes * scalar.bytes() * 8;
+        let lanes = u32::from(self.lanes);
+        let together = (target.cost(target.load.whole, length, bits(length))
+            + target.cost(target.permute, lanes, bits(lanes)))
+            * count;
+        let alone = target.cost(target.load.scattered, lanes, bits(lanes));
+        self.tell_rows(inst, address, 1, together, alone).then(|| {
+            Pattern::OneEachRow((0..count).map(|row| self.row_start(inst, address, row, 0)).collect())
+        })
+    }
+
+    /// Whether rows pay, with the figures in a remark.
+    fn tell_rows(&mut self, inst: Inst, address: Value, length: u32, together: u32, alone: u32) -> bool {
         let pays = together < alone;
+        let count = self.row_extents()[1];
         let (is_not, than) = if pays { ("", "instead of") } else { ("not ", "which is no less than") };
         let text = format!(
             "a {} {}: {is_not}in {count} rows of {length}: cost {together} {than} {alone} on {}",
-            if writes { "store" } else { "load" },
+            if self.old.inst(inst).op == Op::Store { "store" } else { "load" },
             place_of(self.old, address),
-            target.name
+            self.options.target.name
         );
         let form = if pays { ChosenForm::Rows } else { ChosenForm::Alone };
         self.remarks.push(Remark { form, accesses: 1, told: access_form(self.old, inst, text) });
-        pays.then(|| Pattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect()))
+        pays
     }
 
     /// Lanes of a row, and rows.
@@ -127,7 +158,26 @@ impl Writer<'_> {
             let mask = self.row_mask(inst, row);
             parts.push(self.load_vector(data.clone(), start, mask, ty));
         }
-        let mut lanes = length;
+        self.join_rows(parts, scalar)
+    }
+
+    /// Loads a value for each row and spreads it.
+    pub(super) fn spread_rows(&mut self, data: &InstData, starts: &[Value], scalar: Scalar) -> Value {
+        let ty = Type::Vector(scalar, self.row_extents()[0] as u16);
+        let parts: Vec<Value> = starts
+            .iter()
+            .map(|&start| {
+                let load = InstData { args: [start].into_iter().collect(), ..data.clone() };
+                let value = self.emit(load, Some(scalar.into()));
+                self.emit(InstData::plain(Op::Splat, [value]), Some(ty))
+            })
+            .collect();
+        self.join_rows(parts, scalar)
+    }
+
+    /// Rows as one vector.
+    fn join_rows(&mut self, mut parts: Vec<Value>, scalar: Scalar) -> Value {
+        let mut lanes = self.row_extents()[0] as u16;
         while parts.len() > 1 && parts.len().is_multiple_of(2) {
             lanes *= 2;
             let both: Box<[u16]> = (0..lanes).collect();
