@@ -267,7 +267,7 @@ impl Writer<'_> {
     }
 
     /// The bytes of all lanes' objects together, if every lane fills the whole of its own with the same byte: what lies
-    /// between them belongs to nobody.
+    /// between them belongs to no lane.
     fn filled_objects(&self, inst: Inst) -> Option<u64> {
         let data = self.old.inst(inst);
         let alloca = self.old.def_inst(data.args[0])?;

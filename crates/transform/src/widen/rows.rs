@@ -48,7 +48,7 @@ impl Writer<'_> {
         };
         let bits = |lanes: u32| lanes * scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
-        // Finding the row's place costs a few scalar operations, and so does asking who is there.
+        // Finding the row's place costs a few scalar operations, and so does asking which lanes are there.
         let finding = if is_masked { 30 } else { 5 };
         let permutes = target.cost(target.permute, lanes, bits(lanes)) * if is_masked { 2 } else { 1 };
         let together = (target.cost(row, length, bits(length)) + permutes + finding) * count;
