@@ -108,7 +108,7 @@ int main(void) {
     measure(forms, "", is_search ? COUNT : 255, a, is_search ? table : b);
   }
   static float queries[COUNT];
-  for (int i = 0; i < COUNT; i++) queries[i] = sorted[i] = draw_float();
+  for (int i = 0; i < COUNT; i++) queries[i] = sorted[i] = (float)draw_unit();
   qsort(sorted, COUNT, sizeof *sorted, by_size);
   for (int size = 0; size < SIZES; size++) {
     struct tree tree = plant(sizes[size].nodes);
