@@ -19,7 +19,7 @@ pub mod report;
 pub mod vector_abi;
 
 pub use marked_loop::{LoopLanes, LoopRequest, VectorLoop};
-pub use options::{Branches, Brush, Brushes, Options};
+pub use options::{Branches, Brush, Brushes, Options, Wanted};
 pub use profile::Profile;
 pub use report::{KernelReport, Report};
 pub use session::{Artifact, Failure, Request, Session, Source};

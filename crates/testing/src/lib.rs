@@ -12,6 +12,7 @@ pub mod uniformity;
 pub mod bytes;
 pub mod wide;
 pub mod kernels;
+pub mod launches;
 pub mod brushes;
 pub mod inlined;
 pub mod fused;

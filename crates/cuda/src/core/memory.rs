@@ -193,6 +193,19 @@ pub fn forget_variable(start: usize) {
     }
 }
 
+/// All memory that the driver knows, by its addresses.
+pub fn all() -> Vec<Allocation> {
+    known().values().copied().collect()
+}
+
+/// The bytes of a piece of memory; what has gone in the meantime is zero.
+pub fn copy_of(piece: &Allocation) -> Vec<u8> {
+    let mut bytes = vec![0u8; piece.bytes];
+    let to = Side::host(bytes.as_mut_ptr().expose_provenance() as u64);
+    let _ = Copy::line(to, Side::device(piece.start as u64), piece.bytes).run();
+    bytes
+}
+
 /// The allocation that an address lies in.
 pub fn find(address: CUdeviceptr) -> Option<Allocation> {
     let address = address as usize;

@@ -5,6 +5,7 @@ use crate::core::host;
 use crate::core::image::{Reason, Text};
 use crate::core::memory;
 use crate::core::registry::Table;
+use crate::core::verify;
 use crate::cuda::*;
 use heddle_ir::{Module as IrModule, Space};
 use heddle_ptx::lower::{Kernel as Layout, KernelParam, LAUNCH};
@@ -34,6 +35,8 @@ pub struct Module {
     /// The functions that it has handed out, by the number of the kernel.
     functions: Mutex<Vec<Option<Handle>>>,
     variables: Vec<usize>,
+    /// What it was loaded from, where launches are verified.
+    pub text: Option<String>,
     /// The bytes of its constants.
     constant_bytes: i32,
     /// Where its kernels read how much dynamic shared memory they have, if they do.
@@ -213,11 +216,27 @@ impl Module {
             })
             .collect();
         let functions = Mutex::new(vec![None; layouts.len()]);
+        let text = verify::is_wanted().then(|| text.to_string());
         let told = program.as_ref().and_then(|program| program.global(LAUNCH)).map(|(start, _)| start);
         let make = |handle| {
-            Arc::new(Module { handle, program, layouts, refused, functions, variables, constant_bytes, told })
+            Arc::new(Module {
+                handle,
+                program,
+                layouts,
+                refused,
+                functions,
+                variables,
+                text,
+                constant_bytes,
+                told,
+            })
         };
         Ok(MODULES.publish_with(make).1)
+    }
+
+    /// Where a variable of it is.
+    pub fn place_of(&self, name: &str) -> Option<usize> {
+        self.program.as_ref()?.global(name).map(|(start, _)| start)
     }
 
     /// Lets its kernels know how much dynamic shared memory they have, as long as what comes back is kept.

@@ -113,11 +113,12 @@ pub(crate) fn package(path: &str) -> PathBuf {
 /// Runs a command with the driver as the first one.
 pub(crate) fn run(program: &Path, arguments: &[&Path], environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new("timeout");
-    command.arg(LIMIT).arg(program).args(arguments).envs(environment.iter().copied());
+    command.arg(LIMIT).arg(program).args(arguments);
     command.env("LD_LIBRARY_PATH", folder()).env("PYTHONDONTWRITEBYTECODE", "1");
     // What tinygrad kept of earlier runs is of no interest.
     command.env("HEDDLE_CACHE_DIR", scratch().join("objects"));
     command.env("CACHEDB", scratch().join("tinygrad.db")).env("CACHELEVEL", "0").env("CC", "clang-22");
+    command.envs(environment.iter().copied());
     command
         .output()
         .unwrap_or_else(|reason| panic!("{} does not start: {reason}; run ./x setup", program.display()))

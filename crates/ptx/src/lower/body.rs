@@ -641,6 +641,7 @@ impl Lower<'_, '_, '_> {
             | "setmaxnreg" | "griddepcontrol" | "brkpt" => Ok(()),
             "membar" | "fence" | "bar" | "barrier" | "activemask" | "vote" | "shfl" | "match" | "redux"
             | "elect" => self.warp(inst, name, ty),
+            "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(inst, name),
             "call" => self.call(inst),
             "trap" => {
                 self.trap();

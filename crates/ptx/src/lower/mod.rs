@@ -13,6 +13,7 @@ mod float;
 mod convert;
 mod memory;
 mod warp;
+mod matrix;
 mod call;
 
 use crate::check::{Global, Globals, resolve};
