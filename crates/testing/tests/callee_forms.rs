@@ -7,7 +7,7 @@ use heddle_ir::{Function, Module, Op, parse_bytes};
 use heddle_transform::inline::inline_calls;
 
 const PASSES: [&str; 7] =
-    ["canonicalize", "specialize:8", "loops", "linearize", "tidy", "widen:8,target=avx512", "simplify"];
+    ["canonicalize", "specialize:8", "loops", "linearize", "tidy", "widen:8", "simplify"];
 
 /// Callers with what they call: of each the first function is the entry.
 const CASES: &[(&str, &str)] = &[
