@@ -7,6 +7,7 @@ use heddle_ir::diagnostic::Place;
 use heddle_ir::{Block, Code, Diagnostic, Module};
 use heddle_transform::Races;
 use heddle_transform::flatten::{FlattenOptions, Policy, Trips, Verdict, flatten};
+use heddle_transform::fuse::Machine;
 use heddle_transform::widen::{ChosenForm, Remark};
 use std::collections::BTreeSet;
 
@@ -73,6 +74,11 @@ pub(crate) fn flatten_module(
                     return Err(Diagnostic::error(Code::Nest, decision.to_string()).at(place));
                 }
                 met.insert(decision.outer);
+            }
+            // Why nests are left is for those who ask.
+            let is_asked = options.machine == Machine::Warps || context.profile.is_some();
+            if decision.verdict != Verdict::Flattened && !is_asked {
+                continue;
             }
             let told = Diagnostic::remark(Code::Nest, decision.to_string()).at(place);
             remarks.push(Remark { form: ChosenForm::Nest, accesses: 0, told });

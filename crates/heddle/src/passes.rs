@@ -21,10 +21,10 @@ use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::ChosenForm;
 use heddle_transform::{
-    Around, Fold, FuseOptions, KernelOptions, Promises, Remark, Target, Versions, WidenOptions, boscc,
-    canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small, keep_progress, linearize,
-    lock_step_functions, lower_kernels, replace_launches, scalar_replacement, sees_brush, simplify,
-    specialize, spread_loop, tidy, widen,
+    Around, Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Target, Versions, WidenOptions,
+    boscc, canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small, keep_progress,
+    linearize, lock_step_functions, lower_kernels, replace_launches, scalar_replacement, sees_brush,
+    simplify, specialize, spread_loop, tidy, widen,
 };
 use std::collections::BTreeMap;
 
@@ -313,7 +313,10 @@ impl Pass {
             Pass::Fuse(options) => {
                 for func in &mut module.functions {
                     let parted = context.parted(func);
-                    for told in fuse_profiled(func, options, &parted).branches {
+                    let told = fuse_profiled(func, options, &parted).branches;
+                    // Why branches are left is for those who ask.
+                    let is_told = |told: &Fusion| told.refused.is_none() || options.explain;
+                    for told in told.into_iter().filter(is_told) {
                         let form =
                             if told.refused.is_some() { ChosenForm::Branch } else { ChosenForm::Fused };
                         let place = Place::of_func(&func.name).at(told.loc);

@@ -10,8 +10,8 @@ use heddle::ir::diagnostic::Place;
 use heddle::ir::module::Global;
 use heddle::ir::{Code, Diagnostic, Module, Space};
 use heddle_llvm::{
-    CodeLevel, Cpu, EmitOptions, Jit, PRINT, define_prints, emit, entry_name, keep_private_but, object_here,
-    optimize, share_globals, stack_bytes,
+    CodeLevel, Cpu, EmitOptions, Jit, PRINT, define_prints, emit, entry_name, inline_single_calls,
+    keep_private_but, object_here, optimize, share_globals, stack_bytes,
 };
 use heddle_transform::KernelOptions;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -262,6 +262,7 @@ fn compile(
     if let Some(globals) = globals {
         share_globals(&llvm, &emit(&globals.module, EmitOptions::default())?);
     }
+    inline_single_calls(&llvm, cpu)?;
     optimize(&llvm, cpu)?;
     let object = object_here(&llvm, CodeLevel::Default)?;
     let needs = Needs {

@@ -364,9 +364,11 @@ impl Launch {
 
     /// How so many groups are shared among the threads of a pool.
     fn share(&self, code: &GroupCode, count: u64, pool: &Pool) -> Share {
+        if pool.is_at_once() {
+            return Share { threads: pool.threads(), grain: 1 };
+        }
         let [x, y, z] = self.groups.local();
         let share = match code.pace() {
-            _ if pool.is_at_once() => Share { threads: pool.threads(), grain: 1 },
             None => Share { threads: pool.threads(), grain: 1 },
             Some(pace) => share_of(pace * (x * y * z) as f64, count, pool.threads()),
         };

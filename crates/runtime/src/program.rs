@@ -13,7 +13,7 @@ use heddle_ir::words::Scope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::{Cpu, PRINTF};
 use heddle_math::Accuracy;
-use heddle_transform::Target;
+use heddle_transform::{Races, Target};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -49,7 +49,10 @@ impl Options {
     /// How vector code is made.
     pub(crate) fn of_passes(&self, cpu: &Cpu) -> heddle::Options {
         let target = Target::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
-        self.forced.over(heddle::Options { math: Some(self.math), target, ..heddle::Options::default() })
+        // OpenCL and CUDA make races undefined.
+        let races = Races::Excluded;
+        let options = heddle::Options { math: Some(self.math), target, races, ..heddle::Options::default() };
+        self.forced.over(options)
     }
 }
 

@@ -25,11 +25,8 @@ pub fn summary(module: &Module, run: &RunLine) -> Result<String, String> {
             loads += func.block_insts(block).map(|inst| profile.accesses[inst].executed).sum::<u64>();
             let branch = &profile.branches[block];
             if branch.diverged > 0 {
-                let _ = write!(
-                    branches,
-                    "; lanes part {} times of {} in {block}",
-                    branch.diverged, branch.executed
-                );
+                let _ =
+                    write!(branches, "; lanes part in {block} ({} of {})", branch.diverged, branch.executed);
             }
         }
     }

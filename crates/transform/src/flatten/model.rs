@@ -15,7 +15,7 @@
 //! the inner loop. It knows no overhead, and takes the payload to be executed each time. Both are told.
 
 use heddle_analysis::divergence::Divergence;
-use heddle_analysis::{ControlTables, Cycle};
+use heddle_analysis::{ControlTables, Cycle, InitialShapes, divergence};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
@@ -220,12 +220,8 @@ fn cost_on(
 }
 
 impl<'a> Costs<'a> {
-    pub(super) fn new(
-        func: &'a Function,
-        control: &'a ControlTables,
-        facts: &Divergence,
-        machine: Machine,
-    ) -> Costs<'a> {
+    pub(super) fn new(func: &'a Function, control: &'a ControlTables, machine: Machine) -> Costs<'a> {
+        let facts = &divergence(func, control, &InitialShapes::declared(func, machine.geometry()));
         let mut now = SecondaryMap::with_len(func.block_count());
         let mut apart = SecondaryMap::with_len(func.block_count());
         for &block in control.index.order().iter().filter(|&&block| control.cycles.innermost(block).is_some())

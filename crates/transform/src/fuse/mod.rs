@@ -21,7 +21,6 @@ mod reorder;
 mod sides;
 
 use crate::races::Races;
-use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, PostDominators, divergence};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::function::Loc;
@@ -145,8 +144,7 @@ fn candidates(
     settled: &EntitySet<Inst>,
 ) -> (Vec<Candidate>, Vec<Fusion>) {
     let control = ControlTables::new(func);
-    let geometry = Geometry { dimensions: 3, ..Geometry::unknown() };
-    let facts = divergence(func, &control, &InitialShapes::declared(func, geometry));
+    let facts = divergence(func, &control, &InitialShapes::declared(func, options.machine.geometry()));
     let post_dominators = PostDominators::new(&control.cfg);
     let finder = Finder::new(func, &control, &post_dominators, options.races);
     let planner = Planner { func, control: &control, facts: &facts, machine: options.machine };

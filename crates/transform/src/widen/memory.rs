@@ -18,6 +18,8 @@ pub(super) enum Pattern {
     Reversed(Value),
     /// Side by side in rows, from these addresses on.
     Rows(Vec<Value>),
+    /// Side by side in columns, from these addresses on.
+    Columns(Vec<Value>),
     /// All of a row at one address.
     OneEachRow(Vec<Value>),
     /// Each somewhere.
@@ -71,6 +73,10 @@ impl Writer<'_> {
             Pattern::Rows(starts) => {
                 data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
                 self.load_rows(inst, &data, &starts, ty.scalar())
+            }
+            Pattern::Columns(starts) => {
+                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+                self.load_columns(&data, &starts, ty.scalar())
             }
             Pattern::OneEachRow(starts) => {
                 data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
@@ -193,6 +199,11 @@ impl Writer<'_> {
                 data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
                 let value = self.vector(stored);
                 self.store_rows(inst, &data, &starts, value);
+            }
+            Pattern::Columns(starts) => {
+                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+                let value = self.vector(stored);
+                self.store_columns(&data, &starts, value);
             }
             Pattern::OneEachRow(_) | Pattern::Scattered => {
                 data.op = Op::Scatter;

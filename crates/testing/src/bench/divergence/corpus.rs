@@ -131,6 +131,10 @@ fn generated() -> Tally {
 /// Declares what runs say of parameters of which nothing is declared.
 fn declare(func: &mut Function, runs: &[RunLine]) {
     let runs: Vec<&RunLine> = runs.iter().filter(|run| run.func == func.name).collect();
+    // Callees are told their arguments by what calls them.
+    if runs.is_empty() {
+        return;
+    }
     for (index, param) in func.signature.params.iter_mut().enumerate() {
         let varies = |run: &&RunLine| {
             run.args.get(index).is_some_and(|arg| arg.starts_with('[') || arg.starts_with("linear"))
