@@ -69,7 +69,15 @@ const RULES: &[Rule] = &[
     rule(
         "cuda",
         "heddle-cuda",
-        &["heddle-ir", "heddle-ptx", "heddle-runtime", "heddle-cudart", "heddle-cudart12"],
+        &[
+            "heddle-ir",
+            "heddle-interp",
+            "heddle-math",
+            "heddle-ptx",
+            "heddle-runtime",
+            "heddle-cudart",
+            "heddle-cudart12",
+        ],
     ),
     rule(
         "testing",
