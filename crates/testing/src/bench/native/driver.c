@@ -117,11 +117,12 @@ int main(void) {
     for (int kernel = KERNELS - TREES; kernel < KERNELS; kernel++) {
       static const char *const orders[] = {"random", "sorted", "close"};
       const float *const in_order[] = {queries, sorted, close};
-      int shares = is(&all[kernel], "one_stack");
+      int shares = is(&all[kernel], "one_stack"), has_columns = is(&all[kernel], "lookup_columns");
+      const void *data = has_columns ? (const void *)&tree : tree.nodes;
       for (int order = shares ? 2 : 0; order < (shares ? 3 : 2); order++) {
         char of[64];
         snprintf(of, sizeof of, ",%s,%s", sizes[size].name, orders[order]);
-        measure(&all[kernel], of, 0, in_order[order], (const float *)&tree);
+        measure(&all[kernel], of, sizes[size].nodes, in_order[order], (const float *)data);
       }
     }
   }
