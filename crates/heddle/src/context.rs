@@ -92,7 +92,7 @@ impl fmt::Debug for Context<'_> {
 }
 
 impl<'a> Context<'a> {
-    /// Nothing is checked, and nobody watches.
+    /// Nothing is checked, and nothing watches.
     pub fn new() -> Context<'a> {
         Context::default()
     }
@@ -109,7 +109,7 @@ impl<'a> Context<'a> {
         Ok(self)
     }
 
-    /// With somebody who sees the module behind each pass.
+    /// With a function that sees the module behind each pass.
     #[must_use]
     pub fn watched(mut self, watch: impl FnMut(&PassInfo, &Module) + 'a) -> Context<'a> {
         self.watch = Some(Box::new(watch));

@@ -21,10 +21,10 @@ use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::ChosenForm;
 use heddle_transform::{
-    Around, Fold, FuseOptions, KernelOptions, Promises, Remark, Target, Versions, WidenOptions, boscc,
-    canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small, keep_progress, linearize,
-    lock_step_functions, lower_kernels, replace_launches, scalar_replacement, sees_brush, simplify,
-    specialize, spread_loop, tidy, widen,
+    Around, Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Target, Versions, WidenOptions,
+    boscc, canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small, keep_progress,
+    linearize, lock_step_functions, lower_kernels, replace_launches, scalar_replacement, sees_brush,
+    simplify, specialize, spread_loop, tidy, widen,
 };
 use std::collections::BTreeMap;
 
@@ -52,15 +52,15 @@ pub enum Pass {
     /// A form of each function for each way in which lanes enter it.
     Specialize(Brush),
     /// Values kept that lanes have loaded or computed before.
-    Scalars(scalar_replacement::Options),
+    Scalars(scalar_replacement::ReplacementOptions),
     /// What both sides of divergent branches do, done once.
     Fuse(FuseOptions),
     /// Nests of divergent loops as one loop.
-    Flatten(flatten::Options),
+    Flatten(flatten::FlattenOptions),
     /// Divergent loops made uniform; which branches are folded behind.
     Loops(Branches),
     /// Regions skipped where no lane is.
-    Boscc(boscc::Options),
+    Boscc(boscc::GuardOptions),
     /// Divergent branches folded; of these blocks and no others, if any are named.
     Linearize(EntitySet<Block>),
     /// Simpler masks and blends.
@@ -313,7 +313,10 @@ impl Pass {
             Pass::Fuse(options) => {
                 for func in &mut module.functions {
                     let parted = context.parted(func);
-                    for told in fuse_profiled(func, options, &parted).branches {
+                    let told = fuse_profiled(func, options, &parted).branches;
+                    // Why branches are left is for those who ask.
+                    let is_told = |told: &Fusion| told.refused.is_none() || options.explain;
+                    for told in told.into_iter().filter(is_told) {
                         let form =
                             if told.refused.is_some() { ChosenForm::Branch } else { ChosenForm::Fused };
                         let place = Place::of_func(&func.name).at(told.loc);
@@ -339,7 +342,7 @@ impl Pass {
                 for func in &mut module.functions {
                     let divergent = context.facts.divergent_branches(func)?;
                     let untaken = context.untaken(func);
-                    let options = boscc::Options { untaken, ..options.clone() };
+                    let options = boscc::GuardOptions { untaken, ..options.clone() };
                     if guard_regions(func, &divergent, &options)?.is_empty() {
                         context.facts.keep_divergent_branches(func, divergent);
                     }
@@ -519,8 +522,8 @@ fn parse_block(name: &str) -> Result<Block, Diagnostic> {
 }
 
 /// Where guards are placed.
-fn parse_guards(words: &str) -> Result<boscc::Options, Diagnostic> {
-    let mut options = boscc::Options::default();
+fn parse_guards(words: &str) -> Result<boscc::GuardOptions, Diagnostic> {
+    let mut options = boscc::GuardOptions::default();
     for word in words.split('+').filter(|word| !word.is_empty()) {
         let (name, asked) = word.split_once('=').unwrap_or((word, "all-false"));
         let asked = match asked {

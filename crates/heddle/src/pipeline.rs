@@ -34,7 +34,7 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
     passes.extend([
         Pass::Specialize(brush.clone()),
         Pass::Loops(branches),
-        Pass::Boscc(boscc::Options { policy: guards, ..boscc::Options::default() }),
+        Pass::Boscc(boscc::GuardOptions { policy: guards, ..boscc::GuardOptions::default() }),
         Pass::Linearize(EntitySet::new()),
         Pass::Tidy,
         Pass::Widen(brush.clone(), WidenOptions { target, versions, ..WidenOptions::default() }),
@@ -48,13 +48,15 @@ fn less_divergence(brush: &Brush, options: &Options) -> Vec<Pass> {
     let &Options { target, scalars, fuse, flatten, races, .. } = options;
     let machine = Machine::Vectors(target, brush.lanes());
     let mut passes = Vec::new();
-    passes.extend(
-        scalars.map(|variant| Pass::Scalars(scalar_replacement::Options { variant, races, machine })),
-    );
+    passes
+        .extend(scalars.map(|variant| {
+            Pass::Scalars(scalar_replacement::ReplacementOptions { variant, races, machine })
+        }));
     if flatten != Wanted::Never {
         let policy =
             if flatten == Wanted::WherePossible { flatten::Policy::Force } else { flatten::Policy::Model };
-        let options = flatten::Options { policy, races, machine, lanes: brush.lanes(), ..Default::default() };
+        let options =
+            flatten::FlattenOptions { policy, races, machine, lanes: brush.lanes(), ..Default::default() };
         passes.push(Pass::Flatten(options));
     }
     if fuse != Wanted::Never {

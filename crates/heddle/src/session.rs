@@ -262,13 +262,18 @@ impl Session {
         self.read_ptx(
             &String::from_utf8_lossy(&text),
             &file,
-            heddle_ptx::Options { dynamic_shared, ..heddle_ptx::Options::default() },
+            heddle_ptx::LowerOptions { dynamic_shared, ..heddle_ptx::LowerOptions::default() },
         )
     }
 
     /// Reads PTX; `file` is its name in messages. What is not taken is told in the source; it is an error only if nothing is
     /// left.
-    pub fn read_ptx(&self, text: &str, file: &str, options: heddle_ptx::Options) -> Result<Source, Failure> {
+    pub fn read_ptx(
+        &self,
+        text: &str,
+        file: &str,
+        options: heddle_ptx::LowerOptions,
+    ) -> Result<Source, Failure> {
         let wrong = |diagnostics| Failure { diagnostics }.in_file(file);
         let lowered = heddle_ptx::parse(text)
             .and_then(|module| heddle_ptx::lower(&module, file, options))
@@ -678,7 +683,7 @@ impl Artifact {
         })
     }
 
-    /// What nothing launches is told its place by nobody.
+    /// What nothing launches is not told its place.
     fn needs_launch(&self, told: Diagnostic) -> Diagnostic {
         let Some(place) = &self.asks_place else {
             let told = self.of_source(told);

@@ -1,7 +1,7 @@
 //! The divergence profile of a run: where lanes part, how many are active, how they access memory, how often loops go round.
 //!
 //! It observes and changes nothing. What is counted is counted once for each execution by a brush; what an instruction costs
-//! is a question for whoever reads the profile ([`Cycles`] is one answer).
+//! is a question for the reader of the profile ([`Cycles`] is one answer).
 
 use crate::brush::{Brush, World, all_lanes, lanes_of};
 use crate::control::Control;
@@ -20,7 +20,7 @@ const SEGMENTS: [u64; 2] = [32, 128];
 
 /// The profile of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Profile {
+pub struct RunProfile {
     /// For each function of the module what was observed of it.
     pub functions: Vec<FunctionProfile>,
 }
@@ -176,14 +176,14 @@ impl FunctionProfile {
     }
 }
 
-impl Profile {
+impl RunProfile {
     /// An empty profile of these functions.
     pub(crate) fn new<'m>(
         functions: impl Iterator<Item = &'m Function>,
         lanes: usize,
         budget: &mut Budget,
-    ) -> Result<Profile, FaultKind> {
-        let mut profile = Profile::default();
+    ) -> Result<RunProfile, FaultKind> {
+        let mut profile = RunProfile::default();
         for func in functions {
             let blocks = func.block_count()
                 * (size_of::<(BlockProfile, BranchProfile, LoopProfile)>() + 8 * (lanes + 1));

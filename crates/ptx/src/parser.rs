@@ -2,8 +2,8 @@
 
 use crate::lexer::{Kind, Lexer, Token};
 use crate::module::{
-    DebugLine, Directives, Function, Guard, Init, Instruction, Item, Linkage, Module, Number, NumberValue,
-    Operand, Statement, Variable,
+    DebugLine, Directives, Function, Guard, Init, Instruction, Item, Linkage, Number, NumberValue, Operand,
+    PtxModule, Statement, Variable,
 };
 use crate::names::{Names, Symbol};
 use crate::table;
@@ -17,7 +17,7 @@ pub(crate) const MOST_ERRORS: usize = 20;
 const DEEPEST: u32 = 4;
 
 /// Reads a module.
-pub fn parse(source: &str) -> Result<Module<'_>, Vec<Diagnostic>> {
+pub fn parse(source: &str) -> Result<PtxModule<'_>, Vec<Diagnostic>> {
     let mut lexer = Lexer::new(source);
     let token = lexer.next();
     let mut parser = Parser { source, lexer, token, names: Names::default(), errors: Vec::new() };
@@ -29,7 +29,7 @@ pub fn parse(source: &str) -> Result<Module<'_>, Vec<Diagnostic>> {
         }
     }
     if parser.errors.is_empty() {
-        Ok(Module { source, names: parser.names, items })
+        Ok(PtxModule { source, names: parser.names, items })
     } else {
         Err(parser.errors)
     }

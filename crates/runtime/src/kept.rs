@@ -1,6 +1,6 @@
 //! Objects of kernels that were compiled before, by this process or another.
 //!
-//! An object is found by all that it was made from: the program as who keeps it names it, the kernel, the launches that it
+//! An object is found by all that it was made from: the program as its keeper names it, the kernel, the launches that it
 //! is for, the machine, the options, and the compiler itself, by what its sources sum up to.
 
 use crate::code::{Made, Needs};

@@ -13,7 +13,7 @@ use heddle_ir::words::Scope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::{Cpu, PRINTF};
 use heddle_math::Accuracy;
-use heddle_transform::Target;
+use heddle_transform::{Races, Target};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -49,7 +49,10 @@ impl Options {
     /// How vector code is made.
     pub(crate) fn of_passes(&self, cpu: &Cpu) -> heddle::Options {
         let target = Target::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
-        self.forced.over(heddle::Options { math: Some(self.math), target, ..heddle::Options::default() })
+        // OpenCL and CUDA make races undefined.
+        let races = Races::Excluded;
+        let options = heddle::Options { math: Some(self.math), target, races, ..heddle::Options::default() };
+        self.forced.over(options)
     }
 }
 
@@ -89,7 +92,7 @@ pub type Watch = Arc<dyn Fn(&KernelReport) + Send + Sync>;
 pub struct Making {
     /// Where objects are kept.
     pub kept: Option<Kept>,
-    /// Who sees what became of kernels. All are compiled then, whatever is kept.
+    /// What is told what became of kernels. All are compiled then, whatever is kept.
     pub watch: Option<Watch>,
 }
 
@@ -222,12 +225,12 @@ impl Program {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some(place) = made.get(number) else { return };
                 let kernel = Kernel { program: self.clone(), number };
-                // Nobody else has this number.
+                // No other program has this number.
                 let _ = place.set(kernel.made(Variant::usual(kernel.info(), kernel.lanes())));
             }
         };
         thread::scope(|scope| {
-            // Who asks may have little stack, and LLVM wants much.
+            // The calling thread may have little stack, and LLVM wants much.
             let start =
                 |_: &usize| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_ok();
             if (0..threads.clamp(1, count.max(1))).filter(start).count() == 0 {
@@ -245,7 +248,7 @@ impl Program {
     }
 }
 
-/// Who compiles needs as much stack.
+/// A thread that compiles needs as much stack.
 const STACK: usize = 64 << 20;
 
 /// The functions that are called and that nothing defines. Mathematical functions, which do nothing but give a value, are

@@ -31,7 +31,7 @@ use crate::shapes_oracle::{Claims, check_trace};
 use heddle_analysis::explain::unexplained;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Activation, InitialShapes, Summaries};
-use heddle_interp::{Options, Scheduler, Semantics};
+use heddle_interp::{RunOptions, Scheduler, Semantics};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module, Value, parse_bytes};
 use heddle_runs::line::{RunLine, parse_dims};
@@ -331,7 +331,7 @@ impl FileTest<'_> {
             });
             for (semantics, scheduler) in both {
                 let shown = format!("{semantics:?}, {scheduler:?}");
-                let mut options = Options { semantics, scheduler, ..run.options.clone() };
+                let mut options = RunOptions { semantics, scheduler, ..run.options.clone() };
                 // Wide code is sequential: its lanes are the elements of its vectors.
                 if stage == Stage::Wide && module.function(&run.func).is_some() {
                     options.brush = vec![1];
@@ -399,7 +399,7 @@ impl FileTest<'_> {
         for (line, run) in self.run_lines("run:") {
             let claims = claims(Some(&run.options.brush));
             for scheduler in std::iter::once(Scheduler::Greedy).chain((1..=6).map(Scheduler::Random)) {
-                let options = Options { trace: true, scheduler, ..run.options.clone() };
+                let options = RunOptions { trace: true, scheduler, ..run.options.clone() };
                 let ran = run.run(module, &options).map(|ran| ran.outcome);
                 if let Ok(Ok(outcome)) = ran
                     && let Err(reason) = check_trace(module, &claims, &outcome.trace)
@@ -414,7 +414,7 @@ impl FileTest<'_> {
         let mut observed = vec![Observed::default(); module.functions.len()];
         for (_, run) in self.run_lines("run:") {
             for scheduler in std::iter::once(Scheduler::Greedy).chain((1..=6).map(Scheduler::Random)) {
-                let options = Options { trace: true, scheduler, ..run.options.clone() };
+                let options = RunOptions { trace: true, scheduler, ..run.options.clone() };
                 if let Ok(Ok(outcome)) = run.run(module, &options).map(|ran| ran.outcome) {
                     for (number, (func, observed)) in module.functions.iter().zip(&mut observed).enumerate() {
                         observed.add(func, number, &outcome.trace);
@@ -434,7 +434,7 @@ impl FileTest<'_> {
 
     fn trace(&mut self, module: &Module, watch: &[Value]) -> Option<String> {
         let (line, run) = self.run_lines("run:").into_iter().next()?;
-        let options = Options { trace: true, ..run.options.clone() };
+        let options = RunOptions { trace: true, ..run.options.clone() };
         match run.run(module, &options) {
             Ok(ran) => match ran.outcome {
                 Ok(outcome) => Some(trace_table(&outcome.trace, module, watch)),

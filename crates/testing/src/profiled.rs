@@ -1,14 +1,14 @@
 //! What a run takes, in a line: instructions that lanes execute together, estimated cycles, how many lanes are active, where
 //! lanes part.
 
-use heddle_interp::{Cycles, Options, Scheduler};
+use heddle_interp::{Cycles, RunOptions, Scheduler};
 use heddle_ir::Module;
 use heddle_runs::line::RunLine;
 use std::fmt::Write as _;
 
 /// Profiles a run under a reconvergence stack.
 pub fn summary(module: &Module, run: &RunLine) -> Result<String, String> {
-    let options = Options { profile: true, scheduler: Scheduler::Ipdom, ..run.options.clone() };
+    let options = RunOptions { profile: true, scheduler: Scheduler::Ipdom, ..run.options.clone() };
     let ran = run.run(module, &options).map_err(|error| error.to_string())?;
     let outcome = ran.outcome.map_err(|fault| fault.to_string())?;
     let profile = outcome.profile.unwrap_or_default();
@@ -25,11 +25,8 @@ pub fn summary(module: &Module, run: &RunLine) -> Result<String, String> {
             loads += func.block_insts(block).map(|inst| profile.accesses[inst].executed).sum::<u64>();
             let branch = &profile.branches[block];
             if branch.diverged > 0 {
-                let _ = write!(
-                    branches,
-                    "; lanes part {} times of {} in {block}",
-                    branch.diverged, branch.executed
-                );
+                let _ =
+                    write!(branches, "; lanes part in {block} ({} of {})", branch.diverged, branch.executed);
             }
         }
     }

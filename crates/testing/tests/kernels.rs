@@ -98,6 +98,17 @@ const FAULTS: &[(&str, Fault)] = &[
             }
         });
     }),
+    ("work-items that run by themselves share the place of lane 0", |module| {
+        group(module, |func| {
+            for inst in insts(func, Op::Urem) {
+                let item = func.inst(inst).args[0];
+                if func.def_inst(item).is_some_and(|it| func.inst(it).op == Op::Phi) {
+                    let zero = func.make_const(Constant::splat(func.value_type(item), 0));
+                    func.inst_mut(inst).args[0] = zero;
+                }
+            }
+        });
+    }),
     ("a row of brushes is left out", |module| {
         group(module, |func| {
             for inst in insts(func, Op::Icmp) {

@@ -109,7 +109,7 @@ fn asks_lanes(func: &Function) -> Option<Inst> {
     })
 }
 
-/// The functions that try something without a loop of their own: who calls one in a loop may wait.
+/// The functions that try something without a loop of their own: a loop that calls one may wait.
 fn spinning_functions(module: &Module) -> FxHashSet<String> {
     let tries = |func: &&Function| {
         insts(func).any(|inst| {

@@ -95,7 +95,7 @@ const DEVICE_LIBRARY: &str = include_str!("device.ptx");
 const DEVICE_FUNCTIONS: [&str; 2] = ["cudaCGGetIntrinsicHandle", "cudaCGSynchronize"];
 
 /// Functions that PTX declares and does not define.
-fn externals(module: &heddle_ptx::Module<'_>) -> FxHashSet<String> {
+fn externals(module: &heddle_ptx::PtxModule<'_>) -> FxHashSet<String> {
     let (mut declared, mut defined) = (FxHashSet::default(), FxHashSet::default());
     for item in &module.items {
         if let Item::Function(function) = item {
@@ -155,7 +155,8 @@ impl Module {
         let wrong = |code, reason: String| Refused { code, reason };
         let completed = with_library(text);
         let text = completed.as_deref().unwrap_or(text);
-        let options = heddle_ptx::Options { told_by_launches: true, ..heddle_ptx::Options::default() };
+        let options =
+            heddle_ptx::LowerOptions { told_by_launches: true, ..heddle_ptx::LowerOptions::default() };
         let lowered = heddle_ptx::parse(text).and_then(|module| {
             let lowered = heddle_ptx::lower(&module, "module.ptx", options)?;
             let mut externals = externals(&module);

@@ -257,7 +257,7 @@ entries! {
 
     fn cudaMemset3D | cudaMemset3D_ptds (memory: Pitched, value: i32, extent: Extent) {
         ready()?;
-        let slice = memory.pitch.checked_mul(memory.height).unwrap_or(usize::MAX);
+        let slice = memory.pitch.saturating_mul(memory.height);
         for z in 0..extent.depth {
             let start = memory.start.cast::<u8>().wrapping_add(z.wrapping_mul(slice)).cast();
             // SAFETY: the driver looks the pointer up.

@@ -100,7 +100,7 @@ entries! {
 
     fn cudaMalloc3D(place: *mut Pitched, extent: Extent) {
         let (mut start, mut pitch) = (std::ptr::null_mut(), 0);
-        let rows = extent.height.checked_mul(extent.depth).unwrap_or(usize::MAX);
+        let rows = extent.height.saturating_mul(extent.depth);
         pitched(&mut start, &mut pitch, extent.width, rows)?;
         // SAFETY: the caller's promise.
         unsafe { write(place, Pitched { start, pitch, width: extent.width, height: extent.height }) }

@@ -6,7 +6,7 @@
 
 use crate::core::launch::{Code, Given, NdRange};
 use crate::core::memory::Address;
-use heddle_interp::{Argument, Datum, FaultKind, LaunchGeometry, Limits, Memory, Object, Options, run};
+use heddle_interp::{Argument, Datum, FaultKind, LaunchGeometry, Limits, Memory, Object, RunOptions, run};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::module::Declaration;
 use heddle_ir::{Function, Module, Scalar, Space};
@@ -171,12 +171,12 @@ impl Before {
         let local = local.map(|size| size as u32);
         let geometry =
             LaunchGeometry { dims: range.dims, local, groups, offset: range.offset.map(|it| it as u64) };
-        let options = Options {
+        let options = RunOptions {
             geometry: Some(geometry),
             limits: Limits { steps: u64::MAX, memory: 4 << 30, ..Limits::default() },
             fused: !Cpu::host().is_x86() || Cpu::host().features.contains("+fma,"),
             detect_races,
-            ..Options::lanes(code.lanes())
+            ..RunOptions::lanes(code.lanes())
         };
         let outcome =
             run(&module, &kernel.name, &args, &mut memory, &options).map_err(|fault| match fault.kind {

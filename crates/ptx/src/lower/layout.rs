@@ -1,8 +1,8 @@
 //! Where variables lie: words of parameters, the window of shared memory.
 
-use super::{Kernel, KernelParam, KernelWord, Options, Take, refuse};
+use super::{Kernel, KernelParam, KernelWord, LowerOptions, Take, refuse};
 use crate::check::Var;
-use crate::module::{Function, Item, Module, Statement, Variable};
+use crate::module::{Function, Item, PtxModule, Statement, Variable};
 use crate::words::Word;
 use heddle_ir::module::{Param, Returned, Signature};
 use heddle_ir::{Scalar, Space, Type};
@@ -122,7 +122,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Variables of the module and of functions lie one behind the other, those of different kernels in the same place.
-    pub(crate) fn new(module: &Module<'_>, options: Options) -> Shared {
+    pub(crate) fn new(module: &PtxModule<'_>, options: LowerOptions) -> Shared {
         let mut shared = Shared {
             name: "ptx.shared".into(),
             bytes: 0,
@@ -205,7 +205,7 @@ impl Shared {
 
 /// The variable that is meant.
 pub(crate) fn variable<'a, 's>(
-    module: &'a Module<'s>,
+    module: &'a PtxModule<'s>,
     vars: &[&'a Variable<'s>],
     var: Var,
 ) -> Option<&'a Variable<'s>> {

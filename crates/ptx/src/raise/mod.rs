@@ -2,7 +2,7 @@
 //!
 //! Each value is a register of its type; a φ is a register that predecessors write and its block reads first, so copies
 //! never meet. A pointer to a space holds the address in that space, a generic pointer a generic one. What analyses know comes
-//! as plain data ([`Facts`]): branches that all lanes take together become `bra.uni`, loads of memory that nobody writes
+//! as plain data ([`Facts`]): branches that all lanes take together become `bra.uni`, loads of memory that nothing writes
 //! `ld.global.nc`.
 
 /// A line of PTX.
@@ -31,7 +31,7 @@ use std::fmt::Write as _;
 pub struct FunctionFacts {
     /// Blocks whose branch all lanes of a warp take together.
     pub uniform: FxHashSet<Block>,
-    /// Loads of memory that nobody writes while the kernel runs.
+    /// Loads of memory that nothing writes while the kernel runs.
     pub invariant: FxHashSet<Inst>,
 }
 

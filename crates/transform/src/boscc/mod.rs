@@ -52,7 +52,7 @@ use crate::linearize::refusal::{bringer, needs_lanes};
 use gadget::Editor;
 use model::Model;
 
-/// Where guards are placed that nobody asked for.
+/// Where guards are placed that were not asked for.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Policy {
     /// Where they are likely to pay.
@@ -77,7 +77,7 @@ pub enum Asked {
 
 /// Where guards are placed.
 #[derive(Clone, Default, Debug)]
-pub struct Options {
+pub struct GuardOptions {
     /// In general.
     pub policy: Policy,
     /// For these blocks.
@@ -100,7 +100,7 @@ enum Guard {
 pub fn guard_regions(
     func: &mut Function,
     divergent: &EntitySet<Block>,
-    options: &Options,
+    options: &GuardOptions,
 ) -> Result<Vec<Block>, Diagnostic> {
     // Where one thread runs, it is there.
     if crate::divergent_loops::is_sequential(func) {
@@ -142,7 +142,7 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
-    fn plan(&self, options: &Options) -> Result<Vec<(Block, Guard)>, Diagnostic> {
+    fn plan(&self, options: &GuardOptions) -> Result<Vec<(Block, Guard)>, Diagnostic> {
         let mut forced: BTreeMap<Block, bool> = BTreeMap::new();
         // The same blocks are asked for in all functions of a module.
         for (&block, &asked) in

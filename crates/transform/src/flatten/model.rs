@@ -15,13 +15,13 @@
 //! the inner loop. It knows no overhead, and takes the payload to be executed each time. Both are told.
 
 use heddle_analysis::divergence::Divergence;
-use heddle_analysis::{ControlTables, Cycle};
+use heddle_analysis::{ControlTables, Cycle, InitialShapes, divergence};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
 use std::fmt;
 
-use super::Options;
+use super::FlattenOptions;
 use crate::fuse::Machine;
 use crate::fuse::cost::{Reach, reach};
 
@@ -220,12 +220,8 @@ fn cost_on(
 }
 
 impl<'a> Costs<'a> {
-    pub(super) fn new(
-        func: &'a Function,
-        control: &'a ControlTables,
-        facts: &Divergence,
-        machine: Machine,
-    ) -> Costs<'a> {
+    pub(super) fn new(func: &'a Function, control: &'a ControlTables, machine: Machine) -> Costs<'a> {
+        let facts = &divergence(func, control, &InitialShapes::declared(func, machine.geometry()));
         let mut now = SecondaryMap::with_len(func.block_count());
         let mut apart = SecondaryMap::with_len(func.block_count());
         for &block in control.index.order().iter().filter(|&&block| control.cycles.innermost(block).is_some())
@@ -239,7 +235,7 @@ impl<'a> Costs<'a> {
         Costs { func, control, machine, now, apart }
     }
 
-    /// An iteration of a loop, those inside of it gone round as often as nobody knows.
+    /// An iteration of a loop, those inside of it gone round an unknown number of times.
     fn iteration(&self, cycle: Cycle, own: &SecondaryMap<Block, f64>) -> f64 {
         let forest = &self.control.cycles;
         let depth = forest.depth(cycle);
@@ -269,7 +265,7 @@ impl<'a> Costs<'a> {
         tenths as f64 / 10.0
     }
 
-    pub(super) fn estimate(&self, outer: Cycle, inner: &[Cycle], options: &Options) -> Estimate {
+    pub(super) fn estimate(&self, outer: Cycle, inner: &[Cycle], options: &FlattenOptions) -> Estimate {
         let forest = &self.control.cycles;
         let lanes = options.lanes.max(1) as usize;
         let trips = |cycle: Cycle| options.trips.get(&forest.header(cycle));

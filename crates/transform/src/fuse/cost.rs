@@ -1,7 +1,7 @@
 //! What instructions, selects and branches cost, in tenths of a plain operation.
 
 use heddle_analysis::divergence::Divergence;
-use heddle_analysis::shape::Shape;
+use heddle_analysis::shape::{Geometry, Shape};
 use heddle_ir::ops::Effect;
 use heddle_ir::{Function, Inst, Op, Scalar, Type, Value};
 
@@ -33,6 +33,8 @@ pub(crate) enum Reach {
     Scattered,
 }
 
+/// The lanes of a warp.
+const WARP: u32 = 32;
 /// A plain operation.
 const PLAIN: i64 = 10;
 /// A call.
@@ -45,6 +47,14 @@ const WARP_DIVISION: i64 = 160;
 const WARP_BRANCH: i64 = 40;
 
 impl Machine {
+    /// How lanes lie, for costs: in a row. Where they lie otherwise, accesses cost something else.
+    pub(crate) fn geometry(self) -> Geometry {
+        match self {
+            Machine::Vectors(_, lanes) => Geometry::brush(&[lanes]),
+            Machine::Warps => Geometry::brush(&[WARP]),
+        }
+    }
+
     /// A choice between two values of a type.
     pub(crate) fn select(self, ty: Type) -> i64 {
         match self {

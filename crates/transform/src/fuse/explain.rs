@@ -3,7 +3,7 @@
 use heddle_ir::{Block, Function};
 use std::fmt::Write as _;
 
-use super::Options;
+use super::FuseOptions;
 use super::align::Step;
 use super::plan::Plan;
 use super::sides::{Element, Reason, Unifiable};
@@ -21,7 +21,7 @@ pub(super) fn planned(
     branch: &Unifiable,
     plan: &Plan,
     parted: Option<f64>,
-    options: &Options,
+    options: &FuseOptions,
 ) -> String {
     let (insts, blocks) = plan.merged();
     let is_pair = |step: &Step| matches!(step, Step::Both(..));

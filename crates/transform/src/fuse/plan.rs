@@ -284,6 +284,51 @@ impl Planning<'_> {
         self.around.machine.inst(func, self.around.facts, inst, lies)
     }
 
+    /// How much more an access costs that keeps its side, where its address becomes one with another: lanes that lay side by side
+    /// do not any more.
+    fn moved(&self, inst: Inst) -> i64 {
+        let (func, machine) = (self.func(), self.around.machine);
+        let data = func.inst(inst);
+        let accessed = match data.op {
+            Op::Load => func.result(inst),
+            Op::Store => data.args.first().copied(),
+            _ => None,
+        };
+        let Some((value, address)) = accessed.zip(data.address()) else { return 0 };
+        let is_merged = |(left, right): (&Value, &Value)| {
+            (*left == address || *right == address) && !self.mates.same.contains(left)
+        };
+        if !self.mates.of.iter().any(is_merged) {
+            return 0;
+        }
+        let ty = func.value_type(value);
+        let cost = |reach| machine.access(data.op == Op::Load, ty, reach);
+        (cost(Reach::Scattered) - cost(reach(self.around.facts, address, ty.scalar()))).max(0)
+    }
+
+    /// What quotients cost that stand beside each other in a gap, by numbers that are known: LLVM makes those of one number one
+    /// by a number that is chosen, which has no vector form.
+    fn quotients(&self, gap: &[Inst]) -> i64 {
+        let (func, machine) = (self.func(), self.around.machine);
+        if machine == Machine::Warps {
+            return 0;
+        }
+        let is_known = |&&inst: &&Inst| {
+            let data = func.inst(inst);
+            let is_quotient = matches!(data.op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem);
+            is_quotient && func.constant(data.args[1]).is_some()
+        };
+        let of = |side: &Side| -> Vec<Inst> {
+            let is_in = |inst| func.layout.block_of(inst).is_some_and(|block| side.blocks.contains(block));
+            gap.iter().filter(is_known).copied().filter(|&inst| is_in(inst)).collect()
+        };
+        let (lefts, rights) = (of(&self.branch.left), of(&self.branch.right));
+        let pairs = lefts.iter().zip(&rights).filter(|(a, b)| func.inst(**a).op == func.inst(**b).op);
+        pairs
+            .map(|(&inst, _)| machine.operation(func.inst(inst).op, func.value_type(func.inst(inst).args[0])))
+            .sum()
+    }
+
     fn weight(&self, block: Block) -> i64 {
         let depth = |block| self.around.control.cycles.depth_of_block(block);
         let deeper = depth(block).saturating_sub(depth(self.branch.block));
@@ -485,6 +530,13 @@ impl Account<'_, '_> {
             if !is_harmless(self.planning.func(), machine, &elements) {
                 self.spend(weight * machine.branch());
             }
+            let lone = |element: &Element| match *element {
+                Element::Inst(inst) => Some(inst),
+                Element::Region(_) => None,
+            };
+            let lone: Vec<Inst> = elements.iter().filter_map(lone).collect();
+            let moved: i64 = lone.iter().map(|&inst| self.planning.moved(inst)).sum();
+            self.spend(weight * (moved + self.planning.quotients(&lone)));
         }
     }
 

@@ -2,9 +2,9 @@
 //!
 //! Where lanes access memory each at a place of its own, vector code does lane by lane what scalar code does without taking
 //! vectors apart, and with the caches and idioms of loops that one work-item runs through. Other states of the same kernel may well
-//! be for vectors. So a group function launches those, and calls these, once for each work-item.
+//! be for vectors. So a group function launches those, and has these as loops over work-items.
 //!
-//! Requires: lanes do not see each other between barriers.  Ensures: the region is a sequential function.
+//! Requires: lanes do not see each other between barriers.  Ensures: the region is a function of one work-item, to be inlined.
 
 use super::KernelOptions;
 use super::region::Region;

@@ -238,8 +238,14 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             remarks,
         });
         let of_kernel = group::OfKernel { kernel: &kernel, own, asked: &asked, states: &states, live: &live };
-        functions.push(group::make_group_function(&of_kernel, &regions, options, hint));
-        functions.extend(regions.into_iter().map(|region| region.func));
+        let mut group = group::make_group_function(&of_kernel, &regions, options, hint);
+        let (called, launched): (Vec<_>, Vec<_>) = regions.into_iter().partition(|region| region.is_alone);
+        let called =
+            Module { functions: called.into_iter().map(|region| region.func).collect(), ..Module::default() };
+        let names = called.functions.iter().map(|func| func.name.clone()).collect();
+        inline::inline_calls(&mut group, &called, &names)?;
+        functions.push(group);
+        functions.extend(launched.into_iter().map(|region| region.func));
     }
     module.functions = functions;
     module.globals.retain(|global| global.space != Space::Local);

@@ -247,12 +247,21 @@ fn place_local_objects(func: &mut Function, module: &Module) -> (Option<Value>, 
     let mut became: FxHashMap<Value, Value> = FxHashMap::default();
     let mut end = 0u64;
     let start = At::Start(func.entry());
+    let prefix = format!("{}.", func.name);
     let mut builder = Builder::new(func, start);
     for value in order {
-        let (bytes, align) = globals[named[&value]];
+        let name = named[&value];
+        let (bytes, align) = globals[name];
         end = end.next_multiple_of(align.max(1));
         let offset = builder.int(Scalar::I64, end.into());
-        became.insert(value, builder.op(Op::PtrAdd, &[local, offset]));
+        let address = builder.op(Op::PtrAdd, &[local, offset]);
+        // clang puts the kernel's name in front of the variable's.
+        let name = name.strip_prefix(&prefix).unwrap_or(name);
+        builder.func.set_name(address, name);
+        if end == 0 {
+            builder.func.set_name(local, name);
+        }
+        became.insert(value, address);
         end = end.saturating_add(bytes);
     }
     func.map_values(|value| became.get(&value).copied().unwrap_or(value));

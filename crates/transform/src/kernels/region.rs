@@ -153,7 +153,7 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
     let entry = func.append_block();
     let own = func.params().to_vec();
     let mut copier = Copier::new(kernel);
-    takes.iter().zip(&own).for_each(|(&value, &param)| copier.set(value, param));
+    takes.iter().zip(&own).for_each(|(&value, &param)| copier.set(&mut func, value, param));
     let memory = takes_memory.then(|| own[takes.len()]);
     let mut making =
         Making { kernel, live, func, entry, memory, lane: None, addresses: FxHashMap::default() };
@@ -162,7 +162,7 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
     let mut came: Vec<(Value, Value)> = Vec::new();
     for value in objects {
         let address = making.object(value);
-        copier.set(value, address);
+        copier.set(&mut making.func, value, address);
         came.push((value, address));
     }
     copier.copy_insts(&mut making.func, &again, entry);
@@ -172,7 +172,7 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
             Some(Home::Group | Home::Again) => copier.value(&mut making.func, value),
             _ => making.fetch(value),
         };
-        copier.set(value, here);
+        copier.set(&mut making.func, value, here);
         came.push((value, here));
     }
     copier.copy_blocks(&mut making.func, &state.blocks);

@@ -116,7 +116,7 @@ pub enum Versions {
 
 /// What may be chosen.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct WidenOptions {
     /// The machine that the code is for.
     pub target: Target,
     /// Versions of accesses.
@@ -126,7 +126,7 @@ pub struct Options {
     pub ignores_order: bool,
 }
 
-/// What was chosen: what accesses have become, or who runs.
+/// What was chosen: what accesses have become, or which lanes run together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ChosenForm {
     /// Each is for itself.
@@ -183,7 +183,7 @@ pub fn widen(
     accesses: &AccessGroups,
     brush: &[u32],
     around: &Around<'_>,
-    options: &Options,
+    options: &WidenOptions,
 ) -> Result<Widened, Diagnostic> {
     let lanes = brush.iter().fold(1u32, |lanes, &extent| lanes.saturating_mul(extent));
     if brush.is_empty() || brush.len() > 3 || !(1..=MAX_LANES).contains(&lanes) {

@@ -10,7 +10,7 @@ use crate::execution::{options, prepare};
 use crate::file_test::find_files;
 use crate::generate::{Class, Profile, generate};
 use heddle::verdicts::verdicts;
-use heddle_interp::{FunctionProfile, Options, Scheduler, run as run_oracle};
+use heddle_interp::{FunctionProfile, RunOptions, Scheduler, run as run_oracle};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module, parse_module};
@@ -118,7 +118,7 @@ fn generated() -> Tally {
         let mut went = Went::new(&module);
         for input in &case.inputs {
             let (mut memory, args) = prepare(&case, input);
-            let options = Options { profile: true, ..options(input) };
+            let options = RunOptions { profile: true, ..options(input) };
             if let Ok(outcome) = run_oracle(&module, &case.entry, &args, &mut memory, &options) {
                 went.note(&module, &outcome.profile.unwrap_or_default().functions);
             }
@@ -131,6 +131,10 @@ fn generated() -> Tally {
 /// Declares what runs say of parameters of which nothing is declared.
 fn declare(func: &mut Function, runs: &[RunLine]) {
     let runs: Vec<&RunLine> = runs.iter().filter(|run| run.func == func.name).collect();
+    // Callees are told their arguments by what calls them.
+    if runs.is_empty() {
+        return;
+    }
     for (index, param) in func.signature.params.iter_mut().enumerate() {
         let varies = |run: &&RunLine| {
             run.args.get(index).is_some_and(|arg| arg.starts_with('[') || arg.starts_with("linear"))
@@ -157,7 +161,7 @@ fn of_file(path: &Path) -> Option<Tally> {
     }
     let mut went = Went::new(&module);
     for run in runs.iter().filter(|run| !matches!(run.expected, Expectation::Fault(_))) {
-        let options = Options { profile: true, scheduler: Scheduler::Ipdom, ..run.options.clone() };
+        let options = RunOptions { profile: true, scheduler: Scheduler::Ipdom, ..run.options.clone() };
         let Ok(outcome) = run.run(&module, &options).ok()?.outcome else { continue };
         went.note(&module, &outcome.profile.unwrap_or_default().functions);
     }

@@ -1,7 +1,7 @@
 //! One run of a kernel on the oracle: what it writes, and what its profile says.
 
 use heddle_interp::{
-    Argument, Cycles, Datum, FunctionProfile, Limits, Memory, Options, Scheduler, run as run_oracle,
+    Argument, Cycles, Datum, FunctionProfile, Limits, Memory, RunOptions, Scheduler, run as run_oracle,
 };
 use heddle_ir::{Module, Space};
 
@@ -19,9 +19,9 @@ pub(super) struct Measured {
 
 /// Runs the kernel of a module under a reconvergence stack, as so many lanes. What it writes to holds at first what it reads.
 pub(super) fn measure(module: &Module, lanes: u32, read: &[u8]) -> Result<Measured, String> {
-    let options = Options { scheduler: Scheduler::Ipdom, profile: true, ..Options::lanes(lanes) };
+    let options = RunOptions { scheduler: Scheduler::Ipdom, profile: true, ..RunOptions::lanes(lanes) };
     let limits = Limits { work: u64::MAX / 2, steps: u64::MAX / 2, ..options.limits };
-    let options = Options { limits, ..options };
+    let options = RunOptions { limits, ..options };
     let mut memory = Memory::new();
     let from = memory.add(Space::Global, Some("read"), 16, read.to_vec());
     let mut start = read.to_vec();

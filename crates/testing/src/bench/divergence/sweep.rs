@@ -87,12 +87,12 @@ pub(super) fn prepared(text: &str) -> Result<Module, String> {
 pub(super) fn flattened(
     module: &Module,
     profiled: &Measured,
-    options: flatten::Options,
+    options: flatten::FlattenOptions,
 ) -> Result<(Module, Decision), String> {
     let mut module = module.clone();
     let func = &mut module.functions[0];
     let trips = profile_of(func, profiled).1;
-    let decision = flatten_nests(func, verdicts, &flatten::Options { trips, ..options })
+    let decision = flatten_nests(func, verdicts, &flatten::FlattenOptions { trips, ..options })
         .pop()
         .ok_or("there is no nest")?;
     simplify(func);
@@ -171,7 +171,11 @@ fn curve(
         report.progress(format_args!("A/B = {payload}/{inner}, seed {seed}, k = {early}"));
         let read = input(early, seed, rounds);
         let before = measure(&module, LANES, &read)?;
-        let options = flatten::Options { policy: Policy::Force, lanes: LANES, ..flatten::Options::default() };
+        let options = flatten::FlattenOptions {
+            policy: Policy::Force,
+            lanes: LANES,
+            ..flatten::FlattenOptions::default()
+        };
         let (flat, decision) = flattened(&module, &before, options)?;
         let after = measure(&flat, LANES, &read)?;
         report.check(before.written == after.written, || {

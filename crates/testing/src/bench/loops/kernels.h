@@ -1,21 +1,9 @@
 // What the loops of `./x bench loops` work on.
 #pragma once
 
-enum { KERNELS = 12, FIRST_OF_TREES = 8, OWN_STACKS = 10, ONE_STACK = 11 };
+enum { KERNELS = 12, CASCADE = 6, FIRST_OF_TREES = 8, OWN_STACKS = 10, ONE_STACK = 11, PROGRAMS = 7 };
 
-struct node {
-  float key;
-  int left, right, unused;
-};
-
-/// A search tree: as structures, and the same as columns.
-struct tree {
-  const struct node *nodes;
-  const float *keys;
-  const int *lefts, *rights;
-  /// Keys within this distance are neighbours.
-  float near;
-};
+#include "trees.h"
 
 struct data {
   int count;
@@ -23,6 +11,8 @@ struct data {
   float *out;
   const float *a, *b;
   const int *index;
+  /// A cloud of 32 * 32 * 32 cells.
+  const float *density;
   struct tree tree;
 };
 

@@ -1,3 +1,6 @@
+#include "heddle.h"
+#include "trees.h"
+
 // What one lane does. Each kernel works on element i; the loop over i is the peer's to vectorize, and the lanes are ours.
 
 #define KERNEL(name) void name(long i, const float *restrict a, const float *restrict b, float *restrict c, int n)
@@ -103,3 +106,20 @@ KERNEL(stencil) {
   unsigned width = (unsigned)n + 1, at = (unsigned)i + width;
   c[i] = 0.25f * (a[at - 1] + a[at + 1] + a[at - width] + a[at + width]);
 }
+
+// Search trees of `n` nodes, whose lanes follow pointers of their own. What a parameter points to, lanes share; what a pointer
+// points to that was loaded might be each lane's own.
+#define NODES ((const struct node *)b)
+#define NEAR (4.0f / (float)n)
+
+KERNEL(lookup_structures) { c[i] = lookup(a[i], NODES); }
+
+KERNEL(lookup_columns) {
+  const struct tree *tree = (const struct tree *)b;
+  c[i] = lookup_in_columns(a[i], tree->keys, tree->lefts, tree->rights);
+}
+
+KERNEL(own_stacks) { c[i] = neighbours_by_own_stack(a[i], NODES, NEAR); }
+
+// Lanes that go through a tree together.
+KERNEL(one_stack) { c[i] = neighbours_by_one_stack(a[i], NODES, NEAR); }
