@@ -135,7 +135,8 @@ impl GroupFunctions {
         let brush = Brush::new(&made.brush).map_err(refused)?;
         session.widen_module(&mut module, &brush, context).map_err(refused)?;
         // What became of branches, loops and values is no user's choice.
-        let is_of_access = |told: &&Diagnostic| !matches!(told.code, Code::Fusion | Code::Scalars | Code::Nest);
+        let is_of_access =
+            |told: &&Diagnostic| !matches!(told.code, Code::Fusion | Code::Scalars | Code::Nest);
         let of_passes = context.remarks.iter().map(|remark| &remark.told).filter(is_of_access);
         let told = groups.iter().flat_map(|group| &group.remarks).chain(of_passes);
         let told: Vec<_> = told.map(|told| told.clone().in_module(program)).collect();

@@ -183,11 +183,15 @@ fn least(text: &str, copies: usize, pass: &dyn Fn(&mut Function)) -> Result<f64,
 
 /// How compile time grows: of flattening and scalar replacement with the function, of alignment with the product of two sides.
 pub(super) fn growth(report: &mut Report) -> Result<(), String> {
-    let scalars =
-        |variant| scalar_replacement::ReplacementOptions { variant, races: Races::Excluded, machine: Machine::Warps };
+    let scalars = |variant| scalar_replacement::ReplacementOptions {
+        variant,
+        races: Races::Excluded,
+        machine: Machine::Warps,
+    };
     let (ssrqp, cost) = (scalars(Variant::Ssrqp), scalars(Variant::Cost));
     let fusing = FuseOptions { machine: Machine::Warps, races: Races::Excluded, ..FuseOptions::default() };
-    let force = flatten::FlattenOptions { policy: flatten::Policy::Force, ..flatten::FlattenOptions::default() };
+    let force =
+        flatten::FlattenOptions { policy: flatten::Policy::Force, ..flatten::FlattenOptions::default() };
     type Family<'a> = (&'a str, fn(usize) -> String, usize, &'a dyn Fn(&mut Function));
     let families: [Family<'_>; 4] = [
         ("ssrqp", large, 32, &|func| _ = replace_scalars(func, &ssrqp)),
