@@ -191,6 +191,15 @@ impl Kernel {
         self.code_if_ready(plan.variant).is_some_and(|code| code.is_brief(range.items()))
     }
 
+    /// Has the code for launches over this range compiled, so that they only run it.
+    pub fn prepare(&self, range: &NdRange) -> Result<(), LaunchError> {
+        let plan = self.plan(range)?;
+        if plan.count != 0 {
+            self.code(plan.variant)?;
+        }
+        Ok(())
+    }
+
     /// Launches the kernel over a range, and comes back when all work-items are done.
     ///
     /// # Safety

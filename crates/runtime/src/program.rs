@@ -10,7 +10,7 @@ use heddle_ir::ops::Effect;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::words::Scope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
-use heddle_llvm::{Cpu, PRINTF};
+use heddle_llvm::{Cpu, PRINTF, withstanding};
 use heddle_math::Accuracy;
 use heddle_transform::Target;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -206,9 +206,9 @@ impl Program {
         Some(Kernel { program: self.clone(), number })
     }
 
-    /// Compiles all kernels as most launches take them, on so many threads at most, so that the first launch does not.
-    /// Warnings, a line each, and errors come in the order of the kernels.
-    pub fn prepare(&self, threads: usize) -> Result<String, Vec<BuildError>> {
+    /// Compiles all kernels as most launches take them, on so many threads at most, so that the first launch does not. What comes
+    /// of each is warnings, a line each, or why it has no code.
+    pub fn prepare(&self, threads: usize) -> Vec<Result<String, BuildError>> {
         let _busy = crate::exit::busy();
         let count = self.inner.kernels.len();
         let next = AtomicUsize::new(0);
@@ -224,21 +224,13 @@ impl Program {
             }
         };
         thread::scope(|scope| {
-            // Who asks may have little stack, and LLVM wants much.
-            let start =
-                |_: &usize| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_ok();
+            let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, work).is_ok();
             if (0..threads.clamp(1, count.max(1))).filter(start).count() == 0 {
                 work();
             }
         });
-        let (mut warnings, mut errors) = (String::new(), Vec::new());
-        for made in made.into_iter().filter_map(OnceLock::into_inner) {
-            match made {
-                Ok(code) => warnings.push_str(&code.warnings),
-                Err(error) => errors.push(error),
-            }
-        }
-        if errors.is_empty() { Ok(warnings) } else { Err(errors) }
+        let warnings = |made: Result<Arc<GroupCode>, BuildError>| made.map(|code| code.warnings.clone());
+        made.into_iter().filter_map(OnceLock::into_inner).map(warnings).collect()
     }
 }
 
@@ -393,26 +385,34 @@ impl Kernel {
                         }
                     };
                     let options = Options { lanes: Some(variant.brush.iter().product()), ..inner.options };
-                    let (globals, making) =
-                        (inner.globals.as_ref(), Making { watch: None, ..inner.making.clone() });
+                    let making = Making { watch: None, ..inner.making.clone() };
                     // What cannot be compiled is none of the choices.
-                    let name = &kernel.info().name;
-                    let code = code(&inner.module, globals, &inner.outside, name, variant, &options, &making);
-                    others.extend(code.ok().map(Arc::new));
+                    others.extend(kernel.compiled(variant, options, making).ok().map(Arc::new));
                 }
                 first.choice.offer(others.clone());
             }
         };
         // Where the system has no more threads, the first stays.
-        let _ = thread::Builder::new().name("heddle-compiler".into()).stack_size(STACK).spawn(compile);
+        let _ = thread::Builder::new().name("heddle-compiler".into()).spawn(compile);
     }
 
     /// Makes the code for some launches, or finds that it is there.
     fn made(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
         let inner = &*self.program.inner;
+        let code = self.compiled(variant, inner.options, inner.making.clone())?;
         // Two threads may compile the same at once; the first to be done is kept.
-        let (globals, making, outside) = (inner.globals.as_ref(), &inner.making, &inner.outside);
-        let code = code(&inner.module, globals, outside, &self.info().name, variant, &inner.options, making)?;
         Ok(Arc::clone(self.program.codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
+    }
+
+    /// Compiles it for some launches, or finds that it was compiled before. The program goes on whatever LLVM does, and who asks
+    /// may have little stack.
+    fn compiled(&self, variant: Variant, options: Options, making: Making) -> Result<GroupCode, BuildError> {
+        let kernel = self.clone();
+        let work = move || {
+            let inner = &*kernel.program.inner;
+            let (globals, name) = (inner.globals.as_ref(), &kernel.info().name);
+            code(&inner.module, globals, &inner.outside, name, variant, &options, &making)
+        };
+        withstanding(STACK, work)?
     }
 }

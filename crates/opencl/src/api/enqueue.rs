@@ -41,6 +41,7 @@ fn enqueue(
     let kernel = find::<Kernel>(of)?;
     ensure(Arc::ptr_eq(&kernel.program.context, &into.queue.context), CL_INVALID_CONTEXT)?;
     let launch = launch(&kernel)?;
+    launch.prepare()?;
     let brief = launch.is_brief();
     let request = Request { command, wait_list: &into.waits, order: Order::Queue, blocking: false, brief };
     into.request(&request, Box::new(move || launch.run()))

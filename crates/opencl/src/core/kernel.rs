@@ -92,6 +92,15 @@ impl Launch {
         self.code.is_brief(&self.code.kernels[self.index], &self.range)
     }
 
+    /// Has its code compiled, unless it is there, so that it does not count as time of the launch.
+    pub fn prepare(&self) -> Answer<()> {
+        let info = &self.code.kernels[self.index];
+        self.code.prepare(info, &self.range).map_err(|reason| {
+            self.program.context.report(&format!("kernel {}: {reason}", info.name));
+            Error(CL_OUT_OF_RESOURCES)
+        })
+    }
+
     /// Runs it.
     pub fn run(&self) -> Result<(), i32> {
         let context = &self.program.context;
@@ -126,11 +135,15 @@ impl Kernel {
     /// The kernel of this name.
     pub fn new(program: &Arc<Program>, name: &str) -> Answer<Kernel> {
         let code = program.code()?;
-        let index = code.kernels.iter().position(|kernel| kernel.name == name);
-        Ok(Kernel::of_code(program, code.clone(), index.ok_or(Error(CL_INVALID_KERNEL_NAME))?))
+        if let Some(index) = code.kernels.iter().position(|kernel| kernel.name == name) {
+            return Ok(Kernel::of_code(program, code, index));
+        }
+        let Some(reason) = code.refusal(name) else { return Err(Error(CL_INVALID_KERNEL_NAME)) };
+        program.context.report(&format!("kernel {name} cannot be launched: {reason}"));
+        Err(Error(CL_INVALID_KERNEL_DEFINITION))
     }
 
-    /// All kernels of a program.
+    /// All kernels of a program that can be launched.
     pub fn all(program: &Arc<Program>) -> Answer<Vec<Kernel>> {
         let code = program.code()?;
         Ok((0..code.kernels.len()).map(|index| Kernel::of_code(program, code.clone(), index)).collect())
