@@ -207,8 +207,14 @@ static void builds(struct setting s) {
 
 static void links(struct setting s) {
   cl_int error;
-  const char *header = "int half_of(int x);\n", *library = "#include \"parts/half.h\"\nint half_of(int x) { return x / 2; }\n";
-  const char *user = "#include \"parts/half.h\"\nkernel void halve(global int *a) { size_t i = get_global_id(0); a[i] = half_of(a[i]); }\n";
+  // The body of an inline function is in both programs.
+  const char *header =
+      "int half_of(int x);\n"
+      "inline int rest_of(int x) { return x % 2; }\n";
+  const char *library = "#include \"parts/half.h\"\nint half_of(int x) { return (x - rest_of(x)) / 2; }\n";
+  const char *user =
+      "#include \"parts/half.h\"\n"
+      "kernel void halve(global int *a) { size_t i = get_global_id(0); a[i] = half_of(a[i] - rest_of(a[i])); }\n";
   cl_program included = clCreateProgramWithSource(s.context, 1, &header, NULL, &error);
   cl_program first = clCreateProgramWithSource(s.context, 1, &library, NULL, &error);
   cl_program second = clCreateProgramWithSource(s.context, 1, &user, NULL, &error);
@@ -246,11 +252,57 @@ static void links(struct setting s) {
   for (int i = 0; i < 5; i++) CHECK(clReleaseProgram(all[i]));
 }
 
+// Kernels without code, beside one that has some.
+static void refuses(struct setting s) {
+  cl_int error;
+  const char *mixed =
+      "int machine(int x) { int y; __asm__ volatile(\"\" : \"=r\"(y) : \"0\"(x)); return y; }\n"
+      "kernel void inlined(global int *a) { a[get_global_id(0)] = machine(3); }\n"
+      "kernel void good(global int *a) { a[get_global_id(0)] += 1; }\n"
+      "void wait(int n) { barrier(CLK_LOCAL_MEM_FENCE); if (n > 0) wait(n - 1); barrier(CLK_LOCAL_MEM_FENCE); }\n"
+      "kernel void recursive(global int *a) { wait(a[0]); a[1] = 2; }\n";
+  cl_program program = build(s, mixed, "-w");
+  char text[8192];
+  CHECK(clGetProgramBuildInfo(program, s.device, CL_PROGRAM_BUILD_LOG, sizeof text, text, NULL));
+  EXPECT(strstr(text, "warning: the kernel `inlined` cannot be launched: program.cl:1:"));
+  EXPECT(strstr(text, "warning: the kernel `recursive` cannot be launched: "));
+  CHECK(clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, sizeof text, text, NULL));
+  EXPECT(!strcmp(text, "good"));
+  clCreateKernel(program, "inlined", &error);
+  EXPECT(error == CL_INVALID_KERNEL_DEFINITION);
+  clCreateKernel(program, "recursive", &error);
+  EXPECT(error == CL_INVALID_KERNEL_DEFINITION);
+  cl_kernel good;
+  cl_uint count;
+  CHECK(clCreateKernelsInProgram(program, 1, &good, &count));
+  EXPECT(count == 1);
+  int data[] = {1, 2, 3, 4};
+  cl_mem memory = clCreateBuffer(s.context, CL_MEM_USE_HOST_PTR, sizeof data, data, &error);
+  CHECK(error);
+  CHECK(clSetKernelArg(good, 0, sizeof memory, &memory));
+  size_t global = 4;
+  CHECK(clEnqueueNDRangeKernel(s.queue, good, 1, NULL, &global, NULL, 0, NULL, NULL));
+  CHECK(clFinish(s.queue));
+  for (int i = 0; i < 4; i++) EXPECT(data[i] == i + 2);
+  CHECK(clReleaseMemObject(memory));
+  CHECK(clReleaseKernel(good));
+  CHECK(clReleaseProgram(program));
+  // Where no kernel is left, the build fails.
+  const char *bad = "kernel void machine(global int *a) { __asm__ volatile(\"\"); }\n";
+  program = clCreateProgramWithSource(s.context, 1, &bad, NULL, &error);
+  CHECK(error);
+  CODE(clBuildProgram(program, 0, NULL, NULL, NULL, NULL), CL_BUILD_PROGRAM_FAILURE);
+  CHECK(clGetProgramBuildInfo(program, s.device, CL_PROGRAM_BUILD_LOG, sizeof text, text, NULL));
+  EXPECT(strstr(text, "error: program.cl:1:"));
+  CHECK(clReleaseProgram(program));
+}
+
 int main(void) {
   struct setting s = start(0);
   kernels(s);
   large_arguments(s);
   builds(s);
+  refuses(s);
   links(s);
   end(s);
   return passed();

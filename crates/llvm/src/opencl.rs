@@ -1,11 +1,11 @@
 //! OpenCL C to LLVM IR by clang inside of this process: no files, no other process, from any thread.
 
-use crate::view::{LlvmModule, Val};
-use llvm_sys::LLVMLinkage;
-use llvm_sys::core::LLVMSetLinkage;
+use crate::view::{LlvmModule, Val, attribute_kind};
+use llvm_sys::core::{LLVMGetLinkage, LLVMSetLinkage};
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
 use llvm_sys::prelude::*;
 use llvm_sys::transforms::pass_builder::*;
+use llvm_sys::{LLVMAttributeFunctionIndex, LLVMLinkage};
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char};
 
@@ -150,6 +150,9 @@ fn arguments(options: &[String]) -> Result<Vec<String>, String> {
     list.push(level.into());
     // Else each loop says that it is not to be unrolled, long after clang's own passes.
     list.push("-funroll-loops".into());
+    // By the rules of C99 the body of an `inline` function is for calls that are inlined, and another file has the function.
+    // Programs in OpenCL C have no other file.
+    list.push("-fgnu89-inline".into());
     Ok(list)
 }
 
@@ -222,6 +225,7 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
             }
         }
     }
+    share_inline_functions(&module);
     // clang gives each kernel a twin for calls from other kernels, which is of no use where there are none.
     for func in
         module.functions().filter(|func| !func.is_declaration() && func.name().starts_with(KERNEL_TWIN))
@@ -233,6 +237,20 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
         if options.words.iter().any(|word| word == "-cl-opt-disable" || word == "-O0") { 0 } else { 1 };
     simplify(&module, level).map_err(|reason| format!("{log}error: LLVM's passes fail: {reason}\n"))?;
     Ok((module, log))
+}
+
+/// Lets programs that are linked have the same `inline` functions.
+fn share_inline_functions(module: &LlvmModule) {
+    let hint = attribute_kind("inlinehint");
+    for func in module.functions().filter(|func| !func.is_declaration()) {
+        // SAFETY: a live function.
+        unsafe {
+            let is_seen = LLVMGetLinkage(func.0) == LLVMLinkage::LLVMExternalLinkage;
+            if is_seen && func.attribute(LLVMAttributeFunctionIndex, hint).is_some() {
+                LLVMSetLinkage(func.0, LLVMLinkage::LLVMLinkOnceODRLinkage);
+            }
+        }
+    }
 }
 
 /// Runs LLVM's passes of a level, without those that make vectors.

@@ -200,6 +200,15 @@ impl Kernel {
         code.map(|code| code.outlook(range.items(), pool.threads())).unwrap_or_default()
     }
 
+    /// Has the code for launches over this range compiled, so that they only run it.
+    pub fn prepare(&self, range: &NdRange) -> Result<(), LaunchError> {
+        let plan = self.plan(range)?;
+        if plan.count != 0 {
+            self.code(plan.variant)?;
+        }
+        Ok(())
+    }
+
     /// Launches the kernel over a range, and comes back when all work-items are done.
     ///
     /// # Safety

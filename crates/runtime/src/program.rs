@@ -11,7 +11,7 @@ use heddle_ir::ops::Effect;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::words::Scope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
-use heddle_llvm::{Cpu, PRINTF};
+use heddle_llvm::{Cpu, PRINTF, withstanding};
 use heddle_math::Accuracy;
 use heddle_transform::{Races, Target};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -212,9 +212,9 @@ impl Program {
         Some(Kernel { program: self.clone(), number })
     }
 
-    /// Compiles all kernels as most launches take them, on so many threads at most, so that the first launch does not.
-    /// Warnings, a line each, and errors come in the order of the kernels.
-    pub fn prepare(&self, threads: usize) -> Result<String, Vec<BuildError>> {
+    /// Compiles all kernels as most launches take them, on so many threads at most, so that the first launch does not. What comes
+    /// of each is warnings, a line each, or why it has no code.
+    pub fn prepare(&self, threads: usize) -> Vec<Result<String, BuildError>> {
         let _busy = crate::exit::busy();
         let count = self.inner.kernels.len();
         let next = AtomicUsize::new(0);
@@ -230,21 +230,13 @@ impl Program {
             }
         };
         thread::scope(|scope| {
-            // The calling thread may have little stack, and LLVM wants much.
-            let start =
-                |_: &usize| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_ok();
+            let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, work).is_ok();
             if (0..threads.clamp(1, count.max(1))).filter(start).count() == 0 {
                 work();
             }
         });
-        let (mut warnings, mut errors) = (String::new(), Vec::new());
-        for made in made.into_iter().filter_map(OnceLock::into_inner) {
-            match made {
-                Ok(code) => warnings.push_str(&code.warnings),
-                Err(error) => errors.push(error),
-            }
-        }
-        if errors.is_empty() { Ok(warnings) } else { Err(errors) }
+        let warnings = |made: Result<Arc<GroupCode>, BuildError>| made.map(|code| code.warnings.clone());
+        made.into_iter().filter_map(OnceLock::into_inner).map(warnings).collect()
     }
 }
 
@@ -401,38 +393,43 @@ impl Kernel {
                         }
                     };
                     let options = Options { lanes: Some(variant.brush.iter().product()), ..inner.options };
-                    let (globals, making) =
-                        (inner.globals.as_ref(), Making { watch: None, ..inner.making.clone() });
+                    let making = Making { watch: None, ..inner.making.clone() };
                     // What cannot be compiled is none of the choices.
-                    let name = &kernel.info().name;
-                    let code = code(&inner.module, globals, &inner.outside, name, variant, &options, &making);
-                    others.extend(code.ok().map(Arc::new));
+                    others.extend(kernel.compiled(variant, options, making).ok().map(Arc::new));
                 }
                 first.choice.offer(others.clone());
             }
         };
         // Where the system has no more threads, the first stays.
-        let _ = thread::Builder::new().name("heddle-compiler".into()).stack_size(STACK).spawn(compile);
+        let _ = thread::Builder::new().name("heddle-compiler".into()).spawn(compile);
     }
 
     /// Makes the code for some launches, or finds that it is there.
     fn made(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
         let inner = &*self.program.inner;
-        // Two threads may compile the same at once; the first to be done is kept.
-        let (globals, making, outside) = (inner.globals.as_ref(), &inner.making, &inner.outside);
-        let name = &self.info().name;
-        let make = |variant, options: &Options| {
-            code(&inner.module, globals, outside, name, variant, options, making)
-        };
-        let code = make(variant, &inner.options).or_else(|reason| {
+        let make = |variant, options| self.compiled(variant, options, inner.making.clone());
+        let code = make(variant, inner.options).or_else(|reason| {
             let is_free = inner.options.lanes.is_none() && !self.info().sees_brush;
             if !is_free || variant.brush == [1; 3] || !matches!(reason, BuildError::Pass { .. }) {
                 return Err(reason);
             }
             // One work-item at a time may go where several may not: its private objects are where their addresses say.
             let alone = Options { lanes: Some(1), ..inner.options };
-            make(Variant { brush: [1; 3], ..variant }, &alone).map_err(|_| reason)
+            make(Variant { brush: [1; 3], ..variant }, alone).map_err(|_| reason)
         })?;
+        // Two threads may compile the same at once; the first to be done is kept.
         Ok(Arc::clone(self.program.codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
+    }
+
+    /// Compiles it for some launches, or finds that it was compiled before. The program goes on whatever LLVM does, and who asks
+    /// may have little stack.
+    fn compiled(&self, variant: Variant, options: Options, making: Making) -> Result<GroupCode, BuildError> {
+        let kernel = self.clone();
+        let work = move || {
+            let inner = &*kernel.program.inner;
+            let (globals, name) = (inner.globals.as_ref(), &kernel.info().name);
+            code(&inner.module, globals, &inner.outside, name, variant, &options, &making)
+        };
+        withstanding(STACK, work)?
     }
 }

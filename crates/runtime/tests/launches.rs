@@ -64,6 +64,23 @@ fn each_work_item_runs_once() {
     }
 }
 
+#[test]
+fn what_was_prepared_is_not_compiled_by_the_launch() {
+    const ROWS: &str = "kernel void rows(global int *out) {
+        size_t x = get_global_id(0), y = get_global_id(1);
+        out[y * get_global_size(0) + x] = get_local_id(1) * 10 + get_local_id(0);
+    }";
+    let kernel = program_of("rows", ROWS).kernel("rows").expect("there is the kernel");
+    let range = range(&[6, 4], Some(&[3, 2]), None);
+    kernel.prepare(&range).expect("it compiles");
+    assert_eq!(kernel.reports().len(), 1);
+    let mut out = [-1i32; 24];
+    // SAFETY: the array has an element for each work-item.
+    unsafe { kernel.launch(&[pointer(&mut out)], &range, &Pool::new(1)) }.expect("it runs");
+    assert_eq!(kernel.reports().len(), 1);
+    assert!((0..24).all(|at| out[at as usize] == at / 6 % 2 * 10 + at % 3), "{out:?}");
+}
+
 const PLACES: &str = "kernel void places(global ulong *out) {
     size_t x = get_global_id(0) - get_global_offset(0), y = get_global_id(1) - get_global_offset(1),
            z = get_global_id(2) - get_global_offset(2);

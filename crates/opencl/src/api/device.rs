@@ -76,7 +76,6 @@ entries! {
     fn clGetDeviceInfo(of: Handle, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>) {
         let device = find::<Device>(of)?;
         let info = Info::new(size, value, needed);
-        let vector = |bytes: u32| (device.vector_bytes / bytes).max(1);
         match name {
             CL_DEVICE_TYPE => info.value(CL_DEVICE_TYPE_CPU),
             CL_DEVICE_VENDOR_ID => info.value(0u32),
@@ -84,17 +83,20 @@ entries! {
             CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS => info.value(3u32),
             CL_DEVICE_MAX_WORK_ITEM_SIZES => info.list(&[MAX_WORK_GROUP_SIZE; 3]),
             CL_DEVICE_MAX_WORK_GROUP_SIZE => info.value(MAX_WORK_GROUP_SIZE),
+            // Lanes are work-items: code with vectors as wide as registers would have as many registers to each of them.
             CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR
             | CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT
             | CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT
             | CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG
             | CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT
-            | CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE => info.value(1u32),
+            | CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE
+            | CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR
+            | CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT
+            | CL_DEVICE_NATIVE_VECTOR_WIDTH_INT
+            | CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG
+            | CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
+            | CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE => info.value(1u32),
             CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF | CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF => info.value(0u32),
-            CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR => info.value(vector(1)),
-            CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT => info.value(vector(2)),
-            CL_DEVICE_NATIVE_VECTOR_WIDTH_INT | CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT => info.value(vector(4)),
-            CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG | CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE => info.value(vector(8)),
             CL_DEVICE_MAX_CLOCK_FREQUENCY => info.value(device.clock),
             CL_DEVICE_ADDRESS_BITS => info.value(usize::BITS),
             CL_DEVICE_MAX_MEM_ALLOC_SIZE => info.value(device.max_allocation()),

@@ -50,6 +50,8 @@ fn enqueue(
         let _ = done.map_err(|reason| launch.report(&reason));
         return Ok(());
     }
+    // What had to be compiled does not count as the command's time.
+    launch.prepare()?;
     let request = Request { command, wait_list: &into.waits, order: Order::Queue, blocking: false, doer };
     into.request(&request, Box::new(move || launch.run()))
 }

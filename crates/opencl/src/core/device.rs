@@ -34,8 +34,6 @@ pub struct Device {
     pub cache: u64,
     /// The bytes of a cache line.
     pub cache_line: u32,
-    /// The bytes of a vector register.
-    pub vector_bytes: u32,
 }
 
 crate::object!(Device, CL_INVALID_DEVICE);
@@ -79,22 +77,6 @@ fn options_of_environment() -> runtime::Options {
     runtime::Options { lanes, forced, ..runtime::Options::default() }
 }
 
-#[cfg(target_arch = "x86_64")]
-fn vector_bytes() -> u32 {
-    if is_x86_feature_detected!("avx512f") {
-        64
-    } else if is_x86_feature_detected!("avx2") {
-        32
-    } else {
-        16
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn vector_bytes() -> u32 {
-    16
-}
-
 impl Device {
     fn probe() -> Device {
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -109,7 +91,6 @@ impl Device {
             memory: pages.saturating_mul(system(libc::_SC_PAGESIZE).unwrap_or(4096)),
             cache: level_3.or_else(|| system(libc::_SC_LEVEL2_CACHE_SIZE)).unwrap_or(1 << 20),
             cache_line: system(libc::_SC_LEVEL1_DCACHE_LINESIZE).unwrap_or(64) as u32,
-            vector_bytes: vector_bytes(),
         }
     }
 

@@ -98,6 +98,11 @@ impl Launch {
         }
     }
 
+    /// Has its code compiled, unless it is there, so that it does not count as time of the launch.
+    pub fn prepare(&self) -> Answer<()> {
+        self.code.prepare(self.index, &self.range).map_err(|reason| Error(self.report(&reason)))
+    }
+
     /// Runs it.
     pub fn run(&self) -> Result<(), i32> {
         self.run_quietly().map_err(|reason| self.report(&reason))
@@ -140,11 +145,15 @@ impl Kernel {
     /// The kernel of this name.
     pub fn new(program: &Arc<Program>, name: &str) -> Answer<Kernel> {
         let code = program.code()?;
-        let index = code.kernels.iter().position(|kernel| kernel.name == name);
-        Ok(Kernel::of_code(program, code.clone(), index.ok_or(Error(CL_INVALID_KERNEL_NAME))?))
+        if let Some(index) = code.kernels.iter().position(|kernel| kernel.name == name) {
+            return Ok(Kernel::of_code(program, code, index));
+        }
+        let Some(reason) = code.refusal(name) else { return Err(Error(CL_INVALID_KERNEL_NAME)) };
+        program.context.report(&format!("kernel {name} cannot be launched: {reason}"));
+        Err(Error(CL_INVALID_KERNEL_DEFINITION))
     }
 
-    /// All kernels of a program.
+    /// All kernels of a program that can be launched.
     pub fn all(program: &Arc<Program>) -> Answer<Vec<Kernel>> {
         let code = program.code()?;
         Ok((0..code.kernels.len()).map(|index| Kernel::of_code(program, code.clone(), index)).collect())

@@ -3,11 +3,22 @@
 use crate::core::device::{options, threads};
 use crate::core::kernel::divide;
 use crate::core::memory::Address;
-use heddle_ir::Module;
+use heddle_ir::{Diagnostic, Module};
 use heddle_llvm::{Cpu, KernelInfo, LlvmModule};
 use heddle_runtime as runtime;
-use heddle_runtime::{BuildError, Kept, Making, Outlook, Pool, Watch};
+use heddle_runtime::{Kept, Making, Outlook, Pool, Watch};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt::Display;
 use std::sync::Arc;
+
+/// What the build log says of a program with code.
+#[derive(Default, Debug)]
+pub struct Warnings {
+    /// Kernels that cannot be launched.
+    pub refused: String,
+    /// What of the others costs much.
+    pub costs: String,
+}
 
 /// The work-items of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,10 +48,12 @@ pub enum Given {
 #[derive(Debug)]
 pub struct Code {
     program: runtime::Program,
-    /// Its kernels.
+    /// Its kernels, those that can be launched.
     pub kernels: Vec<KernelInfo>,
     /// The same in the same order, ready to be launched.
     ready: Vec<runtime::Kernel>,
+    /// Those that cannot, and why.
+    refused: Vec<(String, String)>,
     /// Whether the last group each way may be smaller than the others.
     pub allows_rest: bool,
 }
@@ -72,44 +85,97 @@ pub fn is_on(variable: &str) -> bool {
     std::env::var(variable).is_ok_and(|value| value.trim() == "1")
 }
 
+/// The functions that were not taken, and those that call them, each with the reason.
+fn without_code<'m>(module: &'m Module, refused: &'m [Diagnostic]) -> FxHashMap<&'m str, &'m Diagnostic> {
+    let mut callers: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
+    for func in &module.functions {
+        for callee in func.callees.values() {
+            callers.entry(&callee.name).or_default().push(&func.name);
+        }
+    }
+    let mut found = FxHashMap::default();
+    for told in refused {
+        let mut work: Vec<&str> = told.place.func.as_deref().into_iter().collect();
+        while let Some(name) = work.pop() {
+            if found.insert(name, told).is_none() {
+                work.extend(callers.get(name).into_iter().flatten());
+            }
+        }
+    }
+    found
+}
+
 /// Why there is no code, as lines of the build log.
-fn log_of(errors: &[BuildError], module: &Module) -> String {
-    errors.iter().map(|error| format!("error: {}\n", error.diagnostic(module))).collect()
+fn errors<T: Display>(reasons: impl IntoIterator<Item = T>) -> String {
+    reasons.into_iter().map(|reason| format!("error: {reason}\n")).collect()
 }
 
 impl Code {
-    /// Makes a program ready to run, of a module and its bitcode. Warnings and the error are for the build log.
-    pub fn new(llvm: &LlvmModule, bitcode: &[u8], allows_rest: bool) -> Result<(Code, String), String> {
-        let kernels = heddle_llvm::kernels(llvm);
+    /// Makes a program ready to run, of a module and its bitcode. Warnings and the error are for the build log. What has no
+    /// code is left out, as long as there is another kernel.
+    pub fn new(llvm: &LlvmModule, bitcode: &[u8], allows_rest: bool) -> Result<(Code, Warnings), String> {
+        let mut kernels = heddle_llvm::kernels(llvm);
         let imported = heddle_llvm::import(llvm);
-        if kernels.iter().any(|kernel| imported.module.function(&kernel.name).is_none()) {
-            return Err(imported.refused.iter().map(|refusal| format!("error: {refusal}\n")).collect());
-        }
         let mut module = imported.module;
-        heddle_math::provide_own(&mut module).map_err(|reason| format!("error: {reason}\n"))?;
+        heddle_math::provide_own(&mut module).map_err(|reason| errors([reason]))?;
+        let mut refused = Vec::new();
+        let lacking = without_code(&module, &imported.refused);
+        let lacks = |name: &str| lacking.get(name).map(|told| (name.to_string(), told.to_string()));
+        refused.extend(kernels.iter().filter_map(|kernel| lacks(&kernel.name)));
+        let lacking: FxHashSet<String> = lacking.into_keys().map(Into::into).collect();
+        module.functions.retain(|func| !lacking.contains(&func.name));
+        if refused.len() == kernels.len() && !refused.is_empty() {
+            return Err(errors(imported.refused));
+        }
         let undefined = runtime::undefined_functions(&module);
         if !undefined.is_empty() {
             let line = |name: &&str| {
-                format!(
-                    "error: the function `{name}` is called, but no program defines it: link the one that does\n"
-                )
+                format!("the function `{name}` is called, but no program defines it: link the one that does")
             };
-            return Err(undefined.iter().map(line).collect());
+            return Err(errors(undefined.iter().map(line)));
         }
         let kept = Kept::of_user(bitcode);
         let watch = is_on("HEDDLE_REPORT").then(|| -> Watch { Arc::new(|report| eprint!("{report}")) });
         // Reports come in the order of the kernels.
         let threads = if watch.is_some() { 1 } else { threads() };
         let program = runtime::Program::making(module, &options(), Making { kept, watch })
-            .map_err(|reason| format!("error: {reason}\n"))?;
-        let warnings = program.prepare(threads).map_err(|errors| log_of(&errors, program.module()))?;
+            .map_err(|reason| errors([reason]))?;
+        let mut warnings = Warnings::default();
+        for (kernel, prepared) in program.kernels().iter().zip(program.prepare(threads)) {
+            match prepared {
+                Ok(told) => warnings.costs.push_str(&told),
+                Err(reason) => {
+                    refused.push((kernel.name.clone(), reason.diagnostic(program.module()).to_string()));
+                }
+            }
+        }
+        if refused.len() == kernels.len() && !refused.is_empty() {
+            return Err(errors(refused.into_iter().map(|(_, reason)| reason)));
+        }
+        for (name, reason) in &refused {
+            warnings
+                .refused
+                .push_str(&format!("warning: the kernel `{name}` cannot be launched: {reason}\n"));
+        }
+        kernels.retain(|kernel| refused.iter().all(|(name, _)| *name != kernel.name));
         let ready = |kernel: &KernelInfo| {
             program
                 .kernel(&kernel.name)
-                .ok_or_else(|| format!("error: there is no kernel `{}`\n", kernel.name))
+                .ok_or_else(|| errors([format!("there is no kernel `{}`", kernel.name)]))
         };
         let ready = kernels.iter().map(ready).collect::<Result<_, _>>()?;
-        Ok((Code { program, kernels, ready, allows_rest }, warnings))
+        Ok((Code { program, kernels, ready, refused, allows_rest }, warnings))
+    }
+
+    /// Why a kernel that the program has cannot be launched.
+    pub fn refusal(&self, name: &str) -> Option<&str> {
+        self.refused.iter().find(|(known, _)| known == name).map(|(_, reason)| &**reason)
+    }
+
+    /// Has the code of a kernel for launches over a range compiled. The error says why there is none.
+    pub fn prepare(&self, kernel: usize, range: &NdRange) -> Result<(), String> {
+        let range = range.of_runtime().map_err(|reason| reason.to_string())?;
+        self.ready[kernel].prepare(&range).map_err(|reason| reason.to_string())
     }
 
     /// The module that its kernels are compiled from.

@@ -158,8 +158,9 @@ impl Program {
             if kind == CL_PROGRAM_BINARY_TYPE_EXECUTABLE {
                 made = Code::new(&module, &bitcode, allows_rest).map(|(made, warnings)| {
                     code = Some(Arc::new(made));
+                    compiled.log.push_str(&warnings.refused);
                     if !compiler::is_silent(options) {
-                        compiled.log.push_str(&warnings);
+                        compiled.log.push_str(&warnings.costs);
                     }
                 });
             }

@@ -1,6 +1,6 @@
 //! The programs of `tests/opencl`, each of which says "passed" at its end.
 
-use crate::place::{compile, run, scratch};
+use crate::place::{command, compile, run, scratch};
 use std::path::Path;
 use std::process::Command;
 
@@ -39,6 +39,22 @@ fn commands_keep_their_order() {
 #[test]
 fn nothing_grows_and_nothing_holds_the_process() {
     passes("growth.c");
+}
+
+#[test]
+fn the_process_ends_while_kernels_are_compiled() {
+    let program = compile("leaves.c").display().to_string();
+    for microseconds in ["0", "3000", "30000", "200000"] {
+        // What is kept is not compiled.
+        let output = command(&program, &[microseconds]).env("HEDDLE_CACHE", "0").output().expect("it starts");
+        let (said, messages) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success() && said == "passed\n",
+            "{microseconds}: {}\n{said}{messages}",
+            output.status
+        );
+    }
 }
 
 #[test]

@@ -1,0 +1,27 @@
+//! What LLVM cannot go on from does not end the process.
+#![forbid(unsafe_code)]
+
+use heddle_llvm::{CodeLevel, object_here, read_ir, withstanding};
+
+/// A call that no code for this machine can be selected for.
+const UNKNOWN: &str = "declare i32 @llvm.amdgcn.workitem.id.x()
+define i32 @f() {
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+  ret i32 %x
+}
+";
+
+fn compile(text: &'static str) -> Result<usize, String> {
+    let work = move || {
+        let module = read_ir("text.ll", text.as_bytes()).expect("it is read");
+        object_here(&module, CodeLevel::Default).expect("it compiles").len()
+    };
+    withstanding(16 << 20, work).map_err(|told| told.to_string())
+}
+
+#[test]
+fn the_process_goes_on_where_llvm_gives_up() {
+    let reason = compile(UNKNOWN).expect_err("there is no such instruction");
+    assert!(reason.contains("Cannot select"), "{reason}");
+    assert!(compile("define i32 @f() { ret i32 1 }").expect("it compiles") > 0);
+}
