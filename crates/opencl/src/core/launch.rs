@@ -4,9 +4,9 @@ use crate::core::device::{options, threads};
 use crate::core::kernel::divide;
 use crate::core::memory::Address;
 use heddle_ir::Module;
-use heddle_llvm::{Cpu, KernelInfo, LlvmModule, ObjectCache};
+use heddle_llvm::{Cpu, KernelInfo, LlvmModule};
 use heddle_runtime as runtime;
-use heddle_runtime::{BuildError, Kept, Making, Pool, Watch};
+use heddle_runtime::{BuildError, Kept, Making, Outlook, Pool, Watch};
 use std::sync::Arc;
 
 /// The work-items of a launch.
@@ -39,6 +39,8 @@ pub struct Code {
     program: runtime::Program,
     /// Its kernels.
     pub kernels: Vec<KernelInfo>,
+    /// The same in the same order, ready to be launched.
+    ready: Vec<runtime::Kernel>,
     /// Whether the last group each way may be smaller than the others.
     pub allows_rest: bool,
 }
@@ -53,17 +55,14 @@ impl Given {
     }
 }
 
-fn to_long(sizes: [usize; 3], dims: u32) -> Vec<u64> {
-    sizes[..dims as usize].iter().map(|&size| size as u64).collect()
-}
-
 impl NdRange {
     fn of_runtime(&self) -> Result<runtime::NdRange, runtime::RangeError> {
-        let range = runtime::NdRange::new(&to_long(self.global, self.dims))?
-            .with_offset(&to_long(self.offset, self.dims))?;
+        let dims = self.dims as usize;
+        let [global, offset] = [self.global, self.offset].map(|sizes| sizes.map(|size| size as u64));
+        let range = runtime::NdRange::new(&global[..dims])?.with_offset(&offset[..dims])?;
         match self.local {
             None => Ok(range),
-            Some(local) => range.with_local(&to_long(local, self.dims)),
+            Some(local) => range.with_local(&local.map(|size| size as u64)[..dims]),
         }
     }
 }
@@ -97,14 +96,20 @@ impl Code {
             };
             return Err(undefined.iter().map(line).collect());
         }
-        let kept = ObjectCache::of_user().map(|cache| Kept::new(cache, bitcode));
+        let kept = Kept::of_user(bitcode);
         let watch = is_on("HEDDLE_REPORT").then(|| -> Watch { Arc::new(|report| eprint!("{report}")) });
         // Reports come in the order of the kernels.
         let threads = if watch.is_some() { 1 } else { threads() };
         let program = runtime::Program::making(module, &options(), Making { kept, watch })
             .map_err(|reason| format!("error: {reason}\n"))?;
         let warnings = program.prepare(threads).map_err(|errors| log_of(&errors, program.module()))?;
-        Ok((Code { program, kernels, allows_rest }, warnings))
+        let ready = |kernel: &KernelInfo| {
+            program
+                .kernel(&kernel.name)
+                .ok_or_else(|| format!("error: there is no kernel `{}`\n", kernel.name))
+        };
+        let ready = kernels.iter().map(ready).collect::<Result<_, _>>()?;
+        Ok((Code { program, kernels, ready, allows_rest }, warnings))
     }
 
     /// The module that its kernels are compiled from.
@@ -128,23 +133,22 @@ impl Code {
         Ok(ready.local_size(&range).map(|size| size as usize))
     }
 
-    /// Whether running a kernel over its work-items is likely to take no longer than handing it to another thread.
-    pub fn is_brief(&self, kernel: &KernelInfo, range: &NdRange) -> bool {
-        let ready = self.program.kernel(&kernel.name).zip(range.of_runtime().ok());
-        ready.is_some_and(|(kernel, range)| kernel.is_brief(&range))
+    /// What is known of running a kernel over its work-items.
+    pub fn outlook(&self, kernel: usize, range: &NdRange) -> Outlook {
+        let range = range.of_runtime().ok();
+        range.map(|range| self.ready[kernel].outlook(&range, Pool::of_process())).unwrap_or_default()
     }
 
     /// Runs a kernel. The error says what it did wrong.
     ///
     /// # Safety
     /// The arguments lead to memory that is there, and the kernel stays inside of it.
-    pub unsafe fn run(&self, kernel: &KernelInfo, given: &[Given], range: &NdRange) -> Result<(), String> {
-        let ready =
-            self.program.kernel(&kernel.name).ok_or_else(|| "it is not in its program".to_string())?;
+    pub unsafe fn run(&self, kernel: usize, given: &[Given], range: &NdRange) -> Result<(), String> {
         let given: Vec<runtime::Argument<'_>> = given.iter().map(Given::of_runtime).collect();
-        let arguments = runtime::in_pieces(kernel, &given);
+        let arguments = runtime::in_pieces(&self.kernels[kernel], &given);
         let range = range.of_runtime().map_err(|reason| reason.to_string())?;
         // SAFETY: the caller's promise.
-        unsafe { ready.launch(&arguments, &range, Pool::of_process()) }.map_err(|reason| reason.to_string())
+        let done = unsafe { self.ready[kernel].launch(&arguments, &range, Pool::of_process()) };
+        done.map_err(|reason| reason.to_string())
     }
 }

@@ -17,10 +17,3 @@ struct turn {
   int rounds;
 };
 void take_turns(struct turn turn);
-
-/// Random numbers, the same in each run: of 32 bits, and from 0 to 1.
-unsigned draw(void);
-double draw_unit(void);
-
-/// Memory for so many, or the end.
-void *room(int count, unsigned long each);
