@@ -330,6 +330,12 @@ bool open_marks(Module &module) {
   for (Function &function : module)
     if (!function.isDeclaration() && !function.hasOptNone())
       is_changed |= keep_promises(function);
+  // What lanes ask each other (heddle.h) touches no memory that others see, and must stay where it is.
+  for (Function &function : module)
+    if (function.isDeclaration() && function.isConvergent() && function.getName().starts_with("heddle_")) {
+      function.setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
+      is_changed = true;
+    }
   Function *mark = module.getFunction(independent_mark);
   if (!mark || !mark->isDeclaration())
     return is_changed;

@@ -1,4 +1,5 @@
 // Programs whose iterations go different ways: finance, images, physics. Compiled once for each way to compile.
+#include "../../../../../include/heddle.h"
 #include "kernels.h"
 #include <math.h>
 
