@@ -375,8 +375,9 @@ impl Context<'_> {
 
     /// How often no lane takes each way of branches, as far as a run has told, and lanes still come there as they did then.
     fn untaken(&self, func: &Function) -> BTreeMap<Block, [f64; 2]> {
-        let forms = std::iter::successors(Some(&*func.name), |name| name.rsplit_once('.').map(|(of, _)| of));
-        let is_rearranged = forms.into_iter().any(|name| self.rearranged.contains(name));
+        let mut forms =
+            std::iter::successors(Some(&*func.name), |name| name.rsplit_once('.').map(|(of, _)| of));
+        let is_rearranged = forms.any(|name| self.rearranged.contains(name));
         let profile = self.profile.as_ref().filter(|_| !is_rearranged);
         profile.map(|profile| profile.untaken(func)).unwrap_or_default()
     }
