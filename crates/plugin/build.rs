@@ -21,6 +21,6 @@ fn main() {
         .flag_if_supported("-Wno-deprecated-copy")
         .flag_if_supported("-Wno-redundant-move")
         .opt_level(1)
-        .files(["cpp/pass.cpp", "cpp/marked_loops.cpp"])
+        .files(["cpp/pass.cpp", "cpp/marked_loops.cpp", "cpp/dependences.cpp"])
         .compile("heddle_pass");
 }

@@ -35,7 +35,7 @@ use smallvec::SmallVec;
 
 use crate::control_tables::ControlTables;
 use crate::frontier::DominanceFrontier;
-use crate::points_to::{Object, PointsTo, Target};
+use crate::points_to::{Object, PointsTo, PointsToTarget};
 use crate::uses::Uses;
 
 heddle_ir::entity! {
@@ -235,7 +235,7 @@ impl AllocaSsa {
         // Per object the runs that accesses touch; none if one of them is not known.
         let mut runs: Vec<Option<Vec<Range<u64>>>> = vec![Some(Vec::new()); count];
         let insts = || control.index.order().iter().flat_map(|&block| func.block_insts(block));
-        let run_of = |target: &Target, size: Option<u64>, bytes: u64| {
+        let run_of = |target: &PointsToTarget, size: Option<u64>, bytes: u64| {
             let first = u64::try_from(target.offset?).ok()?;
             let end = first.checked_add(size?)?;
             (end <= bytes).then_some(first..end)

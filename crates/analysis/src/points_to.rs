@@ -19,7 +19,7 @@ heddle_ir::entity! {
 
 /// An object with an offset into it; none if any is possible.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Target {
+pub struct PointsToTarget {
     /// The object.
     pub object: Object,
     /// The byte, from the start of the object.
@@ -30,7 +30,7 @@ pub struct Target {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Targets {
     /// Objects of this function that do not escape, sorted.
-    pub known: SmallVec<[Target; 2]>,
+    pub known: SmallVec<[PointsToTarget; 2]>,
     /// Whether it may point to other private memory, of which nothing is known.
     pub unknown: bool,
 }
@@ -75,7 +75,8 @@ impl PointsTo {
                     match data.op {
                         Op::Alloca => {
                             let heddle_ir::Detail::Alloca { bytes, .. } = data.detail else { continue };
-                            let target = Target { object: Object::new(this.objects.len()), offset: Some(0) };
+                            let target =
+                                PointsToTarget { object: Object::new(this.objects.len()), offset: Some(0) };
                             this.objects.push(ObjectInfo {
                                 alloca: inst,
                                 bytes,
@@ -157,7 +158,7 @@ impl PointsTo {
         to.unknown |= from.unknown;
         for target in from.known {
             let offset = target.offset.zip(shift).and_then(|(offset, shift)| offset.checked_add(shift));
-            add(&mut to.known, Target { offset, ..target });
+            add(&mut to.known, PointsToTarget { offset, ..target });
         }
         if to.known.len() > MOST_TARGETS {
             to.known.drain(..).for_each(|target| self.objects[target.object.index()].escapes = true);
@@ -236,12 +237,12 @@ fn is_followed(op: Op, index: usize) -> bool {
     }
 }
 
-fn add(known: &mut SmallVec<[Target; 2]>, target: Target) {
-    if known.contains(&target) || known.contains(&Target { offset: None, ..target }) {
+fn add(known: &mut SmallVec<[PointsToTarget; 2]>, target: PointsToTarget) {
+    if known.contains(&target) || known.contains(&PointsToTarget { offset: None, ..target }) {
         return;
     }
     let same = known.iter().filter(|other| other.object == target.object).count();
-    let target = if same >= MOST_OFFSETS { Target { offset: None, ..target } } else { target };
+    let target = if same >= MOST_OFFSETS { PointsToTarget { offset: None, ..target } } else { target };
     if target.offset.is_none() {
         known.retain(|other| other.object != target.object);
     }

@@ -11,7 +11,7 @@ const STANDARDS: [&str; 3] = ["-cl-std=CL1.2", "-cl-std=CL2.0", "-cl-std=CL3.0"]
 
 /// The verdicts on all overloads, by name.
 #[derive(Clone, Debug)]
-pub struct Coverage {
+pub struct BuiltinCoverage {
     /// Of each name the verdicts on its overloads, by mangled name.
     pub builtins: BTreeMap<String, BTreeMap<String, Verdict>>,
 }
@@ -38,7 +38,7 @@ fn reason(builtin: &DeclaredFunction) -> &'static str {
 }
 
 /// Asks clang for all that there is.
-pub fn coverage() -> Result<Coverage, String> {
+pub fn coverage() -> Result<BuiltinCoverage, String> {
     let list = |standard: &str, all: bool| {
         let options = OpenClOptions { words: vec![standard.into()], ..OpenClOptions::default() };
         declared_functions(HEADER, &options, all)
@@ -62,10 +62,10 @@ pub fn coverage() -> Result<Coverage, String> {
             builtins.entry(builtin.name).or_default().insert(builtin.mangled, verdict);
         }
     }
-    Ok(Coverage { builtins })
+    Ok(BuiltinCoverage { builtins })
 }
 
-impl Coverage {
+impl BuiltinCoverage {
     /// Overloads that are missing.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
         let all = self.builtins.values().flatten();
@@ -86,7 +86,7 @@ impl Coverage {
     }
 }
 
-impl fmt::Display for Coverage {
+impl fmt::Display for BuiltinCoverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, overloads) in &self.builtins {
             let count = |wanted: fn(&Verdict) -> bool| overloads.values().filter(|it| wanted(it)).count();

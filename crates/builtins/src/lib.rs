@@ -9,7 +9,7 @@
 mod coverage;
 mod option_words;
 
-pub use coverage::{Coverage, HEADER, coverage};
+pub use coverage::{BuiltinCoverage, HEADER, coverage};
 pub use option_words::option_words;
 
 use heddle_ir::{Diagnostic, Module};

@@ -7,7 +7,7 @@ use heddle::ir::module::DeclaredShape;
 use heddle::ir::verify::Stage;
 use heddle::ir::{Module, Value, parse_module};
 use heddle::{Brush, Request, Session};
-use heddle_interp::{Options, Semantics};
+use heddle_interp::{RunOptions, Semantics};
 use heddle_llvm::Output;
 use heddle_runs::line::RunLine;
 use heddle_runs::trace_table::trace_table;
@@ -239,7 +239,7 @@ impl Scene {
     fn run(&self, module: &Module, call: &str, semantics: Semantics) -> Result<(), String> {
         let name = module.functions.first().map_or("", |func| &func.name);
         let line = RunLine::parse(&format!("@{name}{call}")).map_err(|error| error.to_string())?;
-        let options = Options { trace: true, semantics, ..line.options.clone() };
+        let options = RunOptions { trace: true, semantics, ..line.options.clone() };
         let ran = line.run(module, &options).map_err(|error| error.to_string())?;
         let reading = match semantics {
             _ if call == VECTOR => "one thread",

@@ -5,7 +5,7 @@ use crate::report::{error, fail, note, parse_stage, read_module, read_ptx};
 use clap::{Args, ValueEnum};
 use heddle::ir::Value;
 use heddle::ir::verify::Stage;
-use heddle_interp::{Limits, Options, Scheduler, Semantics};
+use heddle_interp::{Limits, RunOptions, Scheduler, Semantics};
 use heddle_llvm::ObjectCache;
 use heddle_runs::line::{
     Expectation, Ran, RunLine, parse_dims, parse_geometry, parse_scheduler, parse_semantics,
@@ -170,7 +170,7 @@ impl Exec {
                 return Err(Failure::Usage(format!("choose a function with --func: {}", names.join(", "))));
             }
         };
-        let mut options = Options {
+        let mut options = RunOptions {
             brush: self.lanes.clone().unwrap_or_else(|| vec![if is_ptx { 32 } else { 4 }]),
             semantics: self.semantics,
             scheduler: self.scheduler.clone(),
@@ -183,7 +183,7 @@ impl Exec {
             detect_races: true,
             trace: self.trace.is_some(),
             fused: self.fused,
-            ..Options::default()
+            ..RunOptions::default()
         };
         if let Some(local) = &self.local {
             let geometry = parse_geometry(local, &self.groups, &self.offset);

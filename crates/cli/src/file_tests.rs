@@ -13,7 +13,7 @@ pub(crate) struct FileTests {
     /// A directory, or one `.hed` file
     dir: PathBuf,
     /// Rewrite goldens that differ
-    #[arg(long, env = "HEDDLE_BLESS")]
+    #[arg(long, env = "HEDDLE_BLESS", value_parser = clap::builder::FalseyValueParser::new())]
     bless: bool,
 }
 

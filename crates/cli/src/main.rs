@@ -38,7 +38,7 @@ enum Verb {
     Exec(exec::Exec),
     /// Say what is uniform, what diverges, and why
     Analyze(analyze::Analyze),
-    /// Count where lanes part in a run, who is active, and how memory is accessed
+    /// Count where lanes part in a run, which are active, and how memory is accessed
     Profile(profile::ProfileRun),
     /// Make vector code of a function, for lanes that each run it
     Vectorize(vectorize::Vectorize),

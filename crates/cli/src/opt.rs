@@ -1,7 +1,7 @@
 //! `heddle opt`.
 
 use crate::analyze::with_facts;
-use crate::report::{fail, parse_stage, read, say_times, tell, title};
+use crate::report::{fail, parse_stage, read, read_profile, say_times, tell, title};
 use crate::{Failure, Outcome};
 use clap::Args;
 use heddle::Session;
@@ -38,6 +38,10 @@ pub(crate) struct Opt {
     /// Say what passes chose, and why: of `fuse` with the profitability matrices
     #[arg(long)]
     explain: bool,
+    /// What `heddle profile FILE --json` has written: `boscc`, `fuse`, `flatten` and `ssrqp` choose by how lanes went and how
+    /// often loops went round
+    #[arg(long, value_name = "JSON")]
+    profile: Option<PathBuf>,
     /// Print the program behind each pass, with what is known of lanes in comments beside the instructions
     #[arg(long)]
     dump_each: bool,
@@ -64,7 +68,11 @@ impl Opt {
             }
         }
         let mut stage = self.stage;
-        let mut context = Context::verifying(self.verify).watched(|pass, module| {
+        let mut context = Context::verifying(self.verify);
+        if let Some(path) = &self.profile {
+            context = context.profiled(read_profile(path)?, &mut module).map_err(fail)?;
+        }
+        let mut context = context.watched(|pass, module| {
             stage = pass.ensures.unwrap_or(stage);
             if self.dump_each {
                 title(&format!("; behind {}", pass.name));

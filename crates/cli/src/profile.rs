@@ -9,7 +9,7 @@ use heddle::ir::verify::Stage;
 use heddle::ir::{Block, Function, Inst, Module, Op};
 use heddle::transform::canonicalize;
 use heddle::verdicts::verdicts;
-use heddle_interp::{AccessProfile, Cycles, FunctionProfile, Limits, Options, Scheduler, is_issued};
+use heddle_interp::{AccessProfile, Cycles, FunctionProfile, Limits, RunOptions, Scheduler, is_issued};
 use heddle_runs::line::{Expectation, RunLine, parse_dims, parse_geometry, parse_scheduler};
 use heddle_runs::trace_table::align;
 use serde::Serialize;
@@ -34,7 +34,7 @@ fn scheduler(word: &str) -> Result<Scheduler, String> {
     parse_scheduler(word).ok_or_else(|| "write `ipdom`, `greedy` or `random:SEED`".into())
 }
 
-/// Run a function on the interpreter and count where lanes part, who is active, and how memory is accessed
+/// Run a function on the interpreter and count where lanes part, which are active, and how memory is accessed
 #[derive(Args)]
 #[command(after_help = COLUMNS)]
 pub(crate) struct ProfileRun {
@@ -119,6 +119,8 @@ struct BranchReport {
     executed: u64,
     diverged: u64,
     targets: Vec<(String, u64)>,
+    /// How often some lane went to each target.
+    taken: Vec<u64>,
     /// What the divergence analysis says, given the arguments; none of sequential code.
     called_divergent: Option<bool>,
 }
@@ -168,12 +170,12 @@ impl ProfileRun {
                 return Err(Failure::Usage(format!("choose a function with --func: {}", names.join(", "))));
             }
         };
-        let mut options = Options {
+        let mut options = RunOptions {
             brush: self.lanes.clone(),
             scheduler: self.scheduler.clone(),
             limits: Limits { steps: self.limit, work: self.limit_work, ..Limits::default() },
             profile: true,
-            ..Options::default()
+            ..RunOptions::default()
         };
         if let Some(group) = &self.group {
             let geometry = parse_geometry(group, &self.grid, "0");
@@ -325,6 +327,7 @@ fn function_report(
                 executed: branch.executed,
                 diverged: branch.diverged,
                 targets: targets.zip(branch.lanes.iter().copied()).collect(),
+                taken: branch.taken.to_vec(),
                 called_divergent: called.and_then(|called| called.get(&block).copied()),
             });
         }

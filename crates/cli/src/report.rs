@@ -6,10 +6,11 @@ use heddle::context::PassTime;
 use heddle::ir::diagnostic::{Excerpt, Place, Severity};
 use heddle::ir::verify::Stage;
 use heddle::ir::{Code, Diagnostic, Module};
-use heddle::{Session, Source};
+use heddle::{Profile, Session, Source};
 use std::fmt;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -109,6 +110,16 @@ pub(crate) fn fail(reason: impl Into<heddle::Failure>) -> Failure {
 /// Reads a module from a file and checks it against a stage: a `.hed` file, or what LLVM or clang reads.
 pub(crate) fn read_module(path: &Path, stage: Stage) -> Result<Module, Failure> {
     read(&Session::default(), path, stage, &[]).map(|source| source.module)
+}
+
+/// Reads what `heddle profile --json` has written.
+pub(crate) fn read_profile(path: &Path) -> Result<Arc<Profile>, Failure> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|reason| {
+        let told = Diagnostic::error(Code::Unreadable, reason.to_string());
+        fail(told.at(Place::of_line(Some(&file), 0, 0)))
+    })?;
+    Ok(Arc::new(Profile::from_json(&text, &file).map_err(fail)?))
 }
 
 /// Reads PTX, for launches with this much dynamic shared memory.

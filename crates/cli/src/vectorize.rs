@@ -1,9 +1,11 @@
 //! `heddle vectorize`.
 
 use crate::Outcome;
-use crate::report::{fail, say_times, tell};
+use crate::report::{fail, read_profile, say_times, tell};
 use clap::Args;
+use heddle::ir::diagnostic::Place;
 use heddle::ir::verify::Stage;
+use heddle::ir::{Code, Diagnostic};
 use heddle::llvm::{Cpu, Output};
 use heddle::math::Accuracy;
 use heddle::options::{ParamShape, parse_accuracy};
@@ -44,6 +46,12 @@ pub(crate) struct Vectorize {
     /// vectors and scalars; `fast` at most four units; `libm` the C library's, lane by lane
     #[arg(long, default_value = "exact", value_parser = parse_accuracy)]
     math: Accuracy,
+    /// What `heddle profile FILE --json` has written: passes choose by how lanes went and how often loops went round
+    #[arg(long, value_name = "JSON")]
+    profile: Option<PathBuf>,
+    /// How vector code is made, in words: `fuse=no`, `flatten=force`, `ssrqp=cost`, `races=excluded`, `guards=needed`
+    #[arg(long, value_delimiter = ',', value_name = "KEY=WORD")]
+    options: Vec<String>,
     /// Say what became of branches, loads and stores
     #[arg(long)]
     report: bool,
@@ -62,11 +70,26 @@ impl Vectorize {
     pub(crate) fn run(self) -> Outcome {
         let mut session = Session::new(self.target.clone());
         session.options = Options { math: Some(self.math), brushes: self.brushes, ..session.options };
+        for word in &self.options {
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            let place = |told: Diagnostic| fail(told.at(Place::of_option(word)));
+            if !session.options.set(key, value).map_err(place)? {
+                let told = Diagnostic::error(Code::PassOption, format!("`{word}` is no option"));
+                let told = told.way_out(format!("the options are {}", Options::WORDS));
+                return Err(fail(told));
+            }
+        }
+        let profile = self.profile.as_deref().map(read_profile).transpose()?;
         let clang: Vec<&str> = self.clang.iter().map(String::as_str).collect();
         let source = session.read(&self.file, Stage::Source, &clang).map_err(fail)?;
         let brush = Brush::new(&[self.lanes]).map_err(fail)?;
-        let request =
-            Request { func: self.func.clone(), brush, shapes: self.params.clone(), is_masked: self.mask };
+        let request = Request {
+            func: self.func.clone(),
+            brush,
+            shapes: self.params.clone(),
+            is_masked: self.mask,
+            profile,
+        };
         let mut artifact = session.vectorize(source, &request).map_err(fail)?;
         artifact.report.warnings.iter().for_each(tell);
         if self.report {

@@ -98,3 +98,100 @@ fn what_cannot_be_profiled_is_said() {
     says(&folder, &["profile", "f.hed", "--func", "g", "--arg", "1"], 2, "@g");
     says(&folder, &["profile", "f.hed", "--group", "x", "--arg", "1"], 2, "sizes are written");
 }
+
+/// What comes of a file behind passes that choose by a profile of it with these arguments, or by none.
+fn chosen(folder: &Folder, file: &str, passes: &str, profiled: Option<&[&str]>) -> String {
+    let mut command = vec!["opt", file, "-p", passes, "--verify"];
+    if let Some(args) = profiled {
+        let json =
+            succeed(heddle(&folder.0, &[&["profile", file, "--json", "--lanes", "4"][..], args].concat()));
+        folder.write("profile.json", &json);
+        command.extend(["--profile", "profile.json"]);
+    }
+    succeed(heddle(&folder.0, &command))
+}
+
+/// Passes choose by what a run has told: flattening by how often loops go round, fusion by how often lanes part, guards by how
+/// often no lane takes a way.
+#[test]
+fn passes_choose_by_what_was_seen() {
+    let folder = Folder::new("profile-fed");
+    let nest = format!("{}/../../tests/transform/flatten-fig-5.hed", env!("CARGO_MANIFEST_DIR"));
+    let flatten = "canonicalize,flatten:lanes=4+races=excluded";
+    let is_flat = |seen: &[&str]| {
+        chosen(&folder, &nest, flatten, Some(seen)) != chosen(&folder, &nest, "canonicalize", None)
+    };
+    assert!(is_flat(&["--arg", "[1, 90, 1, 1]", "--arg", "[90, 1, 90, 90]"]));
+    assert!(!is_flat(&["--arg", "[3, 3, 3, 3]", "--arg", "[1, 1, 1, 1]"]));
+    folder.write(
+        "sides.hed",
+        "func @f(v0: f32, v1: f32, v2: i1) -> f32 {
+block0:
+  br v2, block1, block2
+block1:
+  v3 = fdiv v0, v1
+  br block3
+block2:
+  v4 = fdiv v1, 2.0
+  br block3
+block3:
+  v5 = phi f32 [block1: v3], [block2: v4]
+  ret v5
+}
+",
+    );
+    let numbers = ["--arg", "[1, 2, 3, 4]", "--arg", "[1, 2, 3, 4]", "--arg"];
+    let [part, together] = ["[true, false, true, true]", "[true, true, true, true]"]
+        .map(|asked| [&numbers[..], &[asked]].concat());
+    let quotients = |passes: &str, seen: Option<&[&str]>| {
+        chosen(&folder, "sides.hed", passes, seen).matches("= fdiv").count()
+    };
+    let fuse = "canonicalize,fuse:4+target=warps";
+    assert_eq!([None, Some(&part[..]), Some(&together)].map(|seen| quotients(fuse, seen)), [1, 1, 2]);
+    let guards = |seen: Option<&[&str]>| {
+        chosen(&folder, "sides.hed", "canonicalize,loops,boscc", seen).matches("= any").count()
+    };
+    // Neither side costs enough to be guarded, unless one of them is mostly empty.
+    assert_eq!([None, Some(&part[..])].map(guards), [0, 0]);
+    assert_eq!(guards(Some(&together)), 1);
+    let vectorize = ["vectorize", "sides.hed", "--func", "f", "--lanes", "4", "-o", "f.hed"];
+    let wide = |more: &[&str]| {
+        succeed(heddle(&folder.0, &[&vectorize[..], more].concat()));
+        std::fs::read_to_string(folder.0.join("f.hed")).expect("it was written")
+    };
+    let guarded = ["--options", "fuse=no", "--profile", "profile.json"];
+    assert!(wide(&guarded).contains("= any") && !wide(&guarded[..2]).contains("= any"));
+    assert_eq!(wide(&["--options", "fuse=force"]).matches("= fdiv").count(), 1);
+}
+
+#[test]
+fn a_profile_of_another_program_is_refused() {
+    let folder = Folder::new("profile-other");
+    for (name, target) in [("f", 2), ("g", 1)] {
+        let text = format!(
+            "func @{name}(v0: i1) {{\nblock0:\n  br v0, block1, block{target}\nblock1:\n  ret\nblock2:\n  ret\n}}\n"
+        );
+        folder.write(&format!("{name}.hed"), &text);
+    }
+    let json =
+        succeed(heddle(&folder.0, &["profile", "f.hed", "--json", "--lanes", "2", "--arg", "[true, false]"]));
+    folder.write("f.json", &json);
+    let opt = |file| ["opt", file, "-p", "canonicalize", "--profile", "f.json"];
+    says(&folder, &opt("g.hed"), 1, "the profile tells of @f, and the program has @g");
+    folder.write("f.hed", "func @f(v0: i1) {\nblock0:\n  br block1\nblock1:\n  ret\n}\n");
+    says(
+        &folder,
+        &opt("f.hed"),
+        1,
+        "the profile is of another program: there block0 leads to block1 or block2",
+    );
+    folder.write("f.json", "{}");
+    says(&folder, &opt("f.hed"), 1, "it is no profile");
+    says(&folder, &["opt", "f.hed", "--profile", "missing.json"], 2, "missing.json");
+    says(
+        &folder,
+        &["vectorize", "f.hed", "--func", "f", "--options", "fuses=no"],
+        1,
+        "`fuses=no` is no option",
+    );
+}

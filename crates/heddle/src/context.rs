@@ -2,12 +2,15 @@
 //! took.
 
 use crate::passes::PassInfo;
-use crate::verdicts::divergent_branches;
+use crate::profile::Profile;
+use crate::verdicts::{divergent_branches, foldable_branches};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Diagnostic, Function, Module};
 use heddle_transform::Remark;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -15,6 +18,8 @@ use std::time::Duration;
 /// what it does not keep, they are found anew.
 #[derive(Default, Debug)]
 pub struct Facts {
+    /// Whether branches that may be folded count as divergent.
+    pub folds_all: bool,
     known: FxHashMap<String, EntitySet<Block>>,
     kept: FxHashMap<String, EntitySet<Block>>,
 }
@@ -24,7 +29,13 @@ impl Facts {
     pub fn divergent_branches(&mut self, func: &Function) -> Result<EntitySet<Block>, Diagnostic> {
         match self.known.remove(&func.name) {
             Some(known) => Ok(known),
-            None => divergent_branches(func),
+            None => {
+                let mut branches = divergent_branches(func)?;
+                if self.folds_all {
+                    foldable_branches(func).iter().for_each(|block| _ = branches.insert(block));
+                }
+                Ok(branches)
+            }
         }
     }
 
@@ -61,6 +72,10 @@ pub struct Context<'a> {
     pub remarks: Vec<Remark>,
     /// How long passes took, in their order.
     pub times: Vec<PassTime>,
+    /// What a run has told.
+    pub(crate) profile: Option<Arc<Profile>>,
+    /// Functions whose branches lanes come to in another order than in the run.
+    pub(crate) rearranged: BTreeSet<String>,
     /// How many brushes run side by side, once that is decided.
     pub(crate) side_by_side: Option<u32>,
     watch: Option<Watch<'a>>,
@@ -77,7 +92,7 @@ impl fmt::Debug for Context<'_> {
 }
 
 impl<'a> Context<'a> {
-    /// Nothing is checked, and nobody watches.
+    /// Nothing is checked, and nothing watches.
     pub fn new() -> Context<'a> {
         Context::default()
     }
@@ -87,7 +102,14 @@ impl<'a> Context<'a> {
         Context { verify, ..Context::default() }
     }
 
-    /// With somebody who sees the module behind each pass.
+    /// With what a run has told of the module, whose branches get the weights that were seen.
+    pub fn profiled(mut self, profile: Arc<Profile>, module: &mut Module) -> Result<Context<'a>, Diagnostic> {
+        profile.annotate(module)?;
+        self.profile = Some(profile);
+        Ok(self)
+    }
+
+    /// With a function that sees the module behind each pass.
     #[must_use]
     pub fn watched(mut self, watch: impl FnMut(&PassInfo, &Module) + 'a) -> Context<'a> {
         self.watch = Some(Box::new(watch));

@@ -1,19 +1,21 @@
 //! The pass `flatten`: its options in words, and what it says.
 
+use crate::context::Context;
 use crate::options::not_understood;
 use crate::verdicts::verdicts;
 use heddle_ir::diagnostic::Place;
 use heddle_ir::{Block, Code, Diagnostic, Module};
 use heddle_transform::Races;
-use heddle_transform::flatten::{Options, Policy, Trips, Verdict, flatten};
+use heddle_transform::flatten::{FlattenOptions, Policy, Trips, Verdict, flatten};
+use heddle_transform::fuse::Machine;
 use heddle_transform::widen::{ChosenForm, Remark};
 use std::collections::BTreeSet;
 
 /// Options, with + in between: `force`, `none`, `races=excluded`, `lanes=32`; `block1` for the nest whose outer loop has its
 /// header there, an error where it may not be flattened; `block2=1x31/64x1` for an inner loop that goes round once in 31 of
 /// 32 lanes and 64 times in the other.
-pub(crate) fn parse_nests(words: &str) -> Result<Options, Diagnostic> {
-    let (mut options, mut asked) = (Options::default(), BTreeSet::new());
+pub(crate) fn parse_nests(words: &str) -> Result<FlattenOptions, Diagnostic> {
+    let (mut options, mut asked) = (FlattenOptions::default(), BTreeSet::new());
     for word in words.split('+').filter(|word| !word.is_empty()) {
         let block = |name: &str| name.strip_prefix("block")?.parse().ok().map(Block::from_u32);
         match (word, word.split_once('=')) {
@@ -44,12 +46,25 @@ pub(crate) fn parse_nests(words: &str) -> Result<Options, Diagnostic> {
 }
 
 /// Flattens the nests of all functions; says what became of each.
-pub(crate) fn flatten_module(module: &mut Module, options: &Options) -> Result<Vec<Remark>, Diagnostic> {
+pub(crate) fn flatten_module(
+    module: &mut Module,
+    options: &FlattenOptions,
+    context: &mut Context<'_>,
+) -> Result<Vec<Remark>, Diagnostic> {
     let mut remarks = Vec::new();
     let mut met: BTreeSet<Block> = BTreeSet::new();
     for func in &mut module.functions {
         let source = func.clone();
-        for decision in flatten(func, verdicts, options) {
+        let mut options = options.clone();
+        if let Some(profile) = &context.profile {
+            // What is said of a loop counts more than what was seen.
+            let said = std::mem::replace(&mut options.trips, profile.trips(func));
+            options.trips.extend(said);
+        }
+        for decision in flatten(func, verdicts, &options) {
+            if decision.verdict == Verdict::Flattened {
+                context.rearranged.insert(source.name.clone());
+            }
             let place = match source.terminator(decision.outer) {
                 Some(branch) => Place::line_of(&source, branch),
                 None => Place::of_func(&source.name),
@@ -59,6 +74,11 @@ pub(crate) fn flatten_module(module: &mut Module, options: &Options) -> Result<V
                     return Err(Diagnostic::error(Code::Nest, decision.to_string()).at(place));
                 }
                 met.insert(decision.outer);
+            }
+            // Why nests are left is for those who ask.
+            let is_asked = options.machine == Machine::Warps || context.profile.is_some();
+            if decision.verdict != Verdict::Flattened && !is_asked {
+                continue;
             }
             let told = Diagnostic::remark(Code::Nest, decision.to_string()).at(place);
             remarks.push(Remark { form: ChosenForm::Nest, accesses: 0, told });

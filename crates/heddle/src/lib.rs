@@ -7,6 +7,7 @@
 pub mod options;
 pub mod context;
 pub mod passes;
+pub mod profile;
 mod flattening;
 mod scalar_replacement;
 mod pipeline;
@@ -18,7 +19,8 @@ pub mod report;
 pub mod vector_abi;
 
 pub use marked_loop::{LoopLanes, LoopRequest, VectorLoop};
-pub use options::{Brush, Brushes, Options};
+pub use options::{Branches, Brush, Brushes, Options, Wanted};
+pub use profile::Profile;
 pub use report::{KernelReport, Report};
 pub use session::{Artifact, Failure, Request, Session, Source};
 

@@ -138,7 +138,10 @@ impl Session {
         let mut context = Context::verifying(self.verify);
         run(&mut wide, &vectorization(&Brush::new(&[lanes])?, &options), &mut context)?;
         let told = context.remarks.into_iter().map(|remark| remark.told.in_module(&wide));
-        let told = told.filter(|told| told.place.func.as_deref() == Some(name)).collect();
+        let is_of_access =
+            |told: &Diagnostic| !matches!(told.code, Code::Fusion | Code::Scalars | Code::Nest);
+        let told =
+            told.filter(|told| told.place.func.as_deref() == Some(name)).filter(is_of_access).collect();
         Ok((wide, told))
     }
 }

@@ -101,6 +101,29 @@ impl fmt::Display for Brushes {
     }
 }
 
+/// Where a pass is applied that gains at one place and costs at another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// Nowhere.
+    Never,
+    /// Where its model says that it pays.
+    WherePaying,
+    /// Wherever it can be.
+    WherePossible,
+}
+
+impl FromStr for Wanted {
+    type Err = Diagnostic;
+    fn from_str(word: &str) -> Result<Wanted, Diagnostic> {
+        match word {
+            "no" => Ok(Wanted::Never),
+            "yes" => Ok(Wanted::WherePaying),
+            "force" => Ok(Wanted::WherePossible),
+            _ => Err(not_understood(word, "write `yes`, `no` or `force`")),
+        }
+    }
+}
+
 /// How vector code is made. The text form is a list of words with commas in between: `math=fast,brushes=auto`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -118,12 +141,26 @@ pub struct Options {
     pub kernels: Option<Fold>,
     /// Whether values that lanes have are kept, and where they may be inserted.
     pub scalars: Option<Variant>,
-    /// Whether branches are fused where that pays.
-    pub fuse: bool,
+    /// Which branches are fused.
+    pub fuse: Wanted,
+    /// Which nests of loops are flattened.
+    pub flatten: Wanted,
     /// Whether lanes may race.
     pub races: Races,
     /// Where regions are skipped that no lane is in.
     pub guards: Policy,
+    /// Which branches are folded.
+    pub branches: Branches,
+}
+
+/// Which branches are folded.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Branches {
+    /// Those at which lanes part.
+    #[default]
+    Keep,
+    /// All that can be.
+    Fold,
 }
 
 impl Default for Options {
@@ -136,17 +173,19 @@ impl Default for Options {
             brushes: Brushes::Count(1),
             versions,
             kernels: None,
-            scalars: None,
-            fuse: false,
+            scalars: Some(Variant::Cost),
+            fuse: Wanted::WherePaying,
+            flatten: Wanted::WherePaying,
             races: Races::default(),
             guards: Policy::default(),
+            branches: Branches::default(),
         }
     }
 }
 
 impl Options {
     /// The words of the text form.
-    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `ssrqp=cost|no`, `fuse=yes|no`, `races=ordered|excluded`, `guards=force|needed` and `brushes=2` (or `auto`)";
+    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `ssrqp=cost|no`, `fuse=yes|no|force`, `flatten=yes|no|force`, `races=ordered|excluded`, `guards=force|needed`, `branches=keep|fold` and `brushes=2` (or `auto`)";
 
     /// Takes one word of the text form; false if it is none.
     pub fn set(&mut self, key: &str, value: &str) -> Result<bool, Diagnostic> {
@@ -159,9 +198,11 @@ impl Options {
             "kernels" => self.kernels = Some(parse_fold(value)?),
             "ssrqp" if value == "no" => self.scalars = None,
             "ssrqp" => self.scalars = Some(parse_variant(value)?),
-            "fuse" => self.fuse = parse_choice(value)?,
+            "fuse" => self.fuse = value.parse()?,
+            "flatten" => self.flatten = value.parse()?,
             "races" => self.races = parse_races(value)?,
             "guards" => self.guards = parse_policy(value)?,
+            "branches" => self.branches = parse_branches(value)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -222,12 +263,12 @@ fn parse_policy(word: &str) -> Result<Policy, Diagnostic> {
     }
 }
 
-/// `yes` or `no`.
-fn parse_choice(word: &str) -> Result<bool, Diagnostic> {
+/// `keep` or `fold`.
+pub(crate) fn parse_branches(word: &str) -> Result<Branches, Diagnostic> {
     match word {
-        "yes" => Ok(true),
-        "no" => Ok(false),
-        _ => Err(not_understood(word, "write `yes` or `no`")),
+        "keep" => Ok(Branches::Keep),
+        "fold" => Ok(Branches::Fold),
+        _ => Err(not_understood(word, "write `branches=keep` or `branches=fold`")),
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::context::Context;
 use crate::flattening::{flatten_module, parse_nests};
 use crate::options::{
-    Brush, Brushes, not_understood, parse_accuracy, parse_fold, parse_open_params, parse_races, parse_target,
-    parse_versions,
+    Branches, Brush, Brushes, not_understood, parse_accuracy, parse_branches, parse_fold, parse_open_params,
+    parse_races, parse_target, parse_versions,
 };
 use crate::scalar_replacement::{parse_scalars, replace_scalars_of};
 use crate::vector_abi::{define_outgoing, known_forms};
@@ -21,11 +21,12 @@ use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::ChosenForm;
 use heddle_transform::{
-    Around, Fold, FuseOptions, KernelOptions, Promises, Remark, Target, Versions, WidenOptions, boscc,
-    canonicalize, flatten, fuse, geometry_of, guard_regions, inline_small, keep_progress, linearize,
-    lock_step_functions, lower_kernels, replace_launches, scalar_replacement, sees_brush, simplify,
-    specialize, spread_loop, tidy, widen,
+    Around, Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Target, Versions, WidenOptions,
+    boscc, canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small, keep_progress,
+    linearize, lock_step_functions, lower_kernels, replace_launches, scalar_replacement, sees_brush,
+    simplify, specialize, spread_loop, tidy, widen,
 };
+use std::collections::BTreeMap;
 
 /// A pass with its options.
 #[derive(Clone, Debug)]
@@ -51,15 +52,15 @@ pub enum Pass {
     /// A form of each function for each way in which lanes enter it.
     Specialize(Brush),
     /// Values kept that lanes have loaded or computed before.
-    Scalars(scalar_replacement::Options),
+    Scalars(scalar_replacement::ReplacementOptions),
     /// What both sides of divergent branches do, done once.
     Fuse(FuseOptions),
     /// Nests of divergent loops as one loop.
-    Flatten(flatten::Options),
-    /// Divergent loops made uniform.
-    Loops,
+    Flatten(flatten::FlattenOptions),
+    /// Divergent loops made uniform; which branches are folded behind.
+    Loops(Branches),
     /// Regions skipped where no lane is.
-    Boscc(boscc::Options),
+    Boscc(boscc::GuardOptions),
     /// Divergent branches folded; of these blocks and no others, if any are named.
     Linearize(EntitySet<Block>),
     /// Simpler masks and blends.
@@ -110,7 +111,7 @@ pub const PASSES: &[PassInfo] = &[
     PassInfo {
         name: "kernels",
         doc: "sequential code that runs one work-group, in the place of each kernel (`kernels:8`: in brushes of 8 lanes along the \
-              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere)",
+              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere; `+mixed`: one work-item after the other between barriers where accesses are scattered)",
         requires: Stage::Source,
         ensures: None,
         read: |words| Ok(Pass::Kernels(parse_kernel_options(words)?)),
@@ -190,10 +191,13 @@ pub const PASSES: &[PassInfo] = &[
     },
     PassInfo {
         name: "loops",
-        doc: "no divergent loop: lanes that have left wait inside, their live-outs and exits tracked",
+        doc: "no divergent loop: lanes that have left wait inside, their live-outs and exits tracked (`loops:fold`: behind it \
+              uniform branches are folded, too)",
         requires: Stage::Canonical,
         ensures: Some(Stage::Uniform),
-        read: |_| Ok(Pass::Loops),
+        read: |word| {
+            Ok(Pass::Loops(if word.is_empty() { Branches::default() } else { parse_branches(word)? }))
+        },
     },
     PassInfo {
         name: "boscc",
@@ -259,7 +263,7 @@ impl Pass {
             Pass::Scalars(_) => "ssrqp",
             Pass::Fuse(_) => "fuse",
             Pass::Flatten(_) => "flatten",
-            Pass::Loops => "loops",
+            Pass::Loops(_) => "loops",
             Pass::Boscc(_) => "boscc",
             Pass::Linearize(_) => "linearize",
             Pass::Tidy => "tidy",
@@ -308,7 +312,11 @@ impl Pass {
             Pass::Scalars(options) => context.remarks.extend(replace_scalars_of(module, options)),
             Pass::Fuse(options) => {
                 for func in &mut module.functions {
-                    for told in fuse(func, options).branches {
+                    let parted = context.parted(func);
+                    let told = fuse_profiled(func, options, &parted).branches;
+                    // Why branches are left is for those who ask.
+                    let is_told = |told: &Fusion| told.refused.is_none() || options.explain;
+                    for told in told.into_iter().filter(is_told) {
                         let form =
                             if told.refused.is_some() { ChosenForm::Branch } else { ChosenForm::Fused };
                         let place = Place::of_func(&func.name).at(told.loc);
@@ -317,10 +325,15 @@ impl Pass {
                     }
                 }
             }
-            Pass::Flatten(options) => context.remarks.extend(flatten_module(module, options)?),
-            Pass::Loops => {
+            Pass::Flatten(options) => {
+                let remarks = flatten_module(module, options, context)?;
+                context.remarks.extend(remarks);
+            }
+            Pass::Loops(branches) => {
+                context.facts.folds_all = *branches == Branches::Fold;
                 for func in &mut module.functions {
-                    if let Some(branches) = uniform_loops_and_branches(func)? {
+                    let found = uniform_loops_and_branches(func)?;
+                    if let Some(branches) = found.filter(|_| !context.facts.folds_all) {
                         context.facts.keep_divergent_branches(func, branches);
                     }
                 }
@@ -328,7 +341,9 @@ impl Pass {
             Pass::Boscc(options) => {
                 for func in &mut module.functions {
                     let divergent = context.facts.divergent_branches(func)?;
-                    if guard_regions(func, &divergent, options)?.is_empty() {
+                    let untaken = context.untaken(func);
+                    let options = boscc::GuardOptions { untaken, ..options.clone() };
+                    if guard_regions(func, &divergent, &options)?.is_empty() {
                         context.facts.keep_divergent_branches(func, divergent);
                     }
                 }
@@ -353,6 +368,19 @@ impl Pass {
 }
 
 impl Context<'_> {
+    /// At which share of their executions lanes part at branches, as far as a run has told.
+    fn parted(&self, func: &Function) -> BTreeMap<Block, f64> {
+        self.profile.as_ref().map(|profile| profile.parted(func)).unwrap_or_default()
+    }
+
+    /// How often no lane takes each way of branches, as far as a run has told, and lanes still come there as they did then.
+    fn untaken(&self, func: &Function) -> BTreeMap<Block, [f64; 2]> {
+        let forms = std::iter::successors(Some(&*func.name), |name| name.rsplit_once('.').map(|(of, _)| of));
+        let is_rearranged = forms.into_iter().any(|name| self.rearranged.contains(name));
+        let profile = self.profile.as_ref().filter(|_| !is_rearranged);
+        profile.map(|profile| profile.untaken(func)).unwrap_or_default()
+    }
+
     /// The lanes of all brushes that run side by side.
     fn all_lanes(&self, brush: &Brush) -> Result<Brush, Diagnostic> {
         brush.times(self.side_by_side.unwrap_or(1))
@@ -469,10 +497,12 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
 fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
     let (brush, words) = words.split_once('+').unwrap_or((words, ""));
     let brush = brush.parse::<Brush>()?.extents().into();
-    let mut options = KernelOptions { brush, fold: Fold::Rows, is_small: false, versions: Versions::Model };
+    let (fold, versions) = (Fold::Rows, Versions::Model);
+    let mut options = KernelOptions { brush, fold, is_small: false, versions, is_mixed: false };
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word {
             "small" => options.is_small = true,
+            "mixed" => options.is_mixed = true,
             "versions=force" => options.versions = Versions::Force,
             "versions=none" => options.versions = Versions::None,
             _ => options.fold = parse_fold(word)?,
@@ -492,8 +522,8 @@ fn parse_block(name: &str) -> Result<Block, Diagnostic> {
 }
 
 /// Where guards are placed.
-fn parse_guards(words: &str) -> Result<boscc::Options, Diagnostic> {
-    let mut options = boscc::Options::default();
+fn parse_guards(words: &str) -> Result<boscc::GuardOptions, Diagnostic> {
+    let mut options = boscc::GuardOptions::default();
     for word in words.split('+').filter(|word| !word.is_empty()) {
         let (name, asked) = word.split_once('=').unwrap_or((word, "all-false"));
         let asked = match asked {

@@ -1,7 +1,7 @@
 //! The pipeline: the only place that knows the order of passes.
 
 use crate::context::Context;
-use crate::options::{Brush, Brushes, Options};
+use crate::options::{Brush, Brushes, Options, Wanted};
 use crate::passes::{PASSES, Pass, PassInfo, seen_brush};
 use heddle_ir::diagnostic::Place;
 use heddle_ir::entity::EntitySet;
@@ -11,37 +11,58 @@ use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::{ChosenForm, wide_name};
 use heddle_transform::{
-    FuseOptions, KernelOptions, Remark, WidenOptions, boscc, choose_brushes, scalar_replacement,
+    FuseOptions, KernelOptions, Remark, WidenOptions, boscc, choose_brushes, flatten, scalar_replacement,
 };
 use std::time::Instant;
 
 /// All that makes vector code of lock-step code for a brush.
 pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
-    let &Options { target, math, ref params, brushes, versions, kernels, scalars, fuse, races, guards } =
-        options;
+    let &Options { target, math, ref params, brushes, versions, kernels, guards, branches, .. } = options;
     let mut passes = Vec::new();
     passes.extend((brushes != Brushes::Count(1)).then_some(Pass::Brushes(brushes)));
     passes.extend(math.map(Pass::Math));
     passes.extend(params.clone().map(Pass::Params));
     passes.extend(kernels.map(|fold| {
-        Pass::Kernels(KernelOptions { brush: brush.extents().into(), fold, is_small: false, versions })
+        let brush = brush.extents().into();
+        Pass::Kernels(KernelOptions { brush, fold, is_small: false, versions, is_mixed: false })
     }));
     passes.extend([Pass::Simplify, Pass::Inline, Pass::Progress, Pass::Canonicalize]);
-    let machine = Machine::Vectors(target, brush.lanes());
-    if let Some(variant) = scalars {
-        let options = scalar_replacement::Options { variant, races, machine };
-        passes.extend([Pass::Scalars(options), Pass::Simplify]);
+    let divergence = less_divergence(brush, options);
+    if !divergence.is_empty() {
+        passes.extend(divergence.into_iter().chain([Pass::Simplify]));
     }
-    passes.extend(fuse.then(|| Pass::Fuse(FuseOptions { machine, races, ..FuseOptions::default() })));
     passes.extend([
         Pass::Specialize(brush.clone()),
-        Pass::Loops,
-        Pass::Boscc(boscc::Options { policy: guards, ..boscc::Options::default() }),
+        Pass::Loops(branches),
+        Pass::Boscc(boscc::GuardOptions { policy: guards, ..boscc::GuardOptions::default() }),
         Pass::Linearize(EntitySet::new()),
         Pass::Tidy,
         Pass::Widen(brush.clone(), WidenOptions { target, versions, ..WidenOptions::default() }),
         Pass::Simplify,
     ]);
+    passes
+}
+
+/// What makes lanes do less, and part less often, at stage Canonical.
+fn less_divergence(brush: &Brush, options: &Options) -> Vec<Pass> {
+    let &Options { target, scalars, fuse, flatten, races, .. } = options;
+    let machine = Machine::Vectors(target, brush.lanes());
+    let mut passes = Vec::new();
+    passes
+        .extend(scalars.map(|variant| {
+            Pass::Scalars(scalar_replacement::ReplacementOptions { variant, races, machine })
+        }));
+    if flatten != Wanted::Never {
+        let policy =
+            if flatten == Wanted::WherePossible { flatten::Policy::Force } else { flatten::Policy::Model };
+        let options =
+            flatten::FlattenOptions { policy, races, machine, lanes: brush.lanes(), ..Default::default() };
+        passes.push(Pass::Flatten(options));
+    }
+    if fuse != Wanted::Never {
+        let force = fuse == Wanted::WherePossible;
+        passes.push(Pass::Fuse(FuseOptions { machine, races, force, ..FuseOptions::default() }));
+    }
     passes
 }
 

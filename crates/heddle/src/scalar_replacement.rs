@@ -4,13 +4,13 @@ use crate::options::{Brush, not_understood, parse_races, parse_target, parse_var
 use heddle_ir::diagnostic::Place;
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::fuse::Machine;
-use heddle_transform::scalar_replacement::{Options, Replaced};
+use heddle_transform::scalar_replacement::{Replaced, ReplacementOptions};
 use heddle_transform::widen::{ChosenForm, Remark};
 use heddle_transform::{Target, replace_scalars};
 
 /// Options, with + in between: a variant, lanes and a machine for `cost`, `races=excluded`.
-pub(crate) fn parse_scalars(words: &str) -> Result<Options, Diagnostic> {
-    let mut options = Options::default();
+pub(crate) fn parse_scalars(words: &str) -> Result<ReplacementOptions, Diagnostic> {
+    let mut options = ReplacementOptions::default();
     let (mut lanes, mut target) = (8, Some(Target::default()));
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word.split_once('=') {
@@ -32,7 +32,7 @@ pub(crate) fn parse_scalars(words: &str) -> Result<Options, Diagnostic> {
 }
 
 /// Replaces scalars in all functions; says in which, and how many.
-pub(crate) fn replace_scalars_of(module: &mut Module, options: &Options) -> Vec<Remark> {
+pub(crate) fn replace_scalars_of(module: &mut Module, options: &ReplacementOptions) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for func in &mut module.functions {
         let replaced = replace_scalars(func, options);

@@ -17,6 +17,7 @@ use crate::context::{Context, PassTime};
 use crate::options::{Brush, Options, ParamShape};
 use crate::passes::{Pass, PassInfo};
 use crate::pipeline::{parse_passes, run, vectorization};
+use crate::profile::Profile;
 use crate::report::{Report, branches, reachable_from};
 use crate::vector_abi::{AbiForm, Isa, add_abi_form, declare_forms};
 use heddle_ir::diagnostic::{Place, Severity};
@@ -122,12 +123,14 @@ pub struct Request {
     pub shapes: Vec<ParamShape>,
     /// Whether one more parameter is wanted, a mask of the lanes that are there.
     pub is_masked: bool,
+    /// What a run has told of the program.
+    pub profile: Option<Arc<Profile>>,
 }
 
 impl Request {
     /// All parameters vary, and all lanes are there.
     pub fn new(func: &str, brush: Brush) -> Request {
-        Request { func: func.into(), brush, shapes: Vec::new(), is_masked: false }
+        Request { func: func.into(), brush, shapes: Vec::new(), is_masked: false, profile: None }
     }
 }
 
@@ -256,12 +259,21 @@ impl Session {
     pub fn read_ptx_file(&self, path: &Path, dynamic_shared: u64) -> Result<Source, Failure> {
         let file = path.display().to_string();
         let text = std::fs::read(path).map_err(|reason| unreadable(&file, &reason))?;
-        self.read_ptx(&String::from_utf8_lossy(&text), &file, heddle_ptx::Options { dynamic_shared })
+        self.read_ptx(
+            &String::from_utf8_lossy(&text),
+            &file,
+            heddle_ptx::LowerOptions { dynamic_shared, ..heddle_ptx::LowerOptions::default() },
+        )
     }
 
     /// Reads PTX; `file` is its name in messages. What is not taken is told in the source; it is an error only if nothing is
     /// left.
-    pub fn read_ptx(&self, text: &str, file: &str, options: heddle_ptx::Options) -> Result<Source, Failure> {
+    pub fn read_ptx(
+        &self,
+        text: &str,
+        file: &str,
+        options: heddle_ptx::LowerOptions,
+    ) -> Result<Source, Failure> {
         let wrong = |diagnostics| Failure { diagnostics }.in_file(file);
         let lowered = heddle_ptx::parse(text)
             .and_then(|module| heddle_ptx::lower(&module, file, options))
@@ -320,7 +332,7 @@ impl Session {
                 Isa::of_bits(self.cpu.vector_bits()),
             );
         }
-        let Request { func: asked, brush, shapes, is_masked } = request;
+        let Request { func: asked, brush, shapes, is_masked, profile } = request;
         if module.function(asked).is_none() {
             return Err(missing(asked, &module, &refused));
         }
@@ -353,6 +365,9 @@ impl Session {
             ..self.options.clone()
         };
         let mut context = Context::verifying(self.verify).cancelled_by(&self.cancelled);
+        if let Some(profile) = profile {
+            context = context.profiled(profile.clone(), &mut module)?;
+        }
         run(&mut module, &vectorization(brush, &options), &mut context)?;
         let lanes = context.side_by_side.unwrap_or(1).saturating_mul(brush.lanes());
         let all = brush.times(context.side_by_side.unwrap_or(1))?;
@@ -668,7 +683,7 @@ impl Artifact {
         })
     }
 
-    /// What nothing launches is told its place by nobody.
+    /// What nothing launches is not told its place.
     fn needs_launch(&self, told: Diagnostic) -> Diagnostic {
         let Some(place) = &self.asks_place else {
             let told = self.of_source(told);

@@ -6,12 +6,18 @@ use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::diagnostic::Place;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Code, Diagnostic, Function, Op};
+use heddle_transform::linearize::foldable;
 use heddle_transform::{LoopFacts, make_loops_uniform};
+
+/// Whether a function is sequential code, which launches others.
+fn launches(func: &Function) -> bool {
+    let launches = |block| func.block_insts(block).any(|inst| func.inst(inst).op == Op::Launch);
+    func.blocks().any(launches)
+}
 
 /// What diverges, whatever the brush; none in sequential code, which one thread executes.
 pub fn verdicts(func: &Function) -> Option<(ControlTables, Divergence)> {
-    let launches = |block| func.block_insts(block).any(|inst| func.inst(inst).op == Op::Launch);
-    if func.blocks().any(launches) {
+    if launches(func) {
         return None;
     }
     let control = ControlTables::new(func);
@@ -49,6 +55,14 @@ pub(crate) fn uniform_loops_and_branches(
         if func.block_count() == blocks {
             return Ok(None);
         }
+    }
+}
+
+/// The blocks whose branches may be folded, whether lanes part there or not; none in sequential code.
+pub(crate) fn foldable_branches(func: &Function) -> EntitySet<Block> {
+    match launches(func) {
+        true => EntitySet::new(),
+        false => foldable(func),
     }
 }
 

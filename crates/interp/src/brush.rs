@@ -8,10 +8,10 @@ use crate::frame::{Frame, Place, Registers};
 use crate::limits::{Budget, Limit};
 use crate::memory::Memory;
 use crate::parties::Parties;
-use crate::profile::Profile;
+use crate::profile::RunProfile;
 use crate::program::{Code, Program, Slot};
 use crate::race::{Detector, Race};
-use crate::run::{Counters, Datum, Options, Position, Semantics};
+use crate::run::{Counters, Datum, Position, RunOptions, Semantics};
 use crate::schedule::{Course, Rng, Scheduler};
 use crate::trace::{Next, Trace, TraceStep};
 use heddle_ir::words::Scope;
@@ -30,12 +30,12 @@ pub(crate) struct World<'a> {
     pub(crate) memory: &'a mut Memory,
     pub(crate) detector: Option<Detector>,
     pub(crate) race: Option<Race>,
-    pub(crate) options: &'a Options,
+    pub(crate) options: &'a RunOptions,
     pub(crate) budget: Budget,
     pub(crate) counters: Counters,
     pub(crate) course: Course<'a>,
     pub(crate) trace: Trace,
-    pub(crate) profile: Option<Profile>,
+    pub(crate) profile: Option<RunProfile>,
     pub(crate) rng: Rng,
     /// What orders accesses of the running group so far: barriers, and the beginnings and ends of launches.
     pub(crate) epoch: u32,

@@ -10,7 +10,7 @@
 //!   ┌─► head             entrance ◄─┐       a lane on a back edge stands at the latch; from there it goes to
 //!   │  ╱    ╲             ╱      ╲   │       the head, or to the entrance and on to the entry it chose
 //!   │ a      b           e ◄────► f  │
-//!   │  ╲    ╱             ╲      ╱   │       an exit lies behind the latch: whoever left waits for the rest
+//!   │  ╲    ╱             ╲      ╱   │       an exit lies behind the latch: a lane that left waits for the rest
 //!   └─ latch              latch ────┘
 //!        │                   │
 //! ```
@@ -250,7 +250,7 @@ impl Control {
                 let first = self.along(from, to);
                 let from_node = self.node_of[from];
                 self.successors[from_node as usize].push(first);
-                // Whoever may leave a cycle here may also go round before: its latch comes before the exit.
+                // A lane that may leave a cycle here may also go round before: its latch comes before the exit.
                 let mut left = self.innermost[from];
                 while let Some(cycle) = left.filter(|&cycle| !self.is_inside(to, cycle)) {
                     let latch = self.cycles[cycle as usize].latch;

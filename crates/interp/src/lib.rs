@@ -1,6 +1,6 @@
 //! The oracle: executes the lock-step IR by its definition, `W` lanes at a time.
 //!
-//! docs/ir.md is that definition. [`run`] runs a function of a module over a [`Memory`]; [`Options`] choose the
+//! docs/ir.md is that definition. [`run`] runs a function of a module over a [`Memory`]; [`RunOptions`] choose the
 //! lanes, what passive execution does to variables, and the scheduler. The oracle shares no code with analyses and
 //! passes, so it shares none of their mistakes: its view of control flow (`control.rs`) is its own.
 #![forbid(unsafe_code)]
@@ -34,9 +34,9 @@ pub use fault::{Fault, FaultKind};
 pub use limits::{Limit, Limits};
 pub use memory::{Memory, Object};
 pub use profile::{
-    AccessProfile, BlockProfile, BranchProfile, Cycles, FunctionProfile, LoopProfile, Profile, is_issued,
+    AccessProfile, BlockProfile, BranchProfile, Cycles, FunctionProfile, LoopProfile, RunProfile, is_issued,
 };
 pub use race::Race;
-pub use run::{Argument, Counters, Datum, LaunchGeometry, Options, Outcome, Semantics, run};
+pub use run::{Argument, Counters, Datum, LaunchGeometry, Outcome, RunOptions, Semantics, run};
 pub use schedule::{Invocation, Origin, Schedule, Scheduler, Step};
 pub use trace::{Next, Trace, TraceStep};

@@ -1,7 +1,8 @@
 //! Byte memory: objects with bounds, a poison bit for each byte, and a space of its own for each lane.
 //!
 //! An address carries its space in its upper bits, so a generic pointer is the same number as the pointer that it
-//! was cast from. Objects lie apart, so running over the end of one meets nothing. Private addresses are the same
+//! was cast from. Objects lie apart, so running over the end of one meets nothing. Those that the host has placed lie at
+//! addresses of the host, which carry no space, for programs to which addresses are numbers. Private addresses are the same
 //! number in every lane and mean the lane's own object; those of a function that launches a region carry the
 //! nesting level and are seen by all lanes of the region.
 
@@ -57,6 +58,41 @@ impl Object {
         bytes[..size].copy_from_slice(&self.bytes[offset..offset + size]);
         Some(u128::from_le_bytes(bytes))
     }
+
+    /// The first byte that memory has otherwise than this object, in words. What is ⊤ may be anything, and so may NaNs.
+    pub fn first_difference(&self, now: &[u8]) -> Option<String> {
+        let differs = |at: &usize| now[*at] != self.bytes[*at] && !self.poison[*at];
+        for at in (0..now.len().min(self.bytes.len())).filter(differs) {
+            let (ours, theirs) = (words_at(now, at), words_at(&self.bytes, at));
+            if are_nans(ours, theirs) {
+                continue;
+            }
+            let show = |word: u32| {
+                format!("{word:#010x} ({}, or {:?} as a float)", word as i32, f32::from_bits(word))
+            };
+            return Some(match (ours.0, theirs.0) {
+                (Some(ours), Some(theirs)) => {
+                    format!("byte {}: {}, not {}", at / 4 * 4, show(ours), show(theirs))
+                }
+                _ => format!("byte {at}: {}, not {}", now[at], self.bytes[at]),
+            });
+        }
+        None
+    }
+}
+
+/// The words around a byte: of four and of eight bytes.
+fn words_at(bytes: &[u8], at: usize) -> (Option<u32>, Option<u64>) {
+    let part = |size: usize| bytes.get(at / size * size..at / size * size + size);
+    let four = part(4).and_then(|part| part.try_into().ok()).map(u32::from_le_bytes);
+    (four, part(8).and_then(|part| part.try_into().ok()).map(u64::from_le_bytes))
+}
+
+/// Whether both have NaNs where a byte is.
+fn are_nans(one: (Option<u32>, Option<u64>), other: (Option<u32>, Option<u64>)) -> bool {
+    let single = |word: Option<u32>| word.is_some_and(|bits| f32::from_bits(bits).is_nan());
+    let double = |word: Option<u64>| word.is_some_and(|bits| f64::from_bits(bits).is_nan());
+    single(one.0) && single(other.0) || double(one.1) && double(other.1)
 }
 
 /// Objects of one space, in the order of their addresses.
@@ -74,6 +110,12 @@ impl Heap {
         self.next = address - base + object.bytes.len() as u64 + GAP;
         self.objects.push(object);
         address
+    }
+
+    /// Adds an object where it lies already.
+    fn place(&mut self, object: Object) {
+        let behind = self.objects.partition_point(|known| known.address <= object.address);
+        self.objects.insert(behind, object);
     }
 
     fn find(&self, address: u64) -> Option<usize> {
@@ -113,6 +155,8 @@ pub struct Memory {
     global: Heap,
     local: Heap,
     constant: Heap,
+    /// What the host has placed.
+    placed: Heap,
     private: Vec<Level>,
     /// The first shared object of each name.
     names: FxHashMap<Arc<str>, (Space, usize)>,
@@ -142,7 +186,28 @@ impl Memory {
         address
     }
 
-    /// The shared objects, space by space, in the order in which they were added.
+    /// Adds global objects at addresses of the host, which are below 2^60 and where they do not overlap, with names for globals
+    /// of the program.
+    pub fn place(&mut self, objects: impl IntoIterator<Item = (u64, Option<String>, Vec<u8>)>) {
+        for (address, name, bytes) in objects {
+            let poison = vec![false; bytes.len()];
+            self.shared_cost = self.shared_cost.saturating_add(Object::cost(bytes.len() as u64));
+            let name = name.map(Arc::from);
+            self.placed.place(Object { name, space: Space::Global, address, bytes, poison });
+        }
+        for (index, object) in self.placed.objects.iter().enumerate() {
+            if let Some(name) = &object.name {
+                self.names.insert(Arc::clone(name), (Space::Generic, index));
+            }
+        }
+    }
+
+    /// The objects that the host has placed, by their addresses.
+    pub fn placed(&self) -> &[Object] {
+        &self.placed.objects
+    }
+
+    /// The shared objects that are not placed, space by space, in the order in which they were added.
     pub fn objects(&self) -> impl Iterator<Item = &Object> {
         self.global.objects.iter().chain(&self.constant.objects).chain(&self.local.objects)
     }
@@ -173,7 +238,8 @@ impl Memory {
         match space {
             Space::Local => &mut self.local,
             Space::Constant => &mut self.constant,
-            Space::Global | Space::Generic | Space::Private => &mut self.global,
+            Space::Generic => &mut self.placed,
+            Space::Global | Space::Private => &mut self.global,
         }
     }
 
@@ -181,6 +247,7 @@ impl Memory {
         match id {
             HeapId::Shared(Space::Local) => &self.local,
             HeapId::Shared(Space::Constant) => &self.constant,
+            HeapId::Shared(Space::Generic) => &self.placed,
             HeapId::Shared(_) => &self.global,
             HeapId::Private { level, lane } => &self.private[level].lanes[lane],
         }
@@ -296,6 +363,7 @@ impl Memory {
                 }
                 owner
             }
+            Some(Space::Generic) if !self.placed.objects.is_empty() => HeapId::Shared(Space::Generic),
             Some(Space::Generic) | None => {
                 let near = (address < GAP).then(|| "close to the null pointer".into());
                 return Err(out_of_bounds(near));
@@ -311,5 +379,48 @@ impl Memory {
             return Err(out_of_bounds(Some(near)));
         }
         Ok(Target { heap, object, offset: offset as usize })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let mut memory = Memory::new();
+        let bytes: Vec<u8> =
+            [1f32, 2.0, f32::NAN, 4.0].iter().flat_map(|value| value.to_le_bytes()).collect();
+        memory.add(Space::Global, None, 16, bytes.clone());
+        let mut object = memory.objects().next().expect("it was added").clone();
+        assert_eq!(object.first_difference(&bytes), None);
+        let mut now = bytes;
+        // Another NaN is no difference, and neither is what the oracle does not know.
+        now[8..12].copy_from_slice(&0xffc0_0001u32.to_le_bytes());
+        now[0] = 7;
+        object.poison[0] = true;
+        assert_eq!(object.first_difference(&now), None);
+        now[12..].copy_from_slice(&5f32.to_le_bytes());
+        let told = object.first_difference(&now).expect("there is one");
+        assert_eq!(
+            told,
+            "byte 12: 0x40a00000 (1084227584, or 5.0 as a float), not 0x40800000 (1082130432, or 4.0 as a float)"
+        );
+    }
+
+    #[test]
+    fn placed_objects_are_found_where_the_host_has_them() {
+        let mut memory = Memory::new();
+        memory.place([
+            (0x7000_0000_2000, Some("b".into()), vec![2; 16]),
+            (0x7000_0000_1000, None, vec![1; 16]),
+        ]);
+        let own = memory.add(Space::Global, None, 16, vec![3; 16]);
+        let found = |address: u64| memory.find(address, 4, 0, 0).map(|target| memory.target(target).bytes[0]);
+        assert_eq!(found(0x7000_0000_100c), Ok(1));
+        assert_eq!(found(0x7000_0000_2000), Ok(2));
+        assert_eq!(found(own), Ok(3));
+        assert!(found(0x7000_0000_100d).is_err() && found(0x7000_0000_3000).is_err() && found(8).is_err());
+        assert_eq!(memory.object("b").map(|object| object.address), Some(0x7000_0000_2000));
     }
 }

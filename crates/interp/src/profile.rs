@@ -1,7 +1,7 @@
 //! The divergence profile of a run: where lanes part, how many are active, how they access memory, how often loops go round.
 //!
 //! It observes and changes nothing. What is counted is counted once for each execution by a brush; what an instruction costs
-//! is a question for whoever reads the profile ([`Cycles`] is one answer).
+//! is a question for the reader of the profile ([`Cycles`] is one answer).
 
 use crate::brush::{Brush, World, all_lanes, lanes_of};
 use crate::control::Control;
@@ -20,7 +20,7 @@ const SEGMENTS: [u64; 2] = [32, 128];
 
 /// The profile of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Profile {
+pub struct RunProfile {
     /// For each function of the module what was observed of it.
     pub functions: Vec<FunctionProfile>,
 }
@@ -68,6 +68,8 @@ pub struct BranchProfile {
     pub diverged: u64,
     /// For each target in order how many lanes went there. Of a target that comes twice, the first counts.
     pub lanes: SmallVec<[u64; 2]>,
+    /// For each target in order in how many executions lanes went there.
+    pub taken: SmallVec<[u64; 2]>,
 }
 
 /// How lanes accessed memory together.
@@ -174,14 +176,14 @@ impl FunctionProfile {
     }
 }
 
-impl Profile {
+impl RunProfile {
     /// An empty profile of these functions.
     pub(crate) fn new<'m>(
         functions: impl Iterator<Item = &'m Function>,
         lanes: usize,
         budget: &mut Budget,
-    ) -> Result<Profile, FaultKind> {
-        let mut profile = Profile::default();
+    ) -> Result<RunProfile, FaultKind> {
+        let mut profile = RunProfile::default();
         for func in functions {
             let blocks = func.block_count()
                 * (size_of::<(BlockProfile, BranchProfile, LoopProfile)>() + 8 * (lanes + 1));
@@ -210,12 +212,14 @@ impl Profile {
     ) {
         let branch = &mut self.functions[code].branches[block];
         branch.lanes.resize(targets.len(), 0);
+        branch.taken.resize(targets.len(), 0);
         let mut ways = 0;
         for (target, party) in goes.iter() {
             let lanes = (party & active).count_ones();
             ways += u32::from(lanes > 0);
             if let Some(number) = targets.iter().position(|&other| other == target) {
                 branch.lanes[number] += u64::from(lanes);
+                branch.taken[number] += u64::from(lanes > 0);
             }
         }
         branch.executed += u64::from(ways > 0);

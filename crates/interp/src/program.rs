@@ -5,7 +5,7 @@ use crate::elementwise::is_elementwise;
 use crate::fault::FaultKind;
 use crate::limits::Budget;
 use crate::post_dominators::PostDominators;
-use crate::run::Options;
+use crate::run::RunOptions;
 use crate::schedule::Scheduler;
 use heddle_ir::entity::{Entity as _, EntitySet, SecondaryMap};
 use heddle_ir::module::Declaration;
@@ -123,13 +123,13 @@ impl<'m> Code<'m> {
     }
 
     /// Makes ready what the scheduler, or a profile, asks for.
-    pub(crate) fn prepare(&self, options: &Options, budget: &mut Budget) -> Result<(), FaultKind> {
+    pub(crate) fn prepare(&self, options: &RunOptions, budget: &mut Budget) -> Result<(), FaultKind> {
         let by_stack = options.scheduler == Scheduler::Ipdom;
         if by_stack && self.post_dominators.get().is_none() {
             budget.work(self.func.block_count() as u64)?;
             let _ = self.post_dominators.set(PostDominators::new(self.func));
         }
-        // A profile knows loops, whoever schedules.
+        // A profile knows loops, whatever the scheduler.
         if (!by_stack || options.profile) && self.control.get().is_none() {
             let _ = self.control.set(Control::new(self.func, budget)?);
         }

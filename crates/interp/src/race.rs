@@ -32,7 +32,7 @@ impl std::fmt::Display for Race {
     }
 }
 
-/// Who accesses.
+/// What accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Item {
     /// Linear number in the launch.
@@ -44,10 +44,10 @@ pub(crate) struct Item {
 }
 
 /// Stands for no item.
-const NOBODY: u32 = u32::MAX;
+const NO_ITEM: u32 = u32::MAX;
 
-/// Who made one kind of access to a byte, as far as it matters: two items of the running group since its last barrier,
-/// so that whoever comes finds one that is not itself, and one item of another group.
+/// What made one kind of access to a byte, as far as it matters: two items of the running group since its last barrier,
+/// so that each finds one that is not itself, and one item of another group.
 #[derive(Clone, Copy, Debug)]
 struct Accessors {
     here: [u32; 2],
@@ -57,26 +57,26 @@ struct Accessors {
 }
 
 impl Accessors {
-    const NONE: Accessors = Accessors { here: [NOBODY; 2], elsewhere: NOBODY, group: 0, epoch: 0 };
+    const NONE: Accessors = Accessors { here: [NO_ITEM; 2], elsewhere: NO_ITEM, group: 0, epoch: 0 };
 
     /// One whose access nothing orders with one of this item.
     fn unordered_with(&self, item: Item) -> Option<u32> {
         let is_here = self.group != item.group || self.epoch == item.epoch;
         let here = self.here.into_iter().filter(|_| is_here);
-        here.chain([self.elsewhere]).find(|&other| other != NOBODY && other != item.number)
+        here.chain([self.elsewhere]).find(|&other| other != NO_ITEM && other != item.number)
     }
 
     fn note(&mut self, item: Item) {
         if self.group != item.group {
-            let was_here = self.here[0] != NOBODY;
+            let was_here = self.here[0] != NO_ITEM;
             self.elsewhere = if was_here { self.here[0] } else { self.elsewhere };
         }
         if (self.group, self.epoch) != (item.group, item.epoch) {
-            self.here = [NOBODY; 2];
+            self.here = [NO_ITEM; 2];
             (self.group, self.epoch) = (item.group, item.epoch);
         }
         if !self.here.contains(&item.number)
-            && let Some(free) = self.here.iter_mut().find(|other| **other == NOBODY)
+            && let Some(free) = self.here.iter_mut().find(|other| **other == NO_ITEM)
         {
             *free = item.number;
         }

@@ -4,7 +4,7 @@ use crate::brush::{Brush, Paused, World};
 use crate::fault::{Fault, FaultKind};
 use crate::limits::{Budget, Limits};
 use crate::memory::{Memory, Object};
-use crate::profile::Profile;
+use crate::profile::RunProfile;
 use crate::program::{Program, elements_of};
 use crate::race::{Detector, Race};
 use crate::schedule::{Course, Rng, Schedule, Scheduler};
@@ -82,7 +82,7 @@ pub struct LaunchGeometry {
 
 /// How to run.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RunOptions {
     /// Lanes along each dimension of the brush.
     pub brush: Vec<u32>,
     /// What becomes of variables in lanes that do not execute.
@@ -109,9 +109,9 @@ pub struct Options {
     pub entry_mask: u128,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
             brush: vec![1],
             semantics: Semantics::Freezing,
             scheduler: Scheduler::Greedy,
@@ -128,10 +128,10 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl RunOptions {
     /// The defaults, for a one-dimensional brush of this many lanes.
-    pub fn lanes(lanes: u32) -> Options {
-        Options { brush: vec![lanes], ..Options::default() }
+    pub fn lanes(lanes: u32) -> RunOptions {
+        RunOptions { brush: vec![lanes], ..RunOptions::default() }
     }
 
     /// The number of lanes.
@@ -171,7 +171,7 @@ pub struct Outcome {
     /// Every step in detail, if asked for.
     pub trace: Trace,
     /// The profile, if asked for.
-    pub profile: Option<Profile>,
+    pub profile: Option<RunProfile>,
 }
 
 /// Where the lanes of a brush stand in the launch.
@@ -204,7 +204,7 @@ pub fn run(
     func: &str,
     args: &[Argument],
     memory: &mut Memory,
-    options: &Options,
+    options: &RunOptions,
 ) -> Result<Outcome, Fault> {
     let arguments = |reason: String| Fault::new(FaultKind::Arguments(reason), func);
     if [Some(&options.brush), options.stands_for.as_ref()]
@@ -245,7 +245,7 @@ pub fn run(
     let profile = match options.profile {
         true => {
             let functions = program.codes.iter().map(|code| code.func);
-            let made = Profile::new(functions, options.width() as usize, &mut budget);
+            let made = RunProfile::new(functions, options.width() as usize, &mut budget);
             Some(made.map_err(|kind| Fault::new(kind, func))?)
         }
         false => None,
@@ -409,7 +409,7 @@ fn run_group(
 }
 
 /// The elements of an argument, lane by lane.
-fn spread(param: &Param, arg: &Argument, options: &Options) -> Result<Vec<Datum>, String> {
+fn spread(param: &Param, arg: &Argument, options: &RunOptions) -> Result<Vec<Datum>, String> {
     let lanes = options.width() as usize;
     let elements = elements_of(param.ty);
     let mask = param.ty.scalar().bit_mask();
@@ -453,7 +453,7 @@ pub(crate) fn linear(base: u128, strides: &[i64], lane: usize, brush: &[u32]) ->
     value
 }
 
-fn check_shape(param: &Param, lanes: &[Datum], options: &Options) -> Result<(), String> {
+fn check_shape(param: &Param, lanes: &[Datum], options: &RunOptions) -> Result<(), String> {
     let strides: &[i64] = match &param.shape {
         None | Some(DeclaredShape::Varying) => return Ok(()),
         Some(DeclaredShape::Uniform) => &[],

@@ -1,4 +1,4 @@
-//! What Heddle tells people: errors, warnings, remarks. One type, whoever speaks; text, JSON and LLVM's remarks are
+//! What Heddle tells people: errors, warnings, remarks. One type, whatever speaks; text, JSON and LLVM's remarks are
 //! renderings of it.
 //!
 //! A pass that refuses a function gives one as its error. It says *where* (file, line, function, instruction, as far as

@@ -261,6 +261,16 @@ impl Function {
         self.names[value] = Some(name.into());
     }
 
+    /// Gives a value the name of one in another function, unless it has a name or is a constant.
+    pub fn take_name(&mut self, value: Value, other: &Function, from: Value) {
+        if let Some(name) = &other.names[from]
+            && self.names[value].is_none()
+            && self.constant(value).is_none()
+        {
+            self.names[value] = Some(Arc::clone(name));
+        }
+    }
+
     /// The values of the parameters.
     pub fn params(&self) -> &[Value] {
         &self.params

@@ -51,7 +51,7 @@ pub enum Detail {
     CompareExchange(Access, Ordering),
     /// Of `fence`.
     Fence(Ordering, Scope),
-    /// Of `barrier`: who waits.
+    /// Of `barrier`: which lanes wait.
     Barrier(Scope),
     /// Of `alloca`.
     Alloca {

@@ -12,7 +12,7 @@ crate::entity! {
 }
 
 crate::entity! {
-    /// Something that a front end says and its back end understands; nobody in between does.
+    /// Something that a front end says and its back end understands; nothing in between does.
     pub Fact, "fact"
 }
 

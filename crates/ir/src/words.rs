@@ -240,7 +240,7 @@ words! {
 }
 
 words! {
-    /// Who takes part in an ordering.
+    /// What takes part in an ordering.
     Scope {
         /// One lane, against its own signal handlers.
         Lane = "lane",

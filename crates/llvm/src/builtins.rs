@@ -1,14 +1,23 @@
-//! What compiled code calls and the machine's own libraries may lack: conversions to bf16, which libgcc has only
-//! since GCC 13.
+//! What compiled code calls and the machine's own libraries may lack: conversions to bf16 and f16, which libgcc has only
+//! since GCC 13 and 12, and which programs do not always show to those that they load.
 
 /// The symbols with the addresses of their functions.
-pub(crate) fn builtins() -> [(&'static str, usize); 2] {
+pub(crate) fn builtins() -> [(&'static str, usize); 5] {
     let double: extern "C" fn(f64) -> f32 = bf16_of_f64;
     let single: extern "C" fn(f32) -> f32 = bf16_of_f32;
-    [("__truncdfbf2", double as usize), ("__truncsfbf2", single as usize)]
+    let double_to_half: extern "C" fn(f64) -> f32 = f16_of_f64;
+    let single_to_half: extern "C" fn(f32) -> f32 = f16_of_f32;
+    let half_to_single: extern "C" fn(f32) -> f32 = f32_of_f16;
+    [
+        ("__truncdfbf2", double as usize),
+        ("__truncsfbf2", single as usize),
+        ("__truncdfhf2", double_to_half as usize),
+        ("__truncsfhf2", single_to_half as usize),
+        ("__extendhfsf2", half_to_single as usize),
+    ]
 }
 
-/// A bf16 is returned in the lower bits of the register in which an f32 is.
+/// A bf16 or f16 is passed and returned in the lower bits of the register in which an f32 is.
 fn returned(bits: u16) -> f32 {
     f32::from_bits(bits.into())
 }
@@ -36,6 +45,44 @@ extern "C" fn bf16_of_f64(value: f64) -> f32 {
     returned(round(f32::from_bits(bits | 1)))
 }
 
+/// To nearest, ties to even.
+fn half(value: f64) -> u16 {
+    let bits = value.to_bits();
+    let sign = (bits >> 48) as u16 & 0x8000;
+    if value.is_nan() {
+        return sign | 0x7e00 | (bits >> 42) as u16 & 0x3ff;
+    }
+    if value.abs() >= 65520.0 {
+        return sign | 0x7c00;
+    }
+    // What is below 2^-14 has the steps of what is there.
+    let exponent = ((bits >> 52 & 0x7ff) as i32 - 1023).max(-14);
+    let steps = (value.abs() * 2f64.powi(10 - exponent)).round_ties_even() as u16;
+    // The first bit of a number is not written; a carry goes on to the exponent.
+    sign | (((exponent + 14) as u16) << 10).wrapping_add(steps)
+}
+
+extern "C" fn f16_of_f64(value: f64) -> f32 {
+    returned(half(value))
+}
+
+extern "C" fn f16_of_f32(value: f32) -> f32 {
+    returned(half(value.into()))
+}
+
+extern "C" fn f32_of_f16(value: f32) -> f32 {
+    let bits = value.to_bits() & 0xffff;
+    let sign = f32::from_bits((bits & 0x8000) << 16 | 1f32.to_bits());
+    let (exponent, mantissa) = ((bits >> 10 & 0x1f) as i32, bits & 0x3ff);
+    let size = match exponent {
+        0 => mantissa as f32 * 2f32.powi(-24),
+        31 if mantissa != 0 => f32::from_bits(0x7fc0_0000 | mantissa << 13),
+        31 => f32::INFINITY,
+        _ => (1024 + mantissa) as f32 * 2f32.powi(exponent - 25),
+    };
+    size.copysign(sign)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,5 +103,25 @@ mod tests {
         assert_eq!(bf16(f64::NEG_INFINITY), 0xff80);
         assert_eq!(bf16(1e-300), 0);
         assert_eq!(bf16(f64::NAN) & 0x7fff, 0x7fc0);
+    }
+
+    #[test]
+    fn halves_round_once_and_come_back() {
+        let f16 = |value: f64| f16_of_f64(value).to_bits();
+        assert_eq!(f16(1.0), 0x3c00);
+        assert_eq!(f16(1.0 + 2f64.powi(-11)), 0x3c00);
+        assert_eq!(f16(1.0 + 2f64.powi(-11) + 2f64.powi(-50)), 0x3c01);
+        assert_eq!(f16(-1.0 - 3.0 * 2f64.powi(-11)), 0xbc02);
+        assert_eq!(f16(65519.9), 0x7bff);
+        assert_eq!(f16(65520.0), 0x7c00);
+        assert_eq!(f16(2f64.powi(-25)), 0);
+        assert_eq!(f16(-2f64.powi(-25) * 1.001), 0x8001);
+        assert_eq!(f16(2f64.powi(-14) - 2f64.powi(-26)), 0x400);
+        assert_eq!(f16(f64::NAN) & 0x7c00, 0x7c00);
+        for bits in 0..=0xffffu32 {
+            let single = f32_of_f16(f32::from_bits(bits));
+            assert_eq!(single.is_nan(), bits & 0x7fff > 0x7c00);
+            assert!(single.is_nan() || f16_of_f32(single).to_bits() == bits, "{bits:x}");
+        }
     }
 }

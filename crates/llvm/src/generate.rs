@@ -66,6 +66,11 @@ impl LlvmPasses {
         LlvmPasses::new(cpu, c"default<O2>", false)
     }
 
+    /// What has to be inlined is, and what is not called any more goes.
+    pub(crate) fn of_inlining(cpu: &Cpu) -> Result<LlvmPasses, Diagnostic> {
+        LlvmPasses::new(cpu, c"always-inline,globaldce", false)
+    }
+
     /// What `clang -O3` does to scalar code, its vectorizers included.
     pub fn of_clang_o3(cpu: &Cpu) -> Result<LlvmPasses, Diagnostic> {
         LlvmPasses::new(cpu, c"default<O3>", true)

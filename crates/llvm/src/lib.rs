@@ -23,6 +23,7 @@ mod apart;
 mod fatal;
 mod generate;
 mod masks;
+mod single_calls;
 mod prints;
 mod join;
 mod link;
@@ -56,6 +57,7 @@ pub use opencl::{
 };
 pub use prints::{PRINT, PRINTF, define_prints};
 pub use read::read_ir;
+pub use single_calls::inline_single_calls;
 pub use stack::stack_bytes;
 pub use vector_forms::vector_form_names;
 pub use view::{LlvmModule, intrinsic_names, version};

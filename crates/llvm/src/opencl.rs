@@ -1,6 +1,6 @@
 //! OpenCL C to LLVM IR by clang inside of this process: no files, no other process, from any thread.
 
-use crate::view::{LlvmModule, Val};
+use crate::view::{LlvmModule, Val, attribute_kind};
 use llvm_sys::core::{LLVMGetLinkage, LLVMSetLinkage};
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
 use llvm_sys::prelude::*;
@@ -151,6 +151,8 @@ fn arguments(options: &[String]) -> Result<Vec<String>, String> {
     // By the rules of C99 the body of an `inline` function is for calls that are inlined, and another file has the function.
     // Programs in OpenCL C have no other file.
     list.push("-fgnu89-inline".into());
+    // Else each loop says that it is not to be unrolled, long after clang's own passes.
+    list.push("-funroll-loops".into());
     Ok(list)
 }
 

@@ -1,19 +1,18 @@
 // Finding marked loops and taking them out. Everything here works alike on equal input, since it is done twice: on a copy of
 // the module, to see whether vector code comes out, then on the module itself.
 #include "marked_loops.h"
+#include "dependences.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/InstructionSimplify.h"
-#include "llvm/Analysis/LoopAccessAnalysis.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/ReplaceConstant.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/CodeExtractor.h"
@@ -21,7 +20,6 @@
 #include "llvm/Transforms/Utils/LoopRotationUtils.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
-#include "llvm/Transforms/Utils/LoopVersioning.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
@@ -31,54 +29,10 @@ namespace heddle {
 
 namespace {
 
-/// The hint of this name in a loop's metadata.
-const MDNode *hint(const MDNode *id, StringRef name) {
-  for (const MDOperand &operand : drop_begin(id->operands()))
-    if (const auto *node = dyn_cast<MDNode>(operand))
-      if (node->getNumOperands() > 0)
-        if (const auto *text = dyn_cast<MDString>(node->getOperand(0)))
-          if (text->getString() == name)
-            return node;
-  return nullptr;
-}
-
-/// The number that a hint gives; without one, `otherwise`.
-uint64_t number_of(const MDNode *id, StringRef name, uint64_t otherwise) {
-  const MDNode *node = hint(id, name);
-  if (!node || node->getNumOperands() < 2)
-    return otherwise;
-  if (const auto *constant = mdconst::dyn_extract<ConstantInt>(node->getOperand(1)))
-    return constant->getLimitedValue();
-  return otherwise;
-}
-
 bool is_marked(const Loop &loop) {
   const MDNode *id = loop.getLoopID();
   return id && number_of(id, "llvm.loop.vectorize.enable", 0) == 1 &&
          number_of(id, "llvm.loop.isvectorized", 0) == 0 && number_of(id, "llvm.loop.vectorize.width", 0) != 1;
-}
-
-/// Whether each access of a loop is in a group of accesses that no iteration waits for. What only looks like an access to LLVM
-/// needs no group.
-bool is_parallel(const Loop &loop) {
-  const MDNode *id = loop.getLoopID();
-  const MDNode *told = id ? hint(id, "llvm.loop.parallel_accesses") : nullptr;
-  if (!told)
-    return loop.isAnnotatedParallel();
-  SmallPtrSet<const Metadata *, 4> groups;
-  for (const MDOperand &operand : drop_begin(told->operands()))
-    groups.insert(operand.get());
-  auto is_of_loop = [&](const Instruction &instruction) {
-    const MDNode *group = instruction.getMetadata(LLVMContext::MD_access_group);
-    return group && (groups.contains(group) ||
-                     any_of(group->operands(), [&](const MDOperand &one) { return groups.contains(one.get()); }));
-  };
-  for (const BasicBlock *block : loop.blocks())
-    for (const Instruction &instruction : *block)
-      if (instruction.mayReadOrWriteMemory() && !is_of_loop(instruction) && !instruction.isLifetimeStartOrEnd() &&
-          !isa<AssumeInst, NoAliasScopeDeclInst>(instruction))
-        return false;
-  return true;
 }
 
 /// What is known of one function's loops.
@@ -186,41 +140,6 @@ void sink_offsets(Loop &loop) {
       if (step->use_empty())
         step->eraseFromParent();
   }
-}
-
-/// Objects that begin to live in each iteration: it has them for itself.
-SmallPtrSet<const Value *, 8> objects_of_iterations(const Loop &loop) {
-  SmallPtrSet<const Value *, 8> found;
-  for (const BasicBlock *block : loop.blocks())
-    for (const Instruction &instruction : *block)
-      if (const auto *mark = dyn_cast<LifetimeIntrinsic>(&instruction))
-        found.insert(getUnderlyingObject(mark->getArgOperand(0)));
-  return found;
-}
-
-/// What writes memory in a loop, if anything.
-Instruction *writer_in(const Loop &loop) {
-  for (BasicBlock *block : loop.blocks())
-    for (Instruction &instruction : *block)
-      if (instruction.mayWriteToMemory() && !instruction.isLifetimeStartOrEnd() && !isa<AssumeInst>(instruction))
-        return &instruction;
-  return nullptr;
-}
-
-std::string at_line(const Instruction &instruction) {
-  if (const DebugLoc &place = instruction.getDebugLoc(); place && place.getLine() > 0)
-    return " (line " + std::to_string(place.getLine()) + ")";
-  return "";
-}
-
-/// The name of what an instruction does, in the words of the source.
-std::string in_words(const Instruction &instruction) {
-  if (const auto *call = dyn_cast<CallBase>(&instruction)) {
-    if (const Function *callee = call->getCalledFunction())
-      return "the call of `" + callee->getName().str() + "`" + at_line(instruction);
-    return "a call through a pointer" + at_line(instruction);
-  }
-  return "a store" + at_line(instruction);
 }
 
 /// Lets the loop count its iterations from 0 in 64 bits, and leave at the end of the last one. Why not, if it can't be.
@@ -335,87 +254,6 @@ std::string simplify(const MarkedLoop &marked) {
   return "";
 }
 
-/// LLVM's own analyses of a function, for those that need many of them.
-struct Managers {
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager components;
-  ModuleAnalysisManager modules;
-
-  Managers() {
-    PassBuilder builder;
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(components);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, components, modules);
-  }
-};
-
-/// The widest number that a loop loads or stores, in bits.
-unsigned widest_access(const Loop &loop, const DataLayout &layout) {
-  unsigned widest = 8;
-  for (BasicBlock *block : loop.blocks())
-    for (Instruction &instruction : *block)
-      if (isa<LoadInst, StoreInst>(instruction))
-        widest = std::max(widest, unsigned(layout.getTypeSizeInBits(getLoadStoreType(&instruction)).getFixedValue()));
-  return widest;
-}
-
-/// Proves of a loop that no iteration waits for the memory of another that runs beside it, with questions in front of the
-/// loop where that helps: if the answer is no, the loop runs as it was. Why not, if it can't be.
-std::string make_independent(const MarkedLoop &marked, Outlined &result) {
-  auto *header = cast<BasicBlock>(static_cast<Value *>(marked.header));
-  Function &function = *header->getParent();
-  Managers managers;
-  auto &loops = managers.functions.getResult<LoopAnalysis>(function);
-  Loop *loop = loops.getLoopFor(header);
-  Instruction *writer = loop ? writer_in(*loop) : nullptr;
-  if (!writer)
-    return loop ? "" : "it is no loop any more";
-  const std::string way_out = "; if that never happens, say so by `#pragma omp simd` without `safelen` and `reduction`, or by "
-                              "`#pragma clang loop vectorize(assume_safety)`";
-  if (!loop->isInnermost())
-    return "iterations may depend on each other through memory: " + in_words(*writer) +
-           " may write what another iteration accesses" + way_out;
-  auto &accesses = managers.functions.getResult<LoopAccessAnalysis>(function);
-  const LoopAccessInfo &info = accesses.getInfo(*loop);
-  if (!info.canVectorizeMemory() || info.hasStoreStoreDependenceInvolvingLoopInvariantAddress() ||
-      info.hasLoadStoreDependenceInvolvingLoopInvariantAddress()) {
-    const Instruction *culprit = writer;
-    std::string other;
-    if (const auto *dependences = info.getDepChecker().getDependences())
-      for (const auto &dependence : *dependences)
-        if (MemoryDepChecker::Dependence::isSafeForVectorization(dependence.Type) !=
-            MemoryDepChecker::VectorizationSafetyStatus::Safe) {
-          culprit = dependence.getDestination(info.getDepChecker());
-          other = at_line(*dependence.getSource(info.getDepChecker()));
-          break;
-        }
-    std::string text = "iterations depend on each other through memory: " + in_words(*culprit);
-    return text + (other.empty() ? " may touch what another iteration writes" : " touches what an access of another iteration" + other + " does") + way_out;
-  }
-  if (!info.getDepChecker().isSafeForAnyVectorWidth()) {
-    uint64_t bits = info.getDepChecker().getMaxSafeVectorWidthInBits();
-    uint64_t lanes = bits / widest_access(*loop, function.getDataLayout());
-    if (lanes < 2)
-      return "iterations depend on each other through memory: " + in_words(*writer) +
-             " writes what the next iterations access" + way_out;
-    result.width = unsigned(std::min<uint64_t>(lanes, result.width ? result.width : lanes));
-  }
-  bool is_free = info.getNumRuntimePointerChecks() == 0 && info.getPSE().getPredicate().isAlwaysTrue();
-  if (is_free)
-    return "";
-  auto &dominators = managers.functions.getResult<DominatorTreeAnalysis>(function);
-  auto &evolution = managers.functions.getResult<ScalarEvolutionAnalysis>(function);
-  formLCSSARecursively(*loop, dominators, &loops, &evolution);
-  LoopVersioning versioning(info, info.getRuntimePointerChecking()->getChecks(), loop, &loops, &dominators, &evolution);
-  versioning.versionLoop();
-  leave_alone(*versioning.getNonVersionedLoop());
-  result.is_versioned = true;
-  return "";
-}
-
 /// Objects that only the loop uses move into its function: each iteration has its own.
 void move_objects(Function &function, CallInst &call) {
   for (unsigned index = 0; index < call.arg_size(); ++index) {
@@ -447,15 +285,6 @@ void move_objects(Function &function, CallInst &call) {
 
 } // namespace
 
-void leave_alone(Loop &loop) {
-  LLVMContext &context = loop.getHeader()->getContext();
-  auto *one = ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), 1));
-  MDNode *is_vectorized = MDNode::get(context, {MDString::get(context, "llvm.loop.isvectorized"), one});
-  MDNode *id = MDNode::getDistinct(context, {nullptr, is_vectorized});
-  id->replaceOperandWith(0, id);
-  loop.setLoopID(id);
-}
-
 std::vector<MarkedLoop> find_marked_loops(Module &module) {
   std::vector<MarkedLoop> found;
   for (Function &function : module) {
@@ -480,6 +309,7 @@ std::vector<MarkedLoop> find_marked_loops(Module &module) {
       marked.width = unsigned(std::min<uint64_t>(number_of(loop->getLoopID(), "llvm.loop.vectorize.width", 0), 1024));
       marked.interleaved = unsigned(std::min<uint64_t>(number_of(loop->getLoopID(), "llvm.loop.interleave.count", 0), 64));
       marked.is_parallel = is_parallel(*loop);
+      marked.is_promised = marked.is_parallel || is_safe_width(*loop);
       marked.place = loop->getStartLoc();
       found.push_back(marked);
     }
@@ -491,14 +321,24 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
   Outlined result;
   result.width = marked.width;
   result.refusal = simplify(marked);
-  if (result.refusal.empty() && !marked.is_parallel)
-    result.refusal = make_independent(marked, result);
   if (!result.refusal.empty())
     return result;
   auto *header = cast<BasicBlock>(static_cast<Value *>(marked.header));
   Function &function = *header->getParent();
+  if (!marked.is_parallel) {
+    Independence independence = make_independent(*header, marked.width, marked.is_promised);
+    result.width = independence.width;
+    result.is_versioned = independence.is_versioned;
+    result.refusal = independence.refusal;
+    if (!result.refusal.empty())
+      return result;
+  }
   Facts facts(function);
   Loop *loop = facts.loops.getLoopFor(header);
+  if (marked.is_parallel)
+    result.refusal = find_shared_object(*loop, facts.evolution);
+  if (!result.refusal.empty())
+    return result;
   formLCSSARecursively(*loop, facts.dominators, &facts.loops, &facts.evolution);
   result.refusal = count_iterations(*loop, facts);
   if (!result.refusal.empty())
@@ -530,7 +370,7 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
   result.call = cast<CallInst>(result.function->user_back());
   if (!result.function->getReturnType()->isVoidTy())
     result.refusal = "it is left in several ways";
-  else if (marked.is_parallel)
+  else if (marked.is_promised)
     move_objects(*result.function, *result.call);
   for (const Value *argument : result.call->args()) {
     SmallVector<const Value *> objects;

@@ -23,6 +23,8 @@ struct MarkedLoop {
   unsigned interleaved = 0;
   /// Whether no iteration waits for the memory of another: each access is in a group of the loop.
   bool is_parallel = false;
+  /// Whether no iteration waits for another of the `width` that run together: the programmer says so.
+  bool is_promised = false;
   llvm::DebugLoc place;
 };
 
@@ -43,9 +45,6 @@ struct Outlined {
 
 /// Takes a loop out of its function. The loop then counts its iterations from 0 and is tested at its end.
 Outlined outline(const MarkedLoop &loop, llvm::StringRef name);
-
-/// Tells LLVM's vectorizers that there is nothing in a loop for them.
-void leave_alone(llvm::Loop &loop);
 
 /// Whether two outlined functions are the same, instruction by instruction.
 bool are_alike(const llvm::Function &one, const llvm::Function &other);

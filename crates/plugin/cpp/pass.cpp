@@ -1,4 +1,5 @@
 // The pass: marked loops of a module, one batch to Rust, vector code back in their places.
+#include "dependences.h"
 #include "marked_loops.h"
 
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"

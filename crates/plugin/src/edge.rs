@@ -144,7 +144,7 @@ pub unsafe extern "C" fn heddle_loop_remark(all: *mut c_void, index: usize, numb
 /// Links a loop's vector code into a module; its name there, or null if that is impossible.
 ///
 /// # Safety
-/// See `batch`; a live module that nobody else uses meanwhile.
+/// See `batch`; a live module that nothing else uses meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn heddle_loop_link(
     all: *mut c_void,
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn heddle_loop_link(
 /// Frees a batch.
 ///
 /// # Safety
-/// See `batch`; nobody uses it any more.
+/// See `batch`; nothing uses it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn heddle_batch_free(all: *mut c_void) {
     // SAFETY: the caller's promise; it was a box.

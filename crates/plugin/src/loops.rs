@@ -138,7 +138,7 @@ fn of_line(told: &Diagnostic) -> String {
     }
 }
 
-/// What a failure says, without the names of functions that nobody wrote.
+/// What a failure says, without the names of functions that are not in the source.
 fn in_words(failure: &Failure) -> String {
     let one = |told: &Diagnostic| {
         let mut text = of_line(told);

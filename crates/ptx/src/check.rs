@@ -2,7 +2,7 @@
 //!
 //! Ensures: every operand of an instruction that is taken is one that its form allows, of a fitting type.
 
-use crate::module::{Function, Instruction, Item, Module, NumberValue, Operand, Statement, Variable};
+use crate::module::{Function, Instruction, Item, NumberValue, Operand, PtxModule, Statement, Variable};
 use crate::names::Symbol;
 use crate::parser::MOST_ERRORS;
 use crate::table::{self, Role, Spec, TypeOf, Verdict};
@@ -64,6 +64,10 @@ pub(crate) enum Special {
     Gridid,
     DynamicSharedSize,
     TotalSharedSize,
+    /// Half of the address of what the blocks of a launch share to wait for each other.
+    Workspace {
+        is_high: bool,
+    },
     WarpSize,
 }
 
@@ -145,7 +149,7 @@ pub(crate) struct Globals {
 
 impl Globals {
     /// Definitions come before declarations of the same name.
-    pub(crate) fn new(module: &Module<'_>) -> Globals {
+    pub(crate) fn new(module: &PtxModule<'_>) -> Globals {
         let mut by_name: FxHashMap<Symbol, Global> = FxHashMap::default();
         for (index, item) in module.items.iter().enumerate() {
             match item {
@@ -166,7 +170,7 @@ impl Globals {
 }
 
 /// Checks all bodies of a module.
-pub fn check(module: &Module<'_>) -> Result<(), Vec<Diagnostic>> {
+pub fn check(module: &PtxModule<'_>) -> Result<(), Vec<Diagnostic>> {
     let globals = Globals::new(module);
     let mut errors = Vec::new();
     for item in &module.items {
@@ -192,7 +196,7 @@ enum Def {
 }
 
 struct Resolver<'a, 's> {
-    module: &'a Module<'s>,
+    module: &'a PtxModule<'s>,
     globals: &'a Globals,
     body: Body<'a, 's>,
     defs: FxHashMap<Symbol, Def>,
@@ -214,7 +218,7 @@ pub(crate) fn span(source: &str, at: usize) -> std::ops::Range<usize> {
 
 /// Finds out what the names of a body mean.
 pub(crate) fn resolve<'a, 's>(
-    module: &'a Module<'s>,
+    module: &'a PtxModule<'s>,
     globals: &'a Globals,
     function: &'a Function<'s>,
 ) -> Result<Body<'a, 's>, Vec<Diagnostic>> {
@@ -578,6 +582,8 @@ impl<'a, 's> Resolver<'a, 's> {
             "%gridid" => Special::Gridid,
             "%dynamic_smem_size" => Special::DynamicSharedSize,
             "%total_smem_size" => Special::TotalSharedSize,
+            "%envreg1" => Special::Workspace { is_high: true },
+            "%envreg2" => Special::Workspace { is_high: false },
             "WARP_SZ" => Special::WarpSize,
             other => return Err(format!("`{other}` is declared nowhere")),
         }))

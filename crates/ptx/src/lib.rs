@@ -1,6 +1,6 @@
 //! PTX, the assembly language of NVIDIA's GPUs: read, checked, printed, and lowered to the IR.
 //!
-//! [`parse`] gives a [`Module`] that keeps every directive; its `Display` is the way back. The [`table`] says what
+//! [`parse`] gives a [`PtxModule`] that keeps every directive; its `Display` is the way back. The [`table`] says what
 //! instructions there are. docs/ptx.md is the mapping.
 #![forbid(unsafe_code)]
 
@@ -16,8 +16,8 @@ pub mod lower;
 pub mod raise;
 
 pub use check::check;
-pub use lower::{Lowered, Options, lower};
-pub use module::Module;
+pub use lower::{LowerOptions, Lowered, lower};
+pub use module::PtxModule;
 pub use parser::parse;
 pub use raise::{Facts, FunctionFacts, RaiseOptions, raise};
 pub use words::Word;

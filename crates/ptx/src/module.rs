@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 /// A module.
 #[derive(Clone, Debug)]
-pub struct Module<'s> {
+pub struct PtxModule<'s> {
     /// The text that it was read from.
     pub source: &'s str,
     /// All names.
@@ -58,7 +58,7 @@ pub enum DebugLine<'s> {
     Data(Word, Vec<SmallVec<[&'s str; 4]>>),
 }
 
-/// Who sees a name.
+/// Where a name is seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Linkage {
     /// `.extern`
@@ -99,7 +99,7 @@ impl Linkage {
 pub struct Variable<'s> {
     /// Where it starts in the source.
     pub at: usize,
-    /// Who sees it.
+    /// Where it is seen.
     pub linkage: Option<Linkage>,
     /// Its space: `.global`, `.reg`, `.param`, ….
     pub space: Word,
@@ -177,7 +177,7 @@ pub type Directives<'s> = Vec<(&'s str, SmallVec<[u64; 3]>)>;
 pub struct Function<'s> {
     /// Where it starts in the source.
     pub at: usize,
-    /// Who sees it.
+    /// Where it is seen.
     pub linkage: Option<Linkage>,
     /// Attributes such as `.unified`, as they are written.
     pub attribute: Option<&'s str>,

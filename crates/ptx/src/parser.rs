@@ -2,8 +2,8 @@
 
 use crate::lexer::{Kind, Lexer, Token};
 use crate::module::{
-    DebugLine, Directives, Function, Guard, Init, Instruction, Item, Linkage, Module, Number, NumberValue,
-    Operand, Statement, Variable,
+    DebugLine, Directives, Function, Guard, Init, Instruction, Item, Linkage, Number, NumberValue, Operand,
+    PtxModule, Statement, Variable,
 };
 use crate::names::{Names, Symbol};
 use crate::table;
@@ -17,22 +17,19 @@ pub(crate) const MOST_ERRORS: usize = 20;
 const DEEPEST: u32 = 4;
 
 /// Reads a module.
-pub fn parse(source: &str) -> Result<Module<'_>, Vec<Diagnostic>> {
+pub fn parse(source: &str) -> Result<PtxModule<'_>, Vec<Diagnostic>> {
     let mut lexer = Lexer::new(source);
     let token = lexer.next();
     let mut parser = Parser { source, lexer, token, names: Names::default(), errors: Vec::new() };
     let mut items = Vec::new();
     while parser.token.kind != Kind::End && parser.errors.len() < MOST_ERRORS {
         let before = parser.token.at;
-        match parser.item() {
-            Ok(item) => items.push(item),
-            Err(Told) => {
-                parser.skip_item(before);
-            }
+        if parser.item(&mut items).is_err() {
+            parser.skip_item(before);
         }
     }
     if parser.errors.is_empty() {
-        Ok(Module { source, names: parser.names, items })
+        Ok(PtxModule { source, names: parser.names, items })
     } else {
         Err(parser.errors)
     }
@@ -183,18 +180,18 @@ impl<'s> Parser<'s> {
 
     // Items.
 
-    fn item(&mut self) -> Parse<Item<'s>> {
+    fn item(&mut self, items: &mut Vec<Item<'s>>) -> Parse<()> {
         if self.token.kind != Kind::Dotted {
             return self.wanted(&["a directive such as `.version`, `.visible` or `.entry`"]);
         }
         let token = self.token;
-        match token.text {
+        let item = match token.text {
             "version" => {
                 self.advance();
                 if self.token.kind != Kind::Number {
                     return self.wanted(&["a version such as `8.8`"]);
                 }
-                Ok(Item::Version(self.advance().text))
+                Item::Version(self.advance().text)
             }
             "target" => {
                 self.advance();
@@ -205,24 +202,24 @@ impl<'s> Parser<'s> {
                     }
                     words.push(self.advance().text);
                     if !self.accept(b',') {
-                        return Ok(Item::Target(words));
+                        break Item::Target(words);
                     }
                 }
             }
             "address_size" => {
                 self.advance();
-                Ok(Item::AddressSize(self.unsigned()?))
+                Item::AddressSize(self.unsigned()?)
             }
-            "file" => self.file(),
-            "section" => self.section(),
-            "pragma" => self.pragma().map(Item::Pragma),
+            "file" => self.file()?,
+            "section" => self.section()?,
+            "pragma" => Item::Pragma(self.pragma()?),
             "alias" => {
                 self.advance();
                 let name = self.name()?;
                 self.expect(b',')?;
                 let of = self.name()?;
                 self.expect(b';')?;
-                Ok(Item::Alias(name, of))
+                Item::Alias(name, of)
             }
             _ => {
                 let linkage = Linkage::from_text(token.text);
@@ -231,16 +228,18 @@ impl<'s> Parser<'s> {
                 }
                 match self.token.text {
                     "entry" | "func" if self.token.kind == Kind::Dotted => {
-                        self.function(token.at, linkage).map(Item::Function)
+                        Item::Function(self.function(token.at, linkage)?)
                     }
                     _ => {
-                        let variable = self.variable(token.at, linkage)?;
-                        self.expect(b';')?;
-                        Ok(Item::Variable(variable))
+                        return self.declaration(token.at, linkage, |variable| {
+                            items.push(Item::Variable(variable));
+                        });
                     }
                 }
             }
-        }
+        };
+        items.push(item);
+        Ok(())
     }
 
     fn text(&mut self) -> Parse<&'s str> {
@@ -363,6 +362,32 @@ impl<'s> Parser<'s> {
 
     /// A variable, without its semicolon.
     fn variable(&mut self, at: usize, linkage: Option<Linkage>) -> Parse<Variable<'s>> {
+        let kind = self.kind_of_variable(at, linkage)?;
+        self.declarator(kind)
+    }
+
+    /// A declaration of one or more variables of the same kind, to its semicolon.
+    fn declaration(
+        &mut self,
+        at: usize,
+        linkage: Option<Linkage>,
+        mut put: impl FnMut(Variable<'s>),
+    ) -> Parse<()> {
+        let kind = self.kind_of_variable(at, linkage)?;
+        let mut at = at;
+        loop {
+            put(self.declarator(Variable { at, ..kind.clone() })?);
+            if !self.accept(b',') {
+                break;
+            }
+            // Variables are told apart by where they start.
+            at = self.token.at;
+        }
+        self.expect(b';')
+    }
+
+    /// What stands in front of a variable's name.
+    fn kind_of_variable(&mut self, at: usize, linkage: Option<Linkage>) -> Parse<Variable<'s>> {
         let token = self.token;
         let space = self.word()?;
         if !matches!(space, Word::Reg | Word::Param | Word::Local | Word::Global | Word::Shared | Word::Const)
@@ -404,20 +429,39 @@ impl<'s> Parser<'s> {
             }
             pointer = Some((to, bytes));
         }
-        let name = self.name()?;
-        let mut range = None;
+        let (name, dims) = (Symbol::from(space), SmallVec::new());
+        Ok(Variable {
+            at,
+            linkage,
+            space,
+            attribute,
+            align,
+            vector,
+            ty,
+            pointer,
+            name,
+            range: None,
+            dims,
+            init: None,
+        })
+    }
+
+    /// Name, size and initial value of a variable.
+    fn declarator(&mut self, mut variable: Variable<'s>) -> Parse<Variable<'s>> {
+        variable.name = self.name()?;
         if self.accept(b'<') {
-            range = Some(self.unsigned()?);
+            variable.range = Some(self.unsigned()?);
             self.expect(b'>')?;
         }
-        let mut dims = SmallVec::new();
         while self.accept(b'[') {
             let dim = if self.is_sign(b']') { None } else { Some(self.unsigned()?) };
-            dims.push(dim);
+            variable.dims.push(dim);
             self.expect(b']')?;
         }
-        let init = if self.accept(b'=') { Some(self.initializer()?) } else { None };
-        Ok(Variable { at, linkage, space, attribute, align, vector, ty, pointer, name, range, dims, init })
+        if self.accept(b'=') {
+            variable.init = Some(self.initializer()?);
+        }
+        Ok(variable)
     }
 
     fn initializer(&mut self) -> Parse<Vec<Init<'s>>> {
@@ -547,8 +591,8 @@ impl<'s> Parser<'s> {
                     body.push(Statement::Close);
                 }
                 Kind::End => return self.wanted(&["`}`"]),
-                _ => match self.statement() {
-                    Ok(statement) => body.push(statement),
+                _ => match self.statement(&mut body) {
+                    Ok(()) => {}
                     Err(Told) if self.errors.len() >= MOST_ERRORS => return Err(Told),
                     Err(Told) => self.skip_statement(before),
                 },
@@ -560,9 +604,9 @@ impl<'s> Parser<'s> {
         Ok([self.unsigned()?, self.unsigned()?, self.unsigned()?])
     }
 
-    fn statement(&mut self) -> Parse<Statement<'s>> {
+    fn statement(&mut self, body: &mut Vec<Statement<'s>>) -> Parse<()> {
         let token = self.token;
-        match token.kind {
+        let statement = match token.kind {
             Kind::Dotted => match token.text {
                 "loc" => {
                     self.advance();
@@ -582,29 +626,27 @@ impl<'s> Parser<'s> {
                         }
                         inlined = Some((name, added, self.place()?));
                     }
-                    Ok(Statement::Loc { place, inlined })
+                    Statement::Loc { place, inlined }
                 }
-                "pragma" => self.pragma().map(Statement::Pragma),
+                "pragma" => Statement::Pragma(self.pragma()?),
                 word => {
                     let linkage = Linkage::from_text(word);
                     if linkage.is_some() {
                         self.advance();
                     }
-                    let variable = self.variable(token.at, linkage)?;
-                    if self.is_sign(b',') {
-                        return self.wanted(&["`;`: one declaration for each name"]);
-                    }
-                    self.expect(b';')?;
-                    Ok(Statement::Variable(variable))
+                    return self.declaration(token.at, linkage, |variable| {
+                        body.push(Statement::Variable(variable));
+                    });
                 }
             },
             Kind::Name => {
                 self.advance();
                 if self.accept(b':') {
                     let name = self.names.intern(token.text);
-                    return self.behind_label(name, token.at);
+                    body.push(self.behind_label(name, token.at)?);
+                    return Ok(());
                 }
-                self.instruction(token, token.at, None)
+                self.instruction(token, token.at, None)?
             }
             Kind::Sign(b'@') => {
                 self.advance();
@@ -614,10 +656,12 @@ impl<'s> Parser<'s> {
                     return self.wanted(&["an instruction"]);
                 }
                 let mnemonic = self.advance();
-                self.instruction(mnemonic, token.at, Some(Guard { register, negated }))
+                self.instruction(mnemonic, token.at, Some(Guard { register, negated }))?
             }
-            _ => self.wanted(&["an instruction, a directive or a label"]),
-        }
+            _ => return self.wanted(&["an instruction, a directive or a label"]),
+        };
+        body.push(statement);
+        Ok(())
     }
 
     fn behind_label(&mut self, name: Symbol, at: usize) -> Parse<Statement<'s>> {
@@ -656,6 +700,7 @@ impl<'s> Parser<'s> {
             modifiers.push(symbol);
             words.push(symbol.word());
         }
+        table::put_in_order(token.text, &mut words);
         let Some(forms) = table::forms_of(token.text) else {
             return self.error(token.span(), format!("`{}` is no instruction of PTX", token.text));
         };

@@ -1,7 +1,7 @@
 //! A module as text. What is printed parses to the same module, and that one prints to the same bytes.
 
 use crate::module::{
-    DebugLine, Function, Init, Instruction, Item, Module, Number, Operand, Statement, Variable,
+    DebugLine, Function, Init, Instruction, Item, Number, Operand, PtxModule, Statement, Variable,
 };
 use crate::names::{Names, Symbol};
 use smallvec::SmallVec;
@@ -10,7 +10,7 @@ use std::fmt::{self, Display, Formatter};
 /// A part of a module, with the names that it uses.
 struct With<'a, 's, T: ?Sized>(&'a Names<'s>, &'a T);
 
-impl Display for Module<'_> {
+impl Display for PtxModule<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for item in &self.items {
             write!(f, "{}", With(&self.names, item))?;
@@ -19,7 +19,7 @@ impl Display for Module<'_> {
     }
 }
 
-impl Module<'_> {
+impl PtxModule<'_> {
     /// An instruction as text, without the semicolon.
     pub fn instruction_text(&self, instruction: &Instruction<'_>) -> String {
         With(&self.names, instruction).to_string()

@@ -340,6 +340,21 @@ pub static FORMS: &[Form] = &[
     form("redux", "sync and|or|xor b32", "=T T u32", Done),
     form("redux", "sync min|max abs? nan? f32", "=T T u32", Done),
     form("elect", "sync", "=b32|p u32", Done),
+    // Matrices that a warp holds together.
+    form("mma", "sync aligned m16n8k8|m16n8k16 row col f16 f16 f16 f16", "=A A A A", Done),
+    form("mma", "sync aligned m16n8k8|m16n8k16 row col f32 f16 f16 f32", "=A A A A", Done),
+    form("mma", "sync aligned m16n8k8|m16n8k16 row col f32 bf16 bf16 f32", "=A A A A", Done),
+    form("mma", "sync aligned m16n8k4|m16n8k8 row col f32 tf32 tf32 f32", "=A A A A", Done),
+    form(
+        "mma",
+        "sync aligned m8n8k16|m16n8k16|m16n8k32 row col satfinite? s32 u8|s8 u8|s8 s32",
+        "=A A A A",
+        Done,
+    ),
+    form("mma", "sync aligned m8n8k4 row col f64 f64 f64 f64", "=A A A A", Done),
+    form("ldmatrix", "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16", "=A m", Done),
+    form("stmatrix", "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16", "m A", Done),
+    form("movmatrix", "sync aligned m8n8 trans b16", "=b32 b32", Done),
     // What is refused as a whole.
     form("tex", "*", "…", TEXTURE),
     form("tld4", "*", "…", TEXTURE),
@@ -485,6 +500,25 @@ pub fn pattern(form: u16) -> &'static Pattern {
 /// The forms of a mnemonic, in order; none if there is no such instruction.
 pub fn forms_of(mnemonic: &str) -> Option<&'static [u16]> {
     INDEX.by_mnemonic.get(mnemonic).map(|forms| &forms[..])
+}
+
+/// Puts words of what orders memory as the table has them: order, scope and space first. The assembler takes them behind the
+/// operation as well.
+pub fn put_in_order(mnemonic: &str, words: &mut [Option<Word>]) {
+    if matches!(mnemonic, "atom" | "red" | "fence") {
+        let classes = ["sem", "scope", "space"].map(class);
+        let rank = |word: &Option<Word>| {
+            let is_in = |set: &WordSet| word.is_some_and(|word| set.has(word));
+            classes.iter().position(is_in).unwrap_or(classes.len())
+        };
+        words.sort_by_key(rank);
+    }
+}
+
+fn class(name: &str) -> WordSet {
+    let mut words = WordSet::default();
+    words_of(name, &mut words);
+    words
 }
 
 /// Whether words fit a pattern. A word that is none of the table's fits only what takes anything.

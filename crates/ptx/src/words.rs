@@ -53,6 +53,9 @@ words! {
     L1EvictLast "L1::evict_last" L1NoAllocate "L1::no_allocate" L2EvictNormal "L2::evict_normal"
     L2EvictFirst "L2::evict_first" L2EvictLast "L2::evict_last" L2CacheHint "L2::cache_hint" L264 "L2::64B"
     L2128 "L2::128B" L2256 "L2::256B" LevelL1 "L1" LevelL2 "L2"
+    // Matrices.
+    M8n8 "m8n8" M8n8k4 "m8n8k4" M8n8k16 "m8n8k16" M16n8k4 "m16n8k4" M16n8k8 "m16n8k8" M16n8k16 "m16n8k16"
+    M16n8k32 "m16n8k32" Row "row" Col "col" X1 "x1" X2 "x2" X4 "x4" Trans "trans"
     // Components of vectors and of special registers.
     X "x" Y "y" Z "z" W "w"
 }

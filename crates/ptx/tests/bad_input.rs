@@ -1,7 +1,7 @@
 //! Whatever text comes in: a diagnostic, never a panic, and never more work than the text is long.
 #![forbid(unsafe_code)]
 
-use heddle_ptx::{Options, lower, parse};
+use heddle_ptx::{LowerOptions, lower, parse};
 use std::path::{Path, PathBuf};
 
 /// Reads, prints and lowers; says whether it was taken.
@@ -10,7 +10,7 @@ fn feed(text: &str) -> bool {
     let printed = module.to_string();
     let again = parse(&printed).unwrap_or_else(|errors| panic!("{printed}\n{}", errors[0]));
     assert_eq!(again.to_string(), printed);
-    lower(&module, "k.ptx", Options::default()).is_ok_and(|lowered| lowered.refused.is_empty())
+    lower(&module, "k.ptx", LowerOptions::default()).is_ok_and(|lowered| lowered.refused.is_empty())
 }
 
 fn files() -> Vec<PathBuf> {

@@ -17,7 +17,7 @@ use crate::spec::{
 };
 use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form, wide_form_of, wide_options};
 use heddle_interp::{
-    Datum, Fault, LaunchGeometry, Limit, Memory, Options, Outcome, Scheduler, Semantics, run,
+    Datum, Fault, LaunchGeometry, Limit, Memory, Outcome, RunOptions, Scheduler, Semantics, run,
 };
 use heddle_ir::{Function, Module, Type};
 use thiserror::Error;
@@ -80,7 +80,7 @@ pub struct RunLine {
     /// The objects of the memory, as they are written.
     pub objects: Vec<String>,
     /// How to run.
-    pub options: Options,
+    pub options: RunOptions,
     /// Whether the line itself names a scheduler.
     pub names_scheduler: bool,
     /// Whether the line itself names the semantics.
@@ -163,7 +163,7 @@ impl RunLine {
             func: func.into(),
             args,
             objects: objects.into_iter().map(String::from).collect(),
-            options: Options { detect_races: true, ..Options::default() },
+            options: RunOptions { detect_races: true, ..RunOptions::default() },
             names_scheduler: false,
             names_semantics: false,
             expected,
@@ -213,7 +213,7 @@ impl RunLine {
     }
 
     /// Runs it with these options. Where the module has the function's wide form instead, that is run.
-    pub fn run(&self, module: &Module, options: &Options) -> Result<Ran, LineError> {
+    pub fn run(&self, module: &Module, options: &RunOptions) -> Result<Ran, LineError> {
         let mut memory = Memory::new();
         let limit = options.limits.memory;
         let objects: Vec<ObjectSpec> = self
@@ -239,7 +239,7 @@ impl RunLine {
     }
 
     /// The function that is run.
-    fn entry<'m>(&self, module: &'m Module, options: &Options) -> Result<&'m Function, LineError> {
+    fn entry<'m>(&self, module: &'m Module, options: &RunOptions) -> Result<&'m Function, LineError> {
         let found = module.function(&self.func).or_else(|| wide_form(module, &self.func, &options.brush));
         found.ok_or_else(|| LineError::Function(self.func.clone()))
     }

@@ -9,6 +9,9 @@
 //! memory     a: i32 [9, 1, 6, 2]                      an object in global memory, by its values
 //!            b: local f32 zero 16                     another space; 16 values of 0
 //!            c: i8 poison 64                          64 values of ⊤
+//!            e: f32 random 64                         64 numbers, always the same; floats from -1 to 1
+//!            f: i32 below 9 64                        64 whole numbers of 0 to 8, always the same
+//!            g: i32 step 4 64                         0, 4, 8, …
 //!            d: i64 [&a, &a+4]                        addresses of objects named before
 //! ```
 
@@ -202,8 +205,11 @@ pub fn parse_object(text: &str, memory: &mut Memory, limit: u64) -> Result<Objec
         (count, Datum::Bits(0), Vec::new())
     } else if let Some(count) = count("poison") {
         (count, Datum::Poison, Vec::new())
+    } else if let Some((_, count)) = made(values) {
+        (count, Datum::Bits(0), Vec::new())
     } else {
-        return Err(error("its values are no list, and neither `zero N` nor `poison N`".into()));
+        let words = "`zero N`, `poison N`, `random N`, `below K N` or `step K N`";
+        return Err(error(format!("its values are no list, and none of {words}")));
     };
     let size = element.bytes() as usize;
     let bytes = count.saturating_mul(size as u64);
@@ -213,6 +219,14 @@ pub fn parse_object(text: &str, memory: &mut Memory, limit: u64) -> Result<Objec
             "all objects together take more than {limit} bytes; `--{option}` raises it"
         )));
     }
+    // Made only now that there is room for them.
+    let data = match made(values) {
+        Some((numbers, count)) => {
+            let seed = name.bytes().fold(0u64, |seed, byte| mixed(seed ^ u64::from(byte)));
+            (0..count).map(|index| numbers.at(seed, index, element)).collect()
+        }
+        None => data,
+    };
     memory.add(space, Some(name), 64, vec![0; bytes as usize]);
     if let Some(object) = memory.object_mut(name) {
         object.poison.fill(filled_with == Datum::Poison);
@@ -221,6 +235,60 @@ pub fn parse_object(text: &str, memory: &mut Memory, limit: u64) -> Result<Objec
         }
     }
     Ok(ObjectSpec { name: name.into(), space, element })
+}
+
+/// Numbers that are told by a rule.
+#[derive(Clone, Copy)]
+enum Numbers {
+    Random,
+    Below(u64),
+    Step(u64),
+}
+
+/// `random N`, `below K N`, `step K N`: the rule, and how many numbers.
+fn made(values: &str) -> Option<(Numbers, u64)> {
+    let words: Vec<&str> = values.split_whitespace().collect();
+    Some(match words[..] {
+        ["random", count] => (Numbers::Random, count.parse().ok()?),
+        ["below", below, count] => {
+            (Numbers::Below(below.parse().ok().filter(|&below| below > 0)?), count.parse().ok()?)
+        }
+        ["step", step, count] => (Numbers::Step(step.parse().ok()?), count.parse().ok()?),
+        _ => return None,
+    })
+}
+
+/// A number that looks like any.
+fn mixed(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ number >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
+impl Numbers {
+    fn at(self, seed: u64, index: u64, scalar: Scalar) -> Datum {
+        let any = mixed(seed.wrapping_add(mixed(index)));
+        let whole = match self {
+            Numbers::Random => any,
+            Numbers::Below(below) => any % below,
+            Numbers::Step(step) => index.wrapping_mul(step),
+        };
+        let is_random = matches!(self, Numbers::Random);
+        // 23 bits are exact in a single.
+        let float = if is_random { (any >> 40) as f64 / f64::from(1 << 23) - 1.0 } else { whole as f64 };
+        let bits = match scalar {
+            Scalar::F32 => u128::from((float as f32).to_bits()),
+            Scalar::F64 => u128::from(float.to_bits()),
+            Scalar::BF16 => u128::from((float as f32).to_bits() >> 16),
+            Scalar::F16 => match read_scalar(&format!("{float:?}"), scalar) {
+                Ok(bits) => bits,
+                Err(_) => 0,
+            },
+            _ => u128::from(whole) & scalar.bit_mask(),
+        };
+        Datum::Bits(bits)
+    }
 }
 
 /// The values of an object, as its description has them.

@@ -1,6 +1,6 @@
 //! Runs of lock-step functions as runs of their wide forms.
 
-use heddle_interp::{Argument, Datum, Options, Outcome};
+use heddle_interp::{Argument, Datum, Outcome, RunOptions};
 use heddle_ir::{Function, Module};
 use heddle_transform::widen::wide_name;
 
@@ -20,8 +20,8 @@ pub fn wide_form_of(name: &str) -> Option<(&str, &str)> {
 }
 
 /// How to run wide code as lock-step code is to be run: one thread stands for a brush.
-pub fn wide_options(options: &Options) -> Options {
-    Options { brush: vec![1], stands_for: Some(options.brush.clone()), ..options.clone() }
+pub fn wide_options(options: &RunOptions) -> RunOptions {
+    RunOptions { brush: vec![1], stands_for: Some(options.brush.clone()), ..options.clone() }
 }
 
 /// The arguments that a wide form takes for those of its lock-step function.

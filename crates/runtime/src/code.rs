@@ -1,6 +1,7 @@
 //! Compiled group functions.
 
 use crate::choice::Choice;
+use crate::launch::Outlook;
 use crate::program::{Making, Options};
 use crate::vector_code::{GroupFunctions, Variant, VectorCode};
 use heddle::KernelReport;
@@ -9,8 +10,8 @@ use heddle::ir::diagnostic::Place;
 use heddle::ir::module::Global;
 use heddle::ir::{Code, Diagnostic, Module, Space};
 use heddle_llvm::{
-    CodeLevel, Cpu, EmitOptions, Jit, PRINT, define_prints, emit, entry_name, keep_private_but, object_here,
-    optimize, share_globals, stack_bytes,
+    CodeLevel, Cpu, EmitOptions, Jit, PRINT, define_prints, emit, entry_name, inline_single_calls,
+    keep_private_but, object_here, optimize, share_globals, stack_bytes,
 };
 use heddle_transform::KernelOptions;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,8 +94,11 @@ pub(crate) struct GroupCode {
 
 /// What code has on the stack, if it is to run on that of any thread.
 const SLIM: u64 = 16 << 10;
-/// Nanoseconds that a launch may take which the caller does at once: about what it takes to wake another thread.
-const BRIEF: u64 = 20_000;
+/// Nanoseconds that a launch may take which the caller does at once: some times as long as it takes to wake another thread,
+/// which then is not there for the groups.
+const BRIEF: f64 = 100_000.0;
+/// The pace of what was not run yet.
+const UNKNOWN: u64 = u64::MAX;
 
 // SAFETY: the JIT is only kept for its code, which any thread may run, and is ended by the last owner alone.
 unsafe impl Send for GroupCode {}
@@ -120,25 +124,27 @@ impl GroupCode {
         (self.entry)(slots.as_ptr(), std::ptr::null_mut());
     }
 
-    /// Notes how long a launch of so many work-items took.
+    /// Notes for how long threads worked on a launch of so many work-items, all together.
     pub(crate) fn took(&self, items: u64, time: Duration) {
         let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let now = time.saturating_mul(1024) / items.max(1);
         let before = self.pace.load(Ordering::Relaxed);
         // One launch that had little to do does not say that the next one has.
-        let pace = if before == u64::MAX { now } else { now.max(before / 2) };
-        self.pace.store(pace, Ordering::Relaxed);
+        let pace = if before == UNKNOWN { now } else { now.max(before / 2) };
+        self.pace.store(pace.min(UNKNOWN - 1), Ordering::Relaxed);
     }
 
-    /// How many nanoseconds a work-item takes.
-    pub(crate) fn pace(&self) -> f64 {
-        self.pace.load(Ordering::Relaxed) as f64 / 1024.0
+    /// How many nanoseconds a work-item takes, once one was run.
+    pub(crate) fn pace(&self) -> Option<f64> {
+        let pace = self.pace.load(Ordering::Relaxed);
+        (pace != UNKNOWN).then_some(pace as f64 / 1024.0)
     }
 
-    /// Whether so many work-items are likely to be done before another thread is awake, and need no stack of their own.
-    pub(crate) fn is_brief(&self, items: u64) -> bool {
-        self.needs.stack_bytes <= SLIM
-            && self.pace.load(Ordering::Relaxed).saturating_mul(items) / 1024 <= BRIEF
+    /// What is known of a launch of so many work-items by so many threads.
+    pub(crate) fn outlook(&self, items: u64, threads: usize) -> Outlook {
+        let is_soon = |pace: f64| pace * items as f64 <= BRIEF * threads as f64;
+        let is_slim = self.needs.stack_bytes <= SLIM;
+        Outlook { is_slim, is_brief: is_slim && self.pace().is_some_and(is_soon) }
     }
 }
 
@@ -232,7 +238,7 @@ pub(crate) fn code(
         options: variant.options(),
         local: variant.local,
         choice: Choice::default(),
-        pace: AtomicU64::new(u64::MAX),
+        pace: AtomicU64::new(UNKNOWN),
     })
 }
 
@@ -245,7 +251,7 @@ fn compile(
     options: &Options,
     cpu: &Cpu,
 ) -> Result<(Made, KernelReport), BuildError> {
-    let groups = GroupFunctions::new(program, &[kernel], variant)?;
+    let groups = GroupFunctions::forced(program, &[kernel], variant, &options.forced)?;
     let VectorCode { module, mut groups, mut reports, .. } =
         groups.vectorize(program, cpu, options, &mut Context::new())?;
     let unknown = || BuildError::Unknown(kernel.to_string());
@@ -256,6 +262,7 @@ fn compile(
     if let Some(globals) = globals {
         share_globals(&llvm, &emit(&globals.module, EmitOptions::default())?);
     }
+    inline_single_calls(&llvm, cpu)?;
     optimize(&llvm, cpu)?;
     let object = object_here(&llvm, CodeLevel::Default)?;
     let needs = Needs {

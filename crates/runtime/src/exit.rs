@@ -1,7 +1,7 @@
 //! The end of the process.
 //!
-//! When a process exits, LLVM takes its tables apart although threads may still compile. So who compiles says so, and the
-//! exit waits for those who do; who comes later stays where it is. Compiled code that runs is no matter: it uses nothing of
+//! When a process exits, LLVM takes its tables apart although threads may still compile. So a thread that compiles says so, and the
+//! exit waits for those that do; one that comes later stays where it is. Compiled code that runs is no matter: it uses nothing of
 //! LLVM, and ends with the process.
 //!
 //! What is registered last is taken apart first, and LLVM registers tables when they are first needed. So the exit begins to wait
@@ -65,7 +65,7 @@ fn this_thread() -> libc::pid_t {
     unsafe { libc::gettid() }
 }
 
-/// Has the exit wait for those who compile. To be called by threads of the application.
+/// Has the exit wait for those that compile. To be called by threads of the application.
 pub fn watch() {
     // SAFETY: there is nothing that it needs.
     if this_thread() == unsafe { libc::getpid() } {
@@ -83,7 +83,7 @@ fn register(state: &mut State) {
     }
 }
 
-/// Says that LLVM is used for what nobody waits for; nothing comes back where the process exits.
+/// Says that LLVM is used for what nothing waits for; nothing comes back where the process exits.
 pub(crate) fn busy_in_background() -> Option<Busy> {
     let mut state = state();
     if state.is_main_over || state.exiting.is_some() {

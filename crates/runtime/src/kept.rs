@@ -1,6 +1,6 @@
 //! Objects of kernels that were compiled before, by this process or another.
 //!
-//! An object is found by all that it was made from: the program as who keeps it names it, the kernel, the launches that it
+//! An object is found by all that it was made from: the program as its keeper names it, the kernel, the launches that it
 //! is for, the machine, the options, and the compiler itself, by what its sources sum up to.
 
 use crate::code::{Made, Needs};
@@ -26,6 +26,11 @@ impl Kept {
     /// In a cache, of a program that these bytes tell from all others.
     pub fn new(cache: ObjectCache, program: impl Into<Arc<[u8]>>) -> Kept {
         Kept { cache, program: program.into() }
+    }
+
+    /// In the user's cache, if there is one.
+    pub fn of_user(program: impl Into<Arc<[u8]>>) -> Option<Kept> {
+        ObjectCache::of_user().map(|cache| Kept::new(cache, program))
     }
 
     /// All that an object is made from; `what` is beside the program.

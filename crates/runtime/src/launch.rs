@@ -3,7 +3,7 @@
 use crate::choice::{Codes, Measured, Picked, slice, turn};
 use crate::code::{BuildError, GroupCode};
 use crate::memory::AlignedMemory;
-use crate::pool::Pool;
+use crate::pool::{Pool, Share};
 use crate::program::Kernel;
 use crate::range::{Groups, NdRange, choose_local};
 use crate::vector_code::Variant;
@@ -104,6 +104,15 @@ pub enum LaunchError {
     },
 }
 
+/// What is known of a launch before it begins, by what was launched before.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Outlook {
+    /// Whether its code is there, and needs no stack of its own.
+    pub is_slim: bool,
+    /// Whether besides it is likely to be done soon.
+    pub is_brief: bool,
+}
+
 /// What all workers of a launch share.
 struct Launch {
     /// The code, or those that are tried in turn.
@@ -184,11 +193,11 @@ impl Kernel {
         Ok(Plan { local, groups, count, variant })
     }
 
-    /// Whether a launch over this range is likely to be done before another thread is awake, and may run on any stack. Only
-    /// what was launched before is known.
-    pub fn is_brief(&self, range: &NdRange) -> bool {
-        let Ok(plan) = self.plan(range) else { return false };
-        self.code_if_ready(plan.variant).is_some_and(|code| code.is_brief(range.items()))
+    /// What is known of a launch over this range before it begins.
+    pub fn outlook(&self, range: &NdRange, pool: &Pool) -> Outlook {
+        let Ok(plan) = self.plan(range) else { return Outlook::default() };
+        let code = self.code_if_ready(plan.variant);
+        code.map(|code| code.outlook(range.items(), pool.threads())).unwrap_or_default()
     }
 
     /// Has the code for launches over this range compiled, so that they only run it.
@@ -236,24 +245,44 @@ impl Kernel {
         let code = self.code(variant)?;
         let launch = Launch::new(self, &code, args, groups, local, local_bytes)?;
         let needed = launch.local_bytes.saturating_add(launch.scratch_bytes);
-        let launch = Arc::new(launch);
-        let worker = Arc::clone(&launch);
+        let share = launch.share(&code, count, pool);
         let start = Instant::now();
-        let chunk = count.div_ceil(pool.threads() as u64 * 8).min(256);
-        // SAFETY: what the caller promises of the arguments.
-        pool.run(count, chunk, move |numbers| unsafe { worker.run(numbers) });
-        let time = start.elapsed();
-        code.took(range.items(), time);
-        let measured = launch.trial.as_ref().map(Trial::measured);
-        if code.choice.took(time, measured) {
+        let (is_out_of_memory, measured) = match share.threads {
+            1 => {
+                // SAFETY: what the caller promises of the arguments.
+                unsafe { launch.run(0..count) };
+                code.took(range.items(), start.elapsed());
+                launch.outcome()
+            }
+            _ => {
+                let launch = Arc::new(launch);
+                let worker = Arc::clone(&launch);
+                // SAFETY: what the caller promises of the arguments.
+                let busy = pool.run(count, share, move |numbers| unsafe { worker.run(numbers) });
+                code.took(range.items(), busy);
+                launch.outcome()
+            }
+        };
+        if code.choice.took(start.elapsed(), measured) {
             self.compile_others(&code, variant, local, groups.is_uniform());
         }
         crate::print::flush();
-        match launch.is_out_of_memory.load(Ordering::Relaxed) {
+        match is_out_of_memory {
             true => Err(LaunchError::Memory { kernel: info.name.clone(), bytes: needed }),
             false => Ok(()),
         }
     }
+}
+
+/// How many nanoseconds of work another thread is asked for: some times as long as asking takes.
+const WORTH_A_THREAD: f64 = 8_000.0;
+/// How many nanoseconds a chunk takes at least: long beside what it takes to begin one.
+const CHUNK: f64 = 2_000.0;
+
+/// How so many groups, which take so many nanoseconds each, are shared among up to so many threads.
+fn share_of(group: f64, count: u64, threads: usize) -> Share {
+    let worth = (group * count as f64 / WORTH_A_THREAD) as usize;
+    Share { threads: worth.clamp(1, threads), grain: ((CHUNK / group.max(0.01)) as u64).max(1) }
 }
 
 fn set_address(slots: &mut [u8], at: usize, address: *const u8) {
@@ -317,13 +346,13 @@ impl Launch {
             }
         }
         slots.resize(slots.len() + 3 * SLOT, 0);
-        let Picked { codes, turn } = code.choice.pick(code, local);
+        let Picked { codes, turn } = code.choice.pick(code, local, groups.is_uniform());
         let scratch_of =
             |code: &Arc<GroupCode>| code.needs.brush_bytes.saturating_mul(code.options.brushes(local));
         let scratch_bytes = codes.iter().map(scratch_of).max().unwrap_or(0);
         let [x, y, z] = local.map(u64::from);
         let trial = (codes.len() > 1).then(|| Trial {
-            slice: slice(code.pace(), x * y * z),
+            slice: slice(code.pace().unwrap_or(1.0), x * y * z),
             turn,
             items: x * y * z,
             measured: Mutex::new(vec![Vec::new(); codes.len()]),
@@ -340,6 +369,26 @@ impl Launch {
             scratch_bytes,
             is_out_of_memory,
         })
+    }
+
+    /// How so many groups are shared among the threads of a pool.
+    fn share(&self, code: &GroupCode, count: u64, pool: &Pool) -> Share {
+        if pool.is_at_once() {
+            return Share { threads: pool.threads(), grain: 1 };
+        }
+        let [x, y, z] = self.groups.local();
+        let share = match code.pace() {
+            None => Share { threads: pool.threads(), grain: 1 },
+            Some(pace) => share_of(pace * (x * y * z) as f64, count, pool.threads()),
+        };
+        let threads = share.threads.min(usize::try_from(count).unwrap_or(usize::MAX));
+        // Slices of a trial are not cut.
+        Share { threads, grain: self.trial.as_ref().map_or(share.grain, |trial| trial.slice) }
+    }
+
+    /// Whether memory was missing, and what was measured.
+    fn outcome(&self) -> (bool, Option<Measured>) {
+        (self.is_out_of_memory.load(Ordering::Relaxed), self.trial.as_ref().map(Trial::measured))
     }
 
     /// Runs some groups.
@@ -405,5 +454,21 @@ impl Trial {
 
     fn measured(&self) -> Measured {
         std::mem::take(&mut *self.lock())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_soon_is_not_shared() {
+        assert_eq!(share_of(100.0, 16, 8), Share { threads: 1, grain: 20 });
+        assert_eq!(share_of(100.0, 159, 8).threads, 1);
+        assert_eq!(share_of(100.0, 160, 8).threads, 2);
+        assert_eq!(share_of(100.0, 400, 8).threads, 5);
+        assert_eq!(share_of(1e6, 1, 8), Share { threads: 8, grain: 1 });
+        assert_eq!(share_of(0.0, u64::MAX, 2).threads, 1);
+        assert_eq!(share_of(f64::MAX, u64::MAX, 2), Share { threads: 2, grain: 1 });
     }
 }

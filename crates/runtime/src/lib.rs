@@ -15,13 +15,15 @@ pub mod vector_code;
 
 mod choice;
 mod code;
+mod forced;
 mod kept;
 mod memory;
 mod print;
 
 pub use code::BuildError;
+pub use forced::Forced;
 pub use kept::{COMPILER, Kept};
-pub use launch::{Argument, LaunchError, in_pieces};
+pub use launch::{Argument, LaunchError, Outlook, in_pieces};
 pub use pool::Pool;
 pub use program::{Kernel, KernelInfo, Making, Options, Parameter, Program, Watch, undefined_functions};
 pub use range::{NdRange, RangeError};

@@ -1,85 +1,219 @@
-//! Workers that stay, and jobs that they share: each takes the next chunk until none is left.
+//! Workers that stay, and jobs that they share.
+//!
+//! A job is a range of numbers. Each thread that is to work on it has a part of its own, from which it takes a chunk at a
+//! time; when that is done it takes chunks of other parts. So from one launch to the next a thread finds in its cache what
+//! it left there, and none waits while there is work. Chunks get smaller towards the end of a part, so that all end at about
+//! the same time.
+//!
+//! Who is done looks for the next job for a moment before it sleeps, since to wake a thread takes longer than many launches.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 /// Workers beside the thread that asks. Dropping the pool ends them.
 pub struct Pool {
     shared: Arc<Shared>,
-    threads: usize,
+    workers: Vec<Worker>,
+    is_at_once: bool,
 }
 
 impl std::fmt::Debug for Pool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pool").field("threads", &self.threads).finish_non_exhaustive()
+        f.debug_struct("Pool").field("threads", &self.threads()).finish_non_exhaustive()
     }
 }
 
-#[derive(Default)]
-struct Shared {
-    queue: Mutex<Queue>,
-    /// There is a job, or the end has come.
-    wake: Condvar,
+struct Worker {
+    thread: Thread,
+    /// What it does: `WORKING`, `AWAKE` or `ASLEEP`.
+    state: Arc<AtomicU8>,
 }
 
-#[derive(Default)]
-struct Queue {
-    jobs: VecDeque<Arc<Job>>,
-    is_closed: bool,
+const WORKING: u8 = 0;
+/// Looks for a job.
+const AWAKE: u8 = 1;
+/// Sleeps, or is about to.
+const ASLEEP: u8 = 2;
+
+struct Shared {
+    jobs: Mutex<VecDeque<Arc<Job>>>,
+    /// How many jobs there have been.
+    version: AtomicU64,
+    is_closed: AtomicBool,
+    /// Whether there is a processor for each thread, so that one that waits for a moment keeps none from working.
+    has_room: bool,
+}
+
+/// How a job is shared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Share {
+    /// How many threads are to work on it.
+    pub(crate) threads: usize,
+    /// Chunks are multiples of this, but for the last of a part.
+    pub(crate) grain: u64,
+}
+
+/// The numbers that a thread begins with.
+#[repr(align(128))]
+struct Part {
+    next: AtomicU64,
+    end: u64,
 }
 
 /// A range of numbers, and what is done with each chunk of it.
 struct Job {
-    next: AtomicU64,
-    end: u64,
-    chunk: u64,
-    /// Numbers that are not done yet.
-    left: Mutex<u64>,
+    parts: Vec<Part>,
+    grain: u64,
+    /// How many numbers are not done yet.
+    left: AtomicU64,
+    /// For how many nanoseconds threads have worked, all together.
+    busy: AtomicU64,
+    is_done: Mutex<bool>,
     done: Condvar,
-    work: Box<dyn Fn(std::ops::Range<u64>) + Send + Sync>,
+    work: Box<dyn Fn(Range<u64>) + Send + Sync>,
 }
 
 /// What compiled kernels keep in private memory lies on the stack.
 const STACK: usize = 64 << 20;
+/// For how long a thread that has nothing to do waits awake: about what it takes to wake it.
+const PATIENCE: Duration = Duration::from_micros(40);
+/// The share of what is left of a part that a thread takes at once, and the most numbers.
+const CHUNKS: u64 = 8;
+const MOST: u64 = 256;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing that is guarded is left half done.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Job {
-    /// Does chunks until none is left.
-    fn help(&self) {
-        loop {
-            let first = self.next.fetch_add(self.chunk, Ordering::Relaxed);
-            if first >= self.end {
-                return;
+/// Waits awake until something holds; false if it does not soon.
+fn comes_soon(holds: impl Fn() -> bool) -> bool {
+    let start = Instant::now();
+    loop {
+        for _ in 0..32 {
+            if holds() {
+                return true;
             }
-            let last = first.saturating_add(self.chunk).min(self.end);
-            (self.work)(first..last);
-            let mut left = lock(&self.left);
-            *left -= last - first;
-            if *left == 0 {
-                self.done.notify_all();
-            }
+            std::hint::spin_loop();
+        }
+        if start.elapsed() >= PATIENCE {
+            return false;
         }
     }
+}
+
+impl Part {
+    fn is_open(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.end
+    }
+
+    /// The next chunk, if one is left.
+    fn take(&self, grain: u64) -> Option<Range<u64>> {
+        let mut first = self.next.load(Ordering::Relaxed);
+        while first < self.end {
+            let left = self.end - first;
+            let some = (left / CHUNKS).min(MOST) / grain * grain;
+            let last = first + some.max(grain).min(left);
+            match self.next.compare_exchange_weak(first, last, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some(first..last),
+                Err(now) => first = now,
+            }
+        }
+        None
+    }
+}
+
+impl Job {
+    fn new(end: u64, share: Share, work: Box<dyn Fn(Range<u64>) + Send + Sync>) -> Job {
+        let (count, grain) = (share.threads.max(1) as u64, share.grain.max(1));
+        let each = end.div_ceil(count);
+        let each = each.checked_next_multiple_of(grain).unwrap_or(each);
+        let start = |number: u64| number.saturating_mul(each).min(end);
+        let part = |number| Part { next: AtomicU64::new(start(number)), end: start(number + 1) };
+        Job {
+            parts: (0..count).map(part).collect(),
+            grain,
+            left: AtomicU64::new(end),
+            busy: AtomicU64::new(0),
+            is_done: Mutex::new(false),
+            done: Condvar::new(),
+            work,
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.parts.iter().any(Part::is_open)
+    }
+
+    /// Does chunks until none is left, those of the thread's own part first.
+    fn help(&self, number: usize) {
+        let own = number % self.parts.len();
+        let start = Instant::now();
+        let mut count = 0;
+        for part in self.parts[own..].iter().chain(&self.parts[..own]) {
+            while let Some(chunk) = part.take(self.grain) {
+                count += chunk.end - chunk.start;
+                (self.work)(chunk);
+            }
+        }
+        if count == 0 {
+            return;
+        }
+        self.busy.fetch_add(nanoseconds(start.elapsed()), Ordering::Relaxed);
+        if self.left.fetch_sub(count, Ordering::AcqRel) == count {
+            *lock(&self.is_done) = true;
+            self.done.notify_all();
+        }
+    }
+
+    /// Comes back when all numbers are done.
+    fn wait(&self, has_room: bool) {
+        let is_over = || self.left.load(Ordering::Acquire) == 0;
+        if is_over() || has_room && comes_soon(is_over) {
+            return;
+        }
+        let mut is_done = lock(&self.is_done);
+        while !*is_done {
+            is_done = self.done.wait(is_done).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Pool {
     /// So many threads in all, the one that asks among them; at least that one.
     pub fn new(threads: usize) -> Pool {
-        let shared = Arc::new(Shared::default());
-        let mut running = 1;
-        for number in 1..threads {
-            let shared = Arc::clone(&shared);
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let shared = Arc::new(Shared {
+            jobs: Mutex::default(),
+            version: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
+            has_room: threads <= processors,
+        });
+        let start = |number| {
+            let (shared, state) = (Arc::clone(&shared), Arc::new(AtomicU8::new(WORKING)));
             let worker = thread::Builder::new().name(format!("heddle-{number}")).stack_size(STACK);
+            let own = Arc::clone(&state);
             // Where the system has no more threads, those that there are do the work.
-            running += usize::from(worker.spawn(move || serve(&shared)).is_ok());
-        }
-        Pool { shared, threads: running }
+            let started = worker.spawn(move || serve(&shared, number, &own)).ok()?;
+            Some(Worker { thread: started.thread().clone(), state })
+        };
+        let workers = (1..threads).filter_map(start).collect();
+        Pool { shared, workers, is_at_once: false }
+    }
+
+    /// As many threads, for work of which each number may wait for all others: each is done by a thread of its own.
+    pub fn at_once(threads: usize) -> Pool {
+        let mut pool = Pool::new(threads);
+        pool.is_at_once = true;
+        pool
     }
 
     /// The pool of the process: `HEDDLE_THREADS` threads, or as many as the machine runs at once.
@@ -94,64 +228,178 @@ impl Pool {
 
     /// How many threads work on a job.
     pub fn threads(&self) -> usize {
-        self.threads
+        self.workers.len() + 1
     }
 
-    /// Does the work for all numbers below `end`, in chunks of at most this size, and comes back when all is done.
+    /// Whether each number may wait for all others.
+    pub(crate) fn is_at_once(&self) -> bool {
+        self.is_at_once
+    }
+
+    /// Does the work for all numbers below `end`, and comes back when all is done. Tells for how long threads have worked, all
+    /// together.
     pub(crate) fn run(
         &self,
         end: u64,
-        chunk: u64,
-        work: impl Fn(std::ops::Range<u64>) + Send + Sync + 'static,
-    ) {
-        if end == 0 {
-            return;
+        share: Share,
+        work: impl Fn(Range<u64>) + Send + Sync + 'static,
+    ) -> Duration {
+        let share = Share { threads: share.threads.min(self.threads()), ..share };
+        let job = Arc::new(Job::new(end, share, Box::new(work)));
+        if share.threads > 1 {
+            lock(&self.shared.jobs).push_back(Arc::clone(&job));
+            self.shared.version.fetch_add(1, Ordering::SeqCst);
+            self.wake(share.threads - 1);
         }
-        let chunk = chunk.max(1);
-        if self.threads == 1 || end <= chunk {
-            return work(0..end);
+        job.help(0);
+        if share.threads > 1 {
+            job.wait(self.shared.has_room);
+            lock(&self.shared.jobs).retain(|other| !Arc::ptr_eq(other, &job));
         }
-        let job = Arc::new(Job {
-            next: AtomicU64::new(0),
-            end,
-            chunk,
-            left: Mutex::new(end),
-            done: Condvar::new(),
-            work: Box::new(work),
-        });
-        lock(&self.shared.queue).jobs.push_back(Arc::clone(&job));
-        self.shared.wake.notify_all();
-        job.help();
-        let mut left = lock(&job.left);
-        while *left > 0 {
-            left = job.done.wait(left).unwrap_or_else(PoisonError::into_inner);
+        Duration::from_nanos(job.busy.load(Ordering::Relaxed))
+    }
+
+    /// Has so many workers take the job, the first that have none. Who is awake sees it.
+    fn wake(&self, count: usize) {
+        let state = |worker: &Worker| worker.state.load(Ordering::SeqCst);
+        let free = self.workers.iter().map(|worker| (worker, state(worker))).filter(|(_, it)| *it != WORKING);
+        for (worker, _) in free.take(count).filter(|(_, it)| *it == ASLEEP) {
+            worker.thread.unpark();
         }
-        drop(left);
-        lock(&self.shared.queue).jobs.retain(|other| !Arc::ptr_eq(other, &job));
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        lock(&self.shared.queue).is_closed = true;
-        self.shared.wake.notify_all();
+        self.shared.is_closed.store(true, Ordering::SeqCst);
+        self.workers.iter().for_each(|worker| worker.thread.unpark());
     }
 }
 
 /// What a worker does as long as there is the pool.
-fn serve(shared: &Shared) {
-    let mut queue = lock(&shared.queue);
+fn serve(shared: &Shared, number: usize, state: &AtomicU8) {
+    let mut has_worked = false;
     loop {
-        if let Some(job) = queue.jobs.front().map(Arc::clone) {
-            drop(queue);
-            job.help();
-            queue = lock(&shared.queue);
-            // No chunk is left to take.
-            queue.jobs.retain(|other| !Arc::ptr_eq(other, &job));
-        } else if queue.is_closed {
+        let seen = shared.version.load(Ordering::SeqCst);
+        let has_changed =
+            || shared.version.load(Ordering::SeqCst) != seen || shared.is_closed.load(Ordering::SeqCst);
+        let job = {
+            let mut jobs = lock(&shared.jobs);
+            // Nothing is left to take of the others.
+            jobs.retain(|job| job.is_open());
+            jobs.front().map(Arc::clone)
+        };
+        if let Some(job) = job {
+            state.store(WORKING, Ordering::SeqCst);
+            job.help(number);
+            state.store(AWAKE, Ordering::SeqCst);
+            has_worked = true;
+        } else if shared.is_closed.load(Ordering::SeqCst) {
             return;
-        } else {
-            queue = shared.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        } else if !(std::mem::take(&mut has_worked) && shared.has_room && comes_soon(has_changed)) {
+            // Who brings a job changes the version before it looks who sleeps.
+            state.store(ASLEEP, Ordering::SeqCst);
+            if !has_changed() {
+                thread::park();
+            }
+            state.store(AWAKE, Ordering::SeqCst);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::thread::ThreadId;
+
+    /// Chunks of a range in the order in which one thread takes them.
+    fn chunks(end: u64, share: Share) -> Vec<Range<u64>> {
+        let job = Job::new(end, share, Box::new(|_| {}));
+        job.parts.iter().flat_map(|part| std::iter::from_fn(|| part.take(job.grain))).collect()
+    }
+
+    #[test]
+    fn chunks_cover_the_range_and_get_smaller() {
+        for (end, threads, grain) in [(0, 3, 1), (1, 4, 1), (100, 3, 7), (4099, 2, 1), (70_000, 5, 24)] {
+            let chunks = chunks(end, Share { threads, grain });
+            let mut next = 0;
+            for chunk in &chunks {
+                assert_eq!(chunk.start, next);
+                next = chunk.end;
+            }
+            assert_eq!(next, end);
+            assert!(chunks.iter().all(|it| it.end - it.start <= MOST.max(grain)));
+        }
+        let of_one = chunks(64, Share { threads: 1, grain: 1 });
+        let sizes: Vec<u64> = of_one.iter().map(|it| it.end - it.start).collect();
+        assert!(sizes.is_sorted_by(|one, next| one >= next), "{sizes:?}");
+        assert_eq!((sizes[0], sizes[sizes.len() - 1]), (8, 1));
+        // The largest numbers that there are do not overflow.
+        let part = Part { next: AtomicU64::new(u64::MAX - 3), end: u64::MAX };
+        assert_eq!(part.take(100), Some(u64::MAX - 3..u64::MAX));
+        assert_eq!(Job::new(u64::MAX, Share { threads: 3, grain: 1 << 40 }, Box::new(|_| {})).parts.len(), 3);
+    }
+
+    /// Which threads did which numbers, where none ends its first ones before as many are at work as there are parts.
+    fn who_did(pool: &Pool, end: u64, threads: usize) -> Vec<(ThreadId, Range<u64>)> {
+        let seen = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
+        let told = Arc::clone(&seen);
+        pool.run(end, Share { threads, grain: 1 }, move |chunk| {
+            let mut seen = lock(&told.0);
+            seen.push((thread::current().id(), chunk));
+            told.1.notify_all();
+            while seen.iter().map(|(id, _)| id).collect::<HashSet<_>>().len() < threads {
+                seen = told.1.wait(seen).unwrap_or_else(PoisonError::into_inner);
+            }
+        });
+        let seen = lock(&seen.0).clone();
+        seen
+    }
+
+    #[test]
+    fn all_threads_work_each_from_the_start_of_its_part() {
+        for (end, threads) in [(4, 4), (1000, 4), (1001, 2), (3, 3)] {
+            let pool = Pool::new(threads);
+            for _ in 0..10 {
+                // With fewer threads this would not end.
+                let done = who_did(&pool, end, threads);
+                let mut numbers: Vec<u64> = done.iter().flat_map(|(_, chunk)| chunk.clone()).collect();
+                numbers.sort_unstable();
+                assert!(numbers.into_iter().eq(0..end));
+                let each = end.div_ceil(threads as u64);
+                let mut starts: Vec<u64> = done[..threads].iter().map(|(_, chunk)| chunk.start).collect();
+                starts.sort_unstable();
+                assert!(starts.into_iter().eq((0..threads as u64).map(|part| part * each)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_job_for_one_thread_stays_with_who_asks() {
+        let pool = Pool::new(3);
+        for _ in 0..20 {
+            let done = who_did(&pool, 1000, 1);
+            assert!(done.iter().all(|(id, _)| *id == thread::current().id()));
+        }
+    }
+
+    #[test]
+    fn jobs_of_several_threads_are_all_done() {
+        let pool = Pool::new(3);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for end in 1..60 {
+                        let sum = Arc::new(AtomicU64::new(0));
+                        let own = Arc::clone(&sum);
+                        pool.run(end, Share { threads: 3, grain: 2 }, move |chunk| {
+                            own.fetch_add(chunk.sum(), Ordering::Relaxed);
+                        });
+                        assert_eq!(sum.load(Ordering::Relaxed), end * (end - 1) / 2);
+                    }
+                });
+            }
+        });
     }
 }

@@ -1,6 +1,7 @@
 //! Programs and their kernels.
 
 use crate::code::{BuildError, Globals, GroupCode, code};
+use crate::forced::Forced;
 use crate::kept::Kept;
 use crate::vector_code::Variant;
 use heddle::KernelReport;
@@ -12,7 +13,7 @@ use heddle_ir::words::Scope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::{Cpu, PRINTF, withstanding};
 use heddle_math::Accuracy;
-use heddle_transform::Target;
+use heddle_transform::{Races, Target};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,11 +30,13 @@ pub struct Options {
     pub warp: Option<u32>,
     /// Whose mathematical functions are called.
     pub math: Accuracy,
+    /// What is chosen by hand.
+    pub forced: Forced,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { lanes: None, warp: None, math: Accuracy::Exact }
+        Options { lanes: None, warp: None, math: Accuracy::Exact, forced: Forced::default() }
     }
 }
 
@@ -46,7 +49,10 @@ impl Options {
     /// How vector code is made.
     pub(crate) fn of_passes(&self, cpu: &Cpu) -> heddle::Options {
         let target = Target::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
-        heddle::Options { math: Some(self.math), target, ..heddle::Options::default() }
+        // OpenCL and CUDA make races undefined.
+        let races = Races::Excluded;
+        let options = heddle::Options { math: Some(self.math), target, races, ..heddle::Options::default() };
+        self.forced.over(options)
     }
 }
 
@@ -86,7 +92,7 @@ pub type Watch = Arc<dyn Fn(&KernelReport) + Send + Sync>;
 pub struct Making {
     /// Where objects are kept.
     pub kept: Option<Kept>,
-    /// Who sees what became of kernels. All are compiled then, whatever is kept.
+    /// What is told what became of kernels. All are compiled then, whatever is kept.
     pub watch: Option<Watch>,
 }
 
@@ -219,7 +225,7 @@ impl Program {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some(place) = made.get(number) else { return };
                 let kernel = Kernel { program: self.clone(), number };
-                // Nobody else has this number.
+                // No other program has this number.
                 let _ = place.set(kernel.made(Variant::usual(kernel.info(), kernel.lanes())));
             }
         };
@@ -234,7 +240,7 @@ impl Program {
     }
 }
 
-/// Who compiles needs as much stack.
+/// A thread that compiles needs as much stack.
 const STACK: usize = 64 << 20;
 
 /// The functions that are called and that nothing defines. Mathematical functions, which do nothing but give a value, are
@@ -347,6 +353,8 @@ impl Kernel {
         let mut likely = vec![of(1), of(2 * lanes)];
         // Neighbours along both dimensions do more alike than those of one row.
         let is_open = !info.sees_groups && info.required_local.is_none();
+        // Of what lies between barriers, one part may be for vectors and another one not.
+        likely.extend(info.sees_groups.then(|| Variant { is_mixed: true, ..of(lanes) }));
         let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(4));
         if is_open && local[0] >= width && local[1] >= height && height > 1 {
             likely.push(Variant { brush: [width, height, 1], ..of(lanes) });
@@ -399,7 +407,16 @@ impl Kernel {
     /// Makes the code for some launches, or finds that it is there.
     fn made(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
         let inner = &*self.program.inner;
-        let code = self.compiled(variant, inner.options, inner.making.clone())?;
+        let make = |variant, options| self.compiled(variant, options, inner.making.clone());
+        let code = make(variant, inner.options).or_else(|reason| {
+            let is_free = inner.options.lanes.is_none() && !self.info().sees_brush;
+            if !is_free || variant.brush == [1; 3] || !matches!(reason, BuildError::Pass { .. }) {
+                return Err(reason);
+            }
+            // One work-item at a time may go where several may not: its private objects are where their addresses say.
+            let alone = Options { lanes: Some(1), ..inner.options };
+            make(Variant { brush: [1; 3], ..variant }, alone).map_err(|_| reason)
+        })?;
         // Two threads may compile the same at once; the first to be done is kept.
         Ok(Arc::clone(self.program.codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
     }

@@ -176,6 +176,11 @@ impl Groups {
         }
     }
 
+    /// The size of a group.
+    pub(crate) fn local(&self) -> [u64; 3] {
+        self.local
+    }
+
     /// Whether all groups are of the same size.
     pub(crate) fn is_uniform(&self) -> bool {
         (0..3).all(|along| self.range.global[along].is_multiple_of(self.local[along]))

@@ -1,11 +1,12 @@
 //! From kernels to vector code, step by step: group functions, passes, LLVM.
 
 use crate::code::BuildError;
+use crate::forced::Forced;
 use crate::program::{KernelInfo, Options};
 use crate::range::choose_fold;
 use heddle::context::Context;
-use heddle::ir::Module;
 use heddle::ir::module::Kind;
+use heddle::ir::{Code, Diagnostic, Module};
 use heddle::report::of_kernel;
 use heddle::session::retain_all_reachable;
 use heddle::{Brush, KernelReport, Session};
@@ -25,6 +26,8 @@ pub struct Variant {
     pub is_small: bool,
     /// The size of all groups, if the code is for no other.
     pub local: Option<[u32; 3]>,
+    /// Whether what lies between two barriers may run for one work-item after the other, while other parts run for brushes.
+    pub is_mixed: bool,
 }
 
 impl Variant {
@@ -40,7 +43,7 @@ impl Variant {
         // Where a brush takes several rows of a group, it is known how far these are apart.
         let has_rows = fold == Fold::Linear || brush[1] * brush[2] > 1;
         let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;
-        Variant { fold, brush, is_small, local: (is_fixed && is_uniform).then_some(local) }
+        Variant { fold, brush, is_small, local: (is_fixed && is_uniform).then_some(local), is_mixed: false }
     }
 
     /// For launches of a kernel of which nothing is known: of groups that are rows, or as the source fixes them.
@@ -53,7 +56,7 @@ impl Variant {
 
     /// For launches in groups that are rows.
     pub fn of_rows(lanes: u32, is_small: bool) -> Variant {
-        Variant { fold: Fold::Rows, brush: [lanes, 1, 1], is_small, local: None }
+        Variant { fold: Fold::Rows, brush: [lanes, 1, 1], is_small, local: None, is_mixed: false }
     }
 
     /// How group functions are made for them.
@@ -64,6 +67,7 @@ impl Variant {
             fold: self.fold,
             is_small: self.is_small,
             versions: Versions::Model,
+            is_mixed: self.is_mixed,
         }
     }
 }
@@ -80,6 +84,16 @@ pub struct GroupFunctions {
 impl GroupFunctions {
     /// Of some kernels of a program.
     pub fn new(program: &Module, kernels: &[&str], variant: Variant) -> Result<GroupFunctions, BuildError> {
+        GroupFunctions::forced(program, kernels, variant, &Forced::default())
+    }
+
+    /// The same, with what is chosen by hand.
+    pub(crate) fn forced(
+        program: &Module,
+        kernels: &[&str],
+        variant: Variant,
+        forced: &Forced,
+    ) -> Result<GroupFunctions, BuildError> {
         let mut module = program.clone();
         retain_all_reachable(&mut module, kernels);
         for func in &mut module.functions {
@@ -91,8 +105,12 @@ impl GroupFunctions {
                 _ => Kind::Function,
             };
         }
-        let options = variant.options();
+        let options = KernelOptions { versions: forced.versions(), ..variant.options() };
         let groups = lower_kernels(&mut module, &options)?;
+        if variant.is_mixed && groups.iter().all(|group| group.alone == 0) {
+            let text = "nothing between two barriers gains by running for one work-item after the other";
+            return Err(Diagnostic::error(Code::KernelForm, text).into());
+        }
         Ok(GroupFunctions { module, groups, options })
     }
 
@@ -116,7 +134,10 @@ impl GroupFunctions {
         session.options = options.of_passes(cpu);
         let brush = Brush::new(&made.brush).map_err(refused)?;
         session.widen_module(&mut module, &brush, context).map_err(refused)?;
-        let of_passes = context.remarks.iter().map(|remark| &remark.told);
+        // What became of branches, loops and values is no user's choice.
+        let is_of_access =
+            |told: &&Diagnostic| !matches!(told.code, Code::Fusion | Code::Scalars | Code::Nest);
+        let of_passes = context.remarks.iter().map(|remark| &remark.told).filter(is_of_access);
         let told = groups.iter().flat_map(|group| &group.remarks).chain(of_passes);
         let told: Vec<_> = told.map(|told| told.clone().in_module(program)).collect();
         let report = |group: &GroupFunction| KernelReport::new(program, &module, group, &made, &told);

@@ -287,3 +287,52 @@ fn results_stay_while_codes_of_other_widths_are_tried() {
         assert_eq!(out, wanted);
     }
 }
+
+/// Steps as above in groups with rows, and the neighbour is one of those that the group has.
+const STEPS_IN_ROWS: &str = "kernel void steps(global uint *out) {
+    local uint taken[32];
+    uint own = get_local_id(1) * get_local_size(0) + get_local_id(0), count = get_local_size(0) * get_local_size(1);
+    uint place = get_global_id(1) * get_global_size(0) + get_global_id(0), at = place + 1, steps = 0;
+    while (at > 1) {
+        at = at % 2 ? 3 * at + 1 : at / 2;
+        steps++;
+    }
+    taken[own] = steps;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[place] = steps * 1000 + taken[(own + 1) % count];
+}";
+
+#[test]
+fn codes_for_full_groups_only_run_no_smaller_ones() {
+    let kernel = program_of("steps-in-rows", STEPS_IN_ROWS).kernel("steps").expect("there is the kernel");
+    let steps = |at: u32| {
+        std::iter::successors(Some(at), |&at| (at > 1).then(|| if at % 2 == 1 { 3 * at + 1 } else { at / 2 }))
+            .count() as u32
+            - 1
+    };
+    // The second range has smaller groups at its ends; the same code begins for both.
+    let wanted = [[64u32, 64], [67, 66]].map(|[width, height]| {
+        let place = |x: u32, y: u32| y * width + x;
+        let own = |x, y| {
+            let (left, top) = (x / 8 * 8, y / 4 * 4);
+            let (columns, rows) = (8.min(width - left), 4.min(height - top));
+            let next = ((y - top) * columns + x - left + 1) % (columns * rows);
+            steps(place(x, y) + 1) * 1000 + steps(place(left + next % columns, top + next / columns) + 1)
+        };
+        let all: Vec<u32> = (0..width * height).map(|at| own(at % width, at / width)).collect();
+        ([u64::from(width), u64::from(height)], all)
+    });
+    let pool = Pool::new(2);
+    let start = std::time::Instant::now();
+    // Codes for groups of eight by four are asked for by full groups, and tried within this time.
+    while start.elapsed().as_secs_f64() < 1.0 {
+        let has_asked = start.elapsed().as_secs_f64() > 0.3;
+        for (size, wanted) in wanted.iter().take(if has_asked { 2 } else { 1 }) {
+            let mut out = vec![0u32; wanted.len()];
+            let args = [pointer(&mut out)];
+            // SAFETY: the array has an element for each work-item.
+            unsafe { kernel.launch(&args, &range(size, Some(&[8, 4]), None), &pool) }.expect("it runs");
+            assert_eq!(&out, wanted, "{size:?}");
+        }
+    }
+}

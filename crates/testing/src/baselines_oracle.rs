@@ -10,7 +10,7 @@ use crate::properties::brush_of;
 use heddle_analysis::baselines::Baseline;
 use heddle_analysis::shape::{Context, Geometry, declared_fact};
 use heddle_analysis::{ControlTables, InitialShapes};
-use heddle_interp::{Options, Scheduler, Trace};
+use heddle_interp::{RunOptions, Scheduler, Trace};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::ops::Op;
@@ -127,7 +127,7 @@ pub fn subjects(case: &Case) -> Vec<Subject> {
     for input in &case.inputs {
         let seeds = (0..3).map(|seed| Scheduler::Random(case.seed.wrapping_mul(7).wrapping_add(seed)));
         for scheduler in std::iter::once(Scheduler::Greedy).chain(seeds) {
-            let options = Options { trace: true, ..options_with(input, scheduler) };
+            let options = RunOptions { trace: true, ..options_with(input, scheduler) };
             let (mut memory, args) = prepare(case, input);
             if let Ok(outcome) = heddle_interp::run(&module, &case.entry, &args, &mut memory, &options) {
                 for (number, (func, observed)) in module.functions.iter().zip(&mut observed).enumerate() {

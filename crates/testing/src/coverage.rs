@@ -6,7 +6,7 @@
 use crate::execution::{options, prepare};
 use crate::generate::{Case, Class, Input};
 use heddle_analysis::{Cfg, Cycle, CycleForest};
-use heddle_interp::{Argument, Datum, FaultKind, Next, Options, Trace, run};
+use heddle_interp::{Argument, Datum, FaultKind, Next, RunOptions, Trace, run};
 use heddle_ir::ops::Op;
 use heddle_ir::{Block, Function, Inst, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -150,7 +150,7 @@ impl Coverage {
         self.sampled += 1;
         let Some(input) = case.inputs.first() else { return };
         let (mut memory, args) = prepare(case, input);
-        let options = Options { trace: true, ..options(input) };
+        let options = RunOptions { trace: true, ..options(input) };
         match run(&case.module, &case.entry, &args, &mut memory, &options) {
             Ok(outcome) => {
                 let seen = Seen::new(case, input, &outcome.trace, &args);

@@ -7,7 +7,7 @@
 
 use crate::execution::{Observed, Part, difference, observe, options_with};
 use crate::generate::{Case, Class, Input};
-use heddle_interp::{Invocation, Options, Origin, Schedule, Scheduler, Semantics, Step};
+use heddle_interp::{Invocation, Origin, RunOptions, Schedule, Scheduler, Semantics, Step};
 use heddle_ir::{Block, Module};
 use std::collections::BTreeMap;
 
@@ -125,7 +125,7 @@ impl<'a> Reference<'a> {
     }
 
     fn observe_source(&self, fused: bool, scheduler: Scheduler) -> Result<Observed, String> {
-        let options = Options { fused, ..options_with(self.input, scheduler) };
+        let options = RunOptions { fused, ..options_with(self.input, scheduler) };
         observe(self.case, self.source, self.input, &options)
             .map_err(|fault| format!("the source fails: {fault}"))
     }
@@ -158,7 +158,7 @@ impl<'a> Reference<'a> {
         scheduler: &Scheduler,
     ) -> Result<Option<String>, String> {
         let is_deterministic = is_deterministic(self.case);
-        let options = Options {
+        let options = RunOptions {
             fused,
             semantics,
             detect_races: is_deterministic && *scheduler == Scheduler::Greedy,

@@ -2,7 +2,8 @@
 
 use crate::generate::{Argument, Case, Input, Owner};
 use heddle_interp::{
-    Counters, Datum, Fault, LaunchGeometry, Limits, Memory, Options, Outcome, Race, Schedule, Scheduler, run,
+    Counters, Datum, Fault, LaunchGeometry, Limits, Memory, Outcome, Race, RunOptions, Schedule, Scheduler,
+    run,
 };
 use heddle_ir::{Module, Scalar};
 
@@ -25,8 +26,8 @@ pub struct Observed {
 }
 
 /// The options with which a case runs on an input, greedily.
-pub fn options(input: &Input) -> Options {
-    Options {
+pub fn options(input: &Input) -> RunOptions {
+    RunOptions {
         brush: input.brush.clone(),
         limits: Limits { steps: STEP_LIMIT, ..Limits::default() },
         geometry: input.group.map(|local| LaunchGeometry {
@@ -35,13 +36,13 @@ pub fn options(input: &Input) -> Options {
             groups: input.groups,
             offset: [0; 3],
         }),
-        ..Options::default()
+        ..RunOptions::default()
     }
 }
 
 /// The same, with this scheduler.
-pub fn options_with(input: &Input, scheduler: Scheduler) -> Options {
-    Options { scheduler, ..options(input) }
+pub fn options_with(input: &Input, scheduler: Scheduler) -> RunOptions {
+    RunOptions { scheduler, ..options(input) }
 }
 
 /// The memory before a run, and the arguments.
@@ -67,7 +68,7 @@ pub fn prepare(case: &Case, input: &Input) -> (Memory, Vec<heddle_interp::Argume
 }
 
 /// Runs a module with the case's entry on one of its inputs.
-pub fn observe(case: &Case, module: &Module, input: &Input, options: &Options) -> Result<Observed, Fault> {
+pub fn observe(case: &Case, module: &Module, input: &Input, options: &RunOptions) -> Result<Observed, Fault> {
     let (mut memory, args) = prepare(case, input);
     let Outcome { results, race, schedule, counters, .. } =
         run(module, &case.entry, &args, &mut memory, options)?;

@@ -7,6 +7,7 @@
 //! ; counts after vectorize,W=4: hot=9 masked=0      the same behind other passes; runs must agree there, too
 //! ; run: @f(1, [2, 3]) lanes=2 -> [5, 6]             runs before and after, under every kind of schedule
 //! ; behind: @f(1, [2, 3]) lanes=2 -> [5, 6]          the same, behind the passes only
+//! ; profile: @f(1, [2, 3]) lanes=2                  its profile before and behind is part of the golden
 //! func @f…
 //! ; output                                           the golden: HEDDLE_BLESS=1 rewrites what follows
 //! ; func @f…
@@ -25,11 +26,12 @@ use crate::annotations;
 use crate::baseline_annotations;
 use crate::baselines_oracle::Observed;
 use crate::counts::count;
+use crate::profiled::summary;
 use crate::shapes_oracle::{Claims, check_trace};
 use heddle_analysis::explain::unexplained;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Activation, InitialShapes, Summaries};
-use heddle_interp::{Options, Scheduler, Semantics};
+use heddle_interp::{RunOptions, Scheduler, Semantics};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module, Value, parse_bytes};
 use heddle_runs::line::{RunLine, parse_dims};
@@ -112,6 +114,16 @@ pub fn test_file(path: &Path, passes: RunPasses, bless: bool) -> FileResult {
         }
     }
     result
+}
+
+/// What the runs of a file find wrong if other passes are run than it says. Neither golden nor counts are compared.
+pub fn failures_behind(path: &Path, passes: RunPasses) -> std::io::Result<Vec<String>> {
+    let text = std::fs::read_to_string(path)?;
+    let lines = split_golden(&text).0.lines().filter(|line| !line.starts_with("; counts"));
+    let program: String = lines.map(|line| format!("{line}\n")).collect();
+    let mut test = FileTest { text: &program, failures: Vec::new() };
+    test.run(program.as_bytes(), passes);
+    Ok(test.failures)
 }
 
 /// The text before the golden, and the golden.
@@ -203,6 +215,7 @@ impl FileTest<'_> {
         let before = if kind == "opt" { Stage::Source } else { stage };
         self.check_module(&module, before);
         self.check_counts_after(&module, passes);
+        let before_passes = module.clone();
         let golden = match kind {
             "verify" => {
                 self.check_runs(&module, stage);
@@ -220,7 +233,8 @@ impl FileTest<'_> {
                 self.check_module(&module, stage);
                 self.check_runs(&module, stage);
                 self.check_runs_of(&module, stage, "behind:");
-                Some(module.to_string())
+                let profiles = self.profiles([&before_passes, &module]);
+                Some(module.to_string() + &profiles)
             }
             "trace" => {
                 self.check_runs(&module, stage);
@@ -317,7 +331,7 @@ impl FileTest<'_> {
             });
             for (semantics, scheduler) in both {
                 let shown = format!("{semantics:?}, {scheduler:?}");
-                let mut options = Options { semantics, scheduler, ..run.options.clone() };
+                let mut options = RunOptions { semantics, scheduler, ..run.options.clone() };
                 // Wide code is sequential: its lanes are the elements of its vectors.
                 if stage == Stage::Wide && module.function(&run.func).is_some() {
                     options.brush = vec![1];
@@ -330,6 +344,27 @@ impl FileTest<'_> {
                 }
             }
         }
+    }
+
+    /// What runs take before and behind passes, under a reconvergence stack.
+    fn profiles(&mut self, modules: [&Module; 2]) -> String {
+        let mut text = String::new();
+        for (line, run) in self.run_lines("profile:") {
+            let _ = writeln!(
+                text,
+                "\nprofile of @{}({}), {} lanes",
+                run.func,
+                run.args.join(", "),
+                run.options.width()
+            );
+            for (when, module) in ["before", "behind"].into_iter().zip(modules) {
+                match summary(module, &run) {
+                    Ok(told) => _ = writeln!(text, "  {when}: {told}"),
+                    Err(reason) => self.fail(format!("line {line}, {when}: {reason}")),
+                }
+            }
+        }
+        text
     }
 
     fn check_divergence(&mut self, module: &Module, assumed: &Assumed) {
@@ -364,7 +399,7 @@ impl FileTest<'_> {
         for (line, run) in self.run_lines("run:") {
             let claims = claims(Some(&run.options.brush));
             for scheduler in std::iter::once(Scheduler::Greedy).chain((1..=6).map(Scheduler::Random)) {
-                let options = Options { trace: true, scheduler, ..run.options.clone() };
+                let options = RunOptions { trace: true, scheduler, ..run.options.clone() };
                 let ran = run.run(module, &options).map(|ran| ran.outcome);
                 if let Ok(Ok(outcome)) = ran
                     && let Err(reason) = check_trace(module, &claims, &outcome.trace)
@@ -379,7 +414,7 @@ impl FileTest<'_> {
         let mut observed = vec![Observed::default(); module.functions.len()];
         for (_, run) in self.run_lines("run:") {
             for scheduler in std::iter::once(Scheduler::Greedy).chain((1..=6).map(Scheduler::Random)) {
-                let options = Options { trace: true, scheduler, ..run.options.clone() };
+                let options = RunOptions { trace: true, scheduler, ..run.options.clone() };
                 if let Ok(Ok(outcome)) = run.run(module, &options).map(|ran| ran.outcome) {
                     for (number, (func, observed)) in module.functions.iter().zip(&mut observed).enumerate() {
                         observed.add(func, number, &outcome.trace);
@@ -399,7 +434,7 @@ impl FileTest<'_> {
 
     fn trace(&mut self, module: &Module, watch: &[Value]) -> Option<String> {
         let (line, run) = self.run_lines("run:").into_iter().next()?;
-        let options = Options { trace: true, ..run.options.clone() };
+        let options = RunOptions { trace: true, ..run.options.clone() };
         match run.run(module, &options) {
             Ok(ran) => match ran.outcome {
                 Ok(outcome) => Some(trace_table(&outcome.trace, module, watch)),

@@ -6,7 +6,7 @@ use crate::generate::{Case, Class, Input, Profile};
 use crate::uniform_loops::{self, canonical};
 use heddle::verdicts::{uniform_loops, verdicts};
 use heddle_analysis::{Cfg, CycleForest};
-use heddle_interp::{Options, Origin, Schedule, Scheduler, run};
+use heddle_interp::{Origin, RunOptions, Schedule, Scheduler, run};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Block, Function, Module};
@@ -57,10 +57,10 @@ impl Flattened {
 }
 
 /// A pass that flattens.
-pub type Flatten<'a> = &'a dyn Fn(&mut Function, &flatten::Options) -> Vec<Decision>;
+pub type Flatten<'a> = &'a dyn Fn(&mut Function, &flatten::FlattenOptions) -> Vec<Decision>;
 
 /// The pass, with the facts of the pipeline.
-pub fn flatten_function(func: &mut Function, options: &flatten::Options) -> Vec<Decision> {
+pub fn flatten_function(func: &mut Function, options: &flatten::FlattenOptions) -> Vec<Decision> {
     flatten::flatten(func, verdicts, options)
 }
 
@@ -74,7 +74,8 @@ pub fn flattens_by(case: &Case, pass: Flatten<'_>) -> Result<Flattened, String> 
     let mut found = Flattened::default();
     let excluded = if is_deterministic(case) { &[Races::Excluded][..] } else { &[] };
     for &races in excluded.iter().chain(&[Races::Ordered]) {
-        let options = flatten::Options { policy: Policy::Force, races, ..flatten::Options::default() };
+        let options =
+            flatten::FlattenOptions { policy: Policy::Force, races, ..flatten::FlattenOptions::default() };
         let mut module = canonical(case);
         let mut decisions = Vec::new();
         for func in &mut module.functions {
@@ -177,7 +178,7 @@ fn same_steps(case: &Case, module: &Module, input: &Input) -> Result<(), String>
     let before = canonical(case);
     let steps = |module: &Module| -> Result<Vec<Vec<(u32, Block)>>, String> {
         let (mut memory, args) = prepare(case, input);
-        let options = Options { trace: true, ..options(input) };
+        let options = RunOptions { trace: true, ..options(input) };
         let outcome =
             run(module, &case.entry, &args, &mut memory, &options).map_err(|fault| fault.to_string())?;
         let mut steps = Vec::new();

@@ -5,7 +5,7 @@
 use crate::execution::{Observed, Part, difference, observe, options, prepare};
 use crate::generate::{Argument, Case, Class, Input, Owner, Profile, Random};
 use heddle::Session;
-use heddle_interp::{Datum, Limits, Memory, Options, run};
+use heddle_interp::{Datum, Limits, Memory, RunOptions, run};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Module, Op, Space};
 use heddle_llvm::{CodeLevel, EmitOptions, Jit, SharedMemory, emit, optimize, slot_bytes};
@@ -87,7 +87,7 @@ fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Ran
     let fold = if is_linear { Fold::Linear } else { Fold::Rows };
     let brush = if is_linear { SmallVec::from_slice(&[brush.iter().product()]) } else { brush.into() };
     let versions = random.pick(&[Versions::Model, Versions::Force, Versions::Force, Versions::None]);
-    KernelOptions { brush, fold, is_small, versions }
+    KernelOptions { brush, fold, is_small, versions, is_mixed: random.chance(30) }
 }
 
 fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)) -> Result<(), String> {
@@ -128,10 +128,10 @@ fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)
     }
     let mut reason = None;
     for fused in roundings {
-        let options = Options { fused, ..options(input) };
+        let options = RunOptions { fused, ..options(input) };
         let expected = observe(case, &case.module, input, &options).map_err(|it| format!("source: {it}"))?;
         if case.seed.is_multiple_of(10) && !sees_brush(&case.module) {
-            let options = Options { brush: vec![1], ..options };
+            let options = RunOptions { brush: vec![1], ..options };
             let found = observe(case, &case.module, input, &options);
             let found = found.map_err(|fault| format!("each work-item by itself: {fault}"))?;
             if let Some(difference) = difference(case, &expected, &found, Part::Whole) {
@@ -206,8 +206,11 @@ fn on_oracle(
     let scratch = vec![0; scratch_bytes(info, local, kernel)];
     let scratch = memory.add(Space::Global, Some("scratch"), LOCAL_ALIGN as u32, scratch);
     args.extend([place, lines, scratch].map(|it| heddle_interp::Argument::Uniform(Datum::Bits(it.into()))));
-    let options =
-        Options { fused, limits: Limits { steps: 2_000_000, ..Limits::default() }, ..Options::lanes(1) };
+    let options = RunOptions {
+        fused,
+        limits: Limits { steps: 2_000_000, ..Limits::default() },
+        ..RunOptions::lanes(1)
+    };
     for words in places(input, local) {
         // What a group finds in local memory and scratch memory is ⊤.
         for object in memory

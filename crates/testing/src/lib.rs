@@ -3,6 +3,7 @@
 
 pub mod say;
 mod counts;
+pub mod profiled;
 pub mod file_test;
 pub mod generate;
 pub mod execution;
@@ -11,6 +12,7 @@ pub mod uniformity;
 pub mod bytes;
 pub mod wide;
 pub mod kernels;
+pub mod launches;
 pub mod brushes;
 pub mod inlined;
 pub mod fused;

@@ -6,7 +6,7 @@ use crate::generate::{Case, Class, Random};
 use crate::uniformity::free_branches;
 use heddle::verdicts::{divergent_branches, uniform_loops};
 use heddle_analysis::{Cfg, CycleForest};
-use heddle_interp::{Options, Scheduler, run};
+use heddle_interp::{RunOptions, Scheduler, run};
 use heddle_ir::Diagnostic;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify, verify_module};
@@ -79,7 +79,7 @@ pub fn guards_by(case: &Case, guard: Guard) -> Result<Linearized, String> {
     for input in &case.inputs {
         for semantics in BOTH.into_iter().filter(|_| done.linearized.functions[1] == 0) {
             let (mut memory, args) = prepare(case, input);
-            let options = Options { trace: true, semantics, ..options(input) };
+            let options = RunOptions { trace: true, semantics, ..options(input) };
             let outcome =
                 run(&module, &case.entry, &args, &mut memory, &options).map_err(|fault| fault.to_string())?;
             let is_guarded = |func: u32, block| done.guarded.contains(&(func, block));
@@ -129,7 +129,7 @@ pub fn tidies_by(case: &Case, pass: Tidy) -> Result<usize, String> {
         for (semantics, scheduler) in
             BOTH.into_iter().flat_map(|it| schedulers.iter().map(move |by| (it, by)))
         {
-            let options = Options { semantics, ..options_with(input, scheduler.clone()) };
+            let options = RunOptions { semantics, ..options_with(input, scheduler.clone()) };
             let ran = |what: &str, module: &Module| {
                 observe(case, module, input, &options)
                     .map_err(|fault| format!("input {index}, {what}: {fault}"))
@@ -144,7 +144,7 @@ pub fn tidies_by(case: &Case, pass: Tidy) -> Result<usize, String> {
 }
 
 fn guarded(func: &mut Function, divergent: &EntitySet<Block>, policy: Policy) -> Vec<Block> {
-    let options = boscc::Options { policy, ..boscc::Options::default() };
+    let options = boscc::GuardOptions { policy, ..boscc::GuardOptions::default() };
     boscc::guard_regions(func, divergent, &options).expect("nothing impossible is asked for")
 }
 

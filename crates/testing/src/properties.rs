@@ -8,7 +8,7 @@ use crate::spill::spill_phis;
 use heddle_analysis::divergence::Rule;
 use heddle_analysis::shape::{Context, Geometry, Size, declared_fact};
 use heddle_analysis::{Activation, InitialShapes, Summaries};
-use heddle_interp::{Options, Origin, Scheduler, Semantics};
+use heddle_interp::{Origin, RunOptions, Scheduler, Semantics};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Detail, Function, Module};
@@ -227,7 +227,7 @@ fn divergence_holds_of(case: &Case, module: &Module, without: Option<Rule>) -> R
             .collect();
         let seeds = (0..3).map(|seed| Scheduler::Random(case.seed.wrapping_mul(7).wrapping_add(seed)));
         for scheduler in std::iter::once(Scheduler::Greedy).chain(seeds) {
-            let options = Options { semantics, trace: true, ..options_with(input, scheduler.clone()) };
+            let options = RunOptions { semantics, trace: true, ..options_with(input, scheduler.clone()) };
             let (mut memory, args) = prepare(case, input);
             // What the program does wrong is for other properties to tell.
             let Ok(outcome) = heddle_interp::run(module, &case.entry, &args, &mut memory, &options) else {
@@ -339,7 +339,7 @@ fn schedules(case: &Case) -> Result<(), String> {
 
 fn schedules_on(case: &Case, input: &Input) -> Result<(), String> {
     let traits = case.traits;
-    let greedy = Options { detect_races: true, ..options(input) };
+    let greedy = RunOptions { detect_races: true, ..options(input) };
     let expected = observe(case, &case.module, input, &greedy).map_err(|fault| format!("greedy: {fault}"))?;
     replays(case, input)?;
     if traits.order_dependent {
@@ -348,7 +348,7 @@ fn schedules_on(case: &Case, input: &Input) -> Result<(), String> {
     if let Some(race) = &expected.race {
         return Err(format!("written to be race-free, but {race}"));
     }
-    let agrees = |name: &str, options: &Options, part: Part| {
+    let agrees = |name: &str, options: &RunOptions, part: Part| {
         let found =
             observe(case, &case.module, input, options).map_err(|fault| format!("{name}: {fault}"))?;
         match difference(case, &expected, &found, part) {
@@ -357,11 +357,11 @@ fn schedules_on(case: &Case, input: &Input) -> Result<(), String> {
         }
     };
     if traits.class == Class::Predicated {
-        let oblivious = Options { semantics: Semantics::Oblivious, ..options(input) };
+        let oblivious = RunOptions { semantics: Semantics::Oblivious, ..options(input) };
         agrees("oblivious", &oblivious, Part::Whole)?;
         for seed in 0..2 {
             let random = options_with(input, Scheduler::Random(case.seed.wrapping_add(seed)));
-            agrees("random", &Options { semantics: Semantics::Oblivious, ..random }, Part::Whole)?;
+            agrees("random", &RunOptions { semantics: Semantics::Oblivious, ..random }, Part::Whole)?;
         }
         return Ok(());
     }
@@ -376,7 +376,7 @@ fn schedules_on(case: &Case, input: &Input) -> Result<(), String> {
     let asks_for_lanes = matches!(traits.class, Class::Lanes);
     if asks_for_lanes && !traits.barriers {
         for lane in 0..input.lanes() {
-            let alone = Options { only_lane: Some(lane), ..options(input) };
+            let alone = RunOptions { only_lane: Some(lane), ..options(input) };
             agrees(&format!("lane {lane} alone"), &alone, Part::Lane(lane))?;
         }
     }

@@ -5,16 +5,16 @@ use crate::differential::{Reference, is_deterministic};
 use crate::execution::{options, prepare};
 use crate::generate::{Case, Class, Input, Profile, Random};
 use crate::uniform_loops::canonical;
-use heddle_interp::{Options as RunOptions, Semantics, run};
+use heddle_interp::{RunOptions, Semantics, run};
 use heddle_ir::ops::Effect;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Block, Function, Inst, Module, Op};
 use heddle_transform::fuse::Machine;
-use heddle_transform::scalar_replacement::{Options, Replaced, Variant};
+use heddle_transform::scalar_replacement::{Replaced, ReplacementOptions, Variant};
 use heddle_transform::{FuseOptions, Races, Target, flatten, fuse, replace_scalars};
 
 /// Replaces the scalars of a function, in one way or another.
-pub type Replace<'a> = &'a dyn Fn(&mut Function, &Options) -> Replaced;
+pub type Replace<'a> = &'a dyn Fn(&mut Function, &ReplacementOptions) -> Replaced;
 
 /// Programs that go through memory again and again.
 pub fn profile() -> Profile {
@@ -74,7 +74,7 @@ pub fn replaces_by(case: &Case, by: Replace<'_>) -> Result<Counted, String> {
             let mut module = before.clone();
             let mut replaced = Replaced::default();
             for func in &mut module.functions {
-                replaced.add(&by(func, &Options { variant, races, machine: machine(case) }));
+                replaced.add(&by(func, &ReplacementOptions { variant, races, machine: machine(case) }));
             }
             if replaced != Replaced::default() {
                 counted.all.add(&replaced);
@@ -98,7 +98,7 @@ pub fn widens(case: &Case) -> Result<(), String> {
     let mut module = canonical(case);
     let races = if is_deterministic(case) { Races::Excluded } else { Races::Ordered };
     let variant = Variant::ALL[(case.seed % Variant::ALL.len() as u64) as usize];
-    let options = Options { variant, races, machine: machine(case) };
+    let options = ReplacementOptions { variant, races, machine: machine(case) };
     let mut replaced = Replaced::default();
     module.functions.iter_mut().for_each(|func| replaced.add(&replace_scalars(func, &options)));
     if replaced == Replaced::default() {
@@ -127,7 +127,8 @@ pub fn orders(case: &Case) -> Result<(), String> {
         for func in &mut module.functions {
             match pass {
                 0 => {
-                    let options = Options { variant, races: Races::Excluded, machine: machine(case) };
+                    let options =
+                        ReplacementOptions { variant, races: Races::Excluded, machine: machine(case) };
                     replace_scalars(func, &options);
                 }
                 1 => {
@@ -140,10 +141,10 @@ pub fn orders(case: &Case) -> Result<(), String> {
                     fuse(func, &options);
                 }
                 _ => {
-                    let options = flatten::Options {
+                    let options = flatten::FlattenOptions {
                         policy: flatten::Policy::Force,
                         races: Races::Excluded,
-                        ..flatten::Options::default()
+                        ..flatten::FlattenOptions::default()
                     };
                     crate::flattening::flatten_function(func, &options);
                 }

@@ -5,7 +5,7 @@ use crate::differential::{differential, is_deterministic};
 use crate::execution::{Part, difference, observe, options_with, prepare};
 use crate::generate::{Case, Class};
 use heddle::verdicts;
-use heddle_interp::{Next, Options, Scheduler, Semantics, run};
+use heddle_interp::{Next, RunOptions, Scheduler, Semantics, run};
 use heddle_ir::entity::Entity as _;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Block, Function, Inst, Module, Op};
@@ -68,7 +68,7 @@ fn parting_branches(case: &Case, module: &Module) -> Result<FxHashSet<(u32, Bloc
     let mut parting = FxHashSet::default();
     for input in &case.inputs {
         let (mut memory, args) = prepare(case, input);
-        let options = Options { trace: true, ..options_with(input, Scheduler::Greedy) };
+        let options = RunOptions { trace: true, ..options_with(input, Scheduler::Greedy) };
         let outcome = run(module, &case.entry, &args, &mut memory, &options)
             .map_err(|fault| format!("the canonical program fails: {fault}"))?;
         for step in outcome.trace.steps {
@@ -94,7 +94,7 @@ pub fn check(case: &Case, module: &Module) -> Result<(), String> {
         let fails = |what: &str, reason: String| format!("input {index}, {what}: {reason}");
         for scheduler in [Scheduler::Greedy, Scheduler::Random(case.seed), Scheduler::Random(!case.seed)] {
             let freezing = options_with(input, scheduler.clone());
-            let oblivious = Options { semantics: Semantics::Oblivious, ..options_with(input, scheduler) };
+            let oblivious = RunOptions { semantics: Semantics::Oblivious, ..options_with(input, scheduler) };
             let expected = observe(case, module, input, &freezing)
                 .map_err(|fault| fails("freezing", fault.to_string()))?;
             for (what, module) in [("oblivious", module), ("oblivious, asking all lanes", &asks_all)] {

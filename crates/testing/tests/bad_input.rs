@@ -3,7 +3,7 @@
 //! Whatever costs time or memory that the limits do not see takes hours here, or more memory than there is.
 
 use heddle_interp::{
-    Argument, Datum, FaultKind, LaunchGeometry, Limit, Limits, Memory, Options, Scheduler, run,
+    Argument, Datum, FaultKind, LaunchGeometry, Limit, Limits, Memory, RunOptions, Scheduler, run,
 };
 use heddle_ir::{Module, Stage, parse_module, verify_module};
 use std::fmt::Write as _;
@@ -34,13 +34,13 @@ fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
 }
 
 /// Any number of steps, so that it is something else which ends the run; and little of that, so that it ends soon.
-fn many_steps() -> Options {
+fn many_steps() -> RunOptions {
     let limits = Limits { steps: u64::MAX, work: 20_000_000, memory: 64 << 20, ..Limits::default() };
-    Options { limits, ..Options::lanes(4) }
+    RunOptions { limits, ..RunOptions::lanes(4) }
 }
 
 /// The limit that the run ends at.
-fn limit_of(text: &str, options: &Options) -> Limit {
+fn limit_of(text: &str, options: &RunOptions) -> Limit {
     let args = [Argument::Uniform(Datum::Bits(1))];
     let fault = match run(&parse(text), "f", &args, &mut Memory::new(), options) {
         Ok(outcome) => panic!("it ends, with {:?}", outcome.counters),
@@ -57,22 +57,22 @@ fn limit_of(text: &str, options: &Options) -> Limit {
 fn ends_at(expected: Limit, text: &str) {
     let options = many_steps();
     assert_eq!(limit_of(text, &options), expected);
-    let races = Options { detect_races: true, ..options };
+    let races = RunOptions { detect_races: true, ..options };
     assert_eq!(limit_of(text, &races), expected);
 }
 
 #[test]
 fn loops_without_end() {
     let spins = endless("");
-    assert_eq!(limit_of(&spins, &Options::lanes(4)), Limit::Steps);
+    assert_eq!(limit_of(&spins, &RunOptions::lanes(4)), Limit::Steps);
     // Steps are recorded, which takes memory.
     assert_eq!(limit_of(&spins, &many_steps()), Limit::Memory);
     for scheduler in [Scheduler::Random(1), Scheduler::Ipdom] {
-        let options = Options { scheduler, ..Options::lanes(4) };
+        let options = RunOptions { scheduler, ..RunOptions::lanes(4) };
         assert_eq!(limit_of(&spins, &options), Limit::Steps);
     }
     let calls = "func @g(v0: i32) {\nblock0:\n  ret\n}\n".to_string() + &endless("  call @g(v0)");
-    assert_eq!(limit_of(&calls, &Options::lanes(4)), Limit::Steps);
+    assert_eq!(limit_of(&calls, &RunOptions::lanes(4)), Limit::Steps);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn objects_of_all_sizes() {
         ends_at(Limit::Memory, &endless(&format!("  v1 = alloca {bytes} align 1")));
     }
     // Addresses run out before memory does.
-    let aligned = Options { brush: vec![1], ..many_steps() };
+    let aligned = RunOptions { brush: vec![1], ..many_steps() };
     assert_eq!(limit_of(&endless("  v1 = alloca 1 align 1073741824"), &aligned), Limit::Memory);
 }
 
@@ -137,7 +137,7 @@ fn a_hundred_thousand_globals_are_placed_at_once() {
     let text =
         lines(100_000, |number| format!("global @g{number}: ptr(global) align 1 = [i8 1]")) + &func("  ret");
     let args = [Argument::Uniform(Datum::Bits(1))];
-    run(&parse(&text), "f", &args, &mut Memory::new(), &Options::lanes(4)).expect("it runs");
+    run(&parse(&text), "f", &args, &mut Memory::new(), &RunOptions::lanes(4)).expect("it runs");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn calls_without_end() {
     let text = func(&format!("{values}  call @f(v0)\n  ret"));
     ends_at(Limit::Calls, &text);
     let limits = Limits { calls: u64::MAX, ..many_steps().limits };
-    let deep = Options { limits, ..many_steps() };
+    let deep = RunOptions { limits, ..many_steps() };
     assert_eq!(limit_of(&text, &deep), Limit::Memory);
 }
 
@@ -161,7 +161,7 @@ fn functions_with_many_values_called_again_and_again() {
 
 #[test]
 fn traces_without_end() {
-    let options = Options { trace: true, ..many_steps() };
+    let options = RunOptions { trace: true, ..many_steps() };
     assert_eq!(limit_of(&endless("  v1 = add v0, 1"), &options), Limit::Memory);
 }
 
@@ -172,7 +172,7 @@ fn notes_on_races() {
     let text = text + &func("  memset @g, i8 1, i64 10000000\n  ret");
     let args = [Argument::Uniform(Datum::Bits(1))];
     run(&parse(&text), "f", &args, &mut Memory::new(), &many_steps()).expect("it runs without notes");
-    let options = Options { detect_races: true, ..many_steps() };
+    let options = RunOptions { detect_races: true, ..many_steps() };
     assert_eq!(limit_of(&text, &options), Limit::Memory);
 }
 
@@ -180,13 +180,13 @@ fn notes_on_races() {
 fn launches_of_nobody() {
     let geometry = LaunchGeometry { dims: 3, local: [1; 3], groups: [u32::MAX; 3], offset: [0; 3] };
     let text = func("  ret").replace("func", "kernel");
-    let options = Options { geometry: Some(geometry.clone()), ..many_steps() };
+    let options = RunOptions { geometry: Some(geometry.clone()), ..many_steps() };
     assert!(matches!(limit_of(&text, &options), Limit::Memory | Limit::Work));
-    assert_eq!(limit_of(&text, &Options { entry_mask: 0, ..options }), Limit::Work);
+    assert_eq!(limit_of(&text, &RunOptions { entry_mask: 0, ..options }), Limit::Work);
     let values = lines(1000, |number| format!("  v{} = add v0, v0", number + 1));
     let large = LaunchGeometry { local: [1 << 20, 1, 1], ..geometry };
     let text = func(&format!("{values}  ret")).replace("func", "kernel");
-    assert_eq!(limit_of(&text, &Options { geometry: Some(large), ..many_steps() }), Limit::Memory);
+    assert_eq!(limit_of(&text, &RunOptions { geometry: Some(large), ..many_steps() }), Limit::Memory);
 }
 
 /// Loops in each other, so many; the innermost has no end.
@@ -202,12 +202,12 @@ fn nested(depth: usize) -> String {
 #[test]
 fn a_hundred_thousand_loops_in_each_other() {
     for scheduler in [Scheduler::Greedy, Scheduler::Random(3)] {
-        let options = Options { scheduler, ..many_steps() };
+        let options = RunOptions { scheduler, ..many_steps() };
         assert_eq!(limit_of(&nested(100_000), &options), Limit::Work);
     }
-    let options = Options { scheduler: Scheduler::Ipdom, ..Options::lanes(4) };
+    let options = RunOptions { scheduler: Scheduler::Ipdom, ..RunOptions::lanes(4) };
     assert_eq!(limit_of(&nested(100_000), &options), Limit::Steps);
-    assert_eq!(limit_of(&nested(100), &Options::lanes(4)), Limit::Steps);
+    assert_eq!(limit_of(&nested(100), &RunOptions::lanes(4)), Limit::Steps);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn parting_lanes_among_many_blocks() {
     let module = parse(&text);
     let args = [Argument::Uniform(Datum::Bits(1))];
     for scheduler in [Scheduler::Random(1), Scheduler::Ipdom, Scheduler::Greedy] {
-        let options = Options { scheduler, ..Options::lanes(4) };
+        let options = RunOptions { scheduler, ..RunOptions::lanes(4) };
         run(&module, "f", &args, &mut Memory::new(), &options).expect("it runs");
     }
 }

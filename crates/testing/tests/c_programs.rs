@@ -1,7 +1,7 @@
 //! C programs through clang at three levels, imported, run by the oracle lane by lane and together, and natively.
 
 use heddle::Session;
-use heddle_interp::{Argument, Datum, Memory, Options, run};
+use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Module, Scalar, Space, Type};
 use heddle_llvm::{CodeLevel, EmitOptions, Jit, compile, emit, import, slot_bytes};
@@ -90,7 +90,7 @@ fn interpreted(module: &Module, name: &str, lanes: &[Lane]) -> Vec<(u64, [i32; N
         column(lanes.iter().map(|lane| lane.b).collect()),
         column(addresses),
     ];
-    let options = Options { detect_races: true, ..Options::lanes(lanes.len() as u32) };
+    let options = RunOptions { detect_races: true, ..RunOptions::lanes(lanes.len() as u32) };
     let outcome = run(module, name, &args, &mut memory, &options).unwrap_or_else(|fault| {
         panic!(
             "{name} of {lanes:?}: {fault}\n{}",

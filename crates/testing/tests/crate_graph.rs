@@ -3,7 +3,7 @@
 //! any code uses it.
 #![forbid(unsafe_code)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -205,7 +205,7 @@ fn every_crate_has_a_rule() {
     assert_eq!(folders, ruled, "crates/ (left) and the rules in this file (right)");
 }
 
-/// Doors, runs, benches and tests compile through `heddle::Session`: the pipeline behind it is nobody else's.
+/// Doors, runs, benches and tests compile through `heddle::Session`: nothing else uses the pipeline behind it.
 #[test]
 fn who_compiles_goes_through_the_session() {
     let mut found = Vec::new();
@@ -234,6 +234,70 @@ fn names_pipeline(line: &str) -> bool {
 fn another_way_to_the_pipeline_is_noticed() {
     assert!(names_pipeline("use heddle::pipeline::run_passes;"));
     assert!(!names_pipeline("use heddle::Session;"));
+}
+
+/// The crates of the compiler, and what their roots show.
+const COMPILER: &[&str] =
+    &["ir", "analysis", "interp", "transform", "llvm", "ptx", "math", "builtins", "heddle", "runs"];
+
+/// What is imported from several of them at once needs no second name.
+#[test]
+fn no_type_at_the_roots_of_the_compiler_has_the_name_of_another() {
+    let mut shown: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for folder in COMPILER {
+        let root = crates_folder().join(folder).join("src/lib.rs");
+        for name in types_at_root(&read(&root)) {
+            shown.entry(name).or_default().push(folder);
+        }
+    }
+    assert!(shown.len() > 100, "types were found: {shown:?}");
+    shown.retain(|_, crates| crates.len() > 1);
+    assert!(shown.is_empty(), "two public types of one name: {shown:?}");
+}
+
+/// The names of types that a crate root defines or shows, without those that it shows of other crates.
+fn types_at_root(text: &str) -> BTreeSet<String> {
+    let code: String =
+        text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+    let words = |text: &str| -> Vec<String> {
+        let all = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        all.filter(|word| !word.is_empty()).map(String::from).collect()
+    };
+    let is_type = |word: &String| {
+        word.starts_with(char::is_uppercase) && word.contains(|letter: char| letter.is_lowercase())
+    };
+    let mut found = BTreeSet::new();
+    for statement in code.split([';', '{']).map(str::trim_start) {
+        let defined = ["pub struct ", "pub enum ", "pub trait ", "pub type "].iter();
+        let name = defined.filter_map(|start| statement.strip_prefix(start)).next();
+        found.extend(name.and_then(|rest| words(rest).into_iter().next()));
+    }
+    for part in code.split("pub use ").skip(1) {
+        let list = part.split(';').next().unwrap_or_default();
+        if list.starts_with("heddle") {
+            continue;
+        }
+        // `Type as Other` shows the other name.
+        let words = words(list);
+        let is_renamed = |at: usize| words.get(at + 1).is_some_and(|next| next == "as");
+        found.extend(
+            words
+                .iter()
+                .enumerate()
+                .filter(|(at, word)| is_type(word) && !is_renamed(*at))
+                .map(|(_, it)| it.clone()),
+        );
+    }
+    found
+}
+
+#[test]
+fn two_types_of_one_name_are_noticed() {
+    let types = types_at_root(
+        "//! `Nothing`\npub use a::{Options, make};\npub use b::C as Report;\npub struct Own {\n}\n",
+    );
+    assert_eq!(types.iter().map(String::as_str).collect::<Vec<_>>(), ["Options", "Own", "Report"]);
+    assert!(types_at_root("pub use heddle_ir::Module;").is_empty());
 }
 
 /// The crates that call what is not Rust, or are called by it.

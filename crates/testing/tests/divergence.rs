@@ -3,7 +3,7 @@
 use heddle_analysis::divergence::Rule;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Activation, InitialShapes, Level};
-use heddle_interp::{Options, Scheduler};
+use heddle_interp::{RunOptions, Scheduler};
 use heddle_ir::Value;
 use heddle_runs::line::RunLine;
 use heddle_testing::file_test::find_files;
@@ -63,7 +63,7 @@ fn a_file_contradicts(rule: Rule) -> Option<String> {
                 })
                 .collect();
             for scheduler in std::iter::once(Scheduler::Greedy).chain((1..=6).map(Scheduler::Random)) {
-                let options = Options { trace: true, scheduler, ..run.options.clone() };
+                let options = RunOptions { trace: true, scheduler, ..run.options.clone() };
                 let Ok(Ok(outcome)) = run.run(&module, &options).map(|ran| ran.outcome) else { continue };
                 if let Err(reason) = check_trace(&module, &claims, &outcome.trace) {
                     return Some(format!("{}: {reason}", path.file_name()?.display()));
@@ -110,7 +110,7 @@ fn is_contradicted(name: &str, change: &dyn Fn(&mut Claims<'_>)) -> bool {
                 Some(claims)
             })
             .collect();
-        let options = Options { trace: true, ..run.options.clone() };
+        let options = RunOptions { trace: true, ..run.options.clone() };
         let ran = run.run(&module, &options).expect("the run can be made");
         ran.outcome.is_ok_and(|outcome| check_trace(&module, &claims, &outcome.trace).is_err())
     })

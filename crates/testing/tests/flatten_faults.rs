@@ -9,7 +9,7 @@ use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Space, Valu
 use heddle_testing::flattening::{Flattened, flatten_function, flattens, flattens_by, profile};
 use heddle_testing::generate::{Random, generate};
 use heddle_transform::canonicalize;
-use heddle_transform::flatten::{Decision, Options, Policy, Rule, Verdict, flatten_without};
+use heddle_transform::flatten::{Decision, FlattenOptions, Policy, Rule, Verdict, flatten_without};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -165,7 +165,7 @@ const FAULTS: &[(&str, Plant)] = &[
 ];
 
 /// Whether the harness says something; what panics is caught, too.
-fn is_caught(seed: u64, pass: &dyn Fn(&mut Function, &Options) -> Vec<Decision>) -> bool {
+fn is_caught(seed: u64, pass: &dyn Fn(&mut Function, &FlattenOptions) -> Vec<Decision>) -> bool {
     let case = generate(seed, &profile());
     !matches!(catch_unwind(AssertUnwindSafe(|| flattens_by(&case, pass))), Ok(Ok(_)))
 }
@@ -178,7 +178,7 @@ fn every_planted_fault_is_caught() {
         for seed in 0..SEEDS {
             let random = RefCell::new(Random::new(seed));
             let is_planted = Cell::new(false);
-            let pass = |func: &mut Function, options: &Options| {
+            let pass = |func: &mut Function, options: &FlattenOptions| {
                 let blocks = func.block_count();
                 let decisions = flatten_function(func, options);
                 let random = &mut *random.borrow_mut();
@@ -246,7 +246,7 @@ fn outcomes(module: &Module, lanes: u32, seeds: u64) -> BTreeSet<String> {
             let address = memory.add(Space::Global, Some("a"), 16, vec![0; 4]);
             let trips = [1, 4, 1, 1][..lanes as usize].iter().map(|&bits| Datum::Bits(bits)).collect();
             let args = [Argument::Varying(trips), Argument::Uniform(Datum::Bits(address.into()))];
-            let options = interp::Options { scheduler, ..interp::Options::lanes(lanes) };
+            let options = interp::RunOptions { scheduler, ..interp::RunOptions::lanes(lanes) };
             match interp::run(module, "main", &args, &mut memory, &options) {
                 Ok(outcome) => format!("{:?}", outcome.results),
                 Err(fault) => fault.to_string(),
@@ -266,7 +266,7 @@ fn every_rule_that_refuses_is_needed() {
         let flattened = |without: Option<Rule>| {
             let mut module = before.clone();
             let main = module.functions.last_mut().expect("a function");
-            let options = Options { policy: Policy::Force, ..Options::default() };
+            let options = FlattenOptions { policy: Policy::Force, ..FlattenOptions::default() };
             let verdict = flatten_without(main, verdicts, &options, without).pop().expect("a nest").verdict;
             (module, verdict)
         };

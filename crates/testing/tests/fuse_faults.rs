@@ -4,11 +4,14 @@
 use heddle_ir::entity::Entity as _;
 use heddle_ir::words::Flags;
 use heddle_ir::{Block, Constant, Function, Inst, Module, Op};
-use heddle_testing::file_test::{RunPasses, test_file};
+use heddle_testing::file_test::{RunPasses, failures_behind};
 use heddle_testing::fused::{Fuse, Fused, fuses, fuses_by};
 use heddle_testing::generate::{Profile, generate};
 use heddle_transform::{FuseOptions, Fusions, Races, canonicalize, fuse};
 use std::path::Path;
+
+/// As many programs are tried until a fault shows: how soon depends on what is generated.
+const MOST_PROGRAMS: u64 = 50_000;
 
 const FAULTS: &[(&str, Fuse)] = &[
     ("operands of the wrong side", |func, options| {
@@ -174,22 +177,9 @@ fn each(module: &mut Module, by: Fuse) -> Result<(), String> {
     Ok(())
 }
 
-/// What the runs of a file say if its passes are these.
 fn failures(name: &str, passes: RunPasses) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/transform");
-    let text = std::fs::read_to_string(folder.join(name).with_extension("hed")).expect("the file is there");
-    let (program, _) = text.split_once("\n; output\n").expect("the file has a golden");
-    let program: String = program
-        .lines()
-        .filter(|line| !line.starts_with("; counts"))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    let copy = std::env::temp_dir().join(format!("heddle-fuse-{}-{name}.hed", std::process::id()));
-    std::fs::write(&copy, program).expect("the folder for temporary files can be written");
-    // Blessed once, so that only runs and verification can fail.
-    let result = test_file(&copy, passes, true);
-    std::fs::remove_file(&copy).expect("the file was just written");
-    result.failures
+    failures_behind(&folder.join(name).with_extension("hed"), passes).expect("the file is there")
 }
 
 #[test]
@@ -233,7 +223,7 @@ fn every_fault_is_caught() {
             let case = generate(seed, &Profile::similar());
             std::panic::catch_unwind(|| fuses_by(&case, *fault)).map_or(true, |result| result.is_err())
         };
-        match (0..6000).find(|&seed| is_wrong(seed)) {
+        match (0..MOST_PROGRAMS).find(|&seed| is_wrong(seed)) {
             Some(seed) => println!("{name}: caught by seed {seed}"),
             None => missed.push(name),
         }

@@ -98,6 +98,17 @@ const FAULTS: &[(&str, Fault)] = &[
             }
         });
     }),
+    ("work-items that run by themselves share the place of lane 0", |module| {
+        group(module, |func| {
+            for inst in insts(func, Op::Urem) {
+                let item = func.inst(inst).args[0];
+                if func.def_inst(item).is_some_and(|it| func.inst(it).op == Op::Phi) {
+                    let zero = func.make_const(Constant::splat(func.value_type(item), 0));
+                    func.inst_mut(inst).args[0] = zero;
+                }
+            }
+        });
+    }),
     ("a row of brushes is left out", |module| {
         group(module, |func| {
             for inst in insts(func, Op::Icmp) {
@@ -218,6 +229,7 @@ fn brushes_wait_as_often_as_the_kernel_says() {
         fold: Fold::Rows,
         is_small: true,
         versions: Versions::Model,
+        is_mixed: false,
     };
     let made = lower_kernels(&mut module, &options).expect("the kernel has a group function");
     assert_eq!((made[0].barriers, made[0].synchronization_points), (3, 3));
@@ -249,6 +261,7 @@ fn versions_have_no_gathers() {
             fold: Fold::Rows,
             is_small: true,
             versions: Versions::Model,
+            is_mixed: false,
         };
         lower_kernels(&mut module, &options).expect("the kernel has a group function");
         let mut versions = 0;

@@ -5,7 +5,7 @@
 
 use heddle::math::{Accuracy, FUNCTIONS, Own};
 use heddle::{Artifact, Brush, Request, Session};
-use heddle_interp::{Argument, Datum, Memory, Options, run};
+use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::text::parse_module;
 use heddle_ir::{Code, Module, Type};
 use heddle_llvm::{CodeLevel, Cpu, EmitOptions, Jit, compile, emit, import, optimize, slot_bytes};
@@ -370,7 +370,7 @@ fn by_oracle(module: &Module, name: &str, columns: &[Vec<u64>]) -> Vec<u64> {
     let column =
         |bits: &Vec<u64>| Argument::Varying(bits.iter().map(|&bits| Datum::Bits(bits.into())).collect());
     let args: Vec<Argument> = columns.iter().map(column).collect();
-    let outcome = run(module, name, &args, &mut Memory::new(), &Options::lanes(lanes as u32))
+    let outcome = run(module, name, &args, &mut Memory::new(), &RunOptions::lanes(lanes as u32))
         .unwrap_or_else(|fault| panic!("@{name}: {fault}"));
     let bits = |datum: &Datum| match datum {
         Datum::Bits(bits) => *bits as u64,

@@ -1,6 +1,6 @@
 //! Generated programs of one lane, compiled, against the oracle; and through LLVM IR and back.
 
-use heddle_interp::{Datum, Options, Scheduler};
+use heddle_interp::{Datum, RunOptions, Scheduler};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Module, Op};
 use heddle_llvm::{CodeLevel, EmitOptions, Jit, emit, import, read_ir, slot_bytes};
@@ -39,8 +39,8 @@ fn lanes_of(input: &Input) -> Vec<Input> {
     (0..input.lanes().min(2) as usize).map(alone).collect()
 }
 
-fn options(input: &Input, fused: bool) -> Options {
-    Options { fused, ..options_with(input, Scheduler::Greedy) }
+fn options(input: &Input, fused: bool) -> RunOptions {
+    RunOptions { fused, ..options_with(input, Scheduler::Greedy) }
 }
 
 /// Runs the compiled entry on an input that the oracle has run without fault.

@@ -1,6 +1,6 @@
 //! Each op on vectors, compiled, against the oracle: all types, several widths, values at the edges.
 
-use heddle_interp::{Argument, Datum, Memory, Options, run};
+use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::Signature;
@@ -174,7 +174,7 @@ fn compare(module: &Module, jit: &Jit, name: &str, input: &[u8]) -> Result<bool,
         |memory: &mut Memory, name, bytes: &[u8]| memory.add(Space::Global, Some(name), 64, bytes.to_vec());
     let addresses = [object(&mut memory, "in", input), object(&mut memory, "out", &[0xa5; STEP])];
     let args = addresses.map(|address| Argument::Uniform(Datum::Bits(address.into())));
-    if run(module, name, &args, &mut memory, &Options::lanes(1)).is_err() {
+    if run(module, name, &args, &mut memory, &RunOptions::lanes(1)).is_err() {
         return Ok(false);
     }
     #[repr(align(64))]

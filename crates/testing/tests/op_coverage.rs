@@ -1,6 +1,6 @@
 //! Each op of the table is executed by some run of a file test, by a lane that is active.
 
-use heddle_interp::Options;
+use heddle_interp::RunOptions;
 use heddle_ir::ops::Op;
 use heddle_ir::verify::Stage;
 use heddle_ir::{Module, parse_module};
@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// The ops that a run executes: those of blocks with an active lane, total ones, and the one that faults.
 fn executed(module: &Module, run: &RunLine, is_wide: bool) -> BTreeSet<Op> {
-    let mut options = Options { trace: true, ..run.options.clone() };
+    let mut options = RunOptions { trace: true, ..run.options.clone() };
     if is_wide {
         options.brush = vec![1];
     }

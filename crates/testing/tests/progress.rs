@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use heddle::Session;
-use heddle_interp::{Argument, Datum, Memory, Options, run};
+use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::{Code, Module, Space, parse_bytes};
 use heddle_runs::wide_call::{lanes_of_outcome, wide_arguments, wide_form, wide_options};
 use heddle_testing::native::{Target, check_locks};
@@ -41,7 +41,7 @@ fn left(name: &str, lanes: u32, target: &str, objects: &[&[u32]], more: Option<V
         Argument::Varying(values.into_iter().map(|value| Datum::Bits(value.into())).collect())
     }));
     let args = wide_arguments(args, func, &[lanes]);
-    let outcome = run(&module, &func.name, &args, &mut memory, &wide_options(&Options::lanes(lanes)))
+    let outcome = run(&module, &func.name, &args, &mut memory, &wide_options(&RunOptions::lanes(lanes)))
         .unwrap_or_else(|fault| panic!("@{name} in {lanes} lanes for {target}: {fault}"));
     lanes_of_outcome(outcome, &[lanes]);
     let numbers = |index: usize| {
@@ -103,7 +103,7 @@ fn in_lock_step_they_would_wait_for_ever() {
             let address = memory.add(Space::Global, Some(&format!("o{index}")), 4, bytes);
             args.push(Argument::Uniform(Datum::Bits(address.into())));
         }
-        let fault = run(&module, name, &args, &mut memory, &Options::lanes(4)).expect_err(name);
+        let fault = run(&module, name, &args, &mut memory, &RunOptions::lanes(4)).expect_err(name);
         assert!(fault.to_string().contains("limit"), "{name}: {fault}");
     }
     let mut other = module;

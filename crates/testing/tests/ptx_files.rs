@@ -13,7 +13,7 @@
 
 use heddle::Session;
 use heddle_ir::verify::{Stage, verify_module};
-use heddle_ptx::{Facts, Options, RaiseOptions, lower, parse, raise};
+use heddle_ptx::{Facts, LowerOptions, RaiseOptions, lower, parse, raise};
 use heddle_runs::line::RunLine;
 use std::path::{Path, PathBuf};
 
@@ -78,13 +78,14 @@ fn check(path: &Path) -> Vec<String> {
         }
     }
     let shared = lines("// shared:").next().map_or(0, |bytes| bytes.parse().expect("a number of bytes"));
-    let lowered = match lower(&parsed, "k.ptx", Options { dynamic_shared: shared }) {
-        Ok(lowered) => lowered,
-        Err(errors) => {
-            wrong.extend(compare(lines("// error:"), said(errors), "error"));
-            return wrong;
-        }
-    };
+    let lowered =
+        match lower(&parsed, "k.ptx", LowerOptions { dynamic_shared: shared, ..LowerOptions::default() }) {
+            Ok(lowered) => lowered,
+            Err(errors) => {
+                wrong.extend(compare(lines("// error:"), said(errors), "error"));
+                return wrong;
+            }
+        };
     wrong.extend(compare(lines("// error:"), Vec::new(), "error"));
     if let Err(violations) = verify_module(&lowered.module, Stage::Source) {
         wrong.push(violations.to_string());
@@ -104,7 +105,7 @@ fn check(path: &Path) -> Vec<String> {
     for (what, module) in modules.clone() {
         match raise(&module, &Facts::default(), &options) {
             Ok(text) => {
-                match parse(&text).and_then(|parsed| lower(&parsed, "raised.ptx", Options::default())) {
+                match parse(&text).and_then(|parsed| lower(&parsed, "raised.ptx", LowerOptions::default())) {
                     Ok(again) => {
                         wrong.extend(
                             said(again.refused).into_iter().map(|one| format!("{what}, raised: {one}")),

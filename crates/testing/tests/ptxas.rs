@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use heddle::Session;
-use heddle_ptx::{Options, lower, parse};
+use heddle_ptx::{LowerOptions, lower, parse};
 use heddle_testing::not_run::not_run;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -41,8 +41,9 @@ fn the_assembler_takes_what_goes_out() {
     for path in files("nvrtc").into_iter().chain(files("clang")).chain(files("written")) {
         let text = std::fs::read_to_string(&path).expect("the file can be read");
         let parsed = parse(&text).unwrap_or_else(|errors| panic!("{}: {}", path.display(), errors[0]));
-        let lowered = lower(&parsed, "k.ptx", Options { dynamic_shared: 256 })
-            .unwrap_or_else(|errors| panic!("{}: {}", path.display(), errors[0]));
+        let lowered =
+            lower(&parsed, "k.ptx", LowerOptions { dynamic_shared: 256, ..LowerOptions::default() })
+                .unwrap_or_else(|errors| panic!("{}: {}", path.display(), errors[0]));
         for passes in [&[][..], &["simplify"], &["simplify", "canonicalize"]] {
             let mut module = lowered.module.clone();
             Session::default()

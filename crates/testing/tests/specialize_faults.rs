@@ -60,6 +60,26 @@ const FAULTS: &[Fault] = &[
         };
         change_signatures(module, |name, declared| share(name, &mut declared.params));
     }),
+    ("a form for lanes that step is called with other steps", |module| {
+        let forms = forms(module);
+        change_signatures(module, |name, declared| {
+            for param in declared.params.iter_mut().filter(|_| forms.iter().any(|form| form == name)) {
+                if let Some(DeclaredShape::Linear(strides)) = &mut param.shape {
+                    strides.iter_mut().for_each(|stride| *stride *= 2);
+                }
+            }
+        });
+    }),
+    ("an argument that steps is said to be aligned", |module| {
+        let forms = forms(module);
+        change_signatures(module, |name, declared| {
+            for param in declared.params.iter_mut().filter(|_| forms.iter().any(|form| form == name)) {
+                if matches!(param.shape, Some(DeclaredShape::Linear(_))) {
+                    param.align = 64;
+                }
+            }
+        });
+    }),
     ("a result is taken for shared", |module| {
         let forms = forms(module);
         change_signatures(module, |name, declared| {

@@ -2,10 +2,10 @@
 #![forbid(unsafe_code)]
 
 use heddle_ir::{Function, Module, Op, parse_bytes};
-use heddle_testing::file_test::{RunPasses, test_file};
+use heddle_testing::file_test::{RunPasses, failures_behind};
 use heddle_testing::generate::generate;
 use heddle_testing::scalars::{Counted, profile, replaces, replaces_by};
-use heddle_transform::scalar_replacement::{Options, Rule, Variant, replace_scalars_without};
+use heddle_transform::scalar_replacement::{ReplacementOptions, Rule, Variant, replace_scalars_without};
 use heddle_transform::{Races, canonicalize, replace_scalars};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -23,40 +23,24 @@ const RARE: &[(Rule, &str, RunPasses)] = &[
 fn without(module: &mut Module, rule: Rule) -> Result<(), String> {
     for func in &mut module.functions {
         canonicalize(func);
-        replace_scalars_without(func, &Options::default(), Some(rule));
+        replace_scalars_without(func, &ReplacementOptions::default(), Some(rule));
     }
     Ok(())
-}
-
-/// What the runs of a file say if its passes are these.
-fn failures(name: &str, passes: RunPasses) -> Vec<String> {
-    let text = std::fs::read_to_string(path(name)).expect("the file is there");
-    let (program, _) = text.split_once("\n; output\n").expect("the file has a golden");
-    let program: String = program
-        .lines()
-        .filter(|line| !line.starts_with("; counts"))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    let copy = std::env::temp_dir().join(format!("heddle-ssrqp-{}-{name}", std::process::id()));
-    std::fs::write(&copy, program).expect("the folder for temporary files can be written");
-    // Blessed once, so that only runs and verification can fail.
-    let result = test_file(&copy, passes, true);
-    std::fs::remove_file(&copy).expect("the file was just written");
-    result.failures
 }
 
 #[test]
 fn every_rule_is_needed() {
     let mut missed = Vec::new();
     for (rule, file, fault) in RARE {
-        if failures(file, *fault).is_empty() {
+        if failures_behind(&path(file), *fault).expect("the file is there").is_empty() {
             missed.push(*rule);
         }
     }
     let is_rare = |rule: Rule| rule == Rule::Promises || RARE.iter().any(|&(rare, ..)| rare == rule);
     for rule in Rule::ALL.into_iter().filter(|&rule| !is_rare(rule)) {
-        let pass =
-            |func: &mut Function, options: &Options| replace_scalars_without(func, options, Some(rule));
+        let pass = |func: &mut Function, options: &ReplacementOptions| {
+            replace_scalars_without(func, options, Some(rule))
+        };
         let is_wrong = |&seed: &u64| {
             let case = generate(seed, &profile());
             !matches!(catch_unwind(AssertUnwindSafe(|| replaces_by(&case, &pass))), Ok(Ok(_)))
@@ -78,7 +62,7 @@ fn replaced(name: &str, variant: Variant, without: Option<Rule>) -> Function {
     let text = std::fs::read(path(name)).expect("the file is there");
     let mut func = parse_bytes(&text).expect("the file is right").functions.remove(0);
     canonicalize(&mut func);
-    let options = Options { variant, races: Races::Excluded, ..Options::default() };
+    let options = ReplacementOptions { variant, races: Races::Excluded, ..ReplacementOptions::default() };
     match without {
         None => replace_scalars(&mut func, &options),
         rule => replace_scalars_without(&mut func, &options, rule),

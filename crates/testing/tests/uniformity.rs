@@ -4,7 +4,7 @@
 
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, Divergence, InitialShapes, Summaries, divergence};
-use heddle_interp::{Options, Scheduler};
+use heddle_interp::{RunOptions, Scheduler};
 use heddle_ir::{Block, Function, Module, Op};
 use heddle_llvm::{LlvmModule, compile, import};
 use heddle_runs::line::RunLine;
@@ -239,7 +239,7 @@ fn no_run_contradicts_ours() {
                 })
                 .collect();
             for scheduler in [Scheduler::Greedy, Scheduler::Random(1), Scheduler::Random(2)] {
-                let options = Options { trace: true, scheduler, ..run.options.clone() };
+                let options = RunOptions { trace: true, scheduler, ..run.options.clone() };
                 let ran = run.run(&module, &options).unwrap_or_else(|error| panic!("{error}"));
                 let outcome = ran.outcome.unwrap_or_else(|fault| panic!("{}: {fault}", path.display()));
                 let found = check_trace(&module, &claims, &outcome.trace)

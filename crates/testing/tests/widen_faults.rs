@@ -282,7 +282,8 @@ const FAULTS_OF_ACCESSES: &[Fault] = &[
                 if args[..] != data.args[..] && data.op != Op::Phi {
                     let data = InstData { args: args.into_iter().collect(), ..data };
                     let ty = func.value_type(value);
-                    let inst = Builder::new(func, At::Before(test)).inst(data, Some(ty));
+                    let inst = func.make_inst(data, &[ty]);
+                    func.layout.insert_inst_before(inst, test);
                     let first = func.results(inst)[0];
                     func.inst_mut(test).args[0] = first;
                 }

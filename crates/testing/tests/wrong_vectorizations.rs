@@ -1,7 +1,7 @@
 //! Wrong vectorizations made by hand, each from a right text by a small edit: the right text passes its run, the wrong
 //! one does not, under some scheduler and some semantics. `--nocapture` prints what caught which.
 
-use heddle_interp::{Options, Scheduler, Semantics};
+use heddle_interp::{RunOptions, Scheduler, Semantics};
 use heddle_ir::parse_module;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_runs::line::RunLine;
@@ -326,7 +326,7 @@ fn objections(text: &str, stage: Stage, run: &str) -> Vec<String> {
     for &semantics in &semantics {
         for scheduler in std::iter::once(Scheduler::Greedy).chain((0..8).map(Scheduler::Random)) {
             let shown = format!("{semantics:?}, {scheduler:?}");
-            let options = Options { semantics, scheduler, ..run.options.clone() };
+            let options = RunOptions { semantics, scheduler, ..run.options.clone() };
             let ran = run.run(&module, &options).expect("the run fits the text");
             if let Some(difference) = run.check(&module, &ran).expect("the expectation fits the text") {
                 found.push(format!("{shown}: {difference}"));

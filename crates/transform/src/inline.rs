@@ -56,7 +56,7 @@ pub struct Site<'a> {
     pub size: usize,
 }
 
-/// Inlines small functions into lock-step code, and larger ones that are called at one place. Functions that nobody
+/// Inlines small functions into lock-step code, and larger ones that are called at one place. Functions that nothing
 /// calls any more go.
 pub fn inline_small(module: &mut Module) -> usize {
     let sequential = sequential_functions(module);
@@ -369,8 +369,11 @@ impl Copy<'_> {
             Some(block) => self.func.layout.append_inst(copy, block),
             None => self.func.layout.insert_inst_before(copy, self.call),
         }
-        let results = self.callee.results(inst).iter().copied();
-        self.values.extend(results.zip(self.func.results(copy).to_vec()));
+        for (index, &result) in self.callee.results(inst).iter().enumerate() {
+            let here = self.func.results(copy)[index];
+            self.func.take_name(here, self.callee, result);
+            self.values.insert(result, here);
+        }
         copy
     }
 

@@ -69,7 +69,9 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
         true
     });
     for func in &mut module.functions {
-        let called = func.callees.values().find_map(|callee| waiting.get(&callee.name));
+        // Sequential code goes on when all lanes that it launched have come back.
+        let mut callees = func.callees.values().filter(|_| !sequential.contains(&func.name));
+        let called = callees.find_map(|callee| waiting.get(&callee.name));
         if let Some(waits) = called {
             let text = "the function that waits is called where its body cannot stand";
             return Err(
@@ -107,7 +109,7 @@ fn asks_lanes(func: &Function) -> Option<Inst> {
     })
 }
 
-/// The functions that try something without a loop of their own: who calls one in a loop may wait.
+/// The functions that try something without a loop of their own: a loop that calls one may wait.
 fn spinning_functions(module: &Module) -> FxHashSet<String> {
     let tries = |func: &&Function| {
         insts(func).any(|inst| {

@@ -162,6 +162,12 @@ impl Divergence {
         objects.map(|object| self.object(object.alloca)).min().unwrap_or(None)
     }
 
+    /// Whether a pointer certainly leads to memory that lanes share, and to no private object.
+    pub fn points_to_shared_memory(&self, pointer: Value) -> bool {
+        let targets = self.ssa.points_to.targets(pointer);
+        !targets.unknown && targets.known.is_empty()
+    }
+
     /// Claims this of a value: tests see whether it is noticed when it is wrong.
     #[doc(hidden)]
     pub fn claim(&mut self, value: Value, fact: Fact) {

@@ -7,6 +7,7 @@
 //! ```
 
 use std::ffi::CStr;
+use std::io::Read as _;
 
 /// The marks at the start of a wrapper, a container, an object file.
 const WRAPPER: u32 = 0x4662_43b1;
@@ -125,12 +126,7 @@ fn ptx_of_entry(entry: &[u8], head: usize, padded: usize) -> Text {
     const CUT: Reason = Reason::Broken("an entry of the container is cut short");
     let packed = entry.get(head..head.checked_add(padded).ok_or(CUT)?).ok_or(CUT)?;
     let flags = if head >= 0x30 { long(entry, 0x28).ok_or(CUT)? } else { 0 };
-    if flags & IS_ZSTD != 0 {
-        return Err(Reason::NoPtx(
-            "its PTX is compressed with zstd: compile with -no-compress or --compress-mode=none",
-        ));
-    }
-    if flags & IS_LZ4 == 0 {
+    if flags & (IS_LZ4 | IS_ZSTD) == 0 {
         return ptx_of(packed);
     }
     let length = word(entry, 0x10).ok_or(CUT)? as usize;
@@ -138,8 +134,17 @@ fn ptx_of_entry(entry: &[u8], head: usize, padded: usize) -> Text {
     if unpacked > MOST_BYTES {
         return Err(Reason::Broken("an entry of the container is too large"));
     }
-    let text = unpack(packed.get(..length).ok_or(CUT)?, unpacked as usize);
+    let packed = packed.get(..length).ok_or(CUT)?;
+    let text = if flags & IS_ZSTD != 0 { unpack_zstd(packed) } else { unpack(packed, unpacked as usize) };
     ptx_of(&text.ok_or(Reason::Broken("an entry of the container does not unpack"))?)
+}
+
+/// Unpacks a frame of zstd.
+fn unpack_zstd(mut packed: &[u8]) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    let frame = ruzstd::decoding::StreamingDecoder::new(&mut packed).ok()?;
+    frame.take(MOST_BYTES + 1).read_to_end(&mut text).ok()?;
+    (text.len() as u64 <= MOST_BYTES).then_some(text)
 }
 
 /// Unpacks a block of LZ4: literals and copies of what is there already.
@@ -219,20 +224,28 @@ mod tests {
         packed
     }
 
+    /// TEXT in a frame of zstd.
+    const ZSTD: [u8; 41] = [
+        0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x35, 0x05, 0x01, 0x00, 0xd0, 0x2e, 0x76, 0x65, 0x72, 0x73, 0x69, 0x6f,
+        0x6e, 0x20, 0x38, 0x2e, 0x30, 0x0a, 0x74, 0x61, 0x72, 0x67, 0x65, 0x74, 0x20, 0x73, 0x6d, 0x5f, 0x38,
+        0x30, 0x0a, 0x01, 0x00, 0x10, 0xce, 0x2f,
+    ];
+
     #[test]
     fn ptx_is_found_in_containers() {
         let text = String::from_utf8_lossy(TEXT).into_owned();
         assert_eq!(ptx_of(&container(&[(2, 0, b"\x7fELF"), (1, 0, TEXT)])), Ok(text.clone()));
         assert_eq!(unpack(&packed(), 1000).as_deref(), Some(TEXT));
-        assert_eq!(ptx_of(&container(&[(1, IS_LZ4, &packed())])), Ok(text));
+        assert_eq!(ptx_of(&container(&[(1, IS_LZ4, &packed())])), Ok(text.clone()));
         assert!(matches!(ptx_of(&container(&[(2, 0, b"\x7fELF")])), Err(Reason::NoPtx(_))));
-        assert!(matches!(ptx_of(&container(&[(1, IS_ZSTD, b"abc")])), Err(Reason::NoPtx(_))));
+        assert_eq!(ptx_of(&container(&[(1, IS_ZSTD, &ZSTD)])), Ok(text));
+        assert!(matches!(ptx_of(&container(&[(1, IS_ZSTD, b"abc")])), Err(Reason::Broken(_))));
         assert!(matches!(ptx_of(b"\x7fELF"), Err(Reason::NoPtx(_))));
     }
 
     #[test]
     fn cut_and_bent_containers_are_refused() {
-        let whole = container(&[(1, IS_LZ4, &packed()), (1, 0, TEXT)]);
+        let whole = container(&[(1, IS_LZ4, &packed()), (1, IS_ZSTD, &ZSTD), (1, 0, TEXT)]);
         for end in 4..whole.len() {
             let _ = ptx_of(&whole[..end]);
         }

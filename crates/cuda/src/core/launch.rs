@@ -2,6 +2,7 @@
 
 use crate::core::error::{Answer, Error, ensure, say};
 use crate::core::module::{Function, MOST_SHARED};
+use crate::core::verify::{self, Expected};
 use crate::cuda::*;
 use heddle_runtime::{Argument, LaunchError, NdRange, Pool};
 use std::sync::atomic::Ordering;
@@ -98,16 +99,29 @@ impl Launch {
                 Argument::Bytes(&self.params[start..start + word.scalar.bytes() as usize])
             })
             .collect();
+        let expected = match (&self.function.module.text, self.is_cooperative) {
+            (None, _) => None,
+            (Some(_), true) => Some(Expected::Unknown("blocks wait for each other".into())),
+            (Some(text), false) => Some(verify::expect(self, text)),
+        };
+        if let Some(expected @ Expected::Illegal(_)) = &expected {
+            expected.compare(self);
+            return Err(Error(CUDA_ERROR_ILLEGAL_ADDRESS));
+        }
         let own;
         let (pool, _cooperating) = match self.is_cooperative {
             true => {
-                own = Pool::new(self.blocks() as usize);
+                own = Pool::at_once(self.blocks() as usize);
                 (&own, Some(COOPERATING.lock().unwrap_or_else(PoisonError::into_inner)))
             }
             false => (Pool::of_process(), None),
         };
+        let _telling = self.function.module.tell(shared);
         // SAFETY: what a kernel does with its parameters is the application's promise, as it is on any device.
         let done = unsafe { self.function.kernel.launch_with_local(&args, &range, shared.into(), pool) };
+        if let (Ok(()), Some(expected)) = (&done, &expected) {
+            expected.compare(self);
+        }
         done.map_err(|reason| {
             say(format_args!("{reason}"));
             Error(match reason {

@@ -86,7 +86,11 @@ fn known() -> MutexGuard<'static, BTreeMap<usize, Allocation>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Pieces of memory are as many times this, as they are on GPUs: there kernels may be a little off without anyone's notice.
+const PIECE: usize = 512;
+
 fn layout(bytes: usize) -> Answer<Layout> {
+    let bytes = bytes.checked_next_multiple_of(PIECE).ok_or(Error(CUDA_ERROR_OUT_OF_MEMORY))?;
     Layout::from_size_align(bytes, ALIGN).map_err(|_| Error(CUDA_ERROR_OUT_OF_MEMORY))
 }
 
@@ -187,6 +191,19 @@ pub fn forget_variable(start: usize) {
     if known.get(&start).is_some_and(|it| it.kind == Kind::Variable) {
         known.remove(&start);
     }
+}
+
+/// All memory that the driver knows, by its addresses.
+pub fn all() -> Vec<Allocation> {
+    known().values().copied().collect()
+}
+
+/// The bytes of a piece of memory; what has gone in the meantime is zero.
+pub fn copy_of(piece: &Allocation) -> Vec<u8> {
+    let mut bytes = vec![0u8; piece.bytes];
+    let to = Side::host(bytes.as_mut_ptr().expose_provenance() as u64);
+    let _ = Copy::line(to, Side::device(piece.start as u64), piece.bytes).run();
+    bytes
 }
 
 /// The allocation that an address lies in.

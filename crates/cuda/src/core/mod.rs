@@ -8,6 +8,7 @@ pub mod image;
 mod host;
 pub mod module;
 pub mod launch;
+pub mod verify;
 pub mod stream;
 pub mod event;
 pub mod graph;

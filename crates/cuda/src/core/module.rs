@@ -5,15 +5,16 @@ use crate::core::host;
 use crate::core::image::{Reason, Text};
 use crate::core::memory;
 use crate::core::registry::Table;
+use crate::core::verify;
 use crate::cuda::*;
 use heddle_ir::{Module as IrModule, Space};
-use heddle_ptx::lower::{Kernel as Layout, KernelParam};
+use heddle_ptx::lower::{Kernel as Layout, KernelParam, LAUNCH};
 use heddle_ptx::module::Item;
-use heddle_runtime::{Kernel, Making, Options, Program};
+use heddle_runtime::{Kept, Kernel, Making, Options, Program};
 use rustc_hash::FxHashSet;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most threads of a block.
 pub const MOST_THREADS: u32 = 1024;
@@ -34,6 +35,12 @@ pub struct Module {
     /// The functions that it has handed out, by the number of the kernel.
     functions: Mutex<Vec<Option<Handle>>>,
     variables: Vec<usize>,
+    /// What it was loaded from, where launches are verified.
+    pub text: Option<String>,
+    /// The bytes of its constants.
+    constant_bytes: i32,
+    /// Where its kernels read how much dynamic shared memory they have, if they do.
+    told: Option<usize>,
 }
 
 /// A kernel.
@@ -88,7 +95,7 @@ const DEVICE_LIBRARY: &str = include_str!("device.ptx");
 const DEVICE_FUNCTIONS: [&str; 2] = ["cudaCGGetIntrinsicHandle", "cudaCGSynchronize"];
 
 /// Functions that PTX declares and does not define.
-fn externals(module: &heddle_ptx::Module<'_>) -> FxHashSet<String> {
+fn externals(module: &heddle_ptx::PtxModule<'_>) -> FxHashSet<String> {
     let (mut declared, mut defined) = (FxHashSet::default(), FxHashSet::default());
     for item in &module.items {
         if let Item::Function(function) = item {
@@ -147,8 +154,11 @@ impl Module {
     pub fn load(text: &str) -> Result<Arc<Module>, Refused> {
         let wrong = |code, reason: String| Refused { code, reason };
         let completed = with_library(text);
-        let lowered = heddle_ptx::parse(completed.as_deref().unwrap_or(text)).and_then(|module| {
-            let lowered = heddle_ptx::lower(&module, "module.ptx", heddle_ptx::Options::default())?;
+        let text = completed.as_deref().unwrap_or(text);
+        let options =
+            heddle_ptx::LowerOptions { told_by_launches: true, ..heddle_ptx::LowerOptions::default() };
+        let lowered = heddle_ptx::parse(text).and_then(|module| {
+            let lowered = heddle_ptx::lower(&module, "module.ptx", options)?;
             let mut externals = externals(&module);
             host::functions().iter().for_each(|(name, _)| _ = externals.remove(*name));
             Ok((lowered, externals))
@@ -172,6 +182,9 @@ impl Module {
                 None => layouts.push(layout),
             }
         }
+        let constants = lowered.module.globals.iter().filter(|global| global.space == Space::Constant);
+        let constant_bytes = constants.fold(0u64, |sum, global| sum.saturating_add(global.bytes()));
+        let constant_bytes = i32::try_from(constant_bytes).unwrap_or(i32::MAX);
         // The host may write constants between launches.
         for global in &mut lowered.module.globals {
             if global.space == Space::Constant {
@@ -184,10 +197,11 @@ impl Module {
         let program = match lowered.module.functions.is_empty() && names.is_empty() {
             true => None,
             false => {
+                let kept = Kept::of_user(format!("cuda\n{text}").into_bytes());
+                let making = Making { kept, ..Making::default() };
                 // SAFETY: they are functions of C, as CUDA declares them, and stay as long as the process.
-                let made = unsafe {
-                    Program::with_functions(lowered.module, &options, Making::default(), &host::functions())
-                };
+                let made =
+                    unsafe { Program::with_functions(lowered.module, &options, making, &host::functions()) };
                 Some(made.map_err(|reason| wrong(CUDA_ERROR_INVALID_PTX, reason.to_string()))?)
             }
         };
@@ -202,8 +216,37 @@ impl Module {
             })
             .collect();
         let functions = Mutex::new(vec![None; layouts.len()]);
-        let make = |handle| Arc::new(Module { handle, program, layouts, refused, functions, variables });
+        let text = verify::is_wanted().then(|| text.to_string());
+        let told = program.as_ref().and_then(|program| program.global(LAUNCH)).map(|(start, _)| start);
+        let make = |handle| {
+            Arc::new(Module {
+                handle,
+                program,
+                layouts,
+                refused,
+                functions,
+                variables,
+                text,
+                constant_bytes,
+                told,
+            })
+        };
         Ok(MODULES.publish_with(make).1)
+    }
+
+    /// Where a variable of it is.
+    pub fn place_of(&self, name: &str) -> Option<usize> {
+        self.program.as_ref()?.global(name).map(|(start, _)| start)
+    }
+
+    /// Lets its kernels know how much dynamic shared memory they have, as long as what comes back is kept.
+    pub fn tell(&self, bytes: u32) -> Option<MutexGuard<'static, ()>> {
+        static TELLING: Mutex<()> = Mutex::new(());
+        let place = self.told?;
+        let telling = TELLING.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the program has the object there, aligned, and only its kernels read it, which run as long as this is kept.
+        unsafe { std::ptr::with_exposed_provenance_mut::<u32>(place).write(bytes) };
+        Some(telling)
     }
 
     /// Its kernels by number.
@@ -283,7 +326,8 @@ impl Function {
     /// The most threads that a block of it may have.
     pub fn most_threads(&self) -> u32 {
         let fixed = self.kernel.info().required_local;
-        fixed.map_or(MOST_THREADS, |sizes| sizes.iter().product())
+        let most = self.layout().most_threads.unwrap_or(MOST_THREADS.into()).clamp(1, MOST_THREADS.into());
+        fixed.map_or(most as u32, |sizes| sizes.iter().product())
     }
 
     /// An attribute by its number.
@@ -292,8 +336,10 @@ impl Function {
         Ok(match number {
             0 => self.most_threads() as i32,
             1 => shared,
-            // Constant and local memory, cache mode, clusters.
-            2 | 3 | 7 | 10..=15 => 0,
+            2 => self.module.constant_bytes,
+            3 => i32::try_from(self.layout().local_bytes).unwrap_or(i32::MAX),
+            // Cache mode, clusters.
+            7 | 10..=15 => 0,
             // What a thread has of registers is nothing that launches are bound by.
             4 => 32,
             5 | 6 => CAPABILITY[0] * 10 + CAPABILITY[1],

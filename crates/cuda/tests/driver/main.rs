@@ -3,4 +3,6 @@
 mod place;
 mod library;
 mod programs;
+mod runtime;
+mod ocelot;
 mod python;

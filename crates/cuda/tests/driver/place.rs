@@ -9,12 +9,16 @@ const LIMIT: &str = "600";
 
 /// The driver that was built with this test.
 pub(crate) fn driver() -> PathBuf {
+    library("libheddle_cuda.so")
+}
+
+/// A library that was built with this test.
+fn library(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
-    let name = "libheddle_cuda.so";
     // `cargo test` leaves it beside the test, `cargo build` above.
     let places = test.ancestors().skip(1).take(2).map(|folder| folder.join(name));
     let found = places.into_iter().find(|path| path.exists());
-    found.unwrap_or_else(|| panic!("{name} is not built: `cargo build -p heddle-cuda` builds it"))
+    found.unwrap_or_else(|| panic!("{name} is not built: `./x build` builds it"))
 }
 
 /// A folder for what tests make.
@@ -31,9 +35,11 @@ pub(crate) fn folder() -> &'static Path {
         let folder = scratch().join("cuda");
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("the target folder can be written");
-        for name in ["libcuda.so.1", "libcuda.so", "libgpuocelot.so"] {
-            std::os::unix::fs::symlink(driver(), folder.join(name))
-                .expect("the target folder can be written");
+        let (runtime, runtime12) = (library("libheddle_cudart.so"), library("libheddle_cudart12.so"));
+        let of_driver = ["libcuda.so.1", "libcuda.so", "libgpuocelot.so"].map(|name| (name, driver()));
+        let all = [("libcudart.so.13", runtime), ("libcudart.so.12", runtime12)];
+        for (name, library) in of_driver.into_iter().chain(all) {
+            std::os::unix::fs::symlink(library, folder.join(name)).expect("the target folder can be written");
         }
         folder
     })
@@ -51,28 +57,49 @@ pub(crate) fn do_or_say(command: &mut Command, what: &str) -> Output {
     output
 }
 
+/// A virtual environment below the scratch folder that has what a list of packages says.
+fn environment(name: &str, list: &str) -> PathBuf {
+    let requirements = source(list);
+    let wanted = std::fs::read_to_string(&requirements).expect("the list of packages is there");
+    let folder = scratch().join(name);
+    let stamp = folder.join("installed.txt");
+    if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return folder;
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    do_or_say(Command::new("python3").args(["-m", "venv"]).arg(&folder), "no virtual environment");
+    let mut install = Command::new(folder.join("bin/python"));
+    // Each package is in the list: what others would bring along is not wanted (see docs/cuda.md on nvJitLink).
+    let words = "-m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r";
+    install.args(words.split(' ')).arg(&requirements);
+    do_or_say(&mut install, "the wheels of CUDA's packages cannot be had from the package registry");
+    std::fs::write(&stamp, wanted).expect("the target folder can be written");
+    folder
+}
+
 /// The Python of an environment that has what `requirements.txt` says.
 pub(crate) fn python() -> &'static Path {
     static PYTHON: OnceLock<PathBuf> = OnceLock::new();
-    PYTHON.get_or_init(|| {
-        let requirements = source("requirements.txt");
-        let wanted = std::fs::read_to_string(&requirements).expect("the list of packages is there");
-        let folder = scratch().join("cuda-python");
-        let python = folder.join("bin/python");
-        let stamp = folder.join("installed.txt");
-        if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
-            return python;
-        }
-        let _ = std::fs::remove_dir_all(&folder);
-        do_or_say(Command::new("python3").args(["-m", "venv"]).arg(&folder), "no virtual environment");
-        let mut install = Command::new(&python);
-        // Each package is in the list: what others would bring along is not wanted (see docs/cuda.md on nvJitLink).
-        let words = "-m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r";
-        install.args(words.split(' ')).arg(&requirements);
-        do_or_say(&mut install, "the wheels of CUDA's packages cannot be had from the package registry");
-        std::fs::write(&stamp, wanted).expect("the target folder can be written");
-        python
-    })
+    PYTHON.get_or_init(|| environment("cuda-python", "requirements.txt").join("bin/python"))
+}
+
+/// The folder of CUDA 13's compiler, with headers and libraries.
+pub(crate) fn toolkit() -> PathBuf {
+    let lib = environment("cuda-nvcc", "nvcc.txt").join("lib");
+    let pythons = std::fs::read_dir(&lib).expect("an environment has libraries");
+    let folders = pythons.filter_map(|entry| Some(entry.ok()?.path().join("site-packages/nvidia/cu13")));
+    let found =
+        folders.into_iter().find(|folder| folder.exists()).expect("the packages are below nvidia/cu13");
+    // Wheels have the library by its version only, and do not let their programs be started.
+    let link = found.join("lib/libcudart.so");
+    if !link.exists() {
+        std::os::unix::fs::symlink("libcudart.so.13", link).expect("the target folder can be written");
+    }
+    for folder in ["bin", "nvvm/bin"] {
+        let mut allow = Command::new("chmod");
+        do_or_say(allow.arg("-R").arg("u+x").arg(found.join(folder)), "programs cannot be allowed to start");
+    }
+    found
 }
 
 /// A folder of an installed package.
@@ -86,10 +113,12 @@ pub(crate) fn package(path: &str) -> PathBuf {
 /// Runs a command with the driver as the first one.
 pub(crate) fn run(program: &Path, arguments: &[&Path], environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new("timeout");
-    command.arg(LIMIT).arg(program).args(arguments).envs(environment.iter().copied());
+    command.arg(LIMIT).arg(program).args(arguments);
     command.env("LD_LIBRARY_PATH", folder()).env("PYTHONDONTWRITEBYTECODE", "1");
     // What tinygrad kept of earlier runs is of no interest.
+    command.env("HEDDLE_CACHE_DIR", scratch().join("objects"));
     command.env("CACHEDB", scratch().join("tinygrad.db")).env("CACHELEVEL", "0").env("CC", "clang-22");
+    command.envs(environment.iter().copied());
     command
         .output()
         .unwrap_or_else(|reason| panic!("{} does not start: {reason}; run ./x setup", program.display()))

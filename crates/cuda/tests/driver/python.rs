@@ -1,6 +1,6 @@
 //! Python packages that reach the driver, from pinned wheels in a virtual environment of their own.
 
-use crate::place::{passes, python, source};
+use crate::place::{passes, python, run, source};
 
 fn script_passes(name: &str, environment: &[(&str, &str)]) {
     passes(python(), &[&source(name)], environment);
@@ -19,4 +19,39 @@ fn numba_runs_kernels() {
 #[test]
 fn cuda_python_compiles_links_and_captures() {
     script_passes("cuda_python.py", &[]);
+}
+
+#[test]
+fn launches_are_verified_and_name_the_line_that_leaves_memory() {
+    let output = run(python(), &[&source("verified.py")], &[("HEDDLE_VERIFY", "1")]);
+    let (said, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.ends_with("passed\n"), "{said}{told}");
+    let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("heddle: ")).collect();
+    assert_eq!(lines.len(), 2, "{told}");
+    assert_eq!(lines[0], "heddle: @shifted: 128 threads did as the oracle does");
+    // The first access that the threads of the third block do.
+    assert!(
+        lines[1].starts_with("heddle: @shifted: it leaves its memory: module.ptx:18: in @shifted"),
+        "{told}"
+    );
+}
+
+#[test]
+fn kernels_are_kept_for_other_processes() {
+    let folder = crate::place::scratch().join("cuda-cache-of-its-own");
+    let _ = std::fs::remove_dir_all(&folder);
+    let entries = || {
+        let entries = std::fs::read_dir(folder.join("objects")).into_iter().flatten();
+        let written = |entry: std::io::Result<std::fs::DirEntry>| {
+            let entry = entry.expect("the folder can be listed");
+            (entry.path(), entry.metadata().and_then(|about| about.modified()).expect("it is there"))
+        };
+        entries.map(written).collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let place = folder.display().to_string();
+    passes(python(), &[&source("ptx_run.py")], &[("HEDDLE_CACHE_DIR", &place)]);
+    let first = entries();
+    assert!(first.len() >= 2, "each of two kernels is kept: {first:?}");
+    passes(python(), &[&source("ptx_run.py")], &[("HEDDLE_CACHE_DIR", &place)]);
+    assert_eq!(entries(), first, "what is kept is not made again");
 }

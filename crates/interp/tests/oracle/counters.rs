@@ -1,14 +1,14 @@
 //! What a run counts.
 
 use crate::run_over_words;
-use heddle_interp::{Counters, LaunchGeometry, Options};
+use heddle_interp::{Counters, LaunchGeometry, RunOptions};
 
 #[test]
 fn steps_branches_and_operations_are_counted() {
     let text = "func @f(v0: ptr(global)) {\nblock0:\n  v1 = lane i32\n  v2 = icmp ult v1, 2\n  br v2, block1, block2\n\
                 block1:\n  v3 = add v1, 1\n  br block2\nblock2:\n  v4 = icmp ult v1, 8\n  br v4, block3, block4\n\
                 block3 [false]:\n  v5 = add v1, 1\n  v6 = add v1, 1 total\n  br block4\nblock4:\n  ret\n}\n";
-    let (outcome, _) = run_over_words(text, &Options::lanes(4)).unwrap();
+    let (outcome, _) = run_over_words(text, &RunOptions::lanes(4)).unwrap();
     let expected = Counters {
         steps: 5,
         empty_steps: 1,
@@ -27,7 +27,7 @@ fn steps_branches_and_operations_are_counted() {
 fn barriers_are_counted_for_each_group() {
     let text = "kernel @k(v0: ptr(global)) {\nblock0:\n  barrier group\n  barrier brush\n  barrier group\n  ret\n}\n";
     let geometry = LaunchGeometry { dims: 1, local: [6, 1, 1], groups: [3, 1, 1], offset: [0; 3] };
-    let options = Options { geometry: Some(geometry), ..Options::lanes(4) };
+    let options = RunOptions { geometry: Some(geometry), ..RunOptions::lanes(4) };
     let (outcome, _) = run_over_words(text, &options).unwrap();
     assert_eq!(outcome.counters.barriers, 6);
 }
@@ -36,7 +36,7 @@ fn barriers_are_counted_for_each_group() {
 fn the_trace_tells_each_step() {
     let text = "func @f(v0: ptr(global)) {\nblock0:\n  v1 = lane i32\n  v2 = icmp eq v1, 0\n  br block1\n\
                 block1 [v2]:\n  v3 = add v1, 7\n  br block2\nblock2:\n  ret\n}\n";
-    let options = Options { trace: true, entry_mask: 0b011, ..Options::lanes(3) };
+    let options = RunOptions { trace: true, entry_mask: 0b011, ..RunOptions::lanes(3) };
     let (outcome, _) = run_over_words(text, &options).unwrap();
     let steps: Vec<(u32, u128, u128, u128)> = outcome
         .trace

@@ -1,7 +1,7 @@
 //! Races are found, and what a barrier or an atomic orders is none.
 
 use crate::run_over_words;
-use heddle_interp::{LaunchGeometry, Options, Scheduler};
+use heddle_interp::{LaunchGeometry, RunOptions, Scheduler};
 
 /// Runs a kernel whose body is this, after `v1` the local id, `v2` its word and `v3` the first word.
 fn race(body: &str, lanes: u32, local: u32, groups: u32) -> Option<String> {
@@ -13,8 +13,12 @@ fn race(body: &str, lanes: u32, local: u32, groups: u32) -> Option<String> {
     for scheduler in [Scheduler::Greedy, Scheduler::Random(1), Scheduler::Random(2), Scheduler::Ipdom] {
         let geometry =
             LaunchGeometry { dims: 1, local: [local, 1, 1], groups: [groups, 1, 1], offset: [0; 3] };
-        let options =
-            Options { detect_races: true, geometry: Some(geometry), scheduler, ..Options::lanes(lanes) };
+        let options = RunOptions {
+            detect_races: true,
+            geometry: Some(geometry),
+            scheduler,
+            ..RunOptions::lanes(lanes)
+        };
         let (outcome, _) = run_over_words(&text, &options).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
         found.push(outcome.race.map(|race| race.to_string()));
     }
@@ -85,7 +89,7 @@ fn a_launch_is_ordered_with_what_is_around_it() {
                 v1 = load i32, v0\n  store v1, v0\n  ret\n}\n\nfunc @region(v0: ptr(global) uniform) {\nblock0:\n  \
                 v1 = lane i64\n  v2 = add v1, 1\n  v3 = shl v2, 2\n  v4 = ptradd v0, v3\n  v5 = load i32, v0\n  \
                 store v5, v4\n  ret\n}\n";
-    let options = Options { detect_races: true, ..Options::lanes(1) };
+    let options = RunOptions { detect_races: true, ..RunOptions::lanes(1) };
     let (outcome, _) = run_over_words(text, &options).unwrap();
     assert_eq!(outcome.race, None);
     let racy = text.replace("store v5, v4\n", "store v5, v0\n");

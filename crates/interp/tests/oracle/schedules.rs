@@ -5,7 +5,7 @@
 //! back edge of a loop which both are in in the same round, or if it is in an earlier round of one.
 
 use crate::parse;
-use heddle_interp::{Argument, Datum, FaultKind, Memory, Options, Schedule, Scheduler, Step, run};
+use heddle_interp::{Argument, Datum, FaultKind, Memory, RunOptions, Schedule, Scheduler, Step, run};
 use heddle_ir::Block;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -209,7 +209,7 @@ fn random_graph(stream: &mut Stream) -> Graph {
 fn schedule_of(text: &str, decisions: &[u32], scheduler: Scheduler) -> Result<Vec<usize>, FaultKind> {
     let module = parse(text);
     let args = [Argument::Varying(decisions.iter().map(|&bits| Datum::Bits(bits.into())).collect())];
-    let options = Options { scheduler, ..Options::lanes(decisions.len() as u32) };
+    let options = RunOptions { scheduler, ..RunOptions::lanes(decisions.len() as u32) };
     let outcome = run(&module, "f", &args, &mut Memory::new(), &options).map_err(|fault| fault.kind)?;
     Ok(outcome.schedule.steps().skip(1).map(|step| step.block.as_u32() as usize).collect())
 }
@@ -301,7 +301,7 @@ block0:
 ";
     let module = parse(text);
     let follow = |scheduler: Scheduler| {
-        let options = Options { scheduler, ..Options::lanes(2) };
+        let options = RunOptions { scheduler, ..RunOptions::lanes(2) };
         run(&module, "main", &[], &mut Memory::new(), &options).unwrap().schedule
     };
     let blocks = |schedule: &Schedule| -> Vec<Vec<u32>> {

@@ -7,7 +7,7 @@ use std::ops::Range;
 /// The most errors that one text is told of.
 const MOST: usize = 20;
 
-/// An error is reported: whoever meets this gives up and says nothing more.
+/// An error is reported: a parser that meets this gives up and says nothing more.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reported;
 

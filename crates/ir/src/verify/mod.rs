@@ -34,7 +34,7 @@
 //!   `total`, no shadows, none of `lane`, `width`, `mask`, `broadcast`, `first`, and none of `any`, `all`, `ballot`,
 //!   `popcount`, `shuffle`, `reduce`, `scan` on scalars. It may use vectors: they are what a launch takes and gives.
 //!
-//! **Source**: no vectors, except in functions that launch. Who asks which lane it is, or what others do, or calls one who
+//! **Source**: no vectors, except in functions that launch. A function that asks which lane it is, or what others do, or calls one that
 //! does, is `convergent`: later, passes ask too, so that nothing depends on the answer. Anything else goes.
 //!
 //! **Canonical**: moreover no predicates. Every block is reachable. Control flow is reducible: what goes back in a

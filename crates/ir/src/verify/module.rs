@@ -121,7 +121,7 @@ impl<'m> Names<'m> {
 /// What the instructions of a function say of its module.
 pub(super) struct References<'m> {
     names: &'m Names<'m>,
-    /// Whether an instruction may ask who is active. Passes ask, so that the result does not depend on it.
+    /// Whether an instruction may ask which lanes are active. Passes ask, so that the result does not depend on it.
     may_ask: bool,
     constants: EntitySet<Value>,
     origins: EntitySet<Origin>,
@@ -228,7 +228,7 @@ const MAX_PATH: usize = 8;
 
 /// Each op that calls or launches, with the callee's name.
 fn callees(func: &Function) -> impl Iterator<Item = (Op, &str)> {
-    // Who knows nobody calls nobody: then there is nothing to look through.
+    // Without declarations there are no calls, and nothing to look through.
     let blocks = (!func.callees.is_empty()).then(|| func.layout.blocks()).into_iter().flatten();
     blocks.flat_map(|block| func.layout.insts(block)).filter_map(|inst| {
         use crate::entity::Entity as _;

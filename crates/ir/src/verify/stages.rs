@@ -20,7 +20,7 @@ pub(super) struct Rules<'b> {
 
 impl<'b> Rules<'b> {
     pub(super) fn new(body: &'b Body<'b>, stage: Stage) -> Rules<'b> {
-        // Who launches knows whom.
+        // A launch knows what it launches.
         let launches = !body.func.callees.is_empty()
             && (0..body.count()).any(|number| body.sites(number).any(|site| site.data.op == Op::Launch));
         Rules { body, stage, launches, first_return: None }

@@ -234,8 +234,8 @@ impl<'m> Rewriter<'_, 'm> {
             a.iter().zip(&b).map(|(&a, &b)| unsafe { build(builder, a, b, NO_NAME) }).collect()
         };
         // Poison of a lane that the condition rules out must not come through.
-        // SAFETY: live.
         let frozen = |index| -> Parts {
+            // SAFETY: live.
             parts(index).iter().map(|&part| unsafe { LLVMBuildFreeze(builder, part, NO_NAME) }).collect()
         };
         // SAFETY: live.

@@ -7,7 +7,7 @@ use crate::core::buffer::Buffer;
 use crate::core::error::{Answer, Error, ensure};
 use crate::core::kernel::{Kernel, Launch};
 use crate::core::memory::Address;
-use crate::core::queue::{Order, Request};
+use crate::core::queue::{Doer, Order, Request};
 use crate::core::registry::find;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -41,9 +41,19 @@ fn enqueue(
     let kernel = find::<Kernel>(of)?;
     ensure(Arc::ptr_eq(&kernel.program.context, &into.queue.context), CL_INVALID_CONTEXT)?;
     let launch = launch(&kernel)?;
-    launch.prepare()?;
-    let brief = launch.is_brief();
-    let request = Request { command, wait_list: &into.waits, order: Order::Queue, blocking: false, brief };
+    let doer = launch.doer();
+    if doer == Doer::Executor {
+        launch.prepare()?;
+    }
+    if doer == Doer::Caller
+        && into.event.is_null()
+        && let Some(done) = into.queue.at_once(&into.waits, || launch.run_quietly())
+    {
+        // No event tells that it failed.
+        let _ = done.map_err(|reason| launch.report(&reason));
+        return Ok(());
+    }
+    let request = Request { command, wait_list: &into.waits, order: Order::Queue, blocking: false, doer };
     into.request(&request, Box::new(move || launch.run()))
 }
 

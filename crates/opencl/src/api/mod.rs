@@ -26,7 +26,7 @@ pub mod dispatch;
 use crate::cl::*;
 use crate::core::error::{Answer, Error, ensure};
 use crate::core::event::{Event, Work};
-use crate::core::queue::{Order, Queue, Request};
+use crate::core::queue::{Doer, Order, Queue, Request};
 use crate::core::registry::{find, publish};
 use pointer::{In, Out};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -79,7 +79,10 @@ impl Enqueuing {
     }
 
     fn ordered(&self, command: u32, order: Order, blocking: bool, work: Work) -> Answer<()> {
-        self.request(&Request { command, wait_list: &self.waits, order, blocking, brief: false }, work)
+        self.request(
+            &Request { command, wait_list: &self.waits, order, blocking, doer: Doer::Executor },
+            work,
+        )
     }
 
     fn request(&self, request: &Request<'_>, work: Work) -> Answer<()> {

@@ -6,7 +6,7 @@ use crate::cl::*;
 use crate::core::context::Context;
 use crate::core::device::{Device, device};
 use crate::core::error::{Answer, Error, ensure};
-use crate::core::queue::{Order, Queue, Request};
+use crate::core::queue::{Doer, Order, Queue, Request};
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ entries! {
         let queue = find::<Queue>(queue)?;
         ensure(!event.is_null(), CL_INVALID_VALUE)?;
         let request =
-            Request { command: CL_COMMAND_MARKER, wait_list: &[], order: Order::Behind, blocking: false, brief: false };
+            Request { command: CL_COMMAND_MARKER, wait_list: &[], order: Order::Behind, blocking: false, doer: Doer::Executor };
         event.write(publish(queue.enqueue(&request, Box::new(|| Ok(())))?));
         Ok(())
     }
@@ -100,7 +100,7 @@ entries! {
     fn clEnqueueBarrier(queue: Handle) {
         let queue = find::<Queue>(queue)?;
         let request =
-            Request { command: CL_COMMAND_BARRIER, wait_list: &[], order: Order::Barrier, blocking: false, brief: false };
+            Request { command: CL_COMMAND_BARRIER, wait_list: &[], order: Order::Barrier, blocking: false, doer: Doer::Executor };
         queue.enqueue(&request, Box::new(|| Ok(()))).map(|_| ())
     }
 
@@ -110,7 +110,7 @@ entries! {
         ensure(!events.is_empty(), CL_INVALID_VALUE)?;
         let waits: Answer<Vec<_>> = events.into_iter().map(find).collect();
         let request =
-            Request { command: CL_COMMAND_BARRIER, wait_list: &waits?, order: Order::Barrier, blocking: false, brief: false };
+            Request { command: CL_COMMAND_BARRIER, wait_list: &waits?, order: Order::Barrier, blocking: false, doer: Doer::Executor };
         queue.enqueue(&request, Box::new(|| Ok(()))).map(|_| ())
     }
 }

@@ -5,7 +5,7 @@ use crate::core::registry::{Handle, publish};
 use heddle_ir::types::MAX_LANES;
 use heddle_llvm::Cpu;
 use heddle_runtime as runtime;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The most work-items of a group.
 pub const MAX_WORK_GROUP_SIZE: usize = 4096;
@@ -56,11 +56,25 @@ pub fn threads() -> usize {
     asked.filter(|&count: &usize| (1..=1024).contains(&count)).unwrap_or_else(there)
 }
 
-/// How kernels are compiled: for `HEDDLE_LANES` lanes, a power of two, or for whatever number runs fastest.
+/// How kernels are compiled: for `HEDDLE_LANES` lanes, a power of two or `registers` for what those hold, or for whatever
+/// number runs fastest; with what `HEDDLE_OPTIONS` forces.
 pub fn options() -> runtime::Options {
-    let asked = std::env::var("HEDDLE_LANES").ok().and_then(|text| text.trim().parse().ok());
+    static OPTIONS: LazyLock<runtime::Options> = LazyLock::new(options_of_environment);
+    *OPTIONS
+}
+
+fn options_of_environment() -> runtime::Options {
+    let asked = std::env::var("HEDDLE_LANES").ok().and_then(|text| match text.trim() {
+        "registers" => Some(runtime::Options::default().lanes_on(&Cpu::host())),
+        number => number.parse().ok(),
+    });
     let lanes = asked.filter(|&lanes: &u32| lanes.is_power_of_two() && lanes <= MAX_LANES);
-    runtime::Options { lanes, ..runtime::Options::default() }
+    let forced = std::env::var("HEDDLE_OPTIONS").ok().map(|text| text.trim().parse());
+    let forced = forced.unwrap_or_else(|| Ok(runtime::Forced::default())).unwrap_or_else(|told| {
+        eprintln!("heddle: HEDDLE_OPTIONS: {told}");
+        runtime::Forced::default()
+    });
+    runtime::Options { lanes, forced, ..runtime::Options::default() }
 }
 
 impl Device {

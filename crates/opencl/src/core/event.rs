@@ -7,7 +7,7 @@ use crate::cl::*;
 use crate::core::context::Context;
 use crate::core::error::{Answer, Error, ensure};
 use crate::core::executor;
-use crate::core::queue::Queue;
+use crate::core::queue::{Doer, Queue};
 use crate::core::registry::Handle;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,6 +23,8 @@ pub type Callback = Box<dyn FnOnce(&Arc<Event>, i32) + Send>;
 pub struct Command {
     /// What tells how far it is.
     pub event: Arc<Event>,
+    /// Which threads may do it.
+    pub doer: Doer,
     /// How many events it waits for, and one for who enqueues it.
     pub missing: AtomicUsize,
     /// Whether an event of its wait list failed.
@@ -135,6 +137,9 @@ impl Event {
 
     /// Waits until it is complete or failed, and gives its status.
     pub fn wait(&self) -> i32 {
+        if let Some(queue) = &self.queue {
+            executor::help(queue, || self.status() <= CL_COMPLETE);
+        }
         let mut state = self.state();
         while state.status > CL_COMPLETE {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);

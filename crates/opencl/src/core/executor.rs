@@ -1,11 +1,14 @@
 //! The threads that execute commands.
 //!
-//! A command that is ready goes to a thread that has nothing to do, or to a new one. Threads are never joined, so a kernel
-//! that does not end holds nobody but its own thread.
+//! A command that is ready goes to the thread that has had nothing to do for the shortest time, whose caches still know the
+//! last one, or to a new thread. Threads are never joined, so a kernel that does not end holds nobody but its own thread.
+//! A thread of the application that waits does what it can itself: it is awake.
 
 use crate::core::event::{Command, execute};
+use crate::core::queue::{Doer, Queue};
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
 
 /// The most threads that execute commands at the same time.
 const MOST_THREADS: usize = 64;
@@ -15,53 +18,81 @@ const STACK: usize = 64 << 20;
 #[derive(Debug)]
 struct State {
     ready: VecDeque<Arc<Command>>,
-    idle: usize,
+    idle: Vec<Thread>,
     threads: usize,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { ready: VecDeque::new(), idle: 0, threads: 0 });
-static WORK: Condvar = Condvar::new();
+static STATE: Mutex<State> = Mutex::new(State { ready: VecDeque::new(), idle: Vec::new(), threads: 0 });
+
+fn lock() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Has a command executed that waits for nothing more.
 pub fn submit(command: Arc<Command>) {
-    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut state = lock();
     state.ready.push_back(command);
-    if state.ready.len() <= state.idle || state.threads >= MOST_THREADS {
+    if let Some(thread) = state.idle.pop() {
         drop(state);
-        WORK.notify_one();
+        thread.unpark();
+        return;
+    }
+    if state.threads >= MOST_THREADS {
         return;
     }
     state.threads += 1;
     let lone = state.threads == 1;
     drop(state);
-    let thread = std::thread::Builder::new().name("heddle-queue".into()).stack_size(STACK).spawn(serve);
+    let thread = thread::Builder::new().name("heddle-queue".into()).stack_size(STACK).spawn(serve);
     if thread.is_err() {
-        let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock();
         state.threads -= 1;
         let command = if lone { state.ready.pop_front() } else { None };
         drop(state);
         // The system gives no thread: the command runs here, as there is nowhere else.
-        let mut next = command;
-        while let Some(command) = next {
-            next = execute(&command);
+        run(command);
+    }
+}
+
+/// Does commands of a queue that are ready and that a thread which waits may do, until something holds or none is left.
+pub fn help(queue: &Queue, is_over: impl Fn() -> bool) {
+    let may_do = |command: &Arc<Command>| {
+        let own = command.event.queue.as_deref().is_some_and(|own| std::ptr::eq(own, queue));
+        own && command.doer != Doer::Executor
+    };
+    let mut next = {
+        let mut state = lock();
+        let place = state.ready.iter().position(may_do);
+        place.and_then(|place| state.ready.remove(place))
+    };
+    while let Some(command) = next {
+        if is_over() || !may_do(&command) {
+            return submit(command);
         }
+        next = execute(&command);
+    }
+}
+
+fn run(mut next: Option<Arc<Command>>) {
+    while let Some(command) = next {
+        next = execute(&command);
     }
 }
 
 fn serve() {
-    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    let own = thread::current();
     loop {
-        if let Some(command) = state.ready.pop_front() {
-            drop(state);
-            let mut next = Some(command);
-            while let Some(command) = next {
-                next = execute(&command);
-            }
-            state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-            continue;
+        let mut state = lock();
+        // It is still there if nobody has called it.
+        state.idle.retain(|thread| thread.id() != own.id());
+        let command = state.ready.pop_front();
+        if command.is_none() {
+            state.idle.push(own.clone());
         }
-        state.idle += 1;
-        state = WORK.wait(state).unwrap_or_else(PoisonError::into_inner);
-        state.idle -= 1;
+        drop(state);
+        match command {
+            Some(command) => run(Some(command)),
+            None => thread::park(),
+        }
     }
 }

@@ -7,10 +7,12 @@ use crate::core::error::{Answer, Error, ensure};
 use crate::core::launch::{Code, Given, NdRange};
 use crate::core::memory::Address;
 use crate::core::program::Program;
+use crate::core::queue::Doer;
 use crate::core::registry::Handle;
 use crate::core::verify::{self, Before};
 use heddle_ir::Space;
 use heddle_llvm::{KernelInfo, Passed};
+use heddle_runtime::Outlook;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -87,31 +89,39 @@ impl Launch {
         of_buffers.chain(of_addresses).collect()
     }
 
-    /// Whether it is likely to take no longer than handing it to another thread.
-    pub fn is_brief(&self) -> bool {
-        self.code.is_brief(&self.code.kernels[self.index], &self.range)
+    /// Which threads may do it.
+    pub fn doer(&self) -> Doer {
+        match self.code.outlook(self.index, &self.range) {
+            Outlook { is_brief: true, .. } => Doer::Caller,
+            Outlook { is_slim: true, .. } => Doer::Waiter,
+            _ => Doer::Executor,
+        }
     }
 
     /// Has its code compiled, unless it is there, so that it does not count as time of the launch.
     pub fn prepare(&self) -> Answer<()> {
-        let info = &self.code.kernels[self.index];
-        self.code.prepare(info, &self.range).map_err(|reason| {
-            self.program.context.report(&format!("kernel {}: {reason}", info.name));
-            Error(CL_OUT_OF_RESOURCES)
-        })
+        self.code.prepare(self.index, &self.range).map_err(|reason| Error(self.report(&reason)))
     }
 
     /// Runs it.
     pub fn run(&self) -> Result<(), i32> {
-        let context = &self.program.context;
+        self.run_quietly().map_err(|reason| self.report(&reason))
+    }
+
+    /// Tells the application why it failed, and gives the code for that.
+    pub fn report(&self, reason: &str) -> i32 {
+        let name = &self.code.kernels[self.index].name;
+        self.program.context.report(&format!("kernel {name}: {reason}"));
+        CL_OUT_OF_RESOURCES
+    }
+
+    /// Runs it, and calls nothing of the application's. The error says what it did wrong.
+    pub fn run_quietly(&self) -> Result<(), String> {
         let info = &self.code.kernels[self.index];
         // SAFETY: buffers of the arguments are kept alive; the rest is the application's promise for its kernel.
         let before = verify::is_wanted().then(|| unsafe { Before::new(&self.places()) });
         // SAFETY: as above.
-        unsafe { self.code.run(info, &self.given, &self.range) }.map_err(|reason| {
-            context.report(&format!("kernel {}: {reason}", info.name));
-            CL_OUT_OF_RESOURCES
-        })?;
+        unsafe { self.code.run(self.index, &self.given, &self.range) }?;
         if let Some(before) = before {
             // SAFETY: as above.
             let told = unsafe { before.verify(&self.code, info, &self.given, &self.range) };

@@ -4,9 +4,9 @@ use crate::core::device::{options, threads};
 use crate::core::kernel::divide;
 use crate::core::memory::Address;
 use heddle_ir::{Diagnostic, Module};
-use heddle_llvm::{Cpu, KernelInfo, LlvmModule, ObjectCache};
+use heddle_llvm::{Cpu, KernelInfo, LlvmModule};
 use heddle_runtime as runtime;
-use heddle_runtime::{Kept, Making, Pool, Watch};
+use heddle_runtime::{Kept, Making, Outlook, Pool, Watch};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Display;
 use std::sync::Arc;
@@ -50,6 +50,8 @@ pub struct Code {
     program: runtime::Program,
     /// Its kernels, those that can be launched.
     pub kernels: Vec<KernelInfo>,
+    /// The same in the same order, ready to be launched.
+    ready: Vec<runtime::Kernel>,
     /// Those that cannot, and why.
     refused: Vec<(String, String)>,
     /// Whether the last group each way may be smaller than the others.
@@ -66,17 +68,14 @@ impl Given {
     }
 }
 
-fn to_long(sizes: [usize; 3], dims: u32) -> Vec<u64> {
-    sizes[..dims as usize].iter().map(|&size| size as u64).collect()
-}
-
 impl NdRange {
     fn of_runtime(&self) -> Result<runtime::NdRange, runtime::RangeError> {
-        let range = runtime::NdRange::new(&to_long(self.global, self.dims))?
-            .with_offset(&to_long(self.offset, self.dims))?;
+        let dims = self.dims as usize;
+        let [global, offset] = [self.global, self.offset].map(|sizes| sizes.map(|size| size as u64));
+        let range = runtime::NdRange::new(&global[..dims])?.with_offset(&offset[..dims])?;
         match self.local {
             None => Ok(range),
-            Some(local) => range.with_local(&to_long(local, self.dims)),
+            Some(local) => range.with_local(&local.map(|size| size as u64)[..dims]),
         }
     }
 }
@@ -135,7 +134,7 @@ impl Code {
             };
             return Err(errors(undefined.iter().map(line)));
         }
-        let kept = ObjectCache::of_user().map(|cache| Kept::new(cache, bitcode));
+        let kept = Kept::of_user(bitcode);
         let watch = is_on("HEDDLE_REPORT").then(|| -> Watch { Arc::new(|report| eprint!("{report}")) });
         // Reports come in the order of the kernels.
         let threads = if watch.is_some() { 1 } else { threads() };
@@ -159,7 +158,13 @@ impl Code {
                 .push_str(&format!("warning: the kernel `{name}` cannot be launched: {reason}\n"));
         }
         kernels.retain(|kernel| refused.iter().all(|(name, _)| *name != kernel.name));
-        Ok((Code { program, kernels, refused, allows_rest }, warnings))
+        let ready = |kernel: &KernelInfo| {
+            program
+                .kernel(&kernel.name)
+                .ok_or_else(|| format!("error: there is no kernel `{}`\n", kernel.name))
+        };
+        let ready = kernels.iter().map(ready).collect::<Result<_, _>>()?;
+        Ok((Code { program, kernels, ready, refused, allows_rest }, warnings))
     }
 
     /// Why a kernel that the program has cannot be launched.
@@ -168,11 +173,9 @@ impl Code {
     }
 
     /// Has the code of a kernel for launches over a range compiled. The error says why there is none.
-    pub fn prepare(&self, kernel: &KernelInfo, range: &NdRange) -> Result<(), String> {
-        let ready =
-            self.program.kernel(&kernel.name).ok_or_else(|| "it is not in its program".to_string())?;
+    pub fn prepare(&self, kernel: usize, range: &NdRange) -> Result<(), String> {
         let range = range.of_runtime().map_err(|reason| reason.to_string())?;
-        ready.prepare(&range).map_err(|reason| reason.to_string())
+        self.ready[kernel].prepare(&range).map_err(|reason| reason.to_string())
     }
 
     /// The module that its kernels are compiled from.
@@ -196,23 +199,22 @@ impl Code {
         Ok(ready.local_size(&range).map(|size| size as usize))
     }
 
-    /// Whether running a kernel over its work-items is likely to take no longer than handing it to another thread.
-    pub fn is_brief(&self, kernel: &KernelInfo, range: &NdRange) -> bool {
-        let ready = self.program.kernel(&kernel.name).zip(range.of_runtime().ok());
-        ready.is_some_and(|(kernel, range)| kernel.is_brief(&range))
+    /// What is known of running a kernel over its work-items.
+    pub fn outlook(&self, kernel: usize, range: &NdRange) -> Outlook {
+        let range = range.of_runtime().ok();
+        range.map(|range| self.ready[kernel].outlook(&range, Pool::of_process())).unwrap_or_default()
     }
 
     /// Runs a kernel. The error says what it did wrong.
     ///
     /// # Safety
     /// The arguments lead to memory that is there, and the kernel stays inside of it.
-    pub unsafe fn run(&self, kernel: &KernelInfo, given: &[Given], range: &NdRange) -> Result<(), String> {
-        let ready =
-            self.program.kernel(&kernel.name).ok_or_else(|| "it is not in its program".to_string())?;
+    pub unsafe fn run(&self, kernel: usize, given: &[Given], range: &NdRange) -> Result<(), String> {
         let given: Vec<runtime::Argument<'_>> = given.iter().map(Given::of_runtime).collect();
-        let arguments = runtime::in_pieces(kernel, &given);
+        let arguments = runtime::in_pieces(&self.kernels[kernel], &given);
         let range = range.of_runtime().map_err(|reason| reason.to_string())?;
         // SAFETY: the caller's promise.
-        unsafe { ready.launch(&arguments, &range, Pool::of_process()) }.map_err(|reason| reason.to_string())
+        let done = unsafe { self.ready[kernel].launch(&arguments, &range, Pool::of_process()) };
+        done.map_err(|reason| reason.to_string())
     }
 }

@@ -67,8 +67,19 @@ pub struct Request<'a> {
     pub order: Order,
     /// Whether the caller waits until it is done.
     pub blocking: bool,
-    /// Whether it takes no longer than handing it to another thread.
-    pub brief: bool,
+    /// Which threads may do it.
+    pub doer: Doer,
+}
+
+/// Which threads may do a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Doer {
+    /// Those that execute commands.
+    Executor,
+    /// Also one of the application that waits for it.
+    Waiter,
+    /// Also one of the application that enqueues it, at once.
+    Caller,
 }
 
 impl fmt::Debug for Request<'_> {
@@ -131,6 +142,7 @@ impl Queue {
         };
         let command = Arc::new(Command {
             event: event.clone(),
+            doer: request.doer,
             missing: AtomicUsize::new(1 + before.len() + request.wait_list.len()),
             failed: AtomicBool::new(false),
             work: Mutex::new(Some(work)),
@@ -145,7 +157,7 @@ impl Queue {
         request.wait_list.iter().for_each(|event| waits(event, true));
         if command.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             // Who waits anyhow does the work: that saves handing it to another thread.
-            if request.blocking || request.brief {
+            if request.blocking || request.doer == Doer::Caller {
                 execute(&command).into_iter().for_each(executor::submit);
             } else {
                 executor::submit(command);
@@ -171,10 +183,23 @@ impl Queue {
         drop(event);
     }
 
+    /// Does a command in this thread, of which nobody is told by an event, if nothing is outstanding that it waits for. The
+    /// command must not call the application, whose other commands wait meanwhile.
+    pub fn at_once<T>(&self, wait_list: &[Arc<Event>], work: impl FnOnce() -> T) -> Option<T> {
+        if wait_list.iter().any(|event| event.status() != CL_COMPLETE) {
+            return None;
+        }
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = state.outstanding.is_empty().then(work);
+        drop(state);
+        done
+    }
+
     /// Waits until all commands that were enqueued are complete.
     pub fn finish(&self) {
+        let last = self.state.lock().unwrap_or_else(PoisonError::into_inner).next;
+        executor::help(self, || false);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = state.next;
         while state.outstanding.keys().next().is_some_and(|&number| number < last) {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }

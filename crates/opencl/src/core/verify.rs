@@ -6,7 +6,7 @@
 
 use crate::core::launch::{Code, Given, NdRange};
 use crate::core::memory::Address;
-use heddle_interp::{Argument, Datum, FaultKind, LaunchGeometry, Limits, Memory, Object, Options, run};
+use heddle_interp::{Argument, Datum, FaultKind, LaunchGeometry, Limits, Memory, Object, RunOptions, run};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::module::Declaration;
 use heddle_ir::{Function, Module, Scalar, Space};
@@ -72,7 +72,7 @@ impl Before {
                 for (piece, object) in self.pieces.iter().zip(&objects) {
                     // SAFETY: the caller says so.
                     let now = unsafe { piece.start.read(piece.bytes.len()) };
-                    if let Some(difference) = first_difference(&now, object) {
+                    if let Some(difference) = object.first_difference(&now) {
                         let name = self.name_of(piece, kernel, given);
                         // What races may come out in many ways.
                         let again = self.repeat(code, kernel, given, range, true);
@@ -171,12 +171,12 @@ impl Before {
         let local = local.map(|size| size as u32);
         let geometry =
             LaunchGeometry { dims: range.dims, local, groups, offset: range.offset.map(|it| it as u64) };
-        let options = Options {
+        let options = RunOptions {
             geometry: Some(geometry),
             limits: Limits { steps: u64::MAX, memory: 4 << 30, ..Limits::default() },
             fused: !Cpu::host().is_x86() || Cpu::host().features.contains("+fma,"),
             detect_races,
-            ..Options::lanes(code.lanes())
+            ..RunOptions::lanes(code.lanes())
         };
         let outcome =
             run(&module, &kernel.name, &args, &mut memory, &options).map_err(|fault| match fault.kind {
@@ -218,67 +218,5 @@ fn silence(module: &mut Module) {
         let zero = builder.int(Scalar::I32, 0);
         builder.ret(&[zero]);
         module.functions.push(func);
-    }
-}
-
-/// The words around a byte: of four and of eight bytes.
-fn words_at(bytes: &[u8], at: usize) -> (Option<u32>, Option<u64>) {
-    let part = |size: usize| bytes.get(at / size * size..at / size * size + size);
-    let four = part(4).and_then(|part| part.try_into().ok()).map(u32::from_le_bytes);
-    (four, part(8).and_then(|part| part.try_into().ok()).map(u64::from_le_bytes))
-}
-
-/// Whether both have NaNs where a byte is, which may be any.
-fn are_nans(one: (Option<u32>, Option<u64>), other: (Option<u32>, Option<u64>)) -> bool {
-    let single = |word: Option<u32>| word.is_some_and(|bits| f32::from_bits(bits).is_nan());
-    let double = |word: Option<u64>| word.is_some_and(|bits| f64::from_bits(bits).is_nan());
-    single(one.0) && single(other.0) || double(one.1) && double(other.1)
-}
-
-/// The first byte that the oracle has otherwise, in words. What it knows nothing of may be anything.
-fn first_difference(now: &[u8], object: &Object) -> Option<String> {
-    let differs = |at: &usize| now[*at] != object.bytes[*at] && !object.poison[*at];
-    let places = (0..now.len().min(object.bytes.len())).filter(differs);
-    for at in places {
-        let (ours, theirs) = (words_at(now, at), words_at(&object.bytes, at));
-        if are_nans(ours, theirs) {
-            continue;
-        }
-        let show =
-            |word: u32| format!("{word:#010x} ({}, or {:?} as a float)", word as i32, f32::from_bits(word));
-        return Some(match (ours.0, theirs.0) {
-            (Some(ours), Some(theirs)) => {
-                format!("byte {}: {}, not {}", at / 4 * 4, show(ours), show(theirs))
-            }
-            _ => format!("byte {at}: {}, not {}", now[at], object.bytes[at]),
-        });
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_difference_is_named() {
-        let mut memory = Memory::new();
-        let bytes: Vec<u8> =
-            [1f32, 2.0, f32::NAN, 4.0].iter().flat_map(|value| value.to_le_bytes()).collect();
-        memory.add(Space::Global, None, 16, bytes.clone());
-        let mut object = memory.objects().next().expect("it was added").clone();
-        assert_eq!(first_difference(&bytes, &object), None);
-        let mut now = bytes;
-        // Another NaN is no difference, and neither is what the oracle does not know.
-        now[8..12].copy_from_slice(&0xffc0_0001u32.to_le_bytes());
-        now[0] = 7;
-        object.poison[0] = true;
-        assert_eq!(first_difference(&now, &object), None);
-        now[12..].copy_from_slice(&5f32.to_le_bytes());
-        let told = first_difference(&now, &object).expect("there is one");
-        assert_eq!(
-            told,
-            "byte 12: 0x40a00000 (1084227584, or 5.0 as a float), not 0x40800000 (1082130432, or 4.0 as a float)"
-        );
     }
 }

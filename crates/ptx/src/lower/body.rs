@@ -5,7 +5,7 @@
 
 use super::emit::Emit;
 use super::flow::{End, Graph, Piece, is_named_param, mnemonic, pieces};
-use super::{CLOCK, Context, Take, Why, layout, refuse};
+use super::{CLOCK, Context, LAUNCH, Take, WORKSPACE, Why, layout, refuse};
 use crate::check::{Arg, Body, Inst, Place, Reg, Special, Step, Var};
 use crate::module::NumberValue;
 use crate::table::{self, Role, Verdict};
@@ -557,8 +557,22 @@ impl Lower<'_, '_, '_> {
             Special::Clock64 => self.ticks(),
             Special::Smid | Special::Gridid => e.int32(0),
             Special::Nsmid => e.int32(1),
-            Special::DynamicSharedSize => e.int32(self.cx.shared.dynamic.into()),
-            Special::TotalSharedSize => e.int32(self.cx.shared.bytes.into()),
+            Special::DynamicSharedSize => self.dynamic_shared(),
+            Special::TotalSharedSize => {
+                let own = e.int32((self.cx.shared.bytes - self.cx.shared.dynamic).into());
+                let more = self.dynamic_shared();
+                self.emit.op(Op::Add, &[own, more])
+            }
+            Special::Workspace { is_high } => {
+                if !self.cx.shared.told_by_launches {
+                    return e.int32(0);
+                }
+                let address = e.global(Space::Global, &WORKSPACE.into());
+                let number = e.value(InstData::plain(Op::Ptrtoint, [address]), Some(Scalar::I64.into()));
+                let by = e.int(Scalar::I64, if is_high { 32 } else { 0 });
+                let half = e.op(Op::Lshr, &[number, by]);
+                e.resize(half, Scalar::I32, false)
+            }
             Special::WarpSize => e.int32(32),
         }
     }
@@ -580,6 +594,16 @@ impl Lower<'_, '_, '_> {
         let [x, y, z] = [0, 1, 2].map(|dimension| e.query(Op::LocalSize, Some(dimension)));
         let area = e.op(Op::Mul, &[x, y]);
         e.op(Op::Mul, &[area, z])
+    }
+
+    /// The bytes of dynamic shared memory.
+    fn dynamic_shared(&mut self) -> Value {
+        if !self.cx.shared.told_by_launches {
+            return self.emit.int32(self.cx.shared.dynamic.into());
+        }
+        let address = self.emit.global(Space::Global, &LAUNCH.into());
+        let access = Detail::Access(Access::aligned(4));
+        self.emit.value(InstData::new(Op::Load, [address], access), Some(Scalar::I32.into()))
     }
 
     /// A clock that only ever goes forward: each look at it takes a thousand ticks.
@@ -617,6 +641,7 @@ impl Lower<'_, '_, '_> {
             | "setmaxnreg" | "griddepcontrol" | "brkpt" => Ok(()),
             "membar" | "fence" | "bar" | "barrier" | "activemask" | "vote" | "shfl" | "match" | "redux"
             | "elect" => self.warp(inst, name, ty),
+            "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(inst, name),
             "call" => self.call(inst),
             "trap" => {
                 self.trap();

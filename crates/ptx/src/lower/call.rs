@@ -105,7 +105,7 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    /// `trap` ends the program; the function of LLVM's that does is known to who runs or compiles it.
+    /// `trap` ends the program; the function of LLVM's that does is known to what runs or compiles it.
     pub(crate) fn trap(&mut self) {
         let signature = Signature { effects: Effects::ANY, ..Signature::new(&[], &[]) };
         let declaration = Declaration { name: "llvm.trap".into(), kind: Kind::Function, signature };

@@ -141,15 +141,27 @@ impl Lower<'_, '_, '_> {
             return self.emit.to(op, scalar, value);
         }
         let near = self.emit.to(op, Scalar::F64, value);
-        // What a double lacks of a long integer.
-        let back = self.emit.to(Op::FptosiSat, Scalar::I128, near);
-        let exact = self.emit.resize(value, Scalar::I128, from.is_signed());
-        let lack = self.emit.op(Op::Sub, &[exact, back]);
-        let lack = self.emit.to(Op::Sitofp, Scalar::F64, lack);
+        let lack = match from.bits() {
+            Some(64) => self.lack_of_double(value, near, from.is_signed()),
+            _ => self.emit.float(Scalar::F64, 0.0),
+        };
         match scalar {
             Scalar::F64 => self.moved(near, lack, mode),
             _ => self.directed(near, lack, scalar, mode),
         }
+    }
+
+    /// What a long integer has more than the nearest double. Its halves are doubles without loss; the upper one is zero or
+    /// larger than the lower one, so the sum less the upper half is exact.
+    fn lack_of_double(&mut self, value: Value, near: Value, signed: bool) -> Value {
+        let by = self.emit.int(Scalar::I64, 32);
+        let high = self.emit.op(if signed { Op::Ashr } else { Op::Lshr }, &[value, by]);
+        let high = self.emit.op(Op::Shl, &[high, by]);
+        let high = self.emit.to(if signed { Op::Sitofp } else { Op::Uitofp }, Scalar::F64, high);
+        let low = self.emit.resize(value, Scalar::I32, false);
+        let low = self.emit.to(Op::Uitofp, Scalar::F64, low);
+        let taken = self.emit.op(Op::Fsub, &[near, high]);
+        self.emit.op(Op::Fsub, &[low, taken])
     }
 
     fn float_to_float(&mut self, inst: &Inst, value: Value, to: Word) -> Value {

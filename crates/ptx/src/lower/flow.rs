@@ -72,7 +72,8 @@ fn is_choice(inst: &Inst) -> bool {
     match mnemonic(inst) {
         "ld" | "st" => is_named_param(inst),
         "ldu" | "atom" | "red" | "bar" | "barrier" | "membar" | "fence" | "vote" | "shfl" | "match"
-        | "redux" | "elect" | "activemask" | "call" | "trap" | "cp" | "ret" | "exit" | "bra" | "brx" => false,
+        | "redux" | "elect" | "activemask" | "call" | "trap" | "cp" | "ret" | "exit" | "bra" | "brx"
+        | "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => false,
         _ => true,
     }
 }

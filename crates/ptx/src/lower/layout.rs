@@ -1,8 +1,8 @@
 //! Where variables lie: words of parameters, the window of shared memory.
 
-use super::{Kernel, KernelParam, KernelWord, Options, Take, refuse};
+use super::{Kernel, KernelParam, KernelWord, LowerOptions, Take, refuse};
 use crate::check::Var;
-use crate::module::{Function, Item, Module, Statement, Variable};
+use crate::module::{Function, Item, PtxModule, Statement, Variable};
 use crate::words::Word;
 use heddle_ir::module::{Param, Returned, Signature};
 use heddle_ir::{Scalar, Space, Type};
@@ -95,7 +95,15 @@ pub(crate) fn buffer(function: &Function<'_>, name: &str, shared_bytes: u64) -> 
         }
         params.push(KernelParam { offset, bytes: at - offset });
     }
-    Kernel { name: name.into(), words: list, params, bytes: at, shared_bytes }
+    let numbers = function.directives.iter().find(|(name, _)| *name == "maxntid").map(|(_, numbers)| numbers);
+    let most_threads =
+        numbers.map(|numbers| numbers.iter().fold(1u64, |all, &size| all.saturating_mul(size)));
+    let locals = function.body.iter().flatten().filter_map(|statement| match statement {
+        Statement::Variable(variable) if variable.space == Word::Local => variable.bytes(),
+        _ => None,
+    });
+    let local_bytes = locals.fold(0, u64::saturating_add);
+    Kernel { name: name.into(), words: list, params, bytes: at, shared_bytes, local_bytes, most_threads }
 }
 
 /// The window of shared memory: one object of the work-group.
@@ -106,18 +114,21 @@ pub(crate) struct Shared {
     pub(crate) align: u32,
     /// Bytes that launches ask for.
     pub(crate) dynamic: u64,
+    /// Whether launches tell how many those are.
+    pub(crate) told_by_launches: bool,
     /// By the place in the source of its declaration, where a variable lies.
     places: FxHashMap<usize, u64>,
 }
 
 impl Shared {
     /// Variables of the module and of functions lie one behind the other, those of different kernels in the same place.
-    pub(crate) fn new(module: &Module<'_>, options: Options) -> Shared {
+    pub(crate) fn new(module: &PtxModule<'_>, options: LowerOptions) -> Shared {
         let mut shared = Shared {
             name: "ptx.shared".into(),
             bytes: 0,
             align: 1,
             dynamic: options.dynamic_shared,
+            told_by_launches: options.told_by_launches,
             places: FxHashMap::default(),
         };
         let mut open: Vec<&Variable<'_>> = Vec::new();
@@ -194,7 +205,7 @@ impl Shared {
 
 /// The variable that is meant.
 pub(crate) fn variable<'a, 's>(
-    module: &'a Module<'s>,
+    module: &'a PtxModule<'s>,
     vars: &[&'a Variable<'s>],
     var: Var,
 ) -> Option<&'a Variable<'s>> {

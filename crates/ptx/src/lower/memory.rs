@@ -159,7 +159,8 @@ impl Lower<'_, '_, '_> {
                         self.cast(value, space)
                     }
                     _ => {
-                        let number = self.shaped(value, Scalar::I64, false);
+                        // Addresses of 32 bits wrap around: before the offset is added, one may lie in front of the window.
+                        let number = self.shaped(value, Scalar::I64, space == Space::Local);
                         self.pointer_of(number, space)
                     }
                 }

@@ -13,10 +13,11 @@ mod float;
 mod convert;
 mod memory;
 mod warp;
+mod matrix;
 mod call;
 
 use crate::check::{Global, Globals, resolve};
-use crate::module::{Function, Init, Item, Module, NumberValue, Variable};
+use crate::module::{Function, Init, Item, NumberValue, PtxModule, Variable};
 use crate::words::Word;
 use body::lower_body;
 use heddle_ir::diagnostic::{Code, Diagnostic};
@@ -29,9 +30,11 @@ use std::sync::Arc;
 
 /// How a module is lowered.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Options {
+pub struct LowerOptions {
     /// Bytes of dynamic shared memory that launches will ask for.
     pub dynamic_shared: u64,
+    /// Whether launches tell that in the object [`LAUNCH`], and have one for blocks that wait for each other.
+    pub told_by_launches: bool,
 }
 
 /// A parameter of a kernel as launches pass it: one value of the IR's kernel.
@@ -65,6 +68,10 @@ pub struct Kernel {
     pub bytes: u64,
     /// The bytes of shared memory that its variables take.
     pub shared_bytes: u64,
+    /// The bytes of local memory that its own variables take.
+    pub local_bytes: u64,
+    /// The most threads that a block of it may have, if it says that.
+    pub most_threads: Option<u64>,
 }
 
 /// What lowering gives.
@@ -93,7 +100,7 @@ pub(crate) fn refuse<T>(reason: impl Into<String>, way_out: impl Into<String>) -
 
 /// What holds for all functions.
 pub(crate) struct Context<'a, 's> {
-    pub(crate) module: &'a Module<'s>,
+    pub(crate) module: &'a PtxModule<'s>,
     pub(crate) shared: Shared,
     /// The IR's name and space of each variable that is an object of its own, by its place in the list of items.
     pub(crate) objects: FxHashMap<usize, (Arc<str>, Space)>,
@@ -117,13 +124,17 @@ impl Context<'_, '_> {
 
 /// The name of the object that counts how often clocks were read.
 pub(crate) const CLOCK: &str = "ptx.clock";
+/// The name of the object that tells the bytes of dynamic shared memory, as 32 bits.
+pub const LAUNCH: &str = "ptx.launch";
+/// The name of the object by which the blocks of a cooperative launch wait for each other: its size and a counter.
+pub(crate) const WORKSPACE: &str = "ptx.workspace";
 /// The name of the object in which `bar.red` counts.
 pub(crate) const VOTES: &str = "ptx.votes";
 /// The function that prints values, which lie in an object of the thread's.
 const OUTPUT: &str = "vprintf";
 
 /// Lowers a module; `path` is what its lines are told in.
-pub fn lower(source: &Module<'_>, path: &str, options: Options) -> Result<Lowered, Vec<Diagnostic>> {
+pub fn lower(source: &PtxModule<'_>, path: &str, options: LowerOptions) -> Result<Lowered, Vec<Diagnostic>> {
     let globals = Globals::new(source);
     crate::check::check(source)?;
     let mut module = heddle_ir::Module::default();
@@ -210,7 +221,7 @@ fn first(errors: Vec<Diagnostic>, name: &str) -> Diagnostic {
         .unwrap_or_else(|| Diagnostic::error(Code::Internal, "no reason is known").of_func(name))
 }
 
-fn refusal(source: &Module<'_>, function: &Function<'_>, at: usize, why: Why) -> Diagnostic {
+fn refusal(source: &PtxModule<'_>, function: &Function<'_>, at: usize, why: Why) -> Diagnostic {
     let name = source.names.text(function.name);
     let span = crate::check::span(source.source, at);
     let mut diagnostic = Diagnostic::error(Code::NotImported, why.reason)
@@ -220,7 +231,7 @@ fn refusal(source: &Module<'_>, function: &Function<'_>, at: usize, why: Why) ->
     diagnostic
 }
 
-fn declaration(source: &Module<'_>, function: &Function<'_>) -> Take<Arc<Declaration>> {
+fn declaration(source: &PtxModule<'_>, function: &Function<'_>) -> Take<Arc<Declaration>> {
     let numbers = function.directives.iter().find(|(name, _)| *name == "reqntid").map(|(_, numbers)| numbers);
     let size = numbers.map(|numbers| {
         let at = |index: usize| numbers.get(index).map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX));
@@ -278,7 +289,7 @@ fn objects(
 /// The most bytes that a variable may have.
 const MOST_BYTES: u64 = 1 << 40;
 
-fn contents(source: &Module<'_>, globals: &Globals, variable: &Variable<'_>) -> Take<Vec<IrInit>> {
+fn contents(source: &PtxModule<'_>, globals: &Globals, variable: &Variable<'_>) -> Take<Vec<IrInit>> {
     let scalar = layout::scalar(variable.ty);
     let width = u64::from(scalar.bytes());
     let mut parts: Vec<IrInit> = Vec::new();
@@ -370,4 +381,6 @@ fn runtime_objects(context: &Context<'_, '_>, module: &mut heddle_ir::Module) {
         IrInit::Poison(context.shared.bytes.max(1)),
     );
     add(CLOCK, Space::Global, 8, IrInit::Zero(8));
+    add(LAUNCH, Space::Global, 8, IrInit::Zero(8));
+    add(WORKSPACE, Space::Global, 8, IrInit::Zero(8));
 }

@@ -93,7 +93,7 @@ impl Lower<'_, '_, '_> {
         let access = Access { atomic: Some((Ordering::Relaxed, Scope::Group)), ..Access::aligned(4) };
         let zero = self.emit.int32(0);
         self.group_barrier();
-        // All write the same, so it does not matter who is last.
+        // All write the same, so it does not matter which is last.
         self.emit.store(zero, address, access, heddle_ir::words::Flags::NONE);
         self.group_barrier();
         let one = self.emit.resize(condition, Scalar::I32, false);

@@ -97,6 +97,9 @@ fn corpus(folder: &Path) -> Result<Vec<Entry>, String> {
         });
     all.push(entry("math float", float, Shapes::Varying));
     all.push(entry("math double", double, Shapes::Varying));
+    for (name, text) in super::native::HEADERS {
+        write(name, text)?;
+    }
     let kernels = write("kernels.c", super::native::SOURCE)?;
     all.push(entry("kernels", vec![kernels], Shapes::Stepping));
     for number in 0..MODULES {

@@ -191,12 +191,23 @@ pub struct Report {
     wrong: Vec<String>,
     /// The family that alone is measured, and whether there is one of this name.
     only: Option<(String, bool)>,
+    resumes: bool,
 }
 
 impl Report {
     /// A report on one family of programs, or on all that a benchmark measures.
     pub fn on(family: Option<String>) -> Report {
         Report { only: family.map(|name| (name, false)), ..Report::default() }
+    }
+
+    /// The same report, which goes on with what a run that was cut off has kept.
+    pub fn resuming(self) -> Report {
+        Report { resumes: true, ..self }
+    }
+
+    /// Whether to go on with what is kept.
+    pub fn resumes(&self) -> bool {
+        self.resumes
     }
 
     /// Whether this family is to be measured.
@@ -226,6 +237,12 @@ impl Report {
         if !holds {
             self.wrong.push(what());
         }
+    }
+
+    /// What has come out so far, for those who watch.
+    pub fn note(&mut self, text: impl Display) {
+        self.progress("");
+        eprintln!("{text}");
     }
 
     /// What is being done, for those who wait at a terminal.

@@ -72,6 +72,16 @@ pub const BENCHES: &[Bench] = &[
         run: opencl::run,
     },
     Bench {
+        name: "opencl-own",
+        about: "the OpenCL driver beside itself: scalar code, one mechanism more or less, kernel by kernel",
+        run: opencl::run_own,
+    },
+    Bench {
+        name: "opencl-start",
+        about: "building and the first launch by the OpenCL driver, PoCL and Intel's runtime, kernel by kernel",
+        run: opencl::run_start,
+    },
+    Bench {
         name: "brushes",
         about: "loops that wait for themselves, as vector code of one brush and of several; masks in the machine's form",
         run: brushes::run,

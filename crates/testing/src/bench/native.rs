@@ -1,12 +1,13 @@
 //! Native code: C functions in lanes beside the loops that clang makes of them.
 //!
 //! Each kernel is compiled three times: as a loop that clang may not vectorize, as a loop that it may, and as Heddle's
-//! wide function, called for as many elements at once as a vector register holds floats. One process runs them in turn.
+//! wide function, called for as many elements at once as vectors side by side hold floats. One process runs them in turn. Beside
+//! `mandelbrot` there is the same by intrinsics, with two vectors in flight. Trees are those of `bench loops`.
 
 use super::kit::{Report, Table, Target, geomean};
 use heddle::ir::module::DeclaredShape;
 use heddle::options::ParamShape;
-use heddle::{Brush, Request, Session};
+use heddle::{Brush, Brushes, Options, Request, Session};
 use heddle_llvm::{Cpu, Output, compile, import};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -24,8 +25,15 @@ const KERNELS: &[&str] = &[
     "complex",
     "stencil",
 ];
+/// Kernels that follow pointers through trees, the last of them with one stack for all lanes.
+const TREES: &[&str] = &["lookup_structures", "lookup_columns", "own_stacks", "one_stack"];
+const SHARED_STACK: &str = "one_stack";
 pub(super) const SOURCE: &str = include_str!("native/kernels.c");
 const DRIVER: &str = include_str!("native/driver.c");
+const BY_HAND: &str = include_str!("native/by_hand.c");
+/// What the sources include.
+pub(super) const HEADERS: [(&str, &str); 2] =
+    [("trees.h", include_str!("loops/trees.h")), ("heddle.h", include_str!("../../../../include/heddle.h"))];
 
 /// What a divergent loop in lanes should gain on scalar code.
 const LEAST_RATIO: f64 = 2.0;
@@ -35,13 +43,13 @@ pub(super) fn run(report: &mut Report) {
     let result =
         std::fs::create_dir_all(&folder).map_err(|error| error.to_string()).and_then(|()| measured(&folder));
     let _ = std::fs::remove_dir_all(&folder);
-    let rows = match result {
-        Ok(rows) => rows,
-        Err(reason) => {
-            report.check(false, || reason);
-            return;
-        }
-    };
+    match result {
+        Ok(rows) => tell(report, &rows),
+        Err(reason) => report.check(false, || reason),
+    }
+}
+
+fn tell(report: &mut Report, rows: &[Row]) {
     let mut table = Table::new(&[
         "kernel",
         "scalar µs",
@@ -51,36 +59,47 @@ pub(super) fn run(report: &mut Report) {
         "loop / lanes",
         "spread",
     ]);
-    let mut ratios = [Vec::new(), Vec::new()];
-    for row in &rows {
+    for row in rows {
         report.check(row.wrong == 0, || format!("{}: {} numbers are wrong", row.name, row.wrong));
-        let by_scalar = row.scalar / row.lanes;
-        let by_loop = row.vectorized / row.lanes;
-        ratios[0].push(by_scalar);
-        ratios[1].push(by_loop);
         table.row([
             row.name.clone(),
             format!("{:.1}", row.scalar * 1e6),
             format!("{:.1}", row.vectorized * 1e6),
             format!("{:.1}", row.lanes * 1e6),
-            format!("{by_scalar:.2}"),
-            format!("{by_loop:.2}"),
+            format!("{:.2}", row.scalar / row.lanes),
+            format!("{:.2}", row.vectorized / row.lanes),
             format!("{:.0} %", 100.0 * row.spread),
         ]);
     }
     let cpu = Cpu::host();
     report.say(format_args!(
-        "C functions in {} lanes on {} (medians; 4096 elements)\n\n{table}",
+        "C functions in {} lanes, or as many vectors side by side as pay, on {} (medians; 4096 elements)\n\n{table}",
         lanes(&cpu),
         cpu.name
     ));
-    report.aim("native.scalar", geomean(&ratios[0]), Target::AtLeast(LEAST_RATIO), "times scalar clang -O3");
-    report.aim(
-        "native.loop",
-        geomean(&ratios[1]),
-        Target::AtLeast(1.0),
-        "times clang -O3 with its vectorizer",
-    );
+    let is_tree = |row: &Row| TREES.iter().any(|name| row.name.starts_with(name));
+    let of = |wanted: &dyn Fn(&Row) -> bool, figure: &dyn Fn(&Row) -> f64| -> Vec<f64> {
+        rows.iter().filter(|row| wanted(row)).map(figure).collect()
+    };
+    let by_scalar = |row: &Row| row.scalar / row.lanes;
+    let shares = |row: &Row| row.name.starts_with(SHARED_STACK);
+    let own = of(&|row| is_tree(row) && !shares(row), &by_scalar);
+    let plain = of(&|row| !is_tree(row), &by_scalar);
+    let by_loop = of(&|row| !is_tree(row), &|row| row.vectorized / row.lanes);
+    let than_scalar = "times scalar clang -O3";
+    report.aim("native.scalar", geomean(&plain), Target::AtLeast(LEAST_RATIO), than_scalar);
+    report.aim("native.loop", geomean(&by_loop), Target::AtLeast(1.0), "times clang -O3 with its vectorizer");
+    report.aim("native.trees", geomean(&own), Target::AtLeast(1.8), than_scalar);
+    let least = own.iter().copied().fold(f64::INFINITY, f64::min);
+    report.aim("native.trees-least", least, Target::AtLeast(0.95), than_scalar);
+    report.aim("native.stacks", geomean(&of(&shares, &by_scalar)), Target::AtLeast(3.0), than_scalar);
+    match rows.iter().find(|row| row.by_hand > 0.0) {
+        Some(row) => {
+            let ratio = row.by_hand / row.lanes;
+            report.aim("native.by-hand", ratio, Target::AtLeast(0.9), "times mandelbrot by intrinsics");
+        }
+        None => report.say("mandelbrot by intrinsics: not run, it needs AVX2"),
+    }
 }
 
 struct Row {
@@ -89,6 +108,7 @@ struct Row {
     scalar: f64,
     vectorized: f64,
     lanes: f64,
+    by_hand: f64,
     spread: f64,
 }
 
@@ -105,12 +125,15 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
     };
     let source = write("kernels.c", SOURCE.as_bytes())?;
     write("driver.c", DRIVER.as_bytes())?;
-    let list: String = KERNELS.iter().map(|name| format!("SEVERAL({name})\n")).collect();
-    write("kernels.list", list.as_bytes())?;
+    write("by_hand.c", BY_HAND.as_bytes())?;
+    for (name, text) in HEADERS {
+        write(name, text.as_bytes())?;
+    }
+    let all = || KERNELS.iter().chain(TREES);
     // Each file of loops keeps its kernels to itself.
     let mut loops =
         SOURCE.replacen("#define KERNEL(name) void", "#define KERNEL(name) static inline void", 1);
-    for name in KERNELS {
+    for name in all() {
         let _ = writeln!(
             loops,
             "void {name}_PEER(long count, const float *restrict a, const float *restrict b, float *restrict c, int n) {{\n  \
@@ -121,7 +144,8 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
     write("loop.c", loops.replace("PEER", "loop").as_bytes())?;
 
     let cpu = Cpu::host();
-    let session = Session::new(cpu.clone());
+    let mut session = Session::new(cpu.clone());
+    session.options = Options { brushes: Brushes::Auto, ..session.options };
     let llvm = compile(&source, 1, &[]).map_err(|error| error.to_string())?;
     let imported = import(&llvm).module;
     let shapes: Vec<ParamShape> = std::iter::once(DeclaredShape::Linear([1].into_iter().collect()))
@@ -129,14 +153,17 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
         .map(Into::into)
         .collect();
     let mut objects = Vec::new();
-    for name in KERNELS {
+    let mut list = String::new();
+    for name in all() {
         let request = Request { shapes: shapes.clone(), ..Request::new(name, Brush::new(&[lanes(&cpu)])?) };
         let mut artifact =
             session.vectorize(imported.clone(), &request).map_err(|error| error.to_string())?;
         artifact.rename(&format!("{name}_wide"));
         let object = artifact.code(Output::Object)?;
         objects.push(write(&format!("{name}.o"), &object)?);
+        let _ = writeln!(list, "SEVERAL({name}, {})", artifact.report.lanes);
     }
+    write("kernels.list", list.as_bytes())?;
     let clang = |arguments: &[&str]| {
         let output = Command::new("clang-22")
             .current_dir(folder)
@@ -149,8 +176,9 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
     };
     clang(&["-fno-vectorize", "-fno-slp-vectorize", "-c", "scalar.c", "-o", "scalar.o"])?;
     clang(&["-c", "loop.c", "-o", "loop.o"])?;
-    clang(&[&format!("-DLANES={}", lanes(&cpu)), "-c", "driver.c", "-o", "driver.o"])?;
-    let mut link: Vec<String> = ["driver.o", "scalar.o", "loop.o"].map(String::from).into();
+    clang(&[&format!("-DTREES={}", TREES.len()), "-c", "driver.c", "-o", "driver.o"])?;
+    clang(&["-c", "by_hand.c", "-o", "by_hand.o"])?;
+    let mut link: Vec<String> = ["driver.o", "scalar.o", "loop.o", "by_hand.o"].map(String::from).into();
     link.extend(objects.iter().map(|object| object.display().to_string()));
     link.extend(["-lm", "-o", "bench"].map(String::from));
     clang(&link.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -161,7 +189,7 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
 fn parse(line: &str) -> Result<Row, String> {
     let broken = || format!("the driver says `{line}`");
     let words: Vec<&str> = line.split_whitespace().collect();
-    let &[name, wrong, scalar, vectorized, lanes, spread] = &words[..] else { return Err(broken()) };
+    let &[name, wrong, scalar, vectorized, lanes, by_hand, spread] = &words[..] else { return Err(broken()) };
     let number = |word: &str| word.parse::<f64>().map_err(|_| broken());
     Ok(Row {
         name: name.into(),
@@ -169,6 +197,7 @@ fn parse(line: &str) -> Result<Row, String> {
         scalar: number(scalar)?,
         vectorized: number(vectorized)?,
         lanes: number(lanes)?,
+        by_hand: number(by_hand)?,
         spread: number(spread)?,
     })
 }

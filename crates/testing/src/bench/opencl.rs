@@ -3,6 +3,8 @@
 //! Kernels, data and the program that runs them are in `opencl/`. Each way to run them is a process of its own, with a folder
 //! of its own for the loader; all ways of a kernel take turns. On one thread what counts is the time that the processor
 //! spends on the process, so that what else the machine does is left out; on all threads it is the clock on the wall.
+//!
+//! What is measured is kept at once, a line for each way of a kernel, in a file that a run which was cut off goes on with.
 
 use super::kit::{Report, Sample, Table, Target, geomean};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -56,9 +58,40 @@ const COMPUTE_BOUND: &[&str] = &[
 /// What shows the cost of a launch, and no code.
 const LAUNCHES: &[&str] = &["empty-launch", "64-launches"];
 
+/// The driver in ways of its own: the first is what it chooses, the others are what Karrenberg and Hack compare (their Table
+/// 1, but for vector code in which even shared values are vectors, which Heddle cannot make), and each mechanism by itself.
+const OWN_WAYS: &[Way] = &[
+    own("everything", &[]),
+    own("scalar", &[(LANES, "1")]),
+    own("folded", &[(OPTIONS, "branches=fold,guards=needed"), (LANES, FULL)]),
+    own("boscc", &[(OPTIONS, "branches=fold"), (LANES, FULL)]),
+    own("uniform", &[(OPTIONS, "guards=needed"), (LANES, FULL)]),
+    own("one-width", &[(LANES, FULL)]),
+    own("forced", &[(OPTIONS, "guards=force"), (LANES, FULL)]),
+    own("no-versions", &[(OPTIONS, "versions=none"), (LANES, FULL)]),
+    own("fused", &[(OPTIONS, "fuse=force"), (LANES, FULL)]),
+    own("no-fusion", &[(OPTIONS, "fuse=no"), (LANES, FULL)]),
+    own("flat", &[(OPTIONS, "flatten=force"), (LANES, FULL)]),
+    own("no-flattening", &[(OPTIONS, "flatten=no"), (LANES, FULL)]),
+    own("scalars", &[(OPTIONS, "ssrqp=cost"), (LANES, FULL)]),
+];
+
+const OPTIONS: &str = "HEDDLE_OPTIONS";
+const LANES: &str = "HEDDLE_LANES";
+/// As many lanes as registers hold, and no others.
+const FULL: &str = "registers";
+
+const fn own(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Way {
+    Way { name, maker: Maker::Heddle, environment }
+}
+
 const ROUNDS: usize = 9;
 /// For how many milliseconds a way runs in each round.
-const BUDGET: &str = "8\n";
+const BUDGET: f64 = 8.0;
+/// For how many milliseconds of each thread a way runs before. Heddle finds out meanwhile how many lanes pay; the others
+/// have nothing to find out.
+const SETTLING: f64 = 1500.0;
+const WARMING: f64 = 100.0;
 /// How far results may be from those of the host. Black-Scholes' prices approximate the normal distribution.
 const TOLERANCE: f64 = 1e-4;
 
@@ -78,18 +111,31 @@ struct Limits {
 
 /// What stays the same for all workloads.
 struct Bench {
+    ways: &'static [Way],
     driver: PathBuf,
     sources: PathBuf,
     /// Folders for the loader, one a way; none where the implementation is missing.
     vendors: Vec<Option<PathBuf>>,
     libraries: PathBuf,
     limits: Limits,
+    /// Where measurements are kept, and those that are there.
+    kept: PathBuf,
+    known: Vec<Vec<String>>,
+    /// What the measurements are of.
+    stamp: String,
 }
 
 /// A workload in one size.
+#[derive(Clone)]
 struct Workload {
     name: String,
     is_large: bool,
+}
+
+impl Workload {
+    fn label(&self) -> String {
+        format!("{}{}", self.name, if self.is_large { ", large" } else { "" })
+    }
 }
 
 /// A way that waits to be told how long to run.
@@ -97,8 +143,6 @@ struct Running {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    built: f64,
-    first: f64,
     worst: f64,
     operations: f64,
     bytes: f64,
@@ -113,54 +157,158 @@ impl Drop for Running {
 
 /// What came out for a workload.
 struct Timed {
+    ways: &'static [Way],
     workload: Workload,
-    /// One a way; none where it is missing or wrong.
-    samples: Vec<Option<Sample>>,
-    /// Seconds to build and to launch for the first time.
-    starts: Vec<Option<f64>>,
+    /// One a way, seconds and the spread; none where it is missing or wrong.
+    times: Vec<Option<(f64, f64)>>,
     /// The share of the time that the machine's limit asks for, and which limit that is.
-    limit: (f64, &'static str),
+    limit: (f64, String),
 }
 
 impl Timed {
-    /// The fastest other way, and how many times longer than ours it takes.
+    /// The fastest other way, and how many times longer than the first it takes.
     fn bar(&self) -> Option<(&'static str, f64)> {
-        let ours = self.samples[0].as_ref()?.median();
-        let others = WAYS.iter().zip(&self.samples).skip(1);
-        let ratios = others.filter_map(|(way, sample)| Some((way.name, sample.as_ref()?.median() / ours)));
+        let (first, _) = self.times[0]?;
+        let others = self.ways.iter().zip(&self.times).skip(1);
+        let ratios = others.filter_map(|(way, time)| Some((way.name, (*time)?.0 / first)));
         ratios.min_by(|(_, one), (_, other)| one.total_cmp(other))
     }
 }
 
+/// Heddle beside the others.
 pub(super) fn run(report: &mut Report) {
+    in_folder(report, WAYS, |report, bench| {
+        let mut all = [Vec::new(), Vec::new()];
+        each_workload(report, bench, |report, workload| {
+            for (threads, all) in [Threads::One, Threads::All].into_iter().zip(&mut all) {
+                if threads == Threads::One || processors() > 1 {
+                    all.extend(time(report, bench, workload, threads)?);
+                }
+            }
+            Ok(())
+        })?;
+        for (threads, all) in [Threads::One, Threads::All].into_iter().zip(&all) {
+            tell(report, bench.ways, all, threads);
+        }
+        Ok(())
+    });
+}
+
+/// Heddle beside itself.
+pub(super) fn run_own(report: &mut Report) {
+    in_folder(report, OWN_WAYS, |report, bench| {
+        let mut all = Vec::new();
+        each_workload(report, bench, |report, workload| {
+            if !workload.is_large && !LAUNCHES.contains(&&*workload.name) {
+                all.extend(time(report, bench, workload, Threads::One)?);
+            }
+            Ok(())
+        })?;
+        say_table(
+            report,
+            bench.ways,
+            &all,
+            "one thread, time of the processor: how many times longer each way takes than `everything`",
+        );
+        let worst = all.iter().filter_map(|one| Some((one.bar()?, &one.workload.name)));
+        if let Some(((way, ratio), kernel)) =
+            worst.min_by(|((_, one), _), ((_, other), _)| one.total_cmp(other))
+        {
+            report.say(format!(
+                "the models choose worst for {kernel}, where {way} takes {ratio:.2} of the time"
+            ));
+            report.aim("opencl-own.least", ratio, Target::AtLeast(0.97), "× the best other way");
+        }
+        Ok(())
+    });
+}
+
+/// Building and launching for the first time.
+pub(super) fn run_start(report: &mut Report) {
+    in_folder(report, &WAYS[..3], |report, bench| {
+        let mut table = Table::new(&["kernel", "cold, ms", "pocl", "intel", "again, ms", "pocl", "intel"]);
+        let mut ratios = [Vec::new(), Vec::new()];
+        each_workload(report, bench, |report, workload| {
+            if workload.is_large || LAUNCHES.contains(&&*workload.name) {
+                return Ok(());
+            }
+            let mut starts = Vec::new();
+            for (way, vendor) in bench.ways.iter().zip(&bench.vendors) {
+                starts
+                    .push(vendor.as_ref().map(|vendor| start_of(bench, way, vendor, workload)).transpose()?);
+            }
+            let mut row = vec![workload.name.clone()];
+            for (at, ratios) in ratios.iter_mut().enumerate() {
+                let ours = starts[0].map(|start| start[at]);
+                row.push(ours.map_or("-".into(), |ours| format!("{:.0}", ours * 1e3)));
+                for start in &starts[1..] {
+                    let ratio = ours.zip(*start).map(|(ours, start)| start[at] / ours);
+                    row.push(ratio.map_or("-".into(), |ratio| format!("{ratio:.2}")));
+                }
+                let others = starts[1..].iter().flatten().map(|start| start[at]);
+                ratios.extend(others.min_by(f64::total_cmp).zip(ours).map(|(other, ours)| other / ours));
+            }
+            report.note(row.join("  "));
+            table.row(row);
+            Ok(())
+        })?;
+        report.say("building and the first launch, time of the processor, nothing kept on disk: milliseconds, and how many times longer others take");
+        report.say(&table);
+        for (name, ratios) in ["cold", "again"].into_iter().zip(&ratios) {
+            if !ratios.is_empty() {
+                report.aim(
+                    format!("opencl-start.{name}"),
+                    geomean(ratios),
+                    Target::AtLeast(1.0),
+                    "× the best other",
+                );
+            }
+        }
+        Ok(())
+    });
+}
+
+/// Seconds to build and launch in a new process, and once more in the same.
+fn start_of(bench: &Bench, way: &Way, vendor: &Path, workload: &Workload) -> Result<[f64; 2], String> {
+    let mut command = command(bench, way, vendor, Threads::One);
+    command.arg("start").arg(&bench.sources).arg(&workload.name);
+    let said = done(&mut command)?;
+    let figures: Vec<f64> = said.trim().split(';').filter_map(|figure| figure.parse().ok()).collect();
+    figures.try_into().map_err(|_| format!("{} by {}: not understood: {said}", workload.name, way.name))
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn in_folder(
+    report: &mut Report,
+    ways: &'static [Way],
+    measure: impl FnOnce(&mut Report, &Bench) -> Result<(), String>,
+) {
     let folder = std::env::temp_dir().join(format!("heddle-bench-opencl-{}", std::process::id()));
-    let measured = measure(report, &folder);
+    let measured = make_ready(report, &folder, ways).and_then(|bench| measure(report, &bench));
     _ = std::fs::remove_dir_all(&folder);
     if let Err(reason) = measured {
         report.check(false, || reason);
     }
 }
 
-fn measure(report: &mut Report, folder: &Path) -> Result<(), String> {
-    let bench = make_ready(report, folder)?;
-    let list = done(Command::new(&bench.driver).arg("list"))?;
-    for threads in [Threads::One, Threads::All] {
-        if threads == Threads::All && std::thread::available_parallelism().map_or(1, usize::from) == 1 {
+fn each_workload(
+    report: &mut Report,
+    bench: &Bench,
+    mut measure: impl FnMut(&mut Report, &Workload) -> Result<(), String>,
+) -> Result<(), String> {
+    for line in done(Command::new(&bench.driver).arg("list"))?.lines() {
+        let (name, has_large) = line.split_once(';').ok_or_else(|| format!("not understood: {line}"))?;
+        if !report.is_on(name) {
             continue;
         }
-        let mut all = Vec::new();
-        for line in list.lines() {
-            let (name, has_large) = line.split_once(';').ok_or_else(|| format!("not understood: {line}"))?;
-            if !report.is_on(name) {
-                continue;
-            }
-            for is_large in [false, true].into_iter().take(1 + usize::from(has_large == "1")) {
-                let workload = Workload { name: name.to_string(), is_large };
-                report.progress(format!("{name}{}", if is_large { ", large" } else { "" }));
-                all.push(time(report, &bench, workload, threads)?);
-            }
+        for is_large in [false, true].into_iter().take(1 + usize::from(has_large == "1")) {
+            let workload = Workload { name: name.to_string(), is_large };
+            report.progress(workload.label());
+            measure(report, &workload)?;
         }
-        tell(report, &all, threads);
     }
     Ok(())
 }
@@ -175,7 +323,7 @@ fn done(command: &mut Command) -> Result<String, String> {
 }
 
 /// Compiles the driver, and finds the implementations.
-fn make_ready(report: &mut Report, folder: &Path) -> Result<Bench, String> {
+fn make_ready(report: &mut Report, folder: &Path, ways: &'static [Way]) -> Result<Bench, String> {
     let failed = |path: &Path, reason: std::io::Error| format!("{}: {reason}", path.display());
     std::fs::create_dir_all(folder).map_err(|reason| failed(folder, reason))?;
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/opencl");
@@ -193,7 +341,7 @@ fn make_ready(report: &mut Report, folder: &Path) -> Result<Bench, String> {
         Maker::Intel => libraries.join("libintelocl.so"),
     };
     let mut vendors = Vec::new();
-    for way in WAYS {
+    for way in ways {
         let library = library_of(way.maker);
         if !library.exists() {
             report.say(format!(
@@ -220,7 +368,56 @@ fn make_ready(report: &mut Report, folder: &Path) -> Result<Bench, String> {
     report.say(format!(
         "one core: {arithmetic:.0} Gflop/s, {cache:.0} GB/s within the cache, {memory:.0} GB/s beyond"
     ));
-    Ok(Bench { driver, sources, vendors, libraries, limits: Limits { cache, memory, arithmetic } })
+    let limits = Limits { cache, memory, arithmetic };
+    let ours = library_of(Maker::Heddle);
+    let stamp = format!("{:x}", sum_of(&ours)?);
+    let kept = built.parent().unwrap_or(built).join(match ways[0].name {
+        "everything" => "bench/opencl-own.csv",
+        _ => "bench/opencl.csv",
+    });
+    let text =
+        if report.resumes() { std::fs::read_to_string(&kept).unwrap_or_default() } else { String::new() };
+    let cells = |line: &str| line.split(';').map(String::from).collect();
+    let known = text.lines().filter(|line| line.starts_with(&stamp)).map(cells).collect();
+    if text.is_empty() {
+        let write = || {
+            std::fs::create_dir_all(kept.parent().unwrap_or(built))?;
+            std::fs::write(&kept, HEAD)
+        };
+        write().map_err(|reason| failed(&kept, reason))?;
+    }
+    Ok(Bench { ways, driver, sources, vendors, libraries, limits, kept, known, stamp })
+}
+
+/// What stands in each line of what is kept: the sum of the driver's bytes, the kernel, its size, threads, the way, seconds
+/// (none if it is missing or wrong), the distance of the quartiles as a share, and of the first way the share of the time that a
+/// limit asks for, and which.
+const HEAD: &str = "driver;kernel;size;threads;way;seconds;spread;share;limit\n";
+
+/// A number that differs where the bytes of a file do.
+fn sum_of(file: &Path) -> Result<u64, String> {
+    use std::hash::Hasher as _;
+    let bytes = std::fs::read(file).map_err(|reason| format!("{}: {reason}", file.display()))?;
+    let mut sum = rustc_hash::FxHasher::default();
+    sum.write(&bytes);
+    Ok(sum.finish())
+}
+
+/// A way to run the driver's programs.
+fn command(bench: &Bench, way: &Way, vendor: &Path, threads: Threads) -> Command {
+    // A kernel that does not end ends the benchmark some time.
+    let mut command = Command::new("timeout");
+    command.arg("600");
+    if threads == Threads::One {
+        command.args(["taskset", "-c", "0"]).envs([("HEDDLE_THREADS", "1"), ("POCL_MAX_PTHREAD_COUNT", "1")]);
+    }
+    command.arg(&bench.driver).env("OCL_ICD_VENDORS", vendor).envs(way.environment.iter().copied());
+    if way.maker == Maker::Intel {
+        command.env("LD_LIBRARY_PATH", &bench.libraries);
+    }
+    // Each process builds anew.
+    command.envs([("POCL_KERNEL_CACHE", "0"), ("HEDDLE_CACHE", "0")]);
+    command
 }
 
 /// Starts a way on a workload.
@@ -232,20 +429,8 @@ fn start(
     threads: Threads,
 ) -> Result<Running, String> {
     let wrong = |reason: String| format!("{} by {}: {reason}", workload.name, way.name);
-    // A kernel that does not end ends the benchmark some time.
-    let mut command = Command::new("timeout");
-    command.arg("600");
-    if threads == Threads::One {
-        command.args(["taskset", "-c", "0"]).envs([("HEDDLE_THREADS", "1"), ("POCL_MAX_PTHREAD_COUNT", "1")]);
-    }
-    command.arg(&bench.driver).arg(&bench.sources).arg(&workload.name);
-    command.arg(if workload.is_large { "1" } else { "0" });
-    command.env("OCL_ICD_VENDORS", vendor).envs(way.environment.iter().copied());
-    if way.maker == Maker::Intel {
-        command.env("LD_LIBRARY_PATH", &bench.libraries);
-    }
-    // Each process builds anew.
-    command.envs([("POCL_KERNEL_CACHE", "0"), ("HEDDLE_CACHE", "0")]);
+    let mut command = command(bench, way, vendor, threads);
+    command.arg(&bench.sources).arg(&workload.name).arg(if workload.is_large { "1" } else { "0" });
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -253,23 +438,17 @@ fn start(
         .map_err(|reason| wrong(reason.to_string()))?;
     let pipes = child.stdin.take().zip(child.stdout.take());
     let (input, output) = pipes.ok_or_else(|| wrong("no pipes".into()))?;
-    let mut running = Running {
-        child,
-        input,
-        output: BufReader::new(output),
-        built: 0.0,
-        first: 0.0,
-        worst: 0.0,
-        operations: 0.0,
-        bytes: 0.0,
-    };
+    let mut running =
+        Running { child, input, output: BufReader::new(output), worst: 0.0, operations: 0.0, bytes: 0.0 };
     let line = line_of(&mut running.output).map_err(wrong)?;
     let figures: Vec<f64> = line.split(';').skip(1).filter_map(|figure| figure.parse().ok()).collect();
-    let &[built, first, worst, operations, bytes] = &figures[..] else {
+    let &[_built, _first, worst, operations, bytes] = &figures[..] else {
         return Err(wrong(format!("not understood: {line}")));
     };
-    (running.built, running.first, running.worst) = (built, first, worst);
-    (running.operations, running.bytes) = (operations, bytes);
+    (running.worst, running.operations, running.bytes) = (worst, operations, bytes);
+    let settling = if way.maker == Maker::Heddle { SETTLING } else { WARMING };
+    let count = if threads == Threads::One { 1 } else { processors() };
+    running.sample(threads, settling * count as f64).map_err(wrong)?;
     Ok(running)
 }
 
@@ -283,8 +462,9 @@ fn line_of(output: &mut BufReader<ChildStdout>) -> Result<String, String> {
 }
 
 impl Running {
-    fn sample(&mut self, threads: Threads) -> Result<f64, String> {
-        self.input.write_all(BUDGET.as_bytes()).map_err(|reason| reason.to_string())?;
+    /// The shortest run within so many milliseconds of the processor.
+    fn sample(&mut self, threads: Threads, budget: f64) -> Result<f64, String> {
+        self.input.write_all(format!("{budget}\n").as_bytes()).map_err(|reason| reason.to_string())?;
         let line = line_of(&mut self.output)?;
         let (wall, processor) = line.split_once(';').ok_or_else(|| format!("not understood: {line}"))?;
         let figure = if threads == Threads::One { processor } else { wall };
@@ -292,12 +472,21 @@ impl Running {
     }
 }
 
-fn time(report: &mut Report, bench: &Bench, workload: Workload, threads: Threads) -> Result<Timed, String> {
+/// Times a workload, or finds it among what is kept; none if nothing is to be told.
+fn time(
+    report: &mut Report,
+    bench: &Bench,
+    workload: &Workload,
+    threads: Threads,
+) -> Result<Option<Timed>, String> {
+    if let Some(known) = known(bench, workload, threads) {
+        return Ok(Some(known));
+    }
     let mut running: Vec<Option<Running>> = Vec::new();
-    for (way, vendor) in WAYS.iter().zip(&bench.vendors) {
+    for (way, vendor) in bench.ways.iter().zip(&bench.vendors) {
         let started = match vendor {
             None => None,
-            Some(vendor) => match start(bench, way, vendor, &workload, threads) {
+            Some(vendor) => match start(bench, way, vendor, workload, threads) {
                 Ok(started) => Some(started),
                 Err(reason) => {
                     report.check(way.maker != Maker::Heddle, || reason.clone());
@@ -315,21 +504,73 @@ fn time(report: &mut Report, bench: &Bench, workload: Workload, threads: Threads
         }
         running.push(started.filter(is_right));
     }
-    let mut times = vec![Vec::new(); WAYS.len()];
+    let mut times = vec![Vec::new(); bench.ways.len()];
     for _ in 0..ROUNDS {
         for (one, times) in running.iter_mut().zip(&mut times) {
             if let Some(one) = one {
-                times.push(one.sample(threads)?);
+                times.push(one.sample(threads, BUDGET)?);
             }
         }
     }
-    let starts = running.iter().map(|one| one.as_ref().map(|one| one.built + one.first)).collect();
-    let samples: Vec<Option<Sample>> = times.into_iter().map(Sample::of).collect();
-    let limit = match (&running[0], &samples[0]) {
-        (Some(one), Some(sample)) => limit_of(one, workload.is_large, &bench.limits, sample.median()),
+    let samples = times.into_iter().map(Sample::of);
+    let times: Vec<_> =
+        samples.map(|sample| sample.map(|sample| (sample.median(), sample.spread()))).collect();
+    let limit = match (&running[0], times[0]) {
+        (Some(one), Some((seconds, _))) => limit_of(one, workload.is_large, &bench.limits, seconds),
         _ => (0.0, ""),
     };
-    Ok(Timed { workload, samples, starts, limit })
+    let timed =
+        Timed { ways: bench.ways, workload: workload.clone(), times, limit: (limit.0, limit.1.into()) };
+    keep(bench, &timed, threads)?;
+    if let (Some((seconds, _)), Some((way, ratio))) = (timed.times[0], timed.bar()) {
+        let label = workload.label();
+        report.note(format!(
+            "{label:24} {:3}  {:10.4} ms  {ratio:5.2} ({way})",
+            threads.name(),
+            seconds * 1e3
+        ));
+    }
+    Ok(Some(timed))
+}
+
+impl Threads {
+    fn name(self) -> &'static str {
+        if self == Threads::One { "one" } else { "all" }
+    }
+}
+
+/// How a line of what is kept begins.
+fn begin(bench: &Bench, workload: &Workload, threads: Threads) -> [String; 4] {
+    let size = if workload.is_large { "large" } else { "cache" };
+    [bench.stamp.clone(), workload.name.clone(), size.into(), threads.name().into()]
+}
+
+fn keep(bench: &Bench, timed: &Timed, threads: Threads) -> Result<(), String> {
+    let mut text = String::new();
+    for (number, (way, time)) in bench.ways.iter().zip(&timed.times).enumerate() {
+        let mut cells = begin(bench, &timed.workload, threads).to_vec();
+        cells.push(way.name.into());
+        cells.push(time.map_or(String::new(), |(seconds, _)| format!("{seconds:.9}")));
+        cells.push(time.map_or(String::new(), |(_, spread)| format!("{spread:.3}")));
+        cells.push(if number == 0 { format!("{:.4}", timed.limit.0) } else { String::new() });
+        cells.push(if number == 0 { timed.limit.1.clone() } else { String::new() });
+        text.push_str(&(cells.join(";") + "\n"));
+    }
+    let file = std::fs::OpenOptions::new().append(true).create(true).open(&bench.kept);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|reason| format!("{}: {reason}", bench.kept.display()))
+}
+
+/// What is kept of a workload, if all its ways are.
+fn known(bench: &Bench, workload: &Workload, threads: Threads) -> Option<Timed> {
+    let begin = begin(bench, workload, threads);
+    let own: Vec<&Vec<String>> = bench.known.iter().filter(|cells| cells.starts_with(&begin)).collect();
+    let line = |way: &Way| own.iter().rev().find(|cells| cells.get(4).is_some_and(|name| name == way.name));
+    let lines: Vec<_> = bench.ways.iter().map(line).collect::<Option<_>>()?;
+    let number = |cells: &[String], at: usize| cells.get(at).and_then(|cell| cell.parse::<f64>().ok());
+    let times = lines.iter().map(|cells| number(cells, 5).zip(number(cells, 6))).collect();
+    let limit = (number(lines[0], 7).unwrap_or(0.0), lines[0].get(8).cloned().unwrap_or_default());
+    Some(Timed { ways: bench.ways, workload: workload.clone(), times, limit })
 }
 
 /// The share of the time that the machine's limit asks for.
@@ -340,34 +581,41 @@ fn limit_of(one: &Running, is_large: bool, limits: &Limits, seconds: f64) -> (f6
     if memory > arithmetic { (memory, name) } else { (arithmetic, "arithmetic") }
 }
 
-fn tell(report: &mut Report, all: &[Timed], threads: Threads) {
-    let (words, short) = match threads {
-        Threads::One => ("one thread, time of the processor", "one"),
-        Threads::All => ("all threads, time on the wall", "all"),
-    };
+fn say_table(report: &mut Report, ways: &[Way], all: &[Timed], what: &str) {
     let mut head = vec!["kernel", "ms", "spread"];
-    head.extend(WAYS.iter().skip(1).map(|way| way.name));
+    head.extend(ways.iter().skip(1).map(|way| way.name));
     head.extend(["ratio", "limit", "of"]);
     let mut table = Table::new(&head);
     for one in all {
-        let size = if one.workload.is_large { ", large" } else { "" };
-        let mut row = vec![format!("{}{size}", one.workload.name)];
-        let ours = one.samples[0].as_ref();
-        row.push(ours.map_or("-".into(), |sample| format!("{:.4}", sample.median() * 1e3)));
-        row.push(ours.map_or("-".into(), |sample| format!("{:.0} %", sample.spread() * 100.0)));
-        for sample in &one.samples[1..] {
-            let ratio = ours.zip(sample.as_ref()).map(|(ours, sample)| sample.median() / ours.median());
+        let mut row = vec![one.workload.label()];
+        let ours = one.times[0];
+        row.push(ours.map_or("-".into(), |(seconds, _)| format!("{:.4}", seconds * 1e3)));
+        row.push(ours.map_or("-".into(), |(_, spread)| format!("{:.0} %", spread * 100.0)));
+        for other in &one.times[1..] {
+            let ratio = ours.zip(*other).map(|((ours, _), (other, _))| other / ours);
             row.push(ratio.map_or("-".into(), |ratio| format!("{ratio:.2}")));
         }
         row.push(one.bar().map_or("-".into(), |(_, ratio)| format!("{ratio:.2}")));
         row.push(format!("{:.0} %", one.limit.0 * 100.0));
-        row.push(one.limit.1.into());
+        row.push(one.limit.1.clone());
         table.row(row);
     }
-    report.say(format!(
-        "{words}: how many times longer others take than Heddle; `ratio` is the fastest of them"
-    ));
+    report.say(what);
     report.say(&table);
+}
+
+fn tell(report: &mut Report, ways: &[Way], all: &[Timed], threads: Threads) {
+    if all.is_empty() {
+        return;
+    }
+    let words = match threads {
+        Threads::One => "one thread, time of the processor",
+        Threads::All => "all threads, time on the wall",
+    };
+    let short = threads.name();
+    let what =
+        format!("{words}: how many times longer others take than Heddle; `ratio` is the fastest of them");
+    say_table(report, ways, all, &what);
     let ratios = |holds: &dyn Fn(&Timed) -> bool| -> Vec<f64> {
         all.iter().filter(|one| holds(one)).filter_map(|one| Some(one.bar()?.1)).collect()
     };
@@ -388,11 +636,4 @@ fn tell(report: &mut Report, all: &[Timed], threads: Threads) {
     aim("compute-bound", ratios(&is_bound), geomean, 1.5);
     aim("least", ratios(&|one| !is_launch(one)), least, 0.97);
     aim("launches", ratios(&is_launch), least, 1.0);
-    if threads == Threads::One {
-        let starts = all.iter().filter(|one| !is_launch(one)).filter_map(|one| {
-            let others = one.starts.iter().skip(1).flatten().copied();
-            Some(others.min_by(f64::total_cmp)? / one.starts[0]?)
-        });
-        aim("build and first launch", starts.collect(), geomean, 1.0);
-    }
 }

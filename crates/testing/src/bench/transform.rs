@@ -9,7 +9,7 @@ use heddle::verdicts::{divergent_branches, uniform_loops};
 use heddle_ir::Function;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify};
-use heddle_transform::boscc::Options;
+use heddle_transform::boscc::GuardOptions;
 use heddle_transform::{canonicalize, guard_regions, linearize, tidy};
 use std::hint::black_box;
 
@@ -58,7 +58,7 @@ fn steps(func: &Function, copies: usize) -> Result<[f64; STEPS.len()], String> {
     run(0, &mut |func| uniform_loops(func).map_err(|it| it.to_string()))?;
     run(1, &mut |func| {
         let divergent = divergent_branches(func)?;
-        guard_regions(func, &divergent, &Options::default()).map_err(|it| it.to_string())?;
+        guard_regions(func, &divergent, &GuardOptions::default()).map_err(|it| it.to_string())?;
         Ok(())
     })?;
     run(2, &mut |func| {

@@ -1,5 +1,5 @@
-//! `bench NAME` runs a benchmark, `bench NAME FAMILY` its growth on one family of programs, `bench` lists them. Exit code 1
-//! says that results were wrong, 2 that the name was.
+//! `bench NAME` runs a benchmark, `bench NAME FAMILY` its growth on one family of programs, `bench` lists them; `--resume` goes on
+//! with what a run that was cut off has kept. Exit code 1 says that results were wrong, 2 that the name was.
 #![forbid(unsafe_code)]
 
 use heddle_testing::bench::BENCHES;
@@ -8,7 +8,10 @@ use heddle_testing::say_line;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let names: Vec<String> = std::env::args().skip(1).collect();
+    let mut names: Vec<String> = std::env::args().skip(1).collect();
+    let count = names.len();
+    names.retain(|name| name != "--resume");
+    let resumes = names.len() < count;
     let list = || {
         let width = BENCHES.iter().map(|bench| bench.name.len()).max().unwrap_or(0);
         BENCHES.iter().map(|bench| format!("{:width$}  {}\n", bench.name, bench.about)).collect::<String>()
@@ -21,7 +24,7 @@ fn main() -> ExitCode {
         [name] => (name, None),
         [name, family] => (name, Some(family.clone())),
         _ => {
-            eprint!("usage: bench [NAME [FAMILY]]\n\n{}", list());
+            eprint!("usage: bench [NAME [FAMILY]] [--resume]\n\n{}", list());
             return ExitCode::from(2);
         }
     };
@@ -30,6 +33,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let mut report = Report::on(family);
+    if resumes {
+        report = report.resuming();
+    }
     (bench.run)(&mut report);
     if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

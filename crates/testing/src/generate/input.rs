@@ -5,10 +5,10 @@ use super::random::Random;
 use super::writer::interesting_bits;
 use heddle_ir::{Scalar, Space};
 
-/// Who touches an object.
+/// What touches an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Owner {
-    /// Nobody writes it.
+    /// Nothing writes it.
     ReadOnly,
     /// Each lane touches its own run of this many bytes, in the order of the lanes.
     Lane(u32),
@@ -31,7 +31,7 @@ pub struct ObjectShape {
     pub scalar: Scalar,
     /// How many values it holds, for each lane of the launch where it is the lanes' own.
     pub len: u32,
-    /// Who touches it.
+    /// What touches it.
     pub owner: Owner,
 }
 

@@ -529,7 +529,7 @@ impl Writer<'_> {
 }
 
 impl Allowed {
-    /// Nothing but computing and control flow; who asks which lane it is is not pure.
+    /// Nothing but computing and control flow; what asks which lane it is is not pure.
     pub(super) const PURE: Allowed = Allowed {
         control: true,
         horizontals: false,

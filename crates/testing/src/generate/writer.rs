@@ -34,7 +34,7 @@ pub(super) struct Slot {
     pub(super) uniform: bool,
 }
 
-/// Who may touch the bytes behind a [`Place`].
+/// What may touch the bytes behind a [`Place`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reach {
     /// Read by all lanes, written by none.

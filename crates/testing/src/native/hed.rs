@@ -11,7 +11,7 @@ use crate::fuzz::quietly;
 use crate::generate::{Argument, Case, Class, Input, ObjectShape, Owner, Profile, generate};
 use crate::shrink::{print, shrink};
 use heddle::Session;
-use heddle_interp::{Datum, Memory, Options};
+use heddle_interp::{Datum, Memory, RunOptions};
 use heddle_ir::module::{Global, Init};
 use heddle_ir::{Module, Op, Space, Type};
 use heddle_llvm::{EmitOptions, slot_bytes};
@@ -183,7 +183,7 @@ fn check_cases(
             };
             spoil(&mut module);
             let runs = tally.timed(Phase::Expect, || {
-                let options = |input: &Input| Options { fused, ..options(input) };
+                let options = |input: &Input| RunOptions { fused, ..options(input) };
                 let run = |input: Input| {
                     let oracle = observe(case, &case.module, &input, &options(&input)).ok()?;
                     fits(&input).then_some((input, oracle))

@@ -7,7 +7,7 @@
 //!
 //! Where the paper leaves a choice, the one that keeps more is taken: the order is one where what a block dominates
 //! follows it at once; a block belongs to the smallest region around it; regions that only share an exit stay apart;
-//! who is in no region goes where it went. For some graphs no such order exists (the paper's Fig. 7, on the right):
+//! a lane in no region goes where it went. For some graphs no such order exists (the paper's Fig. 7, on the right):
 //! then there is no result.
 
 use heddle_analysis::baselines::divergent_blocks;
@@ -124,7 +124,7 @@ impl<'a> Regions<'a> {
         if self.cycles.is_retreating(Edge { from: block, to }) {
             return to;
         }
-        // Who leaves a loop does not turn back into it.
+        // A lane that leaves a loop does not turn back into it.
         let position = match self.cycles.outermost_without(block, to) {
             Some(left) => self.index.cycle_range(left).end - 1,
             None => self.number(block),

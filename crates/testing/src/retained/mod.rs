@@ -20,7 +20,7 @@ use crate::generate::{Case, Class};
 use crate::uniformity::free_branches;
 use heddle::verdicts::{divergent_branches, uniform_loops};
 use heddle_analysis::{ControlTables, PostDominators};
-use heddle_interp::{Options, Scheduler, Semantics};
+use heddle_interp::{RunOptions, Scheduler, Semantics};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function, Module};
 use heddle_transform::boscc::{self, Policy};
@@ -148,14 +148,14 @@ fn retained_of(case: &Case, choices: u64) -> Result<Option<Kept>, String> {
         let branches = |func: &Function| func.blocks().filter(|&it| func.successors(it).len() > 1).count();
         retained.branches = module.functions.iter().map(|func| branches(func) as u64).sum();
         for (index, input) in case.inputs.iter().enumerate() {
-            let options = Options { semantics: Semantics::Oblivious, ..options(input) };
+            let options = RunOptions { semantics: Semantics::Oblivious, ..options(input) };
             let fails = |reason: String| format!("{}, input {index}: {reason}", way.name());
             let ran = observe(case, &module, input, &options).map_err(|fault| fails(fault.to_string()))?;
             retained.blocks += ran.counters.steps;
             retained.empty += ran.counters.empty_steps;
             let mut fewest = ran.counters.steps;
             for seed in (0..choices).filter(|_| ran.counters.empty_steps > 0) {
-                let options = Options { scheduler: Scheduler::Random(seed), ..options.clone() };
+                let options = RunOptions { scheduler: Scheduler::Random(seed), ..options.clone() };
                 let ran =
                     observe(case, &module, input, &options).map_err(|fault| fails(fault.to_string()))?;
                 fewest = fewest.min(ran.counters.steps);
@@ -188,7 +188,7 @@ fn folded(case: &Case, way: Way) -> Result<Done, String> {
     for func in &mut module.functions {
         canonicalize(func);
         uniform_loops(func).map_err(|reason| reason.to_string())?;
-        let options = boscc::Options { policy: Policy::Needed, ..boscc::Options::default() };
+        let options = boscc::GuardOptions { policy: Policy::Needed, ..boscc::GuardOptions::default() };
         let divergent = divergent_branches(func)?;
         boscc::guard_regions(func, &divergent, &options).map_err(|it| it.to_string())?;
         let divergent = divergent_branches(func)?;

@@ -9,13 +9,12 @@ use heddle_analysis::ControlTables;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::Stage;
 use heddle_ir::{Block, Function, Module};
-use heddle_transform::boscc::{Asked, Options, Policy};
+use heddle_transform::boscc::{Asked, GuardOptions, Policy};
 use heddle_transform::{
     LoopFacts, canonicalize, guard_regions,
     linearize::{self, linearize},
     lock_step_functions, make_loops_uniform, simplify, tidy,
 };
-use std::collections::BTreeMap;
 
 pub(crate) fn edits(figures: &mut Figures, kind: &str, program: &Program) {
     if program.stage != Stage::Source {
@@ -100,7 +99,7 @@ fn guards(figures: &mut Figures, kind: &str, func: &Function) {
     }
     let Ok(divergent) = divergent_branches(&func) else { return };
     let everywhere = func.blocks().collect();
-    let policy = |policy| Options { policy, asked: BTreeMap::new() };
+    let policy = |policy| GuardOptions { policy, ..GuardOptions::default() };
     let all = [
         ("where they pay", &divergent, policy(Policy::Model)),
         ("where needed", &divergent, policy(Policy::Needed)),
@@ -113,7 +112,7 @@ fn guards(figures: &mut Figures, kind: &str, func: &Function) {
     }
     for asked in [Asked::AllFalse, Asked::AllTrue, Asked::None] {
         for block in func.blocks().filter(|block| block.as_u32() % 5 == 1) {
-            let options = Options { policy: Policy::Model, asked: [(block, asked)].into() };
+            let options = GuardOptions { asked: [(block, asked)].into(), ..GuardOptions::default() };
             guard(figures, kind, &format!("asked, {asked:?}"), &func, &everywhere, &options);
         }
     }
@@ -125,7 +124,7 @@ fn guard(
     name: &str,
     func: &Function,
     divergent: &EntitySet<Block>,
-    options: &Options,
+    options: &GuardOptions,
 ) {
     let column = &mut figures.column(&format!("guards in {kind} functions"), name);
     let mut func = func.clone();

@@ -8,7 +8,7 @@ mod conversions;
 mod vectors;
 mod coverage;
 
-use heddle_interp::{Argument, Datum, Memory, Options, run};
+use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::Module;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ fn by_oracle(module: &Module, name: &str, columns: &[Vec<u64>]) -> Vec<Vec<u64>>
             Argument::Varying(part.iter().map(|&bits| Datum::Bits(bits.into())).collect())
         };
         let args: Vec<Argument> = columns.iter().map(column).collect();
-        let outcome = run(module, name, &args, &mut Memory::new(), &Options::lanes(lanes as u32))
+        let outcome = run(module, name, &args, &mut Memory::new(), &RunOptions::lanes(lanes as u32))
             .unwrap_or_else(|fault| panic!("@{name}: {fault}"));
         results.resize_with(outcome.results.len(), Vec::new);
         for (list, found) in results.iter_mut().zip(&outcome.results) {

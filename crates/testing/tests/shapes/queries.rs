@@ -2,7 +2,7 @@
 
 use crate::vectors::{Lanes, contradiction};
 use heddle_analysis::shape::{Context, Fact, Geometry, Size, transfer};
-use heddle_interp::{Memory, Options, run};
+use heddle_interp::{Memory, RunOptions, run};
 use heddle_ir::{Function, Inst, Op, Value, parse_module};
 use rustc_hash::FxHashMap;
 
@@ -50,7 +50,7 @@ fn check(brush: &[u32], local: [u32; 3], groups: [u32; 3], offset: [u64; 3]) -> 
         .collect();
     let launched = heddle_interp::LaunchGeometry { dims: 3, local, groups, offset };
     let options =
-        Options { brush: brush.to_vec(), geometry: Some(launched), trace: true, ..Options::default() };
+        RunOptions { brush: brush.to_vec(), geometry: Some(launched), trace: true, ..RunOptions::default() };
     let outcome = run(&module, "k", &[], &mut Memory::default(), &options).expect("nothing can go wrong");
     let lanes = Lanes::new(brush);
     let width: u32 = brush.iter().product();

@@ -1,7 +1,7 @@
 //! What simplify makes of single operations, on corner cases of all widths, against the oracle.
 
 use crate::common::Random;
-use heddle_interp::{Argument, Datum, FaultKind, Memory, Options, run};
+use heddle_interp::{Argument, Datum, FaultKind, Memory, RunOptions, run};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::Signature;
 use heddle_ir::ops::{Effect, Format, Op};
@@ -45,7 +45,7 @@ fn corners(scalar: Scalar) -> Vec<u128> {
 fn outcome(func: &Function, args: &[u128]) -> Result<Option<u128>, ()> {
     let module = Module { functions: vec![func.clone()], ..Module::default() };
     let args: Vec<Argument> = args.iter().map(|&bits| Argument::Uniform(Datum::Bits(bits))).collect();
-    match run(&module, "f", &args, &mut Memory::new(), &Options::default()) {
+    match run(&module, "f", &args, &mut Memory::new(), &RunOptions::default()) {
         Ok(outcome) => Ok(outcome.results[0][0].bits()),
         Err(fault) => match fault.kind {
             FaultKind::PoisonResult(_) => Ok(None),

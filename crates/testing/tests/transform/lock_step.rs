@@ -2,7 +2,7 @@
 //! the new blocks: the refinement rule.
 
 use crate::common::{Random, random_lock_step_function};
-use heddle_interp::{Argument, Datum, FaultKind, Limits, Memory, Options, Outcome, Scheduler, run};
+use heddle_interp::{Argument, Datum, FaultKind, Limits, Memory, Outcome, RunOptions, Scheduler, run};
 use heddle_ir::{Function, Module, Space};
 use heddle_transform::{canonicalize, simplify};
 
@@ -17,8 +17,11 @@ fn execute(func: &Function, seed: u64, scheduler: Scheduler) -> (Result<Outcome,
         Argument::Varying((0..LANES).map(|_| Datum::Bits(u128::from(random.next() % bound))).collect())
     };
     let args = [Argument::Uniform(Datum::Bits(address.into())), varying(5), varying(40), varying(2)];
-    let options =
-        Options { scheduler, limits: Limits { steps: 400, ..Limits::default() }, ..Options::lanes(LANES) };
+    let options = RunOptions {
+        scheduler,
+        limits: Limits { steps: 400, ..Limits::default() },
+        ..RunOptions::lanes(LANES)
+    };
     let outcome = run(&module, "f", &args, &mut memory, &options).map_err(|fault| fault.kind);
     (outcome, memory)
 }

@@ -11,7 +11,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::edges::{add_incoming, phis, replace_predecessors, retarget};
 
-/// Edits a function, and knows who leads where meanwhile.
+/// Edits a function, and knows which block leads where meanwhile.
 pub(super) struct Editor {
     preds: SecondaryMap<Block, SmallVec<[Block; 2]>>,
     /// By which blocks others are replaced in the φs of a block, which [`Editor::finish_arms`] does: a join may have an

@@ -52,7 +52,7 @@ use crate::linearize::refusal::{bringer, needs_lanes};
 use gadget::Editor;
 use model::Model;
 
-/// Where guards are placed that nobody asked for.
+/// Where guards are placed that were not asked for.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Policy {
     /// Where they are likely to pay.
@@ -77,11 +77,13 @@ pub enum Asked {
 
 /// Where guards are placed.
 #[derive(Clone, Default, Debug)]
-pub struct Options {
+pub struct GuardOptions {
     /// In general.
     pub policy: Policy,
     /// For these blocks.
     pub asked: BTreeMap<Block, Asked>,
+    /// Of the branches of these blocks, as far as a run has told: how often no lane took each way, as a share.
+    pub untaken: BTreeMap<Block, [f64; 2]>,
 }
 
 /// How a block can be guarded.
@@ -98,7 +100,7 @@ enum Guard {
 pub fn guard_regions(
     func: &mut Function,
     divergent: &EntitySet<Block>,
-    options: &Options,
+    options: &GuardOptions,
 ) -> Result<Vec<Block>, Diagnostic> {
     // Where one thread runs, it is there.
     if crate::divergent_loops::is_sequential(func) {
@@ -140,7 +142,7 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
-    fn plan(&self, options: &Options) -> Result<Vec<(Block, Guard)>, Diagnostic> {
+    fn plan(&self, options: &GuardOptions) -> Result<Vec<(Block, Guard)>, Diagnostic> {
         let mut forced: BTreeMap<Block, bool> = BTreeMap::new();
         // The same blocks are asked for in all functions of a module.
         for (&block, &asked) in
@@ -155,7 +157,7 @@ impl Places<'_> {
         for block in self.needing() {
             forced.entry(block).or_insert(true);
         }
-        let model = Model::new(self.func, self.control);
+        let model = Model::new(self.func, self.control, &options.untaken);
         // Which arm of each branch is asked for in front of it.
         let mut first: BTreeMap<Block, Block> = BTreeMap::new();
         let mut wanted = Vec::new();
@@ -173,7 +175,7 @@ impl Places<'_> {
             }
             if let Some((from, slot)) = arm {
                 let is_rarer =
-                    |&other: &Block| model.share(from, slot) < model.share(from, 1 - slot) && other != block;
+                    |&other: &Block| model.empty(from, slot) > model.empty(from, 1 - slot) && other != block;
                 let entry = first.entry(from).or_insert(block);
                 if is_rarer(entry) {
                     *entry = block;

@@ -1,9 +1,11 @@
 //! What a guard costs and saves.
 //!
 //! A region costs what its instructions cost, those in loops several times. It is empty if none of the lanes goes there.
-//! How many do is told by the branch's weights, which may come from a profile; without weights half of them, and none
-//! where the program ends. Lanes are more alike than dice: a brush counts as if it had [`INDEPENDENT`] lanes that decide
-//! for themselves.
+//! A profile tells how often that was. Without one, how many lanes go there is told by the branch's weights; without weights
+//! half of them, and none where the program ends. Lanes are more alike than dice: a brush counts as if it had [`INDEPENDENT`]
+//! lanes that decide for themselves.
+
+use std::collections::BTreeMap;
 
 use heddle_analysis::ControlTables;
 use heddle_ir::entity::SecondaryMap;
@@ -29,10 +31,16 @@ pub(super) struct Model<'a> {
     before: Vec<f64>,
     /// Position in that order.
     position: SecondaryMap<Block, u32>,
+    /// What a profile tells of branches.
+    untaken: &'a BTreeMap<Block, [f64; 2]>,
 }
 
 impl<'a> Model<'a> {
-    pub(super) fn new(func: &'a Function, control: &'a ControlTables) -> Self {
+    pub(super) fn new(
+        func: &'a Function,
+        control: &'a ControlTables,
+        untaken: &'a BTreeMap<Block, [f64; 2]>,
+    ) -> Self {
         let mut position = SecondaryMap::with_len(control.cfg.num_blocks());
         let mut before = vec![0.0];
         let mut sum = 0.0;
@@ -42,7 +50,7 @@ impl<'a> Model<'a> {
             sum += once * rounds(control, block);
             before.push(sum);
         }
-        Self { func, control, before, position }
+        Self { func, control, before, position, untaken }
     }
 
     /// Whether it pays to guard this target of a branch.
@@ -50,12 +58,20 @@ impl<'a> Model<'a> {
         let first = self.position[arm] as usize;
         let last = first + self.control.dominators.dominated(arm).len();
         let cost = (self.before[last] - self.before[first]) / rounds(self.control, arm);
-        let empty = (1.0 - self.share(from, slot)).powi(INDEPENDENT);
+        let empty = self.empty(from, slot);
         empty * cost > QUESTION + SURPRISE * empty.min(1.0 - empty)
     }
 
+    /// How likely no lane takes this target of a branch.
+    pub(super) fn empty(&self, from: Block, slot: usize) -> f64 {
+        match self.untaken.get(&from) {
+            Some(untaken) => untaken[slot],
+            None => (1.0 - self.share(from, slot)).powi(INDEPENDENT),
+        }
+    }
+
     /// The share of lanes that take this target of a branch.
-    pub(super) fn share(&self, from: Block, slot: usize) -> f64 {
+    fn share(&self, from: Block, slot: usize) -> f64 {
         let branch = self.func.terminator(from).map(|inst| self.func.inst(inst));
         if let Some(Detail::Branch(_, Some(weights))) = branch.map(|data| &data.detail) {
             let sum: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();

@@ -17,7 +17,7 @@
 //! nothing. And an irreducible cycle stands for its dispatch-header form: `dispatch` writes it down. Under a block
 //! predicate, lanes that pass a branch passively follow one of the active lanes, here as there.
 //!
-//! Predicates are kept where they are, although stage Canonical has none: who predicates source blocks gets the form
+//! Predicates are kept where they are, although stage Canonical has none: a source with predicates gets the form
 //! of Canonical, but for that, and the pipeline refuses it.
 
 pub(crate) mod critical_edges;

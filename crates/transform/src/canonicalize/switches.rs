@@ -33,7 +33,7 @@ pub(crate) fn lower_switches(func: &mut Function) {
     let blocks: Vec<Block> = func.blocks().collect();
     for block in blocks {
         for (source, target) in lower_switch(func, block) {
-            // Without φs nobody asks.
+            // Without φs it is not asked for.
             if func.phis(target).next().is_none() {
                 continue;
             }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!     NewH: v18 = phi i32 [P: poison], [L: v22]                     x.out: what the lane left with
-//!     L:    v22 = phi i32 [GuardH: v18], [B: v18], [E: v10]         who leaves now takes v10; all others keep theirs
+//!     L:    v22 = phi i32 [GuardH: v18], [B: v18], [E: v10]         a lane that leaves now takes v10; all others keep theirs
 //!     X:    v16 = phi i32 [Disp: v18]
 //! ```
 //!

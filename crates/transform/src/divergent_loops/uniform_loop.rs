@@ -14,7 +14,7 @@
 //!
 //! J has a φ for each value that crosses it and is read behind ([`super::rejoin`]); those lanes that wait bring ⊤. Lanes
 //! that have just left by a divergent exit before e come to J as well, by their E: there live and trackers are updated,
-//! for those who leave together and for those who go on.
+//! for those that leave together and for those that go on.
 
 use heddle_analysis::Cycle;
 use heddle_ir::inst::{Detail, InstData};
@@ -167,7 +167,7 @@ impl Meeting<'_> {
 
 /// What is known of lanes on the way through the loop.
 struct State {
-    /// Who is still in the loop.
+    /// Which lanes are still in the loop.
     live: Value,
     /// What each tracker is.
     trackers: Vec<Value>,
@@ -203,7 +203,7 @@ impl State {
             }
             together.push(match tracker.update(exit) {
                 None => *current,
-                // Nobody who waits needs it.
+                // No lane that waits needs it.
                 Some(value) if is_poison(func, before) && !differs(before) => value,
                 Some(value) => {
                     let all: Vec<_> = std::iter::once((exit.from, value)).chain(incoming).collect();

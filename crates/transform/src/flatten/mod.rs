@@ -39,6 +39,7 @@ mod model;
 mod refusal;
 mod rewrite;
 
+use crate::fuse::Machine;
 use crate::races::Races;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -57,7 +58,7 @@ use rewrite::Nest;
 /// Which nests are flattened, of those that may be.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Policy {
-    /// Those of divergent loops where it is likely to pay.
+    /// Those of divergent loops where it is likely to pay; on a CPU only where it is known how often inner loops go round.
     #[default]
     Model,
     /// All.
@@ -68,25 +69,28 @@ pub enum Policy {
 
 /// How nests are flattened.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct FlattenOptions {
     /// Which ones.
     pub policy: Policy,
     /// What is known of races.
     pub races: Races,
     /// The lanes that run together, for the model.
     pub lanes: u32,
+    /// What the code is for, for the model.
+    pub machine: Machine,
     /// How often inner loops go round, by their headers, where it is known.
     pub trips: BTreeMap<Block, Trips>,
     /// The headers of outer loops that are flattened whatever the policy says.
     pub asked: EntitySet<Block>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for FlattenOptions {
+    fn default() -> FlattenOptions {
+        FlattenOptions {
             policy: Policy::Model,
             races: Races::Ordered,
             lanes: 32,
+            machine: Machine::Warps,
             trips: BTreeMap::new(),
             asked: EntitySet::new(),
         }
@@ -144,7 +148,7 @@ pub type Facts = Option<(ControlTables, Divergence)>;
 pub fn flatten(
     func: &mut Function,
     facts: impl FnMut(&Function) -> Facts,
-    options: &Options,
+    options: &FlattenOptions,
 ) -> Vec<Decision> {
     flatten_without(func, facts, options, None)
 }
@@ -153,7 +157,7 @@ pub fn flatten(
 pub fn flatten_without(
     func: &mut Function,
     mut facts: impl FnMut(&Function) -> Facts,
-    options: &Options,
+    options: &FlattenOptions,
     without: Option<Rule>,
 ) -> Vec<Decision> {
     let mut decisions = Vec::new();
@@ -186,14 +190,17 @@ fn choose(
     func: &Function,
     control: &ControlTables,
     memory: &refusal::SharedMemory<'_>,
-    options: &Options,
+    options: &FlattenOptions,
     settled: &mut EntitySet<Block>,
     decisions: &mut Vec<Decision>,
 ) -> Vec<Nest> {
     let forest = &control.cycles;
     let mut nests = Vec::new();
     let mut holds_chosen: EntitySet<Cycle> = EntitySet::new();
-    let costs = model::Costs::new(func, control);
+    if forest.cycles().all(|cycle| forest.parent(cycle).is_none()) {
+        return nests;
+    }
+    let costs = model::Costs::new(func, control, options.machine);
     for outer in forest.cycles().rev() {
         if holds_chosen.contains(outer) {
             if let Some(around) = forest.parent(outer) {
@@ -207,6 +214,7 @@ fn choose(
             continue;
         }
         let is_forced = options.policy == Policy::Force || is_asked;
+        let is_known = |inner: &Cycle| options.trips.contains_key(&forest.header(*inner));
         let is_candidate = |&inner: &Cycle| is_forced || memory.divergence.is_divergent_loop(inner);
         let inner: Vec<Cycle> = forest.children(outer).iter().copied().filter(is_candidate).collect();
         if inner.is_empty() || !settled.insert(header) {
@@ -223,7 +231,9 @@ fn choose(
             Err(reason) => decision.verdict = Verdict::Refused(reason),
             Ok(()) => {
                 let estimate = costs.estimate(outer, &inner, options);
-                if is_forced || estimate.pays() {
+                // On a CPU a guess costs more than it brings: lanes that go round as often are then apart for nothing.
+                let is_told = matches!(options.machine, Machine::Warps) || inner.iter().any(is_known);
+                if is_forced || is_told && estimate.pays() {
                     decision.verdict = Verdict::Flattened;
                     nests.push(Nest::new(control, outer, &inner));
                     if let Some(around) = forest.parent(outer) {

@@ -7,16 +7,23 @@
 //! come there at the same time. That they often do is why the end times are drawn, and not only their number. In the end all
 //! wait for the lane with the most to do.
 //!
+//! On a CPU, what lanes shared before differs then: counters of the outer loop become vectors, and accesses that were of lanes
+//! side by side gather and scatter. Both sides of a branch run in each iteration unless a guard is asked, so the payload is
+//! executed in each or guarded, whichever is less; and what goes round is chosen lane by lane.
+//!
 //! Formula (1) of the paper says that it pays if `n/N > Ta/(Ta + Tb)`, where `n/N` is the share of lanes that are idle in
 //! the inner loop. It knows no overhead, and takes the payload to be executed each time. Both are told.
 
-use heddle_analysis::{ControlTables, Cycle};
+use heddle_analysis::divergence::Divergence;
+use heddle_analysis::{ControlTables, Cycle, InitialShapes, divergence};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::ops::Effect;
-use heddle_ir::{Block, Function, InstData, Op};
+use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
 use std::fmt;
 
-use super::Options;
+use super::FlattenOptions;
+use crate::fuse::Machine;
+use crate::fuse::cost::{Reach, reach};
 
 /// How often loops go round of which nothing is known, on average.
 const UNKNOWN_TRIPS: f64 = 8.0;
@@ -25,6 +32,8 @@ const UNKNOWN_ROUNDS: u64 = 32;
 const MOST_ROUNDS: u64 = 256;
 /// What must be gained, as a factor.
 const LEAST_GAIN: f64 = 1.05;
+/// What a guard costs on a CPU: a question and a branch that is now and then a surprise.
+const GUARD: f64 = 6.0;
 
 /// How often a loop goes round once it is entered: counts of lanes, by number of iterations.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -148,10 +157,15 @@ impl fmt::Display for Estimate {
     }
 }
 
-/// What the parts of a function cost.
+/// What the parts of a function cost, in simple instructions.
 pub(super) struct Costs<'a> {
+    func: &'a Function,
     control: &'a ControlTables,
-    own: SecondaryMap<Block, f64>,
+    machine: Machine,
+    /// Blocks as they are.
+    now: SecondaryMap<Block, f64>,
+    /// Blocks whose lanes are in different iterations.
+    apart: SecondaryMap<Block, f64>,
 }
 
 /// About how many simple instructions one takes.
@@ -169,43 +183,106 @@ fn cost(data: &InstData) -> f64 {
     }
 }
 
+/// What one costs on a machine, where lanes are in one iteration or in several.
+fn cost_on(
+    machine: Machine,
+    func: &Function,
+    control: &ControlTables,
+    facts: &Divergence,
+    inst: Inst,
+    is_apart: bool,
+) -> f64 {
+    let data = func.inst(inst);
+    let is_vectors = matches!(machine, Machine::Vectors(..));
+    if !is_vectors {
+        return cost(data);
+    }
+    let changes = |value: Value| {
+        let block = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
+        block.is_some_and(|block| control.cycles.innermost(block).is_some())
+    };
+    let accessed = match data.op {
+        Op::Load => func.result(inst),
+        Op::Store => data.args.first().copied(),
+        _ => None,
+    };
+    let lies = accessed.zip(data.address()).map(|(value, address)| match is_apart && changes(address) {
+        true => Reach::Scattered,
+        false => reach(facts, address, func.value_type(value).scalar()),
+    });
+    let result = func.result(inst).filter(|&value| is_apart && changes(value));
+    let tenths = match (result, data.op.info().effect) {
+        (Some(value), Effect::Pure | Effect::Traps) => machine.operation(data.op, func.value_type(value)),
+        (_, Effect::Joins) => 0,
+        _ => machine.inst(func, facts, inst, lies),
+    };
+    tenths as f64 / 10.0
+}
+
 impl<'a> Costs<'a> {
-    pub(super) fn new(func: &Function, control: &'a ControlTables) -> Costs<'a> {
-        let mut own = SecondaryMap::with_len(func.block_count());
-        for &block in control.index.order() {
-            own[block] = func.block_insts(block).map(|inst| cost(func.inst(inst))).sum();
+    pub(super) fn new(func: &'a Function, control: &'a ControlTables, machine: Machine) -> Costs<'a> {
+        let facts = &divergence(func, control, &InitialShapes::declared(func, machine.geometry()));
+        let mut now = SecondaryMap::with_len(func.block_count());
+        let mut apart = SecondaryMap::with_len(func.block_count());
+        for &block in control.index.order().iter().filter(|&&block| control.cycles.innermost(block).is_some())
+        {
+            let sum = |is_apart| -> f64 {
+                let insts = func.block_insts(block);
+                insts.map(|inst| cost_on(machine, func, control, facts, inst, is_apart)).sum()
+            };
+            (now[block], apart[block]) = (sum(false), sum(true));
         }
-        Costs { control, own }
+        Costs { func, control, machine, now, apart }
     }
 
-    /// An iteration of a loop, those inside of it gone round as often as nobody knows.
-    fn iteration(&self, cycle: Cycle) -> f64 {
+    /// An iteration of a loop, those inside of it gone round an unknown number of times.
+    fn iteration(&self, cycle: Cycle, own: &SecondaryMap<Block, f64>) -> f64 {
         let forest = &self.control.cycles;
         let depth = forest.depth(cycle);
         let weight =
             |block: &Block| UNKNOWN_TRIPS.powi((forest.depth_of_block(*block) - depth - 1).min(6) as i32);
-        forest.blocks(cycle).iter().map(|block| self.own[*block] * weight(block)).sum()
+        forest.blocks(cycle).iter().map(|block| own[*block] * weight(block)).sum()
     }
 
-    pub(super) fn estimate(&self, outer: Cycle, inner: &[Cycle], options: &Options) -> Estimate {
+    /// The payload, and an iteration of each inner loop.
+    fn parts(&self, outer: Cycle, inner: &[Cycle], own: &SecondaryMap<Block, f64>) -> (f64, Vec<f64>) {
+        let bodies: Vec<f64> = inner.iter().map(|&cycle| self.iteration(cycle, own)).collect();
+        // What an iteration of the outer loop takes holds that of inner ones as if nothing was known of them.
+        let payload = (self.iteration(outer, own) - UNKNOWN_TRIPS * bodies.iter().sum::<f64>()).max(0.0);
+        (payload, bodies)
+    }
+
+    /// What choosing costs in each iteration, lane by lane, of what goes round these loops.
+    fn chosen(&self, cycles: &[Cycle]) -> f64 {
+        let header = |&cycle: &Cycle| self.func.phis(self.control.cycles.header(cycle));
+        let values = cycles.iter().flat_map(header).filter_map(|phi| self.func.result(phi));
+        let tenths: i64 = match self.machine {
+            Machine::Vectors(..) => {
+                values.map(|value| self.machine.select(self.func.value_type(value))).sum()
+            }
+            Machine::Warps => 0,
+        };
+        tenths as f64 / 10.0
+    }
+
+    pub(super) fn estimate(&self, outer: Cycle, inner: &[Cycle], options: &FlattenOptions) -> Estimate {
         let forest = &self.control.cycles;
         let lanes = options.lanes.max(1) as usize;
         let trips = |cycle: Cycle| options.trips.get(&forest.header(cycle));
-        let bodies: Vec<f64> = inner.iter().map(|&cycle| self.iteration(cycle)).collect();
-        // What an iteration of the outer loop takes holds that of inner ones as if nothing was known of them.
-        let payload = (self.iteration(outer) - UNKNOWN_TRIPS * bodies.iter().sum::<f64>()).max(0.0);
+        let (payload, bodies) = self.parts(outer, inner, &self.now);
         let rounds = trips(outer).and_then(Trips::mean).map_or(UNKNOWN_ROUNDS, |mean| mean.round() as u64);
         let rounds = rounds.clamp(1, MOST_ROUNDS);
         let mut draws = Draws(0);
         let mut now = vec![0u64; lanes];
         let mut inside: Vec<Vec<(u64, u64)>> = vec![Vec::new(); inner.len()];
         let mut ends: Vec<u64> = Vec::new();
-        let (mut waited, mut worked) = (0.0, 0.0);
+        let (mut waited, mut worked, mut waiting) = (0.0, 0.0, 0.0);
         for _ in 0..rounds {
             for (number, &cycle) in inner.iter().enumerate() {
                 let drawn = draws.sample(trips(cycle), lanes);
                 let most = drawn.iter().copied().max().unwrap_or(0);
                 waited += most as f64 * bodies[number];
+                waiting += most as f64 * self.chosen(&[cycle]);
                 for (now, &trips) in now.iter_mut().zip(&drawn) {
                     let end = now.saturating_add(trips);
                     inside[number].push((*now, end));
@@ -218,14 +295,21 @@ impl<'a> Costs<'a> {
         ends.sort_unstable();
         ends.dedup();
         let all = now.iter().copied().max().unwrap_or(0) as f64;
-        let in_loops: f64 = bodies.iter().zip(inside).map(|(body, inside)| body * union(inside) as f64).sum();
-        // Asking for the state, and whether the lane leaves.
-        let asked = all * (inner.len() as f64 + 1.0);
-        let at_ends = ends.len() as f64 / inner.len() as f64 * payload;
+        let (payload_apart, bodies_apart) = self.parts(outer, inner, &self.apart);
+        let in_loops: f64 =
+            bodies_apart.iter().zip(inside).map(|(body, inside)| body * union(inside) as f64).sum();
+        // Asking for the state, and whether the lane leaves; choosing what goes round.
+        let around: Vec<Cycle> = inner.iter().copied().chain([outer]).collect();
+        let asked = all * (inner.len() as f64 + 1.0 + self.chosen(&around));
+        let ends = ends.len() as f64 / inner.len() as f64;
+        let at_ends = match self.machine {
+            Machine::Warps => ends * payload_apart,
+            Machine::Vectors(..) => (all * payload_apart).min(all * GUARD + ends * payload_apart),
+        };
         let rounds = rounds as f64;
         let each: f64 = bodies.iter().sum();
         Estimate {
-            before: payload + waited / rounds,
+            before: payload + (waited + waiting) / rounds,
             after: (in_loops + asked + at_ends) / rounds,
             idle: if waited > 0.0 { 1.0 - worked / waited } else { 0.0 },
             payload: payload / f64::max(payload + each, 1.0),

@@ -133,7 +133,7 @@ impl<'a> SharedMemory<'a> {
         true
     }
 
-    /// Whether lanes may be in this block while others are in a loop, with nothing that says who goes first.
+    /// Whether lanes may be in this block while others are in a loop, with nothing that says which go first.
     fn is_beside(&self, block: Block, header: Block) -> bool {
         let (dominators, post) = (&self.control.dominators, &self.post_dominators);
         !(dominators.dominates(block, header)

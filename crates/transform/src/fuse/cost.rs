@@ -1,7 +1,7 @@
 //! What instructions, selects and branches cost, in tenths of a plain operation.
 
 use heddle_analysis::divergence::Divergence;
-use heddle_analysis::shape::Shape;
+use heddle_analysis::shape::{Geometry, Shape};
 use heddle_ir::ops::Effect;
 use heddle_ir::{Function, Inst, Op, Scalar, Type, Value};
 
@@ -33,6 +33,8 @@ pub(crate) enum Reach {
     Scattered,
 }
 
+/// The lanes of a warp.
+const WARP: u32 = 32;
 /// A plain operation.
 const PLAIN: i64 = 10;
 /// A call.
@@ -45,6 +47,14 @@ const WARP_DIVISION: i64 = 160;
 const WARP_BRANCH: i64 = 40;
 
 impl Machine {
+    /// How lanes lie, for costs: in a row. Where they lie otherwise, accesses cost something else.
+    pub(crate) fn geometry(self) -> Geometry {
+        match self {
+            Machine::Vectors(_, lanes) => Geometry::brush(&[lanes]),
+            Machine::Warps => Geometry::brush(&[WARP]),
+        }
+    }
+
     /// A choice between two values of a type.
     pub(crate) fn select(self, ty: Type) -> i64 {
         match self {
@@ -54,7 +64,7 @@ impl Machine {
     }
 
     /// A branch at which lanes part: the masks of its edges, or what a warp does there.
-    pub(super) fn branch(self) -> i64 {
+    pub(crate) fn branch(self) -> i64 {
         match self {
             Machine::Vectors(target, _) => i64::from(target.branch),
             Machine::Warps => WARP_BRANCH,
@@ -94,7 +104,22 @@ impl Machine {
             Effect::Pure | Effect::Traps if result.is_some_and(|value| facts.fact(value).is_uniform()) => {
                 self.scalar(data.op)
             }
+            _ if data.args.get(1).is_some_and(|&divisor| func.constant(divisor).is_some()) => {
+                self.operation_by_constant(data.op, ty)
+            }
             _ => self.operation(data.op, ty),
+        }
+    }
+
+    /// An operation on values that differ, and on one that is known: quotients of integers become products then.
+    pub(super) fn operation_by_constant(self, op: Op, ty: Type) -> i64 {
+        match self {
+            Machine::Vectors(target, _) if is_division(op) && !ty.scalar().is_float() => {
+                let plain = i64::from(target.times.plain.busy.max(1));
+                let products = 2 * i64::from(target.times.multiply.busy);
+                self.registers(ty) * PLAIN * (products + 4 * plain) / plain
+            }
+            _ => self.operation(op, ty),
         }
     }
 
@@ -135,7 +160,7 @@ impl Machine {
     }
 
     /// An operation on values that differ.
-    pub(super) fn operation(self, op: Op, ty: Type) -> i64 {
+    pub(crate) fn operation(self, op: Op, ty: Type) -> i64 {
         let Machine::Vectors(target, lanes) = self else {
             return if is_division(op) { WARP_DIVISION } else { PLAIN };
         };

@@ -3,7 +3,7 @@
 use heddle_ir::{Block, Function};
 use std::fmt::Write as _;
 
-use super::Options;
+use super::FuseOptions;
 use super::align::Step;
 use super::plan::Plan;
 use super::sides::{Element, Reason, Unifiable};
@@ -16,7 +16,13 @@ pub(super) fn refused(block: Block, reason: Reason) -> String {
 }
 
 /// What is merged, what that gains, and with `explain` how that was found.
-pub(super) fn planned(func: &Function, branch: &Unifiable, plan: &Plan, options: &Options) -> String {
+pub(super) fn planned(
+    func: &Function,
+    branch: &Unifiable,
+    plan: &Plan,
+    parted: Option<f64>,
+    options: &FuseOptions,
+) -> String {
     let (insts, blocks) = plan.merged();
     let is_pair = |step: &Step| matches!(step, Step::Both(..));
     let gaps = plan.steps.chunk_by(|a, b| is_pair(a) == is_pair(b)).filter(|gap| !is_pair(&gap[0])).count();
@@ -29,6 +35,9 @@ pub(super) fn planned(func: &Function, branch: &Unifiable, plan: &Plan, options:
         branch.right.elements.len(),
         plan.profit
     );
+    if let Some(share) = parted {
+        let _ = write!(text, "; lanes parted there {:.1} % of the time", 100.0 * share);
+    }
     if options.explain {
         text.push('\n');
         text += &matrix(func, branch, plan);

@@ -21,7 +21,6 @@ mod reorder;
 mod sides;
 
 use crate::races::Races;
-use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, PostDominators, divergence};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::function::Loc;
@@ -37,7 +36,7 @@ use sides::{Finder, Unifiable};
 
 /// What is fused.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Options {
+pub struct FuseOptions {
     /// What the code is for.
     pub machine: Machine,
     /// Whether lanes race.
@@ -96,14 +95,19 @@ impl Fusions {
 const MAX_ROUNDS: usize = 8;
 
 /// Fuses branches where it pays.
-pub fn fuse(func: &mut Function, options: &Options) -> Fusions {
+pub fn fuse(func: &mut Function, options: &FuseOptions) -> Fusions {
+    fuse_profiled(func, options, &BTreeMap::new())
+}
+
+/// The same, where a run has told of some blocks at which share of their executions lanes part.
+pub fn fuse_profiled(func: &mut Function, options: &FuseOptions, parted: &BTreeMap<Block, f64>) -> Fusions {
     let mut done = Fusions::default();
     if crate::divergent_loops::is_sequential(func) {
         return done;
     }
     let mut settled: EntitySet<Inst> = EntitySet::new();
     for round in 0.. {
-        let (found, refused) = candidates(func, options, &settled);
+        let (found, refused) = candidates(func, options, parted, &settled);
         let chosen = if round < MAX_ROUNDS { most_profitable(found) } else { Vec::new() };
         if chosen.is_empty() {
             done.branches.extend(refused);
@@ -135,12 +139,12 @@ struct Candidate {
 /// The branches that can be fused with profit, and what speaks against the others.
 fn candidates(
     func: &Function,
-    options: &Options,
+    options: &FuseOptions,
+    parted: &BTreeMap<Block, f64>,
     settled: &EntitySet<Inst>,
 ) -> (Vec<Candidate>, Vec<Fusion>) {
     let control = ControlTables::new(func);
-    let geometry = Geometry { dimensions: 3, ..Geometry::unknown() };
-    let facts = divergence(func, &control, &InitialShapes::declared(func, geometry));
+    let facts = divergence(func, &control, &InitialShapes::declared(func, options.machine.geometry()));
     let post_dominators = PostDominators::new(&control.cfg);
     let finder = Finder::new(func, &control, &post_dominators, options.races);
     let planner = Planner { func, control: &control, facts: &facts, machine: options.machine };
@@ -161,8 +165,10 @@ fn candidates(
         let planned = branch.and_then(|branch| best_order(&planner, branch));
         match planned {
             Err(reason) => refused.push(told(Some(reason), None, explain::refused(block, reason))),
-            Ok((branch, plan)) => {
-                let text = explain::planned(func, &branch, &plan, options);
+            Ok((branch, mut plan)) => {
+                let share = parted.get(&block).copied();
+                share.into_iter().for_each(|share| plan.part_at(share));
+                let text = explain::planned(func, &branch, &plan, share, options);
                 if plan.profit > 0 || options.force && plan.merged() != (0, 0) {
                     let told = told(None, Some(&plan), text);
                     found.push(Candidate { branch, plan, told });

@@ -56,9 +56,16 @@ pub(super) struct Plan {
     pub(super) matrix: Matrix,
     /// In tenths of a plain operation.
     pub(super) profit: i64,
+    /// What selects and branches cost that are new: all that merging brings where lanes stay together.
+    spent: i64,
 }
 
 impl Plan {
+    /// Lets the plan gain what it does where lanes part at so many of all executions, as a share.
+    pub(super) fn part_at(&mut self, share: f64) {
+        self.profit = (share * self.profit as f64 - (1.0 - share) * self.spent as f64).floor() as i64;
+    }
+
     /// How many elements of the chains, and blocks of regions, are merged.
     pub(super) fn merged(&self) -> (usize, usize) {
         let pairs = self.steps.iter().filter(|step| matches!(step, Step::Both(..))).count();
@@ -154,8 +161,8 @@ impl Planning<'_> {
             })
             .collect();
         regions.retain(|key, _| chosen.contains(key));
-        let mut plan = Plan { steps, regions, matrix, profit: 0 };
-        plan.profit = self.account(&plan);
+        let mut plan = Plan { steps, regions, matrix, profit: 0, spent: 0 };
+        (plan.profit, plan.spent) = self.account(&plan);
         plan
     }
 
@@ -248,7 +255,14 @@ impl Planning<'_> {
                     let ty = func.results(left).first().map(|&value| func.value_type(value));
                     let of = func.inst(left).args.first().map(|&value| func.value_type(value));
                     let ty = if matches!(merged.op, Op::Icmp | Op::Fcmp) { of } else { ty };
-                    ty.map_or(0, |ty| machine.operation(merged.op, ty))
+                    let of_one =
+                        |side: &[Operand]| side.get(1).and_then(|operand| operand.constant(func)).cloned();
+                    let by = (of_one(&merged.left), of_one(&merged.right));
+                    let is_known = by.0.is_some() && by.0 == by.1;
+                    ty.map_or(0, |ty| match is_known {
+                        true => machine.operation_by_constant(merged.op, ty),
+                        false => machine.operation(merged.op, ty),
+                    })
                 }
             }
         };
@@ -268,6 +282,51 @@ impl Planning<'_> {
             .zip(accessed)
             .map(|(address, accessed)| reach(self.around.facts, address, func.value_type(accessed).scalar()));
         self.around.machine.inst(func, self.around.facts, inst, lies)
+    }
+
+    /// How much more an access costs that keeps its side, where its address becomes one with another: lanes that lay side by side
+    /// do not any more.
+    fn moved(&self, inst: Inst) -> i64 {
+        let (func, machine) = (self.func(), self.around.machine);
+        let data = func.inst(inst);
+        let accessed = match data.op {
+            Op::Load => func.result(inst),
+            Op::Store => data.args.first().copied(),
+            _ => None,
+        };
+        let Some((value, address)) = accessed.zip(data.address()) else { return 0 };
+        let is_merged = |(left, right): (&Value, &Value)| {
+            (*left == address || *right == address) && !self.mates.same.contains(left)
+        };
+        if !self.mates.of.iter().any(is_merged) {
+            return 0;
+        }
+        let ty = func.value_type(value);
+        let cost = |reach| machine.access(data.op == Op::Load, ty, reach);
+        (cost(Reach::Scattered) - cost(reach(self.around.facts, address, ty.scalar()))).max(0)
+    }
+
+    /// What quotients cost that stand beside each other in a gap, by numbers that are known: LLVM makes those of one number one
+    /// by a number that is chosen, which has no vector form.
+    fn quotients(&self, gap: &[Inst]) -> i64 {
+        let (func, machine) = (self.func(), self.around.machine);
+        if machine == Machine::Warps {
+            return 0;
+        }
+        let is_known = |&&inst: &&Inst| {
+            let data = func.inst(inst);
+            let is_quotient = matches!(data.op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem);
+            is_quotient && func.constant(data.args[1]).is_some()
+        };
+        let of = |side: &Side| -> Vec<Inst> {
+            let is_in = |inst| func.layout.block_of(inst).is_some_and(|block| side.blocks.contains(block));
+            gap.iter().filter(is_known).copied().filter(|&inst| is_in(inst)).collect()
+        };
+        let (lefts, rights) = (of(&self.branch.left), of(&self.branch.right));
+        let pairs = lefts.iter().zip(&rights).filter(|(a, b)| func.inst(**a).op == func.inst(**b).op);
+        pairs
+            .map(|(&inst, _)| machine.operation(func.inst(inst).op, func.value_type(func.inst(inst).args[0])))
+            .sum()
     }
 
     fn weight(&self, block: Block) -> i64 {
@@ -388,8 +447,9 @@ impl Planning<'_> {
         }
     }
 
-    /// What a plan gains: all that is saved, each select once, branches around gaps, and what the join no longer chooses.
-    fn account(&self, plan: &Plan) -> i64 {
+    /// What a plan gains: all that is saved, each select once, branches around gaps, and what the join no longer chooses. And what
+    /// of it is spent on selects and branches.
+    fn account(&self, plan: &Plan) -> (i64, i64) {
         let after = Planning {
             around: self.around,
             branch: self.branch,
@@ -397,7 +457,7 @@ impl Planning<'_> {
             is_first: false,
             cells: Cell::new(0),
         };
-        let mut account = Account { planning: &after, selects: FxHashSet::default(), sum: 0 };
+        let mut account = Account { planning: &after, selects: FxHashSet::default(), sum: 0, spent: 0 };
         // The branch itself.
         account.sum += self.around.machine.branch();
         let (left, right) = (&self.branch.left, &self.branch.right);
@@ -435,7 +495,7 @@ impl Planning<'_> {
         if let (Some(a), Some(b)) = (left.last(self.branch.join), right.last(self.branch.join)) {
             account.join(a, b);
         }
-        account.sum
+        (account.sum, account.spent)
     }
 }
 
@@ -443,6 +503,7 @@ struct Account<'a, 'p> {
     planning: &'a Planning<'p>,
     selects: FxHashSet<(Value, Value)>,
     sum: i64,
+    spent: i64,
 }
 
 impl Account<'_, '_> {
@@ -456,7 +517,7 @@ impl Account<'_, '_> {
                 (&Operand::Value(a), &Operand::Value(b)) if cost > 0 => !self.selects.insert((a, b)),
                 _ => false,
             };
-            self.sum -= if is_known { 0 } else { weight * cost };
+            self.spend(if is_known { 0 } else { weight * cost });
         }
     }
 
@@ -467,9 +528,21 @@ impl Account<'_, '_> {
         for gap in steps.chunk_by(|a, b| is_pair(a) == is_pair(b)).filter(|gap| !is_pair(&gap[0])) {
             let elements: Vec<Element> = gap.iter().flat_map(|&step| elements(step)).collect();
             if !is_harmless(self.planning.func(), machine, &elements) {
-                self.sum -= weight * machine.branch();
+                self.spend(weight * machine.branch());
             }
+            let lone = |element: &Element| match *element {
+                Element::Inst(inst) => Some(inst),
+                Element::Region(_) => None,
+            };
+            let lone: Vec<Inst> = elements.iter().filter_map(lone).collect();
+            let moved: i64 = lone.iter().map(|&inst| self.planning.moved(inst)).sum();
+            self.spend(weight * (moved + self.planning.quotients(&lone)));
         }
+    }
+
+    fn spend(&mut self, cost: i64) {
+        self.sum -= cost;
+        self.spent += cost;
     }
 
     /// What the φs of the join no longer choose.

@@ -47,10 +47,10 @@ pub enum Reason {
     /// The matrix would be too large.
     #[error("its sides are too long to be aligned: {0} by {1} elements")]
     Long(usize, usize),
-    /// Who is active where would be told.
+    /// Which lanes are active where would be told.
     #[error("`{0}` in a side depends on or waits for the lanes that are active with it")]
     Convergent(Op),
-    /// Executed in all lanes, whoever takes the side.
+    /// Executed in all lanes, whichever take the side.
     #[error("a `total` instruction or a predicate in a side is not for the lanes of the side alone")]
     Total,
     /// The order of accesses could be told.

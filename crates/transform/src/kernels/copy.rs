@@ -23,8 +23,9 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// Says what a value is over there.
-    pub(super) fn set(&mut self, value: Value, copy: Value) {
+    /// Says what a value is over there, and gives it the name that the source has for it.
+    pub(super) fn set(&mut self, into: &mut Function, value: Value, copy: Value) {
+        into.take_name(copy, self.from, value);
         self.values[value] = Some(copy);
     }
 
@@ -101,8 +102,9 @@ impl<'a> Copier<'a> {
         let results = self.from.results(inst);
         let types: SmallVec<[Type; 2]> = results.iter().map(|&value| self.from.value_type(value)).collect();
         let copy = into.make_inst(data, &types);
-        for (&old, &new) in results.iter().zip(into.results(copy)) {
-            self.values[old] = Some(new);
+        for (index, &old) in results.iter().enumerate() {
+            let new = into.results(copy)[index];
+            self.set(into, old, new);
         }
         copy
     }

@@ -6,10 +6,11 @@ use super::region::Region;
 use super::states::States;
 use super::{Fold, KernelOptions};
 use heddle_ir::builder::{At, Builder};
+use heddle_ir::function::{OriginData, Tag};
 use heddle_ir::inst::{Detail, InstData, Launch, Switch};
-use heddle_ir::module::{Declaration, Kind, Param, Signature};
+use heddle_ir::module::{Declaration, Fact, Kind, Param, Signature};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
-use heddle_ir::{Block, Constant, Function, Op, Scalar, Space, Type, Value};
+use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -29,6 +30,18 @@ struct Group<'a> {
     variables: FxHashMap<Value, Value>,
     /// Where a region says which state is next.
     next: Option<Value>,
+    /// The hint that a loop is not to be unrolled.
+    hint: Option<Fact>,
+}
+
+/// A kernel, and what is known of it.
+pub(super) struct OfKernel<'a> {
+    pub(super) kernel: &'a Function,
+    /// The parameters of its own.
+    pub(super) own: usize,
+    pub(super) asked: &'a Asked,
+    pub(super) states: &'a States,
+    pub(super) live: &'a Live,
 }
 
 /// The parameters that stand behind the kernel's own: place, local memory, scratch memory.
@@ -46,16 +59,14 @@ fn further_params(live: &Live) -> [Param; 3] {
     [place, local, scratch]
 }
 
-/// The group function of a kernel, which had so many parameters of its own.
+/// The group function of a kernel. The hint is for loops round regions that have loops.
 pub(super) fn make_group_function(
-    kernel: &Function,
-    own: usize,
-    asked: &Asked,
-    states: &States,
-    live: &Live,
+    of_kernel: &OfKernel<'_>,
     regions: &[Region],
     options: &KernelOptions,
+    hint: Option<Fact>,
 ) -> Function {
+    let &OfKernel { kernel, own, asked, states, live } = of_kernel;
     let params = kernel.signature.params[..own].iter().map(|param| Param { shape: None, ..param.clone() });
     let signature = Signature {
         params: params.chain(further_params(live)).collect(),
@@ -84,6 +95,7 @@ pub(super) fn make_group_function(
         brush_bytes: live.brush_bytes,
         variables: FxHashMap::default(),
         next: None,
+        hint,
     };
     for region in regions {
         for &value in &region.gives {
@@ -190,9 +202,9 @@ impl Group<'_> {
             }
             Fold::Rows => {
                 let [rows, planes] = [1, 2].map(|along| self.brushes_along(along, sizes[along]));
-                self.count_to(planes, |group, plane| {
+                self.count_to(planes, region.loops, |group, plane| {
                     let z = group.times_extent(plane, 2);
-                    group.count_to(rows, |group, row| {
+                    group.count_to(rows, region.loops, |group, row| {
                         let y = group.times_extent(row, 1);
                         let number = region.takes_memory.then(|| {
                             let before = group.product(plane, rows);
@@ -243,7 +255,7 @@ impl Group<'_> {
     }
 
     /// A loop over the numbers below one that is at least 1.
-    fn count_to(&mut self, count: Value, body: impl FnOnce(&mut Self, Value)) {
+    fn count_to(&mut self, count: Value, has_loops: bool, body: impl FnOnce(&mut Self, Value)) {
         let unit = self.options.unit();
         let [before, header, latch, after] = [(); 4].map(|()| self.new_block());
         self.builder.jump(before);
@@ -257,9 +269,19 @@ impl Group<'_> {
         self.builder.go(At::End(latch));
         let next = self.sum(number, one);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, count);
-        self.builder.branch(goes_on, header, after);
+        self.go_round(goes_on, header, after, has_loops);
         self.complete(number, latch, next);
         self.builder.go(At::End(after));
+    }
+
+    /// Ends a loop. One round another is not unrolled: what leaves the inner one is foreseen best where it is one branch.
+    fn go_round(&mut self, goes_on: Value, header: Block, after: Block, has_loops: bool) {
+        let inst = self.builder.branch(goes_on, header, after);
+        if let Some(hint) = self.hint.filter(|_| has_loops) {
+            let tags = [(Tag::Loop, hint)].into_iter().collect();
+            self.builder.func.inst_mut(inst).origin =
+                self.builder.func.make_origin(OriginData { loc: None, tags });
+        }
     }
 
     /// Gives a φ its edge from the end of the loop.
@@ -270,6 +292,11 @@ impl Group<'_> {
 
     /// Launches a region for the brushes of a row: whole ones, then what is left.
     fn run_row(&mut self, region: &Region, size: Value, above: &[Value], row: Option<Value>) {
+        if region.is_alone {
+            let memory = region.takes_memory.then(|| self.memory_of_row(row, size));
+            self.count_to(size, region.loops, |group, item| group.call(region, item, above, memory));
+            return;
+        }
         let unit = self.options.unit();
         let lanes = self.options.extent(0);
         let [before, header, behind, tail, after] = [(); 5].map(|()| self.new_block());
@@ -287,7 +314,7 @@ impl Group<'_> {
         self.launch(region, first, above, memory, None);
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, whole);
-        self.builder.branch(goes_on, header, behind);
+        self.go_round(goes_on, header, behind, region.loops);
         self.complete(first, header, next);
 
         self.builder.go(At::End(behind));
@@ -346,7 +373,7 @@ impl Group<'_> {
         self.launch(region, first, &above, memory, None);
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, whole);
-        self.builder.branch(goes_on, header, behind);
+        self.go_round(goes_on, header, behind, region.loops);
         self.complete(first, header, next);
 
         self.builder.go(At::End(behind));
@@ -366,7 +393,7 @@ impl Group<'_> {
         self.launch(region, first, &above, memory, Some(mask));
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, sizes[0]);
-        self.builder.branch(goes_on, tail, after);
+        self.go_round(goes_on, tail, after, region.loops);
         self.complete(first, tail, next);
         self.builder.go(At::End(after));
     }
@@ -411,6 +438,36 @@ impl Group<'_> {
         memory: Option<Value>,
         mask: Option<Value>,
     ) {
+        let mut args = self.arguments(region, first, above, memory);
+        args.extend(mask);
+        let declaration: Arc<Declaration> = Arc::new(region.func.declaration());
+        let callee = self.builder.func.make_callee(&declaration);
+        let launch = Launch { callee, brush: self.options.brush.clone(), masked: mask.is_some() };
+        let inst = self.builder.inst(InstData::new(Op::Launch, args, Detail::Launch(Box::new(launch))), None);
+        self.keep_results(region, inst);
+    }
+
+    /// Runs a region for one work-item of a row.
+    fn call(&mut self, region: &Region, item: Value, above: &[Value], memory: Option<Value>) {
+        let mut args = self.arguments(region, item, above, memory);
+        if region.takes_memory {
+            let width = self.builder.int(self.options.unit(), self.options.extent(0).into());
+            let lane = self.builder.op(Op::Urem, &[item, width]);
+            args.push(convert(&mut self.builder, lane, Scalar::I64));
+        }
+        let callee = self.builder.func.make_callee(&Arc::new(region.func.declaration()));
+        let inst = self.builder.inst(InstData::new(Op::Call, args, Detail::Call(callee)), None);
+        self.keep_results(region, inst);
+    }
+
+    /// What a region takes that begins at a work-item.
+    fn arguments(
+        &mut self,
+        region: &Region,
+        first: Value,
+        above: &[Value],
+        memory: Option<Value>,
+    ) -> Vec<Value> {
         let items = std::iter::once(first).chain(above.iter().copied());
         for (&item, value) in self.asked.items.iter().zip(items) {
             self.values.insert(item, value);
@@ -421,11 +478,11 @@ impl Group<'_> {
             let number = self.builder.op(Op::Udiv, &[first, width]);
             args.push(self.memory_behind(memory, number));
         }
-        args.extend(mask);
-        let declaration: Arc<Declaration> = Arc::new(region.func.declaration());
-        let callee = self.builder.func.make_callee(&declaration);
-        let launch = Launch { callee, brush: self.options.brush.clone(), masked: mask.is_some() };
-        let inst = self.builder.inst(InstData::new(Op::Launch, args, Detail::Launch(Box::new(launch))), None);
+        args
+    }
+
+    /// Keeps what a region gives.
+    fn keep_results(&mut self, region: &Region, inst: Inst) {
         let results = self.builder.func.results(inst).to_vec();
         let next = self.next.filter(|_| region.gives_next);
         let places = next.into_iter().chain(region.gives.iter().map(|value| self.variables[value]));

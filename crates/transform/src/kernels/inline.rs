@@ -106,7 +106,7 @@ fn inline(func: &mut Function, entry: Block, call: Inst, callee: &Function) -> V
     let mut copier = Copier::new(callee);
     let args = func.inst(call).args.clone();
     for (&param, &arg) in callee.params().iter().zip(&args) {
-        copier.set(param, arg);
+        copier.set(func, param, arg);
     }
     let blocks: Vec<Block> = callee.blocks().collect();
     copier.copy_blocks(func, &blocks);

@@ -11,14 +11,15 @@
 //!
 //! A value has one home for all barriers, so what a state does not change stays where it is.
 
-use super::objects::Object;
+use super::objects::{Object, users_of};
 use super::place::Asked;
 use super::refuse_inst;
 use super::states::States;
-use heddle_analysis::shape::{Fact, Geometry, Level, Poison, Strides};
+use heddle_analysis::shape::{Fact, Geometry, Level, Poison, Shape, Strides};
 use heddle_analysis::{ControlTables, InitialShapes, Liveness, divergence};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
+use heddle_ir::ops::Effect;
 use heddle_ir::{Diagnostic, Function, Inst, Op, Value, ValueDef};
 use smallvec::SmallVec;
 
@@ -56,8 +57,10 @@ pub(super) struct Live {
 
 /// What a brush keeps is aligned so.
 pub(super) const BRUSH_ALIGN: u64 = 64;
-/// A value is computed again by at most so many operations.
+/// A value is computed again by at most so many operations: on vectors, and where lanes step by what is known, so that they are
+/// on scalars.
 const CHEAP: usize = 6;
+const CHEAP_OF_SCALARS: usize = 16;
 
 /// Finds homes for what lives across the barriers of a kernel.
 pub(super) fn find_homes(
@@ -106,6 +109,7 @@ pub(super) fn find_homes(
         let offset = live.room(size.saturating_mul(lanes.into()), align.max(BRUSH_ALIGN));
         live.homes[result] = Some(Home::Object(offset, element.map_or(size, u64::from)));
     }
+    let of_lanes = addresses_of_lanes(kernel, objects);
     let liveness = Liveness::new(kernel, &control.cfg);
     let sets = liveness.sets();
     let mut known: SecondaryMap<Value, Option<Fact>> = SecondaryMap::new();
@@ -130,7 +134,10 @@ pub(super) fn find_homes(
     found.sort_unstable();
     for value in found {
         if live.homes[value].is_none() {
-            let fact = known[value].unwrap_or_default();
+            let mut fact = known[value].unwrap_or_default();
+            if of_lanes.contains(value) {
+                (fact.shape, fact.level) = (Shape::VARYING, Level::Brush);
+            }
             live.homes[value] = Some(live.home(kernel, value, &fact, lanes));
             if fact.poison != Poison::Never {
                 live.is_poison.insert(value);
@@ -141,6 +148,46 @@ pub(super) fn find_homes(
     Ok(live)
 }
 
+/// What is made of the address of a private object that each lane has a home for. To analyses all lanes' objects lie in one place.
+fn addresses_of_lanes(kernel: &Function, objects: &[Object]) -> EntitySet<Value> {
+    let mut found = EntitySet::new();
+    let mut work: Vec<Value> =
+        objects.iter().flat_map(|object| kernel.results(object.alloca)).copied().collect();
+    if work.is_empty() {
+        return found;
+    }
+    let users = users_of(kernel);
+    let mut is_kept = false;
+    while let Some(value) = work.pop() {
+        if !found.insert(value) {
+            continue;
+        }
+        for &user in &users[value] {
+            let data = kernel.inst(user);
+            match data.op {
+                Op::Load | Op::Memset => {}
+                Op::Store => is_kept |= data.args[0] == value,
+                op if op.info().effect == Effect::Pure || op == Op::Phi => {
+                    let is_number = |&&result: &&Value| kernel.value_type(result).scalar().bits() > 1;
+                    work.extend(kernel.results(user).iter().filter(is_number));
+                }
+                _ => is_kept = true,
+            }
+        }
+        if work.is_empty() && std::mem::take(&mut is_kept) {
+            // What was written down may come back by any load.
+            let insts = kernel.blocks().flat_map(|block| kernel.block_insts(block));
+            let loads = insts.filter(|&inst| kernel.inst(inst).op == Op::Load);
+            work.extend(
+                loads
+                    .flat_map(|inst| kernel.results(inst))
+                    .filter(|&&it| kernel.value_type(it).scalar().bits() >= 64 && !found.contains(it)),
+            );
+        }
+    }
+    found
+}
+
 impl Live {
     fn room(&mut self, bytes: u64, align: u64) -> u64 {
         let offset = self.brush_bytes.next_multiple_of(align);
@@ -149,7 +196,8 @@ impl Live {
     }
 
     fn home(&mut self, kernel: &Function, value: Value, fact: &Fact, lanes: u32) -> Home {
-        if self.recomputed(kernel, value).is_some() {
+        let most = if fact.shape.strides().is_some() { CHEAP_OF_SCALARS } else { CHEAP };
+        if self.recomputed(kernel, value).is_some_and(|order| order.len() <= most) {
             return Home::Again;
         }
         let ty = kernel.value_type(value);
@@ -178,7 +226,7 @@ impl Live {
             if order.contains(&inst) {
                 // It is needed earlier than it was found.
                 order.retain(|other| *other != inst);
-            } else if order.len() == CHEAP || !is_cheap(data.op) || data.is_total() {
+            } else if order.len() == CHEAP_OF_SCALARS || !is_cheap(data.op) || data.is_total() {
                 return None;
             }
             order.push(inst);
@@ -207,6 +255,8 @@ fn is_cheap(op: Op) -> bool {
             | Op::Icmp
             | Op::PtrAdd
             | Op::SpaceCast
+            | Op::Ptrtoint
+            | Op::Inttoptr
             | Op::Lane
             | Op::Width
     )

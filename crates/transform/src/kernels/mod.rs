@@ -19,9 +19,11 @@
 //! * `objects` finds the private objects that live across them, and interleaves those of the lanes.
 //! * `live` finds what lives across them, and where it is kept.
 //! * `region` makes a lock-step function of each state.
+//! * `alone` lets regions run for one work-item after the other.
 //! * `versions` gives regions a second version, for brushes that are well placed.
 //! * `group` writes the sequential function that launches them.
 
+mod alone;
 mod copy;
 mod group;
 mod inline;
@@ -35,9 +37,12 @@ mod versions;
 pub use place::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 
 use crate::widen::Versions;
-use heddle_ir::module::{DeclaredShape, Kind, Param};
+use heddle_ir::entity::PrimaryMap;
+use heddle_ir::inst::Detail;
+use heddle_ir::module::{DeclaredShape, Fact, FactPart, Kind, Param};
 use heddle_ir::types::MAX_LANES;
-use heddle_ir::{Code, Diagnostic, Function, Inst, Module, Scalar, Space};
+use heddle_ir::words::Scope;
+use heddle_ir::{Code, Diagnostic, Function, Inst, Module, Scalar, Space, Type};
 use smallvec::SmallVec;
 
 /// How the lanes of a brush lie in a work-group.
@@ -62,6 +67,8 @@ pub struct KernelOptions {
     pub is_small: bool,
     /// Where regions get versions.
     pub versions: Versions,
+    /// Whether regions whose accesses are scattered run for one work-item after the other, if others do not.
+    pub is_mixed: bool,
 }
 
 impl KernelOptions {
@@ -104,6 +111,8 @@ pub struct GroupFunction {
     pub barriers: usize,
     /// The points at which brushes wait for each other.
     pub synchronization_points: usize,
+    /// The regions that run for one work-item after the other.
+    pub alone: usize,
     /// What accesses gain by versions of regions.
     pub remarks: Vec<Diagnostic>,
 }
@@ -125,6 +134,35 @@ fn refuse(func: &Function, text: impl Into<String>, way_out: impl Into<String>) 
 
 /// A kernel may grow to so many instructions, by calls that are inlined and by states that share code.
 const MOST_INSTRUCTIONS: usize = 1 << 20;
+
+/// The hint that a loop is not to be unrolled.
+fn not_unrolled(facts: &mut PrimaryMap<Fact, Vec<FactPart>>) -> Fact {
+    let mut named = |parts: Vec<FactPart>| {
+        let known = facts.iter().find(|(_, known)| **known == parts).map(|(fact, _)| fact);
+        known.unwrap_or_else(|| facts.push(parts))
+    };
+    let text = named(vec![FactPart::Text("llvm.loop.unroll.disable".into())]);
+    named(vec![FactPart::Fact(text)])
+}
+
+/// Atomic accesses to local memory are seen by the lanes of a brush only: one thread runs the brushes of a group one after the
+/// other.
+fn keep_to_brush(func: &mut Function) {
+    let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
+    for inst in insts {
+        let data = func.inst(inst);
+        let is_local =
+            data.args.first().is_some_and(|&address| func.value_type(address) == Type::ptr(Space::Local));
+        if !is_local {
+            continue;
+        }
+        if let Detail::Rmw(_, access) | Detail::CompareExchange(access, _) = &mut func.inst_mut(inst).detail
+            && let Some((_, scope)) = &mut access.atomic
+        {
+            *scope = Scope::Brush;
+        }
+    }
+}
 
 /// Replaces each kernel of a module by its group function and the regions that it launches. Functions that were inlined,
 /// and objects of local memory, go.
@@ -162,9 +200,12 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         inline::inline_calls(&mut kernel, module, &bound)?;
         let asked = place::ask_by_params(&mut kernel, module, options);
         if states::has_barriers(&kernel) {
+            // What is computed again is to take as few operations as it can.
+            crate::simplify(&mut kernel);
             // What lives across barriers is known where loops are closed.
             crate::canonicalize(&mut kernel);
         }
+        keep_to_brush(&mut kernel);
         let states = states::cut_at_barriers(&mut kernel);
         let sizes =
             states.all.iter().flat_map(|state| &state.blocks).map(|&block| kernel.block_insts(block).count());
@@ -179,23 +220,32 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         objects::interleave(&mut kernel, &mut across, options.lanes());
         let live = live::find_homes(&kernel, &asked, &states, &across, &options.brush)?;
         let mut remarks = Vec::new();
-        let regions: Vec<region::Region> = (0..states.all.len())
-            .map(|number| {
-                let mut region = region::make_region(&kernel, &states, &live, number);
-                remarks.extend(versions::split(&mut region.func, &options.brush, options.versions));
-                region
-            })
+        let mut regions: Vec<region::Region> = (0..states.all.len())
+            .map(|number| region::make_region(&kernel, &states, &live, number))
             .collect();
+        let alone = if options.is_mixed { alone::leave_alone(&kernel, &mut regions, options) } else { 0 };
+        for region in regions.iter_mut().filter(|region| !region.is_alone) {
+            remarks.extend(versions::split(&mut region.func, &options.brush, options.versions));
+        }
+        let hint = regions.iter().any(|region| region.loops).then(|| not_unrolled(&mut module.facts));
         made.push(GroupFunction {
             name: func.name.clone(),
             local_bytes: asked.local_bytes,
             brush_bytes: live.brush_bytes,
             barriers: states.barriers,
             synchronization_points: states.all.len() - 1,
+            alone,
             remarks,
         });
-        functions.push(group::make_group_function(&kernel, own, &asked, &states, &live, &regions, options));
-        functions.extend(regions.into_iter().map(|region| region.func));
+        let of_kernel = group::OfKernel { kernel: &kernel, own, asked: &asked, states: &states, live: &live };
+        let mut group = group::make_group_function(&of_kernel, &regions, options, hint);
+        let (called, launched): (Vec<_>, Vec<_>) = regions.into_iter().partition(|region| region.is_alone);
+        let called =
+            Module { functions: called.into_iter().map(|region| region.func).collect(), ..Module::default() };
+        let names = called.functions.iter().map(|func| func.name.clone()).collect();
+        inline::inline_calls(&mut group, &called, &names)?;
+        functions.push(group);
+        functions.extend(launched.into_iter().map(|region| region.func));
     }
     module.functions = functions;
     module.globals.retain(|global| global.space != Space::Local);

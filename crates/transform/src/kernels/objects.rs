@@ -88,8 +88,8 @@ pub(super) fn objects_across(kernel: &Function, states: &States) -> Vec<Object> 
     across.map(object).collect()
 }
 
-/// Who reads each value, once for each operand.
-fn users_of(kernel: &Function) -> SecondaryMap<Value, Vec<Inst>> {
+/// The readers of each value, once for each operand.
+pub(super) fn users_of(kernel: &Function) -> SecondaryMap<Value, Vec<Inst>> {
     let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::new();
     for inst in kernel.blocks().flat_map(|block| kernel.block_insts(block)) {
         kernel.inst(inst).args.iter().for_each(|&arg| users[arg].push(inst));

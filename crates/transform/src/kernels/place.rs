@@ -93,18 +93,24 @@ pub(super) fn ask_by_params(func: &mut Function, module: &Module, options: &Kern
         computed: [None; 3],
     };
     let unit = options.unit();
-    let item = |asking: &mut Asking<'_>, shape| {
-        let param = Param { shape: Some(shape), ..Param::new(unit.into()) };
+    // A brush begins at a multiple of its extent, so no lane of it wraps around.
+    let item = |asking: &mut Asking<'_>, dimension, shape| {
+        let align = 1 << options.extent(dimension).trailing_zeros();
+        let param = Param { shape: Some(shape), align, ..Param::new(unit.into()) };
         let value = asking.func.add_param(param);
         asking.items.push(value);
     };
     // A lane alone agrees with itself: nothing diverges then.
     let is_alone = options.lanes() == 1;
-    item(&mut asking, if is_alone { DeclaredShape::Uniform } else { DeclaredShape::Linear(smallvec![1]) });
+    item(&mut asking, 0, if is_alone { DeclaredShape::Uniform } else { DeclaredShape::Linear(smallvec![1]) });
     if options.fold == Fold::Rows {
         for (dimension, steps) in [(1, smallvec![0, 1]), (2, smallvec![0, 0, 1])] {
             let is_one = options.extent(dimension) == 1;
-            item(&mut asking, if is_one { DeclaredShape::Uniform } else { DeclaredShape::Linear(steps) });
+            item(
+                &mut asking,
+                dimension,
+                if is_one { DeclaredShape::Uniform } else { DeclaredShape::Linear(steps) },
+            );
         }
     }
     asking.replace_queries();
@@ -241,12 +247,21 @@ fn place_local_objects(func: &mut Function, module: &Module) -> (Option<Value>, 
     let mut became: FxHashMap<Value, Value> = FxHashMap::default();
     let mut end = 0u64;
     let start = At::Start(func.entry());
+    let prefix = format!("{}.", func.name);
     let mut builder = Builder::new(func, start);
     for value in order {
-        let (bytes, align) = globals[named[&value]];
+        let name = named[&value];
+        let (bytes, align) = globals[name];
         end = end.next_multiple_of(align.max(1));
         let offset = builder.int(Scalar::I64, end.into());
-        became.insert(value, builder.op(Op::PtrAdd, &[local, offset]));
+        let address = builder.op(Op::PtrAdd, &[local, offset]);
+        // clang puts the kernel's name in front of the variable's.
+        let name = name.strip_prefix(&prefix).unwrap_or(name);
+        builder.func.set_name(address, name);
+        if end == 0 {
+            builder.func.set_name(local, name);
+        }
+        became.insert(value, address);
         end = end.saturating_add(bytes);
     }
     func.map_values(|value| became.get(&value).copied().unwrap_or(value));

@@ -8,7 +8,7 @@ use super::copy::Copier;
 use super::live::{BRUSH_ALIGN, Home, Live};
 use super::states::States;
 use crate::ssa_repair::{SsaRepair, Variable};
-use heddle_analysis::{Cfg, Dominators};
+use heddle_analysis::{Cfg, ControlTables, Dominators};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::{Detail, InstData};
@@ -28,6 +28,12 @@ pub(super) struct Region {
     pub(super) gives_next: bool,
     /// The variables of the group that it gives behind that.
     pub(super) gives: Vec<Value>,
+    /// Whether what it takes and keeps in memory has a place for each lane.
+    pub(super) keeps_by_lane: bool,
+    /// Whether it has loops.
+    pub(super) loops: bool,
+    /// Whether it runs for one work-item after the other.
+    pub(super) is_alone: bool,
 }
 
 /// What says that no state is next.
@@ -109,6 +115,14 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
         || leaves.copied().any(|value| is_kept(&value))
         || read.iter().any(|value| is_kept(&value) && !defined.contains(value))
         || !objects.is_empty();
+    let is_by_lane = |value: &Value| {
+        matches!(
+            live.homes[*value],
+            None | Some(Home::Lanes(_) | Home::Object(..) | Home::Again | Home::Group)
+        )
+    };
+    let keeps_by_lane =
+        comes.iter().chain(state.next.iter().flat_map(|&next| &live.at_start[next])).all(is_by_lane);
     let gives_next = state.next.len() + usize::from(state.ends) > 1;
 
     let params = takes.iter().map(|&value| match kernel.value_def(value) {
@@ -139,7 +153,7 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
     let entry = func.append_block();
     let own = func.params().to_vec();
     let mut copier = Copier::new(kernel);
-    takes.iter().zip(&own).for_each(|(&value, &param)| copier.set(value, param));
+    takes.iter().zip(&own).for_each(|(&value, &param)| copier.set(&mut func, value, param));
     let memory = takes_memory.then(|| own[takes.len()]);
     let mut making =
         Making { kernel, live, func, entry, memory, lane: None, addresses: FxHashMap::default() };
@@ -148,7 +162,7 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
     let mut came: Vec<(Value, Value)> = Vec::new();
     for value in objects {
         let address = making.object(value);
-        copier.set(value, address);
+        copier.set(&mut making.func, value, address);
         came.push((value, address));
     }
     copier.copy_insts(&mut making.func, &again, entry);
@@ -158,7 +172,7 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
             Some(Home::Group | Home::Again) => copier.value(&mut making.func, value),
             _ => making.fetch(value),
         };
-        copier.set(value, here);
+        copier.set(&mut making.func, value, here);
         came.push((value, here));
     }
     copier.copy_blocks(&mut making.func, &state.blocks);
@@ -247,7 +261,18 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
         .map(|&(value, _)| copier.value(&mut making.func, value))
         .collect();
     forget_bases(&mut making.func, &moved);
-    Region { func: making.func, takes, takes_memory, gives_next, gives }
+    let cycles = ControlTables::new(&making.func).cycles;
+    let loops = making.func.blocks().any(|block| cycles.innermost(block).is_some());
+    Region {
+        func: making.func,
+        takes,
+        takes_memory,
+        gives_next,
+        gives,
+        keeps_by_lane,
+        loops,
+        is_alone: false,
+    }
 }
 
 /// The reads of some values: instruction, operand, and where the value must be.

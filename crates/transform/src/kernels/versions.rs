@@ -649,7 +649,7 @@ impl<'a> Making<'a> {
     fn copy(&mut self, blocks: &[Block], rewritten: &[(Inst, Value)]) -> Block {
         let mut copier = Copier::new(self.old);
         for (&old, &new) in self.old.params().iter().zip(self.func.params().to_vec().iter()) {
-            copier.set(old, new);
+            copier.set(&mut self.func, old, new);
         }
         copier.copy_blocks(&mut self.func, blocks);
         let mut instead: Vec<(Value, Value)> = Vec::new();

@@ -7,7 +7,7 @@
 //!     v13 = or v12, v11 total           is     v13 = or v9, v5 total
 //! ```
 //!
-//! Then what nobody reads any more is dropped, of the instructions that linearization made. What is left stays as total
+//! Then what is not read any more is dropped, of the instructions that linearization made. What is left stays as total
 //! as it was: an operand is only replaced by one that is defined in at least as many lanes.
 
 use heddle_ir::entity::{EntitySet, SecondaryMap};
@@ -112,7 +112,7 @@ fn edge(func: &Function, mask: Value) -> (Option<Value>, Value, bool) {
     }
 }
 
-/// Drops new instructions that nobody reads. They have no effect.
+/// Drops new instructions whose results are not read. They have no effect.
 fn drop_unread(func: &mut Function, first_new: usize) {
     let mut reads: SecondaryMap<Value, u32> = SecondaryMap::with_len(func.value_count());
     let mut unread = Vec::new();

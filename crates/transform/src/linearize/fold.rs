@@ -8,7 +8,7 @@
 //! one place. All that is deferred to `b` will post-dominate `b`, one behind the other in the order of the index; so
 //! once the least of it, `t`, is known, the rest can be left to `t`, whatever way leads there. A block then only hands
 //! on one name along each edge, and moves the rest, a mergeable heap, to `t` as a whole. (Other paths to `t` may bring
-//! more, which everyone on the way to `t` has to pass as well; it changes no minimum before `t`.)
+//! more, which every lane on the way to `t` has to pass as well; it changes no minimum before `t`.)
 //!
 //! *Loops* (8.3). What is deferred to a header is deferred to all blocks of the loop, none of which is it; it goes on
 //! with the exits, and the latch, which is the last block of the loop, ignores it on its way back.

@@ -1,11 +1,11 @@
 //! Which lanes are meant: predicates of blocks, masks of edges.
 //!
-//! A block has the predicate of its immediate dominator if it post-dominates it: whoever came there comes here. (A loop
+//! A block has the predicate of its immediate dominator if it post-dominates it: each lane that came there comes here. (A loop
 //! in between does not part lanes: it is uniform.) If not, it has the lanes of its incoming edges. So a block behind a
 //! kept branch has the predicate of the block that branches, and a block with a uniform predicate has none (Theorem 4).
 //!
 //! The mask of an edge out of a folded branch is `select predicate, condition, false`, or with `xor condition, true`,
-//! which is not total: where nobody came, the condition is ⊤, and a total use of it would be one of an undefined value.
+//! which is not total: where no lane came, the condition is ⊤, and a total use of it would be one of an undefined value.
 //! The `select` ignores it there, which `and` would not (design §4.1). What makes up a predicate is total, because it
 //! decides about passive lanes; it is defined in all lanes of the function.
 

@@ -10,7 +10,7 @@
 //!        │         │                          │                         and the other one is deferred;
 //!        │         ▼                          ▼
 //!        │    block3: br v2, …           block3 [v13]: br v2, …         v2 does not, so block3 keeps its branch,
-//!        │     │         │                   │         │                relative to those who are there;
+//!        │     │         │                   │         │                relative to those that are there;
 //!        │     │         ▼                   │         ▼
 //!        │     │      block4                 │    block4 [v13]
 //!        ▼     ▼         │                   ▼         │
@@ -24,7 +24,7 @@
 //! * `values` turns φs into selects, or leaves them, or both.
 //! * `clean_masks` finds masks that are others.
 //! * `reach` repairs what a dead end cut off.
-//! * `refusal` says what cannot be folded.
+//! * `refusal` says what cannot be folded; [`foldable()`] what can, wanted or not.
 //! * `empty_loops` leads control out of kept loops that no lane is in.
 //!
 //! Everything happens in the order of the block index, on the graph without back edges: an edge into a join that
@@ -32,12 +32,13 @@
 //!
 //! *Dead ends.* Listing 8 is about graphs with one exit. A block that ends in `unreachable`, and the latch of a loop
 //! without exits, count as if they also led to the `ret`. If nothing is deferred there, that edge is dropped again. If
-//! something is, `unreachable` becomes a jump (who comes there has no say any more), and the endless loop gets its
+//! something is, `unreachable` becomes a jump (a lane that comes there has no say any more), and the endless loop gets its
 //! only exit, for when no lane is in it. That is the one case in which a branch is added.
 
 mod clean_masks;
 mod empty_loops;
 mod fold;
+mod foldable;
 mod joins;
 mod masks;
 mod reach;
@@ -45,6 +46,7 @@ pub mod refusal;
 mod values;
 
 pub use fold::{Folded, fold};
+pub use foldable::foldable;
 
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, PostDominators};
 use heddle_ir::Diagnostic;
@@ -58,7 +60,7 @@ pub fn linearize(func: &mut Function, divergent: &EntitySet<Block>) -> Result<()
     linearize_by(func, divergent, fold)
 }
 
-/// The same, where the new edges are found in another way. Whoever took an edge must come to its target by all ways
+/// The same, where the new edges are found in another way. Each lane that took an edge must come to its target by all ways
 /// that lead on from where control goes instead.
 pub fn linearize_by(
     func: &mut Function,

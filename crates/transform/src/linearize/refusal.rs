@@ -1,6 +1,6 @@
 //! What is not linearized, and why. It is found before anything is changed.
 //!
-//! * A divergent branch that decides who leaves a loop, or goes round again: the loop is divergent.
+//! * A divergent branch that decides which lanes leave a loop, or goes round again: the loop is divergent.
 //! * A barrier, or a `total` instruction that does something, in a block that may run without lanes. There it would
 //!   run although the source did not come by. It is fine behind an any-guard, that is where control only comes if some
 //!   lane does:

@@ -144,7 +144,7 @@ pub(super) fn find_reduction(
             return Err(member);
         }
     }
-    // Who compares chooses the lesser or the greater by it, and nothing else.
+    // A choice by a comparison is the lesser or the greater by it, and nothing else.
     for &comparison in &comparisons {
         let result = func.result(comparison).ok_or(comparison)?;
         let is_asked_here = |&user: &Inst| {

@@ -24,26 +24,20 @@ mod hoist;
 mod memory;
 mod model;
 mod question;
+mod round;
 
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, Edge, InitialShapes, PostDominators, divergence};
-use heddle_ir::entity::{EntitySet, SecondaryMap};
-use heddle_ir::types::{Scalar, Space, Type};
-use heddle_ir::words::Flag;
-use heddle_ir::{Block, Function, Inst, Op, Value};
+use heddle_ir::{Block, Function, Op, Value};
 
-use smallvec::SmallVec;
 use std::fmt;
 
 use crate::canonicalize::{lcssa, split_critical_edges};
 use crate::flow::Flow;
 use crate::fuse::Machine;
 use crate::races::Races;
-use anticipation::is_anticipated;
-use memory::{MemoryTable, Touch};
-use model::Frequencies;
-use question::{Operations, Program, Query, Question, Subject, operands};
+use round::{Around, Round, is_costly};
 
 /// Where values are inserted and hoisted.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -81,7 +75,7 @@ impl Variant {
 
 /// How scalars are replaced.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Options {
+pub struct ReplacementOptions {
     /// Where values go.
     pub variant: Variant,
     /// What is known of races.
@@ -195,12 +189,16 @@ impl fmt::Display for Replaced {
 const MOST_ROUNDS: usize = 4;
 
 /// Replaces loads and operations by values that are there.
-pub fn replace_scalars(func: &mut Function, options: &Options) -> Replaced {
+pub fn replace_scalars(func: &mut Function, options: &ReplacementOptions) -> Replaced {
     replace_scalars_without(func, options, None)
 }
 
 /// The same without one of the rules: wrong, so that tests can see whether they notice.
-pub fn replace_scalars_without(func: &mut Function, options: &Options, without: Option<Rule>) -> Replaced {
+pub fn replace_scalars_without(
+    func: &mut Function,
+    options: &ReplacementOptions,
+    without: Option<Rule>,
+) -> Replaced {
     if crate::divergent_loops::is_sequential(func) || !has_candidates(func) || sees_passive_lanes(func) {
         return Replaced::default();
     }
@@ -219,7 +217,8 @@ pub fn replace_scalars_without(func: &mut Function, options: &Options, without: 
     }
     let costs = |func: &Function| {
         let control = ControlTables::new(func);
-        model::cost(func, &control, &facts(func, &control), options.machine)
+        let initial = InitialShapes::declared(func, options.machine.geometry());
+        model::cost(func, &control, &divergence(func, &control, &initial), options.machine)
     };
     let mut least = costs(func);
     let mut best = None;
@@ -247,7 +246,12 @@ fn facts(func: &Function, control: &ControlTables) -> Divergence {
     divergence(func, control, &InitialShapes::declared(func, geometry))
 }
 
-fn replace(func: &mut Function, options: &Options, policy: Policy, without: Option<Rule>) -> Replaced {
+fn replace(
+    func: &mut Function,
+    options: &ReplacementOptions,
+    policy: Policy,
+    without: Option<Rule>,
+) -> Replaced {
     let mut replaced = Replaced::default();
     let blocks = func.block_count();
     let flow = Flow::new(func);
@@ -283,288 +287,6 @@ fn replace(func: &mut Function, options: &Options, policy: Policy, without: Opti
     drop_empty_blocks(func, blocks);
     lcssa::close_loops(func, &Flow::new(func));
     replaced
-}
-
-/// What a round is told.
-#[derive(Clone, Copy)]
-struct Around<'a> {
-    control: &'a ControlTables,
-    post_dominators: &'a PostDominators,
-    facts: &'a Divergence,
-    /// Where all lanes are together.
-    together: &'a EntitySet<Block>,
-    frequency: &'a Frequencies,
-    races: Races,
-    policy: Policy,
-    /// Whether anything may be inserted or hoisted.
-    inserts: bool,
-    /// The rule that is left out.
-    without: Option<Rule>,
-}
-
-/// One look at all instructions.
-struct Round<'a> {
-    func: &'a mut Function,
-    around: Around<'a>,
-    memory: MemoryTable,
-    operations: Operations,
-    /// What stands for a value now.
-    now: SecondaryMap<Value, Option<Value>>,
-    /// What values stand for that are in `now`.
-    gone: EntitySet<Inst>,
-    done: Replaced,
-}
-
-impl<'a> Round<'a> {
-    fn new(func: &'a mut Function, around: Around<'a>) -> Round<'a> {
-        let memory = MemoryTable::new(func, around.control);
-        let mut operations = Operations::default();
-        for &block in around.control.index.order() {
-            for inst in func.block_insts(block).filter(|&inst| is_costly(func, inst)) {
-                operations.insert(func, block, inst);
-            }
-        }
-        let now = SecondaryMap::with_len(func.value_count());
-        Round { func, around, memory, operations, now, gone: EntitySet::new(), done: Replaced::default() }
-    }
-
-    /// Asks for each instruction, in an order in which definitions come first.
-    fn run(&mut self) {
-        for &block in self.around.control.index.order() {
-            let mut entry = 0;
-            let mut next = self.func.layout.first_inst(block);
-            while let Some(inst) = next {
-                next = self.func.layout.next_inst(inst);
-                let is_entry = self.memory.of(block).get(entry).is_some_and(|known| known.inst == inst);
-                if let Some((subject, query)) = self.subject(block, inst, entry) {
-                    self.ask(block, &subject, query, entry);
-                }
-                entry += usize::from(is_entry);
-            }
-        }
-    }
-
-    /// What an instruction asks for, if it does.
-    fn subject(&self, block: Block, inst: Inst, entry: usize) -> Option<(Subject, Query)> {
-        let func = &*self.func;
-        let data = func.inst(inst);
-        let ty = func.value_type(func.result(inst)?);
-        let subject = Subject {
-            inst,
-            op: data.op,
-            ty,
-            detail: data.detail.clone(),
-            flags: data.flags,
-            align: 0,
-            is_constant: false,
-            keeps_to_block: false,
-            between_lanes: self.around.races == Races::Ordered && self.around.without != Some(Rule::Races),
-            without: self.around.without,
-        };
-        if is_costly(func, inst) {
-            return Some((subject, Query::Operation(operands(data.op, &data.args))));
-        }
-        let known = self.memory.of(block).get(entry).filter(|known| known.inst == inst)?;
-        let Touch::Load { address, align, .. } = &known.touch else { return None };
-        let is_constant = data.flags.has(Flag::Invariant)
-            || func.value_type(address.root) == Type::Scalar(Scalar::Ptr(Space::Constant));
-        let between_lanes = subject.between_lanes;
-        let keeps_to_block =
-            between_lanes && !is_constant && self.memory.is_written(func, address, ty.bytes().into());
-        Some((
-            Subject { align: *align, is_constant, keeps_to_block, ..subject },
-            Query::Load(address.clone()),
-        ))
-    }
-
-    fn ask(&mut self, block: Block, subject: &Subject, query: Query, entry: usize) {
-        let Round { func, memory, operations, gone, .. } = &*self;
-        let Around { control, post_dominators, facts, together, frequency, policy, inserts, .. } =
-            self.around;
-        let program = Program { func, control, memory, operations, gone };
-        let mut question = Question::new(&program, subject, block, query, entry);
-        let may_insert = |preds: &[Block]| match policy.insertion {
-            _ if preds.iter().any(|&pred| control.cfg.succs(pred).len() > 1) => false,
-            Insertion::Anywhere => true,
-            Insertion::Together => preds.iter().all(|&pred| together.contains(pred)),
-            Insertion::Seldom => preds.iter().map(|&pred| frequency[pred]).sum::<f64>() < frequency[block],
-        };
-        question.solve(|question, state| {
-            let missing = |&pred: &u32| {
-                let pred = &question.states[pred as usize];
-                (!pred.is_available).then_some(pred.block)
-            };
-            let missing: SmallVec<[Block; 4]> =
-                question.states[state].preds.iter().filter_map(missing).collect();
-            inserts
-                && may_insert(&missing)
-                && (subject.without == Some(Rule::Anticipation)
-                    || is_anticipated(&program, subject, question, state))
-        });
-        if question.is_answered() {
-            self.answer(subject, &question);
-            return;
-        }
-        let parts = |branch: Block| match policy.hoisting {
-            Hoisting::None => false,
-            Hoisting::All => true,
-            Hoisting::Divergent => facts.is_divergent_branch(branch),
-        };
-        if inserts
-            && policy.hoisting != Hoisting::None
-            && let Some(target) = hoist::target(&program, subject, &mut question, post_dominators, parts)
-        {
-            self.hoist(subject, &target);
-        }
-    }
-
-    /// Computes the value of an instruction at the end of a block that dominates it, and there only.
-    fn hoist(&mut self, subject: &Subject, target: &hoist::Target) {
-        let hoisted = Subject { align: target.align, ..subject.clone() };
-        let made = emit::compute(self.func, &hoisted, &target.query, target.block);
-        let Some((inst, old)) = made.zip(self.func.result(subject.inst)) else { return };
-        self.know(subject, target.block, inst);
-        self.now[old] = self.func.result(inst);
-        self.gone.insert(subject.inst);
-        self.done.hoisted += 1;
-    }
-
-    /// Lets what was put at the end of a block be an answer.
-    fn know(&mut self, subject: &Subject, block: Block, inst: Inst) {
-        if subject.op == Op::Load {
-            self.memory.append(self.func, block, inst);
-        } else {
-            self.operations.insert(self.func, block, inst);
-        }
-    }
-
-    /// Puts the answer in the place of an instruction.
-    fn answer(&mut self, subject: &Subject, question: &Question) {
-        let Some(emitted) = emit::emit(self.func, subject, question) else { return };
-        let Some(old) = self.func.result(subject.inst) else { return };
-        for &(block, inst) in &emitted.inserted {
-            self.know(subject, block, inst);
-        }
-        for inst in emitted.sources {
-            if subject.without != Some(Rule::Promises) {
-                serve(self.func, inst, subject);
-            }
-        }
-        self.done.inserted += emitted.inserted.len();
-        if subject.op == Op::Load {
-            self.done.loads += 1;
-        } else {
-            self.done.operations += 1;
-        }
-        if self.resolve(emitted.value) == old {
-            return;
-        }
-        self.now[old] = Some(emitted.value);
-        self.gone.insert(subject.inst);
-        self.done.phis += self.drop_trivial(&emitted.phis);
-    }
-
-    /// What stands for a value now.
-    fn resolve(&mut self, mut value: Value) -> Value {
-        while let Some(next) = self.now[value] {
-            if let Some(behind) = self.now[next] {
-                self.now[value] = Some(behind);
-            }
-            value = next;
-        }
-        value
-    }
-
-    /// Replaces φs that join one value only. Gives how many are left.
-    fn drop_trivial(&mut self, phis: &[Inst]) -> usize {
-        let mut left = phis.to_vec();
-        loop {
-            let before = left.len();
-            left.retain(|&phi| {
-                let Some(own) = self.func.result(phi) else { return false };
-                let values: Vec<Value> = self.func.inst(phi).args.iter().copied().collect();
-                let mut only = None;
-                for value in values {
-                    let value = self.resolve(value);
-                    if value != own && *only.get_or_insert(value) != value {
-                        return true;
-                    }
-                }
-                let Some(only) = only else { return true };
-                self.now[own] = Some(only);
-                self.gone.insert(phi);
-                false
-            });
-            if left.len() == before {
-                return before;
-            }
-        }
-    }
-
-    /// Lets all reads see what stands for values now.
-    fn finish(mut self) -> Replaced {
-        if !self.gone.is_empty() {
-            let mut now = std::mem::take(&mut self.now);
-            for number in 0..self.func.value_count() {
-                let value = Value::from_u32(number as u32);
-                let mut at = value;
-                while let Some(next) = now[at] {
-                    at = next;
-                }
-                if at != value {
-                    now[value] = Some(at);
-                }
-            }
-            self.func.map_values(|value| now[value].unwrap_or(value));
-            for inst in self.gone.iter() {
-                self.func.remove_inst(inst);
-            }
-        }
-        self.done
-    }
-}
-
-/// Lets an instruction, or what it stored, stand for another as well: it keeps the promises that both make.
-fn serve(func: &mut Function, inst: Inst, subject: &Subject) {
-    let (kept, dropped) = (func.inst(inst), func.inst(subject.inst));
-    if kept.op == Op::Store || inst == subject.inst {
-        return;
-    }
-    let (flags, origin) = (kept.flags, kept.origin);
-    let merged = func.origin(origin).merged(func.origin(dropped.origin));
-    let promised = flags.intersection(dropped.flags);
-    let flags = if kept.op == Op::Load { flags } else { promised };
-    let origin = func.make_origin(merged);
-    let kept = func.inst_mut(inst);
-    (kept.flags, kept.origin) = (flags, origin);
-}
-
-/// Whether an operation is worth being kept. Products by constants are address arithmetic, as cheap as what keeps them.
-fn is_costly(func: &Function, inst: Inst) -> bool {
-    let data = func.inst(inst);
-    if data.op == Op::Mul {
-        return data.args.iter().all(|&arg| func.constant(arg).is_none());
-    }
-    matches!(
-        data.op,
-        Op::Udiv
-            | Op::Sdiv
-            | Op::Urem
-            | Op::Srem
-            | Op::Fadd
-            | Op::Fsub
-            | Op::Fmul
-            | Op::Fdiv
-            | Op::Frem
-            | Op::Sqrt
-            | Op::Fma
-            | Op::Fmuladd
-            | Op::Floor
-            | Op::Ceil
-            | Op::Round
-            | Op::RoundEven
-            | Op::Truncate
-    )
 }
 
 fn has_candidates(func: &Function) -> bool {

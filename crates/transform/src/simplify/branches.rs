@@ -1,6 +1,6 @@
 //! Branches that can go one way only become jumps.
 //!
-//! An edge that no lane takes still says who waits for whom, and which lanes meet in one iteration:
+//! An edge that no lane takes still says which lanes wait for which, and which lanes meet in one iteration:
 //!
 //! ```text
 //!     block1 ◄─────┐    If block2 never goes back, it is outside of the loop when that edge is gone. Lanes that come

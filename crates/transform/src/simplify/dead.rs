@@ -1,7 +1,7 @@
-//! Drops instructions whose results nobody needs and that do nothing else.
+//! Drops instructions whose results nothing needs and that do nothing else.
 //!
 //! What stays by itself: terminators, stores and whatever else writes, barriers and fences, assumptions, calls that may
-//! do more than give a value, volatile and atomic accesses. A horizontal that nobody reads goes: it shows nothing.
+//! do more than give a value, volatile and atomic accesses. A horizontal whose result is not read goes: it shows nothing.
 
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::{Access, Detail, InstData};

@@ -1,7 +1,7 @@
 //! Replaces results by values that are there already: folded, joined from one value only, or computed before.
 //!
 //! One walk down the dominator tree. An instruction that was computed before, in a block that dominates, is dropped for
-//! the earlier one, which keeps only the promises that both made. Excepted is what depends on who is active
+//! the earlier one, which keeps only the promises that both made. Excepted is what depends on which lanes are active
 //! (horizontals, `mask`), on memory, or on when it runs; and
 //!
 //! * under a block predicate: only what was computed without one, or under the same, is there for sure;

@@ -27,7 +27,7 @@ impl LockStep {
 }
 
 /// The lock-step functions of a module after specialization, or of one that calls nothing; `brush` enters those that
-/// nobody launches or calls. Fails if two brushes enter one function.
+/// nothing launches or calls. Fails if two brushes enter one function.
 pub fn lock_step_functions(module: &Module, brush: &[u32]) -> Result<Vec<LockStep>, String> {
     let sequential = sequential_functions(module);
     let mut work: Vec<LockStep> = roots(module, &sequential)
@@ -89,12 +89,12 @@ pub(crate) fn sequential_functions(module: &Module) -> FxHashSet<String> {
     found
 }
 
-/// The lock-step functions that are entered from outside: kernels, and what nobody here calls. Of functions that only
+/// The lock-step functions that are entered from outside: kernels, and what nothing here calls. Of functions that only
 /// call each other, the first.
 pub(crate) fn roots(module: &Module, sequential: &FxHashSet<String>) -> Vec<String> {
     let mut called: FxHashSet<String> = FxHashSet::default();
     for func in &module.functions {
-        // Who only calls itself is called by nobody else.
+        // A function that only calls itself is called by nothing else.
         called.extend(callees(func).filter(|name| *name != func.name));
     }
     let is_root = |func: &&Function| matches!(func.kind, Kind::Kernel(_)) || !called.contains(&func.name);

@@ -11,13 +11,35 @@ use super::entry::enter_if;
 /// A function has so many forms before calls have to do with one that knows nothing of its arguments.
 const MOST_FORMS: usize = 16;
 
+/// What is known of an argument.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Known {
+    /// How its lanes relate.
+    pub(super) shape: DeclaredShape,
+    /// How lane 0's value is aligned; 1 if nothing is known.
+    pub(super) align: u32,
+}
+
+impl Known {
+    /// What a declaration says.
+    pub(super) fn declared(param: &Param) -> Known {
+        let shape = param.shape.clone().unwrap_or(DeclaredShape::Varying);
+        Known { shape, align: param.align }
+    }
+
+    fn add_to(&self, param: &mut Param) {
+        param.shape = Some(self.shape.clone());
+        param.align = self.align.max(param.align);
+    }
+}
+
 /// How a function is entered.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Form {
     /// The function.
     pub(super) name: String,
-    /// Of each parameter, whether lanes share it or come with a line; else it varies.
-    pub(super) shapes: Vec<DeclaredShape>,
+    /// What is known of each parameter.
+    pub(super) params: Vec<Known>,
     /// Whether only some lanes may come.
     pub(super) is_masked: bool,
 }
@@ -57,9 +79,7 @@ impl Forms {
         if is_known || self.counts.get(&form.name).is_none_or(|&count| count < MOST_FORMS) {
             return form;
         }
-        let declared = declaration.signature.params.iter().map(|param| param.shape.clone());
-        let shapes = declared.map(|shape| shape.unwrap_or(DeclaredShape::Varying)).collect();
-        Form { shapes, ..form }
+        Form { params: declaration.signature.params.iter().map(Known::declared).collect(), ..form }
     }
 
     /// Whether a function is one of the module's own.
@@ -86,24 +106,40 @@ impl Forms {
     }
 }
 
+/// Names follow the vector ABI: `u`, `v`, `l4` for a step of 4 from lane to lane, `n` in front of a negative step, `a16` behind what is
+/// aligned to 16.
 fn form_name(source: &Function, form: &Form) -> String {
-    let letter = |shape: &DeclaredShape| match shape {
-        DeclaredShape::Uniform => 'u',
-        DeclaredShape::Linear(_) => 'l',
-        DeclaredShape::Varying => 'v',
-    };
-    let shapes: String = form.shapes.iter().map(letter).chain(form.is_masked.then_some('m')).collect();
-    match shapes.is_empty() {
-        true => format!("{}.lanes", source.name),
-        false => format!("{}.{shapes}", source.name),
+    let mut name = format!("{}.", source.name);
+    let prefix = name.len();
+    for (known, param) in form.params.iter().zip(&source.signature.params) {
+        match &known.shape {
+            DeclaredShape::Uniform => name.push('u'),
+            DeclaredShape::Varying => name.push('v'),
+            DeclaredShape::Linear(strides) => {
+                let step =
+                    |stride: &i64| format!("{}{}", if *stride < 0 { "n" } else { "" }, stride.unsigned_abs());
+                let steps: Vec<String> = strides.iter().map(step).collect();
+                name += &format!("l{}", steps.join("_"));
+            }
+        }
+        if known.align > param.align {
+            name += &format!("a{}", known.align);
+        }
     }
+    if form.is_masked {
+        name.push('m');
+    }
+    if name.len() == prefix {
+        name += "lanes";
+    }
+    name
 }
 
 /// What callers know of a form.
 pub(super) fn declared(declaration: &Declaration, form: &Form, name: String) -> Declaration {
     let mut signature = declaration.signature.clone();
-    for (param, shape) in signature.params.iter_mut().zip(&form.shapes) {
-        param.shape = Some(shape.clone());
+    for (param, known) in signature.params.iter_mut().zip(&form.params) {
+        known.add_to(param);
     }
     if form.is_masked {
         signature.params.push(mask_param());
@@ -120,8 +156,8 @@ fn instance(source: &Function, form: &Form, name: &str) -> Function {
     let mut func = source.clone();
     func.name = name.to_string();
     func.kind = Kind::Function;
-    for (param, shape) in func.signature.params.iter_mut().zip(&form.shapes) {
-        param.shape = Some(shape.clone());
+    for (param, known) in func.signature.params.iter_mut().zip(&form.params) {
+        known.add_to(param);
     }
     if form.is_masked {
         let mask = func.add_param(mask_param());

@@ -1,8 +1,8 @@
 //! Gives each function the forms in which lanes enter it: which parameters they share, and whether all of them come.
 //!
 //! Requires: Stage::Canonical.  Ensures: Stage::Canonical, and all lanes of a brush enter each lock-step function.
-//! After it, a call in lock-step code is of a form that declares its parameters `uniform` or `varying`; where only some
-//! lanes may call, the form has one more parameter, which says for each lane whether it comes along:
+//! After it, a call in lock-step code is of a form that declares its parameters `uniform`, `linear` or `varying`, and how they are
+//! aligned, so that the callee is vectorized as it would be where it is called. Where only some lanes may call, the form has one more parameter, which says for each lane whether it comes along:
 //!
 //! ```text
 //!     block3:                          block3:
@@ -10,7 +10,7 @@
 //!                                        v7 = call @f.uvm(v5, v6, v8)
 //!     func @f(v0: i32, v1: i32)        func @f.uvm(v0: i32 uniform, v1: i32 varying, v2: i1 varying)
 //!     block0:                          block4:
-//!       …                                br v2, block0, block5       who does not come along goes to the end
+//!       …                                br v2, block0, block5       a lane that does not come along goes to the end
 //! ```
 //!
 //! So a lane that is not there is one that parts from the others at once, and the passes to come need not know of it. A
@@ -25,20 +25,26 @@ pub use entered::{LockStep, entered_functions, lock_step_functions};
 pub(crate) use entered::{roots, sequential_functions};
 
 use entered::insts_of;
-use forms::{Form, Forms, declared};
-use heddle_analysis::shape::{Activation, Geometry, Size};
-use heddle_analysis::{ControlTables, Divergence, InitialShapes, divergence};
+use forms::{Form, Forms, Known, declared};
+use heddle_analysis::shape::{Activation, Geometry, Poison, Size};
+use heddle_analysis::{ControlTables, Divergence, InitialShapes, Shape, divergence};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::inst::{Detail, InstData, Launch};
 use heddle_ir::module::{DeclaredShape, Kind, Param};
-use heddle_ir::{Function, Inst, Module, Op, Value};
+use heddle_ir::{Function, Inst, Module, Op, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 use crate::widen::may_be_private;
 
-/// Gives every function that lanes enter its forms; `brush` enters those that nobody launches or calls. Functions that
+/// Alignments that forms tell apart, of pointers and of numbers that step: below, no access gains; above, none gains more.
+const LEAST_ALIGN: [u32; 2] = [16, 4];
+const MOST_ALIGN: u32 = 64;
+/// Operations that an argument is followed through.
+const MOST_STEPS: usize = 32;
+
+/// Gives every function that lanes enter its forms; `brush` enters those that nothing launches or calls. Functions that
 /// are not needed any more go.
 pub fn specialize(module: &mut Module, brush: &[u32]) {
     let sequential = sequential_functions(module);
@@ -77,9 +83,8 @@ fn launch_forms(func: &mut Function, forms: &mut Forms) {
         if !forms.is_ours(&declaration.name) {
             continue;
         }
-        let shapes = declaration.signature.params.iter();
-        let shapes = shapes.map(|param| param.shape.clone().unwrap_or(DeclaredShape::Varying)).collect();
-        let form = Form { name: declaration.name.clone(), shapes, is_masked: launch.masked };
+        let params = declaration.signature.params.iter().map(Known::declared).collect();
+        let form = Form { name: declaration.name.clone(), params, is_masked: launch.masked };
         let name = forms.request(&form, &launch.brush, true);
         let callee = func.make_callee(&Arc::new(declared(&declaration, &form, name)));
         let launch = Launch { callee, ..(**launch).clone() };
@@ -104,8 +109,9 @@ fn call_forms(func: &mut Function, forms: &mut Forms, entered: &LockStep) {
     let geometry = geometry_of(func, &entered.brush, entered.is_region);
     let initial = InitialShapes::declared(func, geometry).entered_by(Activation::Full);
     let facts = divergence(func, &control, &initial);
+    let has_private_numbers = makes_private_numbers(func, &facts);
     for inst in calls {
-        let form = form_of_call(func, &control, &facts, inst);
+        let form = form_of_call(func, &control, &facts, has_private_numbers, inst);
         let callee = func.callee_of(func.inst(inst)).expect("a call has a callee");
         let form = forms.bounded(form, callee, &entered.brush, entered.is_region);
         let name = forms.request(&form, &entered.brush, entered.is_region);
@@ -115,21 +121,83 @@ fn call_forms(func: &mut Function, forms: &mut Forms, entered: &LockStep) {
 }
 
 /// The form of a function that a call needs.
-fn form_of_call(func: &Function, control: &ControlTables, facts: &Divergence, inst: Inst) -> Form {
+fn form_of_call(
+    func: &Function,
+    control: &ControlTables,
+    facts: &Divergence,
+    has_private_numbers: bool,
+    inst: Inst,
+) -> Form {
     let data = func.inst(inst);
     let callee = func.callee_of(data).expect("a call has a callee");
     let block = func.layout.block_of(inst).expect("a call stands in a block");
-    let shape_of = |(param, &arg): (&Param, &Value)| match &param.shape {
-        Some(shape) if *shape != DeclaredShape::Varying => shape.clone(),
-        _ if may_be_private(func, arg) => DeclaredShape::Varying,
-        _ if facts.fact_at(func, control, arg, block).is_uniform() => DeclaredShape::Uniform,
-        _ => DeclaredShape::Varying,
+    let known_of = |(param, &arg): (&Param, &Value)| {
+        let declared = Known::declared(param);
+        let fact = facts.fact_at(func, control, arg, block);
+        let is_number = func.value_type(arg).scalar().is_int();
+        let Shape::Strided { strides, base } = fact.shape else { return declared };
+        if may_be_private(func, arg) && !facts.points_to_shared_memory(arg) {
+            return declared;
+        }
+        let is_open = declared.shape == DeclaredShape::Varying;
+        let shape = match () {
+            () if !is_open => declared.shape,
+            () if strides.is_zero() => DeclaredShape::Uniform,
+            () if is_number && has_private_numbers => return declared,
+            () if fact.poison != Poison::Any || stays_scalar(func, arg) => {
+                DeclaredShape::Linear(strides.shown().into())
+            }
+            () => return declared,
+        };
+        // Of a number that lanes share, the alignment says nothing of any access.
+        let is_told = !is_number || !strides.is_zero();
+        let align = base.align().min(MOST_ALIGN.into()) as u32;
+        let is_enough = align >= LEAST_ALIGN[usize::from(is_number)];
+        let align = if is_told && is_enough { align.max(declared.align) } else { declared.align };
+        Known { shape, align }
     };
     Form {
         name: callee.name.clone(),
-        shapes: callee.signature.params.iter().zip(&data.args).map(shape_of).collect(),
+        params: callee.signature.params.iter().zip(&data.args).map(known_of).collect(),
         is_masked: facts.activation(block) != Activation::Full && !data.is_total(),
     }
+}
+
+/// Whether a strided value is lane 0's number in vector code, whatever lanes are ⊤: it is a sum of such parameters and numbers.
+fn stays_scalar(func: &Function, value: Value) -> bool {
+    let mut open: SmallVec<[Value; 8]> = SmallVec::from_slice(&[value]);
+    for _ in 0..MOST_STEPS {
+        let Some(value) = open.pop() else { return true };
+        match func.value_def(value) {
+            ValueDef::Const => {}
+            ValueDef::Param(index) => {
+                let shape = func.signature.params.get(index as usize).and_then(|param| param.shape.as_ref());
+                if !matches!(shape, Some(DeclaredShape::Uniform | DeclaredShape::Linear(_))) {
+                    return false;
+                }
+            }
+            ValueDef::Result(inst, _) => {
+                let data = func.inst(inst);
+                let is_sum = matches!(data.op, Op::Add | Op::Sub)
+                    || data.op == Op::PtrAdd && func.value_type(data.args[1]).scalar().bits() == 64;
+                let is_line = is_sum && data.args.iter().all(|&arg| func.value_type(arg).lanes().is_none());
+                if !is_line {
+                    return false;
+                }
+                open.extend(data.args.iter().copied());
+            }
+            ValueDef::None => return false,
+        }
+    }
+    open.is_empty()
+}
+
+/// Whether the program makes numbers of addresses that may be private: those of lanes differ in vector code.
+fn makes_private_numbers(func: &Function, facts: &Divergence) -> bool {
+    insts_of(func, Op::Ptrtoint).into_iter().any(|inst| {
+        let address = func.inst(inst).args[0];
+        may_be_private(func, address) && !facts.points_to_shared_memory(address)
+    })
 }
 
 fn replace_call(func: &mut Function, inst: Inst, form: &Form, name: String) {

@@ -12,7 +12,7 @@ pub(super) fn simplify_arms(func: &mut Function, inst: Inst) -> bool {
     }
     let &[mut mask, mut then, mut otherwise] = &func.inst(inst).args[..] else { return false };
     let before = [mask, then, otherwise];
-    // The mask of an edge keeps its form: whoever puts edges together looks for it.
+    // The mask of an edge keeps its form: what puts edges together looks for it.
     if let Some(positive) = negated(func, mask).filter(|_| !is_bool(func, otherwise, false)) {
         (mask, then, otherwise) = (positive, otherwise, then);
     }

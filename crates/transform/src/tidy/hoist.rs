@@ -1,7 +1,7 @@
 //! Masks that do not change in a loop, made in front of it.
 //!
-//! Whoever is active in a loop came by its preheader, so what is made there is defined for them. Questions stay where
-//! they are: who is active in front of the loop may be more lanes.
+//! A lane that is active in a loop came by its preheader, so what is made there is defined for them. Questions stay where
+//! they are: in front of the loop more lanes may be active.
 
 use heddle_ir::{Block, Function, Inst, Op, Type, Value};
 

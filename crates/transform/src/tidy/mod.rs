@@ -9,7 +9,7 @@
 //! * `blends`: a choice inside a choice by the same mask, a choice that is none, φs that bring one value.
 //! * `hoist`: masks that do not change in a loop are made in front of it.
 //! * `regions`: blocks that only lead on are skipped, and branches that lead to one place anyhow are jumps.
-//! * What nobody reads any more is dropped.
+//! * What is not read any more is dropped.
 
 mod blends;
 mod hoist;

@@ -64,7 +64,7 @@ pub(super) fn skip_empty(func: &mut Function, flow: &Flow) -> bool {
     changed | join_branches(func, agreeing)
 }
 
-/// Who leads to a block: what is skipped changes it, and a block is looked at with those that are now in front of it.
+/// Which blocks lead to a block: what is skipped changes it, and a block is looked at with those that are now in front of it.
 struct Sources<'a> {
     cfg: &'a Cfg,
     /// Those that came to be.

@@ -43,7 +43,10 @@ impl<'a> Writer<'a> {
                               `varying`";
                 return Err(refusal(self.old, inst, reason));
             }
-            args.push(self.scalar(arg));
+            args.push(match &param.shape {
+                Some(DeclaredShape::Linear(strides)) => self.lane_0_of(arg, strides),
+                _ => self.scalar(arg),
+            });
         }
         let wide = Arc::new(wide_declaration(&callee, &self.brush));
         let name = self.new.make_callee(&wide);
@@ -57,6 +60,26 @@ impl<'a> Writer<'a> {
             self.define_value(self.old.results(inst)[index], value);
         }
         Ok(())
+    }
+
+    /// The value of lane 0, which may not be active, of one that steps from lane to lane like this.
+    fn lane_0_of(&mut self, old: Value, strides: &[i64]) -> Value {
+        let scalar = self.scalar(old);
+        if matches!(self.kinds.of(old), Kind::Steps(_)) {
+            return scalar;
+        }
+        // It is held as a vector, and the scalar is that of the first active lane.
+        let mut steps = [0; 3];
+        steps.iter_mut().zip(strides).for_each(|(step, &stride)| *step = stride.wrapping_neg());
+        let ty = self.old.value_type(old).scalar();
+        let number = if ty.is_ptr() { Scalar::I64 } else { ty };
+        let offsets =
+            self.offsets(steps).into_iter().map(|offset| offset as u128 & number.bit_mask()).collect();
+        let offsets = self.new.make_const(Constant::Vector(number, offsets));
+        let lane = self.first_lane();
+        let back = self.emit(InstData::plain(Op::Extract, [offsets, lane]), None);
+        let op = if ty.is_ptr() { Op::PtrAdd } else { Op::Add };
+        self.emit(InstData::plain(op, [scalar, back]), None)
     }
 
     /// A vector form of a function defined elsewhere that this call can take.

@@ -11,7 +11,7 @@ use heddle_analysis::ControlTables;
 use heddle_ir::entity::Entity;
 use heddle_ir::{Block, Function, Inst, Value};
 
-/// The instructions of a function in order, and who reads whose results.
+/// The instructions of a function in order, and which of them read which results.
 #[derive(Debug)]
 pub(super) struct Closure {
     order: Vec<(Block, Inst)>,
@@ -52,7 +52,7 @@ impl Closure {
         Closure { order, starts, readers }
     }
 
-    /// Who reads a value.
+    /// The instructions that read a value.
     pub(super) fn readers(&self, value: Value) -> impl Iterator<Item = Inst> {
         self.readers_of(value).iter().map(|&position| self.order[position as usize].1)
     }

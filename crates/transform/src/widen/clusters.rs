@@ -21,7 +21,7 @@
 
 use super::kinds::{Kind, Kinds};
 use super::lines::Layout;
-use super::{ChosenForm, Options, Remark, Versions, access_form, place_of};
+use super::{ChosenForm, Remark, Versions, WidenOptions, access_form, place_of};
 use heddle_analysis::{AccessGroups, Condition};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::{Flag, Flags};
@@ -95,7 +95,7 @@ impl Clusters {
         accesses: &AccessGroups,
         kinds: &Kinds,
         lanes: u16,
-        options: &Options,
+        options: &WidenOptions,
     ) -> Clusters {
         let mut this = Clusters::default();
         if lanes < 2 {
@@ -167,7 +167,7 @@ struct Costs {
 }
 
 impl Costs {
-    fn new(cluster: &Cluster, lanes: u16, is_masked: bool, options: &Options) -> Costs {
+    fn new(cluster: &Cluster, lanes: u16, is_masked: bool, options: &WidenOptions) -> Costs {
         let layout = cluster.layout(lanes);
         let (lanes, target) = (u32::from(lanes), &options.target);
         let bits = lanes * cluster.scalar.bytes() * 8;
@@ -193,7 +193,7 @@ impl Costs {
     }
 }
 
-fn remark(func: &Function, cluster: &Cluster, costs: &Costs, chosen: bool, options: &Options) -> Remark {
+fn remark(func: &Function, cluster: &Cluster, costs: &Costs, chosen: bool, options: &WidenOptions) -> Remark {
     let Member { inst, address, .. } = cluster.members[0];
     let size = i64::from(cluster.scalar.bytes());
     let how = match cluster.stride {
@@ -305,14 +305,14 @@ struct Order<'a> {
 
 impl Order<'_> {
     /// A cluster of this access alone, if it may become one.
-    fn candidate(&self, touch: &Touch, kinds: &Kinds, lanes: u16, options: &Options) -> Option<Open> {
+    fn candidate(&self, touch: &Touch, kinds: &Kinds, lanes: u16, options: &WidenOptions) -> Option<Open> {
         let (number, _) = touch.place?;
         let group = &self.accesses.groups()[number];
         let data = self.func.inst(touch.inst);
         let accessed = if touch.writes { data.args[0] } else { self.func.result(touch.inst)? };
         let scalar = self.func.value_type(accessed).scalar();
         let period = group.stride.checked_abs().filter(|stride| stride % touch.bytes == 0)? / touch.bytes;
-        // Addresses of private objects are refused by who stores alone.
+        // Addresses of private objects are refused where they are stored one by one.
         let is_vector = match touch.writes {
             true => !kinds.is_rebased(accessed),
             false => kinds.of(accessed) == Kind::Lanes,

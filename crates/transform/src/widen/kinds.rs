@@ -58,7 +58,11 @@ impl Kinds {
         objects: &Objects,
         around: &Around<'_>,
     ) -> Kinds {
-        let rebased = rebased(func, closure, objects);
+        // One lane's objects are where the source has them.
+        let rebased = match brush {
+            [1, 1, 1] => EntitySet::new(),
+            _ => rebased(func, closure, objects),
+        };
         let mut solver = Solver {
             func,
             closure,
@@ -129,7 +133,7 @@ fn rebased(func: &Function, closure: &Closure, objects: &Objects) -> EntitySet<V
         let data = func.inst(inst);
         match data.op {
             Op::Alloca => objects.stride(inst) != 0,
-            // Who keeps such addresses in memory may read them anywhere.
+            // Code that keeps such addresses in memory may read them anywhere.
             Op::Load => {
                 let may_be = |it| may_be_private(func, it) || objects.are_kept_as_numbers && is_int(func, it);
                 objects.are_kept && func.result(inst).is_some_and(may_be)

@@ -98,8 +98,13 @@ impl Writer<'_> {
         data.args = args;
         let is_written = matches!(data.op.info().gives, heddle_ir::ops::Gives::Written(_));
         let written = results.first().map(|&result| self.old.value_type(result)).filter(|_| is_written);
-        let done = self.insert(data, written);
-        let given = self.new.results(done).to_vec();
+        let given = match self.update(&data) {
+            Some(given) => given,
+            None => {
+                let done = self.insert(data, written);
+                self.new.results(done).to_vec()
+            }
+        };
         let inserted: Vec<Value> = gathered
             .iter()
             .zip(given)

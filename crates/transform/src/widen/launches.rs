@@ -21,7 +21,7 @@ pub fn replace_launches(func: &mut Function) -> Result<(), Diagnostic> {
         if launch.masked {
             let mask = args.pop();
             if args.last().copied() != mask {
-                let reason = "the region does not know who is launched: make the mask a parameter of it (`specialize`)";
+                let reason = "the region does not know which lanes are launched: make the mask a parameter of it (`specialize`)";
                 return Err(refusal(func, inst, reason));
             }
         }

@@ -371,9 +371,9 @@ impl Writer<'_> {
             let bits = owners.map(|owner| u128::from(owner.is_some())).collect();
             return Some(self.new.make_const(Constant::Vector(Scalar::I1, bits)));
         };
-        let nobody = self.new.make_const(Constant::splat(ty, 0));
+        let none = self.new.make_const(Constant::splat(ty, 0));
         let spread = owners.map(|owner| owner.unwrap_or(lanes) as u16).collect();
-        Some(self.emit(InstData::new(Op::Permute, [mask, nobody], Detail::Permute(spread)), Some(ty)))
+        Some(self.emit(InstData::new(Op::Permute, [mask, none], Detail::Permute(spread)), Some(ty)))
     }
 
     /// Loads or stores a line from an element of a run on.

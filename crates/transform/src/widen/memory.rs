@@ -18,6 +18,10 @@ pub(super) enum Pattern {
     Reversed(Value),
     /// Side by side in rows, from these addresses on.
     Rows(Vec<Value>),
+    /// Side by side in columns, from these addresses on.
+    Columns(Vec<Value>),
+    /// All of a row at one address.
+    OneEachRow(Vec<Value>),
     /// Each somewhere.
     Scattered,
 }
@@ -69,6 +73,14 @@ impl Writer<'_> {
             Pattern::Rows(starts) => {
                 data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
                 self.load_rows(inst, &data, &starts, ty.scalar())
+            }
+            Pattern::Columns(starts) => {
+                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+                self.load_columns(&data, &starts, ty.scalar())
+            }
+            Pattern::OneEachRow(starts) => {
+                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+                self.spread_rows(&data, &starts, ty.scalar())
             }
             Pattern::Scattered => {
                 data.op = Op::Gather;
@@ -188,7 +200,12 @@ impl Writer<'_> {
                 let value = self.vector(stored);
                 self.store_rows(inst, &data, &starts, value);
             }
-            Pattern::Scattered => {
+            Pattern::Columns(starts) => {
+                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+                let value = self.vector(stored);
+                self.store_columns(&data, &starts, value);
+            }
+            Pattern::OneEachRow(_) | Pattern::Scattered => {
                 data.op = Op::Scatter;
                 let align = self.align_of_one(&access, address, ty);
                 data.detail = Detail::Access(self.hinted(access, align));
@@ -250,7 +267,7 @@ impl Writer<'_> {
     }
 
     /// The bytes of all lanes' objects together, if every lane fills the whole of its own with the same byte: what lies
-    /// between them belongs to nobody.
+    /// between them belongs to no lane.
     fn filled_objects(&self, inst: Inst) -> Option<u64> {
         let data = self.old.inst(inst);
         let alloca = self.old.def_inst(data.args[0])?;

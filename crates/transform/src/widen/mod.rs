@@ -22,7 +22,7 @@
 //! * `records` decides which fields of structures are read at once, and does so.
 //! * `rows` is for brushes of several dimensions.
 //! * `plain`, `memory`, `horizontal`, `places`, `calls` turn one instruction each into its wide form.
-//! * `lane_loop` is for what has no vector form: one lane after the other.
+//! * `lane_loop` is for what has no vector form: one lane after the other; `updates` is for atomics that only the lanes see.
 //!
 //! *Passive lanes.* Vector operations also run in lanes for which the source did not run them. What comes out there is
 //! never looked at, but it must do no harm: masked memory operations leave them alone, divisors become 1 there, and
@@ -46,6 +46,7 @@ mod plain;
 mod records;
 mod rows;
 mod signature;
+mod updates;
 mod writer;
 
 pub use launches::replace_launches;
@@ -115,7 +116,7 @@ pub enum Versions {
 
 /// What may be chosen.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct WidenOptions {
     /// The machine that the code is for.
     pub target: Target,
     /// Versions of accesses.
@@ -125,7 +126,7 @@ pub struct Options {
     pub ignores_order: bool,
 }
 
-/// What was chosen: what accesses have become, or who runs.
+/// What was chosen: what accesses have become, or which lanes run together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ChosenForm {
     /// Each is for itself.
@@ -182,7 +183,7 @@ pub fn widen(
     accesses: &AccessGroups,
     brush: &[u32],
     around: &Around<'_>,
-    options: &Options,
+    options: &WidenOptions,
 ) -> Result<Widened, Diagnostic> {
     let lanes = brush.iter().fold(1u32, |lanes, &extent| lanes.saturating_mul(extent));
     if brush.is_empty() || brush.len() > 3 || !(1..=MAX_LANES).contains(&lanes) {

@@ -231,7 +231,7 @@ pub(super) fn passes_on(func: &Function, inst: Inst, found: &EntitySet<Value>) -
 }
 
 /// Whether these are the numbers of two addresses that are not known to lie in different objects. Only within one object have
-/// addresses a difference in C; of those that come from memory nobody sees which one it is.
+/// addresses a difference in C; of those that come from memory it is not seen which one it is.
 fn is_difference(func: &Function, args: &[Value]) -> bool {
     let address = |arg: Value| {
         let number = func.inst(func.def_inst(arg)?);

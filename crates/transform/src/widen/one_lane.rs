@@ -1,5 +1,5 @@
 //! What one lane computes, computed again with scalars: an address that lanes hold in a vector is wanted of one of them,
-//! and is made of scalars that step from lane to lane. Then nobody needs the vector, or only those who gather by it.
+//! and is made of scalars that step from lane to lane. Then nothing needs the vector but gathers by it.
 
 use super::kinds::Kind;
 use super::writer::Writer;

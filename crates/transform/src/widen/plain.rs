@@ -38,7 +38,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A division: where nobody divides, it must not trap.
+    /// A division: where no lane divides, it must not trap.
     pub(super) fn division(&mut self, inst: Inst) {
         let data = self.old.inst(inst);
         let [dividend, divisor] = [data.args[0], data.args[1]];

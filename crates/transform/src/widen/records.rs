@@ -17,7 +17,7 @@ use super::clusters::{Clusters, Member};
 use super::kinds::{Kind, Kinds};
 use super::lines::Layout;
 use super::writer::{Writer, Written};
-use super::{ChosenForm, Options, Remark, access_form, place_of};
+use super::{ChosenForm, Remark, WidenOptions, access_form, place_of};
 use heddle_analysis::{Divergence, Shape};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::ops::Effect;
@@ -89,7 +89,7 @@ impl Records {
         kinds: &Kinds,
         clusters: &Clusters,
         brush: [u32; 3],
-        options: &Options,
+        options: &WidenOptions,
     ) -> Records {
         let mut this = Records::default();
         let [lanes, rows, layers] = brush;
@@ -130,7 +130,7 @@ impl Records {
         block: Block,
         all: SmallVec<[Touch; 4]>,
         lanes: u32,
-        options: &Options,
+        options: &WidenOptions,
     ) {
         if all.len() < 2 {
             return;
@@ -178,7 +178,7 @@ impl Records {
 
 impl Record {
     /// What it costs, and what its loads cost each alone.
-    fn costs(&self, lanes: u32, is_masked: bool, steps: bool, options: &Options) -> (u32, u32) {
+    fn costs(&self, lanes: u32, is_masked: bool, steps: bool, options: &WidenOptions) -> (u32, u32) {
         let target = &options.target;
         let size = self.element.bytes() * 8;
         let costs = &target.load;
@@ -250,7 +250,7 @@ fn address_steps(kinds: &Kinds, address: Value, scalar: Scalar) -> bool {
     kinds.lane_step(steps).is_some_and(|step| step != 0 && step.unsigned_abs() != size)
 }
 
-fn may_join(all: &[Touch], touch: &Touch, lanes: u32, options: &Options) -> bool {
+fn may_join(all: &[Touch], touch: &Touch, lanes: u32, options: &WidenOptions) -> bool {
     let first = &all[0];
     let size = i64::from(touch.scalar.bytes());
     let is_alike =

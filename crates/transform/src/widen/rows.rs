@@ -3,6 +3,8 @@
 //! ```text
 //!     a[y * width + x]      lanes 0 1 2 3      at y      one load each, joined
 //!                           lanes 4 5 6 7      at y + 1
+//!     a[y * width + k]      one scalar for each row, spread and joined
+//!     a[x * 16 + y]         one load for each column, joined and turned round
 //! ```
 //!
 //! What a value's step is within each row is found from the operations that make it, since how far rows are apart need not
@@ -28,9 +30,13 @@ impl Writer<'_> {
     pub(super) fn rows(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<Pattern> {
         let [length, count] = self.row_extents();
         let size = i64::from(scalar.bytes());
-        if length < 2 || count < 2 || scalar == Scalar::I1 || self.row_step(address, MOST_DEPTH) != Some(size)
-        {
+        if length < 2 || count < 2 || scalar == Scalar::I1 {
             return None;
+        }
+        match self.row_step(address, MOST_DEPTH) {
+            Some(0) => return self.one_each_row(inst, address, scalar),
+            Some(step) if step == size => {}
+            _ => return self.columns(inst, address, scalar),
         }
         let writes = self.old.inst(inst).op == Op::Store;
         let target = &self.options.target;
@@ -42,22 +48,122 @@ impl Writer<'_> {
         };
         let bits = |lanes: u32| lanes * scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
-        // Finding the row's place costs a few scalar operations, and so does asking who is there.
+        // Finding the row's place costs a few scalar operations, and so does asking which lanes are there.
         let finding = if is_masked { 30 } else { 5 };
         let permutes = target.cost(target.permute, lanes, bits(lanes)) * if is_masked { 2 } else { 1 };
         let together = (target.cost(row, length, bits(length)) + permutes + finding) * count;
         let alone = target.cost(alone, lanes, bits(lanes));
+        self.tell_rows(inst, address, length, together, alone)
+            .then(|| Pattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect()))
+    }
+
+    /// The addresses of rows whose lanes load from one place each, if that is cheaper than each lane at an address of its own.
+    fn one_each_row(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<Pattern> {
+        let [length, count] = self.row_extents();
+        // Rows without lanes must not be read.
+        if self.old.inst(inst).op == Op::Store || self.active(inst).is_some() {
+            return None;
+        }
+        let target = &self.options.target;
+        let bits = |lanes: u32| lanes * scalar.bytes() * 8;
+        let lanes = u32::from(self.lanes);
+        let together = (target.cost(target.load.whole, length, bits(length))
+            + target.cost(target.permute, lanes, bits(lanes)))
+            * count;
+        let alone = target.cost(target.load.scattered, lanes, bits(lanes));
+        self.tell_rows(inst, address, 1, together, alone).then(|| {
+            Pattern::OneEachRow((0..count).map(|row| self.row_start(inst, address, row, 0)).collect())
+        })
+    }
+
+    /// Where the columns of a tile begin, if lanes lie side by side along the second dimension and that is cheaper than each at an
+    /// address of its own.
+    fn columns(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<Pattern> {
+        let [count, length, planes] = self.brush;
+        let size = i64::from(scalar.bytes());
+        let [step, step_down] = match (self.kinds.of(address), self.facts.shape(address)) {
+            (Kind::Steps(steps), _) => [steps[0], steps[1]],
+            (Kind::Lanes, Shape::Strided { strides, .. }) => [strides.along(0), strides.along(1)],
+            _ => return None,
+        };
+        if length < 2 || planes > 1 || step_down != size || self.active(inst).is_some() {
+            return None;
+        }
+        let writes = self.old.inst(inst).op == Op::Store;
+        // Where columns overlap, the highest lane has the last word.
+        if writes && step.unsigned_abs() < u64::from(length) * size.unsigned_abs() {
+            return None;
+        }
+        let target = &self.options.target;
+        let costs = if writes { &target.store } else { &target.load };
+        let bits = |lanes: u32| lanes * scalar.bytes() * 8;
+        let lanes = u32::from(self.lanes);
+        let registers = bits(lanes).div_ceil(target.vector_bits).max(1);
+        // Columns are joined to registers, and each register is made of parts of all of these.
+        let joined = count.saturating_sub(registers) + registers * (registers - 1).max(1);
+        let together = target.cost(costs.whole, length, bits(length)) * count
+            + target.cost(target.permute, 1, target.vector_bits) * joined;
+        let alone = target.cost(costs.scattered, lanes, bits(lanes));
+        self.tell_parts(inst, address, ("columns", [count, length]), together, alone)
+            .then(|| Pattern::Columns((0..count).map(|column| self.lane_start(address, column)).collect()))
+    }
+
+    /// Where the elements of columns, one column behind the other, are in the order of lanes.
+    fn by_columns(&self) -> Box<[u16]> {
+        let [count, length, _] = self.brush;
+        (0..length).flat_map(|row| (0..count).map(move |column| (column * length + row) as u16)).collect()
+    }
+
+    /// Loads columns and turns them round.
+    pub(super) fn load_columns(&mut self, data: &InstData, starts: &[Value], scalar: Scalar) -> Value {
+        let ty = Type::Vector(scalar, self.brush[1] as u16);
+        let parts = starts.iter().map(|&start| self.load_vector(data.clone(), start, None, ty)).collect();
+        let joined = self.join_parts(parts, self.brush[1] as u16, scalar);
+        let order = Detail::Permute(self.by_columns());
+        let all = Type::Vector(scalar, self.lanes);
+        self.emit(InstData::new(Op::Permute, [joined, joined], order), Some(all))
+    }
+
+    /// Turns lanes round and stores columns.
+    pub(super) fn store_columns(&mut self, data: &InstData, starts: &[Value], value: Value) {
+        let length = self.brush[1] as u16;
+        let order = self.by_columns();
+        let mut lanes = vec![0; order.len()];
+        order.iter().zip(0..).for_each(|(&place, lane)| lanes[usize::from(place)] = lane);
+        let ty = Type::Vector(self.new.value_type(value).scalar(), length);
+        for (column, &start) in lanes.chunks(length.into()).zip(starts) {
+            let pick = Detail::Permute(column.into());
+            let part = self.emit(InstData::new(Op::Permute, [value, value], pick), Some(ty));
+            self.store_vector(data.clone(), part, start, None);
+        }
+    }
+
+    /// Whether rows pay, with the figures in a remark.
+    fn tell_rows(&mut self, inst: Inst, address: Value, length: u32, together: u32, alone: u32) -> bool {
+        let count = self.row_extents()[1];
+        self.tell_parts(inst, address, ("rows", [count, length]), together, alone)
+    }
+
+    /// Whether so many rows or columns of a length pay, with the figures in a remark.
+    fn tell_parts(
+        &mut self,
+        inst: Inst,
+        address: Value,
+        (parts, [count, length]): (&str, [u32; 2]),
+        together: u32,
+        alone: u32,
+    ) -> bool {
         let pays = together < alone;
         let (is_not, than) = if pays { ("", "instead of") } else { ("not ", "which is no less than") };
         let text = format!(
-            "a {} {}: {is_not}in {count} rows of {length}: cost {together} {than} {alone} on {}",
-            if writes { "store" } else { "load" },
+            "a {} {}: {is_not}in {count} {parts} of {length}: cost {together} {than} {alone} on {}",
+            if self.old.inst(inst).op == Op::Store { "store" } else { "load" },
             place_of(self.old, address),
-            target.name
+            self.options.target.name
         );
         let form = if pays { ChosenForm::Rows } else { ChosenForm::Alone };
         self.remarks.push(Remark { form, accesses: 1, told: access_form(self.old, inst, text) });
-        pays.then(|| Pattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect()))
+        pays
     }
 
     /// Lanes of a row, and rows.
@@ -68,15 +174,11 @@ impl Writer<'_> {
     /// The address of a row's first lane.
     fn row_start(&mut self, inst: Inst, address: Value, row: u32, size: i64) -> Value {
         let from = row * self.row_extents()[0];
-        if let Kind::Steps(steps) = self.kinds.of(address) {
-            let scalar = self.scalar(address);
-            let offset = self.offsets(steps)[from as usize];
-            return self.further(scalar, offset as i64);
-        }
-        let Some(mask) = self.row_mask(inst, row) else {
-            let place = Place { from, behind: None, is_anywhere: false };
-            return self.in_lane(address, place).unwrap_or_else(|| self.lane_of(address, from, None));
+        let mask = match self.kinds.of(address) {
+            Kind::Steps(_) => None,
+            Kind::Lanes => self.row_mask(inst, row),
         };
+        let Some(mask) = mask else { return self.lane_start(address, from) };
         // Only active lanes know where they are.
         let ballot = self.ballot(mask);
         let behind = self.emit(InstData::plain(Op::Cttz, [ballot]), None);
@@ -86,6 +188,17 @@ impl Writer<'_> {
         let back = self.new.make_int(Scalar::I64, -i128::from(size));
         let distance = self.emit(InstData::plain(Op::Mul, [behind, back]), None);
         self.emit(InstData::plain(Op::PtrAdd, [found, distance]), None)
+    }
+
+    /// The address of a lane, which is there.
+    fn lane_start(&mut self, address: Value, lane: u32) -> Value {
+        if let Kind::Steps(steps) = self.kinds.of(address) {
+            let scalar = self.scalar(address);
+            let offset = self.offsets(steps)[lane as usize];
+            return self.further(scalar, offset as i64);
+        }
+        let place = Place { from: lane, behind: None, is_anywhere: false };
+        self.in_lane(address, place).unwrap_or_else(|| self.lane_of(address, lane, None))
     }
 
     fn lane_of(&mut self, value: Value, from: u32, behind: Option<Value>) -> Value {
@@ -127,7 +240,25 @@ impl Writer<'_> {
             let mask = self.row_mask(inst, row);
             parts.push(self.load_vector(data.clone(), start, mask, ty));
         }
-        let mut lanes = length;
+        self.join_parts(parts, self.row_extents()[0] as u16, scalar)
+    }
+
+    /// Loads a value for each row and spreads it.
+    pub(super) fn spread_rows(&mut self, data: &InstData, starts: &[Value], scalar: Scalar) -> Value {
+        let ty = Type::Vector(scalar, self.row_extents()[0] as u16);
+        let parts: Vec<Value> = starts
+            .iter()
+            .map(|&start| {
+                let load = InstData { args: [start].into_iter().collect(), ..data.clone() };
+                let value = self.emit(load, Some(scalar.into()));
+                self.emit(InstData::plain(Op::Splat, [value]), Some(ty))
+            })
+            .collect();
+        self.join_parts(parts, self.row_extents()[0] as u16, scalar)
+    }
+
+    /// Parts of so many lanes as one vector.
+    fn join_parts(&mut self, mut parts: Vec<Value>, mut lanes: u16, scalar: Scalar) -> Value {
         while parts.len() > 1 && parts.len().is_multiple_of(2) {
             lanes *= 2;
             let both: Box<[u16]> = (0..lanes).collect();

@@ -5,7 +5,7 @@ use super::kinds::{Kind, Kinds};
 use super::objects::Objects;
 use super::records::Records;
 use super::signature::{wide_name, wide_signature};
-use super::{Around, Options, Remark, Widened, refusal};
+use super::{Around, Remark, WidenOptions, Widened, refusal};
 use heddle_analysis::{Cfg, Condition, CycleForest, Divergence, Dominators};
 use heddle_ir::Diagnostic;
 use heddle_ir::builder::{At, Builder};
@@ -26,7 +26,7 @@ pub(super) struct Plan<'a> {
     pub(super) objects: &'a Objects,
     pub(super) clusters: &'a Clusters,
     pub(super) records: &'a Records,
-    pub(super) options: &'a Options,
+    pub(super) options: &'a WidenOptions,
 }
 
 /// The state of the walk.
@@ -39,7 +39,7 @@ pub(super) struct Writer<'a> {
     pub(super) objects: &'a Objects,
     clusters: &'a Clusters,
     records: &'a Records,
-    pub(super) options: &'a Options,
+    pub(super) options: &'a WidenOptions,
     /// What was chosen, and why.
     pub(super) remarks: Vec<Remark>,
     pub(super) brush: [u32; 3],

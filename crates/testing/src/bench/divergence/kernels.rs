@@ -1,8 +1,13 @@
-//! Kernels shaped as those of the papers' benchmarks, each for 32 lanes. Arguments: `v0` is what they read, `v1` what they write, 4096
+//! Kernels shaped as those of the papers' benchmarks, of as many lanes as there are, 32 at most. Arguments: `v0` is what they read, `v1` what they write, 4096
 //! numbers of 32 bits each; numbers that are read are below 64.
 
-/// A kernel: its name, and its text.
+/// A kernel: its name, and its text, where HALF is half of the lanes.
 pub(super) type Kernel = (&'static str, &'static str);
+
+/// The text of a kernel for so many lanes.
+pub(super) fn text_of(text: &str, lanes: u32) -> String {
+    text.replace("HALF", &(lanes / 2).to_string())
+}
 
 /// Kernels that load again what they have loaded.
 pub(super) const SCALARS: &[Kernel] = &[
@@ -370,7 +375,7 @@ block5:
         "func @f(v0: ptr(global) uniform noalias, v1: ptr(global) uniform noalias) {
 block0:
   v2 = lane i64
-  v3 = icmp ult v2, 16
+  v3 = icmp ult v2, HALF
   v4 = shl v2, 2
   v5 = ptradd v1, v4
   br v3, block1, block4

@@ -2,55 +2,43 @@
 
 use super::super::kit::{Report, Table, Target as Aim, geomean, growth_exponent, timed};
 use super::LANES;
-use super::kernels::{FUSION, Kernel, SCALARS};
+use super::kernels::{FUSION, Kernel, SCALARS, text_of};
+use super::measure::{NUMBERS, measure};
 use crate::generate::Random;
-use heddle_interp::{Argument, Cycles, Datum, Memory, Options, Scheduler, run as run_oracle};
-use heddle_ir::{Function, Module, Space, parse_module};
+use heddle::verdicts::verdicts;
+use heddle_ir::{Function, Module, parse_module};
+use heddle_transform::flatten::{self, flatten as flatten_nests};
 use heddle_transform::fuse::Machine;
 use heddle_transform::scalar_replacement::{self, Variant};
 use heddle_transform::{FuseOptions, Races, canonicalize, fuse, replace_scalars, simplify};
 use std::fmt::Write as _;
 
-/// The numbers in each of the two objects that a kernel gets.
-const NUMBERS: usize = 4096;
-
-fn prepared(text: &str) -> Result<Module, String> {
+pub(super) fn prepared(text: &str) -> Result<Module, String> {
     let mut module = parse_module(text).map_err(|errors| format!("{:?}", errors.first()))?;
     module.functions.iter_mut().for_each(canonicalize);
     module.functions.iter_mut().for_each(|func| _ = simplify(func));
     Ok(module)
 }
 
-/// Cycles of a brush under a reconvergence stack, and what was written.
-fn measure(module: &Module) -> Result<(u64, Vec<u8>), String> {
-    let options = Options { scheduler: Scheduler::Ipdom, profile: true, ..Options::lanes(LANES) };
+/// What kernels read: numbers below 64.
+pub(super) fn numbers() -> Vec<u8> {
     let mut random = Random::new(7);
-    let numbers: Vec<u8> = (0..NUMBERS).flat_map(|_| (random.below(64) as u32).to_le_bytes()).collect();
-    let mut memory = Memory::new();
-    let read = memory.add(Space::Global, Some("read"), 16, numbers.clone());
-    let written = memory.add(Space::Global, Some("written"), 16, numbers);
-    let args = [read, written].map(|address| Argument::Uniform(Datum::Bits(address.into())));
-    let mut outcome =
-        run_oracle(module, "f", &args, &mut memory, &options).map_err(|fault| fault.to_string())?;
-    let profile = outcome.profile.take().unwrap_or_default();
-    let (_, cycles) = profile.functions[0].total(&module.functions[0], &Cycles::default());
-    let bytes = memory.object("written").map(|object| object.bytes.to_vec());
-    Ok((cycles, bytes.unwrap_or_default()))
+    (0..NUMBERS).flat_map(|_| (random.below(64) as u32).to_le_bytes()).collect()
 }
 
 /// How many times fewer cycles a kernel takes behind a pass.
 fn gain(report: &mut Report, (name, text): Kernel, pass: &dyn Fn(&mut Function)) -> Result<f64, String> {
     let fails = |reason: String| format!("{name}: {reason}");
-    let before = prepared(text).map_err(fails)?;
+    let before = prepared(&text_of(text, LANES)).map_err(fails)?;
     let mut after = before.clone();
     after.functions.iter_mut().for_each(|func| {
         pass(func);
         simplify(func);
     });
-    let ((cycles, expected), (fewer, found)) =
-        (measure(&before).map_err(fails)?, measure(&after).map_err(fails)?);
-    report.check(expected == found, || format!("{name}: other results"));
-    Ok(cycles as f64 / fewer as f64)
+    let [before, after] = [&before, &after].map(|module| measure(module, LANES, &numbers()).map_err(fails));
+    let (before, after) = (before?, after?);
+    report.check(before.written == after.written, || format!("{name}: other results"));
+    Ok(before.cycles as f64 / after.cycles as f64)
 }
 
 pub(super) fn scalars(report: &mut Report) -> Result<(), String> {
@@ -61,8 +49,11 @@ pub(super) fn scalars(report: &mut Report) -> Result<(), String> {
     for &kernel in SCALARS {
         let mut row = vec![kernel.0.to_string()];
         for (variant, gains) in Variant::ALL.into_iter().zip(&mut gains) {
-            let options =
-                scalar_replacement::Options { variant, races: Races::Excluded, machine: Machine::Warps };
+            let options = scalar_replacement::ReplacementOptions {
+                variant,
+                races: Races::Excluded,
+                machine: Machine::Warps,
+            };
             let gain = gain(report, kernel, &|func| _ = replace_scalars(func, &options))?;
             gains.push(gain);
             row.push(format!("{gain:.2}"));
@@ -135,26 +126,88 @@ fn large(loops: usize) -> String {
     text + "}\n"
 }
 
-/// How compile time grows with the function.
-pub(super) fn growth(report: &mut Report) -> Result<(), String> {
-    for variant in [Variant::Ssrqp, Variant::Cost] {
-        let options =
-            scalar_replacement::Options { variant, races: Races::Excluded, machine: Machine::Warps };
-        let mut points = Vec::new();
-        for loops in [32, 64, 128, 256, 512, 1024] {
-            let module = prepared(&large(loops))?;
-            let copies = 1024 / loops;
-            let mut least = f64::INFINITY;
-            for _ in 0..3 {
-                let mut all = vec![module.functions[0].clone(); copies];
-                let ((), seconds) =
-                    timed(|| all.iter_mut().for_each(|func| _ = replace_scalars(func, &options)));
-                least = least.min(seconds / copies as f64);
-            }
-            points.push((loops as f64, least));
+/// So many nests behind each other, each of a payload and a loop that lanes leave when they like.
+fn nests(count: usize) -> String {
+    let mut text = String::from("func @f(v0: i32, v1: i32) -> i32 {\nblock0:\n  br block1\n");
+    for number in 0..count {
+        let (block, value) = (1 + 3 * number, 10 + 10 * number);
+        let name = |index: usize| format!("v{}", value + index);
+        let [i, x, j, y, k, l, m, n, o, p] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(name);
+        let (head, inner, end) = (block, block + 1, block + 2);
+        let (before, start) = match number {
+            0 => (0, "v0".to_string()),
+            _ => (block - 1, format!("v{}", value - 2)),
+        };
+        let _ = write!(
+            text,
+            "block{head}:\n  {i} = phi i32 [block{before}: 0], [block{end}: {n}]\n  {x} = phi i32 [block{before}: {start}], \
+             [block{end}: {o}]\n  br block{inner}\nblock{inner}:\n  {j} = phi i32 [block{head}: 0], [block{inner}: {l}]\n  \
+             {y} = phi i32 [block{head}: {x}], [block{inner}: {k}]\n  {k} = mul {y}, v1\n  {l} = add {j}, 1\n  \
+             {m} = icmp ult {l}, v1\n  br {m}, block{inner}, block{end}\nblock{end}:\n  {o} = xor {k}, {i}\n  \
+             {n} = add {i}, 1\n  {p} = icmp ult {n}, 9\n  br {p}, block{head}, block{}\n",
+            end + 1
+        );
+    }
+    let _ = write!(text, "block{}:\n  ret v{}\n}}\n", 1 + 3 * count, 10 * count + 8);
+    text
+}
+
+/// A divergent branch with so many products on each side.
+fn sides(length: usize) -> String {
+    let mut text = String::from("func @f(v0: i32, v1: i1) -> i32 {\nblock0:\n  br v1, block1, block2\n");
+    for side in 0..2 {
+        let first = 10 + side * length;
+        let _ = writeln!(text, "block{}:", side + 1);
+        for value in first..first + length {
+            let from = if value == first { 0 } else { value - 1 };
+            let _ = writeln!(text, "  v{value} = mul v{from}, {}", 2 * value + 1);
         }
-        let name = format!("divergence.exponent.{}", variant.name());
-        report.aim(name, growth_exponent(&points), Aim::AtMost(1.2), "");
+        text.push_str("  br block3\n");
+    }
+    let [left, right] = [9 + length, 9 + 2 * length];
+    let _ = write!(text, "block3:\n  v2 = phi i32 [block1: v{left}], [block2: v{right}]\n  ret v2\n}}\n");
+    text
+}
+
+/// The least time that a pass takes on a function, of several.
+fn least(text: &str, copies: usize, pass: &dyn Fn(&mut Function)) -> Result<f64, String> {
+    let module = prepared(text)?;
+    let mut least = f64::INFINITY;
+    for _ in 0..5 {
+        let mut all = vec![module.functions[0].clone(); copies];
+        let ((), seconds) = timed(|| all.iter_mut().for_each(pass));
+        least = least.min(seconds / copies as f64);
+    }
+    Ok(least)
+}
+
+/// How compile time grows: of flattening and scalar replacement with the function, of alignment with the product of two sides.
+pub(super) fn growth(report: &mut Report) -> Result<(), String> {
+    let scalars = |variant| scalar_replacement::ReplacementOptions {
+        variant,
+        races: Races::Excluded,
+        machine: Machine::Warps,
+    };
+    let (ssrqp, cost) = (scalars(Variant::Ssrqp), scalars(Variant::Cost));
+    let fusing = FuseOptions { machine: Machine::Warps, races: Races::Excluded, ..FuseOptions::default() };
+    let force =
+        flatten::FlattenOptions { policy: flatten::Policy::Force, ..flatten::FlattenOptions::default() };
+    type Family<'a> = (&'a str, fn(usize) -> String, usize, &'a dyn Fn(&mut Function));
+    let families: [Family<'_>; 4] = [
+        ("ssrqp", large, 32, &|func| _ = replace_scalars(func, &ssrqp)),
+        ("cost", large, 32, &|func| _ = replace_scalars(func, &cost)),
+        ("flatten", nests, 32, &|func| _ = flatten_nests(func, verdicts, &force)),
+        ("alignment", sides, 8, &|func| _ = fuse(func, &fusing)),
+    ];
+    for (name, text, smallest, pass) in families {
+        let mut points = Vec::new();
+        for size in (0..6).map(|log| smallest << log) {
+            let copies = (smallest << 5) / size;
+            // Of sides of so many instructions each pair is looked at.
+            let work = if name == "alignment" { size * size } else { size };
+            points.push((work as f64, least(&text(size), copies, pass)?));
+        }
+        report.aim(format!("divergence.exponent.{name}"), growth_exponent(&points), Aim::AtMost(1.2), "");
     }
     Ok(())
 }

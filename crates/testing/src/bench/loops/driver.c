@@ -1,5 +1,7 @@
 // Times the loops of `./x bench loops`: the ways to compile them take turns. Prints for each kernel its name, the seconds of
 // each way's runs, and how far a way is from the first one.
+#define PLANTS_TREES
+#include "../../../../../include/heddle.h"
 #include "kernels.h"
 #include <math.h>
 #include <stdio.h>
@@ -20,56 +22,11 @@ static float out[WAY_COUNT][COUNT + 16], a[COUNT + 16], b[COUNT + 16];
 static int place[COUNT + 16];
 static float sorted[COUNT + 16], close[COUNT + 16];
 
-static unsigned drawn = 12345;
-static unsigned draw(void) { return drawn = drawn * 1664525 + 1013904223; }
-
 static double seconds(void) {
   struct timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
-
-static int by_size(const void *one, const void *other) {
-  float a = *(const float *)one, b = *(const float *)other;
-  return (a > b) - (a < b);
-}
-
-static void *room(int count, size_t each) {
-  void *at = aligned_alloc(64, ((size_t)count * each + 63) / 64 * 64);
-  if (!at)
-    exit(1);
-  return at;
-}
-
-/// A search tree of random keys in the order in which they come.
-static struct tree plant(int count) {
-  struct node *nodes = room(count, sizeof *nodes);
-  for (int next = 0; next < count; next++) {
-    float key = (float)(draw() >> 8) / 16777216;
-    nodes[next] = (struct node){key, -1, -1, 0};
-    for (int at = 0; at != next;) {
-      int *side = key < nodes[at].key ? &nodes[at].left : &nodes[at].right;
-      if (*side < 0)
-        *side = next;
-      at = *side;
-    }
-  }
-  float *keys = room(count, sizeof *keys);
-  int *lefts = room(count, sizeof *lefts), *rights = room(count, sizeof *rights);
-  for (int at = 0; at < count; at++) {
-    keys[at] = nodes[at].key;
-    lefts[at] = nodes[at].left;
-    rights[at] = nodes[at].right;
-  }
-  return (struct tree){nodes, keys, lefts, rights, 4.0f / (float)count};
-}
-
-/// What a kernel works on: the first-level cache, the second, what is behind.
-static const struct {
-  const char *name;
-  int nodes;
-} sizes[] = {{"L1", 512}, {"L2", 1 << 14}, {"memory", 1 << 20}};
-enum { SIZES = sizeof sizes / sizeof *sizes };
 
 /// Times one kernel on one set of data, and prints its line.
 static void measure(int kernel, const char *name, struct data data) {
@@ -110,8 +67,8 @@ static void measure(int kernel, const char *name, struct data data) {
 
 int main(void) {
   for (int i = 0; i < COUNT; i++) {
-    sorted[i] = a[i] = (float)(draw() >> 8) / 16777216;
-    b[i] = (float)(draw() >> 8) / 16777216;
+    sorted[i] = a[i] = draw_float();
+    b[i] = draw_float();
     place[i] = (int)(draw() >> 20);
   }
   qsort(sorted, COUNT, sizeof *sorted, by_size);

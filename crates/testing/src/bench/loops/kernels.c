@@ -119,15 +119,8 @@ static void tree_lookup(struct data *d) {
   const struct node *nodes = d->tree.nodes;
   int n = d->count;
 #pragma omp simd
-  for (int i = 0; i < n; i++) {
-    float key = a[i];
-    int node = 0, depth = 0;
-    while (node >= 0 && nodes[node].key != key) {
-      node = key < nodes[node].key ? nodes[node].left : nodes[node].right;
-      depth++;
-    }
-    out[i] = (float)depth;
-  }
+  for (int i = 0; i < n; i++)
+    out[i] = lookup(a[i], nodes);
 }
 
 static void column_lookup(struct data *d) {
@@ -136,18 +129,10 @@ static void column_lookup(struct data *d) {
   const int *lefts = d->tree.lefts, *rights = d->tree.rights;
   int n = d->count;
 #pragma omp simd
-  for (int i = 0; i < n; i++) {
-    float key = a[i];
-    int node = 0, depth = 0;
-    while (node >= 0 && keys[node] != key) {
-      node = key < keys[node] ? lefts[node] : rights[node];
-      depth++;
-    }
-    out[i] = (float)depth;
-  }
+  for (int i = 0; i < n; i++)
+    out[i] = lookup_in_columns(a[i], keys, lefts, rights);
 }
 
-// Counts keys near each query, on a stack of nodes that are still to be visited.
 static void own_stacks(struct data *d) {
   float *out = d->out;
   const float *a = d->a;
@@ -155,25 +140,10 @@ static void own_stacks(struct data *d) {
   float near = d->tree.near;
   int n = d->count / 4;
 #pragma omp simd
-  for (int i = 0; i < n; i++) {
-    float low = a[i] - near, high = a[i] + near;
-    int stack[64], top = 0, found = 0;
-    stack[top++] = 0;
-    while (top > 0) {
-      const struct node *node = &nodes[stack[--top]];
-      float key = node->key;
-      int left = node->left, right = node->right;
-      found += low <= key && key <= high;
-      if (left >= 0 && low <= key)
-        stack[top++] = left;
-      if (right >= 0 && key <= high)
-        stack[top++] = right;
-    }
-    out[i] = (float)found;
-  }
+  for (int i = 0; i < n; i++)
+    out[i] = neighbours_by_own_stack(a[i], nodes, near);
 }
 
-// The same with one stack for all lanes: a node is visited if any lane wants to.
 static void one_stack(struct data *d) {
   float *out = d->out;
   const float *a = d->a;
@@ -181,22 +151,8 @@ static void one_stack(struct data *d) {
   float near = d->tree.near;
   int n = d->count / 4;
 #pragma omp simd
-  for (int i = 0; i < n; i++) {
-    float low = a[i] - near, high = a[i] + near;
-    int stack[64], top = 0, found = 0;
-    stack[top++] = 0;
-    while (top > 0) {
-      const struct node *node = &nodes[stack[--top]];
-      float key = node->key;
-      int left = node->left, right = node->right;
-      found += low <= key && key <= high;
-      if (left >= 0 && heddle_any(low <= key))
-        stack[top++] = left;
-      if (right >= 0 && heddle_any(key <= high))
-        stack[top++] = right;
-    }
-    out[i] = (float)found;
-  }
+  for (int i = 0; i < n; i++)
+    out[i] = neighbours_by_one_stack(a[i], nodes, near);
 }
 
 const struct kernel NAME(kernels)[KERNELS] = {

@@ -3,19 +3,7 @@
 
 enum { KERNELS = 12, FIRST_OF_TREES = 8, OWN_STACKS = 10, ONE_STACK = 11 };
 
-struct node {
-  float key;
-  int left, right, unused;
-};
-
-/// A search tree: as structures, and the same as columns.
-struct tree {
-  const struct node *nodes;
-  const float *keys;
-  const int *lefts, *rights;
-  /// Keys within this distance are neighbours.
-  float near;
-};
+#include "trees.h"
 
 struct data {
   int count;

@@ -1,3 +1,6 @@
+#include "heddle.h"
+#include "trees.h"
+
 // What one lane does. Each kernel works on element i; the loop over i is the peer's to vectorize, and the lanes are ours.
 
 #define KERNEL(name) void name(long i, const float *restrict a, const float *restrict b, float *restrict c, int n)
@@ -102,4 +105,28 @@ KERNEL(complex) {
 KERNEL(stencil) {
   unsigned width = (unsigned)n + 1, at = (unsigned)i + width;
   c[i] = 0.25f * (a[at - 1] + a[at + 1] + a[at - width] + a[at + width]);
+}
+
+#define TREE const struct tree *tree = (const struct tree *)b
+
+// Search trees, whose lanes follow pointers of their own.
+KERNEL(lookup_structures) {
+  TREE;
+  c[i] = lookup(a[i], tree->nodes);
+}
+
+KERNEL(lookup_columns) {
+  TREE;
+  c[i] = lookup_in_columns(a[i], tree->keys, tree->lefts, tree->rights);
+}
+
+KERNEL(own_stacks) {
+  TREE;
+  c[i] = neighbours_by_own_stack(a[i], tree->nodes, tree->near);
+}
+
+// Lanes that go through a tree together.
+KERNEL(one_stack) {
+  TREE;
+  c[i] = neighbours_by_one_stack(a[i], tree->nodes, tree->near);
 }

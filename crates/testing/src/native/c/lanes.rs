@@ -2,7 +2,7 @@
 
 use super::super::workshop::Object;
 use crate::generate::Random;
-use heddle_interp::{Argument, Counters, Datum, Limits, Memory, Options, Scheduler, run};
+use heddle_interp::{Argument, Counters, Datum, Limits, Memory, RunOptions, Scheduler, run};
 use heddle_ir::{Module, Space};
 
 /// Ids that lanes may have: as many as rows and columns.
@@ -133,7 +133,8 @@ impl Room {
         }
         args.push(Argument::Varying(ids.iter().map(|&id| Datum::Bits(id.into())).collect()));
         let limits = Limits { steps: 10_000_000, ..Limits::default() };
-        let options = Options { detect_races: true, limits, scheduler, ..Options::lanes(ids.len() as u32) };
+        let options =
+            RunOptions { detect_races: true, limits, scheduler, ..RunOptions::lanes(ids.len() as u32) };
         let outcome = run(module, name, &args, &mut memory, &options).map_err(|fault| fault.to_string())?;
         if let Some(race) = outcome.race {
             return Err(format!("a race: {race}"));

@@ -1,0 +1,137 @@
+//! `HEDDLE_VERIFY=1`: before a launch the oracle does the same on a copy of the memory. A kernel that leaves its allocations is
+//! named by line, and not launched; what the launch leaves otherwise than the oracle is named, too.
+//!
+//! The oracle has all memory that the driver knows, where the host has it, so addresses are numbers as they are to PTX. What it
+//! does not do (functions of the host, much memory, launches whose blocks wait for each other) is said, and the launch counts as
+//! it is.
+
+use crate::core::error::say;
+use crate::core::host;
+use crate::core::launch::Launch;
+use crate::core::memory;
+use crate::cuda::WARP;
+use heddle_interp::{
+    Argument, Datum, Fault, FaultKind, LaunchGeometry, Limits, Memory, Object, Options, run,
+};
+use heddle_ir::diagnostic::{Diagnostic, Place};
+use heddle_ir::{Module, Space};
+use heddle_math::Accuracy;
+use std::sync::OnceLock;
+
+/// The most memory that is copied.
+const MOST_BYTES: usize = 1 << 30;
+
+/// Whether launches are verified.
+pub fn is_wanted() -> bool {
+    static IS_WANTED: OnceLock<bool> = OnceLock::new();
+    *IS_WANTED.get_or_init(|| std::env::var_os("HEDDLE_VERIFY").is_some_and(|value| value == "1"))
+}
+
+/// What the oracle says of a launch.
+#[derive(Debug)]
+pub enum Expected {
+    /// It leaves this memory.
+    Memory(Vec<Object>),
+    /// The kernel leaves its allocations.
+    Illegal(String),
+    /// Nothing.
+    Unknown(String),
+}
+
+/// Where an instruction that went wrong stands, in words.
+fn place_of(module: &Module, fault: &Fault) -> String {
+    let func = module.function(&fault.func);
+    let place = func.zip(fault.inst).map(|(func, inst)| Place::line_of(func, inst));
+    let file = |place: &Place| place.number.and_then(|file| module.files.get(file).map(ToString::to_string));
+    match place.filter(|place| place.line > 0) {
+        Some(place) => format!("{}:{}: ", file(&place).unwrap_or_default(), place.line),
+        None => String::new(),
+    }
+}
+
+/// What a launch does, by the oracle.
+pub fn expect(launch: &Launch, text: &str) -> Expected {
+    repeat(launch, text).unwrap_or_else(Expected::Unknown)
+}
+
+fn repeat(launch: &Launch, text: &str) -> Result<Expected, String> {
+    let told =
+        |diagnostics: Vec<Diagnostic>| diagnostics.first().map(ToString::to_string).unwrap_or_default();
+    let options =
+        heddle_ptx::Options { dynamic_shared: launch.size.shared.into(), ..heddle_ptx::Options::default() };
+    let source = heddle_ptx::parse(text).map_err(told)?;
+    let mut module = heddle_ptx::lower(&source, "module.ptx", options).map_err(told)?.module;
+    heddle_math::provide(&mut module, Accuracy::Exact).map_err(|broken| broken.to_string())?;
+    let name = &launch.function.kernel.info().name;
+    let mut called = module.functions.iter().flat_map(|func| func.callees.values());
+    let of_host = host::functions();
+    if let Some(callee) = called.find(|callee| of_host.iter().any(|(name, _)| callee.name == *name)) {
+        return Err(format!("the module calls `{}` of the host", callee.name));
+    }
+    for global in &mut module.globals {
+        if global.space == Space::Constant {
+            global.space = Space::Global;
+        }
+    }
+    let known = memory::all();
+    let total: usize = known.iter().map(|piece| piece.bytes).sum();
+    if total > MOST_BYTES {
+        return Err(format!("{total} bytes of memory are too much to copy"));
+    }
+    let place = |name: &str| launch.function.module.place_of(name);
+    let mut memory = Memory::new();
+    memory.place(known.iter().map(|piece| {
+        let own = module.globals.iter().find(|global| place(&global.name) == Some(piece.start));
+        (piece.start as u64, own.map(|global| global.name.to_string()), memory::copy_of(piece))
+    }));
+    let words = launch.function.layout().words.iter();
+    let arguments: Vec<Argument> = words
+        .map(|word| {
+            let (start, size) = (word.offset as usize, word.scalar.bytes() as usize);
+            let mut bits = [0; 16];
+            bits[..size].copy_from_slice(&launch.params[start..start + size]);
+            Argument::Uniform(Datum::Bits(u128::from_le_bytes(bits)))
+        })
+        .collect();
+    let (local, groups) = (launch.size.block, launch.size.grid);
+    let options = Options {
+        geometry: Some(LaunchGeometry { dims: 3, local, groups, offset: [0; 3] }),
+        limits: Limits { steps: u64::MAX, memory: 8 << 30, ..Limits::default() },
+        fused: true,
+        ..Options::lanes(WARP)
+    };
+    match run(&module, name, &arguments, &mut memory, &options) {
+        Ok(_) => Ok(Expected::Memory(memory.placed().to_vec())),
+        Err(fault) => {
+            let told = format!("{}{fault}", place_of(&module, &fault));
+            match fault.kind {
+                FaultKind::OutOfBounds { .. } => Ok(Expected::Illegal(told)),
+                FaultKind::Limit { .. } => Err(format!("it takes too long: {told}")),
+                _ => Err(format!("the oracle stops: {told}")),
+            }
+        }
+    }
+}
+
+impl Expected {
+    /// Says what came out, by what is there now.
+    pub fn compare(&self, launch: &Launch) {
+        let told = match self {
+            Expected::Unknown(reason) => format!("not verified: {reason}"),
+            Expected::Illegal(reason) => format!("it leaves its memory: {reason}"),
+            Expected::Memory(objects) => {
+                let known = memory::all();
+                let differing = objects.iter().find_map(|object| {
+                    let piece = known.iter().find(|piece| piece.start as u64 == object.address)?;
+                    let told = object.first_difference(&memory::copy_of(piece))?;
+                    let what = object.name.as_deref().unwrap_or("memory");
+                    Some(format!("differs from the oracle: {what} at {:#x}, {told}", object.address))
+                });
+                let threads =
+                    launch.size.block.iter().fold(launch.blocks(), |all, &size| all * u64::from(size));
+                differing.unwrap_or_else(|| format!("{threads} threads did as the oracle does"))
+            }
+        };
+        say(format_args!("@{}: {told}", launch.function.kernel.info().name));
+    }
+}

@@ -1,0 +1,270 @@
+//! Copies and fills.
+
+use super::memory::{Extent, Pitched};
+use super::read;
+use crate::driver::{self, Handle, Ptr};
+use crate::errors::{Answer, INVALID_DIRECTION, INVALID_VALUE, NOT_SUPPORTED, done, ensure};
+use crate::program::variable;
+use crate::state::ready;
+use std::ffi::c_void;
+
+/// Memory of either side, as the driver numbers it: it looks pointers up.
+const ANY: u32 = 4;
+
+/// A side of a copy of rows, as the driver takes it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Side2 {
+    x: usize,
+    y: usize,
+    kind: u32,
+    host: usize,
+    device: usize,
+    array: usize,
+    pitch: usize,
+}
+
+/// A copy of rows, as the driver takes it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Copy2 {
+    from: Side2,
+    to: Side2,
+    width: usize,
+    height: usize,
+}
+
+/// A side of a copy of slices, as the driver takes it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Side3 {
+    x: usize,
+    y: usize,
+    z: usize,
+    level: usize,
+    kind: u32,
+    host: usize,
+    device: usize,
+    array: usize,
+    reserved: usize,
+    pitch: usize,
+    height: usize,
+}
+
+/// A copy of slices, as the driver takes it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Copy3 {
+    from: Side3,
+    to: Side3,
+    width: usize,
+    height: usize,
+    depth: usize,
+}
+
+/// `cudaMemcpy3DParms`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Params3 {
+    from_array: usize,
+    from_at: Extent,
+    from: Pitched,
+    to_array: usize,
+    to_at: Extent,
+    to: Pitched,
+    extent: Extent,
+    kind: i32,
+}
+
+impl Params3 {
+    /// So many bytes side by side.
+    pub fn of_line(to: Ptr, from: Ptr, bytes: usize, kind: i32) -> Params3 {
+        let at = Extent { width: 0, height: 0, depth: 0 };
+        let memory = |start: Ptr| Pitched { start, pitch: bytes, width: bytes, height: 1 };
+        let extent = Extent { width: bytes, height: 1, depth: 1 };
+        let (from, to) = (memory(from), memory(to));
+        Params3 { from_array: 0, from_at: at, from, to_array: 0, to_at: at, to, extent, kind }
+    }
+
+    /// As the driver takes it.
+    pub fn of_driver(&self) -> Answer<Copy3> {
+        ensure(self.from_array == 0 && self.to_array == 0, NOT_SUPPORTED)?;
+        ensure_direction(self.kind)?;
+        let side = |at: Extent, memory: Pitched| Side3 {
+            x: at.width,
+            y: at.height,
+            z: at.depth,
+            level: 0,
+            kind: ANY,
+            host: 0,
+            device: memory.start.expose_provenance(),
+            array: 0,
+            reserved: 0,
+            pitch: memory.pitch,
+            height: memory.height,
+        };
+        let Extent { width, height, depth } = self.extent;
+        Ok(Copy3 { from: side(self.from_at, self.from), to: side(self.to_at, self.to), width, height, depth })
+    }
+}
+
+/// A copy goes from host or device to host or device, or wherever pointers lead.
+fn ensure_direction(kind: i32) -> Answer<()> {
+    ensure((0..=4).contains(&kind), INVALID_DIRECTION)
+}
+
+fn rows(to: (Ptr, usize), from: (Ptr, usize), width: usize, height: usize, kind: i32) -> Answer<Copy2> {
+    ensure_direction(kind)?;
+    let side = |(start, pitch): (Ptr, usize)| Side2 {
+        x: 0,
+        y: 0,
+        kind: ANY,
+        host: 0,
+        device: start.expose_provenance(),
+        array: 0,
+        pitch,
+    };
+    Ok(Copy2 { from: side(from), to: side(to), width, height })
+}
+
+fn about<T>(copy: &T) -> *const c_void {
+    std::ptr::from_ref(copy).cast()
+}
+
+/// The place in a variable from an offset on, where so many bytes are in it.
+fn place_in(symbol: usize, offset: usize, bytes: usize) -> Answer<Ptr> {
+    let (start, size) = variable(symbol)?;
+    ensure(offset.checked_add(bytes).is_some_and(|end| end <= size), INVALID_VALUE)?;
+    Ok(start.cast::<u8>().wrapping_add(offset).cast())
+}
+
+entries! {
+    fn cudaMemcpy | cudaMemcpy_ptds (to: Ptr, from: Ptr, bytes: usize, kind: i32) {
+        ready()?;
+        ensure_direction(kind)?;
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuMemcpy(to, from, bytes) })
+    }
+
+    fn cudaMemcpyAsync | cudaMemcpyAsync_ptsz in stream (to: Ptr, from: Ptr, bytes: usize, kind: i32, stream: Handle) {
+        ready()?;
+        ensure_direction(kind)?;
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuMemcpyAsync(to, from, bytes, stream) })
+    }
+
+    fn cudaMemcpyPeer(to: Ptr, _to_device: i32, from: Ptr, _from_device: i32, bytes: usize) {
+        ready()?;
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuMemcpy(to, from, bytes) })
+    }
+
+    fn cudaMemcpyPeerAsync(to: Ptr, _to_device: i32, from: Ptr, _from_device: i32, bytes: usize, stream: Handle) {
+        ready()?;
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuMemcpyAsync(to, from, bytes, stream) })
+    }
+
+    fn cudaMemcpy2D | cudaMemcpy2D_ptds (
+        to: Ptr, to_pitch: usize, from: Ptr, from_pitch: usize, width: usize, height: usize, kind: i32,
+    ) {
+        ready()?;
+        let copy = rows((to, to_pitch), (from, from_pitch), width, height, kind)?;
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuMemcpy2D_v2(about(&copy)) })
+    }
+
+    fn cudaMemcpy2DAsync | cudaMemcpy2DAsync_ptsz in stream (
+        to: Ptr, to_pitch: usize, from: Ptr, from_pitch: usize, width: usize, height: usize, kind: i32, stream: Handle,
+    ) {
+        ready()?;
+        let copy = rows((to, to_pitch), (from, from_pitch), width, height, kind)?;
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuMemcpy2DAsync_v2(about(&copy), stream) })
+    }
+
+    fn cudaMemcpy3D | cudaMemcpy3D_ptds (params: *const Params3) {
+        ready()?;
+        // SAFETY: the caller's promise.
+        let copy = unsafe { read(params) }?.of_driver()?;
+        // SAFETY: as above.
+        done(unsafe { driver::cuMemcpy3D_v2(about(&copy)) })
+    }
+
+    fn cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz in stream (params: *const Params3, stream: Handle) {
+        ready()?;
+        // SAFETY: the caller's promise.
+        let copy = unsafe { read(params) }?.of_driver()?;
+        // SAFETY: as above.
+        done(unsafe { driver::cuMemcpy3DAsync_v2(about(&copy), stream) })
+    }
+
+    fn cudaMemcpyToSymbol | cudaMemcpyToSymbol_ptds (symbol: usize, from: Ptr, bytes: usize, offset: usize, kind: i32) {
+        ensure_direction(kind)?;
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuMemcpy(place_in(symbol, offset, bytes)?, from, bytes) })
+    }
+
+    fn cudaMemcpyFromSymbol | cudaMemcpyFromSymbol_ptds (
+        to: Ptr, symbol: usize, bytes: usize, offset: usize, kind: i32,
+    ) {
+        ensure_direction(kind)?;
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuMemcpy(to, place_in(symbol, offset, bytes)?, bytes) })
+    }
+
+    fn cudaMemcpyToSymbolAsync | cudaMemcpyToSymbolAsync_ptsz in stream (
+        symbol: usize, from: Ptr, bytes: usize, offset: usize, kind: i32, stream: Handle,
+    ) {
+        ensure_direction(kind)?;
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuMemcpyAsync(place_in(symbol, offset, bytes)?, from, bytes, stream) })
+    }
+
+    fn cudaMemcpyFromSymbolAsync | cudaMemcpyFromSymbolAsync_ptsz in stream (
+        to: Ptr, symbol: usize, bytes: usize, offset: usize, kind: i32, stream: Handle,
+    ) {
+        ensure_direction(kind)?;
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuMemcpyAsync(to, place_in(symbol, offset, bytes)?, bytes, stream) })
+    }
+
+    fn cudaMemset | cudaMemset_ptds (place: Ptr, value: i32, bytes: usize) {
+        ready()?;
+        // SAFETY: the driver looks the pointer up.
+        done(unsafe { driver::cuMemsetD8_v2(place, value as u8, bytes) })
+    }
+
+    fn cudaMemsetAsync | cudaMemsetAsync_ptsz in stream (place: Ptr, value: i32, bytes: usize, stream: Handle) {
+        ready()?;
+        // SAFETY: the driver looks the pointer up.
+        done(unsafe { driver::cuMemsetD8Async(place, value as u8, bytes, stream) })
+    }
+
+    fn cudaMemset2D | cudaMemset2D_ptds (place: Ptr, pitch: usize, value: i32, width: usize, height: usize) {
+        ready()?;
+        // SAFETY: the driver looks the pointer up.
+        done(unsafe { driver::cuMemsetD2D8_v2(place, pitch, value as u8, width, height) })
+    }
+
+    fn cudaMemset2DAsync | cudaMemset2DAsync_ptsz in stream (
+        place: Ptr, pitch: usize, value: i32, width: usize, height: usize, stream: Handle,
+    ) {
+        ready()?;
+        // SAFETY: the driver looks the pointer up.
+        done(unsafe { driver::cuMemsetD2D8Async(place, pitch, value as u8, width, height, stream) })
+    }
+
+    fn cudaMemset3D | cudaMemset3D_ptds (memory: Pitched, value: i32, extent: Extent) {
+        ready()?;
+        let slice = memory.pitch.saturating_mul(memory.height);
+        for z in 0..extent.depth {
+            let start = memory.start.cast::<u8>().wrapping_add(z.wrapping_mul(slice)).cast();
+            // SAFETY: the driver looks the pointer up.
+            done(unsafe {
+                driver::cuMemsetD2D8_v2(start, memory.pitch, value as u8, extent.width, extent.height)
+            })?;
+        }
+        Ok(())
+    }
+}

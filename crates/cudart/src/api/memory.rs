@@ -1,0 +1,218 @@
+//! Memory: getting it, what is known of it, pools.
+
+use super::{read, write};
+use crate::MAJOR;
+use crate::driver::{self, Handle, Ptr};
+use crate::errors::{Answer, INVALID_VALUE, done, ensure};
+use crate::program::variable;
+use crate::state::ready;
+use std::ffi::c_void;
+
+/// What `cudaMalloc3D` gives.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Pitched {
+    /// The first byte.
+    pub start: Ptr,
+    /// The bytes from row to row.
+    pub pitch: usize,
+    /// The bytes of a row.
+    pub width: usize,
+    /// The rows.
+    pub height: usize,
+}
+
+/// How large a piece of memory is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// The bytes of a row.
+    pub width: usize,
+    /// The rows of a slice.
+    pub height: usize,
+    /// The slices.
+    pub depth: usize,
+}
+
+/// What `cudaPointerGetAttributes` tells. Programs of CUDA 13 see places for more.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct PointerAttributes {
+    kind: i32,
+    device: i32,
+    of_device: Ptr,
+    of_host: Ptr,
+}
+
+/// Numbers of attributes of pointers, as the driver has them.
+const MEMORY_TYPE: i32 = 2;
+const IS_MANAGED: i32 = 8;
+
+/// Kinds of memory: of the host, of the device, of both.
+const HOST: i32 = 1;
+const MANAGED: i32 = 3;
+
+fn pitched(place: *mut Ptr, pitch: *mut usize, width: usize, height: usize) -> Answer<()> {
+    ready()?;
+    if width == 0 || height == 0 {
+        // SAFETY: the promise of who calls the entry.
+        return unsafe { write(place, std::ptr::null_mut()).and_then(|()| write(pitch, 0)) };
+    }
+    // SAFETY: as above.
+    done(unsafe { driver::cuMemAllocPitch_v2(place, pitch, width, height, 4) })
+}
+
+/// Memory of no bytes is a null pointer.
+fn get(place: *mut Ptr, bytes: usize, from: impl FnOnce() -> i32) -> Answer<()> {
+    ready()?;
+    if bytes == 0 {
+        // SAFETY: the promise of who calls the entry.
+        return unsafe { write(place, std::ptr::null_mut()) };
+    }
+    done(from())
+}
+
+entries! {
+    fn cudaMalloc(place: *mut Ptr, bytes: usize) {
+        // SAFETY: the caller's promise.
+        get(place, bytes, || unsafe { driver::cuMemAlloc_v2(place, bytes) })
+    }
+
+    fn cudaMallocHost(place: *mut Ptr, bytes: usize) {
+        // SAFETY: the caller's promise.
+        get(place, bytes, || unsafe { driver::cuMemHostAlloc(place, bytes, 0) })
+    }
+
+    fn cudaHostAlloc(place: *mut Ptr, bytes: usize, flags: u32) {
+        // SAFETY: the caller's promise.
+        get(place, bytes, || unsafe { driver::cuMemHostAlloc(place, bytes, flags) })
+    }
+
+    fn cudaMallocManaged(place: *mut Ptr, bytes: usize, flags: u32) {
+        ready()?;
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuMemAllocManaged(place, bytes, flags) })
+    }
+
+    fn cudaMallocPitch(place: *mut Ptr, pitch: *mut usize, width: usize, height: usize) {
+        pitched(place, pitch, width, height)
+    }
+
+    fn cudaMalloc3D(place: *mut Pitched, extent: Extent) {
+        let (mut start, mut pitch) = (std::ptr::null_mut(), 0);
+        let rows = extent.height.saturating_mul(extent.depth);
+        pitched(&mut start, &mut pitch, extent.width, rows)?;
+        // SAFETY: the caller's promise.
+        unsafe { write(place, Pitched { start, pitch, width: extent.width, height: extent.height }) }
+    }
+
+    fn cudaFree(place: Ptr) {
+        ready()?;
+        if place.is_null() {
+            return Ok(());
+        }
+        // SAFETY: the driver looks the pointer up.
+        done(unsafe { driver::cuMemFree_v2(place) })
+    }
+
+    fn cudaFreeHost(place: Ptr) {
+        ready()?;
+        if place.is_null() {
+            return Ok(());
+        }
+        // SAFETY: the driver looks the pointer up.
+        done(unsafe { driver::cuMemFreeHost(place) })
+    }
+
+    fn cudaGetSymbolAddress(place: *mut Ptr, symbol: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { write(place, variable(symbol)?.0) }
+    }
+
+    fn cudaGetSymbolSize(bytes: *mut usize, symbol: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { write(bytes, variable(symbol)?.1) }
+    }
+
+    fn cudaPointerGetAttributes(about: *mut PointerAttributes, pointer: Ptr) {
+        ready()?;
+        let (mut kind, mut is_managed) = (0i32, 0i32);
+        // SAFETY: the places are there; the driver looks the pointer up.
+        let is_known = unsafe {
+            driver::cuPointerGetAttribute((&raw mut is_managed).cast(), IS_MANAGED, pointer);
+            driver::cuPointerGetAttribute((&raw mut kind).cast(), MEMORY_TYPE, pointer) == 0
+        };
+        let null = std::ptr::null_mut();
+        let (kind, device, of_device, of_host) = match (is_known, kind, is_managed != 0) {
+            (false, ..) => (0, -2, null, pointer),
+            (_, _, true) => (MANAGED, 0, pointer, pointer),
+            (_, HOST, _) => (HOST, 0, pointer, pointer),
+            (_, kind, _) => (kind, 0, pointer, null),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { write(about, PointerAttributes { kind, device, of_device, of_host }) }?;
+        if MAJOR > 12 {
+            // SAFETY: as above; behind it are places for eight numbers.
+            unsafe { about.add(1).cast::<[u64; 8]>().write_unaligned([0; 8]) };
+        }
+        Ok(())
+    }
+
+    fn cudaMemAdvise(_place: *const c_void, _bytes: usize, advice: i32, _location: u64) {
+        ready()?;
+        // All memory is where everything is: there is nothing to advise.
+        ensure((1..=6).contains(&advice), INVALID_VALUE)
+    }
+
+    fn cudaMemAdvise_v2(_place: *const c_void, _bytes: usize, advice: i32, _location: u64) {
+        ready()?;
+        ensure((1..=6).contains(&advice), INVALID_VALUE)
+    }
+
+    fn cudaMemPrefetchAsync | cudaMemPrefetchAsync_ptsz (_place: *const c_void, _bytes: usize, _location: u64) {
+        ready()
+    }
+
+    fn cudaMemPrefetchAsync_v2 | cudaMemPrefetchAsync_v2_ptsz (_place: *const c_void, _bytes: usize, _location: u64) {
+        ready()
+    }
+
+    fn cudaMemPoolCreate(pool: *mut Handle, about: *const c_void) {
+        ready()?;
+        // SAFETY: the caller's promise.
+        unsafe { read(about.cast::<u8>()) }?;
+        // SAFETY: as above.
+        done(unsafe { driver::cuMemPoolCreate(pool, about) })
+    }
+
+    fn cudaMallocAsync | cudaMallocAsync_ptsz in stream (place: *mut Ptr, bytes: usize, stream: Handle) {
+        // SAFETY: the caller's promise.
+        get(place, bytes, || unsafe { driver::cuMemAllocAsync(place, bytes, stream) })
+    }
+
+    fn cudaFreeAsync | cudaFreeAsync_ptsz in stream (place: Ptr, stream: Handle) {
+        ready()?;
+        if place.is_null() {
+            return Ok(());
+        }
+        // SAFETY: the driver looks the pointer up.
+        done(unsafe { driver::cuMemFreeAsync(place, stream) })
+    }
+}
+
+forward! {
+    fn cudaHostGetDevicePointer(place: *mut Ptr, host: Ptr, flags: u32) => cuMemHostGetDevicePointer_v2;
+    fn cudaHostGetFlags(flags: *mut u32, host: Ptr) => cuMemHostGetFlags;
+    fn cudaHostRegister(host: Ptr, bytes: usize, flags: u32) => cuMemHostRegister_v2;
+    fn cudaHostUnregister(host: Ptr) => cuMemHostUnregister;
+    fn cudaMemGetInfo(free: *mut usize, total: *mut usize) => cuMemGetInfo_v2;
+    fn cudaMallocFromPoolAsync | cudaMallocFromPoolAsync_ptsz in stream (
+        place: *mut Ptr, bytes: usize, pool: Handle, stream: Handle,
+    ) => cuMemAllocFromPoolAsync;
+    fn cudaMemPoolDestroy(pool: Handle) => cuMemPoolDestroy;
+    fn cudaMemPoolSetAttribute(pool: Handle, number: i32, value: Ptr) => cuMemPoolSetAttribute;
+    fn cudaMemPoolGetAttribute(pool: Handle, number: i32, value: Ptr) => cuMemPoolGetAttribute;
+    fn cudaMemPoolTrimTo(pool: Handle, bytes: usize) => cuMemPoolTrimTo;
+    fn cudaMemPoolSetAccess(pool: Handle, list: *const c_void, count: usize) => cuMemPoolSetAccess;
+    fn cudaMemPoolGetAccess(flags: *mut i32, pool: Handle, place: *const c_void) => cuMemPoolGetAccess;
+}

@@ -1,0 +1,161 @@
+//! What the program has told of itself before it began: images with device code, and which kernels and variables are in them.
+//!
+//! An image is loaded when something of it is needed, by the first thread that needs it.
+
+use crate::driver::{self, Handle, Ptr};
+use crate::errors::{Answer, Error, INVALID_FUNCTION, INVALID_SYMBOL, done};
+use crate::state::ready;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::ffi::{CString, c_void};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// An image with device code.
+#[derive(Debug)]
+struct Image {
+    address: usize,
+    module: Option<Handle>,
+}
+
+/// A kernel or variable: its image, its name there, and what the driver calls it.
+#[derive(Debug)]
+struct Symbol {
+    image: usize,
+    name: CString,
+    found: Option<Handle>,
+}
+
+/// Where the program wants to have the address of a managed variable.
+#[derive(Debug)]
+struct Managed {
+    image: usize,
+    name: CString,
+    place: usize,
+}
+
+#[derive(Debug)]
+struct Registry {
+    images: Vec<Image>,
+    kernels: FxHashMap<usize, Symbol>,
+    variables: FxHashMap<usize, Symbol>,
+    managed: Vec<Managed>,
+}
+
+fn registry() -> MutexGuard<'static, Registry> {
+    static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
+        images: Vec::new(),
+        kernels: FxHashMap::with_hasher(FxBuildHasher),
+        variables: FxHashMap::with_hasher(FxBuildHasher),
+        managed: Vec::new(),
+    });
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Notes an image, and gives its number.
+pub fn add_image(address: usize) -> usize {
+    let mut registry = registry();
+    registry.images.push(Image { address, module: None });
+    registry.images.len() - 1
+}
+
+/// Notes a kernel of an image by the function that the program calls for it.
+pub fn add_kernel(image: usize, host: usize, name: CString) {
+    registry().kernels.insert(host, Symbol { image, name, found: None });
+}
+
+/// Notes a variable of an image by the one that the program names.
+pub fn add_variable(image: usize, host: usize, name: CString) {
+    registry().variables.insert(host, Symbol { image, name, found: None });
+}
+
+/// Notes a managed variable, whose address the program reads at a place.
+pub fn add_managed(image: usize, place: usize, name: CString) {
+    registry().managed.push(Managed { image, name, place });
+}
+
+/// Forgets an image with all that is in it.
+pub fn remove_image(number: usize) {
+    let mut registry = registry();
+    registry.kernels.retain(|_, symbol| symbol.image != number);
+    registry.variables.retain(|_, symbol| symbol.image != number);
+    registry.managed.retain(|managed| managed.image != number);
+    if let Some(image) = registry.images.get_mut(number) {
+        image.address = 0;
+        if let Some(module) = image.module.take() {
+            // SAFETY: it takes no pointer. Where the driver has gone before, it says so.
+            unsafe { driver::cuModuleUnload(module) };
+        }
+    }
+}
+
+impl Registry {
+    fn module(&mut self, number: usize, missing: i32) -> Answer<Handle> {
+        let image = self.images.get_mut(number).filter(|image| image.address != 0).ok_or(Error(missing))?;
+        if let Some(module) = image.module {
+            return Ok(module);
+        }
+        let mut module = 0;
+        let start = std::ptr::with_exposed_provenance::<c_void>(image.address);
+        // SAFETY: the program has registered it as an image.
+        done(unsafe { driver::cuModuleLoadData(&mut module, start) })?;
+        image.module = Some(module);
+        Ok(module)
+    }
+}
+
+/// The kernel that the program calls by a function. What is none is taken for a handle.
+pub fn kernel(host: usize) -> Answer<Handle> {
+    ready()?;
+    let mut registry = registry();
+    let Some(symbol) = registry.kernels.get(&host) else {
+        let mut name = std::ptr::null();
+        // SAFETY: the place is there; the driver looks a handle up.
+        return match unsafe { driver::cuFuncGetName(&mut name, host) } {
+            0 => Ok(host),
+            _ => Err(Error(INVALID_FUNCTION)),
+        };
+    };
+    if let Some(found) = symbol.found {
+        return Ok(found);
+    }
+    let (image, name) = (symbol.image, symbol.name.clone());
+    let module = registry.module(image, INVALID_FUNCTION)?;
+    let mut found = 0;
+    // SAFETY: the place is there, and the name is a text.
+    done(unsafe { driver::cuModuleGetFunction(&mut found, module, name.as_ptr()) })?;
+    if let Some(symbol) = registry.kernels.get_mut(&host) {
+        symbol.found = Some(found);
+    }
+    Ok(found)
+}
+
+/// Where the variable is that the program names, and its bytes.
+pub fn variable(host: usize) -> Answer<(Ptr, usize)> {
+    ready()?;
+    let mut registry = registry();
+    let symbol = registry.variables.get(&host).ok_or(Error(INVALID_SYMBOL))?;
+    let (image, name) = (symbol.image, symbol.name.clone());
+    let module = registry.module(image, INVALID_SYMBOL)?;
+    let (mut start, mut bytes) = (std::ptr::null_mut(), 0);
+    // SAFETY: the places are there, and the name is a text.
+    done(unsafe { driver::cuModuleGetGlobal_v2(&mut start, &mut bytes, module, name.as_ptr()) })?;
+    Ok((start, bytes))
+}
+
+/// Tells the program where its managed variables are.
+pub fn place_managed(image: usize) -> Answer<()> {
+    let mut registry = registry();
+    if !registry.managed.iter().any(|managed| managed.image == image) {
+        return Ok(());
+    }
+    ready()?;
+    let module = registry.module(image, INVALID_SYMBOL)?;
+    for managed in registry.managed.iter().filter(|managed| managed.image == image) {
+        let (mut start, mut bytes) = (std::ptr::null_mut(), 0);
+        // SAFETY: the places are there, the name is a text, and the program has registered where it reads the address.
+        unsafe {
+            done(driver::cuModuleGetGlobal_v2(&mut start, &mut bytes, module, managed.name.as_ptr()))?;
+            std::ptr::with_exposed_provenance_mut::<Ptr>(managed.place).write(start);
+        }
+    }
+    Ok(())
+}

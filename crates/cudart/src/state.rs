@@ -1,0 +1,115 @@
+//! What each thread has: the last error, the sizes of the launch that it is about to do, and the primary context.
+
+use crate::driver::{self, Handle};
+use crate::errors::{Answer, Code, Error, NOT_READY, SUCCESS, UNKNOWN, done};
+use std::cell::{Cell, RefCell};
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Three sizes, as C++ passes them.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dim3 {
+    /// Along the first dimension.
+    pub x: u32,
+    /// Along the second.
+    pub y: u32,
+    /// Along the third.
+    pub z: u32,
+}
+
+/// How large a launch is, and where it goes to.
+#[derive(Clone, Copy, Debug)]
+pub struct Configuration {
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Bytes of dynamic shared memory.
+    pub shared: usize,
+    /// The stream.
+    pub stream: Handle,
+}
+
+thread_local! {
+    static LAST: Cell<Code> = const { Cell::new(SUCCESS) };
+    static PENDING: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The last error, which is forgotten if that is wanted.
+pub fn last_error(forget: bool) -> Code {
+    let last = LAST.get();
+    if forget {
+        LAST.set(SUCCESS);
+    }
+    last
+}
+
+/// Keeps the sizes that a launch is written with until it is done.
+pub fn push(configuration: Configuration) {
+    PENDING.with_borrow_mut(|pending| pending.push(configuration));
+}
+
+/// The sizes that were kept last.
+pub fn pop() -> Option<Configuration> {
+    PENDING.with_borrow_mut(Vec::pop)
+}
+
+/// What an entry answers; an error is kept. A mistake of the runtime's own becomes a code as well.
+pub fn answer(body: impl FnOnce() -> Answer<()>) -> Code {
+    let code = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => SUCCESS,
+        Ok(Err(Error(code))) => code,
+        Err(_) => UNKNOWN,
+    };
+    // That something goes on is no mistake.
+    if code != SUCCESS && code != NOT_READY {
+        LAST.set(code);
+    }
+    code
+}
+
+/// Makes the driver ready, once.
+pub fn initialize() -> Answer<()> {
+    static STARTED: OnceLock<Code> = OnceLock::new();
+    // SAFETY: it takes no pointer.
+    done(*STARTED.get_or_init(|| unsafe { driver::cuInit(0) }))
+}
+
+/// Puts the thread into the primary context, unless it is in one.
+pub fn ready() -> Answer<()> {
+    static PRIMARY: OnceLock<Result<Handle, Code>> = OnceLock::new();
+    initialize()?;
+    let mut current = 0;
+    // SAFETY: the place is there.
+    done(unsafe { driver::cuCtxGetCurrent(&mut current) })?;
+    if current != 0 {
+        return Ok(());
+    }
+    let primary = PRIMARY.get_or_init(|| {
+        let mut context = 0;
+        // SAFETY: the place is there.
+        match unsafe { driver::cuDevicePrimaryCtxRetain(&mut context, 0) } {
+            SUCCESS => Ok(context),
+            code => Err(code),
+        }
+    });
+    // SAFETY: it takes no pointer.
+    primary.map_err(Error).and_then(|primary| done(unsafe { driver::cuCtxSetCurrent(primary) }))
+}
+
+/// Tells once that an entry is called that the runtime does not have, if `HEDDLE_REPORT=1` asks for that.
+pub fn report_refused(entry: &'static str) {
+    static TOLD: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+    if std::env::var_os("HEDDLE_REPORT").is_none_or(|value| value != "1") {
+        return;
+    }
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if !told.contains(&entry) {
+        told.push(entry);
+        // Where it cannot be written there is nobody to be told.
+        let _ =
+            writeln!(std::io::stderr(), "heddle: {entry} is not supported: it answers cudaErrorNotSupported");
+    }
+}

@@ -1,0 +1,225 @@
+//! What a run has told of a program, as `heddle profile --json` writes it, for passes that choose by it.
+//!
+//! Blocks keep their names through passes, so what was seen is looked up by function and block. A branch is known again by its
+//! weights, which the profile gives it before the first pass: code that was inlined or made anew has others, or none.
+
+use heddle_ir::diagnostic::Place;
+use heddle_ir::inst::Weights;
+use heddle_ir::{Block, Code, Detail, Diagnostic, Function, Module};
+use heddle_transform::flatten::Trips;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// What a run has told of functions.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Profile {
+    functions: BTreeMap<String, Seen>,
+}
+
+/// What it has told of one.
+#[derive(Clone, PartialEq, Debug, Default)]
+struct Seen {
+    branches: BTreeMap<Block, Went>,
+    /// By headers.
+    loops: BTreeMap<Block, Trips>,
+}
+
+/// How lanes went at a branch with two targets.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Went {
+    /// How often lanes came there.
+    pub executed: u64,
+    /// How often they parted.
+    pub diverged: u64,
+    /// Its targets.
+    pub to: [Block; 2],
+    /// How many lanes went to each.
+    pub lanes: [u64; 2],
+    /// How often some lane did.
+    pub taken: [u64; 2],
+}
+
+impl Went {
+    fn weights(&self) -> Weights {
+        let most = self.lanes[0].max(self.lanes[1]);
+        let shift = (u64::BITS - most.leading_zeros()).saturating_sub(u32::BITS);
+        Box::new(self.lanes.map(|lanes| (lanes >> shift) as u32))
+    }
+
+    fn share(&self, times: u64) -> f64 {
+        times.min(self.executed) as f64 / self.executed.max(1) as f64
+    }
+}
+
+fn block_of(json: &Json) -> Option<Block> {
+    json.as_str()?.strip_prefix("block")?.parse().ok().map(Block::from_u32)
+}
+
+fn numbers(json: &Json) -> Option<Vec<u64>> {
+    json.as_array()?.iter().map(Json::as_u64).collect()
+}
+
+impl Seen {
+    fn from_json(json: &Json) -> Option<Seen> {
+        let mut seen = Seen::default();
+        for branch in json.get("branches")?.as_array()? {
+            let targets = branch.get("targets")?.as_array()?;
+            let ways: Vec<(Block, u64)> = (targets.iter())
+                .map(|way| Some((block_of(way.get(0)?)?, way.get(1)?.as_u64()?)))
+                .collect::<Option<_>>()?;
+            let taken = numbers(branch.get("taken")?)?;
+            let (&[(left, a), (right, b)], &[x, y]) = (&ways[..], &taken[..]) else { continue };
+            let went = Went {
+                executed: branch.get("executed")?.as_u64()?,
+                diverged: branch.get("diverged")?.as_u64()?,
+                to: [left, right],
+                lanes: [a, b],
+                taken: [x, y],
+            };
+            seen.branches.insert(block_of(branch.get("block")?)?, went);
+        }
+        for it in json.get("loops")?.as_array()? {
+            let trips = it.get("trips")?.as_array()?;
+            let mut counts = Vec::new();
+            for pair in trips {
+                let pair = numbers(pair)?;
+                counts.push((*pair.first()?, *pair.get(1)?));
+            }
+            counts.sort_unstable();
+            seen.loops.insert(block_of(it.get("header")?)?, Trips { counts });
+        }
+        Some(seen)
+    }
+}
+
+impl Profile {
+    /// Notes how lanes went at the branch of a block.
+    pub fn note_branch(&mut self, func: &str, block: Block, went: Went) {
+        self.functions.entry(func.into()).or_default().branches.insert(block, went);
+    }
+
+    /// Notes how often a loop went round.
+    pub fn note_loop(&mut self, func: &str, header: Block, trips: Trips) {
+        self.functions.entry(func.into()).or_default().loops.insert(header, trips);
+    }
+
+    /// Reads what `heddle profile --json` has written to this file.
+    pub fn from_json(text: &str, file: &str) -> Result<Profile, Diagnostic> {
+        let refuse = |text: String| {
+            let place = Place::of_line(Some(file), 0, 0);
+            let told = Diagnostic::error(Code::PassOption, text).at(place);
+            told.way_out("write one with `heddle profile FILE --json`")
+        };
+        let json: Json =
+            serde_json::from_str(text).map_err(|reason| refuse(format!("it is no profile: {reason}")))?;
+        let functions = json.get("functions").and_then(Json::as_array);
+        let mut profile = Profile::default();
+        for func in functions.ok_or_else(|| refuse("it is no profile: it tells of no functions".into()))? {
+            let name = func.get("name").and_then(Json::as_str);
+            let (name, seen) = name.zip(Seen::from_json(func)).ok_or_else(|| {
+                refuse(format!("what it tells of @{} is not understood", name.unwrap_or("?")))
+            })?;
+            profile.functions.insert(name.into(), seen);
+        }
+        Ok(profile)
+    }
+
+    /// Gives branches the weights that were seen.
+    pub(crate) fn annotate(&self, module: &mut Module) -> Result<(), Diagnostic> {
+        let mut is_known = false;
+        for func in &mut module.functions {
+            let Some(seen) = self.functions.get(&func.name) else { continue };
+            is_known = true;
+            let blocks: Vec<Block> = func.blocks().collect();
+            for block in blocks {
+                let Some(went) = seen.branches.get(&block) else { continue };
+                let branch = func.terminator(block).filter(|_| func.successors(block) == went.to);
+                let Some(branch) = branch else {
+                    let [a, b] = went.to;
+                    let text =
+                        format!("the profile is of another program: there {block} leads to {a} or {b}");
+                    let told = Diagnostic::error(Code::PassOption, text).of_func(&func.name);
+                    return Err(told.way_out("profile the file as it is now"));
+                };
+                if let Detail::Branch(_, weights) = &mut func.inst_mut(branch).detail {
+                    *weights = Some(went.weights());
+                }
+            }
+        }
+        if is_known {
+            return Ok(());
+        }
+        let [there, here]: [Vec<String>; 2] = [
+            self.functions.keys().map(|name| format!("@{name}")).collect(),
+            module.functions.iter().map(|func| format!("@{}", func.name)).collect(),
+        ];
+        let text =
+            format!("the profile tells of {}, and the program has {}", there.join(", "), here.join(", "));
+        Err(Diagnostic::error(Code::PassOption, text).way_out("profile a function of this program"))
+    }
+
+    /// What is told of a function, or of the one that a form is made of.
+    fn of(&self, name: &str) -> Option<&Seen> {
+        let forms = std::iter::successors(Some(name), |name| name.rsplit_once('.').map(|(of, _)| of));
+        forms.filter_map(|name| self.functions.get(name)).next()
+    }
+
+    fn branches<'a>(&'a self, func: &'a Function) -> impl Iterator<Item = (Block, &'a Went)> {
+        let seen = self.of(&func.name).into_iter().flat_map(|seen| &seen.branches);
+        seen.filter_map(|(&block, went)| {
+            let is_there = (block.as_u32() as usize) < func.block_count() && func.layout.is_placed(block);
+            let branch = is_there.then(|| func.terminator(block)).flatten()?;
+            let is_same = matches!(&func.inst(branch).detail,
+                Detail::Branch(_, Some(weights)) if *weights == went.weights());
+            is_same.then_some((block, went))
+        })
+    }
+
+    /// For branches at which share of their executions no lane took each way.
+    pub(crate) fn untaken(&self, func: &Function) -> BTreeMap<Block, [f64; 2]> {
+        let untaken = |went: &Went| went.taken.map(|times| 1.0 - went.share(times));
+        self.branches(func).map(|(block, went)| (block, untaken(went))).collect()
+    }
+
+    /// For branches at which share of their executions lanes parted.
+    pub(crate) fn parted(&self, func: &Function) -> BTreeMap<Block, f64> {
+        self.branches(func).map(|(block, went)| (block, went.share(went.diverged))).collect()
+    }
+
+    /// How often loops went round, by their headers.
+    pub(crate) fn trips(&self, func: &Function) -> BTreeMap<Block, Trips> {
+        self.of(&func.name).map(|seen| seen.loops.clone()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_profile_is_refused() {
+        for (text, reason) in [
+            ("", "no profile"),
+            ("[1]", "no functions"),
+            ("{\"functions\": 1}", "no functions"),
+            ("{\"functions\": [{}]}", "@?"),
+            ("{\"functions\": [{\"name\": \"f\", \"branches\": [{}], \"loops\": []}]}", "@f"),
+            (
+                "{\"functions\": [{\"name\": \"f\", \"branches\": [], \"loops\": [{\"header\": \"b\"}]}]}",
+                "@f",
+            ),
+        ] {
+            let told = Profile::from_json(text, "p.json").expect_err(text).to_string();
+            assert!(told.contains(reason) && told.contains("heddle profile"), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    fn weights_keep_their_ratio_whatever_the_counts() {
+        let went =
+            |lanes| Went { executed: 1, diverged: 0, to: [Block::from_u32(1); 2], lanes, taken: [1, 0] };
+        assert_eq!(*went([3, 5]).weights(), [3, 5]);
+        assert_eq!(*went([1 << 40, 1 << 39]).weights(), [1 << 31, 1 << 30]);
+        assert_eq!(*went([u64::MAX, 0]).weights(), [u32::MAX, 0]);
+    }
+}

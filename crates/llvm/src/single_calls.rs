@@ -1,0 +1,47 @@
+//! Functions that are called at one place are part of their callers before LLVM's passes begin.
+//!
+//! LLVM would put them there in any case, but works on each of them before, and on all of it again behind: for a group function,
+//! its regions and its entry that is the same work three times.
+
+use crate::cpu::Cpu;
+use crate::generate::LlvmPasses;
+use crate::view::{LlvmModule, Val, attribute_kind};
+use heddle_ir::Diagnostic;
+use llvm_sys::LLVMLinkage;
+use llvm_sys::core::*;
+use llvm_sys::{LLVMAttributeFunctionIndex, LLVMOpcode};
+
+/// Whether nothing but one call uses a function.
+fn is_called_once(func: Val<'_>) -> bool {
+    // SAFETY: a live function; what uses it is live, too.
+    unsafe {
+        let usage = LLVMGetFirstUse(func.0);
+        if usage.is_null() || !LLVMGetNextUse(usage).is_null() {
+            return false;
+        }
+        let user = LLVMGetUser(usage);
+        let is_call = !LLVMIsAInstruction(user).is_null()
+            && LLVMGetInstructionOpcode(user) == LLVMOpcode::LLVMCall
+            && LLVMGetCalledValue(user) == func.0;
+        let is_recursive = || LLVMGetBasicBlockParent(LLVMGetInstructionParent(user)) == func.0;
+        is_call && !is_recursive()
+    }
+}
+
+/// Puts functions that are called at one place, and that no other module sees, into their callers.
+pub fn inline_single_calls(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
+    let never = attribute_kind("noinline");
+    for func in module.functions().filter(|func| !func.is_declaration()) {
+        // SAFETY: a live function, of this module's context.
+        unsafe {
+            let is_own = LLVMGetLinkage(func.0) == LLVMLinkage::LLVMInternalLinkage;
+            let is_kept = !LLVMGetEnumAttributeAtIndex(func.0, LLVMAttributeFunctionIndex, never).is_null();
+            if is_own && !is_kept && is_called_once(func) {
+                let context = LLVMGetModuleContext(module.raw());
+                let attribute = LLVMCreateEnumAttribute(context, attribute_kind("alwaysinline"), 0);
+                LLVMAddAttributeAtIndex(func.0, LLVMAttributeFunctionIndex, attribute);
+            }
+        }
+    }
+    LlvmPasses::of_inlining(cpu)?.run(module)
+}

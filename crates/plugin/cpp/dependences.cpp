@@ -1,0 +1,469 @@
+// Whether iterations of a loop wait for each other's memory: by what the programmer says, LLVM's analysis of innermost loops,
+// and a simple one of ours for nests. There, what one iteration touches of an array must be a section of it that other
+// iterations leave alone.
+#include "dependences.h"
+
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/LoopAccessAnalysis.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+#include "llvm/Transforms/Utils/LoopVersioning.h"
+
+using namespace llvm;
+
+namespace heddle {
+
+namespace {
+
+/// The name of what an instruction does, in the words of the source.
+std::string in_words(const Instruction &instruction) {
+  if (const auto *call = dyn_cast<CallBase>(&instruction)) {
+    if (const Function *callee = call->getCalledFunction())
+      return "the call of `" + callee->getName().str() + "`" + at_line(instruction);
+    return "a call through a pointer" + at_line(instruction);
+  }
+  return "a store" + at_line(instruction);
+}
+
+/// Whether an instruction writes memory that iterations can see. What is in `errno` behind a loop is of one of them in any case.
+bool is_writer(const Instruction &instruction) {
+  if (!instruction.mayWriteToMemory() || instruction.isLifetimeStartOrEnd() ||
+      isa<AssumeInst, NoAliasScopeDeclInst>(instruction))
+    return false;
+  const auto *call = dyn_cast<CallBase>(&instruction);
+  return !call || !call->getMemoryEffects().getWithoutLoc(IRMemLocation::ErrnoMem).onlyReadsMemory();
+}
+
+/// What writes memory in a loop, if anything.
+Instruction *writer_in(const Loop &loop) {
+  for (BasicBlock *block : loop.blocks())
+    for (Instruction &instruction : *block)
+      if (is_writer(instruction))
+        return &instruction;
+  return nullptr;
+}
+
+/// What an access touches while a loop runs.
+struct Touched {
+  Instruction *instruction = nullptr;
+  bool is_written = false;
+  /// The memory, of which only the object and the type count.
+  MemoryLocation place = {};
+  /// What its addresses begin at; null if nothing is known of them.
+  const SCEV *base = nullptr;
+  /// Iteration `i`, inner loops and all, touches from `first + i * step` to before `end + i * step`; null if that is not known.
+  const SCEV *first = nullptr, *end = nullptr, *step = nullptr;
+};
+
+/// Finds what accesses of a loop touch.
+class Sections {
+public:
+  Sections(const Loop &loop, ScalarEvolution &evolution)
+      : loop(loop), evolution(evolution), layout(loop.getHeader()->getDataLayout()),
+        number(Type::getInt64Ty(loop.getHeader()->getContext())) {
+    for (BasicBlock *block : loop.blocks())
+      for (Instruction &instruction : *block)
+        add(instruction);
+  }
+
+  /// What is known, in order.
+  SmallVector<Touched> all;
+  /// Something that may write, and nobody knows where.
+  Instruction *unknown_writer = nullptr;
+
+  /// Whether what two accesses touch in different iterations is apart, as far as their addresses tell.
+  bool are_apart(const Touched &one, const Touched &other) {
+    if (!one.first || !other.first || one.base != other.base || one.step != other.step)
+      return false;
+    // Both together say that a step is more than nothing.
+    const SCEV *step = evolution.isKnownNegative(one.step) ? evolution.getNegativeSCEV(one.step) : one.step;
+    return is_at_most(one.end, other.first, step) && is_at_most(other.end, one.first, step);
+  }
+
+private:
+  const Loop &loop;
+  ScalarEvolution &evolution;
+  const DataLayout &layout;
+  Type *number;
+
+  /// Whether `end` is at most `step` behind `first`.
+  bool is_at_most(const SCEV *end, const SCEV *first, const SCEV *step) {
+    const SCEV *bytes = evolution.getMinusSCEV(end, first);
+    return !isa<SCEVCouldNotCompute>(bytes) && bytes->getType() == step->getType() &&
+           evolution.isKnownPredicate(CmpInst::ICMP_SLE, bytes, step);
+  }
+
+  void add(Instruction &instruction) {
+    if (isa<LoadInst, StoreInst>(instruction)) {
+      const SCEV *bytes = evolution.getConstant(number, layout.getTypeStoreSize(getLoadStoreType(&instruction)));
+      add(instruction, getLoadStorePointerOperand(&instruction), isa<StoreInst>(instruction), bytes);
+      if (instruction.isVolatile() || instruction.isAtomic())
+        unknown_writer = &instruction;
+    } else if (auto *set = dyn_cast<MemIntrinsic>(&instruction)) {
+      const SCEV *bytes = evolution.getTruncateOrZeroExtend(evolution.getSCEV(set->getLength()), number);
+      add(instruction, set->getDest(), true, bytes);
+      if (auto *copy = dyn_cast<MemTransferInst>(set))
+        add(instruction, copy->getSource(), false, bytes);
+      if (set->isVolatile())
+        unknown_writer = set;
+    } else if (is_writer(instruction)) {
+      unknown_writer = &instruction;
+    } else if (instruction.mayReadFromMemory() && !instruction.isLifetimeStartOrEnd() &&
+               !isa<AssumeInst, NoAliasScopeDeclInst>(instruction)) {
+      all.push_back({&instruction});
+    }
+  }
+
+  void add(Instruction &instruction, Value *pointer, bool is_written, const SCEV *bytes) {
+    // What is said of scopes holds within one iteration only.
+    AAMDNodes tags = instruction.getAAMetadata();
+    tags.Scope = tags.NoAlias = nullptr;
+    Touched touched = {&instruction, is_written, MemoryLocation::getBeforeOrAfter(pointer, tags)};
+    const SCEV *address = evolution.getSCEV(pointer);
+    touched.base = evolution.getPointerBase(address);
+    if (const auto *unknown = dyn_cast<SCEVUnknown>(touched.base); unknown && loop.isLoopInvariant(unknown->getValue()))
+      touched.place.Ptr = unknown->getValue();
+    else
+      touched.base = nullptr;
+    const SCEV *least = extreme(address, true), *greatest = extreme(address, false);
+    if (touched.base && least && greatest && evolution.isLoopInvariant(bytes, &loop)) {
+      const SCEV *step = step_of(least);
+      if (step && step == step_of(greatest) && step->getType() == number) {
+        touched.first = start_of(least);
+        touched.end = evolution.getAddExpr(start_of(greatest), bytes);
+        touched.step = step;
+      }
+    }
+    all.push_back(touched);
+  }
+
+  /// The least or the greatest that an address is while inner loops run; null if that is not known.
+  const SCEV *extreme(const SCEV *address, bool is_least) {
+    while (const auto *recurrence = dyn_cast<SCEVAddRecExpr>(address)) {
+      const Loop *inner = recurrence->getLoop();
+      if (inner == &loop || !loop.contains(inner))
+        break;
+      const SCEV *step = recurrence->isAffine() ? recurrence->getStepRecurrence(evolution) : nullptr;
+      const SCEV *back = evolution.getBackedgeTakenCount(inner);
+      if (!step || isa<SCEVCouldNotCompute>(back) || !evolution.isLoopInvariant(back, &loop))
+        return nullptr;
+      bool goes_up = evolution.isKnownNonNegative(step);
+      if (!goes_up && !evolution.isKnownNegative(step))
+        return nullptr;
+      address = recurrence->getStart();
+      if (goes_up != is_least) {
+        back = evolution.getTruncateOrZeroExtend(back, step->getType());
+        address = evolution.getAddExpr(address, evolution.getMulExpr(back, step));
+      }
+    }
+    return address;
+  }
+
+  const SCEV *step_of(const SCEV *address) {
+    if (evolution.isLoopInvariant(address, &loop))
+      return evolution.getZero(number);
+    const auto *recurrence = dyn_cast<SCEVAddRecExpr>(address);
+    if (!recurrence || recurrence->getLoop() != &loop || !recurrence->isAffine())
+      return nullptr;
+    return recurrence->getStepRecurrence(evolution);
+  }
+
+  static const SCEV *start_of(const SCEV *address) {
+    const auto *recurrence = dyn_cast<SCEVAddRecExpr>(address);
+    return recurrence ? recurrence->getStart() : address;
+  }
+};
+
+/// Whether nothing outside of a loop asks what is in an object, by whatever address.
+bool is_used_in(const AllocaInst &object, const Loop &loop) {
+  SmallVector<const Instruction *> work = {&object};
+  SmallPtrSet<const Instruction *, 8> seen;
+  while (!work.empty()) {
+    for (const User *user : work.pop_back_val()->users()) {
+      const auto *instruction = cast<Instruction>(user);
+      if (loop.contains(instruction) || instruction->isLifetimeStartOrEnd() || !seen.insert(instruction).second)
+        continue;
+      if (!isa<GetElementPtrInst, CastInst, FreezeInst, PHINode, SelectInst>(instruction) ||
+          !instruction->getType()->isPointerTy())
+        return false;
+      work.push_back(instruction);
+    }
+  }
+  return true;
+}
+
+/// The widest number that a loop loads or stores, in bits.
+unsigned widest_access(const Loop &loop, const DataLayout &layout) {
+  unsigned widest = 8;
+  for (BasicBlock *block : loop.blocks())
+    for (Instruction &instruction : *block)
+      if (isa<LoadInst, StoreInst>(instruction))
+        widest = std::max(widest, unsigned(layout.getTypeSizeInBits(getLoadStoreType(&instruction)).getFixedValue()));
+  return widest;
+}
+
+/// LLVM's own analyses of a function, for those that need many of them.
+struct Managers {
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager components;
+  ModuleAnalysisManager modules;
+
+  Managers() {
+    PassBuilder builder;
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+  }
+};
+
+/// Whether two accesses never touch the same object, in whatever iterations.
+bool are_other_objects(const Touched &written, const Touched &touched, AAResults &aliases) {
+  if (touched.place.Ptr)
+    return touched.base && aliases.isNoAlias(written.place, touched.place);
+  const auto *call = dyn_cast<CallBase>(touched.instruction);
+  return call && !isRefSet(aliases.getModRefInfo(call, written.place));
+}
+
+/// Whether a call has forms for vectors, which the programmer asked for.
+bool is_declared_simd(const Instruction &instruction) {
+  const auto *call = dyn_cast<CallBase>(&instruction);
+  return call && (call->hasFnAttr("vector-function-abi-variant") ||
+                  (call->getCalledFunction() && call->getCalledFunction()->hasFnAttribute("vector-function-abi-variant")));
+}
+
+const char way_out[] = "; if that never happens, say so by `#pragma omp simd` without `safelen`, or by `#pragma clang loop "
+                       "vectorize(assume_safety)`";
+
+/// Why iterations of a nest may depend on each other, so far as one can see; empty if they do not.
+std::string find_dependence(const Loop &loop, bool is_promised, ScalarEvolution &evolution, AAResults &aliases) {
+  Sections sections(loop, evolution);
+  const std::string start = "iterations may depend on each other through memory: ";
+  if (Instruction *unknown = sections.unknown_writer; unknown && !(is_promised && is_declared_simd(*unknown)))
+    return start + in_words(*unknown) + " may write what another iteration accesses" + way_out;
+  const auto own = objects_of_iterations(loop);
+  auto is_own = [&](const Touched &touched) {
+    if (!touched.place.Ptr)
+      return false;
+    const Value *object = getUnderlyingObject(touched.place.Ptr);
+    const auto *local = dyn_cast<AllocaInst>(object);
+    return own.contains(object) || (local && is_promised && is_used_in(*local, loop));
+  };
+  erase_if(sections.all, is_own);
+  for (const Touched &written : sections.all) {
+    if (!written.is_written)
+      continue;
+    for (const Touched &touched : sections.all) {
+      if (sections.are_apart(written, touched))
+        continue;
+      // What is promised holds for arrays of different names.
+      bool is_other = written.base && written.base != touched.base;
+      if (is_promised ? is_other && written.step && !written.step->isZero() : is_other && are_other_objects(written, touched, aliases))
+        continue;
+      return start + in_words(*written.instruction) + " may write what another iteration accesses" +
+             (&written == &touched ? "" : at_line(*touched.instruction)) + way_out;
+    }
+  }
+  return "";
+}
+
+/// Makes calls that touch nothing but `errno` touch nothing.
+void forget_errno(Loop &loop) {
+  for (BasicBlock *block : loop.blocks())
+    for (Instruction &instruction : *block)
+      if (auto *call = dyn_cast<CallBase>(&instruction); call && call->getMemoryEffects().onlyAccessesErrnoMem())
+        call->setMemoryEffects(MemoryEffects::none());
+}
+
+/// What LLVM's own analysis makes of an innermost loop.
+Independence ask_llvm(Loop &loop, unsigned width, Managers &managers) {
+  Independence result;
+  result.width = width;
+  Function &function = *loop.getHeader()->getParent();
+  auto &accesses = managers.functions.getResult<LoopAccessAnalysis>(function);
+  const LoopAccessInfo &info = accesses.getInfo(loop);
+  if (!info.canVectorizeMemory() || info.hasStoreStoreDependenceInvolvingLoopInvariantAddress() ||
+      info.hasLoadStoreDependenceInvolvingLoopInvariantAddress()) {
+    const Instruction *culprit = writer_in(loop);
+    std::string other;
+    if (const auto *dependences = info.getDepChecker().getDependences())
+      for (const auto &dependence : *dependences)
+        if (MemoryDepChecker::Dependence::isSafeForVectorization(dependence.Type) !=
+            MemoryDepChecker::VectorizationSafetyStatus::Safe) {
+          culprit = dependence.getDestination(info.getDepChecker());
+          other = at_line(*dependence.getSource(info.getDepChecker()));
+          break;
+        }
+    std::string what = other.empty() ? " may touch what another iteration writes"
+                                     : " touches what an access of another iteration" + other + " does";
+    result.refusal = "iterations depend on each other through memory: " + in_words(*culprit) + what + way_out;
+    return result;
+  }
+  if (!info.getDepChecker().isSafeForAnyVectorWidth()) {
+    uint64_t bits = info.getDepChecker().getMaxSafeVectorWidthInBits();
+    uint64_t lanes = bits / widest_access(loop, function.getDataLayout());
+    if (lanes < 2) {
+      result.refusal = "iterations depend on each other through memory: " + in_words(*writer_in(loop)) +
+                       " writes what the next iterations access" + way_out;
+      return result;
+    }
+    result.width = unsigned(std::min<uint64_t>(lanes, width ? width : lanes));
+  }
+  bool is_free = info.getNumRuntimePointerChecks() == 0 && info.getPSE().getPredicate().isAlwaysTrue();
+  if (is_free)
+    return result;
+  auto &dominators = managers.functions.getResult<DominatorTreeAnalysis>(function);
+  auto &evolution = managers.functions.getResult<ScalarEvolutionAnalysis>(function);
+  auto &loops = managers.functions.getResult<LoopAnalysis>(function);
+  formLCSSARecursively(loop, dominators, &loops, &evolution);
+  LoopVersioning versioning(info, info.getRuntimePointerChecking()->getChecks(), &loop, &loops, &dominators, &evolution);
+  versioning.versionLoop();
+  leave_alone(*versioning.getNonVersionedLoop());
+  result.is_versioned = true;
+  return result;
+}
+
+/// What helps where a local object is shared.
+const char shared_way_out[] = "; clang's code does not tell a reduction of an array from independent accesses, so reduce into "
+                              "plain variables, or into memory that is not a local variable";
+
+} // namespace
+
+const MDNode *hint(const MDNode *id, StringRef name) {
+  for (const MDOperand &operand : drop_begin(id->operands()))
+    if (const auto *node = dyn_cast<MDNode>(operand))
+      if (node->getNumOperands() > 0)
+        if (const auto *text = dyn_cast<MDString>(node->getOperand(0)))
+          if (text->getString() == name)
+            return node;
+  return nullptr;
+}
+
+/// The number that a hint gives; without one, `otherwise`.
+uint64_t number_of(const MDNode *id, StringRef name, uint64_t otherwise) {
+  const MDNode *node = hint(id, name);
+  if (!node || node->getNumOperands() < 2)
+    return otherwise;
+  if (const auto *constant = mdconst::dyn_extract<ConstantInt>(node->getOperand(1)))
+    return constant->getLimitedValue();
+  return otherwise;
+}
+
+bool is_parallel(const Loop &loop) {
+  const MDNode *id = loop.getLoopID();
+  const MDNode *told = id ? hint(id, "llvm.loop.parallel_accesses") : nullptr;
+  if (!told)
+    return loop.isAnnotatedParallel();
+  SmallPtrSet<const Metadata *, 4> groups;
+  for (const MDOperand &operand : drop_begin(told->operands()))
+    groups.insert(operand.get());
+  auto is_of_loop = [&](const Instruction &instruction) {
+    const MDNode *group = instruction.getMetadata(LLVMContext::MD_access_group);
+    return group && (groups.contains(group) ||
+                     any_of(group->operands(), [&](const MDOperand &one) { return groups.contains(one.get()); }));
+  };
+  // LLVM forgets the groups of stores that it makes a `memset`.
+  for (const BasicBlock *block : loop.blocks())
+    for (const Instruction &instruction : *block)
+      if (instruction.mayReadOrWriteMemory() && !is_of_loop(instruction) && !instruction.isLifetimeStartOrEnd() &&
+          !isa<AssumeInst, NoAliasScopeDeclInst, MemSetInst>(instruction))
+        return false;
+  return true;
+}
+
+bool is_safe_width(const Loop &loop) {
+  const MDNode *id = loop.getLoopID();
+  return number_of(id, "llvm.loop.vectorize.width", 0) > 1 && !hint(id, "llvm.loop.vectorize.scalable.enable") &&
+         !hint(id, "llvm.loop.parallel_accesses");
+}
+
+SmallPtrSet<const Value *, 8> objects_of_iterations(const Loop &loop) {
+  SmallPtrSet<const Value *, 8> found;
+  for (const BasicBlock *block : loop.blocks())
+    for (const Instruction &instruction : *block)
+      if (const auto *mark = dyn_cast<LifetimeIntrinsic>(&instruction))
+        found.insert(getUnderlyingObject(mark->getArgOperand(0)));
+  return found;
+}
+
+std::string at_line(const Instruction &instruction) {
+  if (const DebugLoc &place = instruction.getDebugLoc(); place && place.getLine() > 0)
+    return " (line " + std::to_string(place.getLine()) + ")";
+  return "";
+}
+
+Independence make_independent(BasicBlock &header, unsigned width, bool is_promised) {
+  Independence result;
+  result.width = width;
+  Function &function = *header.getParent();
+  Managers managers;
+  auto &loops = managers.functions.getResult<LoopAnalysis>(function);
+  Loop *loop = loops.getLoopFor(&header);
+  if (!loop)
+    result.refusal = "it is no loop any more";
+  if (!loop || !writer_in(*loop))
+    return result;
+  forget_errno(*loop);
+  if (loop->isInnermost())
+    result = ask_llvm(*loop, width, managers);
+  if (loop->isInnermost() && result.refusal.empty())
+    return result;
+  auto &evolution = managers.functions.getResult<ScalarEvolutionAnalysis>(function);
+  auto &aliases = managers.functions.getResult<AAManager>(function);
+  std::string dependence = find_dependence(*loop, is_promised, evolution, aliases);
+  if (dependence.empty() || !loop->isInnermost())
+    result.refusal = dependence;
+  result.width = width;
+  return result;
+}
+
+std::string find_shared_object(const Loop &loop, ScalarEvolution &evolution) {
+  Sections sections(loop, evolution);
+  const auto own = objects_of_iterations(loop);
+  auto object_of = [&](const Touched &touched) -> const AllocaInst * {
+    const Value *pointer = touched.place.Ptr;
+    const auto *object = pointer ? dyn_cast<AllocaInst>(getUnderlyingObject(pointer)) : nullptr;
+    return object && !own.contains(object) && !is_used_in(*object, loop) ? object : nullptr;
+  };
+  SmallPtrSet<const AllocaInst *, 8> read;
+  for (const Touched &touched : sections.all)
+    if (const AllocaInst *object = object_of(touched); object && !touched.is_written)
+      read.insert(object);
+  for (const Touched &touched : sections.all) {
+    bool may_be_shared = !touched.step || touched.step->isZero();
+    if (touched.is_written && may_be_shared && read.contains(object_of(touched)))
+      return "iterations share a local object that they read and write: " + in_words(*touched.instruction) + shared_way_out;
+  }
+  for (BasicBlock *block : loop.blocks())
+    for (Instruction &instruction : *block) {
+      auto *call = dyn_cast<CallBase>(&instruction);
+      if (!call || isa<MemIntrinsic>(call) || !is_writer(*call))
+        continue;
+      for (const Use &argument : call->args()) {
+        const auto *object = dyn_cast<AllocaInst>(getUnderlyingObject(argument));
+        bool is_one_value = object && !object->isArrayAllocation() && !object->getAllocatedType()->isArrayTy();
+        if (is_one_value && !own.contains(object) && !is_used_in(*object, loop) &&
+            !call->onlyReadsMemory(call->getArgOperandNo(&argument)))
+          return "iterations share a local object that they read and write: " + in_words(*call) + shared_way_out;
+      }
+    }
+  return "";
+}
+
+void leave_alone(Loop &loop) {
+  LLVMContext &context = loop.getHeader()->getContext();
+  auto *one = ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), 1));
+  MDNode *is_vectorized = MDNode::get(context, {MDString::get(context, "llvm.loop.isvectorized"), one});
+  MDNode *id = MDNode::getDistinct(context, {nullptr, is_vectorized});
+  id->replaceOperandWith(0, id);
+  loop.setLoopID(id);
+}
+
+} // namespace heddle

@@ -1,0 +1,307 @@
+//! Products of small matrices that a warp holds together, and what loads, stores and transposes such matrices.
+//!
+//! Lane `4g + t` holds of each eight rows of `A` row `g`, of each eight columns of `B` column `g`, and of each eight rows of `C` row
+//! `g`, columns `2t` and `2t + 1`. A register of `A` or `B` holds `e` neighbours along `k`, from `e·t` on; the next register
+//! along `k` goes on `4e` further. So a row of `A` lies in the four lanes beside a lane, and columns `2t` and `2t + 1` of `B` in
+//! those of lanes `8t` and `8t + 4`: all are fetched, and summed up in order of `k`, each sum rounded to nearest.
+
+use super::body::Lower;
+use super::memory::space_of;
+use super::{Take, layout, refuse};
+use crate::check::{Arg, Inst};
+use crate::words::Word;
+use heddle_ir::inst::Access;
+use heddle_ir::words::Flags;
+use heddle_ir::{Op, Scalar, Value};
+
+/// The sizes of a product, `m`, `n` and `k`.
+fn shape_of(words: &[Word]) -> Option<[usize; 3]> {
+    words.iter().find_map(|word| {
+        Some(match word {
+            Word::M8n8k4 => [8, 8, 4],
+            Word::M8n8k16 => [8, 8, 16],
+            Word::M16n8k4 => [16, 8, 4],
+            Word::M16n8k8 => [16, 8, 8],
+            Word::M16n8k16 => [16, 8, 16],
+            Word::M16n8k32 => [16, 8, 32],
+            _ => return None,
+        })
+    })
+}
+
+/// How many matrices an instruction moves.
+fn count_of(words: &[Word]) -> usize {
+    words.iter().fold(1, |count, word| match word {
+        Word::X2 => 2,
+        Word::X4 => 4,
+        _ => count,
+    })
+}
+
+fn parts(arg: &Arg) -> &[Arg] {
+    match arg {
+        Arg::Vector(parts) => parts,
+        one => std::slice::from_ref(one),
+    }
+}
+
+/// What lanes add up in.
+#[derive(Clone, Copy)]
+struct Sum {
+    /// The type of the sum.
+    scalar: Scalar,
+    /// The type of a number of `A` or of `B`, as its word says.
+    numbers: [Word; 2],
+}
+
+impl Lower<'_, '_, '_> {
+    pub(crate) fn matrix(&mut self, inst: &Inst, name: &str) -> Take<()> {
+        match name {
+            "mma" => self.product(inst),
+            "ldmatrix" => self.load_matrices(inst),
+            "stmatrix" => self.store_matrices(inst),
+            _ => self.transpose(inst),
+        }
+    }
+
+    /// A lane's number in its row of four, and the number of its row.
+    fn place_in_rows(&mut self) -> [Value; 2] {
+        let lane = self.emit.query(Op::Lane, None);
+        let (three, two) = (self.emit.int32(3), self.emit.int32(2));
+        [self.emit.op(Op::And, &[lane, three]), self.emit.op(Op::Lshr, &[lane, two])]
+    }
+
+    fn fetched(&mut self, value: Value, lane: Value) -> Value {
+        let value = self.emit.op(Op::Shuffle, &[value, lane]);
+        self.frozen(value)
+    }
+
+    fn times(&mut self, value: Value, by: i128, more: i128) -> Value {
+        let (by, more) = (self.emit.int32(by), self.emit.int32(more));
+        let value = self.emit.op(Op::Mul, &[value, by]);
+        self.emit.op(Op::Add, &[value, more])
+    }
+
+    /// The numbers that a register holds, as the sum needs them.
+    fn numbers(&mut self, register: Value, ty: Word, sum: Scalar) -> Vec<Value> {
+        match ty {
+            Word::F64 => vec![register],
+            Word::Tf32 => {
+                // The lower bits are none of the number.
+                let mask = self.emit.int32(!0x1fff);
+                let bits = self.emit.op(Op::And, &[register, mask]);
+                vec![self.emit.bitcast(bits, Scalar::F32)]
+            }
+            Word::F16 | Word::Bf16 => {
+                let both = self.emit.halves(register, layout::scalar(ty));
+                both.map(|half| self.emit.to(Op::Fpext, sum, half)).to_vec()
+            }
+            _ => {
+                let mut byte = |index: i128| {
+                    let by = self.emit.int32(8 * index);
+                    let byte = self.emit.op(Op::Lshr, &[register, by]);
+                    let byte = self.emit.to(Op::Trunc, Scalar::I8, byte);
+                    self.emit.resize(byte, sum, ty.is_signed())
+                };
+                (0..4).map(&mut byte).collect()
+            }
+        }
+    }
+
+    fn product(&mut self, inst: &Inst) -> Take<()> {
+        let Some([m, _, k]) = shape_of(&inst.words) else {
+            return refuse("the sizes of the product are not known", "use one of the table");
+        };
+        let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
+        let [to, a, b, c] = types[..] else { return refuse("it has no four types", "write them") };
+        let is_whole = to == Word::S32;
+        let scalar = match to {
+            Word::F64 => Scalar::F64,
+            Word::S32 if inst.words.contains(&Word::Satfinite) => Scalar::I64,
+            Word::S32 => Scalar::I32,
+            _ => Scalar::F32,
+        };
+        let sum = Sum { scalar, numbers: [a, b] };
+        let each = match a {
+            Word::F16 | Word::Bf16 => 2,
+            Word::U8 | Word::S8 => 4,
+            _ => 1,
+        };
+        let (rows, along) = (m / 8, k / (4 * each));
+        let [into, left, right, start] = [0, 1, 2, 3].map(|index| parts(&inst.args[index]));
+        let is_half = to == Word::F16;
+        let results = if is_half { rows } else { rows * 2 };
+        if left.len() != rows * along || right.len() != along || [into.len(), start.len()] != [results; 2] {
+            return refuse(
+                "the fragments have other numbers of registers",
+                format!("write {results}, {}, {along} and {results}", rows * along),
+            );
+        }
+        let word = |ty: Word| if ty == Word::F64 { Word::F64 } else { Word::B32 };
+        let left: Vec<Value> = left.iter().map(|arg| self.read(arg, word(a))).collect::<Take<_>>()?;
+        let right: Vec<Value> = right.iter().map(|arg| self.read(arg, word(b))).collect::<Take<_>>()?;
+        let mut sums = Vec::new();
+        for arg in start {
+            if is_half {
+                let both = self.read(arg, Word::B32)?;
+                let both = self.emit.halves(both, Scalar::F16);
+                sums.extend(both.map(|half| self.emit.to(Op::Fpext, Scalar::F32, half)));
+            } else {
+                let value = self.read(arg, c)?;
+                sums.push(match is_whole {
+                    true => self.emit.resize(value, scalar, true),
+                    false => value,
+                });
+            }
+        }
+        self.sum_up(&left, &right, rows, sum, &mut sums);
+        if is_half {
+            let halves: Vec<Value> =
+                sums.iter().map(|&sum| self.emit.to(Op::Fptrunc, Scalar::F16, sum)).collect();
+            for (arg, both) in into.iter().zip(halves.chunks_exact(2)) {
+                let value = self.emit.packed([both[0], both[1]]);
+                self.write(arg, value, false);
+            }
+            return Ok(());
+        }
+        for (arg, mut sum) in into.iter().zip(sums) {
+            if scalar == Scalar::I64 {
+                let most = self.emit.int(scalar, i32::MAX.into());
+                let least = self.emit.int(scalar, i32::MIN.into());
+                sum = self.emit.op(Op::Smin, &[sum, most]);
+                sum = self.emit.op(Op::Smax, &[sum, least]);
+                sum = self.emit.resize(sum, Scalar::I32, true);
+            }
+            self.write(arg, sum, false);
+        }
+        Ok(())
+    }
+
+    /// Adds to the sums of a lane, two of each row of eight, what the registers hold.
+    fn sum_up(&mut self, left: &[Value], right: &[Value], rows: usize, sum: Sum, sums: &mut [Value]) {
+        let [column, row] = self.place_in_rows();
+        for (along, &right) in right.iter().enumerate() {
+            for other in 0..4 {
+                // The lane beside this one that holds the next numbers of its row.
+                let beside = self.times(row, 4, other);
+                let of_rows: Vec<Vec<Value>> = (0..rows)
+                    .map(|part| {
+                        let register = self.fetched(left[part + rows * along], beside);
+                        self.numbers(register, sum.numbers[0], sum.scalar)
+                    })
+                    .collect();
+                let of_columns = [0, 1].map(|part| {
+                    let lane = self.times(column, 8, 4 * part + other);
+                    let register = self.fetched(right, lane);
+                    self.numbers(register, sum.numbers[1], sum.scalar)
+                });
+                for (part, of_row) in of_rows.iter().enumerate() {
+                    for (which, of_column) in of_columns.iter().enumerate() {
+                        let total = &mut sums[2 * part + which];
+                        for (&x, &y) in of_row.iter().zip(of_column) {
+                            *total = match sum.scalar.is_float() {
+                                true => self.emit.op(Op::Fma, &[x, y, *total]),
+                                false => {
+                                    let product = self.emit.op(Op::Mul, &[x, y]);
+                                    self.emit.op(Op::Add, &[*total, product])
+                                }
+                            };
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The addresses of what a lane holds of a matrix: of both its halves at once, or of each where they come from two rows.
+    /// Row `r` lies where lane `8 * matrix + r` says.
+    fn held(&mut self, number: Value, matrix: usize, inst: &Inst) -> Vec<Value> {
+        let [column, row] = self.place_in_rows();
+        let rows = match inst.words.contains(&Word::Trans) {
+            true => [0, 1].map(|half| (self.times(column, 2, half), self.times(row, 2, 0))).to_vec(),
+            false => vec![(row, self.times(column, 4, 0))],
+        };
+        let mut places = Vec::new();
+        for (row, bytes) in rows {
+            let lane = self.times(row, 1, 8 * matrix as i128);
+            let number = self.fetched(number, lane);
+            let address = self.pointer_of(number, space_of(&inst.words));
+            let bytes = self.emit.resize(bytes, Scalar::I64, false);
+            places.push(self.emit.op(Op::PtrAdd, &[address, bytes]));
+        }
+        places
+    }
+
+    /// The registers of an instruction that moves matrices, and the number that its address is.
+    fn registers_and_address<'i>(
+        &mut self,
+        inst: &'i Inst,
+        registers: usize,
+        address: usize,
+    ) -> Take<(&'i [Arg], Value)> {
+        let registers = parts(&inst.args[registers]);
+        let count = count_of(&inst.words);
+        if registers.len() != count {
+            return refuse("there are more or fewer registers than matrices", format!("write {count}"));
+        }
+        let pointer = self.address(&inst.args[address], space_of(&inst.words))?;
+        Ok((registers, self.number_of(pointer)))
+    }
+
+    fn load_matrices(&mut self, inst: &Inst) -> Take<()> {
+        let (registers, number) = self.registers_and_address(inst, 0, 1)?;
+        let mut loaded = Vec::new();
+        for matrix in 0..registers.len() {
+            let places = self.held(number, matrix, inst);
+            let scalar = if places.len() == 1 { Scalar::I32 } else { Scalar::I16 };
+            let access = Access::aligned(scalar.bytes());
+            let values: Vec<Value> =
+                places.iter().map(|&place| self.emit.load(scalar, place, access, Flags::NONE)).collect();
+            loaded.push(match values[..] {
+                [low, high] => self.emit.packed([low, high]),
+                _ => values[0],
+            });
+        }
+        for (arg, value) in registers.iter().zip(loaded) {
+            self.write(arg, value, false);
+        }
+        Ok(())
+    }
+
+    fn store_matrices(&mut self, inst: &Inst) -> Take<()> {
+        let (registers, number) = self.registers_and_address(inst, 1, 0)?;
+        for (matrix, arg) in registers.iter().enumerate() {
+            let value = self.read(arg, Word::B32)?;
+            let places = self.held(number, matrix, inst);
+            if let [place] = places[..] {
+                self.emit.store(value, place, Access::aligned(4), Flags::NONE);
+                continue;
+            }
+            let halves = self.emit.halves(value, Scalar::I16);
+            for (half, place) in halves.into_iter().zip(places) {
+                self.emit.store(half, place, Access::aligned(2), Flags::NONE);
+            }
+        }
+        Ok(())
+    }
+
+    /// A matrix turned over: a lane's halves are those of its number in two rows.
+    fn transpose(&mut self, inst: &Inst) -> Take<()> {
+        let value = self.read(&inst.args[1], Word::B32)?;
+        let [column, row] = self.place_in_rows();
+        let (one, sixteen) = (self.emit.int32(1), self.emit.int32(16));
+        let within = self.emit.op(Op::Lshr, &[row, one]);
+        let odd = self.emit.op(Op::And, &[row, one]);
+        let by = self.emit.op(Op::Mul, &[odd, sixteen]);
+        let halves = [0, 1].map(|half| {
+            let from = self.times(column, 8, 4 * half);
+            let from = self.emit.op(Op::Add, &[from, within]);
+            let both = self.fetched(value, from);
+            let half = self.emit.op(Op::Lshr, &[both, by]);
+            self.emit.resize(half, Scalar::I16, false)
+        });
+        let value = self.emit.packed(halves);
+        self.write(&inst.args[0], value, false);
+        Ok(())
+    }
+}

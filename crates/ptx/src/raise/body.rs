@@ -1,0 +1,518 @@
+//! A body: registers, φs as copies, and what instructions become, one behind the other.
+
+use super::{KINDS, Out, Raise, approximation, head, kind_of, name_of, param_type, scope_word, space_word};
+use heddle_ir::entity::Entity as _;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::module::{Declaration, Kind};
+use heddle_ir::words::{Ordering, Scope};
+use heddle_ir::{Block, Constant, Inst, Op, Scalar, Space, Value};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::fmt::Write as _;
+
+/// The registers of a value: one, or two of 128 bits.
+type Registers = SmallVec<[String; 2]>;
+
+impl Raise<'_> {
+    pub(super) fn function(&mut self) -> Result<String, (Option<Inst>, String)> {
+        let func = self.func;
+        let is_kernel = matches!(func.kind, Kind::Kernel(_));
+        if !func.signature.results.is_empty() && is_kernel {
+            return Err((None, "a kernel gives no results".into()));
+        }
+        let name = name_of(&func.name);
+        for (index, &param) in func.params().iter().enumerate() {
+            self.parameter(&name, index, param, is_kernel).map_err(|reason| (None, reason))?;
+        }
+        let blocks: Vec<Block> = func.blocks().collect();
+        // What each predecessor hands to φs.
+        let mut handed: FxHashMap<Block, Vec<(Registers, Value)>> = FxHashMap::default();
+        let mut taken: FxHashMap<Value, Registers> = FxHashMap::default();
+        for &block in &blocks {
+            for phi in func.phis(block) {
+                let data = func.inst(phi);
+                if data.shadow().is_some() {
+                    return Err((Some(phi), "it has a shadow, which lanes of PTX do not know".into()));
+                }
+                let Some(result) = func.result(phi) else { continue };
+                let scalars: &[Scalar] = match func.value_type(result).scalar() {
+                    Scalar::I128 => &[Scalar::I64, Scalar::I64],
+                    scalar => &[scalar],
+                };
+                let registers: Registers = (scalars.iter().map(|&scalar| self.fresh(scalar)))
+                    .collect::<Out<_>>()
+                    .map_err(|reason| (Some(phi), reason))?;
+                for (from, value) in data.incoming() {
+                    handed.entry(from).or_default().push((registers.clone(), value));
+                }
+                taken.insert(result, registers);
+            }
+        }
+        for &block in &blocks {
+            if func.predicate(block).is_some() {
+                return Err((None, format!("{block} has a predicate; write it before `linearize`")));
+            }
+            let _ = writeln!(self.text, "$L_{}:", block.as_u32());
+            for inst in func.block_insts(block) {
+                self.place(inst);
+                if func.inst(inst).op.is_terminator() {
+                    for (registers, value) in handed.remove(&block).unwrap_or_default() {
+                        self.copy_to(&registers, value).map_err(|reason| (Some(inst), reason))?;
+                    }
+                }
+                let done = match func.inst(inst).op {
+                    Op::Phi => {
+                        let result = func.result(inst).filter(|result| taken.contains_key(result));
+                        result.map_or(Ok(()), |result| {
+                            let scalar = func.value_type(result).scalar();
+                            if let [low, high] = &taken[&result][..] {
+                                let pair = self.pair(result)?;
+                                self.copy(Scalar::I64, &pair[0], low);
+                                self.copy(Scalar::I64, &pair[1], high);
+                                return Ok(());
+                            }
+                            let to = self.register(result)?;
+                            self.copy(scalar, &to, &taken[&result][0]);
+                            Ok(())
+                        })
+                    }
+                    _ => self.instruction(block, inst, &name),
+                };
+                done.map_err(|reason| (Some(inst), reason))?;
+            }
+        }
+        let mut text = head(&func.name, &func.signature, is_kernel);
+        if let Kind::Kernel(Some([x, y, z])) = func.kind {
+            let _ = write!(text, "\n.reqntid {x}, {y}, {z}");
+        }
+        text.push_str("\n{\n");
+        for (&count, (prefix, ty)) in self.counts.iter().zip(KINDS) {
+            if count > 0 {
+                let _ = writeln!(text, "\t.reg .{ty} {prefix}<{count}>;");
+            }
+        }
+        text.push_str(&self.objects);
+        text.push_str(&self.text);
+        text.push_str("}\n\n");
+        Ok(text)
+    }
+
+    /// Writes a value to what it is taken from later: one register, or two of 128 bits.
+    fn copy_to(&mut self, registers: &[String], value: Value) -> Out<()> {
+        if let [low, high] = registers {
+            let pair = self.pair(value)?;
+            self.copy(Scalar::I64, low, &pair[0]);
+            self.copy(Scalar::I64, high, &pair[1]);
+            return Ok(());
+        }
+        let scalar = self.scalar(value);
+        let value = self.read(value)?;
+        self.copy(scalar, &registers[0], &value);
+        Ok(())
+    }
+
+    /// Refuses what only later GPUs have.
+    pub(super) fn needs(&self, least: u32, what: &str) -> Out<()> {
+        let digits =
+            self.options.target.trim_start_matches("sm_").trim_end_matches(|c: char| !c.is_ascii_digit());
+        match digits.parse::<u32>() {
+            Ok(number) if number < least => {
+                Err(format!("{what} is there from sm_{least} on, and the target is {}", self.options.target))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The label of a loop that is none of the function's.
+    pub(super) fn loop_label(&mut self) -> String {
+        self.loops += 1;
+        format!("$R_{}", self.loops)
+    }
+
+    pub(super) fn place(&mut self, inst: Inst) {
+        let Some(loc) = self.func.loc(inst) else { return };
+        let here = (loc.file.as_u32() + 1, loc.line, loc.column);
+        if self.loc != Some(here) {
+            self.loc = Some(here);
+            let _ = writeln!(self.text, "\t.loc {} {} {}", here.0, here.1, here.2);
+        }
+    }
+
+    // Registers.
+
+    pub(super) fn fresh(&mut self, scalar: Scalar) -> Out<String> {
+        let kind = kind_of(scalar).ok_or("integers of 128 bits have no registers")?;
+        let number = self.counts[kind];
+        self.counts[kind] += 1;
+        Ok(format!("{}{number}", KINDS[kind].0))
+    }
+
+    pub(super) fn register(&mut self, value: Value) -> Out<String> {
+        if let Some(register) = self.registers.get(&value) {
+            return Ok(register.clone());
+        }
+        let ty = self.func.value_type(value);
+        if ty.is_vector() {
+            return Err("vectors are of stage Wide; PTX is written before".into());
+        }
+        let register = self.fresh(ty.scalar())?;
+        self.registers.insert(value, register.clone());
+        Ok(register)
+    }
+
+    pub(super) fn scalar(&self, value: Value) -> Scalar {
+        self.func.value_type(value).scalar()
+    }
+
+    /// A value as an operand that is read: a register, where constants need one, too.
+    pub(super) fn read(&mut self, value: Value) -> Out<String> {
+        let Some(constant) = self.func.constant(value).cloned() else { return self.register(value) };
+        let scalar = self.scalar(value);
+        let register = self.fresh(scalar)?;
+        match constant {
+            Constant::Address(space, name) => {
+                put!(self, "mov.u64 {register}, {}", name_of(&name));
+                if space == Space::Generic {
+                    return Err("the address of a global has no space".into());
+                }
+            }
+            Constant::Scalar(_, bits) => self.constant(&register, scalar, bits),
+            Constant::Poison(_) => self.constant(&register, scalar, 0),
+            Constant::Vector(..) => return Err("vectors are of stage Wide".into()),
+        }
+        Ok(register)
+    }
+
+    pub(super) fn constant(&mut self, register: &str, scalar: Scalar, bits: u128) {
+        match scalar {
+            Scalar::I1 => put!(self, "mov.pred {register}, {bits}"),
+            Scalar::F32 => put!(self, "mov.f32 {register}, 0f{bits:08X}"),
+            Scalar::F64 => put!(self, "mov.f64 {register}, 0d{bits:016X}"),
+            _ => put!(self, "mov.b{} {register}, {bits:#x}", scalar.bits().max(16)),
+        }
+    }
+
+    pub(super) fn copy(&mut self, scalar: Scalar, to: &str, from: &str) {
+        match scalar {
+            Scalar::I1 => put!(self, "mov.pred {to}, {from}"),
+            Scalar::F32 => put!(self, "mov.f32 {to}, {from}"),
+            Scalar::F64 => put!(self, "mov.f64 {to}, {from}"),
+            _ => put!(self, "mov.b{} {to}, {from}", scalar.bits().max(16)),
+        }
+    }
+
+    pub(super) fn parameter(&mut self, name: &str, index: usize, param: Value, is_kernel: bool) -> Out<()> {
+        let scalar = self.scalar(param);
+        let register = self.register(param)?;
+        match (scalar, is_kernel) {
+            (Scalar::I1, true) => {
+                let byte = self.fresh(Scalar::I16)?;
+                put!(self, "ld.param.u8 {byte}, [{name}_param_{index}]");
+                put!(self, "setp.ne.u16 {register}, {byte}, 0");
+            }
+            (Scalar::I8, true) => put!(self, "ld.param.u8 {register}, [{name}_param_{index}]"),
+            (Scalar::Ptr(space), true) => {
+                put!(self, "ld.param.u64 {register}, [{name}_param_{index}]");
+                // What a launch passes is a generic address.
+                if let Some(word) = space_word(space).filter(|_| space != Space::Local) {
+                    put!(self, "cvta.to.{word}.u64 {register}, {register}");
+                }
+            }
+            (_, true) => put!(self, "ld.param.b{} {register}, [{name}_param_{index}]", scalar.bits()),
+            (_, false) => self.load_param(scalar, &register, &format!("{name}_param_{index}"), 0)?,
+        }
+        Ok(())
+    }
+
+    /// What a function is passed, in 32 bits at least.
+    pub(super) fn load_param(&mut self, scalar: Scalar, register: &str, from: &str, at: usize) -> Out<()> {
+        if scalar.bits() >= 32 {
+            put!(self, "ld.param.b{} {register}, [{from}+{at}]", scalar.bits());
+            return Ok(());
+        }
+        let wide = self.fresh(Scalar::I32)?;
+        put!(self, "ld.param.b32 {wide}, [{from}+{at}]");
+        match scalar {
+            Scalar::I1 => put!(self, "setp.ne.b32 {register}, {wide}, 0"),
+            _ => put!(self, "cvt.u16.u32 {register}, {wide}"),
+        }
+        Ok(())
+    }
+
+    pub(super) fn store_param(&mut self, scalar: Scalar, register: &str, to: &str, at: usize) -> Out<()> {
+        if scalar.bits() >= 32 {
+            put!(self, "st.param.b{} [{to}+{at}], {register}", scalar.bits());
+            return Ok(());
+        }
+        let wide = self.fresh(Scalar::I32)?;
+        match scalar {
+            Scalar::I1 => put!(self, "selp.b32 {wide}, 1, 0, {register}"),
+            _ => put!(self, "cvt.u32.u16 {wide}, {register}"),
+        }
+        put!(self, "st.param.b32 [{to}+{at}], {wide}");
+        Ok(())
+    }
+
+    // Instructions.
+
+    pub(super) fn instruction(&mut self, block: Block, inst: Inst, name: &str) -> Out<()> {
+        let func = self.func;
+        let data = func.inst(inst);
+        if data.is_total() {
+            return Err("it is total: lanes of PTX that are not active do nothing".into());
+        }
+        match data.op {
+            Op::Br => self.branch(block, data),
+            Op::Switch => self.switch(data),
+            Op::Ret => {
+                let results = &func.signature.results;
+                for (index, (&value, result)) in data.args.iter().zip(results).enumerate() {
+                    let register = self.read(value)?;
+                    self.store_param(result.ty.scalar(), &register, &format!("{name}_result"), index * 16)?;
+                }
+                put!(self, "ret");
+                Ok(())
+            }
+            Op::Unreachable => {
+                put!(self, "trap");
+                Ok(())
+            }
+            Op::Call => self.call(data, inst),
+            Op::Assume => Ok(()),
+            Op::Store => self.store(data),
+            Op::Fence => {
+                let Detail::Fence(ordering, scope) = data.detail else { return Ok(()) };
+                let word = match ordering {
+                    Ordering::SeqCst => "sc",
+                    _ => "acq_rel",
+                };
+                if let Some(scope) = scope_word(scope) {
+                    put!(self, "fence.{word}.{scope}");
+                }
+                Ok(())
+            }
+            Op::Barrier => {
+                match data.detail {
+                    Detail::Barrier(Scope::Group) => put!(self, "bar.sync 0"),
+                    Detail::Barrier(Scope::Brush) => put!(self, "bar.warp.sync 0xffffffff"),
+                    _ => return Err("there is no barrier for it".into()),
+                }
+                Ok(())
+            }
+            Op::Memcpy | Op::Memmove | Op::Memset => self.bulk(data),
+            _ if self.is_double(inst, data) => self.double(inst, data),
+            _ => {
+                let results = func.results(inst).to_vec();
+                let Some(&result) = results.first() else {
+                    return Err(format!("`{}` has no instruction of PTX", data.op));
+                };
+                let to = self.register(result)?;
+                let second = results.get(1).map(|&second| self.register(second)).transpose()?;
+                let args: Vec<String> = data.args.iter().map(|&arg| self.read(arg)).collect::<Out<_>>()?;
+                self.value(inst, data, &to, second.as_deref(), &args)
+            }
+        }
+    }
+
+    pub(super) fn branch(&mut self, block: Block, data: &InstData) -> Out<()> {
+        match data.targets() {
+            [only] => put!(self, "bra.uni $L_{}", only.as_u32()),
+            [then, otherwise, ..] => {
+                let condition = self.read(data.args[0])?;
+                let uni = if self.facts.uniform.contains(&block) { ".uni" } else { "" };
+                put!(self, "@{condition} bra{uni} $L_{}", then.as_u32());
+                put!(self, "bra.uni $L_{}", otherwise.as_u32());
+            }
+            [] => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn switch(&mut self, data: &InstData) -> Out<()> {
+        let Detail::Switch(switch) = &data.detail else { return Ok(()) };
+        let bits = self.scalar(data.args[0]).bits();
+        let value = self.read(data.args[0])?;
+        if bits < 8 {
+            return Err("it chooses by a truth value; run `canonicalize`".into());
+        }
+        for (case, target) in switch.cases.iter().zip(&switch.targets[1..]) {
+            let is = self.fresh(Scalar::I1)?;
+            put!(self, "setp.eq.b{} {is}, {value}, {case:#x}", bits.max(16));
+            put!(self, "@{is} bra $L_{}", target.as_u32());
+        }
+        put!(self, "bra.uni $L_{}", switch.targets[0].as_u32());
+        Ok(())
+    }
+
+    pub(super) fn call(&mut self, data: &InstData, inst: Inst) -> Out<()> {
+        let Some(callee) = self.func.callee_of(data) else { return Ok(()) };
+        let callee: &Declaration = callee;
+        if callee.name == "llvm.trap" {
+            put!(self, "trap");
+            return Ok(());
+        }
+        let results = self.func.results(inst).to_vec();
+        if let (Some(word), true) = (approximation(&callee.name), self.options.approximate) {
+            let (to, from) = (self.register(results[0])?, self.read(data.args[0])?);
+            put!(self, "{word} {to}, {from}");
+            return Ok(());
+        }
+        let number = self.calls;
+        self.calls += 1;
+        let name = name_of(&callee.name);
+        let mut list = Vec::new();
+        self.text.push_str("\t{\n");
+        for (index, (&arg, param)) in data.args.iter().zip(&callee.signature.params).enumerate() {
+            let scalar = param.ty.scalar();
+            put!(self, ".param .{} $arg{number}_{index}", param_type(scalar, false));
+            let value = self.read(arg)?;
+            self.store_param(scalar, &value, &format!("$arg{number}_{index}"), 0)?;
+            list.push(format!("$arg{number}_{index}"));
+        }
+        let list = list.join(", ");
+        let given = format!("$result{number}");
+        match &callee.signature.results[..] {
+            [] => put!(self, "call {name}, ({list})"),
+            [one] => {
+                put!(self, ".param .{} {given}", param_type(one.ty.scalar(), false));
+                put!(self, "call ({given}), {name}, ({list})");
+            }
+            many => {
+                put!(self, ".param .align 16 .b8 {given}[{}]", many.len() * 16);
+                put!(self, "call ({given}), {name}, ({list})");
+            }
+        }
+        for (index, &result) in results.iter().enumerate() {
+            let scalar = self.scalar(result);
+            let register = self.register(result)?;
+            self.load_param(scalar, &register, &given, index * 16)?;
+        }
+        self.text.push_str("\t}\n");
+        Ok(())
+    }
+
+    pub(super) fn value(
+        &mut self,
+        inst: Inst,
+        data: &InstData,
+        to: &str,
+        second: Option<&str>,
+        args: &[String],
+    ) -> Out<()> {
+        let func = self.func;
+        let result = func.results(inst)[0];
+        let scalar = self.scalar(result);
+        let from = data.args.first().map_or(scalar, |&arg| self.scalar(arg));
+        match data.op {
+            Op::Select => self.select(scalar, to, args),
+            Op::Freeze => {
+                self.copy(scalar, to, &args[0]);
+                Ok(())
+            }
+            Op::Icmp => self.compare(data, from, to, args),
+            Op::Fcmp => self.compare_floats(data, from, to, args),
+            Op::FloatClass => self.class(data, from, to, &args[0]),
+            Op::Load => self.load(inst, data, to, &args[0]),
+            Op::AtomicRmw | Op::CompareExchange => self.atomic(data, from, to, second, args),
+            Op::Alloca => {
+                let Detail::Alloca { bytes, align } = data.detail else { return Ok(()) };
+                if func.layout.block_of(inst) != func.layout.entry() {
+                    return Err(
+                        "it makes a new object each time it runs, and the stack of PTX does not grow".into(),
+                    );
+                }
+                let name = format!("$object{}", inst.index());
+                let _ = writeln!(self.objects, "\t.local .align {align} .b8 {name}[{}];", bytes.max(1));
+                put!(self, "mov.u64 {to}, {name}");
+                Ok(())
+            }
+            Op::PtrAdd => {
+                let offset = self.long(data.args[1], &args[1])?;
+                put!(self, "add.s64 {to}, {}, {offset}", args[0]);
+                Ok(())
+            }
+            Op::Ptrtoint | Op::Inttoptr | Op::SpaceCast => self.address(from, scalar, to, &args[0]),
+            Op::Bitcast => self.bitcast(from, scalar, to, &args[0]),
+            Op::Trunc | Op::Zext | Op::Sext => self.resize(data.op, from, scalar, to, &args[0]),
+            Op::Lane
+            | Op::Width
+            | Op::LocalId
+            | Op::LocalSize
+            | Op::GroupId
+            | Op::NumGroups
+            | Op::GlobalId
+            | Op::GlobalSize
+            | Op::GlobalOffset
+            | Op::WorkDim => self.query(data, scalar, to),
+            Op::Mask
+            | Op::Any
+            | Op::All
+            | Op::Ballot
+            | Op::Popcount
+            | Op::Shuffle
+            | Op::Broadcast
+            | Op::First
+            | Op::Reduce => self.horizontal(data, from, scalar, to, args),
+            _ if scalar.is_float() || from.is_float() => self.float(data.op, from, scalar, to, args),
+            _ => self.integer(data.op, scalar, to, args),
+        }
+    }
+
+    pub(super) fn select(&mut self, scalar: Scalar, to: &str, args: &[String]) -> Out<()> {
+        if scalar == Scalar::I1 {
+            let (then, not, other) = (self.fresh(scalar)?, self.fresh(scalar)?, self.fresh(scalar)?);
+            put!(self, "and.pred {then}, {}, {}", args[0], args[1]);
+            put!(self, "not.pred {not}, {}", args[0]);
+            put!(self, "and.pred {other}, {not}, {}", args[2]);
+            put!(self, "or.pred {to}, {then}, {other}");
+            return Ok(());
+        }
+        let ty = match scalar {
+            Scalar::F32 => "f32".into(),
+            Scalar::F64 => "f64".into(),
+            _ => format!("b{}", scalar.bits().max(16)),
+        };
+        put!(self, "selp.{ty} {to}, {}, {}, {}", args[1], args[2], args[0]);
+        Ok(())
+    }
+
+    pub(super) fn query(&mut self, data: &InstData, scalar: Scalar, to: &str) -> Out<()> {
+        let Detail::Dimension(dimension) = data.detail else { return Ok(()) };
+        let axis = ["x", "y", "z"][usize::from(dimension.unwrap_or(0)).min(2)];
+        let value = self.fresh(Scalar::I32)?;
+        match data.op {
+            Op::Lane => put!(self, "mov.u32 {value}, %laneid"),
+            Op::Width => put!(self, "mov.u32 {value}, 32"),
+            Op::LocalId => put!(self, "mov.u32 {value}, %tid.{axis}"),
+            Op::LocalSize => put!(self, "mov.u32 {value}, %ntid.{axis}"),
+            Op::GroupId => put!(self, "mov.u32 {value}, %ctaid.{axis}"),
+            Op::NumGroups => put!(self, "mov.u32 {value}, %nctaid.{axis}"),
+            Op::GlobalOffset => put!(self, "mov.u32 {value}, 0"),
+            Op::WorkDim => put!(self, "mov.u32 {value}, 3"),
+            _ => {
+                let (group, size) = (self.fresh(Scalar::I32)?, self.fresh(Scalar::I32)?);
+                put!(self, "mov.u32 {size}, %ntid.{axis}");
+                if data.op == Op::GlobalId {
+                    let local = self.fresh(Scalar::I32)?;
+                    put!(self, "mov.u32 {group}, %ctaid.{axis}");
+                    put!(self, "mov.u32 {local}, %tid.{axis}");
+                    put!(self, "mad.lo.u32 {value}, {group}, {size}, {local}");
+                } else {
+                    put!(self, "mov.u32 {group}, %nctaid.{axis}");
+                    put!(self, "mul.lo.u32 {value}, {group}, {size}");
+                }
+            }
+        }
+        match scalar {
+            Scalar::I32 => self.copy(scalar, to, &value),
+            _ => self.resize(
+                if scalar.bits() > 32 { Op::Zext } else { Op::Trunc },
+                Scalar::I32,
+                scalar,
+                to,
+                &value,
+            )?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+//! Choices that are made by hand in the place of models: to compare mechanisms, and to test each by itself.
+
+use heddle::{Branches, Wanted};
+use heddle_ir::Diagnostic;
+use heddle_transform::Versions;
+use heddle_transform::boscc::Policy;
+use heddle_transform::scalar_replacement::Variant;
+use std::str::FromStr;
+
+/// How kernels are compiled where models would choose. The text form is that of the pipeline's options:
+/// `guards=force,versions=none`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Forced {
+    guards: Policy,
+    versions: Versions,
+    branches: Branches,
+    fuse: Wanted,
+    flatten: Wanted,
+    scalars: Option<Variant>,
+}
+
+impl FromStr for Forced {
+    type Err = Diagnostic;
+    fn from_str(text: &str) -> Result<Forced, Diagnostic> {
+        Ok(text.parse::<heddle::Options>()?.into())
+    }
+}
+
+impl From<heddle::Options> for Forced {
+    fn from(options: heddle::Options) -> Forced {
+        let heddle::Options { guards, versions, branches, fuse, flatten, scalars, .. } = options;
+        Forced { guards, versions, branches, fuse, flatten, scalars }
+    }
+}
+
+/// Nothing is forced.
+impl Default for Forced {
+    fn default() -> Forced {
+        heddle::Options::default().into()
+    }
+}
+
+impl Forced {
+    /// Where regions get versions.
+    pub(crate) fn versions(&self) -> Versions {
+        self.versions
+    }
+
+    /// Options of the pipeline with what is forced.
+    pub(crate) fn over(&self, options: heddle::Options) -> heddle::Options {
+        let &Forced { guards, versions, branches, fuse, flatten, scalars } = self;
+        heddle::Options { guards, versions, branches, fuse, flatten, scalars, ..options }
+    }
+}

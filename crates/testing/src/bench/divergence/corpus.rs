@@ -1,0 +1,217 @@
+//! How often the divergence analysis calls branches divergent that stay together in runs: of generated programs, of the runs of
+//! file tests, and of the kernels of this benchmark. After Fig. 13 of Coutinho et al.
+
+use super::super::kit::{Report, Table};
+use super::LANES;
+use super::kernels::{FUSION, SCALARS, text_of};
+use super::measure::measure;
+use super::shapes::{numbers, prepared};
+use crate::execution::{options, prepare};
+use crate::file_test::find_files;
+use crate::generate::{Class, Profile, generate};
+use heddle::verdicts::verdicts;
+use heddle_interp::{FunctionProfile, RunOptions, Scheduler, run as run_oracle};
+use heddle_ir::module::DeclaredShape;
+use heddle_ir::verify::{Stage, verify_module};
+use heddle_ir::{Function, Module, parse_module};
+use heddle_runs::line::{Expectation, RunLine};
+use heddle_transform::canonicalize;
+use std::path::Path;
+
+/// How many generated programs the analysis is asked about.
+const PROGRAMS: u64 = 400;
+
+/// Branches with two targets that were executed.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    functions: u32,
+    executed: u32,
+    /// Those at which lanes parted in some run.
+    diverged: u32,
+    /// Those that the analysis calls divergent.
+    called: u32,
+    /// Those of them that stayed together.
+    wrong: u32,
+    /// Those that it calls uniform, at which lanes parted.
+    missed: u32,
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.functions += other.functions;
+        self.executed += other.executed;
+        self.diverged += other.diverged;
+        self.called += other.called;
+        self.wrong += other.wrong;
+        self.missed += other.missed;
+    }
+
+    fn row(&self, corpus: &str) -> Vec<String> {
+        let percent =
+            |part: u32, whole: u32| format!("{:.1}", 100.0 * f64::from(part) / f64::from(whole.max(1)));
+        let Tally { functions, executed, diverged, called, wrong, missed } = *self;
+        vec![
+            corpus.into(),
+            functions.to_string(),
+            executed.to_string(),
+            called.to_string(),
+            diverged.to_string(),
+            wrong.to_string(),
+            percent(wrong, called),
+            percent(executed - wrong - missed, executed),
+        ]
+    }
+}
+
+/// How often branches of each function were executed, and how often lanes parted, over all runs.
+struct Went {
+    of: Vec<Vec<(u64, u64)>>,
+}
+
+impl Went {
+    fn new(module: &Module) -> Went {
+        Went { of: module.functions.iter().map(|func| vec![(0, 0); func.block_count()]).collect() }
+    }
+
+    fn note(&mut self, module: &Module, profiles: &[FunctionProfile]) {
+        for ((func, profile), went) in module.functions.iter().zip(profiles).zip(&mut self.of) {
+            for block in func.blocks() {
+                let (all, apart) = &mut went[block.as_u32() as usize];
+                *all += profile.branches[block].executed;
+                *apart += profile.branches[block].diverged;
+            }
+        }
+    }
+
+    fn tally(&self, module: &Module) -> Tally {
+        let mut tally = Tally::default();
+        for (func, went) in module.functions.iter().zip(&self.of) {
+            let Some((control, facts)) = verdicts(func) else { continue };
+            let before = tally.executed;
+            for &block in control.index.order() {
+                let (all, apart) = went[block.as_u32() as usize];
+                if all == 0 || func.successors(block).len() < 2 {
+                    continue;
+                }
+                let is_called = facts.is_divergent_branch(block);
+                tally.executed += 1;
+                tally.diverged += u32::from(apart > 0);
+                tally.called += u32::from(is_called);
+                tally.wrong += u32::from(is_called && apart == 0);
+                tally.missed += u32::from(!is_called && apart > 0);
+            }
+            tally.functions += u32::from(tally.executed > before);
+        }
+        tally
+    }
+}
+
+fn generated() -> Tally {
+    let mut tally = Tally::default();
+    for seed in 0..PROGRAMS {
+        let case = generate(seed, &Profile::source());
+        if case.traits.class == Class::Predicated {
+            continue;
+        }
+        let mut module = case.module.clone();
+        module.functions.iter_mut().for_each(canonicalize);
+        let mut went = Went::new(&module);
+        for input in &case.inputs {
+            let (mut memory, args) = prepare(&case, input);
+            let options = RunOptions { profile: true, ..options(input) };
+            if let Ok(outcome) = run_oracle(&module, &case.entry, &args, &mut memory, &options) {
+                went.note(&module, &outcome.profile.unwrap_or_default().functions);
+            }
+        }
+        tally.add(went.tally(&module));
+    }
+    tally
+}
+
+/// Declares what runs say of parameters of which nothing is declared.
+fn declare(func: &mut Function, runs: &[RunLine]) {
+    let runs: Vec<&RunLine> = runs.iter().filter(|run| run.func == func.name).collect();
+    // Callees are told their arguments by what calls them.
+    if runs.is_empty() {
+        return;
+    }
+    for (index, param) in func.signature.params.iter_mut().enumerate() {
+        let varies = |run: &&RunLine| {
+            run.args.get(index).is_some_and(|arg| arg.starts_with('[') || arg.starts_with("linear"))
+        };
+        let shape = if runs.iter().any(varies) { DeclaredShape::Varying } else { DeclaredShape::Uniform };
+        param.shape.get_or_insert(shape);
+    }
+}
+
+/// The runs of one file test; nothing of files that are about something else than lock-step sources.
+fn of_file(path: &Path) -> Option<Tally> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let mut module = parse_module(&text).ok()?;
+    verify_module(&module, Stage::Source).ok()?;
+    let has_predicate = |func: &Function| func.blocks().any(|block| func.predicate(block).is_some());
+    if module.functions.iter().any(has_predicate) {
+        return None;
+    }
+    let runs: Vec<RunLine> =
+        text.lines().filter_map(|line| RunLine::parse(line.strip_prefix("; run:")?.trim()).ok()).collect();
+    for func in &mut module.functions {
+        declare(func, &runs);
+        canonicalize(func);
+    }
+    let mut went = Went::new(&module);
+    for run in runs.iter().filter(|run| !matches!(run.expected, Expectation::Fault(_))) {
+        let options = RunOptions { profile: true, scheduler: Scheduler::Ipdom, ..run.options.clone() };
+        let Ok(outcome) = run.run(&module, &options).ok()?.outcome else { continue };
+        went.note(&module, &outcome.profile.unwrap_or_default().functions);
+    }
+    Some(went.tally(&module))
+}
+
+fn of_files() -> Result<Tally, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+    let mut tally = Tally::default();
+    for path in find_files(&root).map_err(|error| error.to_string())? {
+        of_file(&path).into_iter().for_each(|found| tally.add(found));
+    }
+    Ok(tally)
+}
+
+fn of_kernels() -> Result<Tally, String> {
+    let mut tally = Tally::default();
+    for &(name, text) in SCALARS.iter().chain(FUSION) {
+        let module = prepared(&text_of(text, LANES)).map_err(|reason| format!("{name}: {reason}"))?;
+        let mut went = Went::new(&module);
+        went.note(&module, &[measure(&module, LANES, &numbers())?.profile]);
+        tally.add(went.tally(&module));
+    }
+    Ok(tally)
+}
+
+/// Asks the analysis about branches of all corpora.
+pub(super) fn false_positives(report: &mut Report) -> Result<(), String> {
+    let mut table = Table::new(&[
+        "corpus",
+        "functions",
+        "branches",
+        "called divergent",
+        "diverged",
+        "false positives",
+        "% of called",
+        "right %",
+    ]);
+    let mut all = Tally::default();
+    for (corpus, tally) in
+        [("generated", generated()), ("file tests", of_files()?), ("kernels", of_kernels()?)]
+    {
+        table.row(tally.row(corpus));
+        all.add(tally);
+    }
+    table.row(all.row("all"));
+    let missed = all.missed;
+    report.check(missed == 0, || format!("{missed} branches diverged that the analysis calls uniform"));
+    report.say(format_args!(
+        "branches of which the divergence analysis speaks, and how lanes went there\n\n{table}"
+    ));
+    Ok(())
+}

@@ -1,0 +1,282 @@
+//! The same kernels as vector code of 16 lanes on this machine: each as it is and behind a pass, in turn.
+
+use super::super::kit::{Report, Table, Target as Aim, geomean};
+use super::kernels::{FUSION, Kernel, SCALARS, text_of};
+use super::measure::measure;
+use super::shapes::numbers;
+use super::sweep::{Foretold, RATIOS, flattened, input, kernel, mark, prepared};
+use super::{LANES, profile_of};
+use crate::native::Target;
+use heddle::options::Wanted;
+use heddle::{Brush, Options, Profile, Request, Session};
+use heddle_ir::{Module, parse_module};
+use heddle_llvm::{Cpu, Output};
+use heddle_transform::flatten::{self, Decision, Policy};
+use heddle_transform::fuse::Machine;
+use heddle_transform::scalar_replacement::Variant;
+use heddle_transform::{Races, Target as Costs};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+/// Lanes of a vector.
+const WIDTH: u32 = 16;
+/// Iterations of the outer loop of the sweep.
+const ROUNDS: u32 = 256;
+const DRIVER: &str = include_str!("driver.c");
+
+/// What is run: a name, what it reads, in how many parts, and its forms, the first of which is what the others must agree with.
+struct Subject {
+    name: String,
+    read: Vec<u8>,
+    /// A part of 16 bytes for each run behind another.
+    runs: u32,
+    forms: Vec<Vec<u8>>,
+}
+
+/// What a form is made by.
+type Form = fn(Options) -> Options;
+
+const PLAIN: Form =
+    |options| Options { fuse: Wanted::Never, flatten: Wanted::Never, scalars: None, ..options };
+const FUSIONS: [(&str, Form); 2] = [
+    ("fused", |options| Options { fuse: Wanted::WherePaying, ..PLAIN(options) }),
+    ("forced", |options| Options { fuse: Wanted::WherePossible, ..PLAIN(options) }),
+];
+const VARIANTS: [(&str, Form); 5] = [
+    ("srqp", |options| Options { scalars: Some(Variant::Srqp), ..PLAIN(options) }),
+    ("esrqp", |options| Options { scalars: Some(Variant::Esrqp), ..PLAIN(options) }),
+    ("ssrqp_s", |options| Options { scalars: Some(Variant::SsrqpS), ..PLAIN(options) }),
+    ("ssrqp", |options| Options { scalars: Some(Variant::Ssrqp), ..PLAIN(options) }),
+    ("cost", |options| Options { scalars: Some(Variant::Cost), ..PLAIN(options) }),
+];
+/// The pipeline as it is by default, with nothing said but that lanes do not race.
+const BY_DEFAULT: (&str, Form) = ("by default", |options| options);
+
+fn session(cpu: &Cpu) -> Session {
+    let mut session = Session::new(cpu.clone());
+    session.options.races = Races::Excluded;
+    session
+}
+
+/// The object of a kernel in a form, under a name.
+fn compiled(
+    module: &Module,
+    cpu: &Cpu,
+    form: Form,
+    profile: Option<Arc<Profile>>,
+    symbol: &str,
+) -> Result<Vec<u8>, String> {
+    let mut session = session(cpu);
+    session.options = form(session.options);
+    let request = Request { profile, ..Request::new("f", Brush::new(&[WIDTH])?) };
+    let mut artifact = session.vectorize(module.clone(), &request).map_err(|error| error.to_string())?;
+    artifact.rename(symbol);
+    artifact.code(Output::Object).map_err(|error| error.to_string())
+}
+
+/// The name of a form of a subject in the program.
+fn symbol(subject: usize, form: usize) -> String {
+    format!("k{subject}_{form}")
+}
+
+/// The times of each form of each subject, in seconds.
+fn timed(folder: &Path, cpu: &Cpu, subjects: &[Subject]) -> Result<Vec<Vec<f64>>, String> {
+    let write = |name: &str, text: &[u8]| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let (mut header, mut objects) = (String::from("#define MEASURE_ALL"), Vec::new());
+    let mut declared = String::new();
+    for (number, subject) in subjects.iter().enumerate() {
+        let mut names = Vec::new();
+        for (form, object) in subject.forms.iter().enumerate() {
+            let name = symbol(number, form);
+            let file = format!("{name}.o");
+            write(&file, object)?;
+            objects.push(file);
+            let _ = writeln!(declared, "extern Kernel {name};");
+            names.push(name);
+        }
+        write(&format!("{number}.bin"), &subject.read)?;
+        let _ = writeln!(declared, "static Kernel *const forms_{number}[] = {{{}}};", names.join(", "));
+        let (count, runs, bytes) = (names.len(), subject.runs, subject.read.len());
+        let _ = write!(header, " measure(\"{number}.bin\", {bytes}, forms_{number}, {count}, {runs});");
+    }
+    write("forms.h", format!("{declared}{header}\n").as_bytes())?;
+    write("driver.c", DRIVER.as_bytes())?;
+    let march = format!("-march={}", cpu.name);
+    let output = Command::new("clang-22")
+        .current_dir(folder)
+        .args(["-O2", &march, "driver.c"])
+        .args(&objects)
+        .args(["-lm", "-o", "bench"])
+        .output()
+        .map_err(|error| format!("clang-22: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("clang-22: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    let output =
+        Command::new(folder.join("bench")).current_dir(folder).output().map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut times = Vec::new();
+    for (line, subject) in text.lines().zip(subjects) {
+        let figures: Option<Vec<f64>> = line.split_whitespace().map(|word| word.parse().ok()).collect();
+        let figures = figures.filter(|figures| figures.len() == subject.forms.len() + 1);
+        let figures = figures.ok_or_else(|| format!("the driver says `{line}`"))?;
+        if figures[0] > 0.0 {
+            return Err(format!("{}: other results in form {}", subject.name, figures[0]));
+        }
+        times.push(figures[1..].to_vec());
+    }
+    match times.len() == subjects.len() {
+        true => Ok(times),
+        false => Err(format!("the driver says only `{text}`")),
+    }
+}
+
+fn of_kernel(
+    &(name, text): &Kernel,
+    cpu: &Cpu,
+    number: usize,
+    forms: &[(&str, Form)],
+) -> Result<Subject, String> {
+    let module = parse_module(&text_of(text, WIDTH)).map_err(|errors| format!("{:?}", errors.first()))?;
+    let made = [PLAIN].into_iter().chain(forms.iter().map(|form| form.1)).enumerate();
+    let forms = made.map(|(form, by)| compiled(&module, cpu, by, None, &symbol(number, form)));
+    let forms = forms.collect::<Result<_, _>>().map_err(|reason: String| format!("{name}: {reason}"))?;
+    Ok(Subject { name: name.into(), read: numbers(), runs: 1, forms })
+}
+
+/// Kernels of the papers' shapes, each behind some forms. Gives the gains of each form.
+fn kernels(
+    report: &mut Report,
+    cpu: &Cpu,
+    what: &str,
+    all: &[Kernel],
+    forms: &[(&str, Form)],
+) -> Result<Vec<Vec<f64>>, String> {
+    let subjects: Vec<Subject> = (all.iter().enumerate())
+        .map(|(number, kernel)| of_kernel(kernel, cpu, number, forms))
+        .collect::<Result<_, _>>()?;
+    let times = in_folder(|folder| timed(folder, cpu, &subjects))?;
+    let mut head = vec!["kernel", "ns"];
+    head.extend(forms.iter().map(|form| form.0));
+    let mut table = Table::new(&head);
+    let mut gains = vec![Vec::new(); forms.len()];
+    for (subject, times) in subjects.iter().zip(&times) {
+        let mut row = vec![subject.name.clone(), format!("{:.1}", times[0] * 1e9)];
+        for (gains, time) in gains.iter_mut().zip(&times[1..]) {
+            gains.push(times[0] / time);
+            row.push(format!("{:.2}", times[0] / time));
+        }
+        table.row(row);
+    }
+    let means = gains.iter().map(|gains| format!("{:.2}", geomean(gains)));
+    table.row(["geomean".into(), String::new()].into_iter().chain(means));
+    report.say(format_args!("{what}: how many times faster, {WIDTH} lanes on {}\n\n{table}", cpu.name));
+    Ok(gains)
+}
+
+fn in_folder<T>(work: impl FnOnce(&Path) -> Result<T, String>) -> Result<T, String> {
+    let folder = std::env::temp_dir().join(format!("heddle-divergence-{}", std::process::id()));
+    let done =
+        std::fs::create_dir_all(&folder).map_err(|error| error.to_string()).and_then(|()| work(&folder));
+    let _ = std::fs::remove_dir_all(&folder);
+    done
+}
+
+/// The kernel of the sweep for one `k`, as it is and flattened, and what the model says.
+fn of_sweep(
+    (text, module): (&Module, &Module),
+    cpu: &Cpu,
+    number: usize,
+    early: u32,
+) -> Result<(Subject, Decision), String> {
+    let read = input(early, 1, ROUNDS);
+    let before = measure(module, LANES, &read)?;
+    let machine = Machine::Vectors(Costs::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86()), WIDTH);
+    let options =
+        flatten::FlattenOptions { policy: Policy::Force, lanes: WIDTH, machine, ..Default::default() };
+    let (_, decision) = flattened(module, &before, options)?;
+    let (branches, trips) = profile_of(&module.functions[0], &before);
+    let mut profile = Profile::default();
+    branches.into_iter().for_each(|(block, went)| profile.note_branch("f", block, went));
+    trips.into_iter().for_each(|(header, trips)| profile.note_loop("f", header, trips));
+    let profile = Arc::new(profile);
+    let flat: Form = |options| Options { flatten: Wanted::WherePossible, ..PLAIN(options) };
+    let chosen: Form = |options| Options { flatten: Wanted::WherePaying, ..PLAIN(options) };
+    let mut forms = Vec::new();
+    for (form, by) in [PLAIN, flat, chosen].into_iter().enumerate() {
+        let profile = (form > 0).then(|| profile.clone());
+        forms.push(compiled(text, cpu, by, profile, &symbol(number, form))?);
+    }
+    Ok((Subject { name: format!("k = {early}"), read, runs: LANES / WIDTH, forms }, decision))
+}
+
+/// The sweep: curves, and how well pay is foretold.
+fn sweep(report: &mut Report, cpu: &Cpu) -> Result<(), String> {
+    let mut foretold = Foretold::default();
+    let mut chosen = Vec::new();
+    for ratio in RATIOS {
+        let (payload, inner) = ratio;
+        let text = kernel(ratio, ROUNDS);
+        let source = parse_module(&text).map_err(|errors| format!("{:?}", errors.first()))?;
+        let module = prepared(&text)?;
+        let (mut subjects, mut decisions) = (Vec::new(), Vec::new());
+        for early in 0..LANES {
+            report.progress(format_args!("natively, A/B = {payload}/{inner}, k = {early}"));
+            let (subject, decision) = of_sweep((&source, &module), cpu, early as usize, early)?;
+            subjects.push(subject);
+            decisions.push(decision);
+        }
+        let times = in_folder(|folder| timed(folder, cpu, &subjects))?;
+        let mut table = Table::new(&["k", "µs", "flattened", "gain", "by the model", "model", "formula (1)"]);
+        for ((early, times), decision) in (0..LANES).zip(&times).zip(&decisions) {
+            let gain = times[0] / times[1];
+            let [by_model, by_formula] = foretold.count(decision, gain)?;
+            chosen.push(times[0] / times[2]);
+            table.row([
+                early.to_string(),
+                format!("{:.1}", times[0] * 1e6),
+                format!("{:.1}", times[1] * 1e6),
+                format!("{gain:.2}"),
+                format!("{:.2}", times[0] / times[2]),
+                mark(by_model),
+                mark(by_formula),
+            ]);
+        }
+        report.say(format_args!("A/B = {payload}/{inner}, {WIDTH} lanes on {}\n\n{table}", cpu.name));
+    }
+    let share = foretold.say(report, &format!("{WIDTH} lanes on {}", cpu.name));
+    report.aim("divergence.native.flatten.foretold", share, Aim::AtLeast(95.0), "% of the grid");
+    let worst = chosen.iter().copied().fold(f64::INFINITY, f64::min);
+    report.aim("divergence.native.flatten.mean", geomean(&chosen), Aim::AtLeast(1.0), "times by the model");
+    report.aim("divergence.native.flatten.worst", worst, Aim::AtLeast(0.95), "times by the model");
+    Ok(())
+}
+
+/// Everything natively.
+pub(super) fn run(report: &mut Report) -> Result<(), String> {
+    let cpu = Cpu::host();
+    if let Some(reason) =
+        [Target::Avx512, Target::Avx2].iter().all(|target| target.missing().is_some()).then_some("no AVX2")
+    {
+        report.say(format_args!("vector code: skipped, {reason}"));
+        return Ok(());
+    }
+    for (what, all, forms) in
+        [("Fusion", FUSION, &FUSIONS[..]), ("Scalar replacement", SCALARS, &VARIANTS[..])]
+    {
+        let forms: Vec<(&str, Form)> = forms.iter().copied().chain([BY_DEFAULT]).collect();
+        let gains = kernels(report, &cpu, what, all, &forms)?;
+        if let Some(gains) = gains.last() {
+            let name = if what == "Fusion" { "fuse" } else { "ssrqp" };
+            report.aim(format!("divergence.native.{name}.mean"), geomean(gains), Aim::AtLeast(1.0), "times");
+            let worst = gains.iter().copied().fold(f64::INFINITY, f64::min);
+            report.aim(format!("divergence.native.{name}.worst"), worst, Aim::AtLeast(0.95), "times");
+        }
+    }
+    sweep(report, &cpu)
+}

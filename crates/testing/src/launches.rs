@@ -1,0 +1,335 @@
+//! Launches of kernels on the oracle and as vector code: what is in memory behind them.
+//!
+//! A warp is a brush of 32 lanes, in linear order. Objects are compared byte by byte; what the source leaves ⊤ may be anything.
+
+use heddle::Session;
+use heddle_interp::{Argument, Datum, LaunchGeometry, Limits, Memory, Options, Scheduler, run as run_oracle};
+use heddle_ir::{Module, Space};
+use heddle_llvm::{CodeLevel, EmitOptions, Jit, SharedMemory, emit, slot_bytes};
+use heddle_runs::line::RunLine;
+use heddle_runs::spec::{parse_arguments, parse_object};
+use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
+use heddle_transform::widen::Versions;
+use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
+use smallvec::smallvec;
+use std::time::Duration;
+
+/// The lanes of a warp.
+pub const WARP: u32 = 32;
+
+/// An argument of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Passed {
+    /// A place in an object, by its number.
+    Object(usize, u64),
+    /// These bits.
+    Bits(u128),
+}
+
+/// An object of global memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Held {
+    /// What it is called.
+    pub name: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+    /// Which of its bytes are ⊤.
+    pub poison: Vec<bool>,
+}
+
+impl Held {
+    /// An object that holds these bytes.
+    pub fn new(name: &str, bytes: Vec<u8>) -> Held {
+        let poison = vec![false; bytes.len()];
+        Held { name: name.into(), bytes, poison }
+    }
+}
+
+/// A launch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Launch {
+    /// The kernel.
+    pub kernel: String,
+    /// Its arguments.
+    pub args: Vec<Passed>,
+    /// What is in global memory.
+    pub objects: Vec<Held>,
+    /// The size of a work-group.
+    pub local: [u32; 3],
+    /// How many groups there are.
+    pub groups: [u32; 3],
+    /// The most blocks that the oracle executes.
+    pub steps: u64,
+}
+
+/// What vector code runs on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Machine {
+    /// The oracle.
+    Oracle,
+    /// This machine.
+    Native,
+}
+
+impl Launch {
+    /// The launch that a line tells.
+    pub fn of_line(line: &RunLine, module: &Module) -> Result<Launch, String> {
+        let func = module.function(&line.func).ok_or_else(|| format!("there is no @{}", line.func))?;
+        let geometry = line.options.geometry.as_ref().ok_or("a launch has a size: `local=64`")?;
+        let mut memory = Memory::new();
+        let mut objects = Vec::new();
+        for text in &line.objects {
+            let spec = parse_object(text, &mut memory, line.options.limits.memory)
+                .map_err(|error| error.to_string())?;
+            let object = memory.object(&spec.name).ok_or("the object is gone")?;
+            let (bytes, poison) = (object.bytes.clone(), object.poison.clone());
+            objects.push(Held { name: spec.name, bytes, poison });
+        }
+        let given = parse_arguments(&line.func, &func.signature, &line.args, &memory)
+            .map_err(|error| error.to_string())?;
+        let args = given.iter().zip(&line.args).map(|(arg, text)| {
+            let Argument::Uniform(Datum::Bits(bits)) = *arg else {
+                return Err("a kernel's arguments are the same for all lanes".to_string());
+            };
+            let place = objects.iter().enumerate().find_map(|(index, held)| {
+                let object = memory.object(&held.name)?;
+                let offset = (bits as u64).checked_sub(object.address)?;
+                (text.trim().starts_with('&') && offset <= object.bytes.len() as u64)
+                    .then_some(Passed::Object(index, offset))
+            });
+            Ok(place.unwrap_or(Passed::Bits(bits)))
+        });
+        let args = args.collect::<Result<Vec<Passed>, String>>()?;
+        let (local, groups) = (geometry.local, geometry.groups);
+        let steps = line.options.limits.steps;
+        Ok(Launch { kernel: line.func.clone(), args, objects, local, groups, steps })
+    }
+
+    fn dims(&self) -> u32 {
+        let is_flat = |at: usize| self.local[at] == 1 && self.groups[at] == 1;
+        if !is_flat(2) {
+            3
+        } else if !is_flat(1) {
+            2
+        } else {
+            1
+        }
+    }
+
+    fn memory(&self) -> (Memory, Vec<Argument>) {
+        let mut memory = Memory::new();
+        let mut addresses = Vec::new();
+        for held in &self.objects {
+            addresses.push(memory.add(Space::Global, Some(&held.name), 64, held.bytes.clone()));
+            if let Some(object) = memory.object_mut(&held.name) {
+                object.poison.clone_from_slice(&held.poison);
+            }
+        }
+        let args = self.args.iter().map(|arg| {
+            Argument::Uniform(Datum::Bits(match *arg {
+                Passed::Object(index, offset) => (addresses[index] + offset).into(),
+                Passed::Bits(bits) => bits,
+            }))
+        });
+        let args = args.collect();
+        (memory, args)
+    }
+
+    fn held(&self, memory: &Memory) -> Vec<Held> {
+        let found = self.objects.iter().map(|held| match memory.object(&held.name) {
+            Some(object) => {
+                Held { name: held.name.clone(), bytes: object.bytes.clone(), poison: object.poison.clone() }
+            }
+            None => held.clone(),
+        });
+        found.collect()
+    }
+
+    /// Where each group is.
+    fn places(&self) -> Vec<[u64; PLACE_WORDS]> {
+        let [width, height, depth] = self.groups;
+        let place = |number: u32| {
+            let group = [number % width, number / width % height, number / width / height];
+            let mut words = [0; PLACE_WORDS];
+            let mut set = |field: PlaceField, word: u32| words[field.word()] = u64::from(word);
+            for (along, at) in (0u8..).zip(0..3) {
+                set(PlaceField::GroupId(along), group[at]);
+                set(PlaceField::NumGroups(along), self.groups[at]);
+                set(PlaceField::LocalSize(along), self.local[at]);
+                set(PlaceField::FirstId(along), group[at] * self.local[at]);
+                set(PlaceField::GlobalSize(along), self.groups[at] * self.local[at]);
+            }
+            set(PlaceField::WorkDim, self.dims());
+            words
+        };
+        (0..width * height * depth).map(place).collect()
+    }
+}
+
+fn byte_list(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// Runs a kernel on the oracle, 32 lanes together. The second of what comes back is a race, if there was one.
+pub fn on_oracle(
+    module: &Module,
+    launch: &Launch,
+    scheduler: Scheduler,
+) -> Result<(Vec<Held>, Option<String>), String> {
+    let (mut memory, args) = launch.memory();
+    let geometry =
+        LaunchGeometry { dims: launch.dims(), local: launch.local, groups: launch.groups, offset: [0; 3] };
+    let options = Options {
+        brush: vec![WARP],
+        geometry: Some(geometry),
+        detect_races: true,
+        scheduler,
+        limits: Limits { steps: launch.steps, ..Limits::default() },
+        ..Options::default()
+    };
+    let outcome = run_oracle(module, &launch.kernel, &args, &mut memory, &options)
+        .map_err(|fault| fault.to_string())?;
+    let race = outcome.race.map(|race| format!("{race:?}"));
+    Ok((launch.held(&memory), race))
+}
+
+/// A kernel as vector code for a brush.
+#[derive(Debug)]
+pub struct Vectors {
+    /// The module, wide.
+    pub module: Module,
+    info: GroupFunction,
+    options: KernelOptions,
+}
+
+/// The module with bodies of the mathematical functions that it calls; none if it calls none.
+pub fn exact(module: &Module) -> Result<Option<Module>, String> {
+    let mut exact = module.clone();
+    Session::default()
+        .run_passes(&mut exact, &["math:exact"], true, |_, _| ())
+        .map_err(|error| error.to_string())?;
+    Ok((exact.functions.len() > module.functions.len()).then_some(exact))
+}
+
+/// Makes vector code for a warp of a kernel; other kernels of the module are left out.
+pub fn vectors(module: &Module, kernel: &str) -> Result<Vectors, String> {
+    let mut module = module.clone();
+    heddle::session::retain_reachable(&mut module, kernel);
+    let options = KernelOptions {
+        brush: smallvec![WARP],
+        fold: Fold::Linear,
+        is_small: false,
+        versions: Versions::Model,
+        is_mixed: false,
+    };
+    let made = lower_kernels(&mut module, &options).map_err(|refusal| refusal.to_string())?;
+    let info = made.into_iter().find(|it| it.name == kernel).ok_or("the kernel has no group function")?;
+    Session::default()
+        .run_passes(&mut module, &["vectorize", &format!("W={WARP}")], true, |_, _| {})
+        .map_err(|error| error.to_string())?;
+    Ok(Vectors { module, info, options })
+}
+
+/// Runs vector code of a kernel, group by group.
+pub fn as_vectors(code: &Vectors, launch: &Launch, machine: Machine) -> Result<Vec<Held>, String> {
+    match machine {
+        Machine::Oracle => on_oracle_wide(code, launch),
+        Machine::Native => natively(code, launch),
+    }
+}
+
+fn scratch_bytes(code: &Vectors, launch: &Launch) -> usize {
+    code.info.brush_bytes as usize * code.options.brushes(launch.local) as usize
+}
+
+fn on_oracle_wide(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> {
+    let (mut memory, mut args) = launch.memory();
+    let place = memory.add(Space::Constant, Some("heddle.place"), 8, vec![0; 8 * PLACE_WORDS]);
+    let locals = vec![0; code.info.local_bytes as usize];
+    let lines = memory.add(Space::Local, Some("heddle.locals"), LOCAL_ALIGN as u32, locals);
+    let scratch = vec![0; scratch_bytes(code, launch)];
+    let scratch = memory.add(Space::Global, Some("heddle.scratch"), LOCAL_ALIGN as u32, scratch);
+    args.extend([place, lines, scratch].map(|it| Argument::Uniform(Datum::Bits(it.into()))));
+    let limits = Limits { steps: launch.steps.saturating_mul(8), ..Limits::default() };
+    let options = Options { limits, ..Options::lanes(1) };
+    for words in launch.places() {
+        // What a group finds in local memory and scratch memory is ⊤.
+        let is_own =
+            |space: Space, name: Option<&str>| space == Space::Local || name == Some("heddle.scratch");
+        for object in memory.objects_mut().filter(|it| is_own(it.space, it.name.as_deref())) {
+            object.poison.fill(true);
+        }
+        if let Some(object) = memory.object_mut("heddle.place") {
+            object.bytes.copy_from_slice(&byte_list(&words));
+        }
+        run_oracle(&code.module, &launch.kernel, &args, &mut memory, &options)
+            .map_err(|fault| fault.to_string())?;
+    }
+    Ok(launch.held(&memory))
+}
+
+fn natively(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> {
+    let say = |error: &dyn std::fmt::Display| error.to_string();
+    let emission = EmitOptions { canonical_nans: true, fused: Some(false), entries: true };
+    let llvm = emit(&code.module, emission).map_err(|error| say(&error))?;
+    let jit = Jit::new(llvm, CodeLevel::Least, &[]).map_err(|error| say(&error))?;
+    let entry = jit.entry(&launch.kernel).map_err(|error| say(&error))?;
+    let func = code.module.function(&launch.kernel).ok_or("the group function is gone")?;
+
+    // Slots, then objects, far enough from each other.
+    const GAP: usize = 4096;
+    let mut end = func.signature.params.iter().map(|param| slot_bytes(param.ty)).sum::<usize>();
+    let mut room = |bytes: usize| {
+        let at = (end + GAP).next_multiple_of(128);
+        end = at + bytes;
+        at
+    };
+    let objects: Vec<usize> = launch.objects.iter().map(|held| room(held.bytes.len())).collect();
+    let place = room(8 * PLACE_WORDS);
+    let locals = room(code.info.local_bytes as usize);
+    let scratch = room(scratch_bytes(code, launch));
+    let mut shared = SharedMemory::new(end + GAP).map_err(|error| say(&error))?;
+    let base = shared.address();
+    for (&at, held) in objects.iter().zip(&launch.objects) {
+        shared.bytes_mut()[at..at + held.bytes.len()].copy_from_slice(&held.bytes);
+    }
+    let further = [place, locals, scratch].map(|at| u128::from(base + at as u64));
+    let own = launch.args.iter().map(|arg| match *arg {
+        Passed::Object(index, offset) => u128::from(base + objects[index] as u64 + offset),
+        Passed::Bits(bits) => bits,
+    });
+    let mut at = 0;
+    for (bits, param) in own.chain(further).zip(&func.signature.params) {
+        let size = param.ty.bytes() as usize;
+        shared.bytes_mut()[at..at + size].copy_from_slice(&bits.to_le_bytes()[..size]);
+        at += slot_bytes(param.ty);
+    }
+    for words in launch.places() {
+        shared.bytes_mut()[place..place + 8 * PLACE_WORDS].copy_from_slice(&byte_list(&words));
+        entry.call_apart(&mut shared, [0, 0], Some(Duration::from_secs(10))).map_err(|error| say(&error))?;
+    }
+    let found = launch
+        .objects
+        .iter()
+        .zip(&objects)
+        .map(|(held, &at)| Held::new(&held.name, shared.bytes()[at..at + held.bytes.len()].to_vec()));
+    Ok(found.collect())
+}
+
+/// What differs first, if anything does; bytes that were ⊤ may be anything.
+pub fn difference(expected: &[Held], found: &[Held]) -> Option<String> {
+    let of = |(expected, found): (&Held, &Held)| {
+        let differs =
+            |at: usize| !expected.poison[at] && (found.poison[at] || expected.bytes[at] != found.bytes[at]);
+        let at = (0..expected.bytes.len().min(found.bytes.len())).find(|&at| differs(at))?;
+        let line = |held: &Held| {
+            let start = at / 8 * 8;
+            let end = (start + 8).min(held.bytes.len());
+            let text = held.bytes[start..end].iter().map(|byte| format!("{byte:02x}"));
+            text.collect::<Vec<_>>().join(" ")
+        };
+        let is_top = if found.poison[at] { " (⊤)" } else { "" };
+        Some(format!("{} byte {at}: {} and not {}{is_top}", expected.name, line(found), line(expected)))
+    };
+    expected.iter().zip(found).find_map(of)
+}

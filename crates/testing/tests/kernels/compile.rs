@@ -1,0 +1,124 @@
+//! The kernels, and their PTX by each compiler.
+
+use heddle_testing::not_run::not_run;
+use std::fmt::{Display, Formatter};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// A file of kernels.
+pub(crate) struct Source {
+    /// Its name, without what follows the dot.
+    pub(crate) name: String,
+    path: PathBuf,
+    /// The lines that launch its kernels.
+    pub(crate) launches: Vec<String>,
+}
+
+/// A compiler, and how it compiles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum How {
+    /// clang, with this level of optimization.
+    Clang(&'static str),
+    /// NVRTC: its major version, and the level.
+    Nvrtc(u32, &'static str),
+}
+
+impl Display for How {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            How::Clang(level) => write!(f, "clang -{level}"),
+            How::Nvrtc(version, level) => write!(f, "NVRTC {version} -{level}"),
+        }
+    }
+}
+
+/// What each machine has.
+pub(crate) const CLANG: &[How] = &[How::Clang("O0"), How::Clang("O3")];
+/// What `./x ptxas` brings.
+pub(crate) const NVRTC: &[How] =
+    &[How::Nvrtc(12, "O3"), How::Nvrtc(12, "O0"), How::Nvrtc(13, "O3"), How::Nvrtc(13, "O0")];
+
+/// The files of `tests/cuda/kernels`.
+pub(crate) fn sources() -> Vec<Source> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cuda/kernels");
+    let entries = std::fs::read_dir(folder).expect("the folder can be listed");
+    let mut files: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("the folder can be listed").path()).collect();
+    files.retain(|path| path.extension().is_some_and(|found| found == "cu"));
+    files.sort();
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).expect("the file can be read");
+        let launches = text.lines().filter_map(|line| line.strip_prefix("// launch:"));
+        Source {
+            name: path.file_stem().expect("a file has a name").to_string_lossy().into_owned(),
+            launches: launches.map(|line| line.trim().into()).collect(),
+            path,
+        }
+    };
+    files.into_iter().map(read).collect()
+}
+
+fn scratch() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    folder
+}
+
+/// Where `./x ptxas` puts what it brings.
+pub(crate) fn tools() -> PathBuf {
+    let own = std::env::current_exe().expect("a test has a path");
+    own.ancestors().nth(3).expect("a test lies in the target folder").join("tools/ptxas")
+}
+
+/// The PTX of a file; none where the compiler is not there.
+pub(crate) fn ptx_of(source: &Source, how: &How) -> Option<String> {
+    match *how {
+        How::Clang(level) => Some(by_clang(source, level)),
+        How::Nvrtc(version, level) => {
+            let folder = by_nvrtc(version)?;
+            let path = folder.join(format!("{}.nvrtc{version}-{level}.ptx", source.name));
+            Some(std::fs::read_to_string(&path).expect("NVRTC has written it"))
+        }
+    }
+}
+
+fn by_clang(source: &Source, level: &str) -> String {
+    let mut clang = Command::new("clang-22");
+    clang.args(["-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_80"]);
+    clang.args(["-Xclang", "-target-feature", "-Xclang", "+ptx78", "-std=c++17", "-ffp-contract=off"]);
+    let output = clang.arg(format!("-{level}")).args(["-S", "-o", "-"]).arg(&source.path).output();
+    let output = output.expect("clang-22 is there: ./x setup brings it");
+    assert!(output.status.success(), "{}: {}", source.name, String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("PTX is ASCII")
+}
+
+/// The folder with the PTX of all files by a version of NVRTC.
+fn by_nvrtc(version: u32) -> Option<&'static Path> {
+    static FOLDERS: [OnceLock<Option<PathBuf>>; 2] = [const { OnceLock::new() }; 2];
+    let made = FOLDERS[usize::from(version == 13)].get_or_init(|| {
+        let (python, packages) = (tools().join("python/bin/python"), tools().join("packages/nvidia"));
+        let library = match version {
+            12 => packages.join("cuda_nvrtc/lib/libnvrtc.so.12"),
+            _ => packages.join("cu13/lib/libnvrtc.so.13"),
+        };
+        if !library.exists() {
+            not_run(&format!("kernels by NVRTC {version}"), "`./x ptxas` brings it, from PyPI");
+            return None;
+        }
+        let files = sources().into_iter().map(|source| source.path);
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cuda/kernels/nvrtc.py");
+        let output = Command::new(python)
+            .arg(script)
+            .arg(&library)
+            .arg(scratch())
+            .arg(format!("nvrtc{version}"))
+            .args(files)
+            .env("LD_LIBRARY_PATH", library.parent().expect("a file lies in a folder"))
+            .output()
+            .expect("Python starts");
+        assert!(output.status.success(), "NVRTC {version}: {}", String::from_utf8_lossy(&output.stderr));
+        Some(scratch())
+    });
+    made.as_deref()
+}

@@ -1,0 +1,52 @@
+//! Which branches may be folded although lanes do not part at them.
+
+use heddle_analysis::{BlockIndex, CycleForest, Dominators, Edge, SyncDependence};
+use heddle_ir::entity::{EntitySet, SecondaryMap};
+use heddle_ir::{Block, Function, Op};
+
+/// The branches that may be folded: those that have no say in how a loop is left, and ask no lanes, since guards keep code
+/// from running where no lane is.
+pub fn foldable(func: &Function) -> EntitySet<Block> {
+    let (cfg, _) = super::closed_graph(func);
+    let cycles = CycleForest::new(&cfg);
+    let dominators = Dominators::new(&cfg);
+    let index = BlockIndex::new(&cfg, &dominators, &cycles);
+    let mut sync = SyncDependence::new(&cfg, &dominators, &cycles, &index);
+    let asks_lanes = |block: Block| {
+        let branch = func.terminator(block).map(|branch| func.inst(branch));
+        let condition = branch.and_then(|branch| branch.args.first().copied());
+        let asked = condition.and_then(|condition| func.def_inst(condition)).map(|inst| func.inst(inst).op);
+        matches!(asked, Some(Op::Any | Op::All))
+    };
+    // Whether lanes that part at a branch may leave a loop apart; partings are parts of others.
+    let mut leaves: SecondaryMap<Block, Option<bool>> = SecondaryMap::with_len(func.block_count());
+    let mut found = EntitySet::new();
+    for &block in index.order() {
+        let targets = func.successors(block);
+        if !targets.windows(2).any(|pair| pair[0] != pair[1]) || asks_lanes(block) {
+            continue;
+        }
+        let mut may_leave = false;
+        if let Some(home) = cycles.innermost(block) {
+            let ends =
+                |&to: &Block| !cycles.contains(home, to) || cycles.is_retreating(Edge { from: block, to });
+            may_leave = targets.iter().any(ends);
+            let (mut way, mut next) = (Vec::new(), Some(block).filter(|_| !may_leave));
+            while let Some(at) = next {
+                if let Some(known) = leaves[at] {
+                    may_leave = known;
+                    break;
+                }
+                way.push(at);
+                let parting = sync.of_branch(at);
+                may_leave = !parting.exits.is_empty();
+                next = parting.then.filter(|_| !may_leave);
+            }
+            way.into_iter().for_each(|at| leaves[at] = Some(may_leave));
+        }
+        if !may_leave {
+            found.insert(block);
+        }
+    }
+    found
+}

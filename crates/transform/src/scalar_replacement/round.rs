@@ -1,0 +1,298 @@
+//! One look at all instructions: each asks what its value is on the ways that lead to it, and is replaced, hoisted or left.
+
+use heddle_analysis::divergence::Divergence;
+use heddle_analysis::{ControlTables, PostDominators};
+use heddle_ir::entity::{EntitySet, SecondaryMap};
+use heddle_ir::types::{Scalar, Space, Type};
+use heddle_ir::words::Flag;
+use heddle_ir::{Block, Function, Inst, Op, Value};
+use smallvec::SmallVec;
+
+use super::anticipation::is_anticipated;
+use super::memory::{MemoryTable, Touch};
+use super::model::Frequencies;
+use super::question::{Operations, Program, Query, Question, Subject, operands};
+use super::{Hoisting, Insertion, Policy, Replaced, Rule, emit, hoist};
+use crate::races::Races;
+
+/// What a round is told.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    pub(super) control: &'a ControlTables,
+    pub(super) post_dominators: &'a PostDominators,
+    pub(super) facts: &'a Divergence,
+    /// Where all lanes are together.
+    pub(super) together: &'a EntitySet<Block>,
+    pub(super) frequency: &'a Frequencies,
+    pub(super) races: Races,
+    pub(super) policy: Policy,
+    /// Whether anything may be inserted or hoisted.
+    pub(super) inserts: bool,
+    /// The rule that is left out.
+    pub(super) without: Option<Rule>,
+}
+
+/// One look at all instructions.
+pub(super) struct Round<'a> {
+    func: &'a mut Function,
+    around: Around<'a>,
+    memory: MemoryTable,
+    operations: Operations,
+    /// What stands for a value now.
+    now: SecondaryMap<Value, Option<Value>>,
+    /// What values stand for that are in `now`.
+    gone: EntitySet<Inst>,
+    done: Replaced,
+}
+
+impl<'a> Round<'a> {
+    pub(super) fn new(func: &'a mut Function, around: Around<'a>) -> Round<'a> {
+        let memory = MemoryTable::new(func, around.control);
+        let mut operations = Operations::default();
+        for &block in around.control.index.order() {
+            for inst in func.block_insts(block).filter(|&inst| is_costly(func, inst)) {
+                operations.insert(func, block, inst);
+            }
+        }
+        let now = SecondaryMap::with_len(func.value_count());
+        Round { func, around, memory, operations, now, gone: EntitySet::new(), done: Replaced::default() }
+    }
+
+    /// Asks for each instruction, in an order in which definitions come first.
+    pub(super) fn run(&mut self) {
+        for &block in self.around.control.index.order() {
+            let mut entry = 0;
+            let mut next = self.func.layout.first_inst(block);
+            while let Some(inst) = next {
+                next = self.func.layout.next_inst(inst);
+                let is_entry = self.memory.of(block).get(entry).is_some_and(|known| known.inst == inst);
+                if let Some((subject, query)) = self.subject(block, inst, entry) {
+                    self.ask(block, &subject, query, entry);
+                }
+                entry += usize::from(is_entry);
+            }
+        }
+    }
+
+    /// What an instruction asks for, if it does.
+    fn subject(&self, block: Block, inst: Inst, entry: usize) -> Option<(Subject, Query)> {
+        let func = &*self.func;
+        let data = func.inst(inst);
+        let ty = func.value_type(func.result(inst)?);
+        let subject = Subject {
+            inst,
+            op: data.op,
+            ty,
+            detail: data.detail.clone(),
+            flags: data.flags,
+            align: 0,
+            is_constant: false,
+            keeps_to_block: false,
+            between_lanes: self.around.races == Races::Ordered && self.around.without != Some(Rule::Races),
+            without: self.around.without,
+        };
+        if is_costly(func, inst) {
+            return Some((subject, Query::Operation(operands(data.op, &data.args))));
+        }
+        let known = self.memory.of(block).get(entry).filter(|known| known.inst == inst)?;
+        let Touch::Load { address, align, .. } = &known.touch else { return None };
+        let is_constant = data.flags.has(Flag::Invariant)
+            || func.value_type(address.root) == Type::Scalar(Scalar::Ptr(Space::Constant));
+        let between_lanes = subject.between_lanes;
+        let keeps_to_block =
+            between_lanes && !is_constant && self.memory.is_written(func, address, ty.bytes().into());
+        Some((
+            Subject { align: *align, is_constant, keeps_to_block, ..subject },
+            Query::Load(address.clone()),
+        ))
+    }
+
+    fn ask(&mut self, block: Block, subject: &Subject, query: Query, entry: usize) {
+        let Round { func, memory, operations, gone, .. } = &*self;
+        let Around { control, post_dominators, facts, together, frequency, policy, inserts, .. } =
+            self.around;
+        let program = Program { func, control, memory, operations, gone };
+        let mut question = Question::new(&program, subject, block, query, entry);
+        let may_insert = |preds: &[Block]| match policy.insertion {
+            _ if preds.iter().any(|&pred| control.cfg.succs(pred).len() > 1) => false,
+            Insertion::Anywhere => true,
+            Insertion::Together => preds.iter().all(|&pred| together.contains(pred)),
+            Insertion::Seldom => preds.iter().map(|&pred| frequency[pred]).sum::<f64>() < frequency[block],
+        };
+        question.solve(|question, state| {
+            let missing = |&pred: &u32| {
+                let pred = &question.states[pred as usize];
+                (!pred.is_available).then_some(pred.block)
+            };
+            let missing: SmallVec<[Block; 4]> =
+                question.states[state].preds.iter().filter_map(missing).collect();
+            inserts
+                && may_insert(&missing)
+                && (subject.without == Some(Rule::Anticipation)
+                    || is_anticipated(&program, subject, question, state))
+        });
+        if question.is_answered() {
+            self.answer(subject, &question);
+            return;
+        }
+        let parts = |branch: Block| match policy.hoisting {
+            Hoisting::None => false,
+            Hoisting::All => true,
+            Hoisting::Divergent => facts.is_divergent_branch(branch),
+        };
+        if inserts
+            && policy.hoisting != Hoisting::None
+            && let Some(target) = hoist::target(&program, subject, &mut question, post_dominators, parts)
+        {
+            self.hoist(subject, &target);
+        }
+    }
+
+    /// Computes the value of an instruction at the end of a block that dominates it, and there only.
+    fn hoist(&mut self, subject: &Subject, target: &hoist::Target) {
+        let hoisted = Subject { align: target.align, ..subject.clone() };
+        let made = emit::compute(self.func, &hoisted, &target.query, target.block);
+        let Some((inst, old)) = made.zip(self.func.result(subject.inst)) else { return };
+        self.know(subject, target.block, inst);
+        self.now[old] = self.func.result(inst);
+        self.gone.insert(subject.inst);
+        self.done.hoisted += 1;
+    }
+
+    /// Lets what was put at the end of a block be an answer.
+    fn know(&mut self, subject: &Subject, block: Block, inst: Inst) {
+        if subject.op == Op::Load {
+            self.memory.append(self.func, block, inst);
+        } else {
+            self.operations.insert(self.func, block, inst);
+        }
+    }
+
+    /// Puts the answer in the place of an instruction.
+    fn answer(&mut self, subject: &Subject, question: &Question) {
+        let Some(emitted) = emit::emit(self.func, subject, question) else { return };
+        let Some(old) = self.func.result(subject.inst) else { return };
+        for &(block, inst) in &emitted.inserted {
+            self.know(subject, block, inst);
+        }
+        for inst in emitted.sources {
+            if subject.without != Some(Rule::Promises) {
+                serve(self.func, inst, subject);
+            }
+        }
+        self.done.inserted += emitted.inserted.len();
+        if subject.op == Op::Load {
+            self.done.loads += 1;
+        } else {
+            self.done.operations += 1;
+        }
+        if self.resolve(emitted.value) == old {
+            return;
+        }
+        self.now[old] = Some(emitted.value);
+        self.gone.insert(subject.inst);
+        self.done.phis += self.drop_trivial(&emitted.phis);
+    }
+
+    /// What stands for a value now.
+    fn resolve(&mut self, mut value: Value) -> Value {
+        while let Some(next) = self.now[value] {
+            if let Some(behind) = self.now[next] {
+                self.now[value] = Some(behind);
+            }
+            value = next;
+        }
+        value
+    }
+
+    /// Replaces φs that join one value only. Gives how many are left.
+    fn drop_trivial(&mut self, phis: &[Inst]) -> usize {
+        let mut left = phis.to_vec();
+        loop {
+            let before = left.len();
+            left.retain(|&phi| {
+                let Some(own) = self.func.result(phi) else { return false };
+                let values: Vec<Value> = self.func.inst(phi).args.iter().copied().collect();
+                let mut only = None;
+                for value in values {
+                    let value = self.resolve(value);
+                    if value != own && *only.get_or_insert(value) != value {
+                        return true;
+                    }
+                }
+                let Some(only) = only else { return true };
+                self.now[own] = Some(only);
+                self.gone.insert(phi);
+                false
+            });
+            if left.len() == before {
+                return before;
+            }
+        }
+    }
+
+    /// Lets all reads see what stands for values now.
+    pub(super) fn finish(mut self) -> Replaced {
+        if !self.gone.is_empty() {
+            let mut now = std::mem::take(&mut self.now);
+            for number in 0..self.func.value_count() {
+                let value = Value::from_u32(number as u32);
+                let mut at = value;
+                while let Some(next) = now[at] {
+                    at = next;
+                }
+                if at != value {
+                    now[value] = Some(at);
+                }
+            }
+            self.func.map_values(|value| now[value].unwrap_or(value));
+            for inst in self.gone.iter() {
+                self.func.remove_inst(inst);
+            }
+        }
+        self.done
+    }
+}
+
+/// Lets an instruction, or what it stored, stand for another as well: it keeps the promises that both make.
+fn serve(func: &mut Function, inst: Inst, subject: &Subject) {
+    let (kept, dropped) = (func.inst(inst), func.inst(subject.inst));
+    if kept.op == Op::Store || inst == subject.inst {
+        return;
+    }
+    let (flags, origin) = (kept.flags, kept.origin);
+    let merged = func.origin(origin).merged(func.origin(dropped.origin));
+    let promised = flags.intersection(dropped.flags);
+    let flags = if kept.op == Op::Load { flags } else { promised };
+    let origin = func.make_origin(merged);
+    let kept = func.inst_mut(inst);
+    (kept.flags, kept.origin) = (flags, origin);
+}
+
+/// Whether an operation is worth being kept. Products by constants are address arithmetic, as cheap as what keeps them.
+pub(super) fn is_costly(func: &Function, inst: Inst) -> bool {
+    let data = func.inst(inst);
+    if data.op == Op::Mul {
+        return data.args.iter().all(|&arg| func.constant(arg).is_none());
+    }
+    matches!(
+        data.op,
+        Op::Udiv
+            | Op::Sdiv
+            | Op::Urem
+            | Op::Srem
+            | Op::Fadd
+            | Op::Fsub
+            | Op::Fmul
+            | Op::Fdiv
+            | Op::Frem
+            | Op::Sqrt
+            | Op::Fma
+            | Op::Fmuladd
+            | Op::Floor
+            | Op::Ceil
+            | Op::Round
+            | Op::RoundEven
+            | Op::Truncate
+    )
+}

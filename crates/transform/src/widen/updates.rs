@@ -1,0 +1,71 @@
+//! Atomic updates of what only the lanes of a brush see, as plain code: the thread that runs them all is alone with it.
+//!
+//! ```text
+//!     v1 = atomic_rmw add v0, v2 relaxed brush          v1 = load v0;  v3 = add v1, v2;  store v3, v0
+//! ```
+
+use super::writer::Writer;
+use heddle_ir::inst::{Access, Detail, InstData};
+use heddle_ir::words::{Flag, IntPredicate, Rmw, Scope};
+use heddle_ir::{Op, Type, Value};
+
+impl Writer<'_> {
+    /// Writes an atomic operation on scalars as plain ones and gives what it gives; none if others may see it, or if it has no
+    /// plain form.
+    pub(super) fn update(&mut self, data: &InstData) -> Option<Vec<Value>> {
+        let access = *data.access()?;
+        let is_own = access.atomic.is_some_and(|(_, scope)| scope <= Scope::Brush);
+        if !is_own || data.flags.has(Flag::Volatile) {
+            return None;
+        }
+        let op = match &data.detail {
+            Detail::Rmw(rmw, _) => Some(plain(*rmw)?),
+            Detail::CompareExchange(..) => None,
+            _ => return None,
+        };
+        let plain = Detail::Access(Access { atomic: None, ..access });
+        let (address, ty) = (data.args[0], self.new.value_type(data.args[1]));
+        let old = self.emit(InstData::new(Op::Load, [address], plain.clone()), Some(ty));
+        let (new, given) = match op {
+            Some(Update::Set) => (data.args[1], vec![old]),
+            Some(Update::By(op)) => (self.emit(InstData::plain(op, [old, data.args[1]]), None), vec![old]),
+            None => {
+                if !matches!(ty, Type::Scalar(scalar) if scalar.is_int() || scalar.is_ptr()) {
+                    return None;
+                }
+                let is_same = self.compare(IntPredicate::Eq, old, data.args[1]);
+                let new = self.emit(InstData::plain(Op::Select, [is_same, data.args[2], old]), None);
+                (new, vec![old, is_same])
+            }
+        };
+        self.insert(InstData::new(Op::Store, [new, address], plain), None);
+        Some(given)
+    }
+}
+
+/// What comes to stand where the old value was.
+enum Update {
+    /// The operand.
+    Set,
+    /// What this makes of the old value and the operand.
+    By(Op),
+}
+
+/// An update by one operation; none if it takes more.
+fn plain(rmw: Rmw) -> Option<Update> {
+    Some(Update::By(match rmw {
+        Rmw::Exchange => return Some(Update::Set),
+        Rmw::Add => Op::Add,
+        Rmw::Sub => Op::Sub,
+        Rmw::And => Op::And,
+        Rmw::Or => Op::Or,
+        Rmw::Xor => Op::Xor,
+        Rmw::Umin => Op::Umin,
+        Rmw::Umax => Op::Umax,
+        Rmw::Smin => Op::Smin,
+        Rmw::Smax => Op::Smax,
+        Rmw::Fadd => Op::Fadd,
+        Rmw::Fsub => Op::Fsub,
+        Rmw::Nand | Rmw::Fmin | Rmw::Fmax | Rmw::IncWrap | Rmw::DecWrap => return None,
+    }))
+}
