@@ -23,6 +23,8 @@ def least(work, times):
 
 def numba(times):
     """Prints how long two kernels take, in the driver or the simulator."""
+    # The simulator wants the module to be a global one.
+    global cuda
     from numba import cuda
 
     @cuda.jit

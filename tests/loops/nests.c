@@ -70,6 +70,24 @@ __attribute__((noinline)) void rows_set_and_filled(int *out, const int *in, int 
   }
 }
 
+// What inner loops set is hoisted and merged, and each has variables of its own.
+__attribute__((noinline)) void tree_of_values(float *out, const float *in, int n, int m) {
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    float value[9], price = in[i];
+    for (int k = 0; k < 8; k++)
+      price *= 0.5f;
+    for (int k = 0; k <= 8; k++) {
+      value[k] = price > m ? price - m : 0;
+      price *= 2;
+    }
+    for (int step = 8; step > 0; step--)
+      for (int k = 0; k < step; k++)
+        value[k] = 0.5f * (value[k] + value[k + 1]);
+    out[i] = value[0];
+  }
+}
+
 // Proved: each iteration has a row of its own.
 __attribute__((noinline)) void rows_apart(int *restrict out, const int *restrict in, int n) {
 #pragma clang loop vectorize(enable)
@@ -272,17 +290,19 @@ __attribute__((noinline)) void many_ways_out(int *out, const int *in, int n, int
 int main(void) {
   static int a[MOST * ROW + 8], b[MOST * ROW + 8];
   static double d[MOST], e[MOST];
+  static float f[MOST], g[MOST];
   for (int n = 0; n <= MOST; n += n < 36 ? 1 : 7) {
     for (int i = 0; i < MOST * ROW; i++)
       a[i] = i * 37 % 101;
     for (int i = 0; i < MOST; i++)
-      d[i] = a[i];
+      d[i] = f[i] = a[i];
     memset(b, 0, sizeof b);
     safelen_with_loop(b, a, n, 5), eat(b, sizeof b);
     printf("%d ", reduction_with_loop(a, n, 20));
     safelen_with_private_array(b, a, n), eat(b, sizeof b);
     counts_of_own(b, a, n), eat(b, sizeof b);
     rows_set_and_filled(b, a, n, 5), eat(b, sizeof b);
+    tree_of_values(g, f, n, 30), eat(g, sizeof g);
     rows_apart(b, a, n), eat(b, sizeof b);
     rows_upwards((int(*)[ROW])b, a, n), eat(b, sizeof b);
     rows_together(b, a, n), eat(b, sizeof b);

@@ -148,11 +148,11 @@ fn arguments(options: &[String]) -> Result<Vec<String>, String> {
     // Without one, a program is of OpenCL C 1.2, whatever the device knows.
     list.push(standard.unwrap_or_else(|| "-cl-std=CL1.2".into()));
     list.push(level.into());
+    // Else each loop says that it is not to be unrolled, long after clang's own passes.
+    list.push("-funroll-loops".into());
     // By the rules of C99 the body of an `inline` function is for calls that are inlined, and another file has the function.
     // Programs in OpenCL C have no other file.
     list.push("-fgnu89-inline".into());
-    // Else each loop says that it is not to be unrolled, long after clang's own passes.
-    list.push("-funroll-loops".into());
     Ok(list)
 }
 

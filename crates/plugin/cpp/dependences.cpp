@@ -13,6 +13,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
 #include "llvm/Transforms/Utils/LoopVersioning.h"
+#include "llvm/Transforms/Utils/PromoteMemToReg.h"
 
 using namespace llvm;
 
@@ -358,6 +359,8 @@ uint64_t number_of(const MDNode *id, StringRef name, uint64_t otherwise) {
 
 bool is_parallel(const Loop &loop) {
   const MDNode *id = loop.getLoopID();
+  if (id && hint(id, independent_hint))
+    return true;
   const MDNode *told = id ? hint(id, "llvm.loop.parallel_accesses") : nullptr;
   if (!told)
     return loop.isAnnotatedParallel();
@@ -369,11 +372,16 @@ bool is_parallel(const Loop &loop) {
     return group && (groups.contains(group) ||
                      any_of(group->operands(), [&](const MDOperand &one) { return groups.contains(one.get()); }));
   };
+  // A variable that becomes a register is no memory; clang gives no groups to those of its own.
+  auto is_register = [](const Instruction &instruction) {
+    const auto *object = dyn_cast_or_null<AllocaInst>(getLoadStorePointerOperand(&instruction));
+    return object && isAllocaPromotable(object);
+  };
   // LLVM forgets the groups of stores that it makes a `memset`.
   for (const BasicBlock *block : loop.blocks())
     for (const Instruction &instruction : *block)
       if (instruction.mayReadOrWriteMemory() && !is_of_loop(instruction) && !instruction.isLifetimeStartOrEnd() &&
-          !isa<AssumeInst, NoAliasScopeDeclInst, MemSetInst>(instruction))
+          !isa<AssumeInst, NoAliasScopeDeclInst, MemSetInst>(instruction) && !is_register(instruction))
         return false;
   return true;
 }

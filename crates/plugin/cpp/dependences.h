@@ -9,6 +9,9 @@
 
 namespace heddle {
 
+/// The hint of a loop whose iterations wait for none of each other.
+inline constexpr char independent_hint[] = "heddle.independent";
+
 /// The hint of this name in a loop's metadata.
 const llvm::MDNode *hint(const llvm::MDNode *id, llvm::StringRef name);
 

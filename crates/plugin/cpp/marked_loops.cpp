@@ -3,6 +3,7 @@
 #include "marked_loops.h"
 #include "dependences.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -28,6 +29,9 @@ using namespace llvm;
 namespace heddle {
 
 namespace {
+
+/// What languages without pragmas call in a loop to mark it.
+const char independent_mark[] = "heddle_independent";
 
 bool is_marked(const Loop &loop) {
   const MDNode *id = loop.getLoopID();
@@ -284,6 +288,86 @@ void move_objects(Function &function, CallInst &call) {
 }
 
 } // namespace
+
+/// Gives a loop the hints that a pragma gives, and a place: that of its head is often in a library.
+static void mark_independent(Loop &loop, const DebugLoc &place) {
+  SmallVector<Metadata *> operands = {nullptr};
+  if (place)
+    operands.push_back(place.getAsMDNode());
+  if (const MDNode *old = loop.getLoopID())
+    for (const MDOperand &operand : drop_begin(old->operands()))
+      if (!isa<DILocation>(operand))
+        operands.push_back(operand);
+  MDNode *id = MDNode::getDistinct(loop.getHeader()->getContext(), operands);
+  id->replaceOperandWith(0, id);
+  loop.setLoopID(id);
+  addStringMetadataToLoop(&loop, independent_hint);
+  addStringMetadataToLoop(&loop, "llvm.loop.vectorize.enable", 1);
+}
+
+/// Marked loops each of whose accesses is in a group keep that word, whatever passes do to their accesses: what is hoisted out
+/// of an inner loop, or becomes a `memset`, loses its group.
+static bool keep_promises(Function &function) {
+  bool has_hints = any_of(function, [](const BasicBlock &block) {
+    const Instruction *end = block.getTerminator();
+    return end && end->hasMetadata(LLVMContext::MD_loop);
+  });
+  if (!has_hints)
+    return false;
+  DominatorTree dominators(function);
+  LoopInfo loops(dominators);
+  bool is_changed = false;
+  for (Loop *loop : loops.getLoopsInPreorder())
+    if (is_marked(*loop) && hint(loop->getLoopID(), "llvm.loop.parallel_accesses") && is_parallel(*loop)) {
+      addStringMetadataToLoop(loop, independent_hint);
+      is_changed = true;
+    }
+  return is_changed;
+}
+
+bool open_marks(Module &module) {
+  bool is_changed = false;
+  for (Function &function : module)
+    if (!function.isDeclaration() && !function.hasOptNone())
+      is_changed |= keep_promises(function);
+  // What lanes ask each other (heddle.h) touches no memory that others see, and must stay where it is.
+  for (Function &function : module)
+    if (function.isDeclaration() && function.isConvergent() && function.getName().starts_with("heddle_")) {
+      function.setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
+      is_changed = true;
+    }
+  Function *mark = module.getFunction(independent_mark);
+  if (!mark || !mark->isDeclaration())
+    return is_changed;
+  mark->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
+  for (auto kind : {Attribute::NoUnwind, Attribute::WillReturn, Attribute::NoCallback, Attribute::NoFree, Attribute::NoSync})
+    mark->addFnAttr(kind);
+  return true;
+}
+
+bool take_marks(Module &module) {
+  Function *mark = module.getFunction(independent_mark);
+  if (!mark || !mark->isDeclaration())
+    return false;
+  MapVector<Function *, SmallVector<CallInst *>> calls;
+  for (Function &function : module)
+    for (BasicBlock &block : function)
+      for (Instruction &instruction : block)
+        if (auto *call = dyn_cast<CallInst>(&instruction); call && call->getCalledFunction() == mark)
+          calls[&function].push_back(call);
+  for (auto &[function, of_function] : calls) {
+    DominatorTree dominators(*function);
+    LoopInfo loops(dominators);
+    for (CallInst *call : of_function) {
+      if (Loop *loop = loops.getLoopFor(call->getParent()))
+        mark_independent(*loop, call->getDebugLoc());
+      call->eraseFromParent();
+    }
+  }
+  if (mark->use_empty())
+    mark->eraseFromParent();
+  return true;
+}
 
 std::vector<MarkedLoop> find_marked_loops(Module &module) {
   std::vector<MarkedLoop> found;

@@ -28,6 +28,12 @@ struct MarkedLoop {
   llvm::DebugLoc place;
 };
 
+/// What comes before all other passes: what marks say is written so that passes keep it. Whether there are any.
+bool open_marks(llvm::Module &module);
+
+/// Makes calls that mark loops hints of the loops that they are in. Whether there were any.
+bool take_marks(llvm::Module &module);
+
 /// The loops of a module that ask for vector code, outermost ones, in the order of the module.
 std::vector<MarkedLoop> find_marked_loops(llvm::Module &module);
 

@@ -97,9 +97,10 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
   static bool isRequired() { return false; }
 
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+    bool has_marks = heddle::take_marks(module);
     std::vector<MarkedLoop> loops = heddle::find_marked_loops(module);
     if (loops.empty())
-      return PreservedAnalyses::all();
+      return has_marks ? PreservedAnalyses::none() : PreservedAnalyses::all();
     std::vector<Site> sites;
     for (MarkedLoop &loop : loops)
       sites.push_back({cast<BasicBlock>(static_cast<Value *>(loop.header))->getParent(), loop.place});
@@ -109,15 +110,17 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     if (copy)
       copied = heddle::find_marked_loops(*copy);
     if (copied.size() != loops.size())
-      return PreservedAnalyses::all();
+      return has_marks ? PreservedAnalyses::none() : PreservedAnalyses::all();
     std::vector<Outlined> tried;
     for (size_t index = 0; index < copied.size(); ++index)
       tried.push_back(heddle::outline(copied[index], name_of(index)));
-    return vectorize(module, loops, sites, *copy, tried);
+    bool is_changed = vectorize(module, loops, sites, *copy, tried);
+    return has_marks || is_changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
 
-  PreservedAnalyses vectorize(Module &module, std::vector<MarkedLoop> &loops, const std::vector<Site> &sites,
-                              Module &copy, const std::vector<Outlined> &tried) {
+  /// Whether some loop became vector code.
+  static bool vectorize(Module &module, std::vector<MarkedLoop> &loops, const std::vector<Site> &sites,
+                        Module &copy, const std::vector<Outlined> &tried) {
     std::vector<std::string> texts;
     texts.reserve(loops.size() * 3);
     auto keep = [&](std::string text) { return texts.emplace_back(std::move(text)).c_str(); };
@@ -154,7 +157,7 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     }
     if (batch)
       heddle_batch_free(batch);
-    return is_changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+    return is_changed;
   }
 
   /// Leaves of the copy the outlined loops and what they need.
@@ -236,6 +239,22 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
   }
 };
 
+/// What comes before all other passes.
+struct OpenMarksPass : PassInfoMixin<OpenMarksPass> {
+  static bool isRequired() { return true; }
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+    return heddle::open_marks(module) ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+};
+
+/// What is left to do where nothing is optimized.
+struct TakeMarksPass : PassInfoMixin<TakeMarksPass> {
+  static bool isRequired() { return true; }
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+    return heddle::take_marks(module) ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+};
+
 } // namespace
 
 extern "C" void heddle_register_passes(PassBuilder &builder) {
@@ -243,7 +262,11 @@ extern "C" void heddle_register_passes(PassBuilder &builder) {
       [](ModulePassManager &passes, OptimizationLevel level, ThinOrFullLTOPhase) {
         if (level != OptimizationLevel::O0)
           passes.addPass(HeddlePass());
+        else
+          passes.addPass(TakeMarksPass());
       });
+  builder.registerPipelineStartEPCallback(
+      [](ModulePassManager &passes, OptimizationLevel) { passes.addPass(OpenMarksPass()); });
   builder.registerPipelineParsingCallback(
       [](StringRef name, ModulePassManager &passes, ArrayRef<PassBuilder::PipelineElement>) {
         if (name != "heddle")

@@ -2,22 +2,12 @@
 //! those of `NAME.remarks` beside them (`HEDDLE_BLESS=1` rewrites them).
 #![forbid(unsafe_code)]
 
+mod common;
+
+use common::{Scratch, plugin, run, sources};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-/// The plugin that Cargo built for these tests.
-fn plugin() -> PathBuf {
-    let test = std::env::current_exe().expect("a test has a path");
-    let folder = test.parent().expect("it lies in a folder");
-    let file = "libheddle_plugin.so";
-    let found = [folder.join(file), folder.join("..").join(file)].into_iter().find(|path| path.exists());
-    found.unwrap_or_else(|| panic!("{} is not built", folder.join(file).display()))
-}
-
-fn sources() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/loops")
-}
+use std::process::Command;
 
 fn programs() -> Vec<PathBuf> {
     let entries = fs::read_dir(sources()).expect("tests/loops can be listed");
@@ -25,30 +15,6 @@ fn programs() -> Vec<PathBuf> {
     found.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
     found.sort();
     found
-}
-
-fn run(command: &mut Command) -> Output {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
-    output
-}
-
-/// A folder of this test's own, gone behind it.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let folder = std::env::temp_dir().join(format!("heddle-loops-{}-{name}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a temporary folder can be made");
-        Scratch(folder)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 fn clang(options: &[&str]) -> Command {

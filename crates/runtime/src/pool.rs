@@ -353,8 +353,7 @@ mod tests {
                 seen = told.1.wait(seen).unwrap_or_else(PoisonError::into_inner);
             }
         });
-        let seen = lock(&seen.0).clone();
-        seen
+        lock(&seen.0).clone()
     }
 
     #[test]

@@ -3,7 +3,9 @@
 //! A warp is a brush of 32 lanes, in linear order. Objects are compared byte by byte; what the source leaves ⊤ may be anything.
 
 use heddle::Session;
-use heddle_interp::{Argument, Datum, LaunchGeometry, Limits, Memory, Options, Scheduler, run as run_oracle};
+use heddle_interp::{
+    Argument, Datum, LaunchGeometry, Limits, Memory, RunOptions, Scheduler, run as run_oracle,
+};
 use heddle_ir::{Module, Space};
 use heddle_llvm::{CodeLevel, EmitOptions, Jit, SharedMemory, emit, slot_bytes};
 use heddle_runs::line::RunLine;
@@ -179,13 +181,13 @@ pub fn on_oracle(
     let (mut memory, args) = launch.memory();
     let geometry =
         LaunchGeometry { dims: launch.dims(), local: launch.local, groups: launch.groups, offset: [0; 3] };
-    let options = Options {
+    let options = RunOptions {
         brush: vec![WARP],
         geometry: Some(geometry),
         detect_races: true,
         scheduler,
         limits: Limits { steps: launch.steps, ..Limits::default() },
-        ..Options::default()
+        ..RunOptions::default()
     };
     let outcome = run_oracle(module, &launch.kernel, &args, &mut memory, &options)
         .map_err(|fault| fault.to_string())?;
@@ -251,7 +253,7 @@ fn on_oracle_wide(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> 
     let scratch = memory.add(Space::Global, Some("heddle.scratch"), LOCAL_ALIGN as u32, scratch);
     args.extend([place, lines, scratch].map(|it| Argument::Uniform(Datum::Bits(it.into()))));
     let limits = Limits { steps: launch.steps.saturating_mul(8), ..Limits::default() };
-    let options = Options { limits, ..Options::lanes(1) };
+    let options = RunOptions { limits, ..RunOptions::lanes(1) };
     for words in launch.places() {
         // What a group finds in local memory and scratch memory is ⊤.
         let is_own =

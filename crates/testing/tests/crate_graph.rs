@@ -59,13 +59,26 @@ const RULES: &[Rule] = &[
         "heddle-library",
         &["heddle-ir", "heddle-builtins", "heddle-llvm", "heddle-runtime", "heddlec"],
     ),
-    rule("cuda", "heddle-cuda", &["heddle-ir", "heddle-ptx", "heddle-runtime"]),
     rule(
         "opencl",
         "heddle-opencl",
         &["heddle-ir", "heddle-interp", "heddle-builtins", "heddle-llvm", "heddle-math", "heddle-runtime"],
     ),
-    rule("cuda", "heddle-cuda", &["heddle-ir", "heddle-ptx", "heddle-runtime"]),
+    rule("cudart", "heddle-cudart", &[]),
+    rule("cudart12", "heddle-cudart12", &[]),
+    rule(
+        "cuda",
+        "heddle-cuda",
+        &[
+            "heddle-ir",
+            "heddle-interp",
+            "heddle-math",
+            "heddle-ptx",
+            "heddle-runtime",
+            "heddle-cudart",
+            "heddle-cudart12",
+        ],
+    ),
     rule(
         "testing",
         "heddle-testing",
@@ -301,7 +314,8 @@ fn two_types_of_one_name_are_noticed() {
 }
 
 /// The crates that call what is not Rust, or are called by it.
-const UNSAFE: &[&str] = &["capi", "cuda", "library", "llvm", "opencl", "plugin", "runtime"];
+const UNSAFE: &[&str] =
+    &["capi", "cuda", "cudart", "cudart12", "library", "llvm", "opencl", "plugin", "runtime"];
 
 #[test]
 fn unsafe_code_is_forbidden_at_every_crate_root() {

@@ -5,7 +5,7 @@
 
 use heddle_interp::Scheduler;
 use heddle_ir::Module;
-use heddle_ptx::{Facts, Options, RaiseOptions, lower, parse, raise};
+use heddle_ptx::{Facts, LowerOptions, RaiseOptions, lower, parse, raise};
 use heddle_testing::generate::Random;
 use heddle_testing::launches::{Held, Launch, Machine, Passed, as_vectors, on_oracle, vectors};
 
@@ -120,7 +120,7 @@ fn modules(text: &str) -> Vec<(&'static str, Module)> {
     let read = |text: &str| {
         let parsed = parse(text).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]));
         let lowered =
-            lower(&parsed, "m.ptx", Options::default()).unwrap_or_else(|errors| panic!("{}", errors[0]));
+            lower(&parsed, "m.ptx", LowerOptions::default()).unwrap_or_else(|errors| panic!("{}", errors[0]));
         assert!(lowered.refused.is_empty(), "{}", lowered.refused[0]);
         lowered.module
     };

@@ -11,7 +11,7 @@ use crate::core::launch::Launch;
 use crate::core::memory;
 use crate::cuda::WARP;
 use heddle_interp::{
-    Argument, Datum, Fault, FaultKind, LaunchGeometry, Limits, Memory, Object, Options, run,
+    Argument, Datum, Fault, FaultKind, LaunchGeometry, Limits, Memory, Object, RunOptions, run,
 };
 use heddle_ir::diagnostic::{Diagnostic, Place};
 use heddle_ir::{Module, Space};
@@ -57,8 +57,10 @@ pub fn expect(launch: &Launch, text: &str) -> Expected {
 fn repeat(launch: &Launch, text: &str) -> Result<Expected, String> {
     let told =
         |diagnostics: Vec<Diagnostic>| diagnostics.first().map(ToString::to_string).unwrap_or_default();
-    let options =
-        heddle_ptx::Options { dynamic_shared: launch.size.shared.into(), ..heddle_ptx::Options::default() };
+    let options = heddle_ptx::LowerOptions {
+        dynamic_shared: launch.size.shared.into(),
+        ..heddle_ptx::LowerOptions::default()
+    };
     let source = heddle_ptx::parse(text).map_err(told)?;
     let mut module = heddle_ptx::lower(&source, "module.ptx", options).map_err(told)?.module;
     heddle_math::provide(&mut module, Accuracy::Exact).map_err(|broken| broken.to_string())?;
@@ -94,11 +96,11 @@ fn repeat(launch: &Launch, text: &str) -> Result<Expected, String> {
         })
         .collect();
     let (local, groups) = (launch.size.block, launch.size.grid);
-    let options = Options {
+    let options = RunOptions {
         geometry: Some(LaunchGeometry { dims: 3, local, groups, offset: [0; 3] }),
         limits: Limits { steps: u64::MAX, memory: 8 << 30, ..Limits::default() },
         fused: true,
-        ..Options::lanes(WARP)
+        ..RunOptions::lanes(WARP)
     };
     match run(&module, name, &arguments, &mut memory, &options) {
         Ok(_) => Ok(Expected::Memory(memory.placed().to_vec())),

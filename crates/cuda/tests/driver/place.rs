@@ -84,7 +84,12 @@ pub(crate) fn python() -> &'static Path {
 }
 
 /// The folder of CUDA 13's compiler, with headers and libraries.
-pub(crate) fn toolkit() -> PathBuf {
+pub(crate) fn toolkit() -> &'static Path {
+    static TOOLKIT: OnceLock<PathBuf> = OnceLock::new();
+    TOOLKIT.get_or_init(install_toolkit)
+}
+
+fn install_toolkit() -> PathBuf {
     let lib = environment("cuda-nvcc", "nvcc.txt").join("lib");
     let pythons = std::fs::read_dir(&lib).expect("an environment has libraries");
     let folders = pythons.filter_map(|entry| Some(entry.ok()?.path().join("site-packages/nvidia/cu13")));

@@ -35,7 +35,10 @@ fn a_program_of_cuda_12_works() {
     do_or_say(&mut kernels, "clang makes no PTX");
     let mut compile = Command::new("c++");
     compile.args(["-std=c++17", "-O1", "-Wall", "-o"]).arg(&program).arg(source("runtime_12.cpp"));
-    compile.arg("-I").arg(package("nvidia/cuda_runtime/include")).arg(folder().join("libcudart.so.12"));
+    for headers in ["nvidia/cuda_runtime/include", "nvidia/cuda_nvcc/include"] {
+        compile.arg("-I").arg(package(headers));
+    }
+    compile.arg(folder().join("libcudart.so.12"));
     do_or_say(&mut compile, "the program does not compile");
     passes(&program, &[&ptx], &[]);
 }

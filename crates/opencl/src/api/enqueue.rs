@@ -42,9 +42,6 @@ fn enqueue(
     ensure(Arc::ptr_eq(&kernel.program.context, &into.queue.context), CL_INVALID_CONTEXT)?;
     let launch = launch(&kernel)?;
     let doer = launch.doer();
-    if doer == Doer::Executor {
-        launch.prepare()?;
-    }
     if doer == Doer::Caller
         && into.event.is_null()
         && let Some(done) = into.queue.at_once(&into.waits, || launch.run_quietly())
@@ -53,6 +50,8 @@ fn enqueue(
         let _ = done.map_err(|reason| launch.report(&reason));
         return Ok(());
     }
+    // What had to be compiled does not count as the command's time.
+    launch.prepare()?;
     let request = Request { command, wait_list: &into.waits, order: Order::Queue, blocking: false, doer };
     into.request(&request, Box::new(move || launch.run()))
 }

@@ -161,7 +161,7 @@ impl Code {
         let ready = |kernel: &KernelInfo| {
             program
                 .kernel(&kernel.name)
-                .ok_or_else(|| format!("error: there is no kernel `{}`\n", kernel.name))
+                .ok_or_else(|| errors([format!("there is no kernel `{}`", kernel.name)]))
         };
         let ready = kernels.iter().map(ready).collect::<Result<_, _>>()?;
         Ok((Code { program, kernels, ready, refused, allows_rest }, warnings))

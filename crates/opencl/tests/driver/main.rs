@@ -7,3 +7,4 @@ mod printing;
 mod cache;
 mod reports;
 mod python;
+mod forced;

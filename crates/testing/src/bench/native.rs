@@ -31,9 +31,13 @@ const SHARED_STACK: &str = "one_stack";
 pub(super) const SOURCE: &str = include_str!("native/kernels.c");
 const DRIVER: &str = include_str!("native/driver.c");
 const BY_HAND: &str = include_str!("native/by_hand.c");
+const GIVEN: &str = include_str!("loops/given.c");
 /// What the sources include.
-pub(super) const HEADERS: [(&str, &str); 2] =
-    [("trees.h", include_str!("loops/trees.h")), ("heddle.h", include_str!("../../../../include/heddle.h"))];
+pub(super) const HEADERS: [(&str, &str); 3] = [
+    ("trees.h", include_str!("loops/trees.h")),
+    ("given.h", include_str!("loops/given.h")),
+    ("heddle.h", include_str!("../../../../include/heddle.h")),
+];
 
 /// What a divergent loop in lanes should gain on scalar code.
 const LEAST_RATIO: f64 = 2.0;
@@ -126,6 +130,7 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
     let source = write("kernels.c", SOURCE.as_bytes())?;
     write("driver.c", DRIVER.as_bytes())?;
     write("by_hand.c", BY_HAND.as_bytes())?;
+    write("given.c", GIVEN.as_bytes())?;
     for (name, text) in HEADERS {
         write(name, text.as_bytes())?;
     }
@@ -178,7 +183,9 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
     clang(&["-c", "loop.c", "-o", "loop.o"])?;
     clang(&[&format!("-DTREES={}", TREES.len()), "-c", "driver.c", "-o", "driver.o"])?;
     clang(&["-c", "by_hand.c", "-o", "by_hand.o"])?;
-    let mut link: Vec<String> = ["driver.o", "scalar.o", "loop.o", "by_hand.o"].map(String::from).into();
+    clang(&["-c", "given.c", "-o", "given.o"])?;
+    let mut link: Vec<String> =
+        ["driver.o", "scalar.o", "loop.o", "by_hand.o", "given.o"].map(String::from).into();
     link.extend(objects.iter().map(|object| object.display().to_string()));
     link.extend(["-lm", "-o", "bench"].map(String::from));
     clang(&link.iter().map(String::as_str).collect::<Vec<_>>())?;

@@ -4,7 +4,7 @@ use crate::compile::tools;
 use heddle::Session;
 use heddle_interp::Scheduler;
 use heddle_ir::Module;
-use heddle_ptx::{Lowered, Options, lower, parse};
+use heddle_ptx::{LowerOptions, Lowered, lower, parse};
 use heddle_runs::line::RunLine;
 use heddle_testing::launches::{Held, Launch, Machine, as_vectors, difference, exact, on_oracle, vectors};
 use heddle_testing::not_run::not_run;
@@ -46,7 +46,7 @@ fn read(text: &str, dynamic_shared: u64) -> Result<Lowered, String> {
         Ok(_) => return Err("what is printed of the print is another text".into()),
         Err(errors) => return Err(format!("what is printed is not read: {}", errors[0])),
     }
-    let lowered = lower(&parsed, "k.ptx", Options { dynamic_shared, ..Options::default() })
+    let lowered = lower(&parsed, "k.ptx", LowerOptions { dynamic_shared, ..LowerOptions::default() })
         .map_err(|errors| errors[0].to_string())?;
     match lowered.refused.first() {
         Some(refused) => Err(refused.to_string()),

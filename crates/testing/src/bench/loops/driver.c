@@ -3,78 +3,81 @@
 #define PLANTS_TREES
 #include "../../../../../include/heddle.h"
 #include "kernels.h"
+#include "ways.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { COUNT = 4096, ROUNDS = 25 };
 
-#define WAYS(apply) apply(scalar) apply(clang) apply(gcc) apply(heddle)
-#define DECLARE(way) extern const struct kernel kernels_##way[KERNELS];
+#define DECLARE(way) extern const struct kernel kernels_##way[KERNELS], programs_##way[PROGRAMS];
 WAYS(DECLARE)
-#define TABLE(way) kernels_##way,
-static const struct kernel *const ways[] = {WAYS(TABLE)};
-enum { WAY_COUNT = sizeof ways / sizeof *ways };
+#define KERNELS_OF(way) kernels_##way,
+#define PROGRAMS_OF(way) programs_##way,
+static const struct kernel *const kernels[] = {WAYS(KERNELS_OF)}, *const programs[] = {WAYS(PROGRAMS_OF)};
+
+void measure_searches_float(void);
+void measure_searches_double(void);
 
 static float out[WAY_COUNT][COUNT + 16], a[COUNT + 16], b[COUNT + 16];
 static int place[COUNT + 16];
 static float sorted[COUNT + 16], close[COUNT + 16];
 
-static double seconds(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+struct asked {
+  const struct kernel *const *ways;
+  int kernel;
+  struct data data;
+};
+
+static void run(void *of, int way) {
+  struct asked *asked = of;
+  asked->data.out = out[way];
+  asked->ways[way][asked->kernel].run(&asked->data);
 }
 
-/// Times one kernel on one set of data, and prints its line.
-static void measure(int kernel, const char *name, struct data data) {
-  double worst[WAY_COUNT] = {0};
-  unsigned repeats = 1;
-  for (int way = 0; way < WAY_COUNT; way++) {
-    data.out = out[way];
-    memset(out[way], 0, sizeof out[way]);
-    ways[way][kernel].run(&data);
-    for (int i = 0; i < COUNT; i++) {
-      double off = fabs((double)out[way][i] - out[0][i]) / (1 + fabs((double)out[0][i]));
-      if (!(off <= worst[way]))
-        worst[way] = off;
-    }
+static double off(void *of, int way) {
+  (void)of;
+  double worst = 0;
+  for (int i = 0; i < COUNT; i++) {
+    double far = fabs((double)out[way][i] - out[0][i]) / (1 + fabs((double)out[0][i]));
+    if (!(far <= worst))
+      worst = far;
   }
-  data.out = out[0];
-  for (;; repeats *= 2) {
-    double start = seconds();
-    for (unsigned again = 0; again < repeats; again++)
-      ways[0][kernel].run(&data);
-    if (seconds() - start > 0.004)
-      break;
-  }
-  printf("%s%s", ways[0][kernel].name, name);
-  for (int way = 0; way < WAY_COUNT; way++)
-    printf(";%g", worst[way]);
-  for (int round = 0; round < ROUNDS; round++)
-    for (int way = 0; way < WAY_COUNT; way++) {
-      data.out = out[way];
-      double start = seconds();
-      for (unsigned again = 0; again < repeats; again++)
-        ways[way][kernel].run(&data);
-      printf(";%g", seconds() - start);
-    }
-  printf("\n");
-  fflush(stdout);
+  return worst;
 }
+
+/// Times one kernel on one set of data.
+static void measure_of(const struct kernel *const *ways, int kernel, const char *rest, struct data data) {
+  struct asked asked = {ways, kernel, data};
+  char name[64];
+  snprintf(name, sizeof name, "%s%s", ways[0][kernel].name, rest);
+  memset(out, 0, sizeof out);
+  take_turns((struct turn){name, run, off, &asked, ROUNDS});
+}
+
+static void measure(int kernel, const char *rest, struct data data) { measure_of(kernels, kernel, rest, data); }
 
 int main(void) {
   for (int i = 0; i < COUNT; i++) {
-    sorted[i] = a[i] = draw_float();
-    b[i] = draw_float();
+    sorted[i] = a[i] = (float)draw_unit();
+    b[i] = (float)draw_unit();
     place[i] = (int)(draw() >> 20);
   }
   qsort(sorted, COUNT, sizeof *sorted, by_size);
-  struct data data = {COUNT, 1.5f, NULL, a, b, place, {0}};
+  float *density = room(1 << 15, sizeof *density);
+  for (int i = 0; i < 1 << 15; i++)
+    density[i] = draw_float();
+  struct data data = {COUNT, 1.5f, NULL, a, b, place, density, {0}};
   for (int kernel = 0; kernel < FIRST_OF_TREES; kernel++)
     measure(kernel, "", data);
+  struct data in_order = data;
+  in_order.a = sorted;
+  measure(CASCADE, ", sorted", in_order);
+  for (int program = 0; program < PROGRAMS; program++)
+    measure_of(programs, program, "", data);
+  measure_searches_float();
+  measure_searches_double();
   for (int size = 0; size < SIZES; size++) {
     data.tree = plant(sizes[size].nodes);
     // Neighbours of so many queries overlap: lanes that share a stack have much in common.

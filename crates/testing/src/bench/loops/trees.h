@@ -74,22 +74,13 @@ LANE float neighbours_by_one_stack(float query, const struct node *nodes, float 
 }
 
 #ifdef PLANTS_TREES
-static unsigned drawn = 12345;
-static unsigned draw(void) { return drawn = drawn * 1664525 + 1013904223; }
-static float draw_float(void) { return (float)(draw() >> 8) / 16777216; }
-
-static void *room(int count, size_t each) {
-  void *at = aligned_alloc(64, ((size_t)count * each + 63) / 64 * 64);
-  if (!at)
-    exit(1);
-  return at;
-}
+#include "given.h"
 
 /// A search tree of random keys in the order in which they come.
 static struct tree plant(int count) {
   struct node *nodes = room(count, sizeof *nodes);
   for (int next = 0; next < count; next++) {
-    float key = draw_float();
+    float key = (float)draw_unit();
     nodes[next] = (struct node){key, -1, -1, 0};
     for (int at = 0; at != next;) {
       int *side = key < nodes[at].key ? &nodes[at].left : &nodes[at].right;

@@ -108,7 +108,7 @@ int main(void) {
     measure(forms, "", is_search ? COUNT : 255, a, is_search ? table : b);
   }
   static float queries[COUNT];
-  for (int i = 0; i < COUNT; i++) queries[i] = sorted[i] = draw_float();
+  for (int i = 0; i < COUNT; i++) queries[i] = sorted[i] = (float)draw_unit();
   qsort(sorted, COUNT, sizeof *sorted, by_size);
   for (int size = 0; size < SIZES; size++) {
     struct tree tree = plant(sizes[size].nodes);
@@ -117,11 +117,12 @@ int main(void) {
     for (int kernel = KERNELS - TREES; kernel < KERNELS; kernel++) {
       static const char *const orders[] = {"random", "sorted", "close"};
       const float *const in_order[] = {queries, sorted, close};
-      int shares = is(&all[kernel], "one_stack");
+      int shares = is(&all[kernel], "one_stack"), has_columns = is(&all[kernel], "lookup_columns");
+      const void *data = has_columns ? (const void *)&tree : tree.nodes;
       for (int order = shares ? 2 : 0; order < (shares ? 3 : 2); order++) {
         char of[64];
         snprintf(of, sizeof of, ",%s,%s", sizes[size].name, orders[order]);
-        measure(&all[kernel], of, 0, in_order[order], (const float *)&tree);
+        measure(&all[kernel], of, sizes[size].nodes, in_order[order], (const float *)data);
       }
     }
   }

@@ -107,26 +107,19 @@ KERNEL(stencil) {
   c[i] = 0.25f * (a[at - 1] + a[at + 1] + a[at - width] + a[at + width]);
 }
 
-#define TREE const struct tree *tree = (const struct tree *)b
+// Search trees of `n` nodes, whose lanes follow pointers of their own. What a parameter points to, lanes share; what a pointer
+// points to that was loaded might be each lane's own.
+#define NODES ((const struct node *)b)
+#define NEAR (4.0f / (float)n)
 
-// Search trees, whose lanes follow pointers of their own.
-KERNEL(lookup_structures) {
-  TREE;
-  c[i] = lookup(a[i], tree->nodes);
-}
+KERNEL(lookup_structures) { c[i] = lookup(a[i], NODES); }
 
 KERNEL(lookup_columns) {
-  TREE;
+  const struct tree *tree = (const struct tree *)b;
   c[i] = lookup_in_columns(a[i], tree->keys, tree->lefts, tree->rights);
 }
 
-KERNEL(own_stacks) {
-  TREE;
-  c[i] = neighbours_by_own_stack(a[i], tree->nodes, tree->near);
-}
+KERNEL(own_stacks) { c[i] = neighbours_by_own_stack(a[i], NODES, NEAR); }
 
 // Lanes that go through a tree together.
-KERNEL(one_stack) {
-  TREE;
-  c[i] = neighbours_by_one_stack(a[i], tree->nodes, tree->near);
-}
+KERNEL(one_stack) { c[i] = neighbours_by_one_stack(a[i], NODES, NEAR); }

@@ -1,0 +1,34 @@
+#include "ways.h"
+#include <stdio.h>
+#include <time.h>
+
+static double seconds(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+void take_turns(struct turn turn) {
+  printf("%s", turn.name);
+  for (int way = 0; way < WAY_COUNT; way++) {
+    turn.run(turn.of, way);
+    printf(";%g", turn.off(turn.of, way));
+  }
+  unsigned repeats = 1;
+  for (;; repeats *= 2) {
+    double start = seconds();
+    for (unsigned again = 0; again < repeats; again++)
+      turn.run(turn.of, 0);
+    if (seconds() - start > 0.003)
+      break;
+  }
+  for (int round = 0; round < turn.rounds; round++)
+    for (int way = 0; way < WAY_COUNT; way++) {
+      double start = seconds();
+      for (unsigned again = 0; again < repeats; again++)
+        turn.run(turn.of, way);
+      printf(";%g", seconds() - start);
+    }
+  printf("\n");
+  fflush(stdout);
+}
