@@ -67,7 +67,7 @@ int main(void) {
   qsort(sorted, COUNT, sizeof *sorted, by_size);
   float *density = room(1 << 15, sizeof *density);
   for (int i = 0; i < 1 << 15; i++)
-    density[i] = draw_float();
+    density[i] = (float)draw_unit();
   struct data data = {COUNT, 1.5f, NULL, a, b, place, density, {0}};
   for (int kernel = 0; kernel < FIRST_OF_TREES; kernel++)
     measure(kernel, "", data);

@@ -17,17 +17,7 @@ enum { QUERIES = 256, SPREADS = 10, BODIES = 8192, SORTED = 1 << 20, PLACES = 40
 
 static REAL out[WAY_COUNT][PLACES];
 
-/// Random numbers, the same in each run: of 32 bits, and from 0 to 1.
-static unsigned drawn = 12345;
-static unsigned draw(void) { return drawn = drawn * 1664525 + 1013904223; }
-static REAL unit(void) { return (REAL)(draw() >> 8) / 16777216; }
-
-static void *room(int count, size_t each) {
-  void *at = aligned_alloc(64, ((size_t)count * each + 127) / 64 * 64);
-  if (!at)
-    exit(1);
-  return at;
-}
+static REAL unit(void) { return (REAL)draw_unit(); }
 
 struct made {
   struct branch *branches;
