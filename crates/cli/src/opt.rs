@@ -1,13 +1,15 @@
 //! `heddle opt`.
 
 use crate::analyze::with_facts;
-use crate::report::{fail, parse_stage, read, read_profile, say_times, tell, title};
+use crate::report::{error, fail, note, parse_stage, read, read_profile, say_times, tell, title};
 use crate::{Failure, Outcome};
 use clap::Args;
 use heddle::Session;
 use heddle::context::Context;
+use heddle::ir::Module;
 use heddle::ir::verify::{Stage, verify_module};
 use heddle::passes::{PASSES, Pass};
+use heddle_runs::side_by_side::side_by_side;
 use std::path::PathBuf;
 
 fn list_of_passes() -> String {
@@ -48,6 +50,9 @@ pub(crate) struct Opt {
     /// Say how long each pass took
     #[arg(long)]
     time_passes: bool,
+    /// Run the kernels (or functions) before and behind the passes on inputs that are made up, and say whether they agree
+    #[arg(long)]
+    check: bool,
     /// Write the result here instead of printing it; of a `.ptx` file as PTX
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -56,10 +61,34 @@ pub(crate) struct Opt {
     clang: Vec<String>,
 }
 
+/// How many inputs a function is run on.
+const INPUTS: u32 = 12;
+
+/// Says of each function whether it computes behind the passes what it did before.
+fn compare(before: &Module, after: &Module) -> Outcome {
+    let mut differs = false;
+    for compared in side_by_side(before, after, INPUTS) {
+        let name = &compared.func;
+        match (&compared.difference, &compared.reason) {
+            (Some(difference), _) => {
+                differs = true;
+                error(&format!("@{name} computes something else behind the passes: {difference}"));
+            }
+            (None, Some(reason)) => note(&format!(
+                "@{name}: the same on {} inputs; {} it does not take ({reason})",
+                compared.agreed, compared.skipped
+            )),
+            (None, None) => note(&format!("@{name}: the same on {} inputs", compared.agreed)),
+        }
+    }
+    if differs { Err(Failure::Program) } else { Ok(()) }
+}
+
 impl Opt {
     pub(crate) fn run(self) -> Outcome {
         let session = Session::default();
         let mut module = read(&session, &self.file, self.stage, &self.clang)?.module;
+        let source = self.check.then(|| module.clone());
         let names: Vec<&str> = self.passes.iter().map(String::as_str).collect();
         let mut passes = Session::parse_passes(&names).map_err(fail)?;
         for pass in &mut passes {
@@ -85,6 +114,9 @@ impl Opt {
         }
         if self.time_passes {
             say_times(&context.times);
+        }
+        if let Some(source) = &source {
+            compare(source, &module)?;
         }
         if names.is_empty() && self.verify && verify_module(&module, self.stage).is_err() {
             return Err(Failure::Program);

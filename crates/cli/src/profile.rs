@@ -1,7 +1,7 @@
 //! `heddle profile`: where lanes part in a run, what that costs, and what the divergence analysis says of it.
 
 use crate::Failure;
-use crate::report::{error, note, parse_stage, read_module, title};
+use crate::report::{error, note, parse_stage, read_module, read_ptx, title};
 use clap::Args;
 use heddle::ir::module::DeclaredShape;
 use heddle::ir::text::print_inst;
@@ -38,7 +38,7 @@ fn scheduler(word: &str) -> Result<Scheduler, String> {
 #[derive(Args)]
 #[command(after_help = COLUMNS)]
 pub(crate) struct ProfileRun {
-    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp` or `.cl`
+    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp`, `.cl` or `.ptx`
     file: PathBuf,
     /// The function; may be left out where there is only one
     #[arg(long)]
@@ -52,6 +52,9 @@ pub(crate) struct ProfileRun {
     /// Number of work-groups
     #[arg(long, default_value = "1", requires = "group", value_name = "COUNT")]
     grid: String,
+    /// Bytes of dynamic shared memory of a kernel of PTX
+    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    shared: u64,
     /// An argument, as `heddle exec` takes it
     #[arg(long = "arg", allow_hyphen_values = true, value_name = "VALUE")]
     args: Vec<String>,
@@ -161,7 +164,10 @@ struct LineReport {
 
 impl ProfileRun {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let module = read_module(&self.file, self.stage)?;
+        let module = match self.file.extension().is_some_and(|extension| extension == "ptx") {
+            true => read_ptx(&self.file, self.shared)?,
+            false => read_module(&self.file, self.stage)?,
+        };
         let func = match (&self.func, &module.functions[..]) {
             (Some(name), _) => name.trim_start_matches('@').to_string(),
             (None, [only]) => only.name.clone(),

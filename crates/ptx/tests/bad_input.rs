@@ -73,7 +73,7 @@ fn kernel(body: &str) -> String {
 
 #[test]
 fn very_many_of_everything() {
-    const MANY: usize = 200_000;
+    const MANY: usize = 1_000_000;
     let many = |text: &str| text.repeat(MANY);
     assert!(feed(&kernel(&format!(
         ".reg .b32 %r<2>;\nmov.b32 %r0, 1;\n{}",

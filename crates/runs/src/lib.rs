@@ -5,4 +5,5 @@ pub mod spec;
 pub mod line;
 pub mod wide_call;
 pub mod native;
+pub mod side_by_side;
 pub mod trace_table;

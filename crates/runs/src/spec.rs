@@ -281,10 +281,7 @@ impl Numbers {
             Scalar::F32 => u128::from((float as f32).to_bits()),
             Scalar::F64 => u128::from(float.to_bits()),
             Scalar::BF16 => u128::from((float as f32).to_bits() >> 16),
-            Scalar::F16 => match read_scalar(&format!("{float:?}"), scalar) {
-                Ok(bits) => bits,
-                Err(_) => 0,
-            },
+            Scalar::F16 => read_scalar(&format!("{float:?}"), scalar).unwrap_or_default(),
             _ => u128::from(whole) & scalar.bit_mask(),
         };
         Datum::Bits(bits)

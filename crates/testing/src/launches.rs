@@ -2,14 +2,18 @@
 //!
 //! A warp is a brush of 32 lanes, in linear order. Objects are compared byte by byte; what the source leaves ⊤ may be anything.
 
-use heddle::Session;
+use crate::kernels::Machine;
+use heddle::profile::Went;
+use heddle::{Profile, Session};
 use heddle_interp::{
-    Argument, Datum, LaunchGeometry, Limits, Memory, RunOptions, Scheduler, run as run_oracle,
+    Argument, Cycles, Datum, FunctionProfile, LaunchGeometry, Limits, Memory, RunOptions, Scheduler,
+    run as run_oracle,
 };
 use heddle_ir::{Module, Space};
 use heddle_llvm::{CodeLevel, EmitOptions, Jit, SharedMemory, emit, slot_bytes};
 use heddle_runs::line::RunLine;
 use heddle_runs::spec::{parse_arguments, parse_object};
+use heddle_transform::flatten::Trips;
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 use heddle_transform::widen::Versions;
 use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
@@ -62,15 +66,6 @@ pub struct Launch {
     pub groups: [u32; 3],
     /// The most blocks that the oracle executes.
     pub steps: u64,
-}
-
-/// What vector code runs on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Machine {
-    /// The oracle.
-    Oracle,
-    /// This machine.
-    Native,
 }
 
 impl Launch {
@@ -147,6 +142,18 @@ impl Launch {
         found.collect()
     }
 
+    fn options(&self) -> RunOptions {
+        let geometry =
+            LaunchGeometry { dims: self.dims(), local: self.local, groups: self.groups, offset: [0; 3] };
+        RunOptions {
+            brush: vec![WARP],
+            geometry: Some(geometry),
+            detect_races: true,
+            limits: Limits { steps: self.steps, ..Limits::default() },
+            ..RunOptions::default()
+        }
+    }
+
     /// Where each group is.
     fn places(&self) -> Vec<[u64; PLACE_WORDS]> {
         let [width, height, depth] = self.groups;
@@ -179,20 +186,70 @@ pub fn on_oracle(
     scheduler: Scheduler,
 ) -> Result<(Vec<Held>, Option<String>), String> {
     let (mut memory, args) = launch.memory();
-    let geometry =
-        LaunchGeometry { dims: launch.dims(), local: launch.local, groups: launch.groups, offset: [0; 3] };
-    let options = RunOptions {
-        brush: vec![WARP],
-        geometry: Some(geometry),
-        detect_races: true,
-        scheduler,
-        limits: Limits { steps: launch.steps, ..Limits::default() },
-        ..RunOptions::default()
-    };
+    let options = RunOptions { scheduler, ..launch.options() };
     let outcome = run_oracle(module, &launch.kernel, &args, &mut memory, &options)
         .map_err(|fault| fault.to_string())?;
     let race = outcome.race.map(|race| format!("{race:?}"));
     Ok((launch.held(&memory), race))
+}
+
+/// What a launch costs warps that run one instruction at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cost {
+    /// Instructions that lanes execute together.
+    pub instructions: u64,
+    /// Pieces of 128 bytes that accesses touch.
+    pub pieces: u64,
+    /// Cycles, estimated.
+    pub cycles: u64,
+}
+
+/// Runs a kernel on the oracle with a reconvergence stack; gives what was seen of each function.
+fn profiled(module: &Module, launch: &Launch) -> Result<(Vec<FunctionProfile>, Vec<Held>), String> {
+    let (mut memory, args) = launch.memory();
+    let options =
+        RunOptions { detect_races: false, profile: true, scheduler: Scheduler::Ipdom, ..launch.options() };
+    let outcome = run_oracle(module, &launch.kernel, &args, &mut memory, &options)
+        .map_err(|fault| fault.to_string())?;
+    Ok((outcome.profile.unwrap_or_default().functions, launch.held(&memory)))
+}
+
+/// What a run of a kernel tells passes; none if it has neither branches nor loops.
+pub fn seen(module: &Module, launch: &Launch) -> Result<Option<Profile>, String> {
+    let (functions, _) = profiled(module, launch)?;
+    let mut seen = Profile::default();
+    for (func, profile) in module.functions.iter().zip(&functions) {
+        for block in func.blocks() {
+            let branch = &profile.branches[block];
+            if let (&[then, otherwise], &[a, b], &[c, d]) =
+                (func.successors(block), &branch.lanes[..], &branch.taken[..])
+            {
+                let (executed, diverged) = (branch.executed, branch.diverged);
+                let went = Went { executed, diverged, to: [then, otherwise], lanes: [a, b], taken: [c, d] };
+                seen.note_branch(&func.name, block, went);
+            }
+            let trips = &profile.loops[block].trips;
+            if !trips.is_empty() {
+                let counts = trips.iter().map(|(&rounds, &lanes)| (rounds, lanes)).collect();
+                seen.note_loop(&func.name, block, Trips { counts });
+            }
+        }
+    }
+    Ok((seen != Profile::default()).then_some(seen))
+}
+
+/// Runs a kernel on the oracle with a reconvergence stack, and counts what it costs.
+pub fn measured(module: &Module, launch: &Launch) -> Result<(Cost, Vec<Held>), String> {
+    let (functions, held) = profiled(module, launch)?;
+    let mut cost = Cost { instructions: 0, pieces: 0, cycles: 0 };
+    for (func, profile) in module.functions.iter().zip(&functions) {
+        let (instructions, cycles) = profile.total(func, &Cycles::default());
+        cost.instructions += instructions;
+        cost.cycles += cycles;
+        let insts = func.blocks().flat_map(|block| func.block_insts(block));
+        cost.pieces += insts.map(|inst| profile.accesses[inst].segments_128).sum::<u64>();
+    }
+    Ok((cost, held))
 }
 
 /// A kernel as vector code for a brush.

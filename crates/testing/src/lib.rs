@@ -13,6 +13,8 @@ pub mod bytes;
 pub mod wide;
 pub mod kernels;
 pub mod launches;
+pub mod cuda_kernels;
+pub mod ptx;
 pub mod brushes;
 pub mod inlined;
 pub mod fused;

@@ -7,7 +7,8 @@ use heddle_interp::Scheduler;
 use heddle_ir::Module;
 use heddle_ptx::{Facts, LowerOptions, RaiseOptions, lower, parse, raise};
 use heddle_testing::generate::Random;
-use heddle_testing::launches::{Held, Launch, Machine, Passed, as_vectors, on_oracle, vectors};
+use heddle_testing::kernels::Machine;
+use heddle_testing::launches::{Held, Launch, Passed, as_vectors, on_oracle, vectors};
 
 /// A kind of product.
 struct Product {
@@ -260,10 +261,10 @@ fn loads_stores_and_transposes_know_where_halves_lie() {
             let list = list.join(", ");
             // Matrices come in row by row; a lane tells where a row is. What is loaded goes out as it is, is stored elsewhere, and
             // goes out as it lies there.
-            let mut text = format!(
-                ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{{\n.reg .b32 %t<4>, %m<4>;\n.reg .b64 %d<6>;\n\
+            let mut text = String::from(
+                ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n.reg .b32 %t<4>, %m<4>;\n.reg .b64 %d<6>;\n\
                  .shared .align 16 .b8 rows[512];\n.shared .align 16 .b8 copy[512];\nld.param.u64 %d0, [in];\nld.param.u64 %d1, [out];\nmov.u32 %t0, %tid.x;\n\
-                 mul.wide.u32 %d2, %t0, 16;\nadd.s64 %d3, %d0, %d2;\nmov.u64 %d4, rows;\nadd.s64 %d4, %d4, %d2;\nmov.u64 %d5, copy;\nadd.s64 %d5, %d5, %d2;\n"
+                 mul.wide.u32 %d2, %t0, 16;\nadd.s64 %d3, %d0, %d2;\nmov.u64 %d4, rows;\nadd.s64 %d4, %d4, %d2;\nmov.u64 %d5, copy;\nadd.s64 %d5, %d5, %d2;\n",
             );
             for at in [0, 8] {
                 text.push_str(&format!("ld.global.b64 %d2, [%d3+{at}];\nst.shared.b64 [%d4+{at}], %d2;\nst.shared.b64 [%d5+{at}], 0;\n"));

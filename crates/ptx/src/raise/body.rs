@@ -279,7 +279,7 @@ impl Raise<'_> {
             }
             Op::Call => self.call(data, inst),
             Op::Assume => Ok(()),
-            Op::Store => self.store(data),
+            Op::Store if !self.is_double(inst, data) => self.store(data),
             Op::Fence => {
                 let Detail::Fence(ordering, scope) = data.detail else { return Ok(()) };
                 let word = match ordering {

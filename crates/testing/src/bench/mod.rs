@@ -19,6 +19,7 @@ mod math;
 mod native;
 mod opencl;
 mod programs;
+mod ptx;
 mod transform;
 
 use kit::Report;
@@ -90,6 +91,11 @@ pub const BENCHES: &[Bench] = &[
         name: "compile",
         about: "C functions made vector code: the time of our passes beside that of clang -O3's on the same modules",
         run: compile::run,
+    },
+    Bench {
+        name: "ptx",
+        about: "CUDA kernels in PTX: instructions, transactions and cycles of warps before and behind passes; speed of the parser",
+        run: ptx::run,
     },
     Bench {
         name: "divergence",

@@ -5,6 +5,7 @@ use heddle_testing::coverage::Coverage;
 use heddle_testing::fuzz::{Find, Plan, Report, fuzz};
 use heddle_testing::native::{self, NATIVE_TOPICS, NativeTopic, Target, drive, native_topic};
 use heddle_testing::properties::{TOPICS, Topic, topic};
+use heddle_testing::ptx;
 use heddle_testing::say_line;
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -27,10 +28,16 @@ exit code: 0 nothing found, 1 something was found (each find is a file in target
 
 topics:";
 
+/// The topic of generated PTX, and what holds.
+const PTX: (&str, &str) = (
+    "ptx",
+    "generated PTX computes the same on the oracle, as vector code, and gone out as PTX and come back",
+);
+
 fn usage() -> String {
     let plain = TOPICS.iter().map(|topic| (topic.name, topic.says));
     let native = NATIVE_TOPICS.iter().map(|topic| (topic.name, topic.says));
-    plain.chain(native).fold(USAGE.to_owned(), |mut text, (name, says)| {
+    plain.chain(native).chain([PTX]).fold(USAGE.to_owned(), |mut text, (name, says)| {
         let _ = write!(text, "\n  {name:<13} {says}");
         text
     })
@@ -39,6 +46,7 @@ fn usage() -> String {
 struct Arguments {
     topics: Vec<&'static Topic>,
     native: Vec<&'static NativeTopic>,
+    ptx: bool,
     targets: Vec<Target>,
     minutes: f64,
     seed: u64,
@@ -51,6 +59,7 @@ fn arguments(words: impl Iterator<Item = String>) -> Result<Option<Arguments>, S
     let mut found = Arguments {
         topics: Vec::new(),
         native: Vec::new(),
+        ptx: false,
         targets: Vec::new(),
         minutes: 1.0,
         seed: 1,
@@ -80,6 +89,7 @@ fn arguments(words: impl Iterator<Item = String>) -> Result<Option<Arguments>, S
                     found.targets.push(target.ok_or(format!("there is no target {name}"))?);
                 }
             }
+            word if word == PTX.0 => found.ptx = true,
             word if word.starts_with('-') => return Err(format!("there is no option {word}")),
             word => match (topic(word), native_topic(word)) {
                 (Some(topic), _) => found.topics.push(topic),
@@ -90,7 +100,8 @@ fn arguments(words: impl Iterator<Item = String>) -> Result<Option<Arguments>, S
     }
     // A count is a limit of its own: time only bounds it where asked to.
     found.minutes = minutes.unwrap_or(if found.count.is_some() { 1e6 } else { 1.0 });
-    if found.topics.is_empty() && found.native.is_empty() {
+    if found.topics.is_empty() && found.native.is_empty() && !found.ptx {
+        found.ptx = true;
         found.topics = TOPICS.iter().collect();
         found.native = NATIVE_TOPICS.iter().filter(|topic| topic.is_in_slice).collect();
     }
@@ -111,7 +122,7 @@ fn main() -> ExitCode {
     };
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let folder = target.join("fuzz");
-    let topics = arguments.topics.len() + arguments.native.len();
+    let topics = arguments.topics.len() + arguments.native.len() + usize::from(arguments.ptx);
     let share = Duration::from_secs_f64(arguments.minutes * 60.0 / topics as f64);
     let mut coverage = Coverage::default();
     let mut finds = Vec::new();
@@ -139,6 +150,9 @@ fn main() -> ExitCode {
         say_line!("{coverage}");
     }
     let mut wrong = finds.len();
+    if arguments.ptx {
+        wrong += run_ptx(&arguments, share, &folder);
+    }
     for topic in &arguments.native {
         match run_native(topic, &arguments, share, &folder) {
             Ok(finds) => wrong += finds,
@@ -158,6 +172,46 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs the topic of generated PTX; gives the number of finds.
+fn run_ptx(arguments: &Arguments, time: Duration, folder: &std::path::Path) -> usize {
+    const MOST_SHRUNK: usize = 5;
+    let terminal = std::io::stderr().is_terminal();
+    let report = ptx::drive(arguments.seed, arguments.count, time, arguments.jobs, &|programs, finds| {
+        if terminal {
+            eprint!("\r{}: {programs} programs, {finds} finds ", PTX.0);
+            let _ = std::io::stderr().flush();
+        }
+    });
+    if terminal {
+        eprint!("\r\x1b[K");
+    }
+    let seconds = report.time.as_secs_f64();
+    say_line!(
+        "{:<13} seeds {}..{}: {} in {seconds:.1} s, {:.1} a second, {} finds",
+        PTX.0,
+        report.seeds.start,
+        report.seeds.end,
+        report.counts,
+        report.counts.programs as f64 / seconds.max(1e-3),
+        report.finds.len()
+    );
+    match &report.counts.missing()[..] {
+        [] => say_line!("  coverage ok"),
+        missing => say_line!("  coverage VOID: {}", missing.join("; ")),
+    }
+    for (index, (seed, reason)) in report.finds.iter().enumerate() {
+        say_line!("find: {}, seed {seed}: {}", PTX.0, reason.lines().next().unwrap_or_default());
+        let small = (index < MOST_SHRUNK).then(|| ptx::shrunk(*seed)).flatten();
+        let text = small.map_or_else(|| ptx::generate(*seed).text(), |(program, _)| program.text());
+        let path = folder.join(format!("{}-{seed}.ptx", PTX.0));
+        match std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, &text)) {
+            Ok(()) => say_line!("  shrunk: {}", path.display()),
+            Err(error) => say_line!("  not written to {}: {error}\n{text}", path.display()),
+        }
+    }
+    report.finds.len()
 }
 
 /// Runs a topic of native code; gives the number of finds.

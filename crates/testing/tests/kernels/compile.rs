@@ -1,19 +1,11 @@
 //! The kernels, and their PTX by each compiler.
 
+use heddle_testing::cuda_kernels::{CudaSource, cuda_sources, ptx_by_clang};
 use heddle_testing::not_run::not_run;
 use std::fmt::{Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-
-/// A file of kernels.
-pub(crate) struct Source {
-    /// Its name, without what follows the dot.
-    pub(crate) name: String,
-    path: PathBuf,
-    /// The lines that launch its kernels.
-    pub(crate) launches: Vec<String>,
-}
 
 /// A compiler, and how it compiles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,23 +32,8 @@ pub(crate) const NVRTC: &[How] =
     &[How::Nvrtc(12, "O3"), How::Nvrtc(12, "O0"), How::Nvrtc(13, "O3"), How::Nvrtc(13, "O0")];
 
 /// The files of `tests/cuda/kernels`.
-pub(crate) fn sources() -> Vec<Source> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cuda/kernels");
-    let entries = std::fs::read_dir(folder).expect("the folder can be listed");
-    let mut files: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("the folder can be listed").path()).collect();
-    files.retain(|path| path.extension().is_some_and(|found| found == "cu"));
-    files.sort();
-    let read = |path: PathBuf| {
-        let text = std::fs::read_to_string(&path).expect("the file can be read");
-        let launches = text.lines().filter_map(|line| line.strip_prefix("// launch:"));
-        Source {
-            name: path.file_stem().expect("a file has a name").to_string_lossy().into_owned(),
-            launches: launches.map(|line| line.trim().into()).collect(),
-            path,
-        }
-    };
-    files.into_iter().map(read).collect()
+pub(crate) fn sources() -> Vec<CudaSource> {
+    cuda_sources().expect("the kernels can be read")
 }
 
 fn scratch() -> PathBuf {
@@ -72,25 +49,15 @@ pub(crate) fn tools() -> PathBuf {
 }
 
 /// The PTX of a file; none where the compiler is not there.
-pub(crate) fn ptx_of(source: &Source, how: &How) -> Option<String> {
+pub(crate) fn ptx_of(source: &CudaSource, how: &How) -> Option<String> {
     match *how {
-        How::Clang(level) => Some(by_clang(source, level)),
+        How::Clang(level) => Some(ptx_by_clang(source, level).unwrap_or_else(|reason| panic!("{reason}"))),
         How::Nvrtc(version, level) => {
             let folder = by_nvrtc(version)?;
             let path = folder.join(format!("{}.nvrtc{version}-{level}.ptx", source.name));
             Some(std::fs::read_to_string(&path).expect("NVRTC has written it"))
         }
     }
-}
-
-fn by_clang(source: &Source, level: &str) -> String {
-    let mut clang = Command::new("clang-22");
-    clang.args(["-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_80"]);
-    clang.args(["-Xclang", "-target-feature", "-Xclang", "+ptx78", "-std=c++17", "-ffp-contract=off"]);
-    let output = clang.arg(format!("-{level}")).args(["-S", "-o", "-"]).arg(&source.path).output();
-    let output = output.expect("clang-22 is there: ./x setup brings it");
-    assert!(output.status.success(), "{}: {}", source.name, String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("PTX is ASCII")
 }
 
 /// The folder with the PTX of all files by a version of NVRTC.

@@ -1,0 +1,227 @@
+//! Whether a program computes the same all the way round.
+
+use super::generate::generate;
+use super::program::{COUNTERS, DUMP, OWN, Program, SHARED_INPUT};
+use crate::generate::Random;
+use crate::kernels::Machine;
+use crate::launches::{Held, Launch, Passed, as_vectors, difference, exact, on_oracle, vectors};
+use heddle::Session;
+use heddle_interp::Scheduler;
+use heddle_ir::Module;
+use heddle_ir::verify::{Stage, verify_module};
+use heddle_ptx::module::{Item, Statement};
+use heddle_ptx::table::{FORMS, Verdict};
+use heddle_ptx::{Facts, LowerOptions, RaiseOptions, lower, parse, raise};
+use std::fmt::{Display, Formatter};
+
+/// What programs met.
+#[derive(Clone, Debug)]
+pub struct PtxCounts {
+    /// How many there were.
+    pub programs: u64,
+    /// How many also ran natively.
+    pub native: u64,
+    /// How many also went through passes that change what a GPU does.
+    pub changed: u64,
+    /// Of each form how many instructions there were.
+    forms: Vec<u64>,
+    /// The instructions of the IR.
+    pub instructions: u64,
+}
+
+impl Default for PtxCounts {
+    fn default() -> PtxCounts {
+        PtxCounts { programs: 0, native: 0, changed: 0, forms: vec![0; FORMS.len()], instructions: 0 }
+    }
+}
+
+impl PtxCounts {
+    /// Adds others.
+    pub fn merge(&mut self, other: &PtxCounts) {
+        self.programs += other.programs;
+        self.native += other.native;
+        self.changed += other.changed;
+        self.instructions += other.instructions;
+        self.forms.iter_mut().zip(&other.forms).for_each(|(count, more)| *count += more);
+    }
+
+    /// PtxCounts the instructions of a program that is not run.
+    pub fn look_at(&mut self, program: &Program) {
+        let text = program.text();
+        let Ok(parsed) = parse(&text) else { return };
+        let bodies = parsed.items.iter().filter_map(|item| match item {
+            Item::Function(function) => function.body.as_deref(),
+            _ => None,
+        });
+        for statement in bodies.flatten() {
+            if let Statement::Instruction(instruction) = statement {
+                self.forms[usize::from(instruction.form)] += 1;
+            }
+        }
+    }
+
+    /// The forms that are taken and that no program had.
+    pub fn missing(&self) -> Vec<String> {
+        let forms = FORMS.iter().zip(&self.forms);
+        let missing = forms.filter(|(form, count)| **count == 0 && form.verdict == Verdict::Done);
+        missing.map(|(form, _)| format!("{} {}", form.mnemonic, form.pattern)).collect()
+    }
+}
+
+impl Display for PtxCounts {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let done = FORMS.iter().filter(|form| form.verdict == Verdict::Done).count();
+        let met = done - self.missing().len();
+        write!(
+            f,
+            "{} programs, {} natively too, {} behind passes too, {} instructions of the IR each, {met} of {done} forms met",
+            self.programs,
+            self.native,
+            self.changed,
+            self.instructions / self.programs.max(1)
+        )
+    }
+}
+
+/// What a program is launched with.
+fn launch(program: &Program) -> Launch {
+    let mut random = Random::new(program.seed ^ 0x696e);
+    let mut input = Vec::new();
+    while input.len() < SHARED_INPUT as usize {
+        let bits = random.bits();
+        let small = (bits % 64) as i64 - 16;
+        let word = match random.below(8) {
+            0 => bits,
+            1 => small as u64,
+            2 => (u64::from(small as u32) << 32) | (bits % 1000),
+            3 => (small as f64 * 0.375).to_bits(),
+            4 => u64::from((small as f32 * 1.25).to_bits()) << 32 | u64::from((small as f32 / 3.0).to_bits()),
+            5 => {
+                let some: [u32; 8] =
+                    [0, 0x8000_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 1, 0x0080_0000, 0x3f80_0000];
+                u64::from(random.pick(&some)) << 32 | u64::from(random.pick(&some))
+            }
+            // Halves.
+            6 => (bits & 0x83ff_83ff_83ff_83ff) | 0x3c00_4000_3800_4400,
+            _ => u64::from(bits as u32 >> 20) << 32 | u64::from(small as u32),
+        };
+        input.extend(word.to_le_bytes());
+    }
+    let (local, groups) = program.shape;
+    let threads: u32 = local.iter().product();
+    let own = vec![0; (threads * groups * (OWN + DUMP)) as usize];
+    Launch {
+        kernel: "k".into(),
+        args: (0..3).map(|index| Passed::Object(index, 0)).collect(),
+        objects: vec![
+            Held::new("input", input),
+            Held::new("own", own),
+            Held::new("counters", vec![0; COUNTERS as usize]),
+        ],
+        local,
+        groups: [groups, 1, 1],
+        steps: 4_000_000,
+    }
+}
+
+fn read(text: &str, file: &str) -> Result<Module, String> {
+    let parsed = parse(text).map_err(|errors| errors[0].to_string())?;
+    let printed = parsed.to_string();
+    let again = parse(&printed).map_err(|errors| format!("what is printed is not read: {}", errors[0]))?;
+    if again.to_string() != printed {
+        return Err("what is printed of the print is another text".into());
+    }
+    let lowered = lower(&parsed, file, LowerOptions::default()).map_err(|errors| errors[0].to_string())?;
+    if let Some(refused) = lowered.refused.first() {
+        return Err(refused.to_string());
+    }
+    verify_module(&lowered.module, Stage::Source).map_err(|violations| violations.to_string())?;
+    Ok(lowered.module)
+}
+
+fn raised(module: &Module) -> Result<Module, String> {
+    let options = RaiseOptions { approximate: true, target: "sm_80".into(), ..RaiseOptions::default() };
+    let text = raise(module, &Facts::default(), &options).map_err(|errors| errors[0].to_string())?;
+    read(&text, "raised.ptx").map_err(|error| format!("{error}\n{text}"))
+}
+
+/// Checks a program, and counts what it met.
+pub fn check(program: &Program, counts: &mut PtxCounts) -> Result<(), String> {
+    counts.look_at(program);
+    counts.programs += 1;
+    counts.native += u64::from(is_native(program));
+    counts.changed += u64::from(is_changed(program));
+    check_with(program, |module| {
+        counts.instructions += module.functions.iter().map(|func| func.inst_count() as u64).sum::<u64>();
+    })
+}
+
+fn is_native(program: &Program) -> bool {
+    program.seed.is_multiple_of(8)
+}
+
+fn is_changed(program: &Program) -> bool {
+    program.seed % 3 == 1
+}
+
+/// Checks a program of which something is done to what is lowered, before it is made vector code and goes out.
+pub fn check_with(program: &Program, mut change: impl FnMut(&mut Module)) -> Result<(), String> {
+    let mut module = read(&program.text(), "program.ptx")?;
+    let launch = launch(program);
+    let run = |module: &Module, what: &str| {
+        on_oracle(module, &launch, Scheduler::Greedy).map_err(|fault| format!("{what}: {fault}"))
+    };
+    // The oracle's own functions are none of native code's: theirs are in the module for both.
+    let expected = run(&module, "source")?.0;
+    change(&mut module);
+    let raised_expected = expected;
+    let compare = |what: &str, expected: &[Held], found: &[Held]| match difference(expected, found) {
+        Some(text) => Err(format!("{what}: {text}")),
+        None => Ok(()),
+    };
+    let again = raised(&module).map_err(|error| format!("raised: {error}"))?;
+    compare("raised", &raised_expected, &run(&again, "raised")?.0)?;
+    if is_changed(program) {
+        let mut changed = module.clone();
+        let passes = ["simplify", "canonicalize", "ssrqp=ssrqp", "fuse:8+races=excluded", "simplify"];
+        Session::default()
+            .run_passes(&mut changed, &passes, true, |_, _| ())
+            .map_err(|error| error.to_string())?;
+        let again = raised(&changed).map_err(|error| format!("behind passes, raised: {error}"))?;
+        compare("behind passes, raised", &raised_expected, &run(&again, "behind passes, raised")?.0)?;
+    }
+    let whole = exact(&module)?;
+    let expected = match &whole {
+        Some(whole) => run(whole, "with functions")?.0,
+        None => raised_expected,
+    };
+    let code = vectors(whole.as_ref().unwrap_or(&module), &launch.kernel)
+        .map_err(|error| format!("vector code: {error}"))?;
+    let machine = if is_native(program) { Machine::Native } else { Machine::Oracle };
+    let found = as_vectors(&code, &launch, machine).map_err(|error| format!("vector code: {error}"))?;
+    compare("vector code", &expected, &found)
+}
+
+/// The smallest program found that is wrong in the same way, and what is wrong with it.
+pub fn shrunk(seed: u64) -> Option<(Program, String)> {
+    let wrong =
+        |program: &Program| crate::fuzz::quietly(|| check_with(program, |_| ())).unwrap_or_else(Err).err();
+    let kind = |reason: &str| reason.split(':').next().unwrap_or_default().to_string();
+    let mut program = generate(seed);
+    let mut reason = wrong(&program)?;
+    let mut tries = 600;
+    'again: loop {
+        for smaller in program.smaller() {
+            tries -= 1;
+            if tries == 0 {
+                break 'again;
+            }
+            if let Some(found) = wrong(&smaller).filter(|found| kind(found) == kind(&reason)) {
+                (program, reason) = (smaller, found);
+                continue 'again;
+            }
+        }
+        break;
+    }
+    Some((program, reason))
+}

@@ -1,0 +1,892 @@
+//! Makes programs: statements by lot, instructions from the table of forms.
+//!
+//! What a thread stores is its own; what all threads count in is only added to. So no lane races, and all orders of warps
+//! give the same. Lanes ask each other where all are together.
+
+use super::program::{COUNTERS, Node, OWN, POOLS, Program, SHARED_INPUT, WINDOW};
+use crate::generate::Random;
+use heddle_ptx::Word;
+use heddle_ptx::table::{FORMS, Role, TypeOf, Verdict, pattern, specs};
+use std::fmt::Write as _;
+
+/// The program of a seed.
+pub fn generate(seed: u64) -> Program {
+    let mut random = Random::new(seed ^ 0x7074_7800);
+    let local = random.weighted(&[
+        ([32, 1, 1], 4),
+        ([64, 1, 1], 2),
+        ([16, 2, 1], 1),
+        ([40, 1, 1], 1),
+        ([8, 2, 4], 1),
+    ]);
+    let groups = random.between(1, 2);
+    let threads: u32 = local.iter().product();
+    let mut maker =
+        Maker { random, threads, is_whole: threads.is_multiple_of(32), in_callee: true, has_callee: false };
+    let mut callee = Vec::new();
+    if maker.random.chance(50) {
+        callee = maker.nodes(6, 1, false);
+        maker.has_callee = true;
+    }
+    let returned = [maker.register("b32"), maker.register("b64")];
+    maker.in_callee = false;
+    let count = maker.random.between(8, 30);
+    let body = maker.nodes(count, 2, true);
+    Program { seed, shape: (local, groups), body, callee, returned }
+}
+
+struct Maker {
+    random: Random,
+    threads: u32,
+    /// Whether all warps have all lanes.
+    is_whole: bool,
+    in_callee: bool,
+    has_callee: bool,
+}
+
+/// Instructions that ask other lanes, or wait for them.
+fn is_together(mnemonic: &str) -> bool {
+    matches!(
+        mnemonic,
+        "bar"
+            | "barrier"
+            | "vote"
+            | "shfl"
+            | "match"
+            | "redux"
+            | "elect"
+            | "activemask"
+            | "mma"
+            | "ldmatrix"
+            | "stmatrix"
+            | "movmatrix"
+    )
+}
+
+impl Maker {
+    fn nodes(&mut self, count: u32, depth: u32, together: bool) -> Vec<Node> {
+        (0..count).map(|_| self.node(depth, together)).collect()
+    }
+
+    fn node(&mut self, depth: u32, together: bool) -> Node {
+        let kind = if depth > 0 { self.random.below(100) } else { 99 };
+        match kind {
+            0..12 => {
+                let predicate = self.register("pred");
+                let counts = [self.random.between(1, 4), self.random.between(0, 3)];
+                let [then, otherwise] = counts.map(|count| self.nodes(count, depth - 1, false));
+                Node::If(predicate, then, otherwise)
+            }
+            12..20 => {
+                let rounds = self.random.between(2, 6);
+                let exit = self.random.chance(50).then(|| self.register("pred"));
+                // Where lanes leave a loop at the same time, they are together in it.
+                let together = together && exit.is_none();
+                let count = self.random.between(1, 4);
+                Node::Loop(rounds, exit, self.nodes(count, depth - 1, together))
+            }
+            20..23 => {
+                let register = self.register("b32");
+                let arms = self.random.between(2, 4);
+                let arms = (0..arms).map(|_| self.nodes(2, depth - 1, false)).collect();
+                Node::Switch(register, arms)
+            }
+            _ => Node::Lines(self.lines(together)),
+        }
+    }
+
+    /// Lines around an instruction of a form by lot.
+    fn lines(&mut self, together: bool) -> String {
+        loop {
+            let number = self.random.below(FORMS.len()) as u16;
+            let form = &FORMS[usize::from(number)];
+            if form.verdict != Verdict::Done || (is_together(form.mnemonic) && !together) {
+                continue;
+            }
+            if let Some(words) = self.words(number)
+                && let Some(text) = self.instruction(number, &words)
+            {
+                return text;
+            }
+        }
+    }
+
+    /// Words that fit a form.
+    fn words(&mut self, form: u16) -> Option<Vec<Word>> {
+        let mut words = Vec::new();
+        for slot in &pattern(form).slots {
+            if slot.optional && self.random.chance(65) {
+                continue;
+            }
+            let all: Vec<Word> = slot.words.iter().collect();
+            words.push(self.random.pick(&all));
+        }
+        self.is_sensible(FORMS[usize::from(form)].mnemonic, &words).then_some(words)
+    }
+
+    /// Whether words belong together beyond what the pattern says.
+    fn is_sensible(&self, mnemonic: &str, words: &[Word]) -> bool {
+        use Word::*;
+        let has = |word: Word| words.contains(&word);
+        let any = |list: &[Word]| list.iter().any(|&word| has(word));
+        let types: Vec<Word> = words.iter().copied().filter(|word| word.is_type()).collect();
+        let last = types.last().copied().unwrap_or(B32);
+        let is_single = last == F32;
+        let rounds = [Rn, Rz, Rm, Rp, Rni, Rzi, Rmi, Rpi, Rna];
+        let is_rounded = any(&rounds);
+        let none = |wrong: &[bool]| !wrong.contains(&true);
+        if any(&[SharedCluster, Cluster, Mmio]) {
+            return false;
+        }
+        match mnemonic {
+            "setp" | "set" => {
+                let is_float = last.is_float() || matches!(last, F16x2 | Bf16x2);
+                let cmp = words[0];
+                let fits = match cmp {
+                    Eq | Ne => true,
+                    Lt | Le | Gt | Ge => !last.is_untyped(),
+                    Lo | Ls | Hi | Hs => last.is_int() && !last.is_signed(),
+                    _ => is_float,
+                };
+                fits && (!has(Ftz) || matches!(last, F32 | F16 | F16x2))
+                    && !(mnemonic == "set" && types[0] == Bf16 && last == F16)
+            }
+            "slct" => !has(Ftz) || is_single,
+            "rcp" | "rsqrt" => !(has(Ftz) && last == F64) || has(Approx),
+            "cvt" if types.len() == 2 && words[0] != Pack => {
+                let [to, from] = [types[0], types[1]];
+                if matches!(to, F16x2 | Bf16x2 | Tf32) {
+                    return !(has(Relu) && has(Rna));
+                }
+                let whole = any(&[Rni, Rzi, Rmi, Rpi]);
+                let directed = any(&[Rn, Rz, Rm, Rp]);
+                if has(Rna) || has(Relu) && !(matches!(to, F16 | Bf16) && from == F32 && any(&[Rn, Rz])) {
+                    return false;
+                }
+                if has(Ftz) && !(from == F32 || to == F32) || has(Ftz) && !from.is_float() && to != F32 {
+                    return false;
+                }
+                match (to.is_float(), from.is_float()) {
+                    (false, false) => !is_rounded && !has(Ftz),
+                    (false, true) => whole && !has(Sat),
+                    (true, false) => directed && !has(Ftz) && (to != Bf16 || has(Rn)),
+                    (true, true) if to == from => !directed && to != Bf16,
+                    (true, true) if to.bits() > from.bits() => none(&[is_rounded, has(Sat) && from == Bf16]),
+                    (true, true) => {
+                        directed
+                            && !(to.bits() == Some(16) && from.bits() == Some(16))
+                            && !(has(Sat) && to == Bf16)
+                    }
+                }
+            }
+            "ld" | "st" | "ldu" => {
+                let sem = any(&[Weak, Volatile, Relaxed, Acquire, Release, AcqRel, Sc]);
+                let scoped = any(&[Relaxed, Acquire, Release]);
+                let scope = any(&[Cta, Gpu, Sys, Gl]);
+                let hint = any(&[
+                    Ca,
+                    Cg,
+                    Cs,
+                    Lu,
+                    Cv,
+                    Wb,
+                    Wt,
+                    L1EvictNormal,
+                    L1EvictUnchanged,
+                    L1EvictFirst,
+                    L1EvictLast,
+                ]);
+                let hint = hint
+                    || any(&[
+                        L1NoAllocate,
+                        L2EvictNormal,
+                        L2EvictFirst,
+                        L2EvictLast,
+                        L264,
+                        L2128,
+                        L2256,
+                        Unified,
+                    ]);
+                let vec = any(&[V2, V4, V8]);
+                let bits = last.bits().unwrap_or(32);
+                let elsewhere = any(&[Local, Const, Param, ParamEntry, ParamFunc]);
+                scoped == scope
+                    && none(&[
+                        any(&[AcqRel, Sc, L2CacheHint, Gl, ParamEntry, ParamFunc, Param]),
+                        mnemonic == "ld" && has(Release),
+                        mnemonic == "st" && any(&[Acquire, Const]),
+                        sem && (hint || has(Nc)),
+                        scoped && (vec || bits == 128 || elsewhere),
+                        has(Nc) && !has(Global),
+                        has(V8) && bits > 32,
+                        vec && bits > 64,
+                        self.in_callee && any(&[Shared, SharedCta]),
+                    ])
+            }
+            "atom" | "red" => {
+                let scope = any(&[Cta, Gpu, Sys]);
+                let sem = any(&[Relaxed, Acquire, Release, AcqRel]);
+                !any(&[Weak, Volatile, Sc, Gl, L2CacheHint, Local, Const, Param, ParamEntry, ParamFunc])
+                    && sem == scope
+                    && !(mnemonic == "red" && any(&[Acquire, AcqRel]))
+            }
+            "fence" => any(&[Cta, Gpu, Sys]),
+            "cvta" | "isspacep" => {
+                let is_window = self.in_callee && any(&[Shared, SharedCta]);
+                none(&[any(&[Param, ParamEntry, ParamFunc, U32]), is_window])
+            }
+            "cp" => none(&[has(L2CacheHint), self.in_callee]),
+            "prefetch" | "prefetchu" | "applypriority" | "discard" => {
+                !any(&[Shared, SharedCta, Const, Param, ParamEntry, ParamFunc]) && !has(Local)
+            }
+            "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.is_whole,
+            _ => true,
+        }
+    }
+
+    // Operands.
+
+    fn pool(&mut self, ty: Word) -> &'static str {
+        let bits = ty.bits().unwrap_or(32);
+        let float = ty == Word::F32 || ty == Word::F64;
+        match bits {
+            1 => "pred",
+            8 | 16 => "b16",
+            32 if float && self.random.chance(70) || ty == Word::B32 && self.random.chance(20) => "f32",
+            32 => "b32",
+            64 if float && self.random.chance(70) || ty == Word::B64 && self.random.chance(20) => "f64",
+            128 => "b128",
+            _ => "b64",
+        }
+    }
+
+    fn register(&mut self, pool: &str) -> String {
+        let (letter, _, count) = POOLS.iter().find(|(_, ty, _)| *ty == pool).copied().unwrap_or(POOLS[2]);
+        format!("{letter}{}", self.random.below(count as usize))
+    }
+
+    fn of_type(&mut self, ty: Word) -> String {
+        let pool = self.pool(ty);
+        self.register(pool)
+    }
+
+    /// A source: a register, or a constant.
+    fn source(&mut self, ty: Word) -> String {
+        if !self.random.chance(15) || ty == Word::Pred || ty.bits() == Some(128) {
+            return self.of_type(ty);
+        }
+        let bits = self.random.bits();
+        match ty {
+            Word::F32 => {
+                let some = [
+                    0u32,
+                    0x8000_0000,
+                    0x3f80_0000,
+                    0xbf00_0000,
+                    0x7f80_0000,
+                    0x7fc0_0000,
+                    1,
+                    0x4b00_0001,
+                    bits as u32,
+                ];
+                format!("0f{:08X}", self.random.pick(&some))
+            }
+            Word::F64 => {
+                let some = [
+                    0u64,
+                    1 << 63,
+                    0x3ff0_0000_0000_0000,
+                    0xbfe0_0000_0000_0000,
+                    0x7ff0_0000_0000_0000,
+                    1,
+                    bits,
+                ];
+                format!("0d{:016X}", self.random.pick(&some))
+            }
+            Word::F16 | Word::Bf16 | Word::F16x2 | Word::Bf16x2 | Word::F32x2 => self.of_type(ty),
+            _ => {
+                let bits = match self.random.below(3) {
+                    0 => bits % 9,
+                    1 => bits % 70,
+                    _ => bits,
+                };
+                let width = ty.bits().unwrap_or(32).min(64);
+                let bits = bits & (u64::MAX >> (64 - width));
+                // A number as signed where it is one.
+                if width == 32 && ty.is_signed() {
+                    format!("{}", bits as u32 as i32)
+                } else {
+                    format!("{bits}")
+                }
+            }
+        }
+    }
+
+    /// An address register, set up to point to what an access of so many bytes may touch, and the lines that do.
+    fn address(&mut self, space: Option<Word>, bytes: u32, is_store: bool) -> (String, String) {
+        let mut text = String::new();
+        let number = self.random.between(4, 7);
+        let address = format!("%a{number}");
+        let index = self.register("b32");
+        let room = |size: u32| (size - bytes) & !(bytes - 1);
+        let mut within = |base: &str, size: u32| {
+            let _ = write!(
+                text,
+                "and.b32 %t3, {index}, {};\ncvt.u64.u32 {address}, %t3;\nadd.s64 {address}, {address}, {base};\n",
+                room(size.next_power_of_two())
+            );
+        };
+        match space {
+            Some(Word::Shared | Word::SharedCta) => {
+                within("0", WINDOW);
+                let _ = write!(
+                    text,
+                    "mul.wide.u32 %a3, %tid, {WINDOW};\nadd.s64 {address}, {address}, %a3;\nmov.u64 %a3, window;\nadd.s64 {address}, {address}, %a3;\n"
+                );
+            }
+            Some(Word::Local) => {
+                text.push_str("mov.u64 %a3, mine;\n");
+                let _ = write!(
+                    text,
+                    "and.b32 %t3, {index}, {};\ncvt.u64.u32 {address}, %t3;\nadd.s64 {address}, {address}, %a3;\n",
+                    room(64)
+                );
+            }
+            Some(Word::Const) => {
+                let _ = write!(
+                    text,
+                    "mov.u64 %a3, fixed;\nand.b32 %t3, {index}, {};\ncvt.u64.u32 {address}, %t3;\nadd.s64 {address}, {address}, %a3;\n",
+                    room(64)
+                );
+            }
+            _ if is_store || self.random.chance(30) => within("%own", OWN),
+            _ => within("%in", if self.in_callee { 32 } else { SHARED_INPUT }),
+        }
+        (text, address)
+    }
+
+    /// The guard of an instruction, sometimes.
+    fn guard(&mut self) -> String {
+        if !self.random.chance(12) {
+            return String::new();
+        }
+        let not = if self.random.chance(40) { "!" } else { "" };
+        format!("@{not}{} ", self.register("pred"))
+    }
+
+    fn instruction(&mut self, form: u16, words: &[Word]) -> Option<String> {
+        let name = FORMS[usize::from(form)].mnemonic;
+        let dotted: String = words.iter().map(|word| format!(".{word}")).collect();
+        let types: Vec<Word> = words.iter().copied().filter(|word| word.is_type()).collect();
+        let last = types.last().copied().unwrap_or(Word::B32);
+        let space = words.iter().copied().find(|word| {
+            matches!(word, Word::Global | Word::Shared | Word::SharedCta | Word::Local | Word::Const)
+        });
+        let lanes = words.iter().fold(1, |lanes, word| match word {
+            Word::V2 => 2,
+            Word::V4 => 4,
+            Word::V8 => 8,
+            _ => lanes,
+        });
+        let bytes = last.bits().unwrap_or(32) / 8 * lanes;
+        let guard = self.guard();
+        Some(match name {
+            "bra" | "brx" | "ret" | "exit" => return self.control(name, &dotted),
+            "call" => {
+                if !self.has_callee || self.in_callee {
+                    return None;
+                }
+                let (x, y, one, two) =
+                    (self.register("b32"), self.register("b64"), self.register("b32"), self.register("b64"));
+                format!(
+                    "{{\n.param .b32 p0;\n.param .b64 p1;\n.param .b64 p2;\n.param .b32 q0;\n.param .align 8 .b8 q1[8];\nst.param.b32 [p0], {x};\nst.param.b64 [p1], {y};\nst.param.b64 [p2], %own;\n{guard}call{dotted} (q0, q1), callee, (p0, p1, p2);\n{guard}ld.param.b32 {one}, [q0];\n{guard}ld.param.b64 {two}, [q1];\n}}\n"
+                )
+            }
+            "trap" | "brkpt" => format!("setp.ne.u32 %c1, %tid, %tid;\n@%c1 {name};\n"),
+            "nanosleep" => format!("{guard}nanosleep{dotted} 20;\n"),
+            "pmevent" => format!("{guard}pmevent 1;\n"),
+            "setmaxnreg" => "setmaxnreg.inc.sync.aligned.u32 96;\n".into(),
+            "griddepcontrol" => {
+                format!("griddepcontrol.{};\n", self.random.pick(&["wait", "launch_dependents"]))
+            }
+            "membar" | "fence" => format!("{guard}{name}{dotted};\n"),
+            "prefetch" | "prefetchu" | "applypriority" | "discard" => {
+                let (text, address) = match space {
+                    _ if name == "prefetchu" => self.address(None, 4, false),
+                    space => self.address(space, 4, false),
+                };
+                let more = if matches!(name, "applypriority" | "discard") { ", 128" } else { "" };
+                // What is discarded may be anything.
+                if name == "discard" {
+                    return Some(format!(
+                        "setp.ne.u32 %c1, %tid, %tid;\n{text}@%c1 discard{dotted} [{address}]{more};\n"
+                    ));
+                }
+                format!("{text}{guard}{name}{dotted} [{address}]{more};\n")
+            }
+            "ld" | "ldu" | "st" => {
+                let is_store = name == "st";
+                let own = words.contains(&Word::Nc);
+                let (mut text, address) = self.address(space, bytes, is_store);
+                if own && text.contains("%own") {
+                    return None;
+                }
+                let registers: Vec<String> = (0..lanes)
+                    .map(|_| match is_store {
+                        true => self.source(last),
+                        false => self.of_type(last),
+                    })
+                    .collect();
+                let list =
+                    if lanes > 1 { format!("{{{}}}", registers.join(", ")) } else { registers[0].clone() };
+                if space.is_none() && text.contains("%in") && self.in_callee {
+                    return None;
+                }
+                let _ = match is_store {
+                    true => writeln!(text, "{guard}{name}{dotted} [{address}], {list};"),
+                    false => writeln!(text, "{guard}{name}{dotted} {list}, [{address}];"),
+                };
+                text
+            }
+            "atom" => {
+                let (text, address) = match space {
+                    Some(Word::Global) | None => self.address(Some(Word::Global), bytes, true),
+                    _ if self.in_callee => return None,
+                    space => self.address(space, bytes, true),
+                };
+                let (to, from) = (self.of_type(last), self.of_type(last));
+                let swap = if words.contains(&Word::Cas) {
+                    format!(", {}", self.of_type(last))
+                } else {
+                    String::new()
+                };
+                let mut text = format!("{text}{guard}{name}{dotted} {to}, [{address}], {from}{swap};\n");
+                one_nan(&mut text, &to, last);
+                self.one_nan_in_memory(&mut text, &address, space, last);
+                text
+            }
+            "red" => {
+                let is_float = last.is_float();
+                let is_wild = words.iter().any(|word| matches!(word, Word::Inc | Word::Dec)) || is_float;
+                let from = self.of_type(last);
+                if is_wild || self.in_callee || space.is_some_and(|space| space != Word::Global) {
+                    if self.in_callee && space.is_some_and(|space| space != Word::Global) {
+                        return None;
+                    }
+                    let (text, address) = self.address(space, bytes, true);
+                    let mut text = format!("{text}{guard}{name}{dotted} [{address}], {from};\n");
+                    self.one_nan_in_memory(&mut text, &address, space, last);
+                    return Some(text);
+                }
+                // One kind of counting for each place, so that the order does not matter.
+                let slot = match words.iter().find(|word| {
+                    matches!(word, Word::And | Word::Or | Word::Xor | Word::Add | Word::Min | Word::Max)
+                }) {
+                    Some(Word::And) => 0,
+                    Some(Word::Or) => 1,
+                    Some(Word::Xor) => 2,
+                    Some(Word::Add) => 3,
+                    Some(Word::Min) => 4 + u32::from(last.is_signed()),
+                    _ => 6 + u32::from(last.is_signed()),
+                };
+                if bytes != 4 {
+                    return None;
+                }
+                let at = slot * 4;
+                debug_assert!(at < COUNTERS);
+                format!("{guard}{name}{dotted} [%counters+{at}], {from};\n")
+            }
+            "cp" => {
+                if !words.contains(&Word::Ca) && !words.contains(&Word::Cg) {
+                    let count = if words.contains(&Word::WaitGroup) { " 0" } else { "" };
+                    return Some(format!("cp{dotted}{count};\n"));
+                }
+                let size = if words.contains(&Word::Cg) { 16 } else { self.random.pick(&[4, 8, 16]) };
+                let (first, to) = self.address(Some(Word::Shared), 16, true);
+                let (second, from) = self.address(Some(Word::Global), 16, false);
+                let more = self.random.pick(&["", ", 4", ", 0"]);
+                format!(
+                    "{first}mov.u64 %a2, {to};\n{second}{guard}cp{dotted} [%a2], [{from}], {size}{more};\ncp.async.wait_all;\n"
+                )
+            }
+            "cvta" => {
+                let (text, address) = self.address(space, 4, false);
+                let to = self.register("b64");
+                // Addresses are of this run only, so what is kept is whether they come back.
+                if words.contains(&Word::To) {
+                    let space = words.iter().find(|word| !matches!(word, Word::To | Word::U64))?;
+                    let same = self.register("pred");
+                    return Some(format!(
+                        "{text}cvta.{space}.u64 %a2, {address};\ncvta{dotted} %a2, %a2;\nsetp.eq.u64 {same}, %a2, {address};\n"
+                    ));
+                }
+                format!(
+                    "{text}cvta{dotted} %a2, {address};\nisspacep{} %c1, %a2;\nselp.b64 {to}, 1, 2, %c1;\n",
+                    dotted.replace(".u64", "")
+                )
+            }
+            "isspacep" => {
+                let from = self.random.pick(&[Word::Global, Word::Local, Word::Shared]);
+                if self.in_callee && from == Word::Shared {
+                    return None;
+                }
+                let (text, address) = self.address(Some(from), 4, false);
+                let to = self.register("pred");
+                format!("{text}cvta.{from}.u64 %a2, {address};\n{guard}isspacep{dotted} {to}, %a2;\n")
+            }
+            "mov" => {
+                let to = self.of_type(last);
+                let bits = last.bits().unwrap_or(32);
+                if last.is_untyped() && self.random.chance(40) && bits >= 32 {
+                    let [low, high] = [0, 1].map(|_| match bits {
+                        32 => self.register("b16"),
+                        64 => self.register("b32"),
+                        _ => self.register("b64"),
+                    });
+                    return Some(match self.random.chance(50) {
+                        true => format!("{guard}mov{dotted} {to}, {{{low}, {high}}};\n"),
+                        false => {
+                            format!("{guard}mov{dotted} {{{low}, {high}}}, {};\n", self.of_type(last))
+                        }
+                    });
+                }
+                let special = [
+                    "%laneid",
+                    "%tid.x",
+                    "%tid.y",
+                    "%ntid.x",
+                    "%ctaid.x",
+                    "%nctaid.x",
+                    "%warpid",
+                    "%lanemask_lt",
+                    "%lanemask_eq",
+                    "%lanemask_ge",
+                    "%lanemask_gt",
+                    "%lanemask_le",
+                    "WARP_SZ",
+                ];
+                let from = match last {
+                    Word::U32 | Word::B32 | Word::S32 if self.random.chance(40) => {
+                        self.random.pick(&special).into()
+                    }
+                    _ => self.source(last),
+                };
+                format!("{guard}mov{dotted} {to}, {from};\n")
+            }
+            "bar" | "barrier" => {
+                // Inside of a loop that all threads go round together, too.
+                let size = if self.is_whole && self.random.chance(30) {
+                    format!(", {}", self.threads)
+                } else {
+                    String::new()
+                };
+                let to = match words.contains(&Word::Popc) {
+                    true => self.register("b32"),
+                    false => self.register("pred"),
+                };
+                if words.contains(&Word::Warp) {
+                    return Some("bar.warp.sync 0xffffffff;\n".into());
+                }
+                let before = self.neighbour();
+                if words.contains(&Word::Red) {
+                    let condition = self.register("pred");
+                    format!("{before}{name}{dotted} {to}, 0{size}, {condition};\n")
+                } else {
+                    format!("{before}{name}{dotted} 0{size};\n")
+                }
+            }
+            "movmatrix" => format!("movmatrix{dotted} {}, {};\n", self.register("b32"), self.register("b32")),
+            "activemask" => format!("activemask.b32 {};\n", self.register("b32")),
+            "vote" | "shfl" | "match" | "redux" | "elect" => self.asked(name, words, &dotted, last),
+            "mma" => self.product(words, &dotted)?,
+            "ldmatrix" | "stmatrix" => {
+                let count = if words.contains(&Word::X4) {
+                    4
+                } else if words.contains(&Word::X2) {
+                    2
+                } else {
+                    1
+                };
+                let list: Vec<String> = (0..count).map(|at| format!("%m{at}")).collect();
+                let list = format!("{{{}}}", list.join(", "));
+                // The rows of a warp lie in the part of the window that its own threads have.
+                let mut text = String::from("and.b32 %t3, %lane, 31;\nsub.u32 %t4, %tid, %lane;\n");
+                let _ = write!(
+                    text,
+                    "mul.lo.u32 %t3, %t3, 16;\nmad.lo.u32 %t3, %t4, {WINDOW}, %t3;\nmov.u64 %a2, window;\ncvt.u64.u32 %a3, %t3;\nadd.s64 %a2, %a2, %a3;\n"
+                );
+                if !words.contains(&Word::Shared) && !words.contains(&Word::SharedCta) {
+                    text.push_str("cvta.shared.u64 %a2, %a2;\n");
+                }
+                text.push_str("bar.sync 0;\n");
+                if name == "ldmatrix" {
+                    let _ = writeln!(text, "ldmatrix{dotted} {list}, [%a2];");
+                    for at in 0..count {
+                        let _ = writeln!(text, "mov.b32 {}, %m{at};", self.register("b32"));
+                    }
+                } else {
+                    for at in 0..count {
+                        let _ = writeln!(text, "mov.b32 %m{at}, {};", self.register("b32"));
+                    }
+                    let _ = writeln!(text, "stmatrix{dotted} [%a2], {list};");
+                }
+                text.push_str("bar.sync 0;\n");
+                text
+            }
+            _ => return self.computed(form, name, &dotted, &types, &guard),
+        })
+    }
+
+    /// The same of a number in memory.
+    fn one_nan_in_memory(&mut self, text: &mut String, address: &str, space: Option<Word>, ty: Word) {
+        if !ty.is_float() {
+            return;
+        }
+        let space = space.map_or(String::new(), |space| format!(".{space}"));
+        let bits = ty.bits().unwrap_or(32);
+        let register = match bits {
+            16 => "%h0",
+            32 => "%t6",
+            _ => "%a2",
+        };
+        let _ = writeln!(text, "ld{space}.b{bits} {register}, [{address}];");
+        one_nan(text, register, ty);
+        let _ = writeln!(text, "st{space}.b{bits} [{address}], {register};");
+    }
+
+    fn control(&mut self, name: &str, dotted: &str) -> Option<String> {
+        let number = self.random.below(1 << 30);
+        Some(match (name, dotted) {
+            ("bra", ".uni") => format!("bra.uni $U{number};\n$U{number}:\n"),
+            // Those of the tree.
+            ("bra", _) => {
+                let predicate = self.register("pred");
+                format!("@{predicate} bra $U{number};\n{}$U{number}:\n", self.simple())
+            }
+            ("brx", _) => format!(
+                "and.b32 %t0, {}, 1;\n$V{number}: .branchtargets $W{number}, $X{number};\nbrx{dotted} {}, $V{number};\n$W{number}:\n{}$X{number}:\n",
+                self.register("b32"),
+                if dotted.ends_with("uni") { "0" } else { "%t0" },
+                self.simple()
+            ),
+            // A thread that never comes there.
+            _ => {
+                if name == "exit" && self.in_callee {
+                    return None;
+                }
+                if self.in_callee && name == "ret" {
+                    return None;
+                }
+                format!("setp.ne.u32 %c1, %tid, %tid;\n@%c1 {name}{dotted};\n")
+            }
+        })
+    }
+
+    fn simple(&mut self) -> String {
+        let (to, a, b) = (self.register("b32"), self.register("b32"), self.register("b32"));
+        format!("add.u32 {to}, {a}, {b};\n")
+    }
+
+    /// What another thread has written behind a barrier, which all have passed before it is written anew.
+    fn neighbour(&mut self) -> String {
+        if !self.random.chance(60) {
+            return String::new();
+        }
+        let by = self.random.below(self.threads as usize);
+        let (from, to) = (self.register("b32"), self.register("b32"));
+        let threads = self.threads;
+        format!(
+            "mul.wide.u32 %a3, %tid, {WINDOW};\nmov.u64 %a2, window;\nadd.s64 %a3, %a3, %a2;\nst.shared.b32 [%a3+60], {from};\nbar.sync 0;\n\
+             add.u32 %t3, %tid, {by};\nrem.u32 %t3, %t3, {threads};\nmul.wide.u32 %a3, %t3, {WINDOW};\nadd.s64 %a3, %a3, %a2;\nld.shared.b32 {to}, [%a3+60];\nbar.sync 0;\n"
+        )
+    }
+
+    /// What lanes ask each other. Members are all lanes that are there.
+    fn asked(&mut self, name: &str, words: &[Word], dotted: &str, last: Word) -> String {
+        let is_sync = words.contains(&Word::Sync);
+        let members = match is_sync {
+            true if self.random.chance(60) && self.is_whole => ", 0xffffffff",
+            true => ", %t3",
+            false => "",
+        };
+        let before = if is_sync { "activemask.b32 %t3;\n" } else { "" };
+        let predicate = self.register("pred");
+        let instruction = match name {
+            "vote" => {
+                let to =
+                    if words.contains(&Word::Ballot) { self.register("b32") } else { self.register("pred") };
+                format!("vote{dotted} {to}, {predicate}{members};\n")
+            }
+            "shfl" => {
+                let (to, from) = (self.register("b32"), self.register("b32"));
+                let to = if self.random.chance(50) { format!("{to}|{predicate}") } else { to };
+                let by = if self.random.chance(60) {
+                    self.random.below(32).to_string()
+                } else {
+                    self.register("b32")
+                };
+                let bounds = if words.contains(&Word::Up) { 0 } else { 31 }
+                    + 256 * self.random.pick(&[0, 0, 16, 24, 28]);
+                // Only lanes that are there are asked.
+                if !self.is_whole {
+                    return format!("{before}shfl{dotted} {to}, {from}, %lane, {bounds}{members};\n")
+                        .replace(
+                            dotted,
+                            &dotted.replace(".up", ".idx").replace(".down", ".idx").replace(".bfly", ".idx"),
+                        );
+                }
+                format!("shfl{dotted} {to}, {from}, {by}, {bounds}{members};\n")
+            }
+            "match" => {
+                let (to, from) = (self.register("b32"), self.of_type(last));
+                let to = if words.contains(&Word::All) && self.random.chance(60) {
+                    format!("{to}|{predicate}")
+                } else {
+                    to
+                };
+                format!("match{dotted} {to}, {from}{members};\n")
+            }
+            "redux" => {
+                let (to, from) = (self.of_type(last), self.of_type(last));
+                let mut text = format!("redux{dotted} {to}, {from}{members};\n");
+                one_nan(&mut text, &to, last);
+                text
+            }
+            _ => format!("elect{dotted} {}|{predicate}{members};\n", self.register("b32")),
+        };
+        format!("{before}{instruction}")
+    }
+
+    fn product(&mut self, words: &[Word], dotted: &str) -> Option<String> {
+        let types: Vec<Word> = words.iter().copied().filter(|word| word.is_type()).collect();
+        let (m, k) = match words.iter().find(|word| word.text().starts_with('m'))? {
+            Word::M8n8k4 => (8, 4),
+            Word::M8n8k16 => (8, 16),
+            Word::M16n8k4 => (16, 4),
+            Word::M16n8k8 => (16, 8),
+            Word::M16n8k16 => (16, 16),
+            _ => (16, 32),
+        };
+        let each = match types[1] {
+            Word::F16 | Word::Bf16 => 2,
+            Word::U8 | Word::S8 => 4,
+            _ => 1,
+        };
+        let (rows, along) = (m / 8, k / (4 * each));
+        let results = if types[0] == Word::F16 { rows } else { rows * 2 };
+        let list = |maker: &mut Maker, count: usize, ty: Word| {
+            let pool = if ty == Word::F64 {
+                "f64"
+            } else if ty == Word::F32 {
+                "f32"
+            } else {
+                "b32"
+            };
+            let first = maker.random.below(2);
+            let letter = POOLS.iter().find(|(_, ty, _)| *ty == pool).map_or("%r", |(letter, ..)| letter);
+            let all: Vec<String> = (0..count).map(|at| format!("{letter}{}", first + at)).collect();
+            format!("{{{}}}", all.join(", "))
+        };
+        let into = list(self, results, types[0]);
+        let [a, b] = [(rows * along, types[1]), (along, types[2])].map(|(count, ty)| list(self, count, ty));
+        let c = list(self, results, types[3]);
+        let mut text = format!("mma{dotted} {into}, {a}, {b}, {c};\n");
+        let ty = if types[0] == Word::F16 { Word::F16x2 } else { types[0] };
+        for register in into.trim_matches(|c| matches!(c, '{' | '}')).split(", ") {
+            one_nan(&mut text, register, ty);
+        }
+        Some(text)
+    }
+
+    /// An instruction that computes something from registers.
+    fn computed(
+        &mut self,
+        form: u16,
+        name: &str,
+        dotted: &str,
+        types: &[Word],
+        guard: &str,
+    ) -> Option<String> {
+        let last = types.last().copied().unwrap_or(Word::B32);
+        let mut operands = Vec::new();
+        for spec in specs(form) {
+            let of = |of: TypeOf| match of {
+                TypeOf::Last => last,
+                TypeOf::First => types.first().copied().unwrap_or(last),
+                TypeOf::Second => types.get(1).copied().unwrap_or(last),
+                TypeOf::Wide => match last.bits() {
+                    Some(16) => Word::U32,
+                    _ => Word::U64,
+                },
+                TypeOf::Fixed(ty) => ty,
+                TypeOf::Any => Word::U32,
+            };
+            if spec.optional && self.random.chance(50) {
+                break;
+            }
+            operands.push(match spec.role {
+                Role::Value(ty) if spec.is_dest => self.of_type(of(ty)),
+                Role::Value(ty) => self.source(of(ty)),
+                Role::WithPredicate(ty) => {
+                    let to = self.of_type(of(ty));
+                    let second = self.register("pred");
+                    let is_packed = matches!(last, Word::F16x2 | Word::Bf16x2) && name == "setp";
+                    if second != to && (is_packed || self.random.chance(40)) {
+                        format!("{to}|{second}")
+                    } else {
+                        to
+                    }
+                }
+                Role::Predicate if spec.is_dest => self.register("pred"),
+                Role::Predicate => {
+                    let not = if self.random.chance(30) { "!" } else { "" };
+                    format!("{not}{}", self.register("pred"))
+                }
+                Role::Constant => self.random.below(256).to_string(),
+                _ => return None,
+            });
+        }
+        let to = operands.first().map_or("", |to| to.split('|').next().unwrap_or(to)).to_string();
+        let mut text = format!("{guard}{name}{dotted} {};\n", operands.join(", "));
+        let gives = match name {
+            "add" | "sub" | "fma" | "mad" | "set" | "cvt" => types.first().copied().unwrap_or(last),
+            "setp" | "testp" | "slct" => Word::Pred,
+            _ => last,
+        };
+        one_nan(&mut text, &to, gives);
+        Some(text)
+    }
+}
+
+/// Makes one number of all that are none: which one comes out of an operation is nowhere said.
+fn one_nan(text: &mut String, register: &str, ty: Word) {
+    let _ = match ty {
+        Word::F16 | Word::Bf16 => {
+            let nan = if ty == Word::F16 { "0x7e00" } else { "0x7fc0" };
+            write!(text, "setp.nan.{ty} %c1, {register}, {register};\n@%c1 mov.b16 {register}, {nan};\n")
+        }
+        Word::F16x2 | Word::Bf16x2 => {
+            let (low, high) =
+                if ty == Word::F16x2 { ("0x7e00", "0x7e000000") } else { ("0x7fc0", "0x7fc00000") };
+            write!(
+                text,
+                "mov.b32 %t7, {register};\nsetp.nan.{ty} %c1|%c2, %t7, %t7;\n@%c1 and.b32 %t7, %t7, 0xffff0000;\n@%c1 or.b32 %t7, %t7, {low};\n@%c2 and.b32 %t7, %t7, 0xffff;\n@%c2 or.b32 %t7, %t7, {high};\nmov.b32 {register}, %t7;\n"
+            )
+        }
+        Word::F32 | Word::Tf32 => {
+            write!(
+                text,
+                "mov.b32 %t7, {register};\nsetp.nan.f32 %c1, %t7, %t7;\n@%c1 mov.b32 {register}, 0x7fc00000;\n"
+            )
+        }
+        Word::F64 => write!(
+            text,
+            "mov.b64 %a3, {register};\nsetp.nan.f64 %c1, %a3, %a3;\n@%c1 mov.b64 {register}, 0x7ff8000000000000;\n"
+        ),
+        Word::F32x2 => write!(
+            text,
+            "mov.b64 {{%t6, %t7}}, {register};\nsetp.nan.f32 %c1, %t6, %t6;\n@%c1 mov.b32 %t6, 0x7fc00000;\nsetp.nan.f32 %c1, %t7, %t7;\n@%c1 mov.b32 %t7, 0x7fc00000;\nmov.b64 {register}, {{%t6, %t7}};\n"
+        ),
+        _ => Ok(()),
+    };
+}
