@@ -174,7 +174,7 @@ impl Default for Options {
             versions,
             kernels: None,
             scalars: Some(Variant::Cost),
-            fuse: Wanted::WherePaying,
+            fuse: Wanted::Never,
             flatten: Wanted::WherePaying,
             races: Races::default(),
             guards: Policy::default(),

@@ -6,6 +6,7 @@
 
 use heddle_analysis::ControlTables;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
+use heddle_ir::inst::InstData;
 use heddle_ir::ops::Effect;
 use heddle_ir::types::{Scalar, Space, Type};
 use heddle_ir::words::Flag;
@@ -52,7 +53,7 @@ enum Object {
 #[derive(Debug)]
 pub(super) struct MemoryTable {
     blocks: SecondaryMap<Block, Vec<Entry>>,
-    /// The private objects whose addresses are not only accessed.
+    /// The private objects whose addresses are not only accessed, or not only plainly.
     escaped: EntitySet<Value>,
     /// All that is written, or none if that is not known.
     written: Option<Vec<(Address, u64)>>,
@@ -240,13 +241,16 @@ fn writes(func: &Function, inst: Inst) -> bool {
     }
 }
 
+/// Whether an access has to be as it is.
+fn is_exact(data: &InstData) -> bool {
+    data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some())
+}
+
 fn entry(func: &Function, inst: Inst) -> Option<Entry> {
     let data = func.inst(inst);
-    let is_exact =
-        data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some());
     let address = || data.address().map(|pointer| Address::of(func, pointer));
     let touch = match data.op {
-        _ if is_exact => Touch::Fence,
+        _ if is_exact(data) => Touch::Fence,
         Op::Load => {
             let (address, access) = address().zip(data.access())?;
             let ty = func.value_type(func.result(inst)?);
@@ -282,7 +286,7 @@ fn entry(func: &Function, inst: Inst) -> Option<Entry> {
     Some(Entry { inst, touch })
 }
 
-/// The private objects whose addresses are not only accessed.
+/// The private objects whose addresses are not only accessed, or not only plainly.
 fn escaped(func: &Function, control: &ControlTables) -> EntitySet<Value> {
     let mut object: SecondaryMap<Value, Option<Value>> = SecondaryMap::with_len(func.value_count());
     let mut escaped = EntitySet::new();
@@ -292,6 +296,8 @@ fn escaped(func: &Function, control: &ControlTables) -> EntitySet<Value> {
             for (index, &arg) in data.args.iter().enumerate() {
                 let Some(alloca) = object[arg] else { continue };
                 let is_followed = match data.op {
+                    // Of what it does only so much is known that it is a fence.
+                    _ if is_exact(data) => false,
                     Op::PtrAdd | Op::SpaceCast | Op::Load | Op::Memset => index == 0,
                     Op::Store => index == 1,
                     Op::Memcpy | Op::Memmove => index < 2,
