@@ -119,9 +119,10 @@ fn passes_choose_by_what_was_seen() {
     let nest = format!("{}/../../tests/transform/flatten-fig-5.hed", env!("CARGO_MANIFEST_DIR"));
     let flatten = "canonicalize,flatten:lanes=4+races=excluded";
     let is_flat = |seen: &[&str]| {
-        chosen(&folder, &nest, flatten, Some(seen)) != chosen(&folder, &nest, "canonicalize", None)
+        // The profile stands at the branches of both.
+        chosen(&folder, &nest, flatten, Some(seen)) != chosen(&folder, &nest, "canonicalize", Some(seen))
     };
-    assert!(is_flat(&["--arg", "[1, 90, 1, 1]", "--arg", "[90, 1, 90, 90]"]));
+    assert!(is_flat(&["--arg", "[64, 1, 1, 1]", "--arg", "[64, 64, 64, 64]"]));
     assert!(!is_flat(&["--arg", "[3, 3, 3, 3]", "--arg", "[1, 1, 1, 1]"]));
     folder.write(
         "sides.hed",
@@ -140,7 +141,7 @@ block3:
 }
 ",
     );
-    let numbers = ["--arg", "[1, 2, 3, 4]", "--arg", "[1, 2, 3, 4]", "--arg"];
+    let numbers = ["--arg", "[1.0, 2.0, 3.0, 4.0]", "--arg", "[1.0, 2.0, 3.0, 4.0]", "--arg"];
     let [part, together] = ["[true, false, true, true]", "[true, true, true, true]"]
         .map(|asked| [&numbers[..], &[asked]].concat());
     let quotients = |passes: &str, seen: Option<&[&str]>| {
@@ -148,20 +149,38 @@ block3:
     };
     let fuse = "canonicalize,fuse:4+target=warps";
     assert_eq!([None, Some(&part[..]), Some(&together)].map(|seen| quotients(fuse, seen)), [1, 1, 2]);
-    let guards = |seen: Option<&[&str]>| {
-        chosen(&folder, "sides.hed", "canonicalize,loops,boscc", seen).matches("= any").count()
-    };
-    // Neither side costs enough to be guarded, unless one of them is mostly empty.
-    assert_eq!([None, Some(&part[..])].map(guards), [0, 0]);
-    assert_eq!(guards(Some(&together)), 1);
-    let vectorize = ["vectorize", "sides.hed", "--func", "f", "--lanes", "4", "-o", "f.hed"];
-    let wide = |more: &[&str]| {
+    folder.write(
+        "long.hed",
+        "func @f(v0: f32, v1: f32, v2: i1) -> f32 {
+block0:
+  br v2, block1, block2
+block1:
+  v3 = fdiv v0, v1
+  br block3
+block2:
+  v4 = fdiv v1, v0
+  v6 = fdiv v4, v0
+  v7 = fdiv v6, v0
+  v8 = fdiv v7, v0
+  br block3
+block3:
+  v5 = phi f32 [block1: v3], [block2: v8]
+  ret v5
+}
+",
+    );
+    let is_guarded = |text: &str| text.contains("= any") || text.contains("= all");
+    // The longer side is skipped if no lane takes it, for which a run has to tell that this is often so.
+    let guards = |seen| is_guarded(&chosen(&folder, "long.hed", "canonicalize,loops,boscc", seen));
+    assert_eq!([None, Some(&part[..]), Some(&together)].map(guards), [false, false, true]);
+    let wide = |file: &str, more: &[&str]| {
+        let vectorize = ["vectorize", file, "--func", "f", "--lanes", "4", "-o", "f.hed"];
         succeed(heddle(&folder.0, &[&vectorize[..], more].concat()));
         std::fs::read_to_string(folder.0.join("f.hed")).expect("it was written")
     };
-    let guarded = ["--options", "fuse=no", "--profile", "profile.json"];
-    assert!(wide(&guarded).contains("= any") && !wide(&guarded[..2]).contains("= any"));
-    assert_eq!(wide(&["--options", "fuse=force"]).matches("= fdiv").count(), 1);
+    assert!(!is_guarded(&wide("long.hed", &["--options", "fuse=no"])));
+    assert!(is_guarded(&wide("long.hed", &["--options", "fuse=no", "--profile", "profile.json"])));
+    assert_eq!(wide("sides.hed", &["--options", "fuse=force"]).matches("= fdiv").count(), 1);
 }
 
 #[test]
