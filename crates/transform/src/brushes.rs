@@ -401,7 +401,7 @@ block3:
         // Eight times three registers, and what is in between, are more than there are; four times are not.
         let many = Target { registers: 32, ..Target::AVX2 };
         assert_eq!(choice(LOOP, &many).brushes, 4);
-        let busy = Times { float: Time { latency: 40, busy: 40 }, ..Target::AVX2.times };
+        let busy = Times { float: Time { latency: 40, busy: 60 }, ..Target::AVX2.times };
         assert_eq!(choice(LOOP, &Target { times: busy, ..many }).brushes, 1);
         let few_masks = Target { mask_registers: 5, ..Target::AVX512 };
         assert_eq!(choice(LOOP, &few_masks).brushes, 1);
