@@ -105,6 +105,7 @@ impl Brush<'_, '_> {
             | Op::Width
             | Op::LocalId
             | Op::LocalSize
+            | Op::EnqueuedSize
             | Op::GroupId
             | Op::NumGroups
             | Op::GlobalId
@@ -279,7 +280,8 @@ impl Brush<'_, '_> {
                 (Op::Width, None) => self.lanes as u64,
                 (Op::Width, Some(dim)) => along(&self.dims, dim),
                 (Op::LocalId, _) => local[at].into(),
-                (Op::LocalSize, _) => geometry.local[at].into(),
+                // All groups of the oracle's launches are whole.
+                (Op::LocalSize | Op::EnqueuedSize, _) => geometry.local[at].into(),
                 (Op::GroupId, _) => self.position.group[at].into(),
                 (Op::NumGroups, _) => geometry.groups[at].into(),
                 (Op::GlobalId, _) => {
