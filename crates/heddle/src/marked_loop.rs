@@ -12,13 +12,8 @@ use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Cfg, ControlTables, CycleForest, InitialShapes, divergence};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::module::DeclaredShape;
-<<<<<<< HEAD
-use heddle_ir::types::MAX_LANES;
-use heddle_ir::{Block, Code, Diagnostic, Function, Module, Op};
-=======
 use heddle_ir::types::{MAX_LANES, MOST_CHOSEN_LANES};
-use heddle_ir::{Code, Diagnostic, Function, Module, Op};
->>>>>>> words
+use heddle_ir::{Block, Code, Diagnostic, Function, Module, Op};
 use heddle_llvm::{
     EmitOptions, LlvmModule, emit, keep_private_but, optimize, share_globals, vector_form_names,
 };
