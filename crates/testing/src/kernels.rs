@@ -1,5 +1,5 @@
 //! Whether kernels become group functions that do, group by group, what the kernels do: the property behind the topic
-//! `kernels`. Group functions run on the oracle at a stage by lot, and some natively. Of one kernel in six that does not see its
+//! `kernels`. Group functions run on the oracle at a stage by lot, and some natively. Of one kernel in three that does not see its
 //! brush, of one in ten in all, each work-item also runs by itself, with nothing in common with others but memory and barriers.
 
 use crate::execution::{Observed, Part, difference, observe, options, prepare};
@@ -21,7 +21,7 @@ pub fn profile() -> Profile {
     for (class, weight) in &mut profile.classes {
         *weight = u32::from(*class == Class::Kernel);
     }
-    Profile { horizontals: 30, conditional_phases: 30, shared_params: true, ..profile }
+    Profile { horizontals: 30, lanes: 50, conditional_phases: 30, shared_params: true, ..profile }
 }
 
 /// How a kernel is run.
@@ -83,7 +83,7 @@ fn runs_natively(case: &Case) -> bool {
 }
 
 fn runs_apart(case: &Case) -> bool {
-    case.seed.is_multiple_of(6) && !sees_brush(&case.module)
+    case.seed.is_multiple_of(3) && !sees_brush(&case.module)
 }
 
 /// Whether there is one outcome of a program on an input, and a launch for it.

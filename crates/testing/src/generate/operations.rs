@@ -453,6 +453,22 @@ impl Writer<'_> {
         self.proved(chosen)
     }
 
+    /// A question about the brush, or about the group where the program is not to see its brush.
+    fn of_brush_or_group(&self, op: Op, dimension: Option<u8>) -> (Op, Option<u8>) {
+        match op {
+            _ if self.allowed.lanes || !self.allowed.queries => (op, dimension),
+            Op::Lane => (Op::LocalId, Some(dimension.unwrap_or(0))),
+            Op::Width => (Op::LocalSize, Some(dimension.unwrap_or(0))),
+            _ => (op, dimension),
+        }
+    }
+
+    /// Which lane it is, or where it stands in the group.
+    pub(super) fn lane(&mut self, scalar: Scalar, dimension: Option<u8>) -> Temp {
+        let (op, dimension) = self.of_brush_or_group(Op::Lane, dimension);
+        self.define(InstData::new(op, [], Detail::Dimension(dimension)), Some(scalar), true, false)
+    }
+
     /// Where the lane stands in the brush, the group or the launch.
     pub(super) fn query(&mut self) -> Temp {
         let scalar = self.random.pick(&[Scalar::I32, Scalar::I32, Scalar::I64]);
@@ -474,6 +490,7 @@ impl Writer<'_> {
             }
             _ => (Op::Lane, None, false),
         };
+        let (op, dimension) = self.of_brush_or_group(op, dimension);
         let data = InstData::new(op, [], Detail::Dimension(dimension));
         self.define(data, Some(scalar), true, uniform)
     }
