@@ -12,7 +12,7 @@ use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Cfg, ControlTables, CycleForest, InitialShapes, divergence};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::module::DeclaredShape;
-use heddle_ir::types::MAX_LANES;
+use heddle_ir::types::{MAX_LANES, MOST_CHOSEN_LANES};
 use heddle_ir::{Block, Code, Diagnostic, Function, Module, Op};
 use heddle_llvm::{
     EmitOptions, LlvmModule, emit, keep_private_but, optimize, share_globals, vector_form_names,
@@ -109,9 +109,9 @@ impl Session {
                 let lanes = lanes.clamp(1, MAX_LANES);
                 (lanes, lanes * wanted.unwrap_or(1).clamp(1, MAX_LANES / lanes))
             }
-            LoopLanes::Auto => (lanes_in_register(&func, bits), MAX_LANES),
+            LoopLanes::Auto => (lanes_in_register(&func, bits), MOST_CHOSEN_LANES),
             LoopLanes::AtMost(most) => {
-                let most = 1 << most.clamp(1, MAX_LANES).ilog2();
+                let most = 1 << most.clamp(1, MOST_CHOSEN_LANES).ilog2();
                 (lanes_in_register(&func, bits).min(most), most)
             }
         };
