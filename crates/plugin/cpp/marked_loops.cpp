@@ -9,6 +9,7 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/InstructionSimplify.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -176,6 +177,67 @@ std::string count_iterations(Loop &loop, Facts &facts) {
   facts.evolution.forgetLoop(&loop);
   RecursivelyDeleteTriviallyDeadInstructions(old);
   return "";
+}
+
+/// Whether a type is one of integers of a width that no calling convention has.
+bool has_odd_width(const Type *type) {
+  unsigned bits = type->isIntegerTy() ? type->getIntegerBitWidth() : 64;
+  return bits < 64 && bits != 1 && (bits < 8 || !isPowerOf2_32(bits));
+}
+
+/// Lets integers of a width that no calling convention has come into a loop's blocks as wider ones, which are cut in `start`, the
+/// first of them.
+void pass_whole_integers(ArrayRef<BasicBlock *> blocks, BasicBlock &start) {
+  SmallPtrSet<BasicBlock *, 16> inside(blocks.begin(), blocks.end());
+  MapVector<Value *, Value *> cut;
+  BasicBlock *before = start.getSinglePredecessor();
+  auto is_odd = [&](Value *value) {
+    auto *instruction = dyn_cast<Instruction>(value);
+    bool is_outside = instruction ? !inside.contains(instruction->getParent()) : isa<Argument>(value);
+    return is_outside && has_odd_width(value->getType());
+  };
+  for (BasicBlock *block : blocks)
+    for (Instruction &instruction : *block)
+      for (Value *operand : instruction.operands())
+        if (is_odd(operand))
+          cut.insert({operand, nullptr});
+  for (auto &[value, shorter] : cut) {
+    auto bits = unsigned(PowerOf2Ceil(value->getType()->getIntegerBitWidth()));
+    auto *wide = Type::getIntNTy(value->getContext(), std::max(8u, bits));
+    auto *longer = CastInst::Create(Instruction::ZExt, value, wide, "whole", before->getTerminator()->getIterator());
+    shorter = CastInst::Create(Instruction::Trunc, longer, value->getType(), "", start.getFirstInsertionPt());
+    value->replaceUsesWithIf(shorter, [&](Use &use) {
+      auto *user = cast<Instruction>(use.getUser());
+      return inside.contains(user->getParent()) && user != longer;
+    });
+  }
+}
+
+/// Computes counters of a width that no calling convention has from the one of 64 bits that is 0 first: they wrap around sooner.
+void count_odd_inductions(Loop &loop, ScalarEvolution &evolution) {
+  BasicBlock *header = loop.getHeader();
+  auto *done = dyn_cast<ICmpInst>(cast<BranchInst>(loop.getLoopLatch()->getTerminator())->getCondition());
+  auto *count = done ? dyn_cast<PHINode>(done->getOperand(0)) : nullptr;
+  if (!count || count->getParent() != header)
+    return;
+  SmallVector<PHINode *> odd;
+  for (PHINode &phi : header->phis())
+    if (has_odd_width(phi.getType()))
+      odd.push_back(&phi);
+  for (PHINode *phi : odd) {
+    auto *recurrence = dyn_cast<SCEVAddRecExpr>(evolution.getSCEV(phi));
+    auto *step = recurrence && recurrence->getLoop() == &loop && recurrence->isAffine()
+                     ? dyn_cast<SCEVConstant>(recurrence->getStepRecurrence(evolution))
+                     : nullptr;
+    if (!step)
+      continue;
+    IRBuilder<> builder(header, header->getFirstInsertionPt());
+    Value *far = builder.CreateMul(builder.CreateTrunc(count, phi->getType()), step->getValue());
+    Value *now = builder.CreateAdd(phi->getIncomingValueForBlock(loop.getLoopPreheader()), far);
+    evolution.forgetValue(phi);
+    phi->replaceAllUsesWith(now);
+    phi->eraseFromParent();
+  }
 }
 
 /// Takes away ways out of a loop to where nothing ever comes, such as from a `switch` that names all cases.
@@ -431,6 +493,7 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
     return result;
   pass_addresses(*loop, function);
   sink_offsets(*loop);
+  count_odd_inductions(*loop, facts.evolution);
   Range range = make_resumable(*loop, facts.dominators, facts.loops, facts.evolution);
   auto own = objects_of_iterations(*loop);
   loop->getLoopLatch()->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
@@ -438,11 +501,13 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
   BasicBlock *exit = loop->getExitBlock();
   SplitBlock(exit, exit->getFirstNonPHIIt());
   DominatorTree dominators(function);
-  SmallVector<BasicBlock *> blocks;
-  if (range.first)
-    blocks.push_back(loop->getLoopPreheader());
+  if (!range.first)
+    SplitBlock(loop->getLoopPreheader(), loop->getLoopPreheader()->getTerminator(), &facts.dominators, &facts.loops);
+  BasicBlock *start = loop->getLoopPreheader();
+  SmallVector<BasicBlock *> blocks = {start};
   append_range(blocks, loop->getBlocks());
   blocks.push_back(exit);
+  pass_whole_integers(blocks, *start);
   CodeExtractor extractor(blocks, &dominators, false, nullptr, nullptr, nullptr, false, false, nullptr, "heddle");
   if (!extractor.isEligible()) {
     result.refusal = "something in it cannot stand in a function of its own (exceptions, variable arguments, or objects of "

@@ -6,7 +6,8 @@
 //              └── more? ◄─┘ ──► exit
 //
 // The choice is kept for the next time that the loop runs. It holds for so many iterations that what trials lose is below
-// a fiftieth, and shortly if it has just changed, since a time may be that of something else on the machine.
+// a fiftieth, but at most twice as long as last time, and shortly if it has just changed: a time may be that of something
+// else on the machine.
 #include "turns.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -27,9 +28,12 @@ namespace {
 /// What trials may lose is one of so many parts.
 constexpr uint64_t part_for_trials = 50;
 /// A code that takes more times as long as the other counts as if it took so many.
-constexpr uint64_t most_times = 64;
-/// For how many trials a choice holds that has just changed.
-constexpr uint64_t trials_until_sure = 4;
+constexpr uint64_t most_times = 16;
+/// For how many trials a choice holds in which both were as fast.
+constexpr uint64_t least_trials = 4;
+/// What is kept of a choice, from the lowest bit on: whether it is scalar code, for how many trials it was to hold, and for
+/// how many iterations it still does.
+constexpr unsigned trials_at = 1, rest_at = 24;
 
 /// What a φ of the loop's header is in iteration `first`; null if it is no induction.
 Value *started_at(PHINode &phi, Loop &loop, ScalarEvolution &evolution, Instruction *first, IRBuilder<> &builder) {
@@ -144,7 +148,6 @@ Function *take_turns(Function &vector, Function &scalar, unsigned first, unsigne
   LLVMContext &context = module.getContext();
   auto *wide = Type::getInt64Ty(context);
   auto number = [&](uint64_t value) { return ConstantInt::get(wide, value); };
-  // For how many iterations more the choice holds, times two, and whether it is scalar code.
   auto *plan = new GlobalVariable(module, wide, false, GlobalValue::InternalLinkage, number(0), name + ".plan");
   Function *turns = Function::Create(vector.getFunctionType(), GlobalValue::InternalLinkage, name, module);
   turns->copyAttributesFrom(&scalar);
@@ -170,7 +173,8 @@ Function *take_turns(Function &vector, Function &scalar, unsigned first, unsigne
     return access;
   };
   Value *planned = plan_at(nullptr);
-  Value *holds = builder.CreateLShr(planned, number(1)), *is_scalar = builder.CreateTrunc(planned, builder.getInt1Ty());
+  Value *holds = builder.CreateLShr(planned, number(rest_at)), *is_scalar = builder.CreateTrunc(planned, builder.getInt1Ty());
+  Value *choice = builder.CreateAnd(planned, number((uint64_t(1) << rest_at) - 1));
   Value *left = builder.CreateSub(behind, at);
   Value *is_due = builder.CreateICmpEQ(holds, number(0));
   Value *is_long = builder.CreateICmpUGE(left, number(2 * trial));
@@ -202,11 +206,14 @@ Function *take_turns(Function &vector, Function &scalar, unsigned first, unsigne
   // (more - less) / less trials are what one trial loses.
   Value *lost = builder.CreateUDiv(builder.CreateMul(builder.CreateSub(more, less), number(part_for_trials)), less);
   lost = builder.CreateBinaryIntrinsic(Intrinsic::umin, lost, number(most_times * part_for_trials));
-  lost = builder.CreateBinaryIntrinsic(Intrinsic::umax, lost, number(trials_until_sure));
+  lost = builder.CreateBinaryIntrinsic(Intrinsic::umax, lost, number(least_trials));
+  Value *twice = builder.CreateShl(builder.CreateLShr(choice, number(trials_at)), number(1));
   Value *is_as_before = builder.CreateICmpEQ(chooses_scalar, is_scalar);
-  Value *trials = builder.CreateSelect(is_as_before, lost, number(trials_until_sure));
-  Value *chosen = builder.CreateZExt(chooses_scalar, wide);
-  plan_at(builder.CreateOr(builder.CreateMul(trials, number(2 * trial)), chosen));
+  Value *trials = builder.CreateBinaryIntrinsic(Intrinsic::umin, lost, twice);
+  trials = builder.CreateBinaryIntrinsic(Intrinsic::umax, trials, number(1));
+  trials = builder.CreateSelect(is_as_before, trials, number(1));
+  Value *now_chosen = builder.CreateOr(builder.CreateShl(trials, number(trials_at)), builder.CreateZExt(chooses_scalar, wide));
+  plan_at(builder.CreateOr(builder.CreateShl(builder.CreateMul(trials, number(trial)), number(rest_at)), now_chosen));
   builder.CreateBr(next);
 
   builder.SetInsertPoint(run);
@@ -222,7 +229,7 @@ Function *take_turns(Function &vector, Function &scalar, unsigned first, unsigne
   builder.CreateBr(ran);
   builder.SetInsertPoint(ran);
   Value *rest = builder.CreateSelect(is_due, number(0), builder.CreateSub(holds, until));
-  plan_at(builder.CreateOr(builder.CreateShl(rest, number(1)), builder.CreateZExt(is_scalar, wide)));
+  plan_at(builder.CreateOr(builder.CreateShl(rest, number(rest_at)), choice));
   builder.CreateBr(next);
 
   builder.SetInsertPoint(next);

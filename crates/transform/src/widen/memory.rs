@@ -34,8 +34,14 @@ impl Writer<'_> {
         }
         let result = self.old.result(inst).expect("a load gives a value");
         let scalar = self.old.value_type(result).scalar();
-        let pattern = self.pattern(inst, self.old.inst(inst).args[0], scalar);
-        let value = self.load_by(inst, pattern);
+        let address = self.old.inst(inst).args[0];
+        let value = match self.pattern(inst, address, scalar) {
+            Pattern::Scattered => match self.one_of_few(inst, address, scalar.into()) {
+                Some(few) => self.load_one_of(inst, &few, scalar.into()),
+                None => self.load_by(inst, Pattern::Scattered),
+            },
+            pattern => self.load_by(inst, pattern),
+        };
         self.define(inst, value);
         Ok(())
     }
@@ -131,7 +137,14 @@ impl Writer<'_> {
         if self.is_special(inst) {
             return self.lane_by_lane(inst);
         }
-        let pattern = self.pattern(inst, address, self.old.value_type(stored).scalar());
+        let ty = self.old.value_type(stored);
+        let pattern = self.pattern(inst, address, ty.scalar());
+        if matches!(pattern, Pattern::Scattered)
+            && let Some(few) = self.one_of_few(inst, address, ty)
+        {
+            self.store_one_of(inst, &few, stored);
+            return Ok(());
+        }
         self.store_by(inst, pattern);
         Ok(())
     }

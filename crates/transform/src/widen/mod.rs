@@ -38,6 +38,7 @@ mod lane_loop;
 mod launches;
 mod lines;
 mod memory;
+mod few;
 mod merge;
 mod objects;
 mod one_lane;
