@@ -8,7 +8,7 @@ use heddle::KernelReport;
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{Effects, Kind};
 use heddle_ir::ops::Effect;
-use heddle_ir::types::MAX_LANES;
+use heddle_ir::types::MOST_CHOSEN_LANES;
 use heddle_ir::words::Scope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::{Cpu, PRINTF, withstanding};
@@ -387,7 +387,7 @@ impl Kernel {
             likely.push(Variant { brush: [width, height, 1], ..of(lanes) });
         }
         let mut others = vec![of((lanes / 2).max(1))];
-        others.extend((4 * lanes <= MAX_LANES).then(|| of(4 * lanes)));
+        others.extend((4 * lanes <= MOST_CHOSEN_LANES).then(|| of(4 * lanes)));
         [likely, others]
     }
 

@@ -224,7 +224,7 @@ pub fn enter_with_mask(func: &mut Function) {
 pub fn geometry_of(func: &Function, brush: &[u32], is_region: bool) -> Geometry {
     let mut geometry = Geometry::brush(brush);
     if is_region {
-        geometry.local = [0, 1, 2].map(|along| Size::Known(brush.get(along).copied().unwrap_or(1)));
+        geometry.local = entry::tile_of(brush).map(Size::Known);
         geometry.offset_align = [0; 3];
     } else if let Kind::Kernel(Some(sizes)) = func.kind {
         geometry.local = sizes.map(Size::Known);

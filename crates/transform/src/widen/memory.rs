@@ -3,6 +3,7 @@
 use super::kinds::Kind;
 use super::refusal;
 use super::writer::{Writer, Written};
+use heddle_analysis::shape::Steps;
 use heddle_analysis::{Condition, Shape};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::Flag;
@@ -54,7 +55,7 @@ impl Writer<'_> {
                 let anyone = self.anyone(inst);
                 let value = self.only_if(anyone, |writer| vec![writer.emit(data, Some(ty))])[0];
                 match self.kinds.of(result) {
-                    Kind::Lanes => self.spread_scalar(value, [0; 3], wide),
+                    Kind::Lanes => self.spread_scalar(value, Steps::default(), wide),
                     Kind::Steps(_) => value,
                 }
             }
@@ -323,8 +324,8 @@ impl Writer<'_> {
                 let Shape::Strided { strides, .. } = self.facts.shape(address) else {
                     return self.rows(inst, address, scalar).unwrap_or(Pattern::Scattered);
                 };
-                let steps = [0, 1, 2].map(|dimension| strides.along(dimension));
-                if steps == [0; 3] {
+                let steps = strides.all();
+                if steps == Steps::default() {
                     let pointer = self.first_of(inst, address, &[]);
                     return Pattern::One(pointer);
                 }
