@@ -520,15 +520,16 @@ impl Finder<'_> {
     /// The step of a value from lane to lane, modulo 2^width.
     fn strides(&self, value: Value, block: Block) -> Option<i64> {
         let shape = self.divergence.fact_at(self.func, self.control, value, block).shape;
-        let [x, y, z] = shape.strides()?.all();
+        let steps = shape.strides()?.all();
         // Rows and planes of lanes must go on where the last one ended.
         let goes_on = |step: i64, dimension: usize| {
             let before =
                 (0..dimension).map(|at| self.geometry.extent(at).map(i64::from)).product::<Option<i64>>();
             self.geometry.extent(dimension) == Some(1)
-                || before.is_some_and(|before| step == x.wrapping_mul(before))
+                || before.is_some_and(|before| step == steps[0].wrapping_mul(before))
         };
-        ([x, y, z] == [0; 3] || goes_on(y, 1) && goes_on(z, 2)).then_some(x)
+        let is_line = || (1..steps.len()).all(|dimension| goes_on(steps[dimension], dimension));
+        (shape.is_uniform() || is_line()).then_some(steps[0])
     }
 
     fn is_uniform(&self, value: Value, block: Block) -> bool {

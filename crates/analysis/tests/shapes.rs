@@ -90,7 +90,7 @@ fn nothing_panics() {
             facts.push(Fact::of_shape(Shape::varying(width, base)));
             for step in [1, -3, extreme, extreme + 1] {
                 if width > 0 {
-                    let fact = Fact::of_shape(Shape::strided(width, [step, 0, 0], base));
+                    let fact = Fact::of_shape(Shape::strided(width, [step, 0, 0, 0], base));
                     facts.push(fact);
                     facts.push(Fact { straight: Straight::BOTH, ..fact });
                 }
@@ -153,7 +153,7 @@ fn nothing_panics() {
 /// What two strides say together is what the first says; of one stride, what both say of lane 0.
 #[test]
 fn of_two_strides_the_first_is_kept() {
-    let strided = |step, base, bits| Shape::strided(32, [step, 0, 0], Congruence::new(base, bits));
+    let strided = |step, base, bits| Shape::strided(32, [step, 0, 0, 0], Congruence::new(base, bits));
     assert_eq!(strided(4, 0, 2).meet(strided(8, 8, 4)), strided(4, 0, 2));
     assert_eq!(strided(8, 8, 4).meet(strided(4, 0, 2)), strided(8, 8, 4));
     assert_eq!(strided(4, 0, 2).meet(strided(4, 8, 4)), strided(4, 8, 4));

@@ -14,7 +14,7 @@ use heddle::ir::text::{Where, print_function_with};
 use heddle::ir::verify::{Stage, verify_module};
 use heddle::ir::{Block, Code, Diagnostic, Function, Inst, Module, Op, Value};
 use heddle::transform::canonicalize;
-use heddle_runs::line::parse_dims;
+use heddle_runs::line::parse_brush;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -49,15 +49,6 @@ fn analysis(word: &str) -> Result<Analysis, String> {
     Analysis::from_name(word).ok_or_else(|| {
         let names: Vec<&str> = Analysis::ALL.iter().map(|analysis| analysis.name()).collect();
         format!("the analyses are {}", names.join(", "))
-    })
-}
-
-fn brush(word: &str) -> Result<Vec<u32>, String> {
-    parse_dims(word).ok_or_else(|| "write `8` or `4x2`".into()).and_then(|dims| {
-        match dims.iter().fold(1u32, |lanes, &dim| lanes.saturating_mul(dim)) {
-            1..=128 => Ok(dims),
-            _ => Err("a brush has 1 to 128 lanes".into()),
-        }
     })
 }
 
@@ -104,7 +95,7 @@ pub(crate) struct Analyze {
     #[arg(long)]
     func: Option<String>,
     /// Lanes of the brush, if they are known: `8`, `4x2`
-    #[arg(long, value_parser = brush, value_name = "W")]
+    #[arg(long, value_parser = parse_brush, value_name = "W")]
     lanes: Option<std::vec::Vec<u32>>,
     /// The shape of a parameter
     #[arg(long = "param", value_parser = given, value_name = "NAME=SHAPE")]

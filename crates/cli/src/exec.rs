@@ -8,7 +8,7 @@ use heddle::ir::verify::Stage;
 use heddle_interp::{Limits, RunOptions, Scheduler, Semantics};
 use heddle_llvm::ObjectCache;
 use heddle_runs::line::{
-    Expectation, Ran, RunLine, parse_dims, parse_geometry, parse_scheduler, parse_semantics,
+    Expectation, Ran, RunLine, parse_brush, parse_geometry, parse_scheduler, parse_semantics,
 };
 use heddle_runs::native::{NativeError, NativeOptions, run_native};
 use heddle_runs::spec::{object_values, show_data, show_result};
@@ -50,16 +50,6 @@ fn semantics(word: &str) -> Result<Semantics, String> {
     parse_semantics(word).ok_or_else(|| "write `freezing` or `oblivious`".into())
 }
 
-fn brush(word: &str) -> Result<Vec<u32>, String> {
-    parse_dims(word).ok_or_else(|| "write `8` or `4x2`".into()).and_then(|dims| {
-        let lanes = dims.iter().fold(1u32, |lanes, &dim| lanes.saturating_mul(dim));
-        match lanes {
-            1..=128 => Ok(dims),
-            _ => Err("a brush has 1 to 128 lanes".into()),
-        }
-    })
-}
-
 fn seconds(word: &str) -> Result<Duration, String> {
     let seconds = word.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     seconds.ok_or_else(|| "write seconds: `2`, `0.5`, or `0` for no limit".into())
@@ -90,7 +80,7 @@ pub(crate) struct Exec {
     #[arg(long)]
     func: Option<String>,
     /// Lanes of the brush, as a number or by dimension: `8`, `4x2` [default: 4; of PTX 32, a warp]
-    #[arg(long, value_parser = brush, value_name = "W")]
+    #[arg(long, value_parser = parse_brush, value_name = "W")]
     lanes: Option<std::vec::Vec<u32>>,
     /// Bytes of dynamic shared memory of a kernel of PTX
     #[arg(long, default_value_t = 0, value_name = "BYTES")]

@@ -10,7 +10,7 @@ use heddle::ir::{Block, Function, Inst, Module, Op};
 use heddle::transform::canonicalize;
 use heddle::verdicts::verdicts;
 use heddle_interp::{AccessProfile, Cycles, FunctionProfile, Limits, RunOptions, Scheduler, is_issued};
-use heddle_runs::line::{Expectation, RunLine, parse_dims, parse_geometry, parse_scheduler};
+use heddle_runs::line::{Expectation, RunLine, parse_brush, parse_geometry, parse_scheduler};
 use heddle_runs::trace_table::align;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -23,12 +23,6 @@ behind the first.
 
 Example:
   heddle profile tests/transform/flatten-fig-5.hed --lanes 4 --arg '[1, 3, 2, 5]' --arg '[1, 2, 3, 1]'";
-
-fn brush(word: &str) -> Result<Vec<u32>, String> {
-    let dims = parse_dims(word).ok_or("write `32` or `8x4`")?;
-    let lanes = dims.iter().fold(1u32, |lanes, &dim| lanes.saturating_mul(dim));
-    if (1..=128).contains(&lanes) { Ok(dims) } else { Err("a brush has 1 to 128 lanes".into()) }
-}
 
 fn scheduler(word: &str) -> Result<Scheduler, String> {
     parse_scheduler(word).ok_or_else(|| "write `ipdom`, `greedy` or `random:SEED`".into())
@@ -44,7 +38,7 @@ pub(crate) struct ProfileRun {
     #[arg(long)]
     func: Option<String>,
     /// Lanes that run together, as a number or by dimension: `32`, `8x4`
-    #[arg(long, default_value = "32", value_parser = brush, value_name = "W")]
+    #[arg(long, default_value = "32", value_parser = parse_brush, value_name = "W")]
     lanes: std::vec::Vec<u32>,
     /// Launch over work-groups of this size: `64`, `8x8`
     #[arg(long, value_name = "SIZE")]

@@ -96,7 +96,7 @@ fn what_cannot_be_profiled_is_said() {
     let folder = Folder::new("profile-wrong");
     folder.write("f.hed", "func @f(v0: i32) -> i32 {\nblock0:\n  v1 = udiv 1, v0\n  ret v1\n}\n");
     says(&folder, &["profile", "f.hed", "--arg", "0"], 1, "division by zero");
-    says(&folder, &["profile", "f.hed", "--lanes", "129", "--arg", "1"], 2, "a brush has 1 to 128 lanes");
+    says(&folder, &["profile", "f.hed", "--lanes", "513", "--arg", "1"], 2, "a brush has 1 to 512 lanes");
     says(&folder, &["profile", "f.hed", "--func", "g", "--arg", "1"], 2, "@g");
     says(&folder, &["profile", "f.hed", "--group", "x", "--arg", "1"], 2, "sizes are written");
 }

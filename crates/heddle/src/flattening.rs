@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::options::not_understood;
 use crate::verdicts::verdicts;
 use heddle_ir::diagnostic::Place;
+use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Block, Code, Diagnostic, Module};
 use heddle_transform::Races;
 use heddle_transform::flatten::{FlattenOptions, Policy, Trips, Verdict, flatten};
@@ -25,8 +26,8 @@ pub(crate) fn parse_nests(words: &str) -> Result<FlattenOptions, Diagnostic> {
             ("races=excluded", _) => options.races = Races::Excluded,
             ("races=ordered", _) => options.races = Races::Ordered,
             (_, Some(("lanes", count))) => {
-                let count = count.parse().ok().filter(|count| (1..=128).contains(count));
-                let way_out = "write how many lanes run together, 1 to 128: `lanes=32`";
+                let count = count.parse().ok().filter(|count| (1..=MAX_LANES).contains(count));
+                let way_out = "write how many lanes run together, 1 to 512: `lanes=32`";
                 options.lanes = count.ok_or_else(|| not_understood(word, way_out))?;
             }
             (_, Some((name, counts))) if let Some(header) = block(name) => {

@@ -2,7 +2,7 @@
 //! its own text form.
 
 use heddle_ir::module::DeclaredShape;
-use heddle_ir::types::MAX_LANES;
+use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use heddle_ir::{Code, Diagnostic};
 use heddle_math::Accuracy;
 use heddle_transform::boscc::Policy;
@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::str::FromStr;
 
-/// The lanes that run in lock-step, along one to three dimensions.
+/// The lanes that run in lock-step, along one to four dimensions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Brush {
     extents: SmallVec<[u32; 3]>,
@@ -27,7 +27,8 @@ impl Brush {
     /// So many lanes along each dimension.
     pub fn new(extents: &[u32]) -> Result<Brush, Diagnostic> {
         let brush = Brush { extents: extents.into() };
-        let is_brush = (1..=3).contains(&extents.len()) && (1..=MAX_LANES).contains(&brush.lanes());
+        let is_brush =
+            (1..=MAX_DIMENSIONS).contains(&extents.len()) && (1..=MAX_LANES).contains(&brush.lanes());
         if is_brush { Ok(brush) } else { Err(Brush::refusal(&brush.to_string())) }
     }
 

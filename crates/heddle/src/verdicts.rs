@@ -5,6 +5,7 @@ use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::diagnostic::Place;
 use heddle_ir::entity::EntitySet;
+use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::{Block, Code, Diagnostic, Function, Op};
 use heddle_transform::linearize::foldable;
 use heddle_transform::{LoopFacts, make_loops_uniform};
@@ -21,7 +22,7 @@ pub fn verdicts(func: &Function) -> Option<(ControlTables, Divergence)> {
         return None;
     }
     let control = ControlTables::new(func);
-    let geometry = Geometry { dimensions: 3, ..Geometry::unknown() };
+    let geometry = Geometry { dimensions: MAX_DIMENSIONS as u32, ..Geometry::unknown() };
     let facts = divergence(func, &control, &InitialShapes::declared(func, geometry));
     Some((control, facts))
 }

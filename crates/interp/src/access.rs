@@ -1,8 +1,9 @@
 //! Loads, stores, copies and atomics.
 
-use crate::brush::{Brush, Error, World, lanes_of};
+use crate::brush::{Brush, Error, World};
 use crate::elementwise;
 use crate::fault::FaultKind;
+use crate::lanes::Mask;
 use crate::limits::BYTES_PER_WORK;
 use crate::memory::Target;
 use crate::program::Code;
@@ -13,7 +14,7 @@ use heddle_ir::{Detail, Inst, InstData, Op, Space, Value};
 use smallvec::SmallVec;
 
 /// What a load or a store accesses, in these lanes.
-struct Accessed<'a> {
+struct Accessed<'a, M> {
     /// What is read or written.
     value: Value,
     address: Value,
@@ -23,10 +24,10 @@ struct Accessed<'a> {
     is_write: bool,
     /// Bytes of an element.
     size: usize,
-    lanes: u128,
+    lanes: M,
 }
 
-impl Brush<'_, '_> {
+impl<M: Mask> Brush<'_, '_, M> {
     /// Finds what an access of a lane touches, and notes it for the race detector.
     fn touch(
         &self,
@@ -122,12 +123,12 @@ impl Brush<'_, '_> {
         &mut self,
         data: &InstData,
         code: &Code<'_>,
-        accessed: &Accessed<'_>,
+        accessed: &Accessed<'_, M>,
         world: &mut World<'_>,
         mut make: impl FnMut(&mut Self, &mut World<'_>, (usize, usize), Option<Target>),
     ) -> Result<(), Error> {
         let size = accessed.size as u64;
-        for lane in lanes_of(accessed.lanes) {
+        for lane in accessed.lanes.lanes() {
             for element in 0..self.elements(code, accessed.value) {
                 let mut target = None;
                 if self.admits(code, accessed.mask, lane, element)? {
@@ -148,7 +149,7 @@ impl Brush<'_, '_> {
         inst: Inst,
         data: &InstData,
         code: &Code<'_>,
-        lanes: u128,
+        lanes: M,
         world: &mut World<'_>,
     ) -> Result<(), Error> {
         let (Detail::Access(access), Some(value)) = (&data.detail, code.func.result(inst)) else {
@@ -175,7 +176,7 @@ impl Brush<'_, '_> {
         &mut self,
         data: &InstData,
         code: &Code<'_>,
-        lanes: u128,
+        lanes: M,
         world: &mut World<'_>,
     ) -> Result<(), Error> {
         let Detail::Access(access) = &data.detail else { return Ok(()) };
@@ -194,10 +195,10 @@ impl Brush<'_, '_> {
         &mut self,
         data: &InstData,
         code: &Code<'_>,
-        mask: u128,
+        mask: M,
         world: &mut World<'_>,
     ) -> Result<(), Error> {
-        for lane in lanes_of(mask) {
+        for lane in mask.lanes() {
             let Some(size) = self.get(code, data.args[2], lane, 0) else {
                 return Err((FaultKind::PoisonSize(data.args[2]), Some(lane)));
             };
@@ -247,7 +248,7 @@ impl Brush<'_, '_> {
         inst: Inst,
         data: &InstData,
         code: &Code<'_>,
-        mask: u128,
+        mask: M,
         world: &mut World<'_>,
     ) -> Result<(), Error> {
         let (Detail::Rmw(_, access) | Detail::CompareExchange(access, _)) = &data.detail else {
@@ -258,7 +259,7 @@ impl Brush<'_, '_> {
         let Some(&old_value) = results.first() else { return Ok(()) };
         let scalar = self.scalar_of(code, old_value);
         let size = u64::from(scalar.bytes());
-        for lane in lanes_of(mask) {
+        for lane in mask.lanes() {
             let address = self.address(code, data.args[0], lane, 0)?;
             let target = self.touch(address, size, &access, true, (code, lane), world)?;
             let old = world.memory.target(target).read(target.offset, size as usize);

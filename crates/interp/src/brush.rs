@@ -5,6 +5,7 @@
 
 use crate::fault::{Fault, FaultKind};
 use crate::frame::{Frame, Place, Registers};
+use crate::lanes::{LaneSet, Mask};
 use crate::limits::{Budget, Limit};
 use crate::memory::Memory;
 use crate::parties::Parties;
@@ -70,30 +71,30 @@ pub(crate) enum Paused {
 
 /// `W` lanes that run in lock-step.
 #[derive(Debug)]
-pub(crate) struct Brush<'p, 'm> {
+pub(crate) struct Brush<'p, 'm, M> {
     pub(crate) program: &'p Program<'m>,
     pub(crate) position: Position,
     pub(crate) dims: Vec<u32>,
     pub(crate) lanes: usize,
     pub(crate) level: usize,
     pub(crate) number: u32,
-    pub(crate) frames: Vec<Frame>,
+    pub(crate) frames: Vec<Frame<M>>,
     pub(crate) finished: Vec<Vec<Option<u128>>>,
     /// What φs are about to copy, and the values on their way where φs read φs; empty between blocks.
-    copies: Vec<Copy>,
+    copies: Vec<Copy<M>>,
     copied: Vec<Option<u128>>,
 }
 
 /// What a φ gives to some lanes: the rows of a value, or ⊤.
 #[derive(Clone, Copy, Debug)]
-struct Copy {
+struct Copy<M> {
     from: Option<Slot>,
     to: Slot,
-    lanes: u128,
+    lanes: M,
 }
 
-impl Copy {
-    fn run(self, registers: &mut Registers) {
+impl<M: Mask> Copy<M> {
+    fn run(self, registers: &mut Registers<M>) {
         for (element, row) in self.to.rows().enumerate() {
             match self.from {
                 Some(from) => registers.copy(from.row(element), row, self.lanes),
@@ -103,22 +104,7 @@ impl Copy {
     }
 }
 
-pub(crate) fn lanes_of(mask: u128) -> impl Iterator<Item = usize> + Clone {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        (rest != 0).then(|| {
-            let lane = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            lane
-        })
-    })
-}
-
-pub(crate) fn all_lanes(lanes: usize) -> u128 {
-    u128::MAX >> (128 - lanes)
-}
-
-impl<'p, 'm> Brush<'p, 'm> {
+impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
     pub(crate) fn new(
         program: &'p Program<'m>,
         entry: usize,
@@ -126,15 +112,15 @@ impl<'p, 'm> Brush<'p, 'm> {
         position: Position,
         number: u32,
         world: &mut World<'_>,
-    ) -> Result<Brush<'p, 'm>, Fault> {
+    ) -> Result<Brush<'p, 'm, M>, Fault> {
         let options = world.options;
         let present = |lane: usize| {
             position.local[lane].is_some()
                 && options.only_lane.is_none_or(|only| only as usize == lane)
-                && options.entry_mask >> lane & 1 == 1
+                && options.entry_mask.contains(lane)
         };
         let lanes = position.local.len();
-        let mask = (0..lanes).filter(|&lane| present(lane)).fold(0, |mask, lane| mask | 1 << lane);
+        let mask = (0..lanes).filter(|&lane| present(lane)).fold(M::NONE, |mask, lane| mask | M::of(lane));
         Brush::with_mask(program, entry, args, position, options.brush.clone(), number, mask, None, world)
     }
 
@@ -146,10 +132,10 @@ impl<'p, 'm> Brush<'p, 'm> {
         position: Position,
         dims: Vec<u32>,
         number: u32,
-        mask: u128,
-        host: Option<(&Brush<'_, '_>, Inst)>,
+        mask: M,
+        host: Option<(&Brush<'_, '_, M>, Inst)>,
         world: &mut World<'_>,
-    ) -> Result<Brush<'p, 'm>, Fault> {
+    ) -> Result<Brush<'p, 'm, M>, Fault> {
         let lanes = position.local.len();
         let level = world.memory.open_level(lanes, host.map(|(host, _)| host.level));
         let mut brush = Brush {
@@ -185,13 +171,13 @@ impl<'p, 'm> Brush<'p, 'm> {
         &self,
         code: &Code<'_>,
         world: &mut World<'_>,
-    ) -> Result<Registers, FaultKind> {
-        world.budget.hold(Registers::cost_of(code.rows, self.lanes))?;
+    ) -> Result<Registers<M>, FaultKind> {
+        world.budget.hold(Registers::<M>::cost_of(code.rows, self.lanes))?;
         world.budget.work((code.rows * self.lanes) as u64 / 4)?;
         let mut registers = Registers::poisoned(code.rows, self.lanes);
         for (value, elements) in &code.constants {
             for (row, &element) in code.slot(*value).rows().zip(elements) {
-                registers.fill(row, all_lanes(self.lanes), element);
+                registers.fill(row, M::first(self.lanes), element);
             }
         }
         Ok(registers)
@@ -247,11 +233,11 @@ impl<'p, 'm> Brush<'p, 'm> {
         self.frame_mut().next = code.func.layout.next_inst(inst);
     }
 
-    pub(crate) fn frame(&self) -> &Frame {
+    pub(crate) fn frame(&self) -> &Frame<M> {
         self.frames.last().expect("a running brush has a frame")
     }
 
-    pub(crate) fn frame_mut(&mut self) -> &mut Frame {
+    pub(crate) fn frame_mut(&mut self) -> &mut Frame<M> {
         self.frames.last_mut().expect("a running brush has a frame")
     }
 
@@ -279,7 +265,7 @@ impl<'p, 'm> Brush<'p, 'm> {
         let Some(block) = block else { return Ok(false) };
         let control = match (&world.options.scheduler, self.frame().stack.last()) {
             (Scheduler::Ipdom, Some(top)) => top.lanes,
-            (Scheduler::Ipdom, None) => 0,
+            (Scheduler::Ipdom, None) => M::NONE,
             _ => {
                 let node = code.control().block_node(block);
                 self.frame().places.lanes(Place::At { node, target: block })
@@ -293,7 +279,7 @@ impl<'p, 'm> Brush<'p, 'm> {
         &mut self,
         code: &Code<'_>,
         block: Block,
-        control: u128,
+        control: M,
         world: &mut World<'_>,
     ) -> Result<(), Fault> {
         let fault = |kind| Fault { block: Some(block), ..Fault::new(kind, &code.func.name) };
@@ -306,8 +292,8 @@ impl<'p, 'm> Brush<'p, 'm> {
         world.course.note(&mut self.frame_mut().track, block, &mut world.budget).map_err(fault)?;
         let oblivious = world.options.semantics == Semantics::Oblivious;
         let next = self.run_phis(code, block, control, oblivious, &mut world.budget).map_err(fault)?;
-        let comes = |lane: usize| control >> lane & 1 == 1 && self.frame().from.of(lane).is_some();
-        let is_entered = world.options.trace && control != 0 && !(0..self.lanes).any(comes);
+        let comes = |lane: usize| control.has(lane) && self.frame().from.of(lane).is_some();
+        let is_entered = world.options.trace && !control.is_none() && !(0..self.lanes).any(comes);
         let params: &[Value] = if is_entered { code.func.params() } else { &[] };
         let args = self.traced(code, params, world).map_err(fault)?;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
@@ -325,16 +311,16 @@ impl<'p, 'm> Brush<'p, 'm> {
                 depth: self.frames.len() as u32 - 1,
                 block,
                 from: (0..self.lanes).map(|lane| self.frame().from.of(lane)).collect(),
-                control,
-                predicate: 0,
-                active: 0,
+                control: control.to_set(),
+                predicate: LaneSet::NONE,
+                active: LaneSet::NONE,
                 next: Vec::new(),
                 args,
                 values: Vec::new(),
             });
         }
         let Some(value) = code.func.predicate(block) else {
-            self.activate(all_lanes(self.lanes), world);
+            self.activate(M::first(self.lanes), world);
             return Ok(());
         };
         // A predicate that its own block computes is read behind that; all before is total.
@@ -368,36 +354,34 @@ impl<'p, 'm> Brush<'p, 'm> {
     }
 
     /// Goes on with the lanes of the running block for which its predicate holds.
-    fn activate(&mut self, predicate: u128, world: &mut World<'_>) {
+    fn activate(&mut self, predicate: M, world: &mut World<'_>) {
         let lanes = self.lanes;
         let frame = self.frame_mut();
         frame.active = frame.control & predicate;
-        match frame.active {
-            0 => {
-                world.course.note_empty(&frame.track);
-                world.counters.empty_steps += 1;
-                world.empty_run += 1;
-            }
-            _ => world.empty_run = 0,
+        if frame.active.is_none() {
+            world.course.note_empty(&frame.track);
+            world.counters.empty_steps += 1;
+            world.empty_run += 1;
+        } else {
+            world.empty_run = 0;
         }
         if let (Some(profile), Some(block)) = (&mut world.profile, frame.block) {
-            profile.note_block(frame.code, block, frame.active, lanes);
+            profile.note_block(frame.code, block, frame.active.count() as usize, lanes);
         }
         if world.options.trace {
             let step = &mut world.trace.steps[frame.step];
-            (step.predicate, step.active) = (predicate, frame.active);
+            (step.predicate, step.active) = (predicate.to_set(), frame.active.to_set());
         }
     }
 
     /// The lanes where a truth value holds; ⊤ in one of `needed` is a fault, elsewhere it counts as false.
-    pub(crate) fn read_mask(&self, code: &Code<'_>, value: Value, needed: u128) -> Result<u128, Error> {
+    pub(crate) fn read_mask(&self, code: &Code<'_>, value: Value, needed: M) -> Result<M, Error> {
         let (row, registers) = (code.slot(value).first, &self.frame().registers);
         let poison = registers.poison(row);
-        if let Some(lane) = lanes_of(needed & poison).next() {
+        if let Some(lane) = (needed & poison).lanes().next() {
             return Err((FaultKind::ControlOnPoison(value), Some(lane)));
         }
-        let bits = registers.row(row).iter().rev();
-        Ok(bits.fold(0, |holds, bit| holds << 1 | bit & 1) & !poison)
+        Ok(M::of_bits(registers.row(row)) & !poison)
     }
 
     /// Gives the φs of the block their values, all of them read before one is written. Gives the instruction behind.
@@ -405,7 +389,7 @@ impl<'p, 'm> Brush<'p, 'm> {
         &mut self,
         code: &Code<'_>,
         block: Block,
-        control: u128,
+        control: M,
         oblivious: bool,
         budget: &mut Budget,
     ) -> Result<Option<Inst>, FaultKind> {
@@ -422,7 +406,7 @@ impl<'p, 'm> Brush<'p, 'm> {
             let Some(result) = code.func.result(phi) else { continue };
             let to = code.slot(result);
             budget.work((data.args.len() + to.elements) as u64)?;
-            let mut give = |source: Option<Value>, lanes: u128| {
+            let mut give = |source: Option<Value>, lanes: M| {
                 let copy = Copy { from: source.map(|source| code.slot(source)), to, lanes };
                 match is_tangled {
                     true => self.copies.push(copy),
@@ -430,22 +414,22 @@ impl<'p, 'm> Brush<'p, 'm> {
                 }
             };
             let mut rest = control;
-            for (from, party) in frame.from.iter().filter(|(_, party)| party & control != 0) {
+            for (from, party) in frame.from.iter().filter(|(_, party)| !(*party & control).is_none()) {
                 let edge = data.incoming().find(|(block, _)| *block == from);
                 give(edge.map(|(_, value)| value), party & control);
                 rest &= !party;
             }
-            if rest != 0 {
+            if !rest.is_none() {
                 give(None, rest);
             }
             let shadow = data.shadow();
             if shadow.is_some() || oblivious {
-                give(shadow, all_lanes(self.lanes) & !control);
+                give(shadow, M::first(self.lanes) & !control);
             }
         }
         for Copy { from, lanes, .. } in &self.copies {
             for row in from.iter().flat_map(|from| from.rows()) {
-                self.copied.extend(lanes_of(*lanes).map(|lane| registers.get(row, lane)));
+                self.copied.extend((*lanes).lanes().map(|lane| registers.get(row, lane)));
             }
         }
         let mut copied = self.copied.drain(..);
@@ -455,7 +439,7 @@ impl<'p, 'm> Brush<'p, 'm> {
                 continue;
             }
             for row in copy.to.rows() {
-                lanes_of(copy.lanes).for_each(|lane| registers.set(row, lane, copied.next().flatten()));
+                copy.lanes.lanes().for_each(|lane| registers.set(row, lane, copied.next().flatten()));
             }
         }
         Ok(next)
@@ -469,23 +453,23 @@ impl<'p, 'm> Brush<'p, 'm> {
         let (control, active) = (frame.control, frame.active);
         let block = frame.block.expect("a terminator runs in a block");
         // Lanes that go nowhere return.
-        let mut goes: Parties<Block> = Parties::new();
+        let mut goes: Parties<Block, M> = Parties::new();
         match (&data.detail, data.op) {
-            (_, Op::Unreachable) if active != 0 => {
-                return Err((FaultKind::Unreachable, lanes_of(active).next()));
+            (_, Op::Unreachable) if !active.is_none() => {
+                return Err((FaultKind::Unreachable, active.lanes().next()));
             }
             (_, Op::Unreachable) => {
-                return Err((FaultKind::PassiveReturn, lanes_of(control).next()));
+                return Err((FaultKind::PassiveReturn, control.lanes().next()));
             }
             (_, Op::Ret) => {
-                if let Some(lane) = lanes_of(control & !active).next() {
+                if let Some(lane) = (control & !active).lanes().next() {
                     return Err((FaultKind::PassiveReturn, Some(lane)));
                 }
                 self.store_results(data, code, active)?;
             }
             (Detail::Branch(targets, _), _) => {
                 let taken = match data.args.first() {
-                    None => u128::MAX,
+                    None => M::EVERY,
                     Some(&condition) => self.read_mask(code, condition, active)?,
                 };
                 goes.put(targets[0], active & taken);
@@ -496,14 +480,14 @@ impl<'p, 'm> Brush<'p, 'm> {
             (Detail::Switch(switch), _) => {
                 let value = data.args[0];
                 let row = code.slot(value).first;
-                let compared = u64::from(active.count_ones()).saturating_mul(switch.cases.len() as u64);
+                let compared = u64::from(active.count()).saturating_mul(switch.cases.len() as u64);
                 world.budget.work(compared).map_err(|kind| (kind, None))?;
-                for lane in lanes_of(active) {
+                for lane in active.lanes() {
                     let Some(bits) = self.frame().registers.get(row, lane) else {
                         return Err((FaultKind::ControlOnPoison(value), Some(lane)));
                     };
                     let case = switch.cases.iter().position(|&case| case == bits);
-                    goes.put(switch.targets[case.map_or(0, |case| case + 1)], 1 << lane);
+                    goes.put(switch.targets[case.map_or(0, |case| case + 1)], M::of(lane));
                 }
             }
             _ => {}
@@ -541,21 +525,21 @@ impl<'p, 'm> Brush<'p, 'm> {
         Ok(())
     }
 
-    fn count_branch(&self, goes: &Parties<Block>, active: u128, data: &InstData, world: &mut World<'_>) {
-        if data.targets().len() > 1 && active != 0 {
-            match goes.iter().filter(|(_, party)| party & active != 0).count() {
+    fn count_branch(&self, goes: &Parties<Block, M>, active: M, data: &InstData, world: &mut World<'_>) {
+        if data.targets().len() > 1 && !active.is_none() {
+            match goes.iter().filter(|(_, party)| !(*party & active).is_none()).count() {
                 1 => world.counters.uniform_branches += 1,
                 _ => world.counters.divergent_branches += 1,
             }
         }
     }
 
-    fn store_results(&mut self, data: &InstData, code: &Code<'_>, active: u128) -> Result<(), Error> {
+    fn store_results(&mut self, data: &InstData, code: &Code<'_>, active: M) -> Result<(), Error> {
         let is_entry = self.frames.len() == 1;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         for (index, &value) in data.args.iter().enumerate() {
             let slot = code.slot(value);
-            for lane in lanes_of(active) {
+            for lane in active.lanes() {
                 for element in 0..slot.elements {
                     let bits = frame.registers.get(slot.row(element), lane);
                     if bits.is_none() && is_entry && slot.elements == 1 {
@@ -608,7 +592,7 @@ impl<'p, 'm> Brush<'p, 'm> {
         let is_missing = |lane: usize| match self.frames[0].places.of(lane) {
             None => false,
             Some(Place::Returned) => true,
-            Some(Place::At { .. }) => active >> lane & 1 == 0,
+            Some(Place::At { .. }) => !active.has(lane),
         };
         if let Some(lane) = (0..self.lanes).find(|&lane| is_missing(lane)) {
             return Err(FaultKind::DivergentBarrier(format!(

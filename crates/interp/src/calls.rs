@@ -1,8 +1,9 @@
 //! Calls: a frame for the active lanes, and what becomes of results in the others.
 
-use crate::brush::{Brush, Error, World, all_lanes, lanes_of};
+use crate::brush::{Brush, Error, World};
 use crate::fault::{Fault, FaultKind};
 use crate::frame::{Frame, Place, Registers};
+use crate::lanes::Mask;
 use crate::limits::Limit;
 use crate::parties::Parties;
 use crate::profile::Rounds;
@@ -14,13 +15,13 @@ use heddle_ir::{Inst, InstData};
 
 const NOWHERE: u32 = u32::MAX;
 
-impl Brush<'_, '_> {
+impl<M: Mask> Brush<'_, '_, M> {
     /// Starts a function with these lanes.
     pub(crate) fn push_frame(
         &mut self,
         code: usize,
-        registers: Registers,
-        mask: u128,
+        registers: Registers<M>,
+        mask: M,
         call: Option<Inst>,
         track: Track,
         world: &mut World<'_>,
@@ -52,8 +53,8 @@ impl Brush<'_, '_> {
             block: None,
             next: None,
             reads_predicate: None,
-            control: 0,
-            active: 0,
+            control: M::NONE,
+            active: M::NONE,
             results: results.collect(),
             mark: world.memory.mark(self.level),
             call,
@@ -69,8 +70,8 @@ impl Brush<'_, '_> {
     fn check_shared(
         &self,
         code: usize,
-        registers: &Registers,
-        mask: u128,
+        registers: &Registers<M>,
+        mask: M,
         world: &World<'_>,
     ) -> Result<(), FaultKind> {
         if self.lanes == 1 {
@@ -84,7 +85,7 @@ impl Brush<'_, '_> {
             let row = code.slot(value).first;
             let own =
                 |lane| registers.get(row, lane).is_some_and(|it| world.memory.is_own(it as u64, self.level));
-            if lanes_of(mask).any(own) {
+            if mask.lanes().any(own) {
                 return Err(FaultKind::BrokenPromise("`uniform` of a generic pointer"));
             }
         }
@@ -99,7 +100,7 @@ impl Brush<'_, '_> {
         code: &Code<'_>,
         world: &mut World<'_>,
     ) -> Result<(), Error> {
-        let mask = if data.is_total() { all_lanes(self.lanes) } else { self.frame().active };
+        let mask = if data.is_total() { M::first(self.lanes) } else { self.frame().active };
         let Some(declaration) = code.func.callee_of(data) else {
             return Err((FaultKind::Misplaced("the callee is not declared".into()), None));
         };
@@ -109,7 +110,7 @@ impl Brush<'_, '_> {
             return done;
         };
         self.advance(inst, code);
-        if mask == 0 {
+        if mask.is_none() {
             self.write_nothing(inst, code, mask, world);
             return Ok(());
         }
@@ -140,7 +141,7 @@ impl Brush<'_, '_> {
         let caller = self.frame_mut();
         for (&value, result) in code.func.results(call).iter().zip(&frame.results) {
             let slot = code.slot(value);
-            for lane in lanes_of(returned) {
+            for lane in returned.lanes() {
                 for (row, &bits) in slot.rows().zip(&result[lane * slot.elements..]) {
                     caller.registers.set(row, lane, bits);
                 }
@@ -150,11 +151,11 @@ impl Brush<'_, '_> {
     }
 
     /// What happens to the results of an instruction in lanes that did not execute it.
-    pub(crate) fn write_nothing(&mut self, inst: Inst, code: &Code<'_>, executed: u128, world: &World<'_>) {
+    pub(crate) fn write_nothing(&mut self, inst: Inst, code: &Code<'_>, executed: M, world: &World<'_>) {
         if world.options.semantics == Semantics::Freezing {
             return;
         }
-        let others = all_lanes(self.lanes) & !executed;
+        let others = M::first(self.lanes) & !executed;
         let frame = self.frame_mut();
         for &value in code.func.results(inst) {
             code.slot(value).rows().for_each(|row| frame.registers.fill(row, others, None));

@@ -1,9 +1,10 @@
 //! What each instruction does, for the lanes that execute it.
 
-use crate::brush::{Brush, Error, World, all_lanes, lanes_of};
+use crate::brush::{Brush, Error, World};
 use crate::elementwise;
 use crate::fault::FaultKind;
 use crate::frame::Registers;
+use crate::lanes::Mask;
 use crate::program::{Code, Elementwise, Slot};
 use crate::scalar::Trap;
 use heddle_ir::ops::Effect;
@@ -12,30 +13,31 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Detail, Inst, InstData, Op, Scalar, Value};
 
 /// The lanes of an element-wise operation, with the registers that it reads and writes.
-struct Running<'r> {
+struct Running<'r, M> {
     operation: &'r Elementwise,
-    mask: u128,
+    mask: M,
     /// Where the operation is a division: ⊤ there is an error.
     divisor: Option<Value>,
-    registers: &'r mut Registers,
+    registers: &'r mut Registers<M>,
 }
 
-impl elementwise::Lanes for Running<'_> {
+impl<M: Mask> elementwise::Lanes for Running<'_, M> {
     #[inline]
     fn execute(self, meaning: impl Fn(u128, u128, u128) -> Result<Option<u128>, Trap>) -> Result<(), Error> {
         let Running { operation: &Elementwise { to, from, .. }, mask, divisor, registers } = self;
         for element in 0..to.elements {
             let (to, [x, y, z]) = (to.row(element), from.map(|slot| slot.row(element)));
-            let mut poison = [x, y, z].iter().fold(0, |poison, &row| poison | registers.poison(row)) & mask;
-            let poison_divisor = divisor.and_then(|_| lanes_of(registers.poison(y) & mask).next());
+            let mut poison =
+                [x, y, z].iter().fold(M::NONE, |poison, &row| poison | registers.poison(row)) & mask;
+            let poison_divisor = divisor.and_then(|_| (registers.poison(y) & mask).lanes().next());
             let [x, y, z, result] = registers.views([x, y, z, to]);
-            for lane in lanes_of(mask & !poison) {
+            for lane in (mask & !poison).lanes() {
                 if poison_divisor.is_some_and(|first| first < lane) {
                     break;
                 }
                 match meaning(x[lane].get(), y[lane].get(), z[lane].get()) {
                     Ok(Some(bits)) => result[lane].set(bits),
-                    Ok(None) => poison |= 1 << lane,
+                    Ok(None) => poison |= M::of(lane),
                     Err(trap) => return Err((trap.into(), Some(lane))),
                 }
             }
@@ -48,7 +50,7 @@ impl elementwise::Lanes for Running<'_> {
     }
 }
 
-impl Brush<'_, '_> {
+impl<M: Mask> Brush<'_, '_, M> {
     /// Executes an instruction that neither ends a block nor calls nor waits.
     pub(crate) fn execute(
         &mut self,
@@ -57,8 +59,8 @@ impl Brush<'_, '_> {
         code: &Code<'_>,
         world: &mut World<'_>,
     ) -> Result<(), Error> {
-        let mask = if data.is_total() { all_lanes(self.lanes) } else { self.frame().active };
-        let active = u64::from(mask.count_ones());
+        let mask = if data.is_total() { M::first(self.lanes) } else { self.frame().active };
+        let active = u64::from(mask.count());
         world.counters.lane_operations += active;
         let elements = match &code.elementwise[inst] {
             Some(operation) => operation.to.elements,
@@ -76,20 +78,20 @@ impl Brush<'_, '_> {
             return elementwise::evaluate(data, operation, world.options.fused, running);
         }
         // `mask` tells every lane.
-        let executed = if data.op == Op::Mask { all_lanes(self.lanes) } else { mask };
+        let executed = if data.op == Op::Mask { M::first(self.lanes) } else { mask };
         self.write_nothing(inst, code, executed, world);
         match data.op {
             Op::Select => self.select(inst, data, code, mask),
             Op::Freeze => self.map(inst, data, code, mask, |bits| Some(bits.unwrap_or(0))),
             Op::Bitcast => self.bitcast(inst, data, code, mask),
             Op::Assume => match self.read_mask(code, data.args[0], mask)? {
-                holds if mask & !holds == 0 => {}
-                holds => return Err((FaultKind::BrokenAssumption, lanes_of(mask & !holds).next())),
+                holds if (mask & !holds).is_none() => {}
+                holds => return Err((FaultKind::BrokenAssumption, (mask & !holds).lanes().next())),
             },
             Op::PtrAdd => self.ptradd(inst, data, code, mask, world),
             Op::Alloca => {
                 let Detail::Alloca { bytes, align } = data.detail else { return Ok(()) };
-                let lanes = lanes_of(mask);
+                let lanes = mask.lanes();
                 let address = world
                     .memory
                     .allocate(self.level, lanes, bytes, align, &mut world.budget)
@@ -105,6 +107,7 @@ impl Brush<'_, '_> {
             | Op::Width
             | Op::LocalId
             | Op::LocalSize
+            | Op::EnqueuedSize
             | Op::GroupId
             | Op::NumGroups
             | Op::GlobalId
@@ -113,7 +116,7 @@ impl Brush<'_, '_> {
             | Op::WorkDim => self.geometry(inst, data, code, mask),
             Op::Mask => {
                 let active = self.frame().active;
-                self.write_lanes(inst, code, all_lanes(self.lanes), |lane| Some(active >> lane & 1));
+                self.write_lanes(inst, code, M::first(self.lanes), |lane| Some(active.has(lane).into()));
             }
             Op::Any | Op::All | Op::Ballot | Op::Popcount | Op::Reduce => self.reduce(inst, data, code, mask),
             Op::Scan => self.scan(inst, data, code, mask),
@@ -156,13 +159,13 @@ impl Brush<'_, '_> {
         &mut self,
         inst: Inst,
         code: &Code<'_>,
-        mask: u128,
+        mask: M,
         bits: impl Fn(usize) -> Option<u128>,
     ) {
         if let Some(result) = code.func.result(inst) {
             let row = code.slot(result).first;
             let registers = &mut self.frame_mut().registers;
-            lanes_of(mask).for_each(|lane| registers.set(row, lane, bits(lane)));
+            mask.lanes().for_each(|lane| registers.set(row, lane, bits(lane)));
         }
     }
 
@@ -172,11 +175,11 @@ impl Brush<'_, '_> {
         inst: Inst,
         data: &InstData,
         code: &Code<'_>,
-        mask: u128,
+        mask: M,
         f: impl Fn(Option<u128>) -> Option<u128>,
     ) {
         let Some(result) = code.func.result(inst) else { return };
-        for lane in lanes_of(mask) {
+        for lane in mask.lanes() {
             for element in 0..self.elements(code, result) {
                 let bits = f(self.get(code, data.args[0], lane, element));
                 self.set(code, result, lane, element, bits);
@@ -184,7 +187,7 @@ impl Brush<'_, '_> {
         }
     }
 
-    fn select(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
+    fn select(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M) {
         let Some(result) = code.func.result(inst) else { return };
         let [condition, then, otherwise] = [0, 1, 2].map(|index| code.slot(data.args[index]));
         let to = code.slot(result);
@@ -192,7 +195,7 @@ impl Brush<'_, '_> {
         for element in 0..to.elements {
             let [condition, then, otherwise, to] =
                 [condition, then, otherwise, to].map(|slot| slot.row(element));
-            for lane in lanes_of(mask) {
+            for lane in mask.lanes() {
                 let chosen =
                     registers.get(condition, lane).map(|bit| if bit & 1 == 1 { then } else { otherwise });
                 let bits = chosen.and_then(|chosen| registers.get(chosen, lane));
@@ -201,12 +204,12 @@ impl Brush<'_, '_> {
         }
     }
 
-    fn bitcast(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
+    fn bitcast(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M) {
         let Some(result) = code.func.result(inst) else { return };
         let (from_bits, to_bits) =
             (self.scalar_of(code, data.args[0]).bits(), self.scalar_of(code, result).bits());
         let (from_count, to_count) = (self.elements(code, data.args[0]), self.elements(code, result));
-        for lane in lanes_of(mask) {
+        for lane in mask.lanes() {
             if from_count == to_count {
                 for element in 0..to_count {
                     let bits = self.get(code, data.args[0], lane, element);
@@ -228,12 +231,12 @@ impl Brush<'_, '_> {
         }
     }
 
-    fn ptradd(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128, world: &World<'_>) {
+    fn ptradd(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M, world: &World<'_>) {
         let Some(result) = code.func.result(inst) else { return };
         let offset_bits = self.scalar_of(code, data.args[1]).bits();
         let [to, base, offset] = [result, data.args[0], data.args[1]].map(|value| code.slot(value));
         let (nuw, inbounds) = (data.flags.has(Flag::Nuw), data.flags.has(Flag::Inbounds));
-        for lane in lanes_of(mask) {
+        for lane in mask.lanes() {
             for element in 0..to.elements {
                 let registers = &self.frame().registers;
                 let read = |slot: Slot| registers.get(slot.row(element), lane);
@@ -259,7 +262,7 @@ impl Brush<'_, '_> {
 
     // Geometry.
 
-    fn geometry(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
+    fn geometry(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M) {
         let (Detail::Dimension(dimension), Some(result)) = (&data.detail, code.func.result(inst)) else {
             return;
         };
@@ -267,7 +270,7 @@ impl Brush<'_, '_> {
         let bit_mask = self.scalar_of(code, result).bit_mask();
         let geometry = self.position.geometry.clone();
         let along = |all: &[u32], dim: usize| u64::from(all.get(dim).copied().unwrap_or(1));
-        for lane in lanes_of(mask) {
+        for lane in mask.lanes() {
             let local = self.position.local[lane].unwrap_or_default();
             let at = dim.unwrap_or(0).min(2);
             let number = match (data.op, dim) {
@@ -279,7 +282,8 @@ impl Brush<'_, '_> {
                 (Op::Width, None) => self.lanes as u64,
                 (Op::Width, Some(dim)) => along(&self.dims, dim),
                 (Op::LocalId, _) => local[at].into(),
-                (Op::LocalSize, _) => geometry.local[at].into(),
+                // All groups of the oracle's launches are whole.
+                (Op::LocalSize | Op::EnqueuedSize, _) => geometry.local[at].into(),
                 (Op::GroupId, _) => self.position.group[at].into(),
                 (Op::NumGroups, _) => geometry.groups[at].into(),
                 (Op::GlobalId, _) => {

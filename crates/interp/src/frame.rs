@@ -1,6 +1,6 @@
 //! What a running function holds: its registers, and where each lane stands.
 
-use crate::brush::{all_lanes, lanes_of};
+use crate::lanes::Mask;
 use crate::parties::Parties;
 use crate::profile::Rounds;
 use crate::reconvergence::StackEntry;
@@ -24,29 +24,31 @@ pub(crate) enum Place {
 /// The values of a frame, in rows: for each element of a value the bits of all lanes side by side, and a word that says
 /// in which lanes it is ⊤ (where the bits mean nothing).
 #[derive(Debug)]
-pub(crate) struct Registers {
+pub(crate) struct Registers<M> {
     lanes: usize,
     bits: Vec<u128>,
-    poison: Vec<u128>,
+    poison: Vec<M>,
 }
 
-impl Registers {
-    pub(crate) fn poisoned(rows: usize, lanes: usize) -> Registers {
-        Registers { lanes, bits: vec![0; rows * lanes], poison: vec![all_lanes(lanes); rows] }
+impl<M: Mask> Registers<M> {
+    pub(crate) fn poisoned(rows: usize, lanes: usize) -> Registers<M> {
+        Registers { lanes, bits: vec![0; rows * lanes], poison: vec![M::first(lanes); rows] }
     }
 
     /// What the registers of a frame take in memory, with what else there is in a frame.
     pub(crate) fn cost_of(rows: usize, lanes: usize) -> u64 {
-        (rows as u64).saturating_mul(16 * (lanes as u64 + 1)).saturating_add(FRAME_COST + 32 * lanes as u64)
+        (rows as u64)
+            .saturating_mul(16 * lanes as u64 + size_of::<M>() as u64)
+            .saturating_add(FRAME_COST + 32 * lanes as u64)
     }
 
     pub(crate) fn cost(&self) -> u64 {
-        Registers::cost_of(self.poison.len(), self.lanes)
+        Registers::<M>::cost_of(self.poison.len(), self.lanes)
     }
 
     #[inline]
     pub(crate) fn get(&self, row: usize, lane: usize) -> Option<u128> {
-        (self.poison[row] >> lane & 1 == 0).then(|| self.bits[row * self.lanes + lane])
+        (!self.poison[row].has(lane)).then(|| self.bits[row * self.lanes + lane])
     }
 
     #[inline]
@@ -54,18 +56,18 @@ impl Registers {
         match value {
             Some(bits) => {
                 self.bits[row * self.lanes + lane] = bits;
-                self.poison[row] &= !(1 << lane);
+                self.poison[row] &= !M::of(lane);
             }
-            None => self.poison[row] |= 1 << lane,
+            None => self.poison[row] |= M::of(lane),
         }
     }
 
     /// Gives these lanes of a row one value.
-    pub(crate) fn fill(&mut self, row: usize, lanes: u128, value: Option<u128>) {
+    pub(crate) fn fill(&mut self, row: usize, lanes: M, value: Option<u128>) {
         match value {
             Some(bits) => {
                 let row_bits = &mut self.bits[row * self.lanes..][..self.lanes];
-                lanes_of(lanes).for_each(|lane| row_bits[lane] = bits);
+                lanes.lanes().for_each(|lane| row_bits[lane] = bits);
                 self.poison[row] &= !lanes;
             }
             None => self.poison[row] |= lanes,
@@ -74,18 +76,18 @@ impl Registers {
 
     /// Copies these lanes of a row to another.
     #[inline]
-    pub(crate) fn copy(&mut self, from: usize, to: usize, lanes: u128) {
+    pub(crate) fn copy(&mut self, from: usize, to: usize, lanes: M) {
         let (first, to_first) = (from * self.lanes, to * self.lanes);
-        if lanes == all_lanes(self.lanes) {
+        if lanes == M::first(self.lanes) {
             self.bits.copy_within(first..first + self.lanes, to_first);
         } else {
-            lanes_of(lanes).for_each(|lane| self.bits[to_first + lane] = self.bits[first + lane]);
+            lanes.lanes().for_each(|lane| self.bits[to_first + lane] = self.bits[first + lane]);
         }
         self.poison[to] = self.poison[to] & !lanes | self.poison[from] & lanes;
     }
 
     /// Copies a whole row from other registers.
-    pub(crate) fn copy_from(&mut self, other: &Registers, from: usize, to: usize) {
+    pub(crate) fn copy_from(&mut self, other: &Registers<M>, from: usize, to: usize) {
         self.bits[to * self.lanes..][..self.lanes].copy_from_slice(other.row(from));
         self.poison[to] = other.poison[from];
     }
@@ -98,13 +100,13 @@ impl Registers {
 
     /// In which lanes a row is ⊤.
     #[inline]
-    pub(crate) fn poison(&self, row: usize) -> u128 {
+    pub(crate) fn poison(&self, row: usize) -> M {
         self.poison[row]
     }
 
     /// Says of these lanes of a row in which of them it is ⊤.
     #[inline]
-    pub(crate) fn set_poison(&mut self, row: usize, lanes: u128, poison: u128) {
+    pub(crate) fn set_poison(&mut self, row: usize, lanes: M, poison: M) {
         self.poison[row] = self.poison[row] & !lanes | poison;
     }
 
@@ -118,27 +120,27 @@ impl Registers {
 
 /// A function that is running.
 #[derive(Debug)]
-pub(crate) struct Frame {
+pub(crate) struct Frame<M> {
     pub(crate) code: usize,
-    pub(crate) registers: Registers,
+    pub(crate) registers: Registers<M>,
     /// Where each lane stands; one that never started stands nowhere.
-    pub(crate) places: Parties<Place>,
+    pub(crate) places: Parties<Place, M>,
     /// The block that each lane comes from, once it comes from one.
-    pub(crate) from: Parties<Block>,
+    pub(crate) from: Parties<Block, M>,
     /// The block that is running, if one is.
     pub(crate) block: Option<Block>,
     pub(crate) next: Option<Inst>,
     /// Before this instruction the block's predicate is read, if the block computes it itself.
     pub(crate) reads_predicate: Option<Inst>,
-    pub(crate) control: u128,
-    pub(crate) active: u128,
+    pub(crate) control: M,
+    pub(crate) active: M,
     pub(crate) results: Vec<Vec<Option<u128>>>,
     pub(crate) mark: Vec<usize>,
     /// The call that this frame answers, in the frame below.
     pub(crate) call: Option<Inst>,
     /// Where it stands in the schedule.
     pub(crate) track: Track,
-    pub(crate) stack: Vec<StackEntry>,
+    pub(crate) stack: Vec<StackEntry<M>>,
     /// For a profile.
     pub(crate) rounds: Rounds,
     /// The number of the running block's step in the trace.

@@ -1,7 +1,8 @@
 //! Horizontal operations: across the active lanes of a brush, or across a vector.
 
-use crate::brush::{Brush, lanes_of};
+use crate::brush::Brush;
 use crate::elementwise::{combine, neutral};
+use crate::lanes::Mask;
 use crate::program::Code;
 use heddle_ir::{Detail, Inst, InstData, Op, Value};
 use smallvec::SmallVec;
@@ -10,14 +11,19 @@ use smallvec::SmallVec;
 /// of a vector all of it.
 type Row = SmallVec<[(usize, Option<u128>); 32]>;
 
-impl Brush<'_, '_> {
+/// The bit of a lane in an integer; none beyond the widest.
+fn bit_of(lane: usize) -> u128 {
+    u32::try_from(lane).ok().and_then(|lane| 1u128.checked_shl(lane)).unwrap_or(0)
+}
+
+impl<M: Mask> Brush<'_, '_, M> {
     /// The elements that a horizontal operation of this lane ranges over.
-    fn row(&self, code: &Code<'_>, value: Value, lane: usize, mask: u128) -> Row {
+    fn row(&self, code: &Code<'_>, value: Value, lane: usize, mask: M) -> Row {
         match self.elements_if_vector(code, value) {
             Some(elements) => {
                 (0..elements).map(|element| (element, self.get(code, value, lane, element))).collect()
             }
-            None => lanes_of(mask).map(|lane| (lane, self.get(code, value, lane, 0))).collect(),
+            None => mask.lanes().map(|lane| (lane, self.get(code, value, lane, 0))).collect(),
         }
     }
 
@@ -25,7 +31,7 @@ impl Brush<'_, '_> {
         code.func.value_type(value).lanes().map(usize::from)
     }
 
-    pub(crate) fn reduce(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
+    pub(crate) fn reduce(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M) {
         let Some(result) = code.func.result(inst) else { return };
         let operand = data.args[0];
         let scalar = self.scalar_of(code, operand);
@@ -39,7 +45,7 @@ impl Brush<'_, '_> {
                 (Op::Any, _) => u128::from(holds.count() > 0),
                 (Op::All, _) => u128::from(holds.count() == known.len()),
                 (Op::Popcount, _) => holds.count() as u128 & result_mask,
-                (Op::Ballot, _) => holds.fold(0, |bits, (index, _)| bits | 1 << index) & result_mask,
+                (Op::Ballot, _) => holds.fold(0, |bits, &(index, _)| bits | bit_of(index)) & result_mask,
                 (_, Detail::Reduce(by)) => {
                     let mut values = known.iter().map(|&(_, bits)| bits);
                     let first = values.next().unwrap_or_else(|| neutral(*by, scalar));
@@ -49,7 +55,7 @@ impl Brush<'_, '_> {
             })
         };
         let mut shared = None;
-        for lane in lanes_of(mask) {
+        for lane in mask.lanes() {
             let bits = match (self.elements_if_vector(code, operand), shared) {
                 (None, Some(bits)) => bits,
                 _ => value_of(&self.row(code, operand, lane, mask)),
@@ -59,7 +65,7 @@ impl Brush<'_, '_> {
         }
     }
 
-    pub(crate) fn scan(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
+    pub(crate) fn scan(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M) {
         let (Some(result), Detail::Scan { by, before }) = (code.func.result(inst), &data.detail) else {
             return;
         };
@@ -86,7 +92,7 @@ impl Brush<'_, '_> {
                 }
             }
             Some(_) => {
-                for lane in lanes_of(mask) {
+                for lane in mask.lanes() {
                     for (element, bits) in scanned(&self.row(code, data.args[0], lane, mask)) {
                         self.set(code, result, lane, element, bits);
                     }
@@ -95,7 +101,7 @@ impl Brush<'_, '_> {
         }
     }
 
-    pub(crate) fn shuffle(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
+    pub(crate) fn shuffle(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M) {
         let Some(result) = code.func.result(inst) else { return };
         let operand = data.args[0];
         let find = |row: &Row, index: Option<u128>| {
@@ -103,7 +109,7 @@ impl Brush<'_, '_> {
             row.iter().find(|(at, _)| *at == index)?.1
         };
         if let Some(elements) = self.elements_if_vector(code, result) {
-            for lane in lanes_of(mask) {
+            for lane in mask.lanes() {
                 let row = self.row(code, operand, lane, mask);
                 for element in 0..elements {
                     let bits = find(&row, self.get(code, data.args[1], lane, element));
@@ -114,24 +120,24 @@ impl Brush<'_, '_> {
         }
         let row = self.row(code, operand, 0, mask);
         let index = |lane: usize| match data.op {
-            Op::First => lanes_of(mask).next().map(|lane| lane as u128),
+            Op::First => mask.lanes().next().map(|lane| lane as u128),
             _ => self.get(code, data.args[1], lane, 0),
         };
         let indices: Vec<Option<u128>> = (0..self.lanes).map(index).collect();
         // A broadcast asks for one lane, the same for all.
         let agree =
-            lanes_of(mask).all(|lane| Some(indices[lane]) == lanes_of(mask).next().map(|lane| indices[lane]));
+            mask.lanes().all(|lane| Some(indices[lane]) == mask.lanes().next().map(|lane| indices[lane]));
         let found: Vec<Option<u128>> = indices.iter().map(|&index| find(&row, index)).collect();
         let defined = data.op != Op::Broadcast || agree;
-        lanes_of(mask).for_each(|lane| self.set(code, result, lane, 0, found[lane].filter(|_| defined)));
+        mask.lanes().for_each(|lane| self.set(code, result, lane, 0, found[lane].filter(|_| defined)));
     }
 
-    pub(crate) fn rearrange(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: u128) {
+    pub(crate) fn rearrange(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M) {
         let Some(result) = code.func.result(inst) else { return };
         let count = self.elements(code, result);
         let operand = data.args[0];
         let elements = self.elements(code, operand);
-        for lane in lanes_of(mask) {
+        for lane in mask.lanes() {
             let all: SmallVec<[Option<u128>; 16]> =
                 (0..elements).map(|element| self.get(code, operand, lane, element)).collect();
             let index = |at: usize| data.args.get(at).and_then(|&index| self.get(code, index, lane, 0));

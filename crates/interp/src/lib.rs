@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod run;
+mod lanes;
 mod program;
 mod control;
 mod schedule;
@@ -31,6 +32,7 @@ mod limits;
 mod fault;
 
 pub use fault::{Fault, FaultKind};
+pub use lanes::LaneSet;
 pub use limits::{Limit, Limits};
 pub use memory::{Memory, Object};
 pub use profile::{

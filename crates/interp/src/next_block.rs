@@ -1,9 +1,10 @@
 //! Which block a brush runs next, and where lanes go that are at a branch without being active.
 
-use crate::brush::{Brush, World, lanes_of};
+use crate::brush::{Brush, World};
 use crate::control::{Control, Node};
 use crate::fault::FaultKind;
 use crate::frame::Place;
+use crate::lanes::Mask;
 use crate::limits::Budget;
 use crate::parties::Parties;
 use crate::program::Code;
@@ -23,7 +24,7 @@ fn legal(control: &Control, waiting: &[u32], budget: &mut Budget) -> Result<Vec<
     Ok(legal)
 }
 
-impl Brush<'_, '_> {
+impl<M: Mask> Brush<'_, '_, M> {
     /// The next block of the greedy schedule, after lanes at latches and entrances have moved on.
     pub(crate) fn pick(
         &mut self,
@@ -117,24 +118,24 @@ impl Brush<'_, '_> {
     /// as the condition says if it is known and the same for all, else anywhere.
     pub(crate) fn guide(
         &self,
-        goes: &mut Parties<Block>,
+        goes: &mut Parties<Block, M>,
         data: &InstData,
         code: &Code<'_>,
         world: &mut World<'_>,
     ) {
         let frame = self.frame();
         let passive = frame.control & !frame.active;
-        if passive == 0 {
+        if passive.is_none() {
             return;
         }
-        let mut options: Vec<Block> = lanes_of(frame.active).filter_map(|lane| goes.of(lane)).collect();
+        let mut options: Vec<Block> = frame.active.lanes().filter_map(|lane| goes.of(lane)).collect();
         if options.is_empty() {
             options = data.targets().to_vec();
             if !world.rng.is_random()
                 && let ([target, _], Some(&condition)) = (data.targets(), data.args.first())
             {
                 let row = code.slot(condition).first;
-                let bits = lanes_of(frame.control).map(|lane| frame.registers.get(row, lane));
+                let bits = frame.control.lanes().map(|lane| frame.registers.get(row, lane));
                 let known =
                     bits.clone().next().flatten().filter(|&bit| bits.clone().all(|other| other == Some(bit)));
                 match known {

@@ -1,26 +1,27 @@
 //! Parties: lanes by what they have in common, so that what is said of all of them is said once.
 
+use crate::lanes::Mask;
 use smallvec::SmallVec;
 
-/// Sets of lanes (bit per lane), each under a key. A lane is in one of them at most.
+/// Sets of lanes, each under a key. A lane is in one of them at most.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Parties<K> {
-    parties: SmallVec<[(K, u128); 4]>,
+pub(crate) struct Parties<K, M> {
+    parties: SmallVec<[(K, M); 4]>,
 }
 
-impl<K: Copy + PartialEq> Parties<K> {
+impl<K: Copy + PartialEq, M: Mask> Parties<K, M> {
     /// No lane is in any party.
-    pub(crate) fn new() -> Parties<K> {
+    pub(crate) fn new() -> Parties<K, M> {
         Parties { parties: SmallVec::new() }
     }
 
     /// Moves lanes to the party of this key, from wherever they are.
-    pub(crate) fn put(&mut self, key: K, lanes: u128) {
-        if lanes == 0 {
+    pub(crate) fn put(&mut self, key: K, lanes: M) {
+        if lanes.is_none() {
             return;
         }
         // Most often all lanes are in one party, and stay together.
-        if self.parties.iter().all(|(_, members)| members & !lanes == 0) {
+        if self.parties.iter().all(|&(_, members)| (members & !lanes).is_none()) {
             self.parties.clear();
             self.parties.push((key, lanes));
             return;
@@ -33,7 +34,7 @@ impl<K: Copy + PartialEq> Parties<K> {
             } else {
                 *members &= !lanes;
             }
-            *members != 0
+            !members.is_none()
         });
         if !is_there {
             self.parties.push((key, lanes));
@@ -42,16 +43,16 @@ impl<K: Copy + PartialEq> Parties<K> {
 
     /// The key of the party that a lane is in.
     pub(crate) fn of(&self, lane: usize) -> Option<K> {
-        self.iter().find(|(_, lanes)| lanes >> lane & 1 == 1).map(|(key, _)| key)
+        self.iter().find(|(_, lanes)| lanes.has(lane)).map(|(key, _)| key)
     }
 
     /// The lanes under this key.
-    pub(crate) fn lanes(&self, key: K) -> u128 {
-        self.iter().find(|(other, _)| *other == key).map_or(0, |(_, lanes)| lanes)
+    pub(crate) fn lanes(&self, key: K) -> M {
+        self.iter().find(|(other, _)| *other == key).map_or(M::NONE, |(_, lanes)| lanes)
     }
 
     /// All parties, none of them empty.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, u128)> + Clone + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, M)> + Clone + '_ {
         self.parties.iter().copied()
     }
 }
@@ -62,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_lane_is_in_one_party() {
-        let mut parties = Parties::new();
+        let mut parties: Parties<char, u128> = Parties::new();
         parties.put('a', 0b1111);
         parties.put('b', 0b0110);
         parties.put('c', 0);

@@ -3,9 +3,10 @@
 //! It observes and changes nothing. What is counted is counted once for each execution by a brush; what an instruction costs
 //! is a question for the reader of the profile ([`Cycles`] is one answer).
 
-use crate::brush::{Brush, World, all_lanes, lanes_of};
+use crate::brush::{Brush, World};
 use crate::control::Control;
 use crate::fault::FaultKind;
+use crate::lanes::Mask;
 use crate::limits::Budget;
 use crate::parties::Parties;
 use crate::program::Code;
@@ -198,29 +199,29 @@ impl RunProfile {
         Ok(profile)
     }
 
-    /// A block is executed with these lanes active, of so many.
-    pub(crate) fn note_block(&mut self, code: usize, block: Block, active: u128, lanes: usize) {
+    /// A block is executed with so many lanes active, of so many.
+    pub(crate) fn note_block(&mut self, code: usize, block: Block, active: usize, lanes: usize) {
         let block = &mut self.functions[code].blocks[block];
         block.by_active_lanes.resize(lanes + 1, 0);
-        block.by_active_lanes[active.count_ones() as usize] += 1;
+        block.by_active_lanes[active] += 1;
         block.lanes += lanes as u64;
     }
 
     /// Active lanes go from a block to these.
-    pub(crate) fn note_branch(
+    pub(crate) fn note_branch<M: Mask>(
         &mut self,
         code: usize,
         block: Block,
         targets: &[Block],
-        goes: &Parties<Block>,
-        active: u128,
+        goes: &Parties<Block, M>,
+        active: M,
     ) {
         let branch = &mut self.functions[code].branches[block];
         branch.lanes.resize(targets.len(), 0);
         branch.taken.resize(targets.len(), 0);
         let mut ways = 0;
         for (target, party) in goes.iter() {
-            let lanes = (party & active).count_ones();
+            let lanes = (party & active).count();
             ways += u32::from(lanes > 0);
             if let Some(number) = targets.iter().position(|&other| other == target) {
                 branch.lanes[number] += u64::from(lanes);
@@ -242,12 +243,12 @@ pub(crate) struct Rounds {
 impl Rounds {
     /// Lanes go along an edge, or return: tells of the loops that they leave.
     #[expect(clippy::too_many_arguments, reason = "an edge, with who takes it and where that is noted")]
-    fn follow(
+    fn follow<M: Mask>(
         &mut self,
         control: &Control,
         from: Block,
         to: Option<Block>,
-        party: u128,
+        party: M,
         lanes: usize,
         profile: &mut FunctionProfile,
         budget: &mut Budget,
@@ -257,11 +258,11 @@ impl Rounds {
             if to.is_some_and(|to| control.is_inside(to, cycle)) {
                 break;
             }
-            budget.work(u64::from(party.count_ones()))?;
+            budget.work(u64::from(party.count()))?;
             let rounds = self.of_loop.get_mut(&cycle);
             let trips = &mut profile.loops[control.header(cycle)].trips;
             let mut done = rounds;
-            for lane in lanes_of(party) {
+            for lane in party.lanes() {
                 let count = done.as_mut().map_or(0, |rounds| std::mem::take(&mut rounds[lane])) + 1;
                 if !trips.contains_key(&count) {
                     budget.hold(64)?;
@@ -272,26 +273,26 @@ impl Rounds {
         }
         if let Some(cycle) = to.and_then(|to| control.entered_again(from, to)) {
             let rounds = self.of_loop.entry(cycle).or_insert_with(|| vec![0; lanes]);
-            lanes_of(party).for_each(|lane| rounds[lane] += 1);
+            party.lanes().for_each(|lane| rounds[lane] += 1);
         }
         Ok(())
     }
 }
 
-impl Brush<'_, '_> {
+impl<M: Mask> Brush<'_, '_, M> {
     /// Notes where the lanes of the running block go.
     pub(crate) fn profile_ways(
         &mut self,
         code: &Code<'_>,
         block: Block,
         data: &InstData,
-        goes: &Parties<Block>,
+        goes: &Parties<Block, M>,
         world: &mut World<'_>,
     ) -> Result<(), FaultKind> {
         let Some(profile) = &mut world.profile else { return Ok(()) };
         let lanes = self.lanes;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
-        if data.targets().len() > 1 && frame.active != 0 {
+        if data.targets().len() > 1 && !frame.active.is_none() {
             profile.note_branch(frame.code, block, data.targets(), goes, frame.active);
         }
         let function = &mut profile.functions[frame.code];
@@ -310,11 +311,11 @@ impl Brush<'_, '_> {
         inst: Inst,
         data: &InstData,
         code: &Code<'_>,
-        mask: u128,
+        mask: M,
         world: &mut World<'_>,
     ) -> Result<(), FaultKind> {
         let Some(profile) = &mut world.profile else { return Ok(()) };
-        let Some(address) = data.address().filter(|_| mask != 0) else { return Ok(()) };
+        let Some(address) = data.address().filter(|_| !mask.is_none()) else { return Ok(()) };
         let accessed = match data.op {
             Op::Store | Op::MaskedStore | Op::Scatter => Some(data.args[0]),
             Op::AtomicRmw | Op::CompareExchange => Some(data.args[1]),
@@ -330,10 +331,10 @@ impl Brush<'_, '_> {
             _ => None,
         };
         let own_addresses = matches!(data.op, Op::Gather | Op::Scatter);
-        world.budget.work(u64::from(mask.count_ones()).saturating_mul(elements as u64))?;
+        world.budget.work(u64::from(mask.count()).saturating_mul(elements as u64))?;
         let holds = |value: &Value, lane, element| self.get(code, *value, lane, element) == Some(1);
         let mut found: SmallVec<[(u64, u64); 32]> = SmallVec::new();
-        for lane in lanes_of(mask & all_lanes(self.lanes)) {
+        for lane in (mask & M::first(self.lanes)).lanes() {
             for element in 0..elements {
                 if !admits.is_none_or(|admits| holds(admits, lane, element)) {
                     continue;

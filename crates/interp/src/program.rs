@@ -9,7 +9,7 @@ use crate::run::RunOptions;
 use crate::schedule::Scheduler;
 use heddle_ir::entity::{Entity as _, EntitySet, SecondaryMap};
 use heddle_ir::module::Declaration;
-use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Type, Value, ValueDef};
+use heddle_ir::{Block, Constant, Detail, Function, Inst, Module, Op, Scalar, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -82,6 +82,8 @@ pub(crate) struct Code<'m> {
     pub(crate) elementwise: SecondaryMap<Inst, Option<Elementwise>>,
     /// The blocks with a φ that reads another one of them.
     pub(crate) tangled_phis: EntitySet<Block>,
+    /// The most lanes that it launches.
+    widest: usize,
 }
 
 /// Whether a φ of the block reads another one of them.
@@ -109,17 +111,20 @@ impl<'m> Code<'m> {
             }
         }
         let mut elementwise = SecondaryMap::filled(None, func.inst_count());
-        let mut tangled_phis = EntitySet::new();
+        let (mut tangled_phis, mut widest) = (EntitySet::new(), 0);
         for block in func.blocks() {
             for inst in func.block_insts(block) {
                 elementwise[inst] = Elementwise::new(func, inst, &slots);
+                if let Detail::Launch(launch) = &func.inst(inst).detail {
+                    widest = widest.max(launch.lanes() as usize);
+                }
             }
             if phis_read_phis(func, block) {
                 tangled_phis.insert(block);
             }
         }
         let (control, post_dominators) = (OnceCell::new(), OnceCell::new());
-        Code { func, control, post_dominators, slots, rows, constants, elementwise, tangled_phis }
+        Code { func, control, post_dominators, slots, rows, constants, elementwise, tangled_phis, widest }
     }
 
     /// Makes ready what the scheduler, or a profile, asks for.
@@ -164,6 +169,8 @@ fn constant_elements(constant: &Constant, address_of: &FxHashMap<&str, u64>) -> 
 #[derive(Debug)]
 pub(crate) struct Program<'m> {
     pub(crate) codes: Vec<Code<'m>>,
+    /// The most lanes that a launch in it has.
+    pub(crate) widest: usize,
     by_name: FxHashMap<&'m str, usize>,
 }
 
@@ -172,7 +179,8 @@ impl<'m> Program<'m> {
         let codes: Vec<Code<'m>> = module.functions.iter().map(|func| Code::new(func, address_of)).collect();
         let by_name =
             codes.iter().enumerate().map(|(index, code)| (code.func.name.as_str(), index)).collect();
-        Program { codes, by_name }
+        let launches = codes.iter().map(|code| code.widest).max();
+        Program { codes, widest: launches.unwrap_or(0), by_name }
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<usize> {

@@ -2,26 +2,27 @@
 //!
 //! After: Coutinho et al., PACT'11, section II; as hardware does it, also for unstructured control flow.
 
-use crate::brush::{Brush, lanes_of};
+use crate::brush::Brush;
+use crate::lanes::Mask;
 use crate::parties::Parties;
 use crate::program::Code;
 use heddle_ir::Block;
 
 /// A reconvergence point: these lanes go on at `at`, and meet others at `until`.
 #[derive(Clone, Debug)]
-pub(crate) struct StackEntry {
-    pub(crate) lanes: u128,
+pub(crate) struct StackEntry<M> {
+    pub(crate) lanes: M,
     pub(crate) at: Option<Block>,
     pub(crate) until: Option<Block>,
 }
 
-impl Brush<'_, '_> {
+impl<M: Mask> Brush<'_, '_, M> {
     /// The next block of the reconvergence stack.
     pub(crate) fn pick_by_stack(&mut self) -> Option<Block> {
         let stack = &mut self.frame_mut().stack;
         while let Some(top) = stack.last() {
             match top.at {
-                Some(block) if top.lanes != 0 && top.at != top.until => return Some(block),
+                Some(block) if !top.lanes.is_none() && top.at != top.until => return Some(block),
                 _ => stack.pop(),
             };
         }
@@ -29,16 +30,16 @@ impl Brush<'_, '_> {
     }
 
     /// Splits the lanes on top of the reconvergence stack by where they go.
-    pub(crate) fn split_stack(&mut self, code: &Code<'_>, block: Block, goes: &Parties<Block>) {
+    pub(crate) fn split_stack(&mut self, code: &Code<'_>, block: Block, goes: &Parties<Block, M>) {
         let meets = code.post_dominators().immediate(block);
         let stack = &mut self.frame_mut().stack;
         let Some(top) = stack.last_mut() else { return };
-        let mut parts: Vec<(Option<Block>, u128)> = Vec::new();
-        for lane in lanes_of(top.lanes) {
+        let mut parts: Vec<(Option<Block>, M)> = Vec::new();
+        for lane in top.lanes.lanes() {
             let goes = goes.of(lane);
             match parts.iter_mut().find(|(target, _)| *target == goes) {
-                Some((_, lanes)) => *lanes |= 1 << lane,
-                None => parts.push((goes, 1 << lane)),
+                Some((_, lanes)) => *lanes |= M::of(lane),
+                None => parts.push((goes, M::of(lane))),
             }
         }
         match parts[..] {

@@ -1,16 +1,17 @@
 //! Functions that lie outside: known library functions, and regions that sequential code launches.
 
-use crate::brush::{Brush, Error, World, all_lanes, lanes_of};
+use crate::brush::{Brush, Error, World};
 use crate::fault::FaultKind;
+use crate::lanes::Mask;
 use crate::math;
 use crate::program::Code;
-use crate::run::{Datum, LaunchGeometry, Position, linear};
+use crate::run::{Datum, LaunchGeometry, Position, linear, tile_of};
 use heddle_ir::inst::Launch;
 use heddle_ir::module::{Declaration, DeclaredShape};
 use heddle_ir::{Detail, Inst, InstData, Scalar};
 use smallvec::SmallVec;
 
-impl Brush<'_, '_> {
+impl<M: Mask> Brush<'_, '_, M> {
     /// Calls a declared function that the interpreter knows.
     pub(crate) fn call_known(
         &mut self,
@@ -18,7 +19,7 @@ impl Brush<'_, '_> {
         data: &InstData,
         code: &Code<'_>,
         declaration: &Declaration,
-        mask: u128,
+        mask: M,
         world: &mut World<'_>,
     ) -> Result<(), Error> {
         let params: SmallVec<[Scalar; 4]> =
@@ -30,7 +31,7 @@ impl Brush<'_, '_> {
             return Err(unknown());
         }
         self.write_nothing(inst, code, mask, world);
-        for lane in lanes_of(mask) {
+        for lane in mask.lanes() {
             for element in 0..self.elements(code, result) {
                 let args: Option<SmallVec<[u128; 4]>> =
                     data.args.iter().map(|&arg| self.get(code, arg, lane, element)).collect();
@@ -47,7 +48,7 @@ impl Brush<'_, '_> {
         inst: Inst,
         data: &InstData,
         code: &Code<'_>,
-        mask: u128,
+        mask: M,
         world: &mut World<'_>,
     ) -> Result<(), Error> {
         let misplaced = |reason: &str| Err((FaultKind::Misplaced(reason.into()), None));
@@ -55,7 +56,7 @@ impl Brush<'_, '_> {
         if self.lanes != 1 {
             return misplaced("a region is launched from sequential code, which runs with one lane");
         }
-        if mask == 0 {
+        if mask.is_none() {
             return Ok(());
         }
         let Some(declaration) = code.func.callee_of(data) else {
@@ -66,14 +67,15 @@ impl Brush<'_, '_> {
         };
         let args = self.launch_args(data, code, launch, declaration);
         let lanes = launch.lanes() as usize;
-        let mut taking_part = all_lanes(lanes);
+        let mut taking_part = M::first(lanes);
         if launch.masked {
             let Some(&mask) = data.args.last() else { return Ok(()) };
-            taking_part = 0;
+            taking_part = M::NONE;
             for lane in 0..lanes {
                 match self.get(code, mask, 0, lane) {
                     None => return Err((FaultKind::ControlOnPoison(mask), None)),
-                    Some(bit) => taking_part |= bit << lane,
+                    Some(0) => {}
+                    Some(_) => taking_part |= M::of(lane),
                 }
             }
         }
@@ -101,7 +103,7 @@ impl Brush<'_, '_> {
                 let bits = match self.elements_if_vector(code, value) {
                     Some(_) => lanes_of_result[element].bits(),
                     // A uniform result is that of any lane which took part.
-                    None => lanes_of(taking_part).next().and_then(|lane| lanes_of_result[lane].bits()),
+                    None => taking_part.lanes().next().and_then(|lane| lanes_of_result[lane].bits()),
                 };
                 self.set(code, value, 0, element, bits);
             }
@@ -135,12 +137,11 @@ impl Brush<'_, '_> {
 
     /// The lanes of a region are work-items of one group of its size.
     fn region_position(&self, launch: &Launch) -> Position {
-        let mut local = [1; 3];
-        local[..launch.brush.len()].copy_from_slice(&launch.brush);
+        let local = tile_of(&launch.brush);
         let index = |lane: u32| [lane % local[0], lane / local[0] % local[1], lane / local[0] / local[1]];
         Position {
             geometry: LaunchGeometry {
-                dims: launch.brush.len() as u32,
+                dims: launch.brush.len().min(3) as u32,
                 local,
                 groups: [1; 3],
                 offset: [0; 3],

@@ -2,6 +2,7 @@
 
 use crate::brush::{Brush, Paused, World};
 use crate::fault::{Fault, FaultKind};
+use crate::lanes::{LaneSet, Mask, WORD};
 use crate::limits::{Budget, Limits};
 use crate::memory::{Memory, Object};
 use crate::profile::RunProfile;
@@ -10,7 +11,7 @@ use crate::race::{Detector, Race};
 use crate::schedule::{Course, Rng, Schedule, Scheduler};
 use crate::trace::Trace;
 use heddle_ir::module::{DeclaredShape, Init, Param};
-use heddle_ir::types::MAX_LANES;
+use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use heddle_ir::{Module, Space, Type};
 use rustc_hash::FxHashMap;
 
@@ -105,8 +106,8 @@ pub struct RunOptions {
     pub stands_for: Option<Vec<u32>>,
     /// Whether `fmuladd` rounds once.
     pub fused: bool,
-    /// Lanes that take part, one bit each; the others never start.
-    pub entry_mask: u128,
+    /// Lanes that take part; the others never start.
+    pub entry_mask: LaneSet,
 }
 
 impl Default for RunOptions {
@@ -123,7 +124,7 @@ impl Default for RunOptions {
             geometry: None,
             stands_for: None,
             fused: false,
-            entry_mask: u128::MAX,
+            entry_mask: LaneSet::EVERY,
         }
     }
 }
@@ -210,9 +211,9 @@ pub fn run(
     if [Some(&options.brush), options.stands_for.as_ref()]
         .into_iter()
         .flatten()
-        .any(|b| !(1..=3).contains(&b.len()))
+        .any(|b| !(1..=MAX_DIMENSIONS).contains(&b.len()))
     {
-        return Err(arguments("a brush has 1 to 3 dimensions".into()));
+        return Err(arguments(format!("a brush has 1 to {MAX_DIMENSIONS} dimensions")));
     }
     if options.stands_for.as_ref().is_some_and(|dims| options.width() != 1 || dims.contains(&0)) {
         return Err(arguments("wide code is run by one lane, which stands for one or more".into()));
@@ -265,7 +266,10 @@ pub fn run(
         empty_run: 0,
         nesting: 0,
     };
-    let results = run_groups(&program, entry, &lanes_of_args, &mut world)?;
+    let results = match program.widest.max(options.width() as usize) {
+        ..=WORD => run_groups::<u128>(&program, entry, &lanes_of_args, &mut world)?,
+        _ => run_groups::<LaneSet>(&program, entry, &lanes_of_args, &mut world)?,
+    };
     Ok(Outcome {
         results,
         race: world.race,
@@ -276,7 +280,7 @@ pub fn run(
     })
 }
 
-fn run_groups(
+fn run_groups<M: Mask>(
     program: &Program<'_>,
     entry: usize,
     args: &[Vec<Datum>],
@@ -285,10 +289,9 @@ fn run_groups(
     let options = world.options;
     let name = &program.codes[entry].func.name;
     let extents = options.stands_for.as_ref().unwrap_or(&options.brush);
-    let mut brush = [1; 3];
-    brush[..extents.len()].copy_from_slice(extents);
+    let brush = tile_of(extents);
     let geometry = options.geometry.clone().unwrap_or(LaunchGeometry {
-        dims: extents.len() as u32,
+        dims: extents.len().min(3) as u32,
         local: brush,
         groups: [1; 3],
         offset: [0; 3],
@@ -324,12 +327,19 @@ fn run_groups(
                         detector.forget_local(&mut world.budget);
                     }
                 }
-                results = run_group(program, entry, args, positions.collect(), world)?;
+                results = run_group::<M>(program, entry, args, positions.collect(), world)?;
                 group_number = group_number.wrapping_add(1);
             }
         }
     }
     Ok(if options.geometry.is_some() { Vec::new() } else { results })
+}
+
+/// How many work-items a brush takes along each dimension of a group. A group has three: the last two of a brush that has
+/// four run along its third, and lanes stay in order.
+pub(crate) fn tile_of(brush: &[u32]) -> [u32; 3] {
+    let along = |dimension: usize| brush.get(dimension).copied().unwrap_or(1);
+    [along(0), along(1), along(2).saturating_mul(along(3))]
 }
 
 /// The local indices of the lanes of each brush of a group. A brush of one dimension runs along the linear order
@@ -368,7 +378,7 @@ fn tiles(geometry: &LaunchGeometry, brush: [u32; 3]) -> Vec<Vec<Option<[u32; 3]>
 }
 
 /// Runs the brushes of a group, each up to its next barrier in turn.
-fn run_group(
+fn run_group<M: Mask>(
     program: &Program<'_>,
     entry: usize,
     args: &[Vec<Datum>],
@@ -378,7 +388,7 @@ fn run_group(
     world.epoch = 0;
     let mut brushes = Vec::new();
     for (number, position) in positions.into_iter().enumerate() {
-        brushes.push(Brush::new(program, entry, args, position, number as u32, world)?);
+        brushes.push(Brush::<M>::new(program, entry, args, position, number as u32, world)?);
     }
     let mut results = Vec::new();
     loop {

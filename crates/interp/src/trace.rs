@@ -1,5 +1,6 @@
 //! The trace of a run, step by step.
 
+use crate::lanes::LaneSet;
 use crate::run::Datum;
 use heddle_ir::{Block, Value};
 
@@ -29,12 +30,12 @@ pub struct TraceStep {
     pub block: Block,
     /// For each lane the block that it comes from.
     pub from: Vec<Option<Block>>,
-    /// Which lanes are here (bit per lane).
-    pub control: u128,
+    /// Which lanes are here.
+    pub control: LaneSet,
     /// For which lanes the predicate holds; all where there is none.
-    pub predicate: u128,
+    pub predicate: LaneSet,
     /// Which lanes are active: both.
-    pub active: u128,
+    pub active: LaneSet,
     /// For each lane where it goes next, once the block is done.
     pub next: Vec<Next>,
     /// What the parameters hold in each lane, where the function is entered; empty elsewhere.

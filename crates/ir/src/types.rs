@@ -2,8 +2,14 @@
 
 use std::fmt;
 
-/// The most lanes that a brush or a vector may have: masks of lanes fit a `u128`.
-pub const MAX_LANES: u32 = 128;
+/// The most lanes that a brush or a vector may have.
+pub const MAX_LANES: u32 = 512;
+
+/// The most lanes that are chosen where none are asked for.
+pub const MOST_CHOSEN_LANES: u32 = 128;
+
+/// The most dimensions along which the lanes of a brush may lie.
+pub const MAX_DIMENSIONS: usize = 4;
 
 /// An address space.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

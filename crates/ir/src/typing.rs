@@ -5,7 +5,7 @@
 use crate::inst::{ALLOCA_SPACE, Detail, InstData};
 use crate::module::{Declaration, DeclaredShape};
 use crate::ops::{Class, Format, Gives, Op, Operand};
-use crate::types::{MAX_LANES, Scalar, Type};
+use crate::types::{MAX_DIMENSIONS, MAX_LANES, Scalar, Type};
 use crate::words::Rmw;
 use smallvec::{SmallVec, smallvec};
 use thiserror::Error;
@@ -348,8 +348,13 @@ fn check_relation(
             return Err(TypeError::Operand { op, index: 2, expected, found: operands[1] });
         }
         (Detail::Dimension(dimension), _) => match dimension {
-            Some(dimension) if *dimension > 2 => {
+            // Work-groups have three dimensions, whatever brushes have.
+            Some(dimension @ 3) if !matches!(op, Op::Lane | Op::Width) => {
                 return Err(wrong_detail(op, format!("dimension {dimension} is not 0, 1 or 2")));
+            }
+            Some(dimension) if usize::from(*dimension) >= MAX_DIMENSIONS => {
+                let text = format!("dimension {dimension} is not below {MAX_DIMENSIONS}");
+                return Err(wrong_detail(op, text));
             }
             None if !matches!(op, Op::Lane | Op::Width | Op::WorkDim) => {
                 return Err(wrong_detail(op, "a dimension is missing"));
@@ -425,8 +430,8 @@ fn call(data: &InstData, operands: &[Type], callee: Option<&Declaration>) -> Res
     let masked = usize::from(launch.is_some_and(|launch| launch.masked));
     check_count(data, operands.len(), Some(callee))?;
     let lanes = match launch {
-        Some(launch) if launch.brush.is_empty() || launch.brush.len() > 3 => {
-            return Err(wrong_detail(op, "a brush has 1 to 3 dimensions"));
+        Some(launch) if launch.brush.is_empty() || launch.brush.len() > MAX_DIMENSIONS => {
+            return Err(wrong_detail(op, format!("a brush has 1 to {MAX_DIMENSIONS} dimensions")));
         }
         Some(launch) if launch.lanes() == 0 || launch.lanes() > MAX_LANES => {
             return Err(wrong_detail(op, format!("a brush has 1 to {MAX_LANES} lanes")));

@@ -364,7 +364,7 @@ const CASES: &[Case] = &[
         };
     } },
     Case { faults: &["Signature"], stage: Wide, good: wide, edit: |f| {
-        *f = Function::new("f", Signature::new(&[Type::Vector(Scalar::I8, 129)], &[]));
+        *f = Function::new("f", Signature::new(&[Type::Vector(Scalar::I8, 513)], &[]));
         append(f, InstData::plain(Op::Unreachable, []));
     } },
     Case { faults: &["Kernel"], stage: Source, good: looping, edit: |f| f.kind = Kind::Kernel(None) },

@@ -2,12 +2,14 @@
 // the module, to see whether vector code comes out, then on the module itself.
 #include "marked_loops.h"
 #include "dependences.h"
+#include "turns.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/InstructionSimplify.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -177,6 +179,67 @@ std::string count_iterations(Loop &loop, Facts &facts) {
   return "";
 }
 
+/// Whether a type is one of integers of a width that no calling convention has.
+bool has_odd_width(const Type *type) {
+  unsigned bits = type->isIntegerTy() ? type->getIntegerBitWidth() : 64;
+  return bits < 64 && bits != 1 && (bits < 8 || !isPowerOf2_32(bits));
+}
+
+/// Lets integers of a width that no calling convention has come into a loop's blocks as wider ones, which are cut in `start`, the
+/// first of them.
+void pass_whole_integers(ArrayRef<BasicBlock *> blocks, BasicBlock &start) {
+  SmallPtrSet<BasicBlock *, 16> inside(blocks.begin(), blocks.end());
+  MapVector<Value *, Value *> cut;
+  BasicBlock *before = start.getSinglePredecessor();
+  auto is_odd = [&](Value *value) {
+    auto *instruction = dyn_cast<Instruction>(value);
+    bool is_outside = instruction ? !inside.contains(instruction->getParent()) : isa<Argument>(value);
+    return is_outside && has_odd_width(value->getType());
+  };
+  for (BasicBlock *block : blocks)
+    for (Instruction &instruction : *block)
+      for (Value *operand : instruction.operands())
+        if (is_odd(operand))
+          cut.insert({operand, nullptr});
+  for (auto &[value, shorter] : cut) {
+    auto bits = unsigned(PowerOf2Ceil(value->getType()->getIntegerBitWidth()));
+    auto *wide = Type::getIntNTy(value->getContext(), std::max(8u, bits));
+    auto *longer = CastInst::Create(Instruction::ZExt, value, wide, "whole", before->getTerminator()->getIterator());
+    shorter = CastInst::Create(Instruction::Trunc, longer, value->getType(), "", start.getFirstInsertionPt());
+    value->replaceUsesWithIf(shorter, [&](Use &use) {
+      auto *user = cast<Instruction>(use.getUser());
+      return inside.contains(user->getParent()) && user != longer;
+    });
+  }
+}
+
+/// Computes counters of a width that no calling convention has from the one of 64 bits that is 0 first: they wrap around sooner.
+void count_odd_inductions(Loop &loop, ScalarEvolution &evolution) {
+  BasicBlock *header = loop.getHeader();
+  auto *done = dyn_cast<ICmpInst>(cast<BranchInst>(loop.getLoopLatch()->getTerminator())->getCondition());
+  auto *count = done ? dyn_cast<PHINode>(done->getOperand(0)) : nullptr;
+  if (!count || count->getParent() != header)
+    return;
+  SmallVector<PHINode *> odd;
+  for (PHINode &phi : header->phis())
+    if (has_odd_width(phi.getType()))
+      odd.push_back(&phi);
+  for (PHINode *phi : odd) {
+    auto *recurrence = dyn_cast<SCEVAddRecExpr>(evolution.getSCEV(phi));
+    auto *step = recurrence && recurrence->getLoop() == &loop && recurrence->isAffine()
+                     ? dyn_cast<SCEVConstant>(recurrence->getStepRecurrence(evolution))
+                     : nullptr;
+    if (!step)
+      continue;
+    IRBuilder<> builder(header, header->getFirstInsertionPt());
+    Value *far = builder.CreateMul(builder.CreateTrunc(count, phi->getType()), step->getValue());
+    Value *now = builder.CreateAdd(phi->getIncomingValueForBlock(loop.getLoopPreheader()), far);
+    evolution.forgetValue(phi);
+    phi->replaceAllUsesWith(now);
+    phi->eraseFromParent();
+  }
+}
+
 /// Takes away ways out of a loop to where nothing ever comes, such as from a `switch` that names all cases.
 void drop_impossible_exits(Loop &loop) {
   auto is_impossible = [&](BasicBlock *block) {
@@ -334,6 +397,7 @@ bool open_marks(Module &module) {
   for (Function &function : module)
     if (function.isDeclaration() && function.isConvergent() && function.getName().starts_with("heddle_")) {
       function.setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
+      function.setWillReturn();
       is_changed = true;
     }
   Function *mark = module.getFunction(independent_mark);
@@ -429,14 +493,21 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
     return result;
   pass_addresses(*loop, function);
   sink_offsets(*loop);
+  count_odd_inductions(*loop, facts.evolution);
+  Range range = make_resumable(*loop, facts.dominators, facts.loops, facts.evolution);
   auto own = objects_of_iterations(*loop);
   loop->getLoopLatch()->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
   // What lives out does so through φs of the exit: with them in the new function, it is stored once, behind the loop.
   BasicBlock *exit = loop->getExitBlock();
   SplitBlock(exit, exit->getFirstNonPHIIt());
   DominatorTree dominators(function);
-  SmallVector<BasicBlock *> blocks(loop->getBlocks());
+  if (!range.first)
+    SplitBlock(loop->getLoopPreheader(), loop->getLoopPreheader()->getTerminator(), &facts.dominators, &facts.loops);
+  BasicBlock *start = loop->getLoopPreheader();
+  SmallVector<BasicBlock *> blocks = {start};
+  append_range(blocks, loop->getBlocks());
   blocks.push_back(exit);
+  pass_whole_integers(blocks, *start);
   CodeExtractor extractor(blocks, &dominators, false, nullptr, nullptr, nullptr, false, false, nullptr, "heddle");
   if (!extractor.isEligible()) {
     result.refusal = "something in it cannot stand in a function of its own (exceptions, variable arguments, or objects of "
@@ -454,7 +525,14 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
   result.call = cast<CallInst>(result.function->user_back());
   if (!result.function->getReturnType()->isVoidTy())
     result.refusal = "it is left in several ways";
-  else if (marked.is_promised)
+  for (unsigned index = 0; range.first && index < result.call->arg_size(); ++index) {
+    if (result.call->getArgOperand(index) == range.first)
+      result.first = index;
+    if (result.call->getArgOperand(index) == range.last)
+      result.last = index;
+  }
+  result.is_resumable = result.first != result.last;
+  if (result.refusal.empty() && marked.is_promised)
     move_objects(*result.function, *result.call);
   for (const Value *argument : result.call->args()) {
     SmallVector<const Value *> objects;

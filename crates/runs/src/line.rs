@@ -19,6 +19,7 @@ use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form, wide_form_of
 use heddle_interp::{
     Datum, Fault, LaunchGeometry, Limit, Memory, Outcome, RunOptions, Scheduler, Semantics, run,
 };
+use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use heddle_ir::{Function, Module, Type};
 use thiserror::Error;
 
@@ -100,10 +101,27 @@ pub struct Ran {
     pub objects: Vec<ObjectSpec>,
 }
 
-/// Dimensions: `8`, `4x2`, `4x2x2`.
+/// Lanes along the dimensions of a brush: `8`, `4x2`, `4x2x2x2`.
+pub fn parse_extents(text: &str) -> Option<Vec<u32>> {
+    numbers(text).filter(|dims| dims.len() <= MAX_DIMENSIONS)
+}
+
+/// The same, if there is such a brush; else why not.
+pub fn parse_brush(text: &str) -> Result<Vec<u32>, String> {
+    let dims = parse_extents(text).ok_or("write `8` or `4x2`")?;
+    match dims.iter().fold(1u32, |lanes, &dim| lanes.saturating_mul(dim)) {
+        1..=MAX_LANES => Ok(dims),
+        _ => Err(format!("a brush has 1 to {MAX_LANES} lanes")),
+    }
+}
+
+/// Sizes along the dimensions of a launch: `8`, `4x2`, `4x2x2`.
 pub fn parse_dims(text: &str) -> Option<Vec<u32>> {
-    let dims: Option<Vec<u32>> = text.split('x').map(|dim| dim.parse().ok()).collect();
-    dims.filter(|dims| dims.len() <= 3)
+    numbers(text).filter(|dims| dims.len() <= 3)
+}
+
+fn numbers(text: &str) -> Option<Vec<u32>> {
+    text.split('x').map(|dim| dim.parse().ok()).collect()
 }
 
 fn three<T: Copy>(dims: &[T], fill: T) -> [T; 3] {
@@ -179,7 +197,7 @@ impl RunLine {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
             match key {
                 "lanes" | "brush" => {
-                    self.options.brush = parse_dims(value).ok_or_else(|| wrong("write `8` or `4x2`"))?;
+                    self.options.brush = parse_extents(value).ok_or_else(|| wrong("write `8` or `4x2`"))?;
                 }
                 "semantics" => {
                     self.options.semantics =

@@ -1,7 +1,7 @@
 //! A run's trace as the tables of the thesis: a row for each step, and as JSON for tools.
 
 use crate::spec::show_datum;
-use heddle_interp::{Next, Trace};
+use heddle_interp::{LaneSet, Next, Trace};
 use heddle_ir::{Block, Module, Value};
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 /// the values asked for (each lane of each, `⊤` where it is poison).
 pub fn trace_table(trace: &Trace, module: &Module, watched: &[Value]) -> String {
     let mut head = vec!["block".to_string(), "from".into(), "control".into()];
-    let has_predicates = trace.steps.iter().any(|step| step.control & !step.predicate != 0);
+    let has_predicates = trace.steps.iter().any(|step| !(step.control & !step.predicate).is_empty());
     if has_predicates {
         head.extend(["predicate".to_string(), "active".into()]);
     }
@@ -52,8 +52,8 @@ pub fn trace_table(trace: &Trace, module: &Module, watched: &[Value]) -> String 
     align(&rows)
 }
 
-fn mask(bits: u128, lanes: usize) -> String {
-    (0..lanes).map(|lane| if bits >> lane & 1 == 1 { '1' } else { '0' }).collect()
+fn mask(set: LaneSet, lanes: usize) -> String {
+    (0..lanes).map(|lane| if set.contains(lane) { '1' } else { '0' }).collect()
 }
 
 /// Columns side by side, each as wide as its widest cell.
@@ -80,9 +80,7 @@ pub fn align(rows: &[Vec<String>]) -> String {
 pub fn trace_json(trace: &Trace, module: &Module) -> String {
     let quote = |text: String| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let list = |items: Vec<String>| format!("[{}]", items.join(","));
-    let lanes_of = |bits: u128| {
-        list((0..128).filter(|lane| bits >> lane & 1 == 1).map(|lane: u32| lane.to_string()).collect())
-    };
+    let lanes_of = |set: LaneSet| list(set.iter().map(|lane| lane.to_string()).collect());
     let block = |block: Option<Block>| block.map_or("null".into(), |block| quote(block.to_string()));
     let mut steps = Vec::new();
     for step in &trace.steps {

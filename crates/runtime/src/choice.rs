@@ -15,11 +15,14 @@ use std::time::Duration;
 
 /// For how long a kernel runs before others are compiled.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// How many slices of each code are timed, and how many are enough if they take long.
+/// How many slices of each code are timed, of how many pieces of work, and how many slices are enough if they take long.
 const SLICES: usize = 64;
+const PIECES: usize = 16;
 const FEW_SLICES: usize = 8;
-/// What takes long, all slices of a trial together.
+/// What takes long, all launches of a trial together.
 const LONG_TRIAL: Duration = Duration::from_millis(30);
+/// How many pieces there are before those count as disturbed in which codes differ most.
+const MANY_PIECES: usize = 32;
 /// How long a slice is to take: long beside the clock, short beside what the system does in between.
 const SLICE: Duration = Duration::from_micros(6);
 /// How many times as long as a trial took the choice stays.
@@ -41,11 +44,29 @@ struct State {
     step: Step,
     /// Beside the first.
     others: Codes,
-    /// Of each code, the first included, how long slices took for each work-item, in nanoseconds.
-    times: Vec<Vec<f64>>,
-    /// How long the trial has taken.
-    tried: Duration,
+    trial: Comparison,
     launches: u64,
+}
+
+/// What a trial has found out so far. Launches differ: of a search, one level may have much to do and others nothing. So
+/// codes are compared for one piece of work at a time, and pieces count by their size.
+#[derive(Default)]
+struct Comparison {
+    /// How long its launches took.
+    time: Duration,
+    /// How many slices of each code have been timed, the first one included.
+    slices: Vec<usize>,
+    pieces: Vec<Piece>,
+    /// The last piece, as long as it has no slice of some code.
+    open: Piece,
+}
+
+/// Some work that each code had a part of: a launch, or several small ones.
+#[derive(Default)]
+struct Piece {
+    items: f64,
+    /// Of each code: nanoseconds for a work-item, summed over slices, and how many slices.
+    times: Vec<(f64, usize)>,
 }
 
 enum Step {
@@ -72,8 +93,13 @@ pub(crate) struct Picked {
     pub(crate) turn: u64,
 }
 
-/// What a launch has measured: of each of its codes, nanoseconds for a work-item.
-pub(crate) type Measured = Vec<Vec<f64>>;
+/// What a launch has measured.
+pub(crate) struct Measured {
+    /// How many work-items it had.
+    pub(crate) items: u64,
+    /// Of each of its codes, what slices took for a work-item, in nanoseconds.
+    pub(crate) times: Vec<Vec<f64>>,
+}
 
 /// How many groups make a slice, where a work-item takes so many nanoseconds.
 pub(crate) fn slice(nanoseconds: f64, items: u64) -> u64 {
@@ -94,6 +120,63 @@ fn typical(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     let kept = &times[..times.len() - times.len() / 8];
     kept.iter().sum::<f64>() / kept.len().max(1) as f64
+}
+
+impl Piece {
+    fn time(&self, code: usize) -> f64 {
+        let (sum, count) = self.times[code];
+        sum / count.max(1) as f64
+    }
+
+    /// How many times as long the slowest code takes as the fastest.
+    fn spread(&self) -> f64 {
+        let times = (0..self.times.len()).map(|code| self.time(code));
+        let (least, most) = times.fold((f64::MAX, 0.0), |(least, most), it| (it.min(least), it.max(most)));
+        most / least.max(f64::MIN_POSITIVE)
+    }
+}
+
+impl Comparison {
+    fn of(codes: usize) -> Comparison {
+        Comparison { slices: vec![0; codes], ..Comparison::default() }
+    }
+
+    fn note(&mut self, time: Duration, measured: Measured) {
+        self.time += time;
+        let codes = self.slices.len();
+        if measured.times.len() != codes {
+            return;
+        }
+        let open = &mut self.open;
+        open.times.resize(codes, (0.0, 0));
+        open.items += measured.items as f64;
+        for (code, mut times) in measured.times.into_iter().enumerate() {
+            open.times[code].0 += typical(&mut times) * times.len() as f64;
+            open.times[code].1 += times.len();
+            self.slices[code] += times.len();
+        }
+        if open.times.iter().all(|&(_, count)| count > 0) {
+            self.pieces.push(std::mem::take(open));
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let least = self.slices.iter().copied().min().unwrap_or(0);
+        let is_long = self.time >= LONG_TRIAL;
+        !self.pieces.is_empty()
+            && (is_long || self.pieces.len() >= PIECES)
+            && (least >= SLICES || is_long && least >= FEW_SLICES)
+    }
+
+    /// How long each code takes for all of the work.
+    fn times(&mut self) -> Vec<f64> {
+        if self.pieces.len() >= MANY_PIECES {
+            self.pieces.sort_by(|one, other| one.spread().total_cmp(&other.spread()));
+            self.pieces.truncate(self.pieces.len() - self.pieces.len() / 8);
+        }
+        let time = |code| self.pieces.iter().map(|piece| piece.items * piece.time(code)).sum();
+        (0..self.slices.len()).map(time).collect()
+    }
 }
 
 impl Choice {
@@ -130,7 +213,7 @@ impl Choice {
             }
             Step::Chosen(_, left) if *left > time => *left -= time,
             Step::Chosen(..) => state.begin(),
-            Step::Trying => state.note(time, measured.unwrap_or_default()),
+            Step::Trying => measured.into_iter().for_each(|measured| state.note(time, measured)),
             Step::Alone => {}
         }
         false
@@ -146,33 +229,23 @@ impl Choice {
 
 impl State {
     fn begin(&mut self) {
-        self.times = vec![Vec::new(); self.others.len() + 1];
-        self.tried = Duration::ZERO;
+        self.trial = Comparison::of(self.others.len() + 1);
         self.step = if self.others.is_empty() { Step::Alone } else { Step::Trying };
     }
 
     fn note(&mut self, time: Duration, measured: Measured) {
-        if measured.len() != self.times.len() {
+        self.trial.note(time, measured);
+        if !self.trial.is_over() {
             return;
         }
-        self.tried += time;
-        for (all, new) in self.times.iter_mut().zip(measured) {
-            let room = (4 * SLICES).saturating_sub(all.len());
-            all.extend(new.into_iter().take(room));
-        }
-        let least = self.times.iter().map(Vec::len).min().unwrap_or(0);
-        if least < SLICES && (least < FEW_SLICES || self.tried < LONG_TRIAL) {
-            return;
-        }
-        // The same number of slices of each, in the order of the work.
-        let typical: Vec<f64> = self.times.iter_mut().map(|times| typical(&mut times[..least])).collect();
-        let Some((first, rest)) = typical.split_first() else { return };
+        let times = self.trial.times();
+        let Some((first, rest)) = times.split_first() else { return };
         let best = rest.iter().copied().fold(*first, f64::min);
         let chosen = rest.iter().position(|&time| time == best).filter(|_| best < first * 0.97);
         let code = chosen.map(|number| Arc::clone(&self.others[number]));
         let mut rest = rest.iter();
         self.others.retain(|_| rest.next().is_some_and(|&time| time < best * 1.5));
-        self.step = Step::Chosen(code, (self.tried * REST).max(LEAST_REST));
+        self.step = Step::Chosen(code, (self.trial.time * REST).max(LEAST_REST));
     }
 }
 
@@ -207,6 +280,40 @@ mod tests {
         times.push(1000.0);
         assert_eq!(typical(&mut times), 1.0);
         assert_eq!(typical(&mut [3.0]), 3.0);
+    }
+
+    /// A launch of which each code had so many slices, which took so long for a work-item.
+    fn measured(items: u64, slices: usize, times: [f64; 2]) -> Measured {
+        Measured { items, times: times.iter().map(|&time| vec![time; slices]).collect() }
+    }
+
+    #[test]
+    fn launches_count_by_what_they_do() {
+        // A search: levels that have nothing to do, for which the second code is best, and one that has.
+        let mut trial = Comparison::of(2);
+        for level in 0..2 * PIECES {
+            assert!(level < PIECES || trial.is_over());
+            let times = if level % 8 == 3 { [40.0, 200.0] } else { [1.0, 0.2] };
+            trial.note(Duration::from_micros(500), measured(1 << 18, 8, times));
+        }
+        let times = trial.times();
+        assert!(times[0] * 4.0 < times[1], "{times:?}");
+    }
+
+    #[test]
+    fn small_launches_are_one_piece_of_work() {
+        let mut trial = Comparison::of(2);
+        for launch in 0..2 * SLICES {
+            assert!(!trial.is_over());
+            let disturbed = if launch % 50 == 6 { 1000.0 } else { 1.0 };
+            let time = 10.0 * disturbed * if launch % 2 == 0 { 1.0 } else { 0.8 };
+            let mut times = vec![Vec::new(); 2];
+            times[launch % 2].push(time);
+            trial.note(Duration::from_micros(6), Measured { items: 64, times });
+        }
+        assert!(trial.is_over());
+        let times = trial.times();
+        assert!((times[1] / times[0] - 0.8).abs() < 1e-9, "{times:?}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::code::{BuildError, GroupCode};
 use crate::memory::AlignedMemory;
 use crate::pool::{Pool, Share};
 use crate::program::Kernel;
-use crate::range::{Groups, NdRange, choose_local};
+use crate::range::{Groups, NdRange, choose_local, share_groups};
 use crate::vector_code::Variant;
 use heddle_ir::Space;
 use heddle_llvm::{ArgumentPiece, KernelInfo as SourceKernel, Passed, slot_bytes};
@@ -138,7 +138,8 @@ struct Trial {
     turn: u64,
     /// Work-items of a group.
     items: u64,
-    measured: Mutex<Measured>,
+    /// Of each code, what slices took for a work-item, in nanoseconds.
+    times: Mutex<Vec<Vec<f64>>>,
 }
 
 /// The memory of a worker.
@@ -193,6 +194,20 @@ impl Kernel {
         Ok(Plan { local, groups, count, variant })
     }
 
+    /// A plan in whose groups so many threads find work, where the kernel does not see groups.
+    fn for_threads(&self, plan: Plan, range: &NdRange, threads: usize, pace: Option<f64>) -> Plan {
+        let info = self.info();
+        let Some(pace) = pace.filter(|_| !info.sees_groups && info.required_local.is_none()) else {
+            return plan;
+        };
+        let local = share_groups(plan.local, range, threads as u64, pace);
+        let groups = range.groups(local);
+        match groups.count() {
+            Some(count) => Plan { local, groups, count, ..plan },
+            None => plan,
+        }
+    }
+
     /// What is known of a launch over this range before it begins.
     pub fn outlook(&self, range: &NdRange, pool: &Pool) -> Outlook {
         let Ok(plan) = self.plan(range) else { return Outlook::default() };
@@ -238,11 +253,13 @@ impl Kernel {
         pool: &Pool,
     ) -> Result<(), LaunchError> {
         let info = self.info();
-        let Plan { local, groups, count, variant } = self.plan(range)?;
-        if count == 0 {
+        let plan = self.plan(range)?;
+        if plan.count == 0 {
             return Ok(());
         }
-        let code = self.code(variant)?;
+        let code = self.code(plan.variant)?;
+        let Plan { local, groups, count, variant } =
+            self.for_threads(plan, range, pool.threads(), code.pace());
         let launch = Launch::new(self, &code, args, groups, local, local_bytes)?;
         let needed = launch.local_bytes.saturating_add(launch.scratch_bytes);
         let share = launch.share(&code, count, pool);
@@ -252,7 +269,7 @@ impl Kernel {
                 // SAFETY: what the caller promises of the arguments.
                 unsafe { launch.run(0..count) };
                 code.took(range.items(), start.elapsed());
-                launch.outcome()
+                launch.outcome(range.items())
             }
             _ => {
                 let launch = Arc::new(launch);
@@ -260,7 +277,7 @@ impl Kernel {
                 // SAFETY: what the caller promises of the arguments.
                 let busy = pool.run(count, share, move |numbers| unsafe { worker.run(numbers) });
                 code.took(range.items(), busy);
-                launch.outcome()
+                launch.outcome(range.items())
             }
         };
         if code.choice.took(start.elapsed(), measured) {
@@ -277,7 +294,7 @@ impl Kernel {
 /// How many nanoseconds of work another thread is asked for: some times as long as asking takes.
 const WORTH_A_THREAD: f64 = 8_000.0;
 /// How many nanoseconds a chunk takes at least: long beside what it takes to begin one.
-const CHUNK: f64 = 2_000.0;
+pub(crate) const CHUNK: f64 = 2_000.0;
 
 /// How so many groups, which take so many nanoseconds each, are shared among up to so many threads.
 fn share_of(group: f64, count: u64, threads: usize) -> Share {
@@ -355,7 +372,7 @@ impl Launch {
             slice: slice(code.pace().unwrap_or(1.0), x * y * z),
             turn,
             items: x * y * z,
-            measured: Mutex::new(vec![Vec::new(); codes.len()]),
+            times: Mutex::new(vec![Vec::new(); codes.len()]),
         });
         let is_out_of_memory = AtomicBool::new(false);
         Ok(Launch {
@@ -387,8 +404,9 @@ impl Launch {
     }
 
     /// Whether memory was missing, and what was measured.
-    fn outcome(&self) -> (bool, Option<Measured>) {
-        (self.is_out_of_memory.load(Ordering::Relaxed), self.trial.as_ref().map(Trial::measured))
+    fn outcome(&self, items: u64) -> (bool, Option<Measured>) {
+        let measured = self.trial.as_ref().map(|trial| trial.measured(items));
+        (self.is_out_of_memory.load(Ordering::Relaxed), measured)
     }
 
     /// Runs some groups.
@@ -448,12 +466,12 @@ impl Trial {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Measured> {
-        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Vec<f64>>> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn measured(&self) -> Measured {
-        std::mem::take(&mut *self.lock())
+    fn measured(&self, items: u64) -> Measured {
+        Measured { items, times: std::mem::take(&mut *self.lock()) }
     }
 }
 

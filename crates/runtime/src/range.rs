@@ -1,5 +1,6 @@
 //! The work-items of a launch, and how they lie in work-groups.
 
+use crate::launch::CHUNK;
 use heddle_transform::Fold;
 use heddle_transform::kernels::{PLACE_WORDS, PlaceField};
 use thiserror::Error;
@@ -141,6 +142,7 @@ impl Groups {
         for along in 0..3u8 {
             let at = usize::from(along);
             set(PlaceField::NumGroups(along), self.counts[at]);
+            set(PlaceField::EnqueuedSize(along), self.local[at]);
             set(PlaceField::GlobalSize(along), self.range.global[at]);
             set(PlaceField::GlobalOffset(along), self.range.offset[at]);
         }
@@ -205,6 +207,22 @@ pub(crate) fn choose_local(range: &NdRange, lanes: u32, sees_groups: bool) -> [u
     [row as u32, rows as u32, 1]
 }
 
+/// Smaller groups of a launch whose kernel does not see them, in rows, so that each of some threads has several that are worth
+/// beginning; a work-item takes so many nanoseconds.
+pub(crate) fn share_groups(local: [u32; 3], range: &NdRange, threads: u64, pace: f64) -> [u32; 3] {
+    /// The fewest work-items of a group: the most lanes that there are to choose from.
+    const LEAST: u64 = 64;
+    const GROUPS: u64 = 16;
+    let items: u64 = local.iter().map(|&size| u64::from(size)).product();
+    let enough = range.items() / threads.saturating_mul(GROUPS).max(1);
+    let wanted = enough.max((CHUNK / pace.max(0.001)) as u64).max(LEAST);
+    if threads == 1 || wanted >= items {
+        return local;
+    }
+    let row = u64::from(local[0]).min(wanted.next_multiple_of(LEAST));
+    [row as u32, u64::from(local[1]).min(wanted / row).max(1) as u32, 1]
+}
+
 /// How the lanes of brushes lie in work-groups of this size, and how many there are along each dimension.
 pub(crate) fn choose_fold(
     local: [u32; 3],
@@ -253,6 +271,22 @@ mod tests {
         assert_eq!(choose_fold([20, 1, 1], 16, true, true), (Fold::Rows, [16, 1, 1]));
         assert_eq!(choose_fold([20, 4, 1], 12, false, true), (Fold::Rows, [12, 1, 1]));
         assert_eq!(choose_fold([2, 4, 1], 12, false, true), (Fold::Rows, [2, 4, 1]));
+    }
+
+    #[test]
+    fn threads_find_groups() {
+        let share = |global: &[u64], threads, pace| {
+            let range = NdRange::new(global).expect("a range");
+            share_groups(choose_local(&range, 16, false), &range, threads, pace)
+        };
+        assert_eq!(share(&[704], 1, 1600.0), [704, 1, 1]);
+        assert_eq!(share(&[704], 2, 1600.0), [64, 1, 1]);
+        assert_eq!(share(&[704], 2, 1.0), [704, 1, 1]);
+        assert_eq!(share(&[4096], 2, 90.0), [128, 1, 1]);
+        assert_eq!(share(&[1 << 20], 2, 90.0), [1024, 1, 1]);
+        assert_eq!(share(&[128, 32], 2, 90.0), [128, 1, 1]);
+        assert_eq!(share(&[8, 512], 2, 90.0), [8, 16, 1]);
+        assert_eq!(share(&[1, 1], 2, 0.0), [1, 1, 1]);
     }
 
     #[test]

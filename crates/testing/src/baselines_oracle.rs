@@ -61,8 +61,7 @@ impl Observed {
                     continue;
                 }
                 let mask = if instruction.op == Op::Phi { step.control } else { step.active };
-                let mut held =
-                    (0..data.len()).filter(|lane| mask >> lane & 1 == 1).filter_map(|lane| data[lane].bits());
+                let mut held = mask.iter().filter_map(|lane| data.get(lane)?.bits());
                 let Some(first) = held.next() else { continue };
                 let others: Vec<u128> = held.collect();
                 if !others.is_empty() {
@@ -72,8 +71,7 @@ impl Observed {
                     self.differing.insert(*value);
                 }
             }
-            let mut going =
-                (0..step.next.len()).filter(|lane| step.active >> lane & 1 == 1).map(|lane| step.next[lane]);
+            let mut going = step.active.iter().filter_map(|lane| step.next.get(lane).copied());
             let Some(first) = going.next() else { continue };
             if func.successors(step.block).len() > 1 && going.clone().next().is_some() {
                 self.reached.insert(step.block);

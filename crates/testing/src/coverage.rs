@@ -284,7 +284,7 @@ impl Seen {
     fn new(case: &Case, input: &Input, trace: &Trace, args: &[Argument]) -> Seen {
         let mut seen =
             Seen { ops: FxHashSet::default(), blocks: FxHashSet::default(), features: Default::default() };
-        for step in trace.steps.iter().filter(|step| step.active != 0) {
+        for step in trace.steps.iter().filter(|step| !step.active.is_empty()) {
             if seen.blocks.insert((step.func, step.block)) {
                 let func = &case.module.functions[step.func as usize];
                 seen.ops.extend(func.block_insts(step.block).map(|inst| func.inst(inst).op));
@@ -320,12 +320,12 @@ impl Seen {
         self.features[Feature::MultiExitLoops as usize] |=
             ran.iter().any(|&cycle| forest.exiting_edges(&cfg, cycle).count() > 1);
         let mut divergent: Vec<Cycle> = Vec::new();
-        for step in trace.steps.iter().filter(|step| step.func == number && step.active != 0) {
+        for step in trace.steps.iter().filter(|step| step.func == number && !step.active.is_empty()) {
             let mut around = forest.innermost(step.block);
             while let Some(cycle) = around {
                 let mut sides = [false; 2];
                 for (lane, next) in step.next.iter().enumerate() {
-                    if let (1, &Next::Block(block)) = (step.active >> lane & 1, next) {
+                    if let (true, &Next::Block(block)) = (step.active.contains(lane), next) {
                         sides[usize::from(forest.contains(cycle, block))] = true;
                     }
                 }
@@ -355,7 +355,7 @@ fn has_one_sided_branch(trace: &Trace) -> bool {
     let mut branches: FxHashMap<(u32, Block), [bool; 2]> = FxHashMap::default();
     for step in &trace.steps {
         let mut targets = step.next.iter().enumerate().filter_map(|(lane, next)| match next {
-            Next::Block(block) if step.active >> lane & 1 == 1 => Some(*block),
+            Next::Block(block) if step.active.contains(lane) => Some(*block),
             _ => None,
         });
         if let Some(first) = targets.next() {
@@ -396,7 +396,7 @@ fn has_aliasing_stores(case: &Case, input: &Input, trace: &Trace, args: &[Argume
             let known = values.get(&(step.brush, address)).or_else(|| values.get(&(u32::MAX, address)));
             let Some(known) = known else { continue };
             for (lane, datum) in known.iter().enumerate() {
-                let (1, Datum::Bits(bits)) = (step.active >> lane & 1, *datum) else { continue };
+                let (true, Datum::Bits(bits)) = (step.active.contains(lane), *datum) else { continue };
                 let is_private = bits >> 60 == Space::Private as u128;
                 let owner = if is_private { lane + 1 } else { 0 };
                 for byte in 0..u64::from(ty.bytes()) {

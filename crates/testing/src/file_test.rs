@@ -34,7 +34,7 @@ use heddle_analysis::{Activation, InitialShapes, Summaries};
 use heddle_interp::{RunOptions, Scheduler, Semantics};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module, Value, parse_bytes};
-use heddle_runs::line::{RunLine, parse_dims};
+use heddle_runs::line::{RunLine, parse_extents};
 use heddle_runs::trace_table::trace_table;
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -192,7 +192,7 @@ impl FileTest<'_> {
                     watch = list.split(',').filter_map(number).collect();
                 }
                 Some(("lanes", lanes)) if matches!(kind, "divergence" | "baselines") => {
-                    assumed.brush = parse_dims(lanes)
+                    assumed.brush = parse_extents(lanes)
                 }
                 Some(("params", "uniform")) => assumed.params_are_uniform = true,
                 Some(("params", "declared")) => assumed.params_are_uniform = false,

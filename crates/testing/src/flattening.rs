@@ -199,7 +199,7 @@ fn same_steps(case: &Case, module: &Module, input: &Input) -> Result<(), String>
             let lanes = outcome.trace.lanes as usize;
             let first = (step.group as usize * 128 + step.brush as usize) * lanes;
             steps.resize(steps.len().max(first + lanes), Vec::new());
-            for lane in (0..lanes).filter(|lane| is_old && step.active >> lane & 1 == 1) {
+            for lane in (0..lanes).filter(|lane| is_old && step.active.contains(*lane)) {
                 steps[first + lane].push((step.func, step.block));
             }
         }

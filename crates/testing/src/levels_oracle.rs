@@ -47,7 +47,7 @@ impl Levels {
             next = cycles.parent(cycle);
         }
         let rounds: Vec<u64> = around.iter().map(|&cycle| round(cycle)).collect();
-        let lanes = || (0..128usize).filter(|lane| step.active >> lane & 1 == 1);
+        let lanes = || step.active.iter();
         for (value, data) in &step.values {
             let level = claims.divergence.fact(*value).uniform_level();
             let held = lanes().find_map(|lane| data.get(lane)?.bits());

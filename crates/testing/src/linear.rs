@@ -84,7 +84,8 @@ pub fn guards_by(case: &Case, guard: Guard) -> Result<Linearized, String> {
                 run(&module, &case.entry, &args, &mut memory, &options).map_err(|fault| fault.to_string())?;
             let is_guarded = |func: u32, block| done.guarded.contains(&(func, block));
             let mut steps = outcome.trace.steps.iter();
-            if let Some(step) = steps.find(|step| step.active == 0 && is_guarded(step.func, step.block)) {
+            if let Some(step) = steps.find(|step| step.active.is_empty() && is_guarded(step.func, step.block))
+            {
                 return Err(format!("{} is guarded and runs without lanes", step.block));
             }
         }

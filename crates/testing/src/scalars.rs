@@ -204,7 +204,7 @@ fn work(case: &Case, module: &Module, input: &Input) -> Result<Vec<usize>, Strin
         let first = (step.group as usize * 128 + step.brush as usize) * lanes;
         work.resize(work.len().max(first + lanes), 0);
         let count = of_block(&module.functions[step.func as usize], step.block);
-        for lane in (0..lanes).filter(|lane| step.active >> lane & 1 == 1) {
+        for lane in (0..lanes).filter(|lane| step.active.contains(*lane)) {
             work[first + lane] += count;
         }
     }

@@ -15,9 +15,10 @@ use heddle_analysis::shape::{Geometry, Poison, Shape};
 use heddle_analysis::{
     AccessGroup, AccessGroups, Activation, ControlTables, Cycle, Divergence, Edge, InitialShapes,
 };
-use heddle_interp::{Datum, Next, Trace, TraceStep};
+use heddle_interp::{Datum, LaneSet, Next, Trace, TraceStep};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::ops::Op;
+use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::{Block, Detail, Function, Inst, InstData, Module, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -110,8 +111,8 @@ pub fn check_trace(module: &Module, claims: &[Option<Claims<'_>>], trace: &Trace
     for (number, step) in trace.steps.iter().enumerate() {
         let Some(Some(claims)) = claims.get(step.func as usize) else { continue };
         let key = (step.brush, step.depth, step.func);
-        let is_fresh = lanes(step.control).all(|lane| step.from[lane].is_none());
-        if step.control != 0 && is_fresh && step.block == claims.func.entry() {
+        let is_fresh = step.control.iter().all(|lane| step.from[lane].is_none());
+        if !step.control.is_empty() && is_fresh && step.block == claims.func.entry() {
             if let Some(frame) = frames.remove(&key) {
                 frame.finish(claims).map_err(|reason| at(module, step, &reason))?;
             }
@@ -119,8 +120,10 @@ pub fn check_trace(module: &Module, claims: &[Option<Claims<'_>>], trace: &Trace
         }
         let Some(frame) = frames.get_mut(&key) else { continue };
         frame.step(claims, step, number as u64, &mut checked).map_err(|reason| at(module, step, &reason))?;
-        if step.depth == 0 && !step.next.is_empty() && step.active != 0 {
-            let lane = step.active.trailing_zeros() as usize;
+        if step.depth == 0
+            && !step.next.is_empty()
+            && let Some(lane) = step.active.iter().next()
+        {
             let round = |cycle| frame.stays.get(&(lane, cycle)).map_or(0, |stay| stay.round);
             levels.check(claims, step, round).map_err(|reason| at(module, step, &reason))?;
         }
@@ -139,10 +142,6 @@ fn at(module: &Module, step: &TraceStep, reason: &str) -> String {
     format!("@{name}, {}: {reason}", step.block)
 }
 
-fn lanes(mask: u128) -> impl Iterator<Item = usize> + Clone {
-    (0..128).filter(move |lane| mask >> lane & 1 == 1)
-}
-
 /// A lane's stay in a loop: when it came in, and how often it went round.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Stay {
@@ -152,8 +151,8 @@ struct Stay {
 
 /// One run of a function.
 struct Frame {
-    entered: u128,
-    returned: u128,
+    entered: LaneSet,
+    returned: LaneSet,
     executed: FxHashSet<Block>,
     values: FxHashMap<Value, Vec<Datum>>,
     stays: FxHashMap<(usize, Cycle), Stay>,
@@ -167,7 +166,7 @@ impl Frame {
     fn new(step: &TraceStep) -> Frame {
         Frame {
             entered: step.control,
-            returned: 0,
+            returned: LaneSet::NONE,
             executed: FxHashSet::default(),
             values: FxHashMap::default(),
             stays: FxHashMap::default(),
@@ -196,9 +195,9 @@ impl Frame {
         self.check_loops(claims, step, number)?;
         self.check_shared(claims, step, checked)?;
         self.check_accesses(claims, step, checked)?;
-        for lane in lanes(step.control) {
+        for lane in step.control.iter() {
             if step.next.get(lane) == Some(&Next::Returned) {
-                self.returned |= 1 << lane;
+                self.returned |= [lane].into_iter().collect();
             }
         }
         Ok(())
@@ -225,34 +224,34 @@ impl Frame {
         let activation = claims.divergence.activation(step.block);
         let holds = match activation {
             Activation::Full => step.active == self.entered,
-            Activation::Uniform => step.active == self.entered || step.active == 0,
+            Activation::Uniform => step.active == self.entered || step.active.is_empty(),
             Activation::Varying => true,
         };
         if !holds {
             return Err(format!(
-                "active lanes {:b} of {:b}, said to be {activation:?}",
+                "active lanes {:?} of {:?}, said to be {activation:?}",
                 step.active, self.entered
             ));
         }
-        if claims.region.contains(step.block) && step.control != self.entered && step.control != 0 {
+        if claims.region.contains(step.block) && step.control != self.entered && !step.control.is_empty() {
             return Err(format!(
-                "lanes {:b} of {:b} come here, although no divergent branch is said to have a say in it",
+                "lanes {:?} of {:?} come here, although no divergent branch is said to have a say in it",
                 step.control, self.entered
             ));
         }
         for &to in claims.func.successors(step.block) {
             let goes = |&lane: &usize| step.next.get(lane) == Some(&Next::Block(to));
-            let going = lanes(step.active).filter(goes).fold(0u128, |set, lane| set | 1 << lane);
+            let going: LaneSet = step.active.iter().filter(goes).collect();
             let edge = Edge { from: step.block, to };
             let activation = claims.divergence.edge_activation(claims.func, edge);
             let all = going == self.entered;
             if match activation {
                 Activation::Full => !all,
-                Activation::Uniform => !all && going != 0,
+                Activation::Uniform => !all && !going.is_empty(),
                 Activation::Varying => false,
             } {
                 return Err(format!(
-                    "lanes {going:b} of {:b} go to {to}, said to be {activation:?}",
+                    "lanes {going:?} of {:?} go to {to}, said to be {activation:?}",
                     self.entered
                 ));
             }
@@ -282,14 +281,15 @@ impl Frame {
                 };
             let fact = claims.divergence.fact(*value);
             let held: Vec<(usize, u128)> =
-                lanes(mask).filter_map(|lane| Some((lane, data.get(lane)?.bits()?))).collect();
+                mask.iter().filter_map(|lane| Some((lane, data.get(lane)?.bits()?))).collect();
             let show = || {
-                let shown: Vec<String> = lanes(mask)
+                let shown: Vec<String> = mask
+                    .iter()
                     .map(|lane| data.get(lane).map_or("?".into(), |datum| show_datum(*datum)))
                     .collect();
                 format!("{value} is {}, it is said, but lanes hold {}", fact.shape, shown.join(" "))
             };
-            let count = lanes(mask).count();
+            let count = mask.iter().count();
             let poisoned = count - held.len();
             let fits = match fact.poison {
                 Poison::Never => poisoned == 0,
@@ -326,7 +326,7 @@ impl Frame {
         if succs.len() < 2 {
             return Ok(());
         }
-        let mut targets = lanes(step.active).filter_map(|lane| step.next.get(lane).copied());
+        let mut targets = step.active.iter().filter_map(|lane| step.next.get(lane).copied());
         let Some(first) = targets.next() else { return Ok(()) };
         let is_uniform = !claims.divergence.is_divergent_branch(step.block);
         let mut count = 1;
@@ -351,7 +351,7 @@ impl Frame {
     fn check_loops(&mut self, claims: &Claims<'_>, step: &TraceStep, number: u64) -> Result<(), String> {
         let cycles = &claims.control.cycles;
         if let Some(cycle) = cycles.headed_by(step.block) {
-            for lane in lanes(step.control) {
+            for lane in step.control.iter() {
                 let goes_round = step.from[lane].is_some_and(|from| cycles.contains(cycle, from));
                 match self.stays.get_mut(&(lane, cycle)) {
                     Some(stay) if goes_round => stay.round += 1,
@@ -359,7 +359,7 @@ impl Frame {
                 }
             }
         }
-        for lane in lanes(step.control) {
+        for lane in step.control.iter() {
             let Some(&Next::Block(to)) = step.next.get(lane) else { continue };
             let edge = Edge { from: step.block, to };
             let mut around = cycles.innermost(step.block);
@@ -403,7 +403,7 @@ impl Frame {
             };
             let is_poison =
                 |lane: &usize| stored.is_some_and(|&value| self.get(claims.func, value, *lane).is_none());
-            let (first, then): (Vec<usize>, Vec<usize>) = lanes(mask).partition(is_poison);
+            let (first, then): (Vec<usize>, Vec<usize>) = mask.iter().partition(is_poison);
             for lane in first.into_iter().chain(then) {
                 self.access(claims, inst, data, lane, checked)?;
             }
@@ -425,7 +425,7 @@ impl Frame {
             let mask = if data.is_total() { self.entered } else { step.active };
             let pointer = if data.op == Op::Store { data.args[1] } else { data.args[0] };
             let address = |lane: usize| Some((lane, self.get(claims.func, pointer, lane)?));
-            let mut all = lanes(mask).filter_map(address);
+            let mut all = mask.iter().filter_map(address);
             let Some((first, start)) = all.next() else { continue };
             let holds = |condition: &heddle_analysis::Condition| {
                 self.get(claims.func, condition.value, first).is_some_and(|bits| condition.holds(bits, first))
@@ -571,7 +571,7 @@ fn distance(shape: Shape, lane: usize, geometry: &Geometry) -> i128 {
     let Some(strides) = shape.strides() else { return 0 };
     let mut rest = lane as i128;
     let mut sum = 0i128;
-    for dimension in 0..3 {
+    for dimension in 0..MAX_DIMENSIONS {
         let extent = geometry.extent(dimension).map_or(i128::MAX, i128::from);
         sum += i128::from(strides.along(dimension)) * (rest % extent);
         rest /= extent;

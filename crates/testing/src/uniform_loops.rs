@@ -73,7 +73,7 @@ fn parting_branches(case: &Case, module: &Module) -> Result<FxHashSet<(u32, Bloc
             .map_err(|fault| format!("the canonical program fails: {fault}"))?;
         for step in outcome.trace.steps {
             let mut targets = (0..).zip(&step.next).filter_map(|(lane, next)| match next {
-                Next::Block(block) if step.active >> lane & 1 == 1 => Some(block),
+                Next::Block(block) if step.active.contains(lane) => Some(block),
                 _ => None,
             });
             let first = targets.next();

@@ -3,7 +3,7 @@
 //! Whatever costs time or memory that the limits do not see takes hours here, or more memory than there is.
 
 use heddle_interp::{
-    Argument, Datum, FaultKind, LaunchGeometry, Limit, Limits, Memory, RunOptions, Scheduler, run,
+    Argument, Datum, FaultKind, LaneSet, LaunchGeometry, Limit, Limits, Memory, RunOptions, Scheduler, run,
 };
 use heddle_ir::{Module, Stage, parse_module, verify_module};
 use std::fmt::Write as _;
@@ -182,7 +182,7 @@ fn launches_of_nobody() {
     let text = func("  ret").replace("func", "kernel");
     let options = RunOptions { geometry: Some(geometry.clone()), ..many_steps() };
     assert!(matches!(limit_of(&text, &options), Limit::Memory | Limit::Work));
-    assert_eq!(limit_of(&text, &RunOptions { entry_mask: 0, ..options }), Limit::Work);
+    assert_eq!(limit_of(&text, &RunOptions { entry_mask: LaneSet::NONE, ..options }), Limit::Work);
     let values = lines(1000, |number| format!("  v{} = add v0, v0", number + 1));
     let large = LaunchGeometry { local: [1 << 20, 1, 1], ..geometry };
     let text = func(&format!("{values}  ret")).replace("func", "kernel");

@@ -25,7 +25,9 @@ fn executed(module: &Module, run: &RunLine, is_wide: bool) -> BTreeSet<Op> {
             for step in &outcome.trace.steps {
                 let func = &module.functions[step.func as usize];
                 let insts = func.block_insts(step.block).map(|inst| func.inst(inst));
-                ops.extend(insts.filter(|data| step.active != 0 || data.is_total()).map(|data| data.op));
+                ops.extend(
+                    insts.filter(|data| !step.active.is_empty() || data.is_total()).map(|data| data.op),
+                );
             }
             ops
         }

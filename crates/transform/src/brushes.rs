@@ -14,7 +14,7 @@ use crate::target::{Target, Time};
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, Dominators};
 use heddle_ir::function::Loc;
 use heddle_ir::ops::{Effect, Format};
-use heddle_ir::types::MAX_LANES;
+use heddle_ir::types::MOST_CHOSEN_LANES;
 use heddle_ir::{Block, Function, Inst, Module, Op, Scalar, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
@@ -127,7 +127,7 @@ pub fn choose_brushes(module: &Module, wide: &Function, lanes: u32, target: &Tar
         return Choice { brushes: 1, figures: None };
     };
     let mut brushes = 1;
-    while brushes < MOST && 2 * brushes * lanes <= MAX_LANES {
+    while brushes < MOST && 2 * brushes * lanes <= MOST_CHOSEN_LANES {
         let fits = found.iter().all(|(_, figures)| figures.fit(2 * brushes, target));
         let gains = hottest.each(brushes) * 100 >= hottest.each(2 * brushes) * (100 + LEAST_GAIN);
         if !fits || !gains || !hottest.waits(brushes) {

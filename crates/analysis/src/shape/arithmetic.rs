@@ -17,7 +17,7 @@ pub(crate) fn add(operation: &Operation<'_>, operands: &[Fact], geometry: &Geome
 pub(crate) fn sum(width: u32, operands: &[Fact], promised: Straight, geometry: &Geometry) -> Lanes {
     let lines = (Line::of(operands[0], width, geometry), Line::of(operands[1], width, geometry));
     if let (Some(x), Some(y)) = lines {
-        let steps = [0, 1, 2].map(|d| x.steps[d] + y.steps[d]);
+        let steps = std::array::from_fn(|d| x.steps[d] + y.steps[d]);
         let straight = promised.and(x.straight).and(y.straight);
         return Line::new(width, steps, x.base.plus(y.base), straight).lanes();
     }
@@ -32,7 +32,7 @@ pub(crate) fn sub(operation: &Operation<'_>, operands: &[Fact], geometry: &Geome
 
 pub(crate) fn difference(width: u32, x: Fact, y: Fact, promised: Straight, geometry: &Geometry) -> Lanes {
     if let (Some(x), Some(y)) = (Line::of(x, width, geometry), Line::of(y, width, geometry)) {
-        let steps = [0, 1, 2].map(|d| x.steps[d] - y.steps[d]);
+        let steps = std::array::from_fn(|d| x.steps[d] - y.steps[d]);
         let straight = promised.and(x.straight).and(y.straight);
         return Line::new(width, steps, x.base.plus(y.base.negated()), straight).lanes();
     }
@@ -72,20 +72,18 @@ pub(crate) fn product(width: u32, left: Fact, right: Fact, promised: Straight, g
     let zeros = |step: i128| step.trailing_zeros();
     let is_known = |base: Congruence, step: i128| step == 0 || base.bits() + zeros(step) >= width;
     let mut are_known = true;
-    for d in 0..3 {
-        are_known &= is_known(x.base, y.steps[d]) && is_known(y.base, x.steps[d]);
-        for e in 0..3 {
-            let vanishes =
-                x.steps[d] == 0 || y.steps[e] == 0 || zeros(x.steps[d]) + zeros(y.steps[e]) >= width;
-            are_known &= vanishes;
-        }
+    for (&by_x, &by_y) in x.steps.iter().zip(&y.steps) {
+        are_known &= is_known(x.base, by_y) && is_known(y.base, by_x);
+        let vanishes = |&other: &i128| by_x == 0 || other == 0 || zeros(by_x) + zeros(other) >= width;
+        are_known &= y.steps.iter().all(vanishes);
     }
     if !are_known {
         return Lanes::number(x.is_uniform() && y.is_uniform(), width, each);
     }
     let residue = |line: Line| i128::from(line.base.residue());
-    let steps = [0, 1, 2]
-        .map(|d| residue(x).wrapping_mul(y.steps[d]).wrapping_add(residue(y).wrapping_mul(x.steps[d])));
+    let steps = std::array::from_fn(|d| {
+        residue(x).wrapping_mul(y.steps[d]).wrapping_add(residue(y).wrapping_mul(x.steps[d]))
+    });
     Shape::strided(width, steps, base).into()
 }
 

@@ -12,7 +12,7 @@
 //! This is `or` as addition (thesis 10.4.5), `and` as rounding down or as remainder, and `xor` of all ones as negation.
 
 use super::lines::{Lanes, Line};
-use super::strides::signed;
+use super::strides::{Steps, signed};
 use super::{Congruence, Fact, Geometry, Operation, Shape, Straight, arithmetic};
 use heddle_ir::Op;
 use heddle_ir::words::Flag;
@@ -119,7 +119,7 @@ fn combined(op: Op, width: u32, operands: &[Fact], geometry: &Geometry) -> Lanes
 }
 
 /// The steps of the result, if it is a line.
-fn upper_steps(op: Op, x: &Line, y: &Line, geometry: &Geometry) -> Option<[i128; 3]> {
+fn upper_steps(op: Op, x: &Line, y: &Line, geometry: &Geometry) -> Option<Steps<i128>> {
     let zeros = |line: &Line| line.steps.iter().map(|step| step.trailing_zeros()).min().unwrap_or(0);
     let split = zeros(x).min(zeros(y)).min(x.width - 1);
     let above = |line: &Line| {
@@ -133,7 +133,7 @@ fn upper_steps(op: Op, x: &Line, y: &Line, geometry: &Geometry) -> Option<[i128;
     Some(steps.map(|step| step << split))
 }
 
-fn line_of_parts(op: Op, x: &Line, y: &Line, geometry: &Geometry) -> Option<[i128; 3]> {
+fn line_of_parts(op: Op, x: &Line, y: &Line, geometry: &Geometry) -> Option<Steps<i128>> {
     let known = x.base.bits().min(y.base.bits());
     let cut = |line: &Line| Line { base: line.base.known(known), ..*line };
     let (mut xs, mut ys) = (cut(x).known_parts(geometry)?, cut(y).known_parts(geometry)?);

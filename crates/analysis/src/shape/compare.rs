@@ -88,7 +88,7 @@ fn equal(width: u32, x: Fact, y: Fact, geometry: &Geometry) -> Answer {
     }
     let lines = (Line::of(x, width, geometry), Line::of(y, width, geometry));
     let (Some(x), Some(y)) = lines else { return Answer::Varying };
-    let steps = [0, 1, 2].map(|d| x.steps[d] - y.steps[d]);
+    let steps = std::array::from_fn(|d| x.steps[d] - y.steps[d]);
     if Shape::strided(width, steps, x.base).is_uniform() {
         return Answer::Uniform;
     }
@@ -109,7 +109,7 @@ fn less(is_signed: bool, or_equal: bool, width: u32, x: Fact, y: Fact, geometry:
         return Answer::Varying;
     }
     // Both in ℤ now: steps are compared as they are, and never wrap.
-    let steps = [0, 1, 2].map(|d| x.steps[d] - y.steps[d]);
+    let steps = std::array::from_fn(|d| x.steps[d] - y.steps[d]);
     let (least, greatest) = geometry.span(steps);
     let difference = x.base.plus(y.base.negated());
     let class = i128::from(difference.residue()) - i128::from(or_equal);

@@ -5,7 +5,7 @@
 //! For any `c` that divides all steps it is `floor(b / c) + (s / c)·l`.
 
 use super::lines::{Lanes, Line};
-use super::strides::signed;
+use super::strides::{Steps, signed};
 use super::{Congruence, Fact, Geometry, Operation, Shape, Straight, arithmetic, bits, compare};
 use heddle_ir::Op;
 use heddle_ir::words::{Flag, IntPredicate};
@@ -16,7 +16,7 @@ fn divided(
     divisor: i128,
     round_up: bool,
     geometry: &Geometry,
-) -> Option<([i128; 3], Congruence)> {
+) -> Option<(Steps<i128>, Congruence)> {
     let quotient = |number: i128| match round_up {
         true => -(-number).div_euclid(divisor),
         false => number.div_euclid(divisor),
@@ -44,7 +44,7 @@ fn divided(
     if shift > known {
         // All lanes share their upper bits; rounding up, the lower ones still tell zero from the rest.
         let same = parts.iter().all(|&part| part == parts[0]);
-        return (same && !round_up).then_some(([0; 3], Congruence::ANY));
+        return (same && !round_up).then_some((Steps::default(), Congruence::ANY));
     }
     Some((geometry.fit(&parts)?, base))
 }

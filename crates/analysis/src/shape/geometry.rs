@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::Fact;
-use super::strides::signed;
-use heddle_ir::types::MAX_LANES;
+use super::strides::{Steps, signed};
+use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use smallvec::SmallVec;
 
 /// What is known of the size of a work-group along a dimension.
@@ -47,10 +47,10 @@ impl Geometry {
     /// A brush with these extents, nothing else known. What is no brush is an unknown one.
     pub fn brush(extents: &[u32]) -> Geometry {
         let lanes = extents.iter().fold(1u32, |lanes, &extent| lanes.saturating_mul(extent));
-        let is_one = (1..=3).contains(&extents.len()) && (1..=MAX_LANES).contains(&lanes);
+        let is_one = (1..=MAX_DIMENSIONS).contains(&extents.len()) && (1..=MAX_LANES).contains(&lanes);
         Geometry {
             brush: is_one.then(|| SmallVec::from_slice(extents)),
-            dimensions: extents.len().clamp(1, 3) as u32,
+            dimensions: extents.len().clamp(1, MAX_DIMENSIONS) as u32,
             ..Geometry::unknown()
         }
     }
@@ -82,27 +82,24 @@ impl Geometry {
 
     /// Whether brushes run along the linear order of the group, rather than tile it.
     pub fn is_linear(&self) -> bool {
-        self.extent(1) == Some(1) && self.extent(2) == Some(1)
+        (1..MAX_DIMENSIONS).all(|dimension| self.extent(dimension) == Some(1))
     }
 
     /// How far each lane is from lane 0 with these steps, lane by lane; none if the lanes are not known. Where there
     /// are no steps, the one offset 0 stands for all lanes.
-    pub(crate) fn offsets(&self, steps: [i128; 3]) -> Option<Vec<i128>> {
-        let extents = [0, 1, 2].map(|dimension| self.extent(dimension));
-        if (0..3).all(|dimension| steps[dimension] == 0 || extents[dimension] == Some(1)) {
+    pub(crate) fn offsets(&self, steps: Steps<i128>) -> Option<Vec<i128>> {
+        let extents: [_; MAX_DIMENSIONS] = std::array::from_fn(|dimension| self.extent(dimension));
+        if steps.iter().zip(&extents).all(|(&step, &extent)| step == 0 || extent == Some(1)) {
             return Some(vec![0]);
         }
-        let [Some(x), Some(y), Some(z)] = extents else { return None };
-        let mut offsets = Vec::with_capacity((x * y * z) as usize);
-        for k in 0..i128::from(z) {
-            for j in 0..i128::from(y) {
-                for i in 0..i128::from(x) {
-                    offsets.push(
-                        steps[0]
-                            .wrapping_mul(i)
-                            .wrapping_add(steps[1].wrapping_mul(j))
-                            .wrapping_add(steps[2].wrapping_mul(k)),
-                    );
+        let [Some(x), Some(y), Some(z), Some(w)] = extents else { return None };
+        let mut offsets = Vec::with_capacity((x * y * z * w) as usize);
+        for l in 0..i128::from(w) {
+            for k in 0..i128::from(z) {
+                for j in 0..i128::from(y) {
+                    let row = [j, k, l].into_iter().zip(&steps[1..]);
+                    let start = row.fold(0i128, |sum, (at, step)| sum.wrapping_add(step.wrapping_mul(at)));
+                    offsets.extend((0..i128::from(x)).map(|i| steps[0].wrapping_mul(i).wrapping_add(start)));
                 }
             }
         }
@@ -110,25 +107,27 @@ impl Geometry {
     }
 
     /// The steps of the line in ℤ on which all these values are, lane by lane in the order of `offsets`.
-    pub(crate) fn fit(&self, values: &[i128]) -> Option<[i128; 3]> {
+    pub(crate) fn fit(&self, values: &[i128]) -> Option<Steps<i128>> {
         self.fit_modulo(values, 128)
     }
 
     /// The same for numbers of this width: all lanes are on the line through the first ones, if on any.
-    pub(crate) fn fit_modulo(&self, values: &[i128], width: u32) -> Option<[i128; 3]> {
+    pub(crate) fn fit_modulo(&self, values: &[i128], width: u32) -> Option<Steps<i128>> {
         let first = *values.first()?;
         let distance = |value: i128| signed(width, value.wrapping_sub(first));
         if values.iter().all(|&value| distance(value) == 0) {
-            return Some([0; 3]);
+            return Some(Steps::default());
         }
-        let [Some(x), Some(y), Some(_)] = [0, 1, 2].map(|dimension| self.extent(dimension)) else {
-            return None;
-        };
-        let step = |dimension, index: u32| match (self.extent(dimension), values.get(index as usize)) {
-            (Some(1), _) | (_, None) => 0,
-            (_, Some(&value)) => distance(value),
-        };
-        let steps = [step(0, 1), step(1, x), step(2, x * y)];
+        let mut steps = Steps::default();
+        let mut next = 1;
+        for (dimension, step) in steps.iter_mut().enumerate() {
+            let extent = self.extent(dimension)?;
+            *step = match values.get(next as usize) {
+                Some(&value) if extent != 1 => distance(value),
+                _ => 0,
+            };
+            next *= extent;
+        }
         let offsets = self.offsets(steps)?;
         let fits = offsets.len() == values.len()
             && offsets
@@ -139,7 +138,7 @@ impl Geometry {
     }
 
     /// The least and the greatest distance of a lane from lane 0 with these steps.
-    pub(crate) fn span(&self, steps: [i128; 3]) -> (i128, i128) {
+    pub(crate) fn span(&self, steps: Steps<i128>) -> (i128, i128) {
         let mut span = (0, 0);
         for (dimension, step) in steps.into_iter().enumerate() {
             let last = i128::from(self.extent(dimension).unwrap_or(MAX_LANES).saturating_sub(1));

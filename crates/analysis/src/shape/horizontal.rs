@@ -127,7 +127,7 @@ fn scan(operation: &Operation<'_>, operand: Fact, context: &Context<'_>) -> Fact
             let addend = i128::from(addend);
             let base = Congruence::new(if *before { 0 } else { addend }, width);
             let several = i128::from(geometry.width() != Some(1));
-            let shape = Shape::strided(width, [addend * several, 0, 0], base);
+            let shape = Shape::strided(width, [addend * several, 0, 0, 0], base);
             Fact { poison, ..Fact::of_shape(shape) }.settled()
         }
         _ => varying.settled(),

@@ -1,13 +1,13 @@
 //! A strided operand, ready to compute with: the line that its lanes lie on.
 
-use super::strides::signed;
+use super::strides::{Steps, signed};
 use super::{Congruence, Fact, Geometry, Shape, Straight};
 
 /// The lanes' numbers are `b + steps·lane` modulo 2^width, `b` in `base`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     pub(crate) width: u32,
-    pub(crate) steps: [i128; 3],
+    pub(crate) steps: Steps<i128>,
     pub(crate) base: Congruence,
     /// What is known of wrapping, by promises or by the base.
     pub(crate) straight: Straight,
@@ -25,7 +25,7 @@ impl Line {
     }
 
     /// A line of which this is known.
-    pub(crate) fn new(width: u32, steps: [i128; 3], base: Congruence, straight: Straight) -> Line {
+    pub(crate) fn new(width: u32, steps: Steps<i128>, base: Congruence, straight: Straight) -> Line {
         Line { width, steps, base, straight, by_base: Straight::NEITHER }
     }
 
@@ -52,7 +52,7 @@ impl Line {
     }
 
     pub(crate) fn is_uniform(&self) -> bool {
-        self.steps == [0; 3]
+        self.steps == Steps::default()
     }
 
     /// The known part of each lane, `r + steps·lane` in ℤ: the lane is that plus a multiple of 2^k that lanes share.

@@ -57,7 +57,7 @@ pub use congruence::Congruence;
 pub use fact::{Fact, Level, Poison, Straight};
 pub use geometry::{Activation, Contents, Context, Geometry, Size};
 pub use operation::{Domain, Operation};
-pub use strides::Strides;
+pub use strides::{Steps, Strides};
 pub(crate) use transfer::are_shared;
 pub use transfer::{Facts, apply, declared_fact, transfer};
 
@@ -95,7 +95,7 @@ impl Shape {
     /// The strided shape of numbers of this width; steps are taken modulo 2^width.
     ///
     /// Truth values are not strided, and neither are wide integers with steps beyond 64 bits: they are varying.
-    pub fn strided(width: u32, steps: [i128; 3], base: Congruence) -> Shape {
+    pub fn strided(width: u32, steps: Steps<i128>, base: Congruence) -> Shape {
         let base = base.known(width);
         let strides = match Strides::new(width, steps) {
             Some(strides) if strides.is_zero() || width > 1 => strides,
@@ -168,7 +168,7 @@ impl Shape {
 
     /// The step from lane to lane, if it is the same between all neighbours of a one-dimensional brush.
     pub fn stride(self) -> Option<i64> {
-        self.strides().filter(|strides| strides.along(1) == 0 && strides.along(2) == 0).map(|s| s.along(0))
+        self.strides().filter(|strides| strides.all()[1..].iter().all(|&step| step == 0)).map(|s| s.along(0))
     }
 
     /// Whether this shape allows nothing that `other` does not.

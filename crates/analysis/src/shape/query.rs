@@ -1,8 +1,9 @@
 //! What lanes ask about themselves: their place, their activation, a private object of their own.
 
 use super::{
-    Activation, Congruence, Context, Fact, Geometry, Level, Operation, Poison, Shape, Size, Straight,
+    Activation, Congruence, Context, Fact, Geometry, Level, Operation, Poison, Shape, Size, Steps, Straight,
 };
+use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::{Detail, Op};
 
 /// The address of a private object. All lanes see one address, and each has memory of its own behind it: uniform as a
@@ -31,7 +32,7 @@ pub(crate) fn query(operation: &Operation<'_>, context: &Context<'_>) -> Fact {
         Op::Width => known(dimension.map_or(geometry.width(), |d| geometry.extent(d)), Level::Launch),
         Op::LocalId => local_id(width, along, geometry),
         Op::GlobalId => global_id(width, along, geometry),
-        Op::LocalSize => match geometry.local[along] {
+        Op::LocalSize | Op::EnqueuedSize => match geometry.local[along] {
             Size::Known(size) => known(Some(size), Level::Launch),
             size => Fact::of_shape(Shape::uniform(multiple(size, geometry).known(width))).at(Level::Launch),
         },
@@ -55,10 +56,9 @@ pub(crate) fn query(operation: &Operation<'_>, context: &Context<'_>) -> Fact {
 
 /// The lane's index: linear, or along a dimension.
 fn lane(width: u32, dimension: Option<usize>, geometry: &Geometry) -> Fact {
-    let mut steps = [0; 3];
+    let mut steps: Steps<i128> = Steps::default();
     match dimension {
-        Some(dimension) if dimension > 2 => {}
-        Some(dimension) => steps[dimension] = 1,
+        Some(dimension) => steps.iter_mut().skip(dimension).take(1).for_each(|step| *step = 1),
         None => {
             // Dimension 0 runs fastest. Along a dimension of one lane there are no steps to count.
             let mut before = Some(1i128);
@@ -99,21 +99,28 @@ fn offset(geometry: &Geometry, dimension: usize) -> Congruence {
 }
 
 /// Where a lane stands in its work-group along a dimension: the steps from lane to lane, and what is known of lane 0.
-fn place(dimension: usize, geometry: &Geometry) -> Option<([i128; 3], Congruence)> {
-    const NONE: [i128; 3] = [0; 3];
+fn place(dimension: usize, geometry: &Geometry) -> Option<(Steps<i128>, Congruence)> {
+    const NONE: Steps<i128> = [0; MAX_DIMENSIONS];
     let zero = Congruence::new(0, 64);
     if geometry.local[dimension] == Size::Known(1) {
         return Some((NONE, zero));
     }
     if !geometry.is_linear() {
         // A tile: lanes stand side by side, from a corner that is a multiple of the tile's extent.
-        let Some(extent) = geometry.extent(dimension) else {
-            let mut steps = NONE;
-            steps[dimension] = 1;
-            return Some((steps, Congruence::ANY));
-        };
         let mut steps = NONE;
+        let Some(mut extent) = geometry.extent(dimension) else {
+            steps[dimension] = 1;
+            // How far the fourth dimension steps along the third is not known.
+            let is_last = dimension < 2 || geometry.extent(3) == Some(1);
+            return is_last.then_some((steps, Congruence::ANY));
+        };
         steps[dimension] = i128::from(extent > 1);
+        if dimension == 2 {
+            // The last two dimensions of a brush that has four run along the third of the group.
+            let further = geometry.extent(3)?;
+            steps[3] = if further > 1 { extent.into() } else { 0 };
+            extent *= further;
+        }
         let fits = matches!(geometry.local[dimension], Size::Known(size) if size <= extent);
         return Some((steps, if fits { zero } else { Congruence::aligned(extent.into(), 64) }));
     }
@@ -143,7 +150,8 @@ fn place(dimension: usize, geometry: &Geometry) -> Option<([i128; 3], Congruence
     if before.iter().all(is_one)
         && (behind.iter().all(is_one) || holds_brushes(&sizes[dimension..=dimension]))
     {
-        let steps = [i128::from(width != Some(1)), 0, 0];
+        let mut steps = NONE;
+        steps[0] = i128::from(width != Some(1));
         return Some((steps, if is_alone { zero } else { start }));
     }
     None

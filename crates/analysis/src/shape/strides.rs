@@ -1,34 +1,39 @@
 //! The steps of a strided value, one for each dimension of the brush.
 
+use heddle_ir::types::MAX_DIMENSIONS;
+
+/// A step for each dimension.
+pub type Steps<T> = [T; MAX_DIMENSIONS];
+
 /// The steps along the dimensions, each the least in magnitude that is right modulo 2^width.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Strides([i64; 3]);
+pub struct Strides(Steps<i64>);
 
 impl Strides {
     /// No step along any dimension.
-    pub const NONE: Strides = Strides([0; 3]);
+    pub const NONE: Strides = Strides([0; MAX_DIMENSIONS]);
 
     /// The steps for numbers of this width; none if one of them does not fit 64 bits.
-    pub fn new(width: u32, steps: [i128; 3]) -> Option<Strides> {
-        let mut strides = [0; 3];
+    pub fn new(width: u32, steps: Steps<i128>) -> Option<Strides> {
+        let mut strides = [0; MAX_DIMENSIONS];
         for (stride, step) in strides.iter_mut().zip(steps) {
             *stride = i64::try_from(signed(width, step)).ok()?;
         }
         Some(Strides(strides))
     }
 
-    /// The step along a dimension; 0 beyond the third.
+    /// The step along a dimension; 0 beyond the last.
     pub fn along(self, dimension: usize) -> i64 {
         self.0.get(dimension).copied().unwrap_or(0)
     }
 
-    /// All three steps.
-    pub const fn all(self) -> [i64; 3] {
+    /// All steps.
+    pub const fn all(self) -> Steps<i64> {
         self.0
     }
 
-    /// All three steps, wide enough to compute with.
-    pub fn wide(self) -> [i128; 3] {
+    /// All steps, wide enough to compute with.
+    pub fn wide(self) -> Steps<i128> {
         self.0.map(i128::from)
     }
 
@@ -39,7 +44,7 @@ impl Strides {
 
     /// How many low bits of all steps are zero: 64 if all steps are.
     pub fn zeros(self) -> u32 {
-        (self.0[0] | self.0[1] | self.0[2]).trailing_zeros()
+        self.0.iter().fold(0, |all, stride| all | stride).trailing_zeros()
     }
 
     /// The steps up to the last dimension that has one, at least one of them.

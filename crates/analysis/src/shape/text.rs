@@ -65,12 +65,12 @@ mod tests {
             (Shape::Undefined, "undefined", "undefined"),
             (Shape::UNIFORM, "uniform", "uniform"),
             (Shape::VARYING, "varying", "varying"),
-            (strided([1, 0, 0], 0, 32), "strided 1", "strided 1 from 0 mod 4294967296"),
-            (strided([4, 0, 0], 0, 2), "strided 4 align 4", "strided 4 from 0 mod 4"),
-            (strided([4, 64, 0], 4, 3), "strided (4, 64) align 4", "strided (4, 64) from 4 mod 8"),
-            (strided([0, -1, 0], 0, 0), "strided (0, -1)", "strided (0, -1)"),
+            (strided([1, 0, 0, 0], 0, 32), "strided 1", "strided 1 from 0 mod 4294967296"),
+            (strided([4, 0, 0, 0], 0, 2), "strided 4 align 4", "strided 4 from 0 mod 4"),
+            (strided([4, 64, 0, 0], 4, 3), "strided (4, 64) align 4", "strided (4, 64) from 4 mod 8"),
+            (strided([0, -1, 0, 0], 0, 0), "strided (0, -1)", "strided (0, -1)"),
             (Shape::varying(32, Congruence::aligned(8, 32)), "varying align 8", "varying from 0 mod 8"),
-            (strided([0; 3], 5, 32), "uniform", "uniform from 5 mod 4294967296"),
+            (strided(Default::default(), 5, 32), "uniform", "uniform from 5 mod 4294967296"),
         ] {
             assert_eq!(shape.to_string(), plain);
             assert_eq!(format!("{shape:#}"), full);

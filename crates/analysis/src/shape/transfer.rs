@@ -5,8 +5,8 @@
 
 use super::lines::Lanes;
 use super::{
-    Congruence, Contents, Context, Domain, Fact, Level, Operation, Poison, Shape, Straight, arithmetic, bits,
-    compare, concrete, convert, division, horizontal, query,
+    Congruence, Contents, Context, Domain, Fact, Level, Operation, Poison, Shape, Steps, Straight,
+    arithmetic, bits, compare, concrete, convert, division, horizontal, query,
 };
 use heddle_ir::module::{DeclaredShape, Effects};
 use heddle_ir::words::{Flag, Flags};
@@ -68,7 +68,7 @@ pub fn declared_fact(ty: Type, shape: Option<&DeclaredShape>, align: u32, contex
         None | Some(DeclaredShape::Varying) => Fact::TOP,
         Some(DeclaredShape::Uniform) => Fact { poison: Poison::Even, ..Fact::of_shape(Shape::uniform(base)) },
         Some(DeclaredShape::Linear(strides)) => {
-            let mut steps = [0; 3];
+            let mut steps = Steps::default();
             for (step, &stride) in steps.iter_mut().zip(strides) {
                 *step = stride.into();
             }
@@ -101,6 +101,7 @@ pub fn apply(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>
         | Op::Width
         | Op::LocalId
         | Op::LocalSize
+        | Op::EnqueuedSize
         | Op::GroupId
         | Op::NumGroups
         | Op::GlobalId

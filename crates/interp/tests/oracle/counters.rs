@@ -1,7 +1,7 @@
 //! What a run counts.
 
 use crate::run_over_words;
-use heddle_interp::{Counters, LaunchGeometry, RunOptions};
+use heddle_interp::{Counters, LaneSet, LaunchGeometry, RunOptions};
 
 #[test]
 fn steps_branches_and_operations_are_counted() {
@@ -36,13 +36,20 @@ fn barriers_are_counted_for_each_group() {
 fn the_trace_tells_each_step() {
     let text = "func @f(v0: ptr(global)) {\nblock0:\n  v1 = lane i32\n  v2 = icmp eq v1, 0\n  br block1\n\
                 block1 [v2]:\n  v3 = add v1, 7\n  br block2\nblock2:\n  ret\n}\n";
-    let options = RunOptions { trace: true, entry_mask: 0b011, ..RunOptions::lanes(3) };
+    let options = RunOptions { trace: true, entry_mask: LaneSet::from_iter([0, 1]), ..RunOptions::lanes(3) };
     let (outcome, _) = run_over_words(text, &options).unwrap();
-    let steps: Vec<(u32, u128, u128, u128)> = outcome
+    let lanes = |set: LaneSet| set.iter().filter(|&lane| lane < 2).collect::<Vec<_>>();
+    let steps: Vec<_> = outcome
         .trace
         .steps
         .iter()
-        .map(|step| (step.block.as_u32(), step.control, step.predicate & 0b11, step.active))
+        .map(|step| (step.block.as_u32(), lanes(step.control), lanes(step.predicate), lanes(step.active)))
         .collect();
-    assert_eq!(steps, [(0, 0b11, 0b11, 0b11), (1, 0b11, 0b01, 0b01), (2, 0b11, 0b11, 0b11)]);
+    let (both, one) = (vec![0, 1], vec![0]);
+    let expected = [
+        (0, both.clone(), both.clone(), both.clone()),
+        (1, both.clone(), one.clone(), one),
+        (2, both.clone(), both.clone(), both),
+    ];
+    assert_eq!(steps, expected);
 }

@@ -7,14 +7,14 @@
 //! **At every stage**
 //!
 //! * Head: each parameter is named and of the signature's type. Alignments are powers of two; `noalias`, `readonly`
-//!   and dereferenceable bytes are said of pointers; strides are said of integers and pointers, for at most three
+//!   and dereferenceable bytes are said of pointers; strides are said of integers and pointers, for at most four
 //!   dimensions. A kernel returns nothing, and its work-group, where fixed, is not empty.
 //! * Blocks: there is an entry, which nothing goes to and which has no φ. Each block ends in its only terminator.
 //!   Targets stand in the function. Cases of a switch differ. `ret` gives what the signature says.
 //! * φs stand at the start of their block, with exactly one value for each predecessor, reachable or not, however
 //!   many edges lead here from it, and none for another block.
 //! * Values: what is used is a parameter, a constant, or a result of an instruction that stands in the function.
-//!   Constants and types are what they can be: bits within the width, 1 to 128 lanes.
+//!   Constants and types are what they can be: bits within the width, 1 to 512 lanes.
 //! * Typing: detail, operands and results are as the ops table says ([`crate::typing`]).
 //! * Flags: those of the op's row, fast-math ones only where something is a float, and `total`, which φs, terminators
 //!   and `mask` do not take (nor does a `launch`: see one thread).

@@ -7,7 +7,7 @@ use crate::entity::EntitySet;
 use crate::inst::{Access, Detail, InstData};
 use crate::module::{DeclaredShape, Kind, Signature};
 use crate::ops::{Effect, Gives, Op};
-use crate::types::{MAX_LANES, Scalar, Space, Type};
+use crate::types::{MAX_DIMENSIONS, MAX_LANES, Scalar, Space, Type};
 use crate::typing::result_types;
 use crate::words::{Flag, Flags, Ordering, Scope};
 use crate::{Function, Inst, Value, ValueDef};
@@ -56,11 +56,11 @@ pub(super) fn check_signature(signature: &Signature, kind: Kind, found: &mut dyn
 
 fn check_shape(ty: Type, shape: &Option<DeclaredShape>, wrong: &mut dyn FnMut(&'static str)) {
     if !has_legal_lanes(ty) {
-        wrong("a vector has 1 to 128 lanes");
+        wrong("a vector has 1 to 512 lanes");
     }
     if let Some(DeclaredShape::Linear(strides)) = shape {
-        if strides.len() > 3 {
-            wrong("a brush has at most 3 dimensions to stride along");
+        if strides.len() > MAX_DIMENSIONS {
+            wrong("a brush has at most 4 dimensions to stride along");
         }
         if ty.scalar().is_float() {
             wrong("a float has no stride");
@@ -109,13 +109,13 @@ pub(super) fn check(func: &Function, site: &Site<'_>, report: &mut Report) {
 
 fn wrong_constant(constant: &Constant) -> Option<&'static str> {
     let (scalar, lanes) = match constant {
-        Constant::Poison(ty) if !has_legal_lanes(*ty) => return Some("a vector has 1 to 128 lanes"),
+        Constant::Poison(ty) if !has_legal_lanes(*ty) => return Some("a vector has 1 to 512 lanes"),
         Constant::Poison(_) | Constant::Address(..) => return None,
         Constant::Scalar(scalar, bits) => (*scalar, std::slice::from_ref(bits)),
         Constant::Vector(scalar, lanes) => (*scalar, &**lanes),
     };
     if lanes.is_empty() || lanes.len() > MAX_LANES as usize {
-        return Some("a vector has 1 to 128 lanes");
+        return Some("a vector has 1 to 512 lanes");
     }
     lanes.iter().any(|bits| bits & !scalar.bit_mask() != 0).then_some("its bits do not fit its type")
 }

@@ -13,7 +13,10 @@ const FORCED: &[&str] = &[
     "branches=fold,guards=needed",
     "versions=force",
     "versions=none",
+    "fuse=force",
     "fuse=no",
+    "flatten=force",
+    "flatten=no",
     "ssrqp=cost",
     "ssrqp=no",
 ];

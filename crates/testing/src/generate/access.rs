@@ -155,11 +155,6 @@ impl Writer<'_> {
         }
     }
 
-    fn lane(&mut self, scalar: Scalar, along: Option<u8>) -> Temp {
-        let data = InstData::new(Op::Lane, [], Detail::Dimension(along));
-        self.define(data, Some(scalar), true, false)
-    }
-
     /// The address of the element that a walk is at, or of one beside it, computed in one of several ways.
     fn walked(&mut self, walk: Walk, place: Place) -> Value {
         let mut index = self.read(walk.counter);
@@ -224,8 +219,7 @@ impl Writer<'_> {
                 }
                 let index = match kind {
                     3 | 4 if matches!(place.reach, Reach::ReadOnly | Reach::Racy) => {
-                        let data = InstData::new(Op::Lane, [], Detail::Dimension(None));
-                        let lane = self.define(data, Some(scalar), true, false);
+                        let lane = self.lane(scalar, None);
                         let by = self.random.below(4) as i128;
                         if by == 0 { lane } else { self.op_int(Op::Add, lane, by) }
                     }

@@ -56,6 +56,8 @@ pub struct Profile {
     pub classes: [(Class, u32); 5],
     /// How often a program may have horizontals.
     pub horizontals: u32,
+    /// How often a program may ask which of its brush's lanes it is. Kernels that may not ask for their place in the group.
+    pub lanes: u32,
     /// How often a program may have atomics.
     pub atomics: u32,
     /// How often a program may have private arrays.
@@ -145,6 +147,7 @@ impl Default for Profile {
                 (Class::Predicated, 22),
             ],
             horizontals: 15,
+            lanes: 100,
             atomics: 15,
             privates: 50,
             gotos: 35,

@@ -453,6 +453,22 @@ impl Writer<'_> {
         self.proved(chosen)
     }
 
+    /// A question about the brush, or about the group where the program is not to see its brush.
+    fn of_brush_or_group(&self, op: Op, dimension: Option<u8>) -> (Op, Option<u8>) {
+        match op {
+            _ if self.allowed.lanes || !self.allowed.queries => (op, dimension),
+            Op::Lane => (Op::LocalId, Some(dimension.unwrap_or(0))),
+            Op::Width => (Op::LocalSize, Some(dimension.unwrap_or(0))),
+            _ => (op, dimension),
+        }
+    }
+
+    /// Which lane it is, or where it stands in the group.
+    pub(super) fn lane(&mut self, scalar: Scalar, dimension: Option<u8>) -> Temp {
+        let (op, dimension) = self.of_brush_or_group(Op::Lane, dimension);
+        self.define(InstData::new(op, [], Detail::Dimension(dimension)), Some(scalar), true, false)
+    }
+
     /// Where the lane stands in the brush, the group or the launch.
     pub(super) fn query(&mut self) -> Temp {
         let scalar = self.random.pick(&[Scalar::I32, Scalar::I32, Scalar::I64]);
@@ -465,11 +481,16 @@ impl Writer<'_> {
             5 => (Op::Width, if self.random.chance(75) { None } else { Some(0) }, true),
             6 if self.allowed.queries => (Op::WorkDim, None, true),
             _ if self.allowed.queries => {
-                let op = self.random.pick(QUERIES);
+                let op = match self.random.pick(QUERIES) {
+                    // All groups of generated launches are whole.
+                    Op::LocalSize if scalar == Scalar::I64 => Op::EnqueuedSize,
+                    op => op,
+                };
                 (op, Some(dimension), !matches!(op, Op::LocalId | Op::GlobalId))
             }
             _ => (Op::Lane, None, false),
         };
+        let (op, dimension) = self.of_brush_or_group(op, dimension);
         let data = InstData::new(op, [], Detail::Dimension(dimension));
         self.define(data, Some(scalar), true, uniform)
     }

@@ -153,7 +153,7 @@ impl Maker<'_> {
             queries: self.class == Class::Kernel || self.random.chance(10),
             memory: true,
             fmuladd: self.random.chance(fmuladd),
-            lanes: true,
+            lanes: self.profile.lanes >= 100 || self.random.chance(self.profile.lanes),
             aliases: false,
         }
     }

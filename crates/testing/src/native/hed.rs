@@ -75,6 +75,7 @@ fn is_of_topic(case: &Case) -> bool {
             op,
             Op::LocalId
                 | Op::LocalSize
+                | Op::EnqueuedSize
                 | Op::GroupId
                 | Op::NumGroups
                 | Op::GlobalId
@@ -90,8 +91,18 @@ fn is_of_topic(case: &Case) -> bool {
             .any(|func| func.blocks().any(|block| func.block_insts(block).any(|i| asks(func.inst(i).op))))
 }
 
-/// The same input for so many lanes: what lanes have of their own is dealt out anew.
-fn in_lanes(input: &Input, objects: &[ObjectShape], lanes: u32) -> Input {
+/// A program with these brushes, if it is neither launched nor sequential: what lanes of its first input have of their own is
+/// dealt out anew.
+pub fn in_brushes(case: &Case, brushes: &[&[u32]]) -> Option<Case> {
+    let is_plain = matches!(case.traits.class, Class::Lanes | Class::Racy);
+    let input = case.inputs.first().filter(|_| is_plain)?;
+    let inputs = brushes.iter().map(|brush| in_brush(input, &case.objects, brush)).collect();
+    Some(Case { inputs, ..case.clone() })
+}
+
+/// The same input for these lanes.
+fn in_brush(input: &Input, objects: &[ObjectShape], brush: &[u32]) -> Input {
+    let lanes: u32 = brush.iter().product();
     let args = input.args.iter().map(|arg| match arg {
         Argument::Varying(values) => {
             Argument::Varying(values.iter().copied().cycle().take(lanes as usize).collect())
@@ -103,7 +114,7 @@ fn in_lanes(input: &Input, objects: &[ObjectShape], lanes: u32) -> Input {
         Owner::Lane(size) => bytes.iter().copied().cycle().take((size * lanes) as usize).collect(),
         _ => bytes.clone(),
     });
-    Input { brush: vec![lanes], args: args.collect(), contents: contents.collect(), ..input.clone() }
+    Input { brush: brush.to_vec(), args: args.collect(), contents: contents.collect(), ..input.clone() }
 }
 
 /// The forms in which a program runs.
@@ -116,7 +127,7 @@ fn inputs_by_brush(case: &Case, lanes: &[u32]) -> Vec<(Vec<u32>, Vec<Input>)> {
     // LLVM 22.1 cannot always compile vectors of one bit, and nobody asks for vector code of one lane.
     case.inputs.iter().filter(|input| input.lanes() > 1).for_each(|input| add(input.clone()));
     if let Some(input) = case.inputs.first() {
-        lanes.iter().for_each(|&lanes| add(in_lanes(input, &case.objects, lanes)));
+        lanes.iter().for_each(|&lanes| add(in_brush(input, &case.objects, &[lanes])));
     }
     forms
 }

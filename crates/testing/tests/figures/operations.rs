@@ -40,7 +40,7 @@ fn facts(domain: Domain) -> Vec<Fact> {
     }
     for base in bases.into_iter().take(5) {
         facts.push(Fact::of_shape(Shape::varying(width, base)));
-        for steps in [[1, 0, 0], [-1, 0, 0], [4, 0, 0], [12, 0, 0], [1, 4, 0], [0, 2, 0]] {
+        for steps in [[1, 0, 0, 0], [-1, 0, 0, 0], [4, 0, 0, 0], [12, 0, 0, 0], [1, 4, 0, 0], [0, 2, 0, 0]] {
             let fact = Fact::of_shape(Shape::strided(width, steps, base));
             facts.push(fact);
             if steps[0] == 1 {
@@ -65,8 +65,10 @@ fn rare(width: u32) -> Vec<Fact> {
     for (residue, bits) in bases {
         let base = Congruence::new(residue, bits).known(width);
         facts.push(Fact::of_shape(Shape::varying(width, base)));
-        let steps = [2, 3, 6, -4, 16, far, -far].map(|step| [step, 0, 0]);
-        for (number, steps) in steps.into_iter().chain([[1, 0, 8], [0, 1, 2], [-1, 2, 0]]).enumerate() {
+        let steps = [2, 3, 6, -4, 16, far, -far].map(|step| [step, 0, 0, 0]);
+        for (number, steps) in
+            steps.into_iter().chain([[1, 0, 8, 0], [0, 1, 2, 0], [-1, 2, 0, 0]]).enumerate()
+        {
             let fact = Fact::of_shape(Shape::strided(width, steps, base));
             let one = Straight { unsigned: number % 2 == 0, signed: number % 2 != 0 };
             facts.extend([Straight::NEITHER, Straight::BOTH, one].map(|straight| Fact { straight, ..fact }));

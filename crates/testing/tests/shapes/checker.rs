@@ -2,7 +2,7 @@
 
 use crate::operations::{Case, Outcome};
 use crate::vectors::{Family, Lanes, contains, contradiction, facts, family, poison_contradiction, wrap};
-use heddle_analysis::shape::{Congruence, Context, Fact, Geometry, Shape, apply};
+use heddle_analysis::shape::{Congruence, Context, Fact, Geometry, Shape, Steps, apply};
 
 /// A transfer function under test.
 pub type Rule<'a> = &'a dyn Fn(&Case, &[Fact], &Context<'_>) -> Fact;
@@ -80,7 +80,7 @@ impl Held {
 struct Smallest {
     width: u32,
     /// Strides that fit so far, with what is known of the base.
-    strides: Vec<([i128; 3], Option<Congruence>)>,
+    strides: Vec<(Steps<i128>, Option<Congruence>)>,
     each: Option<Congruence>,
 }
 
@@ -90,7 +90,7 @@ fn joined(known: Option<Congruence>, number: i128, width: u32) -> Option<Congrue
 }
 
 impl Smallest {
-    fn new(width: u32, steps: &[[i128; 3]]) -> Smallest {
+    fn new(width: u32, steps: &[Steps<i128>]) -> Smallest {
         Smallest { width, strides: steps.iter().map(|&steps| (steps, None)).collect(), each: None }
     }
 
@@ -192,7 +192,7 @@ pub fn check(case: &Case, setup: &Setup, rule: Rule<'_>) -> Result<Tally, String
         })
         .collect();
     let table = Table::new(case);
-    let mut steps: Vec<[i128; 3]> = facts(case.to, dimensions, false)
+    let mut steps: Vec<Steps<i128>> = facts(case.to, dimensions, false)
         .iter()
         .filter_map(|fact| fact.shape.strides().map(|strides| strides.wide()))
         .collect();

@@ -3,22 +3,22 @@
 use crate::checker::{Rule, Setup, check, the_rule};
 use crate::horizontals::Horizontal;
 use crate::operations::Case;
-use heddle_analysis::shape::{Activation, Congruence, Context, Fact, Poison, Shape, Straight};
+use heddle_analysis::shape::{Activation, Congruence, Context, Fact, Poison, Shape, Steps, Straight};
 use heddle_ir::words::{Flag, IntPredicate, Reduction};
 use heddle_ir::{Detail, Op};
 
 type WrongAcross = fn(&Horizontal, &[Fact], &Context<'_>) -> Fact;
 type Wrong = fn(&Case, &[Fact], &Context<'_>) -> Fact;
 
-fn steps(fact: Fact) -> Option<[i128; 3]> {
+fn steps(fact: Fact) -> Option<Steps<i128>> {
     fact.shape.strides().map(|strides| strides.wide())
 }
 
-fn strided(case: &Case, steps: [i128; 3], base: Congruence) -> Fact {
+fn strided(case: &Case, steps: Steps<i128>, base: Congruence) -> Fact {
     Fact::of_shape(Shape::strided(case.to, steps, base)).with_poison(Poison::Any)
 }
 
-fn both(operands: &[Fact]) -> Option<([i128; 3], [i128; 3])> {
+fn both(operands: &[Fact]) -> Option<(Steps<i128>, Steps<i128>)> {
     steps(operands[0]).zip(steps(operands[1]))
 }
 
@@ -107,7 +107,7 @@ fn faults() -> Vec<(&'static str, Case, Wrong)> {
         ("sub: steps added", case(Op::Sub), |case, operands, context| {
             let right = the_rule(case, operands, context);
             match both(operands) {
-                Some((s, t)) => strided(case, [s[0] + t[0], 0, 0], right.shape.base()),
+                Some((s, t)) => strided(case, [s[0] + t[0], 0, 0, 0], right.shape.base()),
                 None => right,
             }
         }),
@@ -118,7 +118,7 @@ fn faults() -> Vec<(&'static str, Case, Wrong)> {
         ("mul: steps multiplied (Collange)", case(Op::Mul), |case, operands, context| {
             let right = the_rule(case, operands, context);
             match both(operands) {
-                Some((s, t)) => strided(case, [s[0] * t[0], 0, 0], right.shape.base()),
+                Some((s, t)) => strided(case, [s[0] * t[0], 0, 0, 0], right.shape.base()),
                 None => right,
             }
         }),
@@ -127,7 +127,7 @@ fn faults() -> Vec<(&'static str, Case, Wrong)> {
             match both(operands) {
                 Some((s, [0, ..])) => {
                     let factor = i128::from(operands[1].shape.base().residue());
-                    strided(case, [s[0] * factor, 0, 0], right.shape.base())
+                    strided(case, [s[0] * factor, 0, 0, 0], right.shape.base())
                 }
                 _ => right,
             }
@@ -156,7 +156,7 @@ fn faults() -> Vec<(&'static str, Case, Wrong)> {
         }),
         ("lshr: steps divided, remainders dropped", case(Op::Lshr), |case, operands, context| {
             match (steps(operands[0]), operands[1].shape.constant(3)) {
-                (Some(s), Some(amount @ 0..3)) => strided(case, [s[0] >> amount, 0, 0], Congruence::ANY),
+                (Some(s), Some(amount @ 0..3)) => strided(case, [s[0] >> amount, 0, 0, 0], Congruence::ANY),
                 _ => the_rule(case, operands, context),
             }
         }),
@@ -239,7 +239,7 @@ fn faults() -> Vec<(&'static str, Case, Wrong)> {
             the_rule(&case(Op::Sub), &[zero, operands[0]], context)
         }),
         ("cttz: of what is known only", unary(Op::Cttz, 3), |case, operands, _| {
-            strided(case, [0; 3], Congruence::new(operands[0].shape.each().zeros().into(), 3))
+            strided(case, Steps::default(), Congruence::new(operands[0].shape.each().zeros().into(), 3))
         }),
         ("ctpop: strided in, uniform out", unary(Op::Ctpop, 3), |_, operands, _| match steps(operands[0]) {
             Some(_) => uniform(Congruence::ANY),

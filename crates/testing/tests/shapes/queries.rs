@@ -6,11 +6,12 @@ use heddle_interp::{Memory, RunOptions, run};
 use heddle_ir::{Function, Inst, Op, Value, parse_module};
 use rustc_hash::FxHashMap;
 
-const OPS: [Op; 10] = [
+const OPS: [Op; 11] = [
     Op::Lane,
     Op::Width,
     Op::LocalId,
     Op::LocalSize,
+    Op::EnqueuedSize,
     Op::GroupId,
     Op::NumGroups,
     Op::GlobalId,
@@ -79,7 +80,7 @@ fn check(brush: &[u32], local: [u32; 3], groups: [u32; 3], offset: [u64; 3]) -> 
             for (value, numbers) in &step.values {
                 let fact: Fact = transfer(func, insts[value], &[], &context)[0];
                 let bits = func.value_type(*value).scalar().bits();
-                let active = |lane: usize| step.active >> lane & 1 == 1;
+                let active = |lane: usize| step.active.contains(lane);
                 let seen: Vec<Option<u128>> =
                     numbers.iter().enumerate().map(|(lane, n)| n.bits().filter(|_| active(lane))).collect();
                 let reason = contradiction(&fact, bits, &lanes, &seen);
@@ -100,7 +101,19 @@ fn check(brush: &[u32], local: [u32; 3], groups: [u32; 3], offset: [u64; 3]) -> 
 fn lanes_stand_where_they_are_said_to_stand() {
     let sizes =
         [[8, 1, 1], [4, 4, 2], [16, 2, 1], [6, 3, 1], [1, 8, 2], [1, 3, 4], [2, 6, 1], [5, 1, 1], [2, 2, 2]];
-    let brushes: [&[u32]; 9] = [&[1], &[2], &[4], &[3], &[8], &[2, 2], &[4, 1, 2], &[1, 4], &[2, 2, 2]];
+    let brushes: [&[u32]; 11] = [
+        &[1],
+        &[2],
+        &[4],
+        &[3],
+        &[8],
+        &[2, 2],
+        &[4, 1, 2],
+        &[1, 4],
+        &[2, 2, 2],
+        &[2, 1, 2, 2],
+        &[1, 1, 1, 2],
+    ];
     let mut claims = 0;
     for local in sizes {
         for brush in brushes {

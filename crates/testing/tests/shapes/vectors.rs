@@ -1,11 +1,11 @@
 //! What facts mean, in vectors of lanes. Obvious and slow.
 
-use heddle_analysis::shape::{Congruence, Fact, Geometry, Poison, Shape, Straight};
+use heddle_analysis::shape::{Congruence, Fact, Geometry, Poison, Shape, Steps, Straight};
 
 /// The lanes of a brush: the place of each.
 #[derive(Clone, Debug)]
 pub struct Lanes {
-    pub places: Vec<[i128; 3]>,
+    pub places: Vec<Steps<i128>>,
     pub extents: Vec<u32>,
 }
 
@@ -13,10 +13,10 @@ impl Lanes {
     pub fn new(extents: &[u32]) -> Lanes {
         let at = |dimension: usize| extents.get(dimension).copied().unwrap_or(1);
         let mut places = Vec::new();
-        for z in 0..at(2) {
-            for y in 0..at(1) {
-                for x in 0..at(0) {
-                    places.push([x, y, z].map(i128::from));
+        for w in 0..at(3) {
+            for z in 0..at(2) {
+                for y in 0..at(1) {
+                    places.extend((0..at(0)).map(|x| [x, y, z, w].map(i128::from)));
                 }
             }
         }
@@ -32,8 +32,8 @@ impl Lanes {
     }
 
     /// How far a lane is from lane 0.
-    pub fn distance(&self, lane: usize, steps: [i64; 3]) -> i128 {
-        (0..3).map(|d| self.places[lane][d] * i128::from(steps[d])).sum()
+    pub fn distance(&self, lane: usize, steps: Steps<i64>) -> i128 {
+        self.places[lane].iter().zip(steps).map(|(place, step)| place * i128::from(step)).sum()
     }
 }
 
@@ -108,7 +108,7 @@ pub fn shapes(width: u32, dimensions: usize) -> Vec<Shape> {
     let numbers = 1i128 << width;
     let mut shapes = Vec::new();
     let steps_of = |mut index: i128| {
-        let mut steps = [0; 3];
+        let mut steps = Steps::default();
         for step in steps.iter_mut().take(dimensions) {
             *step = index % numbers;
             index /= numbers;

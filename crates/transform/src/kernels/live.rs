@@ -31,7 +31,7 @@ pub(super) enum Home {
     /// In the memory of a brush, at this offset.
     Brush(u64),
     /// Lane 0's value there, and the steps of lanes along each dimension of the brush.
-    Steps(u64, [i64; 3]),
+    Steps(u64, Strides),
     /// All lanes' values there.
     Lanes(u64),
     /// Nowhere; it is computed again.
@@ -204,10 +204,12 @@ impl Live {
         let bytes = u64::from(ty.bytes());
         // A lane that holds ⊤ says nothing of the others.
         let is_one = fact.poison != Poison::Any;
-        match fact.shape.strides().map(Strides::all) {
-            Some([0, 0, 0]) if is_one && fact.level >= Level::Group => Home::Group,
-            Some([0, 0, 0]) if is_one => Home::Brush(self.room(bytes, bytes.next_power_of_two())),
-            Some(steps) if is_one => Home::Steps(self.room(bytes, bytes.next_power_of_two()), steps),
+        match fact.shape.strides() {
+            Some(strides) if is_one && strides.is_zero() && fact.level >= Level::Group => Home::Group,
+            Some(strides) if is_one && strides.is_zero() => {
+                Home::Brush(self.room(bytes, bytes.next_power_of_two()))
+            }
+            Some(strides) if is_one => Home::Steps(self.room(bytes, bytes.next_power_of_two()), strides),
             _ => Home::Lanes(self.room(bytes * u64::from(lanes), BRUSH_ALIGN)),
         }
     }

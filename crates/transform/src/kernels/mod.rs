@@ -31,6 +31,7 @@ mod live;
 mod objects;
 mod place;
 mod region;
+mod rounds;
 mod states;
 mod versions;
 
@@ -135,13 +136,13 @@ fn refuse(func: &Function, text: impl Into<String>, way_out: impl Into<String>) 
 /// A kernel may grow to so many instructions, by calls that are inlined and by states that share code.
 const MOST_INSTRUCTIONS: usize = 1 << 20;
 
-/// The hint that a loop is not to be unrolled.
-fn not_unrolled(facts: &mut PrimaryMap<Fact, Vec<FactPart>>) -> Fact {
+/// A hint about loops, by LLVM's name for it.
+fn hint(facts: &mut PrimaryMap<Fact, Vec<FactPart>>, name: &str) -> Fact {
     let mut named = |parts: Vec<FactPart>| {
         let known = facts.iter().find(|(_, known)| **known == parts).map(|(fact, _)| fact);
         known.unwrap_or_else(|| facts.push(parts))
     };
-    let text = named(vec![FactPart::Text("llvm.loop.unroll.disable".into())]);
+    let text = named(vec![FactPart::Text(name.into())]);
     named(vec![FactPart::Fact(text)])
 }
 
@@ -198,6 +199,13 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         let mut kernel = func.clone();
         let own = kernel.params().len();
         inline::inline_calls(&mut kernel, module, &bound)?;
+        if options.lanes() == 1 || options.is_mixed {
+            let closing = rounds::closing_own_rounds(&kernel);
+            if !closing.is_empty() {
+                let own_rounds = hint(&mut module.facts, "llvm.loop.unroll.runtime.disable");
+                rounds::mark(&mut kernel, &closing, own_rounds);
+            }
+        }
         let asked = place::ask_by_params(&mut kernel, module, options);
         if states::has_barriers(&kernel) {
             // What is computed again is to take as few operations as it can.
@@ -227,7 +235,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         for region in regions.iter_mut().filter(|region| !region.is_alone) {
             remarks.extend(versions::split(&mut region.func, &options.brush, options.versions));
         }
-        let hint = regions.iter().any(|region| region.loops).then(|| not_unrolled(&mut module.facts));
+        let whole = regions.iter().any(|region| region.loops).then(|| hint(&mut module.facts, "llvm.loop.unroll.disable"));
         made.push(GroupFunction {
             name: func.name.clone(),
             local_bytes: asked.local_bytes,
@@ -238,7 +246,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             remarks,
         });
         let of_kernel = group::OfKernel { kernel: &kernel, own, asked: &asked, states: &states, live: &live };
-        let mut group = group::make_group_function(&of_kernel, &regions, options, hint);
+        let mut group = group::make_group_function(&of_kernel, &regions, options, whole);
         let (called, launched): (Vec<_>, Vec<_>) = regions.into_iter().partition(|region| region.is_alone);
         let called =
             Module { functions: called.into_iter().map(|region| region.func).collect(), ..Module::default() };

@@ -394,13 +394,13 @@ impl Making<'_> {
                 let address = self.address(offset, 0);
                 Builder::new(&mut self.func, At::End(self.entry)).load(ty, address, natural_align(ty))
             }
-            Some(Home::Steps(offset, steps)) => {
+            Some(Home::Steps(offset, strides)) => {
                 let address = self.address(offset, 0);
                 let mut builder = Builder::new(&mut self.func, At::End(self.entry));
                 let mut value = builder.load(ty, address, natural_align(ty));
                 let scalar = if ty.scalar().is_ptr() { Scalar::I64 } else { ty.scalar() };
                 let op = if ty.scalar().is_ptr() { Op::PtrAdd } else { Op::Add };
-                for (along, &step) in (0u8..).zip(&steps).filter(|&(_, &step)| step != 0) {
+                for (along, step) in (0u8..).zip(strides.all()).filter(|&(_, step)| step != 0) {
                     let dimension = Detail::Dimension((self.live.dimensions > 1).then_some(along));
                     let lane = builder.value(InstData::new(Op::Lane, [], dimension), Some(scalar.into()));
                     let step = builder.int(scalar, step.into());

@@ -29,6 +29,7 @@ mod round;
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, Edge, InitialShapes, PostDominators, divergence};
+use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::{Block, Function, Op, Value};
 
 use std::fmt;
@@ -242,7 +243,7 @@ pub fn replace_scalars_without(
 
 /// What diverges, whatever the brush.
 fn facts(func: &Function, control: &ControlTables) -> Divergence {
-    let geometry = Geometry { dimensions: 3, ..Geometry::unknown() };
+    let geometry = Geometry { dimensions: MAX_DIMENSIONS as u32, ..Geometry::unknown() };
     divergence(func, control, &InitialShapes::declared(func, geometry))
 }
 

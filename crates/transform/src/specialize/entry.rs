@@ -45,7 +45,7 @@ pub(super) fn ask_whether_inside(func: &mut Function, brush: &[u32]) {
     if let Kind::Kernel(Some(sizes)) = func.kind {
         let is_whole = match is_linear {
             true => sizes.iter().fold(1u32, |size, &along| size.saturating_mul(along)).is_multiple_of(lanes),
-            false => brush.iter().zip(sizes).all(|(&extent, size)| size.is_multiple_of(extent)),
+            false => tile_of(brush).iter().zip(sizes).all(|(&extent, size)| size.is_multiple_of(extent)),
         };
         if is_whole {
             return;
@@ -55,7 +55,7 @@ pub(super) fn ask_whether_inside(func: &mut Function, brush: &[u32]) {
         true => is_inside_along_order(builder),
         false => {
             let dimensions: Vec<Value> =
-                (0..brush.len() as u8).map(|along| is_inside_along(builder, along)).collect();
+                (0..brush.len().min(3) as u8).map(|along| is_inside_along(builder, along, brush)).collect();
             let both = |a, b| builder.op(Op::And, &[a, b]);
             dimensions.into_iter().reduce(both).expect("a brush has a dimension")
         }
@@ -78,12 +78,25 @@ fn is_inside_along_order(builder: &mut Builder<'_>) -> Value {
     builder.icmp(IntPredicate::Ult, lane, left)
 }
 
+/// How many work-items a brush takes along each dimension of a group. A group has three: the last two of a brush that has
+/// four run along its third, and lanes stay in order.
+pub(super) fn tile_of(brush: &[u32]) -> [u32; 3] {
+    let along = |dimension: usize| brush.get(dimension).copied().unwrap_or(1);
+    [along(0), along(1), along(2) * along(3)]
+}
+
 /// Whether the group goes on along a dimension until this lane.
-fn is_inside_along(builder: &mut Builder<'_>, along: u8) -> Value {
+fn is_inside_along(builder: &mut Builder<'_>, along: u8, brush: &[u32]) -> Value {
     let first = place_of_lane_0(builder, along);
     let size = query(builder, Op::LocalSize, Some(along));
     let left = builder.op(Op::Sub, &[size, first]);
-    let lane = query(builder, Op::Lane, Some(along));
+    let mut lane = query(builder, Op::Lane, Some(along));
+    if let (2, &[_, _, extent, _]) = (along, brush) {
+        let further = query(builder, Op::Lane, Some(3));
+        let extent = builder.int(Scalar::I32, extent.into());
+        let before = builder.op(Op::Mul, &[further, extent]);
+        lane = builder.op(Op::Add, &[before, lane]);
+    }
     builder.icmp(IntPredicate::Ult, lane, left)
 }
 

@@ -4,6 +4,7 @@ use super::kinds::{Kind, is_pure};
 use super::signature::{is_one_scalar, wide_declaration};
 use super::writer::{Writer, Written};
 use super::{VectorForm, refusal};
+use heddle_analysis::shape::Steps;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{Declaration, DeclaredShape, Kind as FunctionKind, Param, Returned, Signature};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
@@ -69,7 +70,7 @@ impl<'a> Writer<'a> {
             return scalar;
         }
         // It is held as a vector, and the scalar is that of the first active lane.
-        let mut steps = [0; 3];
+        let mut steps = Steps::default();
         steps.iter_mut().zip(strides).for_each(|(step, &stride)| *step = stride.wrapping_neg());
         let ty = self.old.value_type(old).scalar();
         let number = if ty.is_ptr() { Scalar::I64 } else { ty };
@@ -89,7 +90,7 @@ impl<'a> Writer<'a> {
             DeclaredShape::Varying => !self.kinds.is_rebased(arg) || self.kinds.of(arg) == Kind::Lanes,
             DeclaredShape::Uniform => self.kinds.is_shared(arg) && !self.kinds.is_rebased(arg),
             DeclaredShape::Linear(strides) => {
-                let mut steps = [0; 3];
+                let mut steps = Steps::default();
                 steps.iter_mut().zip(strides).for_each(|(step, &stride)| *step = stride);
                 self.kinds.of(arg) == Kind::Steps(steps)
             }

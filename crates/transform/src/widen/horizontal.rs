@@ -1,6 +1,7 @@
 //! Operations across lanes: passive ones show the neutral element.
 
 use super::writer::Writer;
+use heddle_analysis::shape::Steps;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
@@ -28,6 +29,14 @@ impl Writer<'_> {
             Op::Any | Op::All | Op::Ballot | Op::Popcount => {
                 let neutral = u128::from(data.op == Op::All);
                 data.args[0] = self.with_neutral(inst, neutral);
+                let bits = ty.scalar().bits();
+                if data.op == Op::Ballot && bits < self.lanes.into() {
+                    // The integer has no bits for the others.
+                    let first = Detail::Permute((0..bits as u16).collect());
+                    let both = [data.args[0]; 2];
+                    let some = Type::Vector(Scalar::I1, bits as u16);
+                    data.args[0] = self.emit(InstData::new(Op::Permute, both, first), Some(some));
+                }
                 let is_written = matches!(data.op, Op::Ballot | Op::Popcount);
                 self.emit(data, is_written.then_some(ty))
             }
@@ -72,7 +81,7 @@ impl Writer<'_> {
         let number = self.new.value_type(first).scalar();
         let lanes = Type::Vector(number, self.lanes);
         let all = self.new.make_const(Constant::Vector(number, (0..u128::from(self.lanes)).collect()));
-        let first = self.spread_scalar(first, [0; 3], lanes);
+        let first = self.spread_scalar(first, Steps::default(), lanes);
         let is_first = self.compare(IntPredicate::Eq, all, first);
         let start = self.new.make_const(Constant::splat(ty, start));
         self.emit(InstData::plain(Op::Select, [is_first, start, scanned]), None)

@@ -17,12 +17,13 @@
 use super::Around;
 use super::closure::Closure;
 use super::objects::{Objects, derived, passes_on};
-use heddle_analysis::shape::Poison;
+use heddle_analysis::shape::{Poison, Steps};
 use heddle_analysis::{Divergence, Shape};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{DeclaredShape, Kind as FunctionKind};
 use heddle_ir::ops::Effect;
+use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value, ValueDef};
 
@@ -30,14 +31,14 @@ use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value,
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// A scalar, lane 0's value. The lanes step from it along each dimension of the brush, modulo the width.
-    Steps([i64; 3]),
+    Steps(Steps<i64>),
     /// A vector with an element for each lane.
     Lanes,
 }
 
 impl Kind {
     /// A scalar that all lanes share.
-    pub(super) const SHARED: Kind = Kind::Steps([0; 3]);
+    pub(super) const SHARED: Kind = Kind::Steps([0; MAX_DIMENSIONS]);
 }
 
 /// The kinds of all values of a function.
@@ -45,7 +46,7 @@ impl Kind {
 pub(super) struct Kinds {
     kinds: SecondaryMap<Value, Option<Kind>>,
     rebased: EntitySet<Value>,
-    brush: [u32; 3],
+    brush: [u32; MAX_DIMENSIONS],
 }
 
 impl Kinds {
@@ -54,13 +55,13 @@ impl Kinds {
         func: &Function,
         closure: &Closure,
         facts: &Divergence,
-        brush: [u32; 3],
+        brush: [u32; MAX_DIMENSIONS],
         objects: &Objects,
         around: &Around<'_>,
     ) -> Kinds {
         // One lane's objects are where the source has them.
         let rebased = match brush {
-            [1, 1, 1] => EntitySet::new(),
+            [1, 1, 1, 1] => EntitySet::new(),
             _ => rebased(func, closure, objects),
         };
         let mut solver = Solver {
@@ -78,7 +79,7 @@ impl Kinds {
             solver.kinds[value] = Some(match (shape, func.kind) {
                 (Some(DeclaredShape::Uniform), _) | (None, FunctionKind::Kernel(_)) => Kind::SHARED,
                 (Some(DeclaredShape::Linear(strides)), _) => {
-                    let mut steps = [0; 3];
+                    let mut steps = [0; MAX_DIMENSIONS];
                     steps.iter_mut().zip(strides).for_each(|(step, &stride)| *step = stride);
                     solver.steps(steps.map(i128::from), param.ty.scalar())
                 }
@@ -101,20 +102,23 @@ impl Kinds {
     }
 
     /// How far each lane is from lane 0.
-    pub(super) fn offsets(&self, steps: [i64; 3]) -> Vec<i128> {
-        let [x, y, z] = self.brush.map(i128::from);
-        let [along_x, along_y, along_z] = steps.map(i128::from);
+    pub(super) fn offsets(&self, steps: Steps<i64>) -> Vec<i128> {
+        let [x, y, z, w] = self.brush.map(i128::from);
+        let [along_x, along_y, along_z, along_w] = steps.map(i128::from);
         let mut offsets = Vec::with_capacity(self.brush.iter().product::<u32>() as usize);
-        for k in 0..z {
-            for j in 0..y {
-                offsets.extend((0..x).map(|i| i * along_x + j * along_y + k * along_z));
+        for l in 0..w {
+            for k in 0..z {
+                for j in 0..y {
+                    let row = j * along_y + k * along_z + l * along_w;
+                    offsets.extend((0..x).map(|i| i * along_x + row));
+                }
             }
         }
         offsets
     }
 
     /// The step from each lane to the next, if it is always the same.
-    pub(super) fn lane_step(&self, steps: [i64; 3]) -> Option<i64> {
+    pub(super) fn lane_step(&self, steps: Steps<i64>) -> Option<i64> {
         let offsets = self.offsets(steps);
         let step = offsets.get(1).copied().unwrap_or(0);
         let is_line = offsets.iter().zip(0i128..).all(|(&offset, lane)| offset == lane * step);
@@ -153,11 +157,16 @@ pub(crate) fn may_be_private(func: &Function, value: Value) -> bool {
     matches!(func.value_type(value), Type::Scalar(Scalar::Ptr(Space::Private | Space::Generic)))
 }
 
+/// How the number of a lane in the order of the brush steps along each dimension.
+pub(super) fn steps_in_order(brush: [u32; MAX_DIMENSIONS]) -> Steps<i64> {
+    std::array::from_fn(|dimension| brush[..dimension].iter().map(|&extent| i64::from(extent)).product())
+}
+
 struct Solver<'a> {
     func: &'a Function,
     closure: &'a Closure,
     facts: &'a Divergence,
-    brush: [u32; 3],
+    brush: [u32; MAX_DIMENSIONS],
     objects: &'a Objects,
     around: &'a Around<'a>,
     kinds: SecondaryMap<Value, Option<Kind>>,
@@ -197,9 +206,9 @@ impl Solver<'_> {
     }
 
     /// Steps of a value of this type, cut to its width and to the brush.
-    fn steps(&self, steps: [i128; 3], scalar: Scalar) -> Kind {
+    fn steps(&self, steps: Steps<i128>, scalar: Scalar) -> Kind {
         let bits = scalar.bits();
-        let mut cut = [0; 3];
+        let mut cut = [0; MAX_DIMENSIONS];
         for (dimension, &step) in steps.iter().enumerate() {
             if self.brush[dimension] <= 1 {
                 continue;
@@ -211,7 +220,7 @@ impl Solver<'_> {
             }
         }
         let is_number = scalar.is_ptr() || (scalar.is_int() && bits > 1);
-        if cut == [0; 3] || is_number { Kind::Steps(cut) } else { Kind::Lanes }
+        if cut == [0; MAX_DIMENSIONS] || is_number { Kind::Steps(cut) } else { Kind::Lanes }
     }
 
     fn kind(&self, block: Block, inst: Inst, index: usize) -> Option<Kind> {
@@ -231,8 +240,8 @@ impl Solver<'_> {
             Op::Select => return Some(Kind::Lanes),
             Op::Alloca => {
                 let stride = i128::from(self.objects.stride(inst));
-                let [x, y, _] = self.brush.map(i128::from);
-                return Some(self.steps([stride, stride * x, stride * x * y], scalar));
+                let steps = steps_in_order(self.brush).map(|step| stride * i128::from(step));
+                return Some(self.steps(steps, scalar));
             }
             Op::Load => return Some(self.load(inst)),
             Op::Lane | Op::LocalId | Op::GlobalId => {
@@ -263,13 +272,13 @@ impl Solver<'_> {
             return Some(Kind::SHARED);
         }
         // What is left works on each lane by itself.
-        let mut operands: smallvec::SmallVec<[[i128; 3]; 4]> = smallvec::SmallVec::new();
+        let mut operands: smallvec::SmallVec<[Steps<i128>; 4]> = smallvec::SmallVec::new();
         let mut is_unknown = false;
         for &arg in &data.args {
             match self.operand(arg) {
                 None => {
                     is_unknown |= self.func.value_def(arg) != ValueDef::Const;
-                    operands.push([0; 3]);
+                    operands.push(Steps::default());
                 }
                 Some(Kind::Lanes) => return Some(Kind::Lanes),
                 Some(Kind::Steps(steps)) => operands.push(steps.map(i128::from)),
@@ -279,7 +288,7 @@ impl Solver<'_> {
             // Frozen, even ⊤ is some value.
             return (data.op == Op::Freeze).then_some(Kind::SHARED);
         }
-        if operands.iter().all(|steps| *steps == [0; 3]) {
+        if operands.iter().all(|steps| *steps == Steps::default()) {
             return Some(Kind::SHARED);
         }
         let found = self.combined(inst, &operands, scalar).unwrap_or(Kind::Lanes);
@@ -291,11 +300,11 @@ impl Solver<'_> {
     }
 
     /// The kind of an operation that is linear modulo the width, or that only moves its operands; none of others.
-    fn combined(&self, inst: Inst, operands: &[[i128; 3]], scalar: Scalar) -> Option<Kind> {
+    fn combined(&self, inst: Inst, operands: &[Steps<i128>], scalar: Scalar) -> Option<Kind> {
         let data = self.func.inst(inst);
         let each = |op: fn(i128, i128) -> i128| {
             let [a, b] = [operands[0], operands[1]];
-            self.steps([0, 1, 2].map(|at| op(a[at], b[at])), scalar)
+            self.steps(std::array::from_fn(|at| op(a[at], b[at])), scalar)
         };
         let number = |at: usize| {
             let Some(&Constant::Scalar(scalar, bits)) = self.func.constant(data.args[at]) else {
@@ -314,9 +323,10 @@ impl Solver<'_> {
                     false => 1,
                 };
                 let [from, by] = [operands[0], operands[1]];
-                self.steps([0, 1, 2].map(|at| from[at].wrapping_add(by[at].wrapping_mul(scale))), scalar)
+                let sum = |at: usize| from[at].wrapping_add(by[at].wrapping_mul(scale));
+                self.steps(std::array::from_fn(sum), scalar)
             }
-            Op::PtrAdd if operands[1] == [0; 3] => self.steps(operands[0], scalar),
+            Op::PtrAdd if operands[1] == Steps::default() => self.steps(operands[0], scalar),
             Op::Mul => {
                 let (steps, factor) = match (number(0), number(1)) {
                     (_, Some(factor)) => (operands[0], factor),
@@ -357,7 +367,7 @@ impl Solver<'_> {
         let fails = may_fail(data.op) && may_be_poison(result);
         match self.facts.shape(result) {
             Shape::Strided { strides, .. } if !fails && data.args.iter().all(speaks) => {
-                self.steps([0, 1, 2].map(|dimension| strides.along(dimension).into()), scalar)
+                self.steps(strides.wide(), scalar)
             }
             _ => Kind::Lanes,
         }
@@ -381,9 +391,7 @@ impl Solver<'_> {
     /// Lanes' places, as far as they are a line.
     fn place(&self, result: Value, scalar: Scalar) -> Kind {
         match self.facts.shape(result) {
-            Shape::Strided { strides, .. } => {
-                self.steps([0, 1, 2].map(|dimension| strides.along(dimension).into()), scalar)
-            }
+            Shape::Strided { strides, .. } => self.steps(strides.wide(), scalar),
             _ => Kind::Lanes,
         }
     }

@@ -3,6 +3,7 @@
 use super::kinds::Kind;
 use super::refusal;
 use super::writer::{Writer, Written};
+use heddle_analysis::shape::Steps;
 use heddle_analysis::{Condition, Shape};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::Flag;
@@ -33,8 +34,14 @@ impl Writer<'_> {
         }
         let result = self.old.result(inst).expect("a load gives a value");
         let scalar = self.old.value_type(result).scalar();
-        let pattern = self.pattern(inst, self.old.inst(inst).args[0], scalar);
-        let value = self.load_by(inst, pattern);
+        let address = self.old.inst(inst).args[0];
+        let value = match self.pattern(inst, address, scalar) {
+            Pattern::Scattered => match self.one_of_few(inst, address, scalar.into()) {
+                Some(few) => self.load_one_of(inst, &few, scalar.into()),
+                None => self.load_by(inst, Pattern::Scattered),
+            },
+            pattern => self.load_by(inst, pattern),
+        };
         self.define(inst, value);
         Ok(())
     }
@@ -54,7 +61,7 @@ impl Writer<'_> {
                 let anyone = self.anyone(inst);
                 let value = self.only_if(anyone, |writer| vec![writer.emit(data, Some(ty))])[0];
                 match self.kinds.of(result) {
-                    Kind::Lanes => self.spread_scalar(value, [0; 3], wide),
+                    Kind::Lanes => self.spread_scalar(value, Steps::default(), wide),
                     Kind::Steps(_) => value,
                 }
             }
@@ -130,7 +137,14 @@ impl Writer<'_> {
         if self.is_special(inst) {
             return self.lane_by_lane(inst);
         }
-        let pattern = self.pattern(inst, address, self.old.value_type(stored).scalar());
+        let ty = self.old.value_type(stored);
+        let pattern = self.pattern(inst, address, ty.scalar());
+        if matches!(pattern, Pattern::Scattered)
+            && let Some(few) = self.one_of_few(inst, address, ty)
+        {
+            self.store_one_of(inst, &few, stored);
+            return Ok(());
+        }
         self.store_by(inst, pattern);
         Ok(())
     }
@@ -323,8 +337,8 @@ impl Writer<'_> {
                 let Shape::Strided { strides, .. } = self.facts.shape(address) else {
                     return self.rows(inst, address, scalar).unwrap_or(Pattern::Scattered);
                 };
-                let steps = [0, 1, 2].map(|dimension| strides.along(dimension));
-                if steps == [0; 3] {
+                let steps = strides.all();
+                if steps == Steps::default() {
                     let pointer = self.first_of(inst, address, &[]);
                     return Pattern::One(pointer);
                 }

@@ -38,6 +38,7 @@ mod lane_loop;
 mod launches;
 mod lines;
 mod memory;
+mod few;
 mod merge;
 mod objects;
 mod one_lane;
@@ -58,7 +59,7 @@ use crate::target::Target;
 use heddle_analysis::{AccessGroups, Divergence};
 use heddle_ir::diagnostic::{Code, Diagnostic, Place};
 use heddle_ir::module::DeclaredShape;
-use heddle_ir::types::MAX_LANES;
+use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use heddle_ir::{Function, Inst, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -186,11 +187,12 @@ pub fn widen(
     options: &WidenOptions,
 ) -> Result<Widened, Diagnostic> {
     let lanes = brush.iter().fold(1u32, |lanes, &extent| lanes.saturating_mul(extent));
-    if brush.is_empty() || brush.len() > 3 || !(1..=MAX_LANES).contains(&lanes) {
-        let text = format!("{brush:?} is no brush: 1 to {MAX_LANES} lanes along 1 to 3 dimensions");
+    if brush.is_empty() || brush.len() > MAX_DIMENSIONS || !(1..=MAX_LANES).contains(&lanes) {
+        let text =
+            format!("{brush:?} is no brush: 1 to {MAX_LANES} lanes along 1 to {MAX_DIMENSIONS} dimensions");
         return Err(Diagnostic::error(Code::NoVectorForm, text).of_func(&func.name));
     }
-    let mut extents = [1; 3];
+    let mut extents = [1; MAX_DIMENSIONS];
     extents[..brush.len()].copy_from_slice(brush);
     let closure = closure::Closure::new(func);
     let objects = objects::Objects::new(func, &closure, facts, lanes)?;

@@ -4,6 +4,7 @@
 use super::kinds::Kind;
 use super::writer::Writer;
 use heddle_analysis::Condition;
+use heddle_analysis::shape::Steps;
 use heddle_ir::inst::InstData;
 use heddle_ir::words::Flags;
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
@@ -80,7 +81,7 @@ impl Writer<'_> {
                 let is_line = !is_anywhere || self.lane_step(steps).is_some();
                 let is_number = !self.old.value_type(value).scalar().is_float()
                     && self.old.value_type(value).scalar().bits() >= 8;
-                if steps != [0; 3] && !(is_line && is_number) {
+                if steps != Steps::default() && !(is_line && is_number) {
                     return None;
                 }
                 continue;
@@ -120,7 +121,7 @@ impl Writer<'_> {
     fn leaf(&mut self, value: Value, lane: Place) -> Value {
         let mut scalar = self.scalar(value);
         let Kind::Steps(steps) = self.kinds.of(value) else { return scalar };
-        if steps == [0; 3] || self.old.constant(value).is_some() {
+        if steps == Steps::default() || self.old.constant(value).is_some() {
             return scalar;
         }
         let found = self.old.value_type(value).scalar();

@@ -1,7 +1,8 @@
 //! Where lanes stand in their brush, group and launch. A wide function is one thread, which asks for lane 0's place.
 
-use super::kinds::Kind;
+use super::kinds::{Kind, steps_in_order};
 use super::writer::Writer;
+use heddle_analysis::shape::Steps;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
 
@@ -16,24 +17,30 @@ impl Writer<'_> {
             _ => None,
         };
         let extent = |along: usize| self.brush.get(along).copied().unwrap_or(1);
+        // A group has three dimensions: the last two of a brush that has four run along the third.
+        let tile = |along: usize| if along == 2 { extent(2) * extent(3) } else { extent(along) };
         let known = match (data.op, dimension) {
             (Op::Width, None) => Some(self.lanes.into()),
             (Op::Width, Some(along)) => Some(extent(along)),
-            (Op::LocalSize | Op::GlobalSize, along) if self.around.is_region => {
-                Some(extent(along.unwrap_or(0)))
+            (Op::LocalSize | Op::EnqueuedSize | Op::GlobalSize, along) if self.around.is_region => {
+                Some(tile(along.unwrap_or(0)))
             }
             (Op::NumGroups, _) if self.around.is_region => Some(1),
             (Op::GroupId | Op::GlobalOffset, _) if self.around.is_region => Some(0),
-            (Op::WorkDim, _) if self.around.is_region => {
-                Some(self.brush.iter().rposition(|&extent| extent != 1).map_or(1, |last| last as u32 + 1))
-            }
+            (Op::WorkDim, _) if self.around.is_region => Some(
+                self.brush.iter().rposition(|&extent| extent != 1).map_or(1, |last| (last as u32 + 1).min(3)),
+            ),
             _ => None,
         };
         let value = match data.op {
             _ if known.is_some() => self.new.make_int(scalar, known.unwrap_or(0).into()),
-            Op::Lane => self.coordinates(result, dimension),
+            Op::Lane => self.coordinates(result, self.lane_steps(dimension)),
             Op::LocalId | Op::GlobalId if self.around.is_region => {
-                self.coordinates(result, Some(dimension.unwrap_or(0)))
+                let mut steps = self.lane_steps(Some(dimension.unwrap_or(0)));
+                if dimension == Some(2) {
+                    steps[3] = extent(2).into();
+                }
+                self.coordinates(result, steps)
             }
             Op::LocalId | Op::GlobalId if self.kinds.of(result) == Kind::Lanes => {
                 self.places_in_group(&data, ty, dimension.unwrap_or(0))
@@ -43,16 +50,19 @@ impl Writer<'_> {
         self.define(inst, value);
     }
 
-    /// Each lane's index in the brush, linear or along a dimension.
-    fn coordinates(&mut self, result: Value, dimension: Option<usize>) -> Value {
+    /// How the index of lanes in the brush steps, linear or along a dimension.
+    fn lane_steps(&self, dimension: Option<usize>) -> Steps<i64> {
+        match dimension {
+            Some(along) => std::array::from_fn(|at| i64::from(at == along)),
+            None => steps_in_order(self.brush),
+        }
+    }
+
+    /// Lanes' numbers that step like this from 0 on.
+    fn coordinates(&mut self, result: Value, steps: Steps<i64>) -> Value {
         let scalar = self.old.value_type(result).scalar();
         if self.kinds.of(result) != Kind::Lanes {
             return self.new.make_int(scalar, 0);
-        }
-        let mut steps = [0; 3];
-        match dimension {
-            Some(along) => steps.iter_mut().skip(along).take(1).for_each(|step| *step = 1),
-            None => steps = [1, i64::from(self.brush[0]), i64::from(self.brush[0] * self.brush[1])],
         }
         let all = self.offsets(steps).into_iter().map(|index| index as u128 & scalar.bit_mask()).collect();
         self.new.make_const(Constant::Vector(scalar, all))
@@ -69,9 +79,8 @@ impl Writer<'_> {
         let before = self.binary(Op::Mul, row, size_x);
         let first = self.binary(Op::Add, before, x);
         let wide = Type::Vector(number, self.lanes);
-        let [width, height] = [0, 1].map(|along| i64::from(self.brush[along]));
-        let linear = self.spread_scalar(first, [1, width, width * height], wide);
-        let [size_x, size_y] = [size_x, size_y].map(|size| self.spread_scalar(size, [0; 3], wide));
+        let linear = self.spread_scalar(first, self.lane_steps(None), wide);
+        let [size_x, size_y] = [size_x, size_y].map(|size| self.spread_scalar(size, Steps::default(), wide));
         let mut index = match along {
             0 => self.binary(Op::Urem, linear, size_x),
             _ => self.binary(Op::Udiv, linear, size_x),
@@ -84,7 +93,7 @@ impl Writer<'_> {
         if data.op == Op::GlobalId {
             let [global, local] = [Op::GlobalId, Op::LocalId].map(|op| self.query(op, along, number));
             let corner = self.binary(Op::Sub, global, local);
-            let corner = self.spread_scalar(corner, [0; 3], wide);
+            let corner = self.spread_scalar(corner, Steps::default(), wide);
             index = self.binary(Op::Add, index, corner);
         }
         match number == ty.scalar() {

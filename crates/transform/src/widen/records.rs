@@ -21,6 +21,7 @@ use super::{ChosenForm, Remark, WidenOptions, access_form, place_of};
 use heddle_analysis::{Divergence, Shape};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::ops::Effect;
+use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value};
 use rustc_hash::FxHashMap;
@@ -88,12 +89,12 @@ impl Records {
         facts: &Divergence,
         kinds: &Kinds,
         clusters: &Clusters,
-        brush: [u32; 3],
+        brush: [u32; MAX_DIMENSIONS],
         options: &WidenOptions,
     ) -> Records {
         let mut this = Records::default();
-        let [lanes, rows, layers] = brush;
-        if lanes < 2 || !lanes.is_power_of_two() || rows * layers != 1 {
+        let [lanes, further @ ..] = brush;
+        if lanes < 2 || !lanes.is_power_of_two() || further.iter().any(|&extent| extent != 1) {
             return this;
         }
         for block in func.blocks() {

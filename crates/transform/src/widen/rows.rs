@@ -79,14 +79,14 @@ impl Writer<'_> {
     /// Where the columns of a tile begin, if lanes lie side by side along the second dimension and that is cheaper than each at an
     /// address of its own.
     fn columns(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<Pattern> {
-        let [count, length, planes] = self.brush;
+        let [count, length, planes, spaces] = self.brush;
         let size = i64::from(scalar.bytes());
         let [step, step_down] = match (self.kinds.of(address), self.facts.shape(address)) {
             (Kind::Steps(steps), _) => [steps[0], steps[1]],
             (Kind::Lanes, Shape::Strided { strides, .. }) => [strides.along(0), strides.along(1)],
             _ => return None,
         };
-        if length < 2 || planes > 1 || step_down != size || self.active(inst).is_some() {
+        if length < 2 || planes * spaces > 1 || step_down != size || self.active(inst).is_some() {
             return None;
         }
         let writes = self.old.inst(inst).op == Op::Store;
@@ -110,7 +110,7 @@ impl Writer<'_> {
 
     /// Where the elements of columns, one column behind the other, are in the order of lanes.
     fn by_columns(&self) -> Box<[u16]> {
-        let [count, length, _] = self.brush;
+        let [count, length, ..] = self.brush;
         (0..length).flat_map(|row| (0..count).map(move |column| (column * length + row) as u16)).collect()
     }
 
@@ -168,7 +168,7 @@ impl Writer<'_> {
 
     /// Lanes of a row, and rows.
     fn row_extents(&self) -> [u32; 2] {
-        [self.brush[0], self.brush[1] * self.brush[2]]
+        [self.brush[0], self.brush[1..].iter().product()]
     }
 
     /// The address of a row's first lane.
@@ -180,8 +180,7 @@ impl Writer<'_> {
         };
         let Some(mask) = mask else { return self.lane_start(address, from) };
         // Only active lanes know where they are.
-        let ballot = self.ballot(mask);
-        let behind = self.emit(InstData::plain(Op::Cttz, [ballot]), None);
+        let behind = self.first_in(mask);
         let place = Place { from, behind: Some(behind), is_anywhere: false };
         let found = self.in_lane(address, place).unwrap_or_else(|| self.lane_of(address, from, Some(behind)));
         let behind = self.as_number(behind, Scalar::I64);

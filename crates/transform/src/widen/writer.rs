@@ -6,14 +6,16 @@ use super::objects::Objects;
 use super::records::Records;
 use super::signature::{wide_name, wide_signature};
 use super::{Around, Remark, WidenOptions, Widened, refusal};
+use heddle_analysis::shape::Steps;
 use heddle_analysis::{Cfg, Condition, CycleForest, Divergence, Dominators};
 use heddle_ir::Diagnostic;
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::function::Origin;
-use heddle_ir::inst::InstData;
+use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::{Effect, Format};
-use heddle_ir::words::{Flag, Flags, IntPredicate};
+use heddle_ir::types::MAX_DIMENSIONS;
+use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -42,7 +44,7 @@ pub(super) struct Writer<'a> {
     pub(super) options: &'a WidenOptions,
     /// What was chosen, and why.
     pub(super) remarks: Vec<Remark>,
-    pub(super) brush: [u32; 3],
+    pub(super) brush: [u32; MAX_DIMENSIONS],
     pub(super) lanes: u16,
     /// The functions around it.
     pub(super) around: &'a Around<'a>,
@@ -78,7 +80,7 @@ impl<'a> Writer<'a> {
         old: &'a Function,
         facts: &'a Divergence,
         plan: Plan<'a>,
-        brush: [u32; 3],
+        brush: [u32; MAX_DIMENSIONS],
         around: &'a Around<'a>,
     ) -> Writer<'a> {
         let Plan { kinds, objects, clusters, records, options } = plan;
@@ -309,8 +311,7 @@ impl<'a> Writer<'a> {
             return first;
         }
         let mask = self.vector(predicate);
-        let ballot = self.ballot(mask);
-        let first = self.emit(InstData::plain(Op::Cttz, [ballot]), None);
+        let first = self.first_in(mask);
         if !self.is_aside {
             self.first[self.block] = Some(first);
         }
@@ -321,7 +322,9 @@ impl<'a> Writer<'a> {
     fn first_lane_or_last(&mut self) -> Value {
         let Some(predicate) = self.old.predicate(self.block) else { return self.first_lane() };
         let mask = self.vector(predicate);
-        let ballot = self.ballot(mask);
+        let Some(ballot) = self.ballot(mask) else {
+            return self.extreme(mask, Reduction::Umin, self.lanes - 1);
+        };
         let scalar = self.new.value_type(ballot).scalar();
         let last = self.new.make_int(scalar, 1 << (self.lanes - 1));
         let some = self.emit(InstData::plain(Op::Or, [ballot, last]), None);
@@ -331,17 +334,36 @@ impl<'a> Writer<'a> {
     /// The last lane of a mask, or the last of all.
     pub(super) fn last_lane(&mut self, mask: Option<Value>) -> Value {
         let Some(mask) = mask else { return self.new.make_int(Scalar::I32, i128::from(self.lanes) - 1) };
-        let ballot = self.ballot(mask);
+        let Some(ballot) = self.ballot(mask) else { return self.extreme(mask, Reduction::Umax, 0) };
         let zeros = self.emit(InstData::plain(Op::Ctlz, [ballot]), None);
         let scalar = self.new.value_type(ballot).scalar();
         let top = self.new.make_int(scalar, i128::from(scalar.bits()) - 1);
         self.emit(InstData::plain(Op::Sub, [top, zeros]), None)
     }
 
-    pub(super) fn ballot(&mut self, mask: Value) -> Value {
+    /// The first lane of a mask; if it has none, a number that is no lane's.
+    pub(super) fn first_in(&mut self, mask: Value) -> Value {
+        match self.ballot(mask) {
+            Some(ballot) => self.emit(InstData::plain(Op::Cttz, [ballot]), None),
+            None => self.extreme(mask, Reduction::Umin, self.lanes),
+        }
+    }
+
+    /// A bit for each lane, if there is an integer with room for them.
+    fn ballot(&mut self, mask: Value) -> Option<Value> {
         let bits = u32::from(self.lanes).next_power_of_two().max(8);
-        let scalar = Scalar::int(bits).unwrap_or(Scalar::I128);
-        self.emit(InstData::plain(Op::Ballot, [mask]), Some(scalar.into()))
+        let scalar = Scalar::int(bits)?;
+        Some(self.emit(InstData::plain(Op::Ballot, [mask]), Some(scalar.into())))
+    }
+
+    /// The least or the greatest number of a lane in a mask, or of these.
+    fn extreme(&mut self, mask: Value, by: Reduction, otherwise: u16) -> Value {
+        let lanes = self.new.value_type(mask).lanes().unwrap_or(1);
+        let ty = Type::Vector(Scalar::I16, lanes);
+        let numbers = self.new.make_const(Constant::Vector(Scalar::I16, (0..u128::from(lanes)).collect()));
+        let otherwise = self.new.make_const(Constant::splat(ty, otherwise.into()));
+        let shown = self.emit(InstData::plain(Op::Select, [mask, numbers, otherwise]), None);
+        self.emit(InstData::new(Op::Reduce, [shown], Detail::Reduce(by)), None)
     }
 
     /// Writes code that only runs if a condition holds, if there is one; gives what it gives, or ⊤.
@@ -624,8 +646,8 @@ impl<'a> Writer<'a> {
     }
 
     /// The vector of lane 0's number and steps from lane to lane.
-    pub(super) fn spread_scalar(&mut self, scalar: Value, steps: [i64; 3], ty: Type) -> Value {
-        if steps == [0; 3] {
+    pub(super) fn spread_scalar(&mut self, scalar: Value, steps: Steps<i64>, ty: Type) -> Value {
+        if steps == Steps::default() {
             return self.emit(InstData::plain(Op::Splat, [scalar]), Some(ty));
         }
         let kind = ty.scalar();
@@ -647,12 +669,12 @@ impl<'a> Writer<'a> {
     }
 
     /// How far each lane is from lane 0.
-    pub(super) fn offsets(&self, steps: [i64; 3]) -> Vec<i128> {
+    pub(super) fn offsets(&self, steps: Steps<i64>) -> Vec<i128> {
         self.kinds.offsets(steps)
     }
 
     /// The step from each lane to the next, if it is always the same.
-    pub(super) fn lane_step(&self, steps: [i64; 3]) -> Option<i64> {
+    pub(super) fn lane_step(&self, steps: Steps<i64>) -> Option<i64> {
         self.kinds.lane_step(steps)
     }
 

@@ -9,6 +9,7 @@ use crate::ops::{Format, Gives, Op};
 use crate::text::errors::{Reported, nearest, short};
 use crate::text::lexer::Kind as Tok;
 use crate::text::syntax::*;
+use crate::types::MAX_DIMENSIONS;
 use crate::words::{Flag, Flags, FloatPredicate, IntPredicate, Ordering, Reduction, Rmw, Scope};
 use smallvec::SmallVec;
 
@@ -417,7 +418,7 @@ impl Parser<'_, '_> {
         let dims: Option<SmallVec<[u32; 3]>> =
             text.split('x').map(|dim| dim.parse().ok().filter(|_| is_decimal(dim))).collect();
         match dims {
-            Some(dims) if dims.len() <= 3 => Ok(dims),
+            Some(dims) if dims.len() <= MAX_DIMENSIONS => Ok(dims),
             _ => {
                 Err(self.error(token, format!("`{}` is no brush: write `8`, `4x2` or `4x2x2`", short(text))))
             }
