@@ -144,6 +144,9 @@ struct LoopReport {
     /// Lanes that left it, with how many iterations each.
     trips: Vec<(u64, u64)>,
     mean: f64,
+    /// How many lanes run together, and iterations that any of them executed.
+    lanes: u64,
+    iterations: u64,
 }
 
 #[derive(Serialize, Default)]
@@ -370,6 +373,8 @@ fn function_report(
                 line: line_of(func, terminator),
                 trips: trips.iter().map(|(&trips, &lanes)| (trips, lanes)).collect(),
                 mean: share(rounds, left),
+                lanes: counts.lanes_each(),
+                iterations: counts.executions(),
             });
         }
     }
@@ -527,7 +532,8 @@ fn show(report: &Report, module: &Module) {
     if report.false_negatives > 0 {
         let count = report.false_negatives;
         note(&format!(
-            "{count} branches diverged that the analysis calls uniform: it is wrong, or a declaration is"
+            "{count} branches diverged that the analysis calls uniform: it or a declaration is wrong, or, under `ipdom`, lanes \
+             waited inside of a loop for those of a later iteration (`--scheduler greedy` tells)"
         ));
     }
     let missing = module.functions.len() - report.functions.len();

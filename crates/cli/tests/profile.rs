@@ -47,6 +47,8 @@ fn a_flattened_nest_keeps_lanes_busy() {
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["functions"][0]["warp_instructions"], 84);
     assert_eq!(json["functions"][0]["loops"][0]["trips"][0], serde_json::json!([10, 4]));
+    assert_eq!(json["functions"][0]["loops"][0]["lanes"], 4);
+    assert_eq!(json["functions"][0]["loops"][0]["iterations"], 10);
     assert_eq!(json["false_negatives"], 0);
 }
 

@@ -175,7 +175,7 @@ impl Default for Options {
             versions,
             kernels: None,
             scalars: Some(Variant::Cost),
-            fuse: Wanted::Never,
+            fuse: Wanted::WherePaying,
             flatten: Wanted::WherePaying,
             races: Races::default(),
             guards: Policy::default(),

@@ -6,7 +6,7 @@
 use heddle_ir::diagnostic::Place;
 use heddle_ir::inst::Weights;
 use heddle_ir::{Block, Code, Detail, Diagnostic, Function, Module};
-use heddle_transform::flatten::Trips;
+use heddle_transform::flatten::{Together, Trips};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -86,7 +86,11 @@ impl Seen {
                 counts.push((*pair.first()?, *pair.get(1)?));
             }
             counts.sort_unstable();
-            seen.loops.insert(block_of(it.get("header")?)?, Trips { counts });
+            let together = it.get("lanes").zip(it.get("iterations")).map(|(lanes, iterations)| {
+                Some(Together { lanes: lanes.as_u64()?, iterations: iterations.as_u64()? })
+            });
+            let together = together.map_or(Some(None), |seen| seen.map(Some))?;
+            seen.loops.insert(block_of(it.get("header")?)?, Trips { counts, together });
         }
         Some(seen)
     }

@@ -1,32 +1,65 @@
 //! What analyses know of functions that go out as PTX.
 
 use heddle_analysis::shape::Geometry;
-use heddle_analysis::{ControlTables, InitialShapes, Summaries, divergence};
+use heddle_analysis::{ControlTables, InitialShapes, PostDominators, Summaries, divergence};
 use heddle_ir::inst::InstData;
 use heddle_ir::module::Kind;
-use heddle_ir::{Function, Inst, Module, Op, Value, ValueDef};
+use heddle_ir::{Block, Function, Inst, Module, Op, Value, ValueDef};
 use heddle_ptx::{Facts, FunctionFacts};
+use rustc_hash::FxHashSet;
 
 /// The lanes of a warp.
 const WARP: u32 = 32;
 
-/// Branches that all lanes of a warp take together. Functions with irreducible control flow have none that are known.
+/// Branches that all lanes of a warp take together. Functions with irreducible control flow have none that are known, nor have
+/// those in which lanes may meet in different iterations, or which may call such ones.
 pub(crate) fn facts(module: &Module) -> Facts {
     let geometry = Geometry::brush(&[WARP]);
     let summaries = Summaries::infer(module, &geometry);
-    let of = |func: &Function| {
+    let told = |func: &Function| {
         let control = ControlTables::new(func);
         if !control.cycles.is_graph_reducible() {
-            return FunctionFacts::default();
+            return None;
         }
         let initial = InitialShapes::declared(func, geometry.clone()).knowing(&summaries);
         let facts = divergence(func, &control, &initial);
-        let uniform = func
-            .blocks()
-            .filter(|&block| control.cfg.is_reachable(block) && !facts.is_divergent_branch(block));
-        FunctionFacts { uniform: uniform.collect(), invariant: invariant_loads(func) }
+        let diverges = |block: Block| facts.is_divergent_branch(block);
+        if mixes_iterations(func, &control, diverges) {
+            return None;
+        }
+        Some(func.blocks().filter(|&block| control.cfg.is_reachable(block) && !diverges(block)).collect())
     };
-    module.functions.iter().map(|func| (func.name.clone(), of(func))).collect()
+    let told: Vec<Option<FxHashSet<Block>>> = module.functions.iter().map(told).collect();
+    let is_any_unknown = told.iter().any(Option::is_none);
+    let calls = |func: &Function| {
+        let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+        insts.any(|inst| func.inst(inst).op == Op::Call)
+    };
+    let of = |(func, uniform): (&Function, Option<FxHashSet<Block>>)| {
+        let uniform = uniform.filter(|_| !is_any_unknown || !calls(func)).unwrap_or_default();
+        (func.name.clone(), FunctionFacts { uniform, invariant: invariant_loads(func) })
+    };
+    module.functions.iter().zip(told).map(of).collect()
+}
+
+/// Whether a GPU may bring lanes together that are in different iterations of a loop. The analysis speaks of greedy schedules,
+/// which never do. A reconvergence stack lets lanes that part wait at the immediate post-dominator: if that is inside of the
+/// loop, and a lane may go round before it comes there, those that wait are some iterations behind.
+fn mixes_iterations(func: &Function, control: &ControlTables, diverges: impl Fn(Block) -> bool) -> bool {
+    let ControlTables { cfg, dominators, cycles, .. } = control;
+    let post_dominators = PostDominators::new(cfg);
+    let waits_within = |block: Block| {
+        let Some(join) = post_dominators.ipdom(block) else { return cycles.innermost(block).is_some() };
+        let around = std::iter::successors(cycles.innermost(block), |&cycle| cycles.parent(cycle));
+        around.filter(|&cycle| cycles.contains(cycle, join)).any(|cycle| {
+            // A lane that may go round without passing by the join comes to it later in any case.
+            let is_later = post_dominators.post_dominates(join, cycles.header(cycle));
+            let is_behind = !dominators.dominates(join, block)
+                && cycles.latches(cfg, cycle).iter().all(|&latch| dominators.dominates(join, latch));
+            is_later && !is_behind
+        })
+    };
+    func.blocks().filter(|&block| cfg.is_reachable(block) && diverges(block)).any(waits_within)
 }
 
 /// The most steps that an address is followed back.
@@ -34,9 +67,9 @@ const MOST_STEPS: usize = 64;
 
 /// Loads of a kernel by way of a parameter that promises that nobody writes what it leads to while the kernel runs: it is
 /// `noalias` and `readonly`.
-fn invariant_loads(func: &Function) -> rustc_hash::FxHashSet<Inst> {
+fn invariant_loads(func: &Function) -> FxHashSet<Inst> {
     if !matches!(func.kind, Kind::Kernel(_)) {
-        return rustc_hash::FxHashSet::default();
+        return FxHashSet::default();
     }
     let promises = |mut address: Value| {
         for _ in 0..MOST_STEPS {
@@ -58,4 +91,32 @@ fn invariant_loads(func: &Function) -> rustc_hash::FxHashSet<Inst> {
     };
     let insts = func.blocks().flat_map(|block| func.block_insts(block));
     insts.filter(|&inst| func.inst(inst).op == Op::Load && promises(func.inst(inst).args[0])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heddle_ir::parse_module;
+
+    fn uniform(text: &str) -> Vec<u32> {
+        let module = parse_module(text).expect("a program");
+        let facts = facts(&module);
+        let of = facts.values().next().expect("a function");
+        let mut blocks: Vec<u32> = of.uniform.iter().map(|block| block.as_u32()).collect();
+        blocks.sort_unstable();
+        blocks
+    }
+
+    /// Lane by lane the loop is left by block2, where a stack lets lanes wait for those that go round.
+    #[test]
+    fn lanes_that_meet_in_different_iterations_part_at_uniform_branches() {
+        let text = "func @f(v0: i32, v1: i32 uniform) -> i32 {\nblock0:\n br block1\nblock1:\n \
+                    v2 = phi i32 [block0: 1], [block4: v5]\n v3 = icmp eq v2, v0\n br v3, block2, block4\nblock2:\n \
+                    v4 = icmp eq v2, 1\n br v4, block5, block3\nblock3:\n v8 = icmp eq v1, 2\n br v8, block5, block4\n\
+                    block4:\n v5 = add v2, 1\n br block1\nblock5:\n ret v2\n}\n";
+        assert_eq!(uniform(text), [0u32; 0]);
+        let joined = text.replace("br v3, block2, block4", "br v3, block2, block6");
+        let joined = joined.replace("block2:\n", "block6:\n br block2\nblock2:\n");
+        assert_eq!(uniform(&joined), [0, 2, 3, 4, 5, 6]);
+    }
 }

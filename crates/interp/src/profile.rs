@@ -54,6 +54,11 @@ impl BlockProfile {
         self.by_active_lanes.iter().sum()
     }
 
+    /// The lanes of one execution, active or not.
+    pub fn lanes_each(&self) -> u64 {
+        self.lanes / self.executions().max(1)
+    }
+
     /// How many lanes were active, in all its executions.
     pub fn active_lanes(&self) -> u64 {
         (0..).zip(&self.by_active_lanes).map(|(lanes, count): (u64, _)| lanes * count).sum()

@@ -115,7 +115,7 @@ fn check(case: &Case, module: &Module, decisions: &[Vec<Decision>]) -> Result<()
     }
     for (index, input) in case.inputs.iter().enumerate() {
         let fails = |reason: String| format!("input {index}, {reason}");
-        let project = without_nests(case, decisions);
+        let project = without_nests(canonical(case), &case.entry, decisions);
         let reference = Reference::new(case, &case.module, input).map_err(fails)?.projected(project);
         reference.check(module, &BOTH[..1]).map_err(fails)?;
         if is_deterministic(case) {
@@ -137,10 +137,22 @@ fn check(case: &Case, module: &Module, decisions: &[Vec<Decision>]) -> Result<()
     Ok(())
 }
 
-/// Schedules of the result tell nothing of nests that were flattened: lanes are in iterations there in which they never
-/// are together in the source.
-fn without_nests(case: &Case, decisions: &[Vec<Decision>]) -> Project<'static> {
-    let module = canonical(case);
+/// Checks that what comes out is widened as any program is.
+pub fn widens(case: &Case) -> Result<(), String> {
+    let races = if is_deterministic(case) { Races::Excluded } else { Races::Ordered };
+    let options =
+        flatten::FlattenOptions { policy: Policy::Force, races, ..flatten::FlattenOptions::default() };
+    let mut module = canonical(case);
+    let decided = module.functions.iter_mut().flat_map(|func| flatten_function(func, &options));
+    match decided.filter(|decision| decision.verdict == Verdict::Flattened).count() {
+        0 => Ok(()),
+        _ => crate::wide::widens(&Case { module, ..case.clone() }),
+    }
+}
+
+/// Schedules of the result tell nothing of nests that were flattened in a module: lanes are in iterations there in which they
+/// never are together in the source.
+pub(crate) fn without_nests(module: Module, entry: &str, decisions: &[Vec<Decision>]) -> Project<'static> {
     let mut inside: Vec<EntitySet<Block>> = Vec::new();
     for (func, decisions) in module.functions.iter().zip(decisions) {
         let forest = CycleForest::new(&Cfg::new(func));
@@ -152,7 +164,7 @@ fn without_nests(case: &Case, decisions: &[Vec<Decision>]) -> Project<'static> {
         });
         inside.push(loops.flat_map(|cycle| forest.blocks(cycle)).copied().collect());
     }
-    let entry = case.entry.clone();
+    let entry = entry.to_string();
     Box::new(move |_, schedule: &mut Schedule| {
         let number = |name: &str| module.functions.iter().position(|func| func.name == name);
         let mut functions: Vec<Option<usize>> = Vec::new();

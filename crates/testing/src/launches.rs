@@ -9,11 +9,11 @@ use heddle_interp::{
     Argument, Cycles, Datum, FunctionProfile, LaunchGeometry, Limits, Memory, RunOptions, Scheduler,
     run as run_oracle,
 };
-use heddle_ir::{Module, Space};
+use heddle_ir::{Block, Module, Space};
 use heddle_llvm::{CodeLevel, EmitOptions, Jit, SharedMemory, emit, slot_bytes};
 use heddle_runs::line::RunLine;
 use heddle_runs::spec::{parse_arguments, parse_object};
-use heddle_transform::flatten::Trips;
+use heddle_transform::flatten::{Together, Trips};
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 use heddle_transform::widen::Versions;
 use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
@@ -215,6 +215,17 @@ fn profiled(module: &Module, launch: &Launch) -> Result<(Vec<FunctionProfile>, V
     Ok((outcome.profile.unwrap_or_default().functions, launch.held(&memory)))
 }
 
+/// How often a run went round the loop with this header; none if it did not.
+pub fn trips_of(profile: &FunctionProfile, header: Block) -> Option<Trips> {
+    let trips = &profile.loops[header].trips;
+    let counts = trips.iter().map(|(&trips, &lanes)| (trips, lanes)).collect();
+    let together = Together {
+        lanes: profile.blocks[header].lanes_each(),
+        iterations: profile.blocks[header].executions(),
+    };
+    (!trips.is_empty()).then_some(Trips { counts, together: Some(together) })
+}
+
 /// What a run of a kernel tells passes; none if it has neither branches nor loops.
 pub fn seen(module: &Module, launch: &Launch) -> Result<Option<Profile>, String> {
     let (functions, _) = profiled(module, launch)?;
@@ -229,10 +240,8 @@ pub fn seen(module: &Module, launch: &Launch) -> Result<Option<Profile>, String>
                 let went = Went { executed, diverged, to: [then, otherwise], lanes: [a, b], taken: [c, d] };
                 seen.note_branch(&func.name, block, went);
             }
-            let trips = &profile.loops[block].trips;
-            if !trips.is_empty() {
-                let counts = trips.iter().map(|(&rounds, &lanes)| (rounds, lanes)).collect();
-                seen.note_loop(&func.name, block, Trips { counts });
+            if let Some(trips) = trips_of(profile, block) {
+                seen.note_loop(&func.name, block, trips);
             }
         }
     }

@@ -96,6 +96,13 @@ pub const TOPICS: &[Topic] = &[
         check: |case| crate::flattening::flattens(case).map(|_| ()),
     },
     Topic {
+        name: "flatten-widen",
+        says: "programs whose nests were flattened go through the whole pipeline like any",
+        profile: crate::flattening::profile,
+        command: "opt passes=canonicalize,flatten:force,loops,boscc:needed,linearize stage=linear",
+        check: crate::flattening::widens,
+    },
+    Topic {
         name: "divergence",
         says: "no run contradicts a shape, a uniform branch or exit, an activation or a shared object",
         profile: Profile::default,

@@ -10,6 +10,7 @@ mod shapes;
 mod sweep;
 
 use super::kit::Report;
+use crate::launches::trips_of;
 use heddle::profile::Went;
 use heddle_ir::{Block, Function};
 use heddle_transform::flatten::Trips;
@@ -30,11 +31,7 @@ fn profile_of(func: &Function, measured: &Measured) -> (Vec<(Block, Went)>, BTre
             let went = Went { executed, diverged, to: [left, right], lanes: [a, b], taken: [x, y] };
             branches.push((block, went));
         }
-        let trips = &measured.profile.loops[block].trips;
-        if !trips.is_empty() {
-            let counts = trips.iter().map(|(&trips, &lanes)| (trips, lanes)).collect();
-            loops.insert(block, Trips { counts });
-        }
+        loops.extend(trips_of(&measured.profile, block).map(|trips| (block, trips)));
     }
     (branches, loops)
 }

@@ -51,7 +51,7 @@ use heddle_ir::{Block, Function};
 
 use crate::canonicalize::lcssa;
 use crate::flow::Flow;
-pub use model::{Estimate, Trips};
+pub use model::{Estimate, Together, Trips};
 pub use refusal::{Reason, Rule};
 use rewrite::Nest;
 
@@ -161,23 +161,25 @@ pub fn flatten_without(
     without: Option<Rule>,
 ) -> Vec<Decision> {
     let mut decisions = Vec::new();
+    let mut options = options.clone();
     // The outer loops that nothing is left to decide of, by their headers.
     let mut settled: EntitySet<Block> = EntitySet::new();
     while let Some((control, divergence)) = facts(func) {
         let memory = refusal::SharedMemory::new(func, &control, &divergence, without);
-        let nests = choose(func, &control, &memory, options, &mut settled, &mut decisions);
+        let nests = choose(func, &control, &memory, &options, &mut settled, &mut decisions);
         if nests.is_empty() {
             break;
         }
         let liveness = heddle_analysis::Liveness::new(func, &control.cfg);
         let mut flattened = Vec::with_capacity(nests.len());
-        for nest in &nests {
+        for (nest, trips) in &nests {
             let made = rewrite::rewrite(func, nest);
             settled.insert(made.header);
+            options.trips.extend(trips.clone().map(|trips| (made.header, trips)));
             flattened.push(made);
         }
         let flow = Flow::new(func);
-        for (nest, made) in nests.iter().zip(&flattened) {
+        for ((nest, _), made) in nests.iter().zip(&flattened) {
             carry::carry(func, &flow, &liveness, nest, made);
         }
         lcssa::close_loops(func, &flow);
@@ -185,7 +187,8 @@ pub fn flatten_without(
     decisions
 }
 
-/// The nests to flatten next, none inside of another. Those inside of others come first.
+/// The nests to flatten next, none inside of another, and how often lanes go round what they become. Those inside of others come
+/// first.
 fn choose(
     func: &Function,
     control: &ControlTables,
@@ -193,14 +196,14 @@ fn choose(
     options: &FlattenOptions,
     settled: &mut EntitySet<Block>,
     decisions: &mut Vec<Decision>,
-) -> Vec<Nest> {
+) -> Vec<(Nest, Option<Trips>)> {
     let forest = &control.cycles;
     let mut nests = Vec::new();
     let mut holds_chosen: EntitySet<Cycle> = EntitySet::new();
     if forest.cycles().all(|cycle| forest.parent(cycle).is_none()) {
         return nests;
     }
-    let costs = model::Costs::new(func, control, options.machine);
+    let costs = model::Costs::new(func, control, options);
     for outer in forest.cycles().rev() {
         if holds_chosen.contains(outer) {
             if let Some(around) = forest.parent(outer) {
@@ -230,12 +233,14 @@ fn choose(
         match memory.check(outer, options.races) {
             Err(reason) => decision.verdict = Verdict::Refused(reason),
             Ok(()) => {
-                let estimate = costs.estimate(outer, &inner, options);
-                // On a CPU a guess costs more than it brings: lanes that go round as often are then apart for nothing.
-                let is_told = matches!(options.machine, Machine::Warps) || inner.iter().any(is_known);
+                let (estimate, trips) = costs.estimate(outer, &inner, options);
+                // On a CPU a guess costs more than it brings: lanes that go round as often are then apart for nothing. And what a
+                // run has not shown is not worth one.
+                let may_guess = matches!(options.machine, Machine::Warps) && options.trips.is_empty();
+                let is_told = may_guess || inner.iter().any(is_known);
                 if is_forced || is_told && estimate.pays() {
                     decision.verdict = Verdict::Flattened;
-                    nests.push(Nest::new(control, outer, &inner));
+                    nests.push((Nest::new(control, outer, &inner), trips));
                     if let Some(around) = forest.parent(outer) {
                         holds_chosen.insert(around);
                     }

@@ -5,11 +5,17 @@
 //! sample of it. Before, lanes wait for the slowest: `a + b max t`. After, each lane goes on for itself: an iteration of an
 //! inner loop is executed whenever some lane is in it, and the payload whenever a lane comes to its end, once for those that
 //! come there at the same time. That they often do is why the end times are drawn, and not only their number. In the end all
-//! wait for the lane with the most to do.
+//! wait for the lane with the most to do. Lanes also leave the outer loop by its own distribution, and an iteration of it may
+//! pass by an inner loop.
+//!
+//! A distribution does not tell lanes that differ from iterations that do: where a loop goes round once more in each iteration of
+//! the outer one, but as often for all lanes, none waits. A run tells by how often lanes went round *together*, which is then
+//! what it takes before.
 //!
 //! On a CPU, what lanes shared before differs then: counters of the outer loop become vectors, and accesses that were of lanes
 //! side by side gather and scatter. Both sides of a branch run in each iteration unless a guard is asked, so the payload is
-//! executed in each or guarded, whichever is less; and what goes round is chosen lane by lane.
+//! executed in each or guarded, whichever is less; and what goes round is chosen lane by lane. Much of that is done while the
+//! chain of operations of an iteration waits for itself.
 //!
 //! Formula (1) of the paper says that it pays if `n/N > Ta/(Ta + Tb)`, where `n/N` is the share of lanes that are idle in
 //! the inner loop. It knows no overhead, and takes the payload to be executed each time. Both are told.
@@ -30,16 +36,35 @@ const UNKNOWN_TRIPS: f64 = 8.0;
 /// How many iterations of the outer loop are drawn, if nothing is known of it, and at most.
 const UNKNOWN_ROUNDS: u64 = 32;
 const MOST_ROUNDS: u64 = 256;
-/// What must be gained, as a factor.
-const LEAST_GAIN: f64 = 1.05;
+/// The deepest nest of loops in a loop that counts.
+const DEEPEST: usize = 6;
+/// The most lanes of a run that are drawn together.
+const MOST_LANES: usize = 128;
+/// What must be gained, as a factor. Draws know nothing of lanes that have more to do than others all the time, for which all wait
+/// in the end, as in `sorts` quicksort of `./x bench ptx`.
+const LEAST_GAIN: f64 = 1.15;
 /// What a guard costs on a CPU: a question and a branch that is now and then a surprise.
 const GUARD: f64 = 6.0;
+/// The share that is left on a CPU of what choosing, asking and scattered accesses take, beside the operations of an iteration
+/// that wait for each other. Fitted to what `./x bench divergence native` measures on Zen 4.
+const NOT_HIDDEN: f64 = 0.6;
 
 /// How often a loop goes round once it is entered: counts of lanes, by number of iterations.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trips {
     /// Pairs of a number of iterations and how often it came, in ascending order.
     pub counts: Vec<(u64, u64)>,
+    /// How lanes went round it together, where that was seen.
+    pub together: Option<Together>,
+}
+
+/// How lanes that run together went round a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Together {
+    /// How many there are.
+    pub lanes: u64,
+    /// Iterations that any of them executed, each counted once.
+    pub iterations: u64,
 }
 
 impl Trips {
@@ -51,14 +76,36 @@ impl Trips {
         };
         let mut counts = words.split('/').map(pair).collect::<Option<Vec<(u64, u64)>>>()?;
         counts.sort_unstable();
-        Some(Trips { counts })
+        Some(Trips { counts, together: None })
+    }
+
+    /// How many lanes left it.
+    fn lanes(&self) -> u64 {
+        self.counts.iter().fold(0, |total: u64, &(_, count)| total.saturating_add(count))
+    }
+
+    /// How many iterations all of them did.
+    fn all(&self) -> u64 {
+        let all = |&(trips, count): &(u64, u64)| trips.saturating_mul(count);
+        self.counts.iter().map(all).fold(0, u64::saturating_add)
+    }
+
+    /// The same, of a loop that iterations of another one may pass by.
+    fn within(&self, outer: Option<&Trips>) -> Trips {
+        let passed = outer.map_or(0, |outer| outer.all().saturating_sub(self.lanes()));
+        let mut counts = self.counts.clone();
+        if passed > 0 && !counts.is_empty() {
+            counts.push((0, passed));
+            counts.sort_unstable();
+        }
+        Trips { counts, together: self.together }
     }
 
     /// The number of iterations below which this share of the lanes stays; of a loop that nothing is known of as if after
     /// each iteration a lane left with the same probability.
     fn quantile(known: Option<&Trips>, share: f64) -> u64 {
         let counts = known.map_or(&[][..], |trips| &trips.counts);
-        let total: u64 = counts.iter().fold(0, |total: u64, &(_, count)| total.saturating_add(count));
+        let total = known.map_or(0, Trips::lanes);
         let Some(&(most, _)) = counts.last().filter(|_| total > 0) else {
             return ((1.0 - share).ln() / (1.0 - 1.0 / UNKNOWN_TRIPS).ln()).ceil().max(1.0) as u64;
         };
@@ -72,10 +119,25 @@ impl Trips {
         most
     }
 
-    fn mean(&self) -> Option<f64> {
-        let total: u64 = self.counts.iter().fold(0, |total: u64, &(_, count)| total.saturating_add(count));
-        let sum: f64 = self.counts.iter().map(|&(trips, count)| trips as f64 * count as f64).sum();
-        (total > 0).then(|| sum / total as f64)
+    /// How often lanes go round a loop together in an iteration of the one around. What a run did not come to is not gone round.
+    fn rounds_in(inner: Option<&Trips>, outer: Option<&Trips>) -> f64 {
+        let together = |trips: Option<&Trips>| trips.and_then(|trips| trips.together);
+        match (inner, together(inner).zip(together(outer))) {
+            (_, Some((inner, outer))) => inner.iterations as f64 / outer.iterations.max(1) as f64,
+            (Some(inner), None) => inner.all() as f64 / inner.lanes().max(1) as f64,
+            (None, None) if outer.is_some() => 0.0,
+            (None, None) => UNKNOWN_TRIPS,
+        }
+    }
+
+    /// How often an inner loop was gone round in an iteration of the outer one: by lanes together, and by each of so many.
+    fn seen(inner: Option<&Trips>, outer: Option<&Trips>, lanes: usize) -> Option<(f64, f64)> {
+        let (inner, outer) = inner.zip(outer)?;
+        let (within, around) = inner.together.zip(outer.together)?;
+        // Of more lanes, one that goes round often is more likely among them.
+        (within.lanes == lanes as u64 && around.lanes == within.lanes).then_some(())?;
+        let rounds = Some(around.iterations as f64).filter(|&rounds| rounds > 0.0)?;
+        Some((within.iterations as f64 / rounds, inner.all() as f64 / (rounds * lanes as f64)))
     }
 }
 
@@ -107,6 +169,19 @@ impl Draws {
         }
         let offset = self.share();
         parts.iter().map(|&part| Trips::quantile(known, (part as f64 + offset) / lanes as f64)).collect()
+    }
+
+    /// The same, where it is those lanes that a run had together which are a fair sample, in any order.
+    fn sample_as_seen(&mut self, known: Option<&Trips>, lanes: usize) -> Vec<u64> {
+        let together = known
+            .and_then(|trips| trips.together)
+            .map_or(lanes, |together| usize::try_from(together.lanes).unwrap_or(lanes).clamp(1, MOST_LANES));
+        let mut drawn = Vec::with_capacity(lanes + together);
+        while drawn.len() < lanes {
+            drawn.extend(self.sample(known, together));
+        }
+        drawn.truncate(lanes);
+        drawn
     }
 }
 
@@ -162,6 +237,8 @@ pub(super) struct Costs<'a> {
     func: &'a Function,
     control: &'a ControlTables,
     machine: Machine,
+    /// How often loops go round in an iteration of the loop around.
+    rounds: SecondaryMap<Cycle, f64>,
     /// Blocks as they are.
     now: SecondaryMap<Block, f64>,
     /// Blocks whose lanes are in different iterations.
@@ -220,7 +297,8 @@ fn cost_on(
 }
 
 impl<'a> Costs<'a> {
-    pub(super) fn new(func: &'a Function, control: &'a ControlTables, machine: Machine) -> Costs<'a> {
+    pub(super) fn new(func: &'a Function, control: &'a ControlTables, options: &FlattenOptions) -> Costs<'a> {
+        let machine = options.machine;
         let facts = &divergence(func, control, &InitialShapes::declared(func, machine.geometry()));
         let mut now = SecondaryMap::with_len(func.block_count());
         let mut apart = SecondaryMap::with_len(func.block_count());
@@ -232,23 +310,31 @@ impl<'a> Costs<'a> {
             };
             (now[block], apart[block]) = (sum(false), sum(true));
         }
-        Costs { func, control, machine, now, apart }
+        let forest = &control.cycles;
+        let mut rounds = SecondaryMap::with_len(forest.num_cycles());
+        for cycle in forest.cycles() {
+            let trips = |cycle: Cycle| options.trips.get(&forest.header(cycle));
+            let around = forest.parent(cycle).and_then(trips);
+            rounds[cycle] = Trips::rounds_in(trips(cycle), around);
+        }
+        Costs { func, control, machine, rounds, now, apart }
     }
 
-    /// An iteration of a loop, those inside of it gone round an unknown number of times.
+    /// An iteration of a loop, those inside of it gone round as often as is known or guessed.
     fn iteration(&self, cycle: Cycle, own: &SecondaryMap<Block, f64>) -> f64 {
         let forest = &self.control.cycles;
-        let depth = forest.depth(cycle);
-        let weight =
-            |block: &Block| UNKNOWN_TRIPS.powi((forest.depth_of_block(*block) - depth - 1).min(6) as i32);
+        let weight = |block: &Block| -> f64 {
+            let around = std::iter::successors(forest.innermost(*block), |&inner| forest.parent(inner));
+            around.take_while(|&inner| inner != cycle).take(DEEPEST).map(|inner| self.rounds[inner]).product()
+        };
         forest.blocks(cycle).iter().map(|block| own[*block] * weight(block)).sum()
     }
 
     /// The payload, and an iteration of each inner loop.
     fn parts(&self, outer: Cycle, inner: &[Cycle], own: &SecondaryMap<Block, f64>) -> (f64, Vec<f64>) {
         let bodies: Vec<f64> = inner.iter().map(|&cycle| self.iteration(cycle, own)).collect();
-        // What an iteration of the outer loop takes holds that of inner ones as if nothing was known of them.
-        let payload = (self.iteration(outer, own) - UNKNOWN_TRIPS * bodies.iter().sum::<f64>()).max(0.0);
+        let inside: f64 = inner.iter().zip(&bodies).map(|(&cycle, body)| self.rounds[cycle] * body).sum();
+        let payload = (self.iteration(outer, own) - inside).max(0.0);
         (payload, bodies)
     }
 
@@ -265,56 +351,105 @@ impl<'a> Costs<'a> {
         tenths as f64 / 10.0
     }
 
-    pub(super) fn estimate(&self, outer: Cycle, inner: &[Cycle], options: &FlattenOptions) -> Estimate {
+    /// What the model makes of a nest; and how often lanes go round it once it is flattened, if all of that is known now.
+    pub(super) fn estimate(
+        &self,
+        outer: Cycle,
+        inner: &[Cycle],
+        options: &FlattenOptions,
+    ) -> (Estimate, Option<Trips>) {
         let forest = &self.control.cycles;
         let lanes = options.lanes.max(1) as usize;
         let trips = |cycle: Cycle| options.trips.get(&forest.header(cycle));
         let (payload, bodies) = self.parts(outer, inner, &self.now);
-        let rounds = trips(outer).and_then(Trips::mean).map_or(UNKNOWN_ROUNDS, |mean| mean.round() as u64);
-        let rounds = rounds.clamp(1, MOST_ROUNDS);
         let mut draws = Draws(0);
+        let rounds_of = rounds_of(trips(outer), lanes, &mut draws);
+        let rounds = rounds_of.iter().copied().max().unwrap_or(1);
+        let within: Vec<Option<Trips>> =
+            inner.iter().map(|&cycle| trips(cycle).map(|known| known.within(trips(outer)))).collect();
         let mut now = vec![0u64; lanes];
         let mut inside: Vec<Vec<(u64, u64)>> = vec![Vec::new(); inner.len()];
-        let mut ends: Vec<u64> = Vec::new();
-        let (mut waited, mut worked, mut waiting) = (0.0, 0.0, 0.0);
-        for _ in 0..rounds {
-            for (number, &cycle) in inner.iter().enumerate() {
-                let drawn = draws.sample(trips(cycle), lanes);
-                let most = drawn.iter().copied().max().unwrap_or(0);
-                waited += most as f64 * bodies[number];
-                waiting += most as f64 * self.chosen(&[cycle]);
-                for (now, &trips) in now.iter_mut().zip(&drawn) {
-                    let end = now.saturating_add(trips);
-                    inside[number].push((*now, end));
-                    ends.push(end);
-                    *now = end;
-                    worked += trips as f64 * bodies[number] / lanes as f64;
+        let mut most: Vec<u64> = vec![0; inner.len()];
+        let mut done: Vec<f64> = vec![0.0; inner.len()];
+        for round in 0..rounds {
+            let is_active = |lane: &usize| rounds_of[*lane] > round;
+            let active = (0..lanes).filter(is_active).count();
+            let before = now.clone();
+            for (number, within) in within.iter().enumerate() {
+                let drawn = draws.sample_as_seen(within.as_ref(), lanes);
+                most[number] += (0..lanes).filter(is_active).map(|lane| drawn[lane]).max().unwrap_or(0);
+                for lane in (0..lanes).filter(is_active) {
+                    let end = now[lane].saturating_add(drawn[lane]);
+                    inside[number].push((now[lane], end));
+                    now[lane] = end;
+                    done[number] += drawn[lane] as f64 / active as f64;
                 }
             }
+            // What passes by all of them goes round once with the payload alone.
+            for lane in (0..lanes).filter(is_active) {
+                now[lane] += u64::from(now[lane] == before[lane]);
+            }
         }
-        ends.sort_unstable();
-        ends.dedup();
+        // Of each iteration of the outer loop, by what was seen, if it was, or else drawn: how often an inner loop goes round, and
+        // how often a lane does.
+        let (mut waited, mut worked, mut waiting) = (0.0, 0.0, 0.0);
+        for (number, &cycle) in inner.iter().enumerate() {
+            let (most, done) = Trips::seen(trips(cycle), trips(outer), lanes)
+                .unwrap_or((most[number] as f64 / rounds as f64, done[number] / rounds as f64));
+            waited += most * bodies[number];
+            worked += done * bodies[number];
+            waiting += most * self.chosen(&[cycle]);
+        }
+        // The payload behind an inner loop is executed whenever a lane comes to the end of that one.
+        let ends: usize = inside.iter().map(|inside| distinct_ends(inside)).sum();
         let all = now.iter().copied().max().unwrap_or(0) as f64;
         let (payload_apart, bodies_apart) = self.parts(outer, inner, &self.apart);
         let in_loops: f64 =
             bodies_apart.iter().zip(inside).map(|(body, inside)| body * union(inside) as f64).sum();
-        // Asking for the state, and whether the lane leaves; choosing what goes round.
+        // Asking for the state, and whether the lane leaves; choosing what goes round. Of two states it is a truth value.
         let around: Vec<Cycle> = inner.iter().copied().chain([outer]).collect();
-        let asked = all * (inner.len() as f64 + 1.0 + self.chosen(&around));
-        let ends = ends.len() as f64 / inner.len() as f64;
+        let states = if inner.len() == 1 { 1.0 } else { 2.0 * inner.len() as f64 };
+        let left = if self.machine == Machine::Warps { 1.0 } else { NOT_HIDDEN };
+        let asked = left * all * (states + 1.0 + self.chosen(&around));
+        let payload_apart = payload + left * (payload_apart - payload);
+        let ends = ends as f64 / inner.len() as f64;
         let at_ends = match self.machine {
             Machine::Warps => ends * payload_apart,
-            Machine::Vectors(..) => (all * payload_apart).min(all * GUARD + ends * payload_apart),
+            Machine::Vectors(..) => (all * payload_apart).min(left * all * GUARD + ends * payload_apart),
         };
         let rounds = rounds as f64;
         let each: f64 = bodies.iter().sum();
-        Estimate {
-            before: payload + (waited + waiting) / rounds,
+        let estimate = Estimate {
+            before: payload + waited + waiting,
             after: (in_loops + asked + at_ends) / rounds,
             idle: if waited > 0.0 { 1.0 - worked / waited } else { 0.0 },
             payload: payload / f64::max(payload + each, 1.0),
-        }
+        };
+        let are_known = inner.iter().chain([&outer]).all(|&cycle| trips(cycle).is_some());
+        let flattened = are_known.then(|| {
+            now.sort_unstable();
+            Trips { counts: now.into_iter().map(|trips| (trips, 1)).collect(), together: None }
+        });
+        (estimate, flattened)
     }
+}
+
+/// How many iterations of the outer loop each lane is thought to do.
+fn rounds_of(known: Option<&Trips>, lanes: usize, draws: &mut Draws) -> Vec<u64> {
+    let Some(known) = known.filter(|trips| trips.lanes() > 0) else { return vec![UNKNOWN_ROUNDS; lanes] };
+    let rounds = draws.sample(Some(known), lanes);
+    let most = rounds.iter().copied().max().unwrap_or(1).max(1);
+    let kept = most.min(MOST_ROUNDS);
+    let scaled = |rounds: u64| (u128::from(rounds) * u128::from(kept) / u128::from(most)) as u64;
+    rounds.into_iter().map(|rounds| scaled(rounds).max(1)).collect()
+}
+
+/// How many different ends intervals have.
+fn distinct_ends(intervals: &[(u64, u64)]) -> usize {
+    let mut ends: Vec<u64> = intervals.iter().map(|&(_, end)| end).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    ends.len()
 }
 
 #[cfg(test)]
@@ -335,12 +470,49 @@ mod tests {
         assert!((mean - UNKNOWN_TRIPS).abs() < 0.5, "{mean}");
     }
 
+    /// Of 32 lanes two are late, each time: of 16 of them none to two.
+    #[test]
+    fn fewer_lanes_than_were_seen_are_some_of_them() {
+        let together = Some(Together { lanes: 32, iterations: 64 });
+        let trips = Trips { together, ..Trips::parse("1x30/64x2").expect("words") };
+        let mut draws = Draws(7);
+        let mut late = [0; 3];
+        for _ in 0..400 {
+            let drawn = draws.sample_as_seen(Some(&trips), 16);
+            assert_eq!(drawn.len(), 16);
+            late[drawn.iter().filter(|&&trips| trips == 64).count()] += 1;
+        }
+        assert!(late[0] > 60 && late[1] > 150 && late[2] > 60, "{late:?}");
+        assert_eq!(draws.sample_as_seen(Some(&trips), 48).len(), 48);
+    }
+
     #[test]
     fn words_say_a_distribution() {
-        assert_eq!(Trips::parse("64x1/1x31"), Some(Trips { counts: vec![(1, 31), (64, 1)] }));
+        assert_eq!(Trips::parse("64x1/1x31"), Some(Trips { counts: vec![(1, 31), (64, 1)], together: None }));
         for wrong in ["", "1", "1x", "x1", "1x0", "1x1/", "-1x1", "1x99999999999999999999"] {
             assert_eq!(Trips::parse(wrong), None, "{wrong}");
         }
+    }
+
+    /// A loop that goes round once more each time, for all lanes alike, and one that lanes go round as often as they like.
+    #[test]
+    fn what_lanes_did_together_is_known() {
+        let counts: Vec<(u64, u64)> = (1..=16).map(|trips| (trips, 32)).collect();
+        let went = |iterations| Some(Together { lanes: 32, iterations });
+        let outer = Trips { counts: vec![(16, 32)], together: went(16) };
+        let inner = |iterations| Trips { counts: counts.clone(), together: went(iterations) };
+        let seen = |inner: Trips| Trips::seen(Some(&inner), Some(&outer), 32);
+        assert_eq!(seen(inner((1..=16).sum())), Some((8.5, 8.5)));
+        assert_eq!(seen(inner(16 * 16)), Some((16.0, 8.5)));
+        assert_eq!(seen(Trips { together: None, ..inner(1) }), None);
+        assert_eq!(Trips::seen(Some(&inner(256)), Some(&outer), 16), None, "of other lanes");
+    }
+
+    #[test]
+    fn iterations_may_pass_by_a_loop() {
+        let [outer, inner] = ["10x32", "4x80"].map(|words| Trips::parse(words).expect("words"));
+        assert_eq!(inner.within(Some(&outer)).counts, [(0, 240), (4, 80)]);
+        assert_eq!(inner.within(None), inner);
     }
 
     #[test]

@@ -43,8 +43,10 @@ const CALL: i64 = 400;
 const WARP_ACCESS: i64 = 200;
 /// A division or root of a warp.
 const WARP_DIVISION: i64 = 160;
-/// A branch at which a warp parts, with what joins it again.
-const WARP_BRANCH: i64 = 40;
+/// A branch at which a warp parts: one instruction, as the profile counts it. What joins it again comes with the join.
+const WARP_BRANCH: i64 = PLAIN;
+/// What a warp executes without need rather than part for it.
+const WARP_GAP: i64 = 8 * PLAIN;
 
 impl Machine {
     /// How lanes lie, for costs: in a row. Where they lie otherwise, accesses cost something else.
@@ -68,6 +70,14 @@ impl Machine {
         match self {
             Machine::Vectors(target, _) => i64::from(target.branch),
             Machine::Warps => WARP_BRANCH,
+        }
+    }
+
+    /// The most that harmless operations of one side may cost to be executed by all lanes.
+    pub(super) fn harmless_gap(self) -> i64 {
+        match self {
+            Machine::Vectors(..) => 2 * self.branch(),
+            Machine::Warps => WARP_GAP,
         }
     }
 

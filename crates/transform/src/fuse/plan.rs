@@ -56,7 +56,8 @@ pub(super) struct Plan {
     pub(super) matrix: Matrix,
     /// In tenths of a plain operation.
     pub(super) profit: i64,
-    /// What selects and branches cost that are new: all that merging brings where lanes stay together.
+    /// What selects and branches cost that are new, and gaps that all lanes execute: all that merging brings where lanes stay
+    /// together.
     spent: i64,
 }
 
@@ -306,27 +307,29 @@ impl Planning<'_> {
         (cost(Reach::Scattered) - cost(reach(self.around.facts, address, ty.scalar()))).max(0)
     }
 
-    /// What quotients cost that stand beside each other in a gap, by numbers that are known: LLVM makes those of one number one
-    /// by a number that is chosen, which has no vector form.
-    fn quotients(&self, gap: &[Inst]) -> i64 {
+    /// What quotients by known numbers cost that both sides keep for themselves: behind what is merged LLVM makes those of one
+    /// number one by a number that is chosen, which has no vector form, also where other operations are in between.
+    fn quotients(&self, kept: &[(Inst, i64)]) -> i64 {
         let (func, machine) = (self.func(), self.around.machine);
         if machine == Machine::Warps {
             return 0;
         }
-        let is_known = |&&inst: &&Inst| {
+        let is_known = |&&(inst, _): &&(Inst, i64)| {
             let data = func.inst(inst);
             let is_quotient = matches!(data.op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem);
             is_quotient && func.constant(data.args[1]).is_some()
         };
-        let of = |side: &Side| -> Vec<Inst> {
+        let of = |side: &Side| -> Vec<(Inst, i64)> {
             let is_in = |inst| func.layout.block_of(inst).is_some_and(|block| side.blocks.contains(block));
-            gap.iter().filter(is_known).copied().filter(|&inst| is_in(inst)).collect()
+            kept.iter().filter(is_known).copied().filter(|&(inst, _)| is_in(inst)).collect()
         };
         let (lefts, rights) = (of(&self.branch.left), of(&self.branch.right));
-        let pairs = lefts.iter().zip(&rights).filter(|(a, b)| func.inst(**a).op == func.inst(**b).op);
-        pairs
-            .map(|(&inst, _)| machine.operation(func.inst(inst).op, func.value_type(func.inst(inst).args[0])))
-            .sum()
+        let of_left = |&(inst, weight): &(Inst, i64)| {
+            let data = func.inst(inst);
+            let has_mate = rights.iter().any(|&(other, _)| func.inst(other).op == data.op);
+            if has_mate { weight * machine.operation(data.op, func.value_type(data.args[0])) } else { 0 }
+        };
+        lefts.iter().map(of_left).sum()
     }
 
     fn weight(&self, block: Block) -> i64 {
@@ -457,7 +460,8 @@ impl Planning<'_> {
             is_first: false,
             cells: Cell::new(0),
         };
-        let mut account = Account { planning: &after, selects: FxHashSet::default(), sum: 0, spent: 0 };
+        let mut account =
+            Account { planning: &after, selects: FxHashSet::default(), kept: Vec::new(), sum: 0, spent: 0 };
         // The branch itself.
         account.sum += self.around.machine.branch();
         let (left, right) = (&self.branch.left, &self.branch.right);
@@ -495,6 +499,7 @@ impl Planning<'_> {
         if let (Some(a), Some(b)) = (left.last(self.branch.join), right.last(self.branch.join)) {
             account.join(a, b);
         }
+        account.spend(after.quotients(&account.kept));
         (account.sum, account.spent)
     }
 }
@@ -502,6 +507,8 @@ impl Planning<'_> {
 struct Account<'a, 'p> {
     planning: &'a Planning<'p>,
     selects: FxHashSet<(Value, Value)>,
+    /// What one side alone does, and how often.
+    kept: Vec<(Inst, i64)>,
     sum: i64,
     spent: i64,
 }
@@ -527,7 +534,8 @@ impl Account<'_, '_> {
         let is_pair = |step: &Step| matches!(step, Step::Both(..));
         for gap in steps.chunk_by(|a, b| is_pair(a) == is_pair(b)).filter(|gap| !is_pair(&gap[0])) {
             let elements: Vec<Element> = gap.iter().flat_map(|&step| elements(step)).collect();
-            if !is_harmless(self.planning.func(), machine, &elements) {
+            let is_executed = is_harmless(self.planning.func(), machine, &elements);
+            if !is_executed {
                 self.spend(weight * machine.branch());
             }
             let lone = |element: &Element| match *element {
@@ -535,8 +543,14 @@ impl Account<'_, '_> {
                 Element::Region(_) => None,
             };
             let lone: Vec<Inst> = elements.iter().filter_map(lone).collect();
+            if is_executed {
+                // Lanes that part execute it in any case, others what the side that they do not take has of it: half, about.
+                let cost: i64 = lone.iter().map(|&inst| self.planning.cost(inst)).sum();
+                self.spent += weight * cost / 2;
+            }
             let moved: i64 = lone.iter().map(|&inst| self.planning.moved(inst)).sum();
-            self.spend(weight * (moved + self.planning.quotients(&lone)));
+            self.spend(weight * moved);
+            self.kept.extend(lone.iter().map(|&inst| (inst, weight)));
         }
     }
 
@@ -545,18 +559,23 @@ impl Account<'_, '_> {
         self.spent += cost;
     }
 
-    /// What the φs of the join no longer choose.
+    /// What the φs of the join no longer choose; or, on a warp, where what comes along edges costs nothing, what is to be chosen
+    /// instead.
     fn join(&mut self, left: Block, right: Block) {
         let planning = self.planning;
         let func = planning.func();
         for phi in func.phis(planning.branch.join) {
             let of =
                 |block| func.inst(phi).incoming().find(|&(from, _)| from == block).map(|(_, value)| value);
-            if let (Some(a), Some(b)) = (of(left), of(right))
-                && a != b
-                && (planning.agree(a, b) || self.selects.contains(&(a, b)))
-            {
-                self.sum += planning.around.machine.select(func.value_type(a));
+            let (Some(a), Some(b)) = (of(left), of(right)) else { continue };
+            let machine = planning.around.machine;
+            let select = machine.select(func.value_type(a));
+            let is_chosen = planning.agree(a, b) || self.selects.contains(&(a, b));
+            match machine {
+                _ if a == b => {}
+                Machine::Vectors(..) if is_chosen => self.sum += select,
+                Machine::Warps if !is_chosen => self.spend(select),
+                _ => {}
             }
         }
     }
@@ -583,7 +602,9 @@ pub(super) fn is_harmless(func: &Function, machine: Machine, gap: &[Element]) ->
             let data = func.inst(*inst);
             let ty = func.result(*inst).map(|value| func.value_type(value));
             cost += ty.map_or(0, |ty| machine.operation(data.op, ty));
-            data.op.info().effect == Effect::Pure && is_mergeable(func, data) && cost <= 2 * machine.branch()
+            data.op.info().effect == Effect::Pure
+                && is_mergeable(func, data)
+                && cost <= machine.harmless_gap()
         }
         Element::Region(_) => false,
     })

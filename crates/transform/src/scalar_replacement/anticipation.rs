@@ -5,10 +5,13 @@
 //! iteration. What a lane does behind a loop that holds nothing does not count, as it may never come there; neither does what
 //! it does behind a call that may not return.
 
-use heddle_ir::Block;
 use heddle_ir::ops::Effect;
+use heddle_ir::types::{Scalar, Space, Type};
+use heddle_ir::words::Flag;
+use heddle_ir::{Block, Inst};
 use smallvec::SmallVec;
 
+use super::address::Address;
 use super::memory::Touch;
 use super::question::{Found, MOST_LOOKS, Program, Query, Question, Subject, lasts};
 
@@ -125,6 +128,7 @@ fn local(program: &Program<'_>, subject: &Subject, question: &mut Question, ahea
                 && other == address
                 && *ty == subject.ty
                 && *align >= subject.align
+                && profits(program, subject, entry.inst, address)
             {
                 return Some(true);
             }
@@ -145,6 +149,15 @@ fn local(program: &Program<'_>, subject: &Subject, question: &mut Question, ahea
         }
     }
     func.successors(ahead.block).is_empty().then_some(false)
+}
+
+/// Whether a load has no need of its own any more once the value is there. One of memory that does not change may be asked past
+/// what another one, of the same address, is not: that one is done again.
+fn profits(program: &Program<'_>, subject: &Subject, load: Inst, address: &Address) -> bool {
+    let Program { func, memory, .. } = *program;
+    let is_constant = func.inst(load).flags.has(Flag::Invariant)
+        || func.value_type(address.root) == Type::Scalar(Scalar::Ptr(Space::Constant));
+    !subject.is_constant || is_constant || !memory.is_written(func, address, subject.ty.bytes().into())
 }
 
 /// What the value is called behind an edge.

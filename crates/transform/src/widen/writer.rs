@@ -198,7 +198,9 @@ impl<'a> Writer<'a> {
         match data.op {
             Op::Br if !data.args.is_empty() => {
                 let mut condition = self.scalar(data.args[0]);
-                if self.active(inst).is_some() && self.new.constant(condition).is_none() {
+                let constant = self.new.constant(condition);
+                let may_be_poison = constant.is_none_or(|constant| matches!(constant, Constant::Poison(_)));
+                if self.active(inst).is_some() && may_be_poison {
                     condition = self.emit(InstData::plain(Op::Freeze, [condition]), None);
                 }
                 data.args[0] = condition;

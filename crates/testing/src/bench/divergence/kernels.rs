@@ -370,7 +370,7 @@ block5:
 }",
     ),
     (
-        // The perimeter of a block: half of the lanes do rows, the others columns.
+        // The perimeter of a block: half of the lanes do rows, the others columns, which they divide.
         "lu",
         "func @f(v0: ptr(global) uniform noalias, v1: ptr(global) uniform noalias) {
 block0:
@@ -378,40 +378,79 @@ block0:
   v3 = icmp ult v2, HALF
   v4 = shl v2, 2
   v5 = ptradd v1, v4
-  br v3, block1, block4
+  v6 = ptradd v0, i64 8192
+  v7 = shl v2, 6
+  v8 = ptradd v0, v7
+  v9 = ptradd v0, v4
+  br v3, block1, block5
 block1:
-  v6 = phi i64 [block0: 0], [block1: v13]
-  v7 = phi i32 [block0: 1], [block1: v12]
-  v8 = shl v6, 7
-  v9 = add v8, v4
-  v10 = ptradd v0, v9
-  v11 = load i32, v10
-  v20 = mul v11, v7
-  v12 = sub v20, v11
-  v13 = add v6, 1
-  v14 = icmp ult v13, 16
-  br v14, block1, block2
+  v10 = phi i64 [block0: 1], [block3: v30]
+  v11 = phi i32 [block0: 1], [block3: v29]
+  v12 = shl v10, 6
+  v13 = ptradd v6, v12
+  br block2
 block2:
-  v15 = phi i32 [block1: v12]
-  store v15, v5
-  br block7
+  v14 = phi i64 [block1: 0], [block2: v24]
+  v15 = phi i32 [block1: v11], [block2: v23]
+  v16 = shl v14, 2
+  v17 = ptradd v13, v16
+  v18 = load i32, v17
+  v19 = shl v14, 7
+  v20 = ptradd v9, v19
+  v21 = load i32, v20
+  v22 = mul v18, v21
+  v23 = sub v15, v22
+  v24 = add v14, 1
+  v25 = icmp ult v24, v10
+  br v25, block2, block3
+block3:
+  v26 = phi i32 [block2: v23]
+  v27 = shl v10, 7
+  v28 = ptradd v5, v27
+  store v26, v28
+  v29 = add v26, 1
+  v30 = add v10, 1
+  v31 = icmp ult v30, 12
+  br v31, block1, block4
 block4:
-  v36 = phi i64 [block0: 0], [block4: v43]
-  v37 = phi i32 [block0: 3], [block4: v42]
-  v38 = shl v36, 2
-  v39 = add v38, v4
-  v40 = ptradd v0, v39
-  v41 = load i32, v40
-  v50 = mul v41, v37
-  v42 = sub v50, v41
-  v43 = add v36, 1
-  v44 = icmp ult v43, 16
-  br v44, block4, block5
+  br block9
 block5:
-  v45 = phi i32 [block4: v42]
-  store v45, v5
-  br block7
+  v40 = phi i64 [block0: 1], [block7: v60]
+  v41 = phi i32 [block0: 3], [block7: v59]
+  v42 = shl v40, 2
+  v43 = ptradd v6, v42
+  br block6
+block6:
+  v44 = phi i64 [block5: 0], [block6: v54]
+  v45 = phi i32 [block5: v41], [block6: v53]
+  v46 = shl v44, 6
+  v47 = ptradd v43, v46
+  v48 = load i32, v47
+  v49 = shl v44, 2
+  v50 = ptradd v8, v49
+  v51 = load i32, v50
+  v52 = mul v48, v51
+  v53 = sub v45, v52
+  v54 = add v44, 1
+  v55 = icmp ult v54, v40
+  br v55, block6, block7
 block7:
+  v56 = phi i32 [block6: v53]
+  v62 = shl v40, 6
+  v63 = ptradd v43, v62
+  v64 = load i32, v63
+  v65 = or v64, 1
+  v66 = udiv v56, v65
+  v57 = shl v40, 7
+  v58 = ptradd v5, v57
+  store v66, v58
+  v59 = add v66, 1
+  v60 = add v40, 1
+  v61 = icmp ult v60, 12
+  br v61, block5, block8
+block8:
+  br block9
+block9:
   ret
 }",
     ),

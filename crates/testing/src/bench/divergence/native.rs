@@ -4,7 +4,7 @@ use super::super::kit::{Report, Table, Target as Aim, geomean};
 use super::kernels::{FUSION, Kernel, SCALARS, text_of};
 use super::measure::measure;
 use super::shapes::numbers;
-use super::sweep::{Foretold, RATIOS, flattened, input, kernel, mark, prepared};
+use super::sweep::{Foretold, RATIOS, flattened, input, kernel, mark, prepared, told};
 use super::{LANES, profile_of};
 use crate::native::Target;
 use heddle::options::Wanted;
@@ -235,7 +235,7 @@ fn sweep(report: &mut Report, cpu: &Cpu) -> Result<(), String> {
         let mut table = Table::new(&["k", "µs", "flattened", "gain", "by the model", "model", "formula (1)"]);
         for ((early, times), decision) in (0..LANES).zip(&times).zip(&decisions) {
             let gain = times[0] / times[1];
-            let [by_model, by_formula] = foretold.count(decision, gain)?;
+            let by_formula = foretold.count(decision, gain)?;
             chosen.push(times[0] / times[2]);
             table.row([
                 early.to_string(),
@@ -243,7 +243,7 @@ fn sweep(report: &mut Report, cpu: &Cpu) -> Result<(), String> {
                 format!("{:.1}", times[1] * 1e6),
                 format!("{gain:.2}"),
                 format!("{:.2}", times[0] / times[2]),
-                mark(by_model),
+                told(decision),
                 mark(by_formula),
             ]);
         }
