@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn a_line_in_one_aligned_block_survives_extension() {
         let geometry = Geometry::lanes(4);
-        let strided = |base| Fact::of_shape(Shape::strided(8, [1, 0, 0], base));
+        let strided = |base| Fact::of_shape(Shape::strided(8, [1, 0, 0, 0], base));
         let shape = |fact| extend(fact, 8, 16, false, &geometry).shape;
         assert_eq!(shape(strided(Congruence::new(0, 2))).stride(), Some(1));
         assert!(shape(strided(Congruence::new(1, 2))).is_varying());
