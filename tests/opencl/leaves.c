@@ -1,6 +1,7 @@
 // Ends the process while kernels are compiled in the background: so many microseconds after a kernel has run for as long as it
-// takes until other numbers of lanes are tried.
+// takes until other numbers of lanes are tried; with `thread`, by a thread that knows nothing of OpenCL, while others go on.
 #include "check.h"
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,8 +16,13 @@ static const char *source =
     "  a[i] = x + y;\n"
     "}\n";
 
+static void *leave(void *microseconds) {
+  usleep(*(int *)microseconds);
+  exit(passed());
+}
+
 int main(int count, char **arguments) {
-  EXPECT(count == 2);
+  EXPECT(count == 2 || (count == 3 && !strcmp(arguments[2], "thread")));
   int wait = atoi(arguments[1]);
   struct setting s = start(0);
   cl_program program = build(s, source, "");
@@ -34,6 +40,14 @@ int main(int count, char **arguments) {
     CHECK(clFinish(s.queue));
     clock_gettime(CLOCK_MONOTONIC, &now);
   } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 130);
+  if (count == 3) {
+    pthread_t thread;
+    EXPECT(!pthread_create(&thread, NULL, leave, &wait));
+    for (;;) {
+      CHECK(clEnqueueNDRangeKernel(s.queue, work, 1, NULL, &global, NULL, 0, NULL, NULL));
+      CHECK(clFinish(s.queue));
+    }
+  }
   usleep(wait);
   return passed();
 }

@@ -33,6 +33,14 @@ int main(void) {
       cl_int *at = out + 4 * (20 * y + x);
       EXPECT(at[0] == 8 && at[1] == 4 && at[2] == (x < 16 ? 8 : 4) && at[3] == (y < 8 ? 4 : 3));
     }
+  // One group alone that is smaller.
+  size_t few[] = {5, 3};
+  CHECK(clEnqueueNDRangeKernel(s.queue, sizes, 2, offset, few, local, 0, NULL, NULL));
+  CHECK(clFinish(s.queue));
+  for (int i = 0; i < 15; i++) {
+    cl_int *at = out + 4 * i;
+    EXPECT(at[0] == 8 && at[1] == 4 && at[2] == 5 && at[3] == 3);
+  }
   cl_kernel total = clCreateKernel(program, "total", &error);
   CHECK(error);
   CHECK(clSetKernelArg(total, 0, sizeof memory, &memory));

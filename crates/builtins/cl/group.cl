@@ -5,17 +5,13 @@
 #define QUERY __attribute__((overloadable, nothrow, const))
 QUERY size_t get_local_id(uint dimension);
 QUERY size_t get_local_size(uint dimension);
+QUERY size_t get_enqueued_local_size(uint dimension);
 QUERY size_t get_group_id(uint dimension);
 QUERY size_t get_global_id(uint dimension);
 QUERY size_t get_global_size(uint dimension);
 QUERY size_t get_global_offset(uint dimension);
 __attribute__((overloadable, convergent, nothrow)) void barrier(cl_mem_fence_flags flags);
 
-// A group at the end may be smaller than it was asked for; what lies before it is as many whole ones.
-PURE size_t get_enqueued_local_size(uint dimension) {
-  size_t group = get_group_id(dimension), size = get_local_size(dimension);
-  return group == 0 ? size : (get_global_id(dimension) - get_local_id(dimension) - get_global_offset(dimension)) / group;
-}
 PURE size_t get_local_linear_id(void) {
   return (get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0);
 }

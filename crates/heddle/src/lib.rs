@@ -15,10 +15,12 @@ pub mod verdicts;
 pub mod scalar_wins;
 mod ptx;
 pub mod session;
+pub mod divergence_statistics;
 pub mod marked_loop;
 pub mod report;
 pub mod vector_abi;
 
+pub use divergence_statistics::DivergenceStatistics;
 pub use marked_loop::{LoopLanes, LoopRequest, VectorLoop};
 pub use options::{Branches, Brush, Brushes, Options, Wanted};
 pub use profile::Profile;

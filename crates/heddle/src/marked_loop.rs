@@ -2,19 +2,23 @@
 //! parameters.
 
 use crate::context::Context;
+use crate::divergence_statistics::DivergenceStatistics;
 use crate::options::{Brush, Options};
 use crate::passes::Pass;
 use crate::pipeline::{run, vectorization};
 use crate::session::{Failure, Session, Source, retain_reachable};
 use crate::vector_abi::{Isa, declare_forms};
+use heddle_analysis::shape::Geometry;
+use heddle_analysis::{Cfg, ControlTables, CycleForest, InitialShapes, divergence};
+use heddle_ir::entity::EntitySet;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::{MAX_LANES, MOST_CHOSEN_LANES};
-use heddle_ir::{Code, Diagnostic, Function, Module, Op};
+use heddle_ir::{Block, Code, Diagnostic, Function, Module, Op};
 use heddle_llvm::{
     EmitOptions, LlvmModule, emit, keep_private_but, optimize, share_globals, vector_form_names,
 };
 use heddle_transform::widen::wide_name;
-use heddle_transform::{Promises, choose_brushes};
+use heddle_transform::{Promises, choose_brushes, sees_brush};
 use std::fmt;
 
 /// A loop to make vector code of.
@@ -53,6 +57,10 @@ pub struct VectorLoop {
     pub lanes: u32,
     /// How many vectors they fill, of its most frequent width.
     pub interleaved: u32,
+    /// Whether data decide if it is faster than scalar code: lanes share what they walk over, or an inner loop gathers.
+    pub is_doubtful: bool,
+    /// What diverges in it.
+    pub statistics: DivergenceStatistics,
     /// What loads and stores became that had a choice, and why.
     pub remarks: Vec<Diagnostic>,
 }
@@ -82,14 +90,19 @@ impl Session {
         // Callees have loops of their own, which stay as they are.
         let mut alone = Module { files: module.files.clone(), ..Module::default() };
         alone.functions.push(module.functions.remove(at));
-        let spreading = [Pass::Simplify, Pass::Canonicalize, Pass::Spread(*promises), Pass::Simplify];
-        run(&mut alone, &spreading, &mut Context::verifying(self.verify))?;
+        let is_asked_by_callees = asks_lanes(&module.functions, &module);
+        let asks_lanes = is_asked_by_callees || asks_lanes(&alone.functions, &module);
+        let mut context = Context::verifying(self.verify);
+        run(&mut alone, &[Pass::Simplify, Pass::Canonicalize], &mut context)?;
+        let own_blocks: EntitySet<Block> = alone.functions.iter().flat_map(Function::blocks).collect();
+        run(&mut alone, &[Pass::Canonicalize, Pass::Spread(*promises), Pass::Simplify], &mut context)?;
         let Some(mut func) = alone.functions.pop() else {
             return Err(failed(Code::Internal, &"a loop is gone").into());
         };
         for param in &mut func.signature.params {
             param.shape = Some(DeclaredShape::Uniform);
         }
+        let statistics = DivergenceStatistics::of_blocks(&func, |block| own_blocks.contains(block));
         let bits = self.cpu.vector_bits();
         let (one, most) = match *lanes {
             LoopLanes::Exactly(lanes) => {
@@ -108,13 +121,18 @@ impl Session {
         if let Some(func) = wide.function(&wide_name(name, &[one])) {
             // What lanes compute does not depend on how many there are, so more of them are as good as several brushes.
             let paying = || choose_brushes(&wide, func, one, &self.options.target).brushes;
-            interleaved = wanted.unwrap_or_else(paying).min(most / one).max(1);
+            // Lanes that vote do so as one: more of them go where only some want to.
+            let unasked = || if asks_lanes { 1 } else { paying() };
+            interleaved = wanted.unwrap_or_else(unasked).min(most / one).max(1);
         }
         if interleaved > 1 {
             (wide, remarks) = self.widen_loop(&module, name, one * interleaved)?;
         }
         let lanes = one * interleaved;
         let wide_func = wide_name(name, &[lanes]);
+        let is_free = wanted.is_none() && request.lanes == LoopLanes::Auto;
+        let gathers = || wide.function(&wide_func).is_some_and(gathers_in_inner_loop);
+        let is_doubtful = is_free && (asks_lanes && !is_asked_by_callees || !asks_lanes && gathers());
         let code = emit(&wide, EmitOptions::default())?;
         code.strip_debug_info();
         keep_private_but(&code, &[&wide_func]);
@@ -123,7 +141,7 @@ impl Session {
         }
         optimize(&code, &self.cpu)?;
         code.verify().map_err(|reason| failed(Code::Internal, &reason))?;
-        Ok(VectorLoop { code, wide: wide_func, lanes, interleaved, remarks })
+        Ok(VectorLoop { code, wide: wide_func, lanes, interleaved, is_doubtful, statistics, remarks })
     }
 
     /// The module at stage Wide, for so many lanes.
@@ -146,8 +164,23 @@ impl Session {
     }
 }
 
-/// As many lanes as the widest numbers that a function computes or accesses fit a register.
+/// Whether lanes ask each other in some functions, of which those of a module are looked at by themselves.
+fn asks_lanes(functions: &[Function], callees: &Module) -> bool {
+    let defined = callees.functions.iter().map(|func| &*func.name).collect();
+    functions.iter().any(|func| sees_brush(func, true, &defined).is_some())
+}
+
+/// Whether wide code gathers or scatters in a loop within its loop.
+fn gathers_in_inner_loop(wide: &Function) -> bool {
+    let cycles = CycleForest::new(&Cfg::new(wide));
+    let is_scattered = |inst| matches!(wide.inst(inst).op, Op::Gather | Op::Scatter);
+    wide.blocks().any(|block| cycles.depth_of_block(block) > 1 && wide.block_insts(block).any(is_scattered))
+}
+
+/// As many lanes as the widest numbers that differ between lanes, computed or accessed, fit a register.
 fn lanes_in_register(func: &Function, bits: u32) -> u32 {
+    let control = ControlTables::new(func);
+    let facts = divergence(func, &control, &InitialShapes::declared(func, Geometry::unknown()));
     let widest = func.blocks().flat_map(|block| func.block_insts(block)).filter_map(|inst| {
         let data = func.inst(inst);
         let value = match data.op {
@@ -156,7 +189,8 @@ fn lanes_in_register(func: &Function, bits: u32) -> u32 {
             _ => func.result(inst).filter(|&value| func.value_type(value).scalar().is_float())?,
         };
         let scalar = func.value_type(value).scalar();
-        (!scalar.is_ptr()).then(|| scalar.bytes())
+        let is_wide = !scalar.is_ptr() && !facts.fact(value).is_uniform();
+        is_wide.then(|| scalar.bytes())
     });
     let widest = widest.max().unwrap_or(4).clamp(1, 8);
     (bits / 8 / widest).clamp(2, 64)

@@ -504,7 +504,9 @@ fn needed_and_refused(module: &Module, refused: Vec<Diagnostic>) -> Vec<Diagnost
 
 /// Of a kernel, where it asks for its place first, as far as that is known.
 fn place_asked(func: &Function) -> Option<Place> {
-    use Op::{GlobalId, GlobalOffset, GlobalSize, GroupId, LocalId, LocalSize, NumGroups, WorkDim};
+    use Op::{
+        EnqueuedSize, GlobalId, GlobalOffset, GlobalSize, GroupId, LocalId, LocalSize, NumGroups, WorkDim,
+    };
     if !matches!(func.kind, Kind::Kernel(_)) {
         return None;
     }
@@ -512,7 +514,15 @@ fn place_asked(func: &Function) -> Option<Place> {
         let op = func.inst(inst).op;
         matches!(
             op,
-            GlobalId | GlobalOffset | GlobalSize | GroupId | LocalId | LocalSize | NumGroups | WorkDim
+            EnqueuedSize
+                | GlobalId
+                | GlobalOffset
+                | GlobalSize
+                | GroupId
+                | LocalId
+                | LocalSize
+                | NumGroups
+                | WorkDim
         )
     };
     let first = func.blocks().flat_map(|block| func.block_insts(block)).find(asks);

@@ -107,6 +107,7 @@ impl<M: Mask> Brush<'_, '_, M> {
             | Op::Width
             | Op::LocalId
             | Op::LocalSize
+            | Op::EnqueuedSize
             | Op::GroupId
             | Op::NumGroups
             | Op::GlobalId
@@ -281,7 +282,8 @@ impl<M: Mask> Brush<'_, '_, M> {
                 (Op::Width, None) => self.lanes as u64,
                 (Op::Width, Some(dim)) => along(&self.dims, dim),
                 (Op::LocalId, _) => local[at].into(),
-                (Op::LocalSize, _) => geometry.local[at].into(),
+                // All groups of the oracle's launches are whole.
+                (Op::LocalSize | Op::EnqueuedSize, _) => geometry.local[at].into(),
                 (Op::GroupId, _) => self.position.group[at].into(),
                 (Op::NumGroups, _) => geometry.groups[at].into(),
                 (Op::GlobalId, _) => {

@@ -403,6 +403,8 @@ ops! {
     LocalId "local_id" () -> Written(ScalarInt), Dimension, Pure;
     /// Size of the work-group along a dimension.
     LocalSize "local_size" () -> Written(ScalarInt), Dimension, Pure;
+    /// Size of a whole work-group along a dimension; those at the end of a launch may be smaller.
+    EnqueuedSize "enqueued_size" () -> Written(ScalarInt), Dimension, Pure;
     /// Index of the work-group along a dimension.
     GroupId "group_id" () -> Written(ScalarInt), Dimension, Pure;
     /// Number of work-groups along a dimension.

@@ -6,7 +6,7 @@ use heddle_builtins::option_words;
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_llvm::KernelInfo;
 use heddle_runtime as runtime;
-use heddle_runtime::{LaunchError, NdRange, Pool, RangeError};
+use heddle_runtime::{Kept, LaunchError, Making, NdRange, Pool, RangeError};
 use std::sync::Arc;
 
 /// A program in OpenCL C, compiled in this process.
@@ -31,7 +31,7 @@ impl Program {
         let mut words = option_words(options);
         // The types of parameters are written down only then.
         words.push("-cl-kernel-arg-info".into());
-        let busy = runtime::exit::busy();
+        let _busy = runtime::exit::busy();
         let read = Session::default().compile_opencl(source, NAME, &words)?;
         let undefined = runtime::undefined_functions(&read.module);
         if !undefined.is_empty() {
@@ -40,9 +40,10 @@ impl Program {
             return Err(Diagnostic::error(Code::UnknownFunction, text).in_file(NAME).into());
         }
         let kernels = read.llvm.as_ref().map(heddle_llvm::kernels).unwrap_or_default();
-        let program = runtime::Program::new(read.module, &runtime::Options::default())
+        let kept = read.llvm.as_ref().and_then(|llvm| Kept::of_user(llvm.bitcode()));
+        let making = Making { kept, watch: None };
+        let program = runtime::Program::making(read.module, &runtime::Options::default(), making)
             .map_err(|reason| reason.diagnostic(&Module::default()))?;
-        drop(busy);
         Ok(Program { program, kernels: kernels.into(), told: read.refused.into() })
     }
 
@@ -145,7 +146,8 @@ impl Kernel {
         self.kernel.reports()
     }
 
-    /// Launches the kernel over a range of work-items, and comes back when all are done. The first launch compiles it.
+    /// Launches the kernel over a range of work-items, and comes back when all are done. The first launch compiles it, or
+    /// finds what an earlier process kept on disk.
     ///
     /// # Safety
     /// With these arguments the kernel does nothing undefined: it stays inside of its slices and of local memory, its

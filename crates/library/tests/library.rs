@@ -4,8 +4,11 @@
 extern crate heddle_library as heddle;
 
 use heddle::{Argument, Buffer, Element, NdRange, Program, local};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
 
-#[allow(dead_code, reason = "its entry is called as a function here")]
 #[path = "../../../examples/rust-library/src/main.rs"]
 mod example;
 
@@ -55,6 +58,35 @@ fn arguments_of_all_kinds_arrive() {
     }
     let report = kernel.reports().pop().expect("it was compiled");
     assert_eq!((&*report.kernel, report.barriers, report.states), ("mixed", 1, 2));
+}
+
+/// What is in a cache, by name, with when it was written.
+fn entries(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
+    let listed = std::fs::read_dir(folder.join("objects")).expect("something is kept");
+    let one = |entry: std::io::Result<std::fs::DirEntry>| {
+        let entry = entry.expect("the folder can be listed");
+        let written = entry.metadata().and_then(|about| about.modified()).expect("it is there");
+        (entry.path(), written)
+    };
+    listed.map(one).collect()
+}
+
+#[test]
+fn kernels_are_kept_for_other_processes() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache-of-the-library");
+    let _ = std::fs::remove_dir_all(&folder);
+    let run = || {
+        // That test also asks for a report, which is there whoever compiled the kernel.
+        let mut test = Command::new(std::env::current_exe().expect("a test has a path"));
+        test.args(["--exact", "arguments_of_all_kinds_arrive"]);
+        test.env("HEDDLE_CACHE_DIR", &folder).env("HEDDLE_CACHE", "");
+        let output = test.output().expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        entries(&folder)
+    };
+    let first = run();
+    assert_eq!(first.len(), 1, "{first:?}");
+    assert_eq!(run(), first, "what is kept is not made again");
 }
 
 #[test]

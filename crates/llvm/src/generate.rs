@@ -3,6 +3,7 @@
 use crate::cpu::Cpu;
 use crate::jit::{CodeLevel, Machine, machine, no_machine, not_compiled};
 use crate::masks::{MaskForm, form_masks};
+use crate::single_lane_params::pass_single_lanes;
 use crate::single_lanes::{make_ready, store_single_lanes};
 use crate::view::{LlvmModule, take_message};
 use heddle_ir::Diagnostic;
@@ -125,7 +126,10 @@ pub fn generate_at(
     // What comes here to be compiled with care has been through LLVM's passes; another one would undo the form of masks.
     match level {
         CodeLevel::Least => make_ready(module),
-        CodeLevel::Default => store_single_lanes(module),
+        CodeLevel::Default => {
+            store_single_lanes(module);
+            pass_single_lanes(module);
+        }
     }
     let machine = machine(cpu, level).map_err(no_machine)?;
     aim(module, &machine);

@@ -17,6 +17,7 @@ mod import;
 mod kernel_info;
 mod emit;
 mod single_lanes;
+mod single_lane_params;
 mod builtins;
 mod jit;
 mod apart;

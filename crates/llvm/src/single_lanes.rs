@@ -5,6 +5,7 @@
 //! writes eight bytes. So no such store is left to it. It knows what masks are by `instcombine` as well as by what it
 //! does when it selects instructions, so that goes before.
 
+use crate::single_lane_params::pass_single_lanes;
 use crate::view::{LlvmModule, Val, attribute_kind};
 use llvm_sys::LLVMTypeKind;
 use llvm_sys::core::*;
@@ -12,7 +13,8 @@ use llvm_sys::error::LLVMConsumeError;
 use llvm_sys::prelude::*;
 use llvm_sys::transforms::pass_builder::*;
 
-/// Before machine code is made of a module: finds out what masks of truncated lanes are, and takes out single lanes.
+/// Before machine code is made of a module: finds out what masks of truncated lanes are, and takes out single lanes, those that
+/// functions pass to each other included.
 pub(crate) fn make_ready(module: &LlvmModule) {
     // SAFETY: each is a live call of a masked store; module and options are live.
     unsafe {
@@ -31,6 +33,7 @@ pub(crate) fn make_ready(module: &LlvmModule) {
         }
     }
     store_single_lanes(module);
+    pass_single_lanes(module);
 }
 
 /// Replaces masked stores whose masks are known to be of one lane by stores of that lane.

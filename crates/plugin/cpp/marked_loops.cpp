@@ -2,6 +2,7 @@
 // the module, to see whether vector code comes out, then on the module itself.
 #include "marked_loops.h"
 #include "dependences.h"
+#include "turns.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -334,6 +335,7 @@ bool open_marks(Module &module) {
   for (Function &function : module)
     if (function.isDeclaration() && function.isConvergent() && function.getName().starts_with("heddle_")) {
       function.setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
+      function.setWillReturn();
       is_changed = true;
     }
   Function *mark = module.getFunction(independent_mark);
@@ -429,13 +431,17 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
     return result;
   pass_addresses(*loop, function);
   sink_offsets(*loop);
+  Range range = make_resumable(*loop, facts.dominators, facts.loops, facts.evolution);
   auto own = objects_of_iterations(*loop);
   loop->getLoopLatch()->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
   // What lives out does so through φs of the exit: with them in the new function, it is stored once, behind the loop.
   BasicBlock *exit = loop->getExitBlock();
   SplitBlock(exit, exit->getFirstNonPHIIt());
   DominatorTree dominators(function);
-  SmallVector<BasicBlock *> blocks(loop->getBlocks());
+  SmallVector<BasicBlock *> blocks;
+  if (range.first)
+    blocks.push_back(loop->getLoopPreheader());
+  append_range(blocks, loop->getBlocks());
   blocks.push_back(exit);
   CodeExtractor extractor(blocks, &dominators, false, nullptr, nullptr, nullptr, false, false, nullptr, "heddle");
   if (!extractor.isEligible()) {
@@ -454,7 +460,14 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
   result.call = cast<CallInst>(result.function->user_back());
   if (!result.function->getReturnType()->isVoidTy())
     result.refusal = "it is left in several ways";
-  else if (marked.is_promised)
+  for (unsigned index = 0; range.first && index < result.call->arg_size(); ++index) {
+    if (result.call->getArgOperand(index) == range.first)
+      result.first = index;
+    if (result.call->getArgOperand(index) == range.last)
+      result.last = index;
+  }
+  result.is_resumable = result.first != result.last;
+  if (result.refusal.empty() && marked.is_promised)
     move_objects(*result.function, *result.call);
   for (const Value *argument : result.call->args()) {
     SmallVector<const Value *> objects;

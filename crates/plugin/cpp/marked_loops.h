@@ -45,6 +45,9 @@ struct Outlined {
   unsigned width = 0;
   /// Whether it runs only if its arrays do not overlap; else the loop runs as it was.
   bool is_versioned = false;
+  /// Whether it can begin and end with any iteration, and the numbers of the parameters that say which.
+  bool is_resumable = false;
+  unsigned first = 0, last = 0;
   /// Why there is none.
   std::string refusal;
 };

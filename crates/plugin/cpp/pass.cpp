@@ -1,6 +1,7 @@
 // The pass: marked loops of a module, one batch to Rust, vector code back in their places.
 #include "dependences.h"
 #include "marked_loops.h"
+#include "turns.h"
 
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -32,6 +33,8 @@ void *heddle_vectorize_loops(const char *bitcode, size_t bytes, const HeddleRequ
 const char *heddle_loop_refusal(void *batch, size_t index);
 /// What a loop has become, in words, and what became of what is in it; null behind the last.
 const char *heddle_loop_remark(void *batch, size_t index, size_t number);
+/// How many iterations of a loop are a fair trial of its vector code, if only running tells whether scalar code is faster; else 0.
+uint32_t heddle_loop_trial(void *batch, size_t index);
 /// Links the vector code of a loop into the module; its name there, or null.
 const char *heddle_loop_link(void *batch, size_t index, void *module);
 void heddle_batch_free(void *batch);
@@ -221,9 +224,17 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
       if (site.function->hasFnAttribute(word))
         vector->addFnAttr(site.function->getFnAttribute(word));
     mark_vectorized(*vector);
-    own.function->replaceAllUsesWith(vector);
-    own.function->eraseFromParent();
-    own.call->setCallingConv(vector->getCallingConv());
+    uint32_t trial = own.is_resumable ? heddle_loop_trial(batch, index) : 0;
+    if (trial > 0 && heddle::ask_one_lane(*own.function)) {
+      own.function->setLinkage(GlobalValue::InternalLinkage);
+      own.call->setCalledFunction(
+          heddle::take_turns(*vector, *own.function, own.first, own.last, trial, name_of(index) + ".turns"));
+      text += ", in turns with scalar code, whichever takes less time";
+    } else {
+      own.function->replaceAllUsesWith(vector);
+      own.function->eraseFromParent();
+      own.call->setCallingConv(vector->getCallingConv());
+    }
     heddle::put_back(own.call);
     remark_passed(site, &site.function->getEntryBlock(), text);
     for (size_t number = 1; const char *inside = heddle_loop_remark(batch, index, number); ++number)

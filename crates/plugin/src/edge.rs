@@ -36,6 +36,10 @@ pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
     }
 }
 
+/// What a trial of vector code runs: so many vectors of iterations, and no more iterations than that.
+const VECTORS_IN_TRIAL: u32 = 4;
+const MOST_IN_TRIAL: u32 = 256;
+
 /// A request as C++ writes it; `cpp/pass.cpp` is the other side.
 #[repr(C)]
 #[derive(Debug)]
@@ -139,6 +143,20 @@ pub unsafe extern "C" fn heddle_loop_remark(all: *mut c_void, index: usize, numb
     let all = unsafe { batch(all) };
     let text = all.texts.get(index).and_then(|texts| texts.get(number));
     text.map_or(std::ptr::null(), |text| text.as_ptr())
+}
+
+/// How many iterations are a fair trial of a loop's vector code, if only running tells whether scalar code is faster; else 0.
+///
+/// # Safety
+/// See `batch`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_loop_trial(all: *mut c_void, index: usize) -> u32 {
+    // SAFETY: the caller's promise.
+    let all = unsafe { batch(all) };
+    match all.loops.get(index) {
+        Some(Ok((made, _))) if made.is_doubtful => (made.lanes * VECTORS_IN_TRIAL).min(MOST_IN_TRIAL),
+        _ => 0,
+    }
 }
 
 /// Links a loop's vector code into a module; its name there, or null if that is impossible.

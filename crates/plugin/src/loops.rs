@@ -113,7 +113,7 @@ pub(crate) fn vectorize_loops(bitcode: &[u8], requests: &[Request], options: &st
         let asked = LoopRequest { func: name.clone(), lanes, interleaved, promises };
         let made = session(request, llvm).vectorize_loop(&source, &asked);
         made.map(|made| {
-            let mut words = vec![remark(&made)];
+            let mut words = vec![remark(&made), made.statistics.to_string()];
             words.extend(made.remarks.iter().map(of_line));
             (made, words)
         })

@@ -164,3 +164,39 @@ fn opt_runs_the_pass_by_name() {
         .arg(&bitcode));
     assert!(String::from_utf8_lossy(&output.stdout).contains("llvm.loop.isvectorized"));
 }
+
+/// Each clause that is taken, and each form of control flow, is in some program that was compared above.
+#[test]
+fn programs_use_every_clause() {
+    let texts: Vec<String> =
+        programs().iter().map(|path| fs::read_to_string(path).expect("a program can be read")).collect();
+    let pragmas: Vec<&str> = (texts.iter().flat_map(|text| text.lines()))
+        .filter(|line| line.contains("omp ") || line.contains("clang loop"))
+        .collect();
+    let clauses = [
+        "simdlen(",
+        "safelen(",
+        "linear(",
+        "reduction(+ :",
+        "reduction(* :",
+        "reduction(min :",
+        "reduction(max :",
+        "reduction(& :",
+        "reduction(| :",
+        "reduction(^ :",
+        "reduction(&& :",
+        "reduction(|| :",
+        " private(",
+        "lastprivate(",
+        "collapse(",
+        " if (",
+        "aligned(",
+        "vectorize(assume_safety)",
+        "vectorize(enable)",
+        "omp declare simd",
+    ];
+    let missing: Vec<&str> = (clauses.into_iter())
+        .filter(|clause| !pragmas.iter().any(|pragma| pragma.contains(clause)))
+        .collect();
+    assert!(missing.is_empty(), "no program in tests/loops has {missing:?}");
+}

@@ -1,6 +1,7 @@
 //! Compiled group functions.
 
 use crate::choice::Choice;
+use crate::exit::step;
 use crate::launch::Outlook;
 use crate::program::{Making, Options};
 use crate::vector_code::{GroupFunctions, Variant, VectorCode};
@@ -13,7 +14,7 @@ use heddle_llvm::{
     CodeLevel, Cpu, EmitOptions, Jit, PRINT, define_prints, emit, entry_name, inline_single_calls,
     keep_private_but, object_here, optimize, share_globals, stack_bytes,
 };
-use heddle_transform::KernelOptions;
+use heddle_transform::{GroupFunction, KernelOptions};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use thiserror::Error;
@@ -67,8 +68,11 @@ struct Compiled(Option<Jit>);
 
 impl Drop for Compiled {
     fn drop(&mut self) {
-        let _busy = crate::exit::busy();
-        self.0 = None;
+        match crate::exit::busy_in_background() {
+            Some(_busy) => self.0 = None,
+            // The process ends, and takes the memory back.
+            None => std::mem::forget(self.0.take()),
+        }
     }
 }
 
@@ -242,6 +246,32 @@ pub(crate) fn code(
     })
 }
 
+/// Vector code of a kernel for some launches, what is to be known to call it, and what became of it.
+fn vector_code(
+    program: &Module,
+    kernel: &str,
+    variant: Variant,
+    options: &Options,
+    cpu: &Cpu,
+) -> Result<(Module, GroupFunction, KernelReport), BuildError> {
+    let groups = GroupFunctions::forced(program, &[kernel], variant, &options.forced)?;
+    let VectorCode { module, mut groups, mut reports, .. } =
+        groups.vectorize(program, cpu, options, &mut Context::new())?;
+    let unknown = || BuildError::Unknown(kernel.to_string());
+    let (info, report) = (groups.pop().ok_or_else(unknown)?, reports.pop().ok_or_else(unknown)?);
+    Ok((module, info, report))
+}
+
+/// What becomes of a kernel of a program for some launches.
+pub(crate) fn report(
+    program: &Module,
+    kernel: &str,
+    variant: Variant,
+    options: &Options,
+) -> Result<KernelReport, BuildError> {
+    vector_code(program, kernel, variant, options, &Cpu::host()).map(|(_, _, report)| report)
+}
+
 /// Compiles a kernel of a program for some launches, to an object.
 fn compile(
     program: &Module,
@@ -251,11 +281,7 @@ fn compile(
     options: &Options,
     cpu: &Cpu,
 ) -> Result<(Made, KernelReport), BuildError> {
-    let groups = GroupFunctions::forced(program, &[kernel], variant, &options.forced)?;
-    let VectorCode { module, mut groups, mut reports, .. } =
-        groups.vectorize(program, cpu, options, &mut Context::new())?;
-    let unknown = || BuildError::Unknown(kernel.to_string());
-    let (info, report) = (groups.pop().ok_or_else(unknown)?, reports.pop().ok_or_else(unknown)?);
+    let (module, info, report) = vector_code(program, kernel, variant, options, cpu)?;
     let llvm = emit(&module, EmitOptions { entries: true, ..EmitOptions::default() })?;
     define_prints(&llvm);
     keep_private_but(&llvm, &[&entry_name(kernel)]);
@@ -263,8 +289,11 @@ fn compile(
         share_globals(&llvm, &emit(&globals.module, EmitOptions::default())?);
     }
     inline_single_calls(&llvm, cpu)?;
+    step();
     optimize(&llvm, cpu)?;
+    step();
     let object = object_here(&llvm, CodeLevel::Default)?;
+    step();
     let needs = Needs {
         local_bytes: info.local_bytes,
         brush_bytes: info.brush_bytes,

@@ -6,8 +6,9 @@
 //!
 //! What is registered last is taken apart first, and LLVM registers tables when they are first needed. So the exit begins to wait
 //! where the main thread's own variables end, which is before all of them; nothing is compiled in the background from then on.
-//! Where another thread ends the process, it waits at the functions of `atexit`, one of which is registered behind what the
-//! first compilation has made.
+//! Where another thread ends the process, it waits at the functions of `atexit`. One of them has to be behind each table that a
+//! compilation has made while that one may still run: it is registered at each step of the first compilations, and of later ones
+//! behind the first, second, fourth and so on, since hardly any makes a table that those before did not need.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -18,21 +19,32 @@ use std::time::Duration;
 #[derive(Debug)]
 struct State {
     busy: usize,
-    /// How often `close` is registered.
-    watches: u32,
+    /// How many steps LLVM has done.
+    steps: u64,
+    /// Behind which of them `close` is registered again.
+    next_watch: u64,
     /// Whether the main thread has ended, most likely by the exit of the process.
     is_main_over: bool,
     /// The thread that exits.
     exiting: Option<libc::pid_t>,
+    /// Whether it has waited for long enough.
+    has_waited: bool,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { busy: 0, watches: 0, is_main_over: false, exiting: None });
+static STATE: Mutex<State> = Mutex::new(State {
+    busy: 0,
+    steps: 0,
+    next_watch: 0,
+    is_main_over: false,
+    exiting: None,
+    has_waited: false,
+});
 static CHANGED: Condvar = Condvar::new();
 
 /// How long the exit waits.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often `close` is registered: before the first compilation, and behind it.
-const WATCHES: u32 = 2;
+/// Behind each of so many first steps `close` is registered.
+const WATCHED: u64 = 64;
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -74,13 +86,22 @@ pub fn watch() {
     }
 }
 
+/// Has the exit begin to wait before it takes apart what LLVM has made so far.
 fn register(state: &mut State) {
-    if state.watches < WATCHES {
-        state.watches += 1;
-        // SAFETY: the function is there as long as the process, since a library with running threads is not closed. Where
-        // there is no room for it, the exit does not wait.
-        let _ = unsafe { libc::atexit(close) };
+    if state.steps < state.next_watch {
+        return;
     }
+    state.next_watch = if state.steps < WATCHED { state.steps + 1 } else { state.steps.saturating_mul(2) };
+    // SAFETY: the function is there as long as the process, since a library with running threads is not closed. Where
+    // there is no room for it, the exit does not wait.
+    let _ = unsafe { libc::atexit(close) };
+}
+
+/// Says that LLVM has done a step of a compilation, and may have made tables.
+pub(crate) fn step() {
+    let mut state = state();
+    state.steps += 1;
+    register(&mut state);
 }
 
 /// Says that LLVM is used for what nothing waits for; nothing comes back where the process exits.
@@ -105,7 +126,7 @@ pub fn busy() -> Busy {
         thread::sleep(PATIENCE);
         state = self::state();
     }
-    if state.watches == 0 {
+    if state.steps == 0 {
         register(&mut state);
     }
     state.busy += 1;
@@ -117,6 +138,7 @@ impl Drop for Busy {
         let _ = OWN.try_with(|own| own.set(own.get().saturating_sub(1)));
         let mut state = state();
         state.busy -= 1;
+        state.steps += 1;
         register(&mut state);
         drop(state);
         CHANGED.notify_all();
@@ -130,6 +152,8 @@ extern "C" fn close() {
 }
 
 fn wait(state: MutexGuard<'static, State>) {
-    let waited = CHANGED.wait_timeout_while(state, PATIENCE, |state| state.busy > 0);
-    drop(waited.unwrap_or_else(PoisonError::into_inner));
+    let goes_on = |state: &mut State| state.busy > 0 && !state.has_waited;
+    let waited = CHANGED.wait_timeout_while(state, PATIENCE, goes_on);
+    let (mut state, time) = waited.unwrap_or_else(PoisonError::into_inner);
+    state.has_waited |= time.timed_out();
 }

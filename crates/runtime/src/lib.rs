@@ -25,6 +25,8 @@ pub use forced::Forced;
 pub use kept::{COMPILER, Kept};
 pub use launch::{Argument, LaunchError, Outlook, in_pieces};
 pub use pool::Pool;
-pub use program::{Kernel, KernelInfo, Making, Options, Parameter, Program, Watch, undefined_functions};
+pub use program::{
+    Kernel, KernelInfo, Making, Options, Parameter, Program, Watch, undefined_functions, with_callers,
+};
 pub use range::{NdRange, RangeError};
 pub use vector_code::{GroupFunctions, Variant, VectorCode};

@@ -1,6 +1,6 @@
 //! Programs and their kernels.
 
-use crate::code::{BuildError, Globals, GroupCode, code};
+use crate::code::{BuildError, Globals, GroupCode, code, report};
 use crate::forced::Forced;
 use crate::kept::Kept;
 use crate::vector_code::Variant;
@@ -14,8 +14,9 @@ use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, V
 use heddle_llvm::{Cpu, PRINTF, withstanding};
 use heddle_math::Accuracy;
 use heddle_transform::{Races, Target};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
@@ -168,8 +169,8 @@ impl Program {
             let parameters: Vec<Parameter> = parameters.collect();
             let takes_local = parameters.iter().any(|it| it.space == Some(Space::Local));
             let name = func.name.clone();
-            let sees_brush = see_brush.contains(&*name);
-            let sees_groups = takes_local || sees_brush || see_groups.contains(&*name);
+            let sees_brush = see_brush.contains_key(&*name);
+            let sees_groups = takes_local || sees_brush || see_groups.contains_key(&*name);
             Some(KernelInfo { name, parameters, required_local, sees_groups, sees_brush, most_items })
         });
         let kernels = kernels.collect();
@@ -259,8 +260,11 @@ pub fn undefined_functions(module: &Module) -> BTreeSet<&str> {
 fn sees_group(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     let names_local = |&arg: &Value| matches!(func.constant(arg), Some(Constant::Address(Space::Local, _)));
-    matches!(data.op, Op::LocalId | Op::LocalSize | Op::GroupId | Op::NumGroups | Op::Barrier)
-        || data.args.iter().any(names_local)
+    let tells = |op| {
+        use Op::{Barrier, EnqueuedSize, GroupId, LocalId, LocalSize, NumGroups};
+        matches!(op, LocalId | LocalSize | EnqueuedSize | GroupId | NumGroups | Barrier)
+    };
+    tells(data.op) || data.args.iter().any(names_local)
 }
 
 /// Whether the result depends on which work-items make a brush.
@@ -271,24 +275,36 @@ fn sees_brush(func: &Function, inst: Inst) -> bool {
         || data.op == Op::Barrier && data.detail == Detail::Barrier(Scope::Brush)
 }
 
-/// The functions with an instruction like this, and those that call them.
-fn functions_that(module: &Module, has: impl Fn(&Function, Inst) -> bool) -> FxHashSet<&str> {
+/// What is known of some functions holds of those that call them, too; of what several say the first one counts.
+pub fn with_callers<'m, T: Copy>(
+    module: &'m Module,
+    known: impl IntoIterator<Item = (&'m str, T)>,
+) -> FxHashMap<&'m str, T> {
     let mut callers: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
-    let mut work: Vec<&str> = Vec::new();
     for func in &module.functions {
         for callee in func.callees.values() {
             callers.entry(&callee.name).or_default().push(&func.name);
         }
-        let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
-        work.extend(insts.any(|inst| has(func, inst)).then_some(&*func.name));
     }
-    let mut found = FxHashSet::default();
-    while let Some(name) = work.pop() {
-        if found.insert(name) {
-            work.extend(callers.get(name).into_iter().flatten());
+    let mut found = FxHashMap::default();
+    for (name, fact) in known {
+        let mut work = vec![name];
+        while let Some(name) = work.pop() {
+            if let Entry::Vacant(place) = found.entry(name) {
+                place.insert(fact);
+                work.extend(callers.get(name).into_iter().flatten());
+            }
         }
     }
     found
+}
+
+/// The functions with an instruction like this, and those that call them.
+fn functions_that(module: &Module, has: impl Fn(&Function, Inst) -> bool) -> FxHashMap<&str, ()> {
+    let is_one = |func: &&Function| {
+        func.blocks().flat_map(|block| func.block_insts(block)).any(|inst| has(func, inst))
+    };
+    with_callers(module, module.functions.iter().filter(is_one).map(|func| (&*func.name, ())))
 }
 
 /// The local memory of collectives, as the library of OpenCL C's builtins calls it.
@@ -317,13 +333,24 @@ impl Kernel {
         reason.diagnostic(&self.program.inner.module)
     }
 
-    /// What became of it in the code that launches so far have asked for, as far as it was compiled by this program.
+    /// What became of it in the code that launches so far have asked for. Of what was compiled before, the passes tell it again.
     pub fn reports(&self) -> Vec<KernelReport> {
         let codes = self.program.codes();
         let own = codes.iter().filter(|((number, _), _)| *number == self.number);
-        let mut own: Vec<_> = own.collect();
-        own.sort_by_key(|((_, variant), _)| *variant);
-        own.into_iter().filter_map(|(_, code)| code.report.clone()).collect()
+        let mut own: Vec<(Variant, Arc<GroupCode>)> =
+            own.map(|((_, variant), code)| (*variant, Arc::clone(code))).collect();
+        drop(codes);
+        own.sort_by_key(|(variant, _)| *variant);
+        let again = |variant| {
+            let make = |variant, options| {
+                let kernel = self.clone();
+                let work =
+                    move || report(&kernel.program.inner.module, &kernel.info().name, variant, &options);
+                withstanding(STACK, work)?
+            };
+            self.in_some_form(variant, make).ok()
+        };
+        own.into_iter().filter_map(|(variant, code)| code.report.clone().or_else(|| again(variant))).collect()
     }
 
     /// The lanes of its brushes.
@@ -404,19 +431,29 @@ impl Kernel {
         let _ = thread::Builder::new().name("heddle-compiler".into()).spawn(compile);
     }
 
-    /// Makes the code for some launches, or finds that it is there.
-    fn made(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
-        let inner = &*self.program.inner;
-        let make = |variant, options| self.compiled(variant, options, inner.making.clone());
-        let code = make(variant, inner.options).or_else(|reason| {
-            let is_free = inner.options.lanes.is_none() && !self.info().sees_brush;
+    /// What is made for some launches; where a pass refuses that, for one work-item at a time.
+    fn in_some_form<T>(
+        &self,
+        variant: Variant,
+        make: impl Fn(Variant, Options) -> Result<T, BuildError>,
+    ) -> Result<T, BuildError> {
+        let options = self.options();
+        make(variant, *options).or_else(|reason| {
+            let is_free = options.lanes.is_none() && !self.info().sees_brush;
             if !is_free || variant.brush == [1; 3] || !matches!(reason, BuildError::Pass { .. }) {
                 return Err(reason);
             }
             // One work-item at a time may go where several may not: its private objects are where their addresses say.
-            let alone = Options { lanes: Some(1), ..inner.options };
+            let alone = Options { lanes: Some(1), ..*options };
             make(Variant { brush: [1; 3], ..variant }, alone).map_err(|_| reason)
-        })?;
+        })
+    }
+
+    /// Makes the code for some launches, or finds that it is there.
+    fn made(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
+        let making = &self.program.inner.making;
+        let code =
+            self.in_some_form(variant, |variant, options| self.compiled(variant, options, making.clone()))?;
         // Two threads may compile the same at once; the first to be done is kept.
         Ok(Arc::clone(self.program.codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
     }

@@ -141,6 +141,7 @@ impl Groups {
         for along in 0..3u8 {
             let at = usize::from(along);
             set(PlaceField::NumGroups(along), self.counts[at]);
+            set(PlaceField::EnqueuedSize(along), self.local[at]);
             set(PlaceField::GlobalSize(along), self.range.global[at]);
             set(PlaceField::GlobalOffset(along), self.range.offset[at]);
         }

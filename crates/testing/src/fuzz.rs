@@ -2,6 +2,7 @@
 
 use crate::coverage::Coverage;
 use crate::generate::{Case, generate};
+use crate::kernels::Compared;
 use crate::properties::Topic;
 use crate::shrink::{print, shrink};
 use std::ops::Range;
@@ -48,6 +49,8 @@ pub struct Report {
     pub seeds: Range<u64>,
     /// What their programs covered.
     pub coverage: Coverage,
+    /// Of the topic `kernels`, what was compared.
+    pub compared: Option<Compared>,
     /// The programs that do not have the property, by seed.
     pub finds: Vec<Find>,
     /// Finds beyond those.
@@ -83,14 +86,15 @@ pub fn fuzz(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Report {
     let start = Instant::now();
     let next = AtomicU64::new(plan.seed);
     let end = plan.count.map_or(u64::MAX, |count| plan.seed.saturating_add(count));
-    let coverage = Mutex::new(Coverage::default());
+    let totals = Mutex::new((Coverage::default(), Compared::default()));
+    let compares = plan.topic.name == "kernels";
     let found: Mutex<Vec<(u64, String)>> = Mutex::new(Vec::new());
     let profile = (plan.topic.profile)();
     let quiet = Quiet::new();
     std::thread::scope(|scope| {
         for _ in 0..plan.jobs {
             scope.spawn(|| {
-                let mut covered = Coverage::default();
+                let (mut covered, mut compared) = (Coverage::default(), Compared::default());
                 while start.elapsed() < plan.time {
                     let first = next.fetch_add(BATCH, Ordering::Relaxed);
                     if first >= end {
@@ -101,6 +105,9 @@ pub fn fuzz(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Report {
                         let reason = match tried {
                             Ok(case) => {
                                 covered.note(&case);
+                                if compares {
+                                    compared.merge(&Compared::of(&case));
+                                }
                                 check(plan.topic, &case).err()
                             }
                             Err(panic) => Some(format!("generator: {}", message(&*panic))),
@@ -112,7 +119,9 @@ pub fn fuzz(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Report {
                     let finds = found.lock().expect("no thread panics").len();
                     progress(next.load(Ordering::Relaxed).min(end) - plan.seed, finds);
                 }
-                coverage.lock().expect("no thread panics").merge(&covered);
+                let mut totals = totals.lock().expect("no thread panics");
+                totals.0.merge(&covered);
+                totals.1.merge(&compared);
             });
         }
     });
@@ -123,10 +132,11 @@ pub fn fuzz(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Report {
     found.truncate(MOST_FINDS);
     let finds = found.into_iter().map(|(seed, reason)| shrunk(plan.topic, seed, reason)).collect();
     drop(quiet);
-    let coverage = coverage.into_inner().expect("no thread panics");
+    let (coverage, compared) = totals.into_inner().expect("no thread panics");
+    let compared = compares.then_some(compared);
     // A batch that was begun was finished.
     let seeds = plan.seed..next.load(Ordering::Relaxed).min(end);
-    Report { seeds, coverage, finds, more_finds, time }
+    Report { seeds, coverage, compared, finds, more_finds, time }
 }
 
 fn shrunk(topic: &'static Topic, seed: u64, reason: String) -> Find {

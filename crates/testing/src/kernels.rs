@@ -1,6 +1,6 @@
 //! Whether kernels become group functions that do, group by group, what the kernels do: the property behind the topic
-//! `kernels`. Group functions run on the oracle at a stage by lot, and some natively. Of one kernel in ten each work-item also runs by
-//! itself, with nothing in common with others but memory and barriers.
+//! `kernels`. Group functions run on the oracle at a stage by lot, and some natively. Of one kernel in six that does not see its
+//! brush, of one in ten in all, each work-item also runs by itself, with nothing in common with others but memory and barriers.
 
 use crate::execution::{Observed, Part, difference, observe, options, prepare};
 use crate::generate::{Argument, Case, Class, Input, Owner, Profile, Random};
@@ -33,10 +33,69 @@ pub enum Machine {
     Native,
 }
 
+/// How many programs are compared with what, and on how many inputs.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Compared {
+    /// Programs that are compared with the oracle, which all others are among.
+    pub programs: u64,
+    /// Inputs of those.
+    pub inputs: u64,
+    /// Programs of which each work-item runs by itself as well.
+    pub apart: u64,
+    /// Programs that run natively as well.
+    pub natively: u64,
+}
+
+impl Compared {
+    /// What is compared of a program.
+    pub fn of(case: &Case) -> Compared {
+        let inputs = case.inputs.iter().filter(|input| is_comparable(case, input)).count() as u64;
+        let count = |is_one: bool| u64::from(inputs > 0 && is_one);
+        Compared {
+            programs: count(true),
+            inputs,
+            apart: count(runs_apart(case)),
+            natively: count(runs_natively(case)),
+        }
+    }
+
+    /// Counts what another one counts, too.
+    pub fn merge(&mut self, other: &Compared) {
+        self.programs += other.programs;
+        self.inputs += other.inputs;
+        self.apart += other.apart;
+        self.natively += other.natively;
+    }
+}
+
+impl std::fmt::Display for Compared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} programs compared with the oracle on {} inputs, {} of them also with each work-item by itself, {} natively",
+            self.programs, self.inputs, self.apart, self.natively
+        )
+    }
+}
+
+fn runs_natively(case: &Case) -> bool {
+    case.seed.is_multiple_of(16)
+}
+
+fn runs_apart(case: &Case) -> bool {
+    case.seed.is_multiple_of(6) && !sees_brush(&case.module)
+}
+
+/// Whether there is one outcome of a program on an input, and a launch for it.
+fn is_comparable(case: &Case, input: &Input) -> bool {
+    let is_shared = |arg: &Argument| matches!(arg, Argument::Object(_) | Argument::Uniform(_));
+    input.group.is_some() && input.args.iter().all(is_shared) && !case.traits.order_dependent
+}
+
 /// Checks that group functions do what kernels do. One program in sixteen is compiled, too.
 pub fn kernels_hold(case: &Case) -> Result<(), String> {
     kernels_hold_with(case, Machine::Oracle, |_| {})?;
-    if case.seed.is_multiple_of(16) { kernels_hold_with(case, Machine::Native, |_| {}) } else { Ok(()) }
+    if runs_natively(case) { kernels_hold_with(case, Machine::Native, |_| {}) } else { Ok(()) }
 }
 
 /// The same, with something done to what comes out of `lower_kernels`.
@@ -92,11 +151,7 @@ fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Ran
 
 fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)) -> Result<(), String> {
     let Some(local) = input.group else { return Ok(()) };
-    let is_shared = |arg: &Argument| matches!(arg, Argument::Object(_) | Argument::Uniform(_));
-    if !input.args.iter().all(is_shared) {
-        return Ok(());
-    }
-    if case.traits.order_dependent {
+    if !is_comparable(case, input) {
         return Ok(());
     }
     let mut random = Random::new(case.seed ^ 0x6b);
@@ -130,7 +185,7 @@ fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)
     for fused in roundings {
         let options = RunOptions { fused, ..options(input) };
         let expected = observe(case, &case.module, input, &options).map_err(|it| format!("source: {it}"))?;
-        if case.seed.is_multiple_of(10) && !sees_brush(&case.module) {
+        if runs_apart(case) {
             let options = RunOptions { brush: vec![1], ..options };
             let found = observe(case, &case.module, input, &options);
             let found = found.map_err(|fault| format!("each work-item by itself: {fault}"))?;
@@ -162,6 +217,7 @@ fn places(input: &Input, local: [u32; 3]) -> Vec<[u64; PLACE_WORDS]> {
             set(PlaceField::GroupId(along), group[at]);
             set(PlaceField::NumGroups(along), input.groups[at]);
             set(PlaceField::LocalSize(along), local[at]);
+            set(PlaceField::EnqueuedSize(along), local[at]);
             set(PlaceField::FirstId(along), group[at] * local[at]);
             set(PlaceField::GlobalSize(along), input.groups[at] * local[at]);
         }

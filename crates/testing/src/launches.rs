@@ -165,6 +165,7 @@ impl Launch {
                 set(PlaceField::GroupId(along), group[at]);
                 set(PlaceField::NumGroups(along), self.groups[at]);
                 set(PlaceField::LocalSize(along), self.local[at]);
+                set(PlaceField::EnqueuedSize(along), self.local[at]);
                 set(PlaceField::FirstId(along), group[at] * self.local[at]);
                 set(PlaceField::GlobalSize(along), self.groups[at] * self.local[at]);
             }

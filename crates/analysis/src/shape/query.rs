@@ -32,7 +32,7 @@ pub(crate) fn query(operation: &Operation<'_>, context: &Context<'_>) -> Fact {
         Op::Width => known(dimension.map_or(geometry.width(), |d| geometry.extent(d)), Level::Launch),
         Op::LocalId => local_id(width, along, geometry),
         Op::GlobalId => global_id(width, along, geometry),
-        Op::LocalSize => match geometry.local[along] {
+        Op::LocalSize | Op::EnqueuedSize => match geometry.local[along] {
             Size::Known(size) => known(Some(size), Level::Launch),
             size => Fact::of_shape(Shape::uniform(multiple(size, geometry).known(width))).at(Level::Launch),
         },

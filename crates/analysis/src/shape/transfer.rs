@@ -101,6 +101,7 @@ pub fn apply(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>
         | Op::Width
         | Op::LocalId
         | Op::LocalSize
+        | Op::EnqueuedSize
         | Op::GroupId
         | Op::NumGroups
         | Op::GlobalId

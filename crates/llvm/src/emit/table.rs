@@ -307,6 +307,7 @@ impl Body<'_, '_> {
                 Row::Special,
                 Op::LocalId
                 | Op::LocalSize
+                | Op::EnqueuedSize
                 | Op::GroupId
                 | Op::NumGroups
                 | Op::GlobalId

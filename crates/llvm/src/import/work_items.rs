@@ -11,12 +11,13 @@ use heddle_ir::{Op, Scalar, Type, Value};
 use std::sync::Arc;
 
 /// OpenCL C's functions, by their names as clang mangles them.
-const QUERIES: [(&str, Op); 8] = [
+const QUERIES: [(&str, Op); 9] = [
     ("_Z13get_global_idj", Op::GlobalId),
     ("_Z12get_local_idj", Op::LocalId),
     ("_Z12get_group_idj", Op::GroupId),
     ("_Z14get_num_groupsj", Op::NumGroups),
     ("_Z14get_local_sizej", Op::LocalSize),
+    ("_Z23get_enqueued_local_sizej", Op::EnqueuedSize),
     ("_Z15get_global_sizej", Op::GlobalSize),
     ("_Z17get_global_offsetj", Op::GlobalOffset),
     ("_Z12get_work_dimv", Op::WorkDim),
@@ -58,7 +59,7 @@ impl<'m> Body<'_, 'm> {
             return Ok(Some(Leaves::from_slice(&[self.query(inst, op, Some(dimension as u8))?])));
         }
         // What there is no dimension for has size 1 and place 0.
-        let is_size = matches!(op, Op::NumGroups | Op::LocalSize | Op::GlobalSize);
+        let is_size = matches!(op, Op::NumGroups | Op::LocalSize | Op::EnqueuedSize | Op::GlobalSize);
         let scalar = self.module.types.scalar(inst.ty())?;
         let mut value = self.int(scalar, is_size.into());
         for dimension in 0..3 {

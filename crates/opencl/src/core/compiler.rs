@@ -62,12 +62,12 @@ pub fn compile(source: &str, options: &str, headers: Vec<(String, String)>, code
     if !words.iter().any(|word| word == "-cl-kernel-arg-info") {
         words.push("-cl-kernel-arg-info".into());
     }
+    let _busy = busy();
     let kept = kept(source, &words, &headers);
     if let Some(known) = kept.as_ref().and_then(|(cache, key)| find(cache, key)) {
         return Ok(known);
     }
     let options = OpenClOptions { words, headers, libraries: LIBRARIES, lines: true };
-    let _busy = busy();
     Ok(match compile_opencl_with(source, "program.cl", &options) {
         Ok((module, log)) => {
             let bitcode = module.bitcode();

@@ -3,11 +3,11 @@
 use crate::core::device::{options, threads};
 use crate::core::kernel::divide;
 use crate::core::memory::Address;
-use heddle_ir::{Diagnostic, Module};
+use heddle_ir::Module;
 use heddle_llvm::{Cpu, KernelInfo, LlvmModule};
 use heddle_runtime as runtime;
 use heddle_runtime::{Kept, Making, Outlook, Pool, Watch};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -85,26 +85,6 @@ pub fn is_on(variable: &str) -> bool {
     std::env::var(variable).is_ok_and(|value| value.trim() == "1")
 }
 
-/// The functions that were not taken, and those that call them, each with the reason.
-fn without_code<'m>(module: &'m Module, refused: &'m [Diagnostic]) -> FxHashMap<&'m str, &'m Diagnostic> {
-    let mut callers: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
-    for func in &module.functions {
-        for callee in func.callees.values() {
-            callers.entry(&callee.name).or_default().push(&func.name);
-        }
-    }
-    let mut found = FxHashMap::default();
-    for told in refused {
-        let mut work: Vec<&str> = told.place.func.as_deref().into_iter().collect();
-        while let Some(name) = work.pop() {
-            if found.insert(name, told).is_none() {
-                work.extend(callers.get(name).into_iter().flatten());
-            }
-        }
-    }
-    found
-}
-
 /// Why there is no code, as lines of the build log.
 fn errors<T: Display>(reasons: impl IntoIterator<Item = T>) -> String {
     reasons.into_iter().map(|reason| format!("error: {reason}\n")).collect()
@@ -119,7 +99,8 @@ impl Code {
         let mut module = imported.module;
         heddle_math::provide_own(&mut module).map_err(|reason| errors([reason]))?;
         let mut refused = Vec::new();
-        let lacking = without_code(&module, &imported.refused);
+        let refusals = imported.refused.iter().filter_map(|told| Some((told.place.func.as_deref()?, told)));
+        let lacking = runtime::with_callers(&module, refusals);
         let lacks = |name: &str| lacking.get(name).map(|told| (name.to_string(), told.to_string()));
         refused.extend(kernels.iter().filter_map(|kernel| lacks(&kernel.name)));
         let lacking: FxHashSet<String> = lacking.into_keys().map(Into::into).collect();

@@ -151,6 +151,7 @@ impl Program {
                 return Err(error);
             }
         };
+        let _busy = busy();
         let mut code = None;
         let mut binary = None;
         if let Some((module, bitcode)) = compiled.module {
@@ -170,8 +171,6 @@ impl Program {
                 }
                 Err(log) => compiled.log.push_str(&log),
             }
-            let _busy = busy();
-            drop(module);
         }
         let done = binary.is_some();
         let mut state = self.state();

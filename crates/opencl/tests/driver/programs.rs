@@ -41,19 +41,28 @@ fn nothing_grows_and_nothing_holds_the_process() {
     passes("growth.c");
 }
 
+/// Runs a program that ends while kernels are compiled in the background.
+fn leaves(arguments: &[&str]) {
+    let program = scratch().join("leaves").display().to_string();
+    // What is kept is not compiled.
+    let output = command(&program, arguments).env("HEDDLE_CACHE", "0").output().expect("it starts");
+    let (said, messages) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success() && said == "passed\n",
+        "{arguments:?}: {}\n{said}{messages}",
+        output.status
+    );
+}
+
 #[test]
 fn the_process_ends_while_kernels_are_compiled() {
-    let program = compile("leaves.c").display().to_string();
+    compile("leaves.c");
     for microseconds in ["0", "3000", "30000", "200000"] {
-        // What is kept is not compiled.
-        let output = command(&program, &[microseconds]).env("HEDDLE_CACHE", "0").output().expect("it starts");
-        let (said, messages) =
-            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(
-            output.status.success() && said == "passed\n",
-            "{microseconds}: {}\n{said}{messages}",
-            output.status
-        );
+        leaves(&[microseconds]);
+    }
+    // By another thread than the first, at many places of the compilation.
+    for time in 0..50 {
+        leaves(&[&(time * time * 200).to_string(), "thread"]);
     }
 }
 

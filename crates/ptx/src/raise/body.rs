@@ -438,6 +438,7 @@ impl Raise<'_> {
             | Op::Width
             | Op::LocalId
             | Op::LocalSize
+            | Op::EnqueuedSize
             | Op::GroupId
             | Op::NumGroups
             | Op::GlobalId
@@ -484,7 +485,7 @@ impl Raise<'_> {
             Op::Lane => put!(self, "mov.u32 {value}, %laneid"),
             Op::Width => put!(self, "mov.u32 {value}, 32"),
             Op::LocalId => put!(self, "mov.u32 {value}, %tid.{axis}"),
-            Op::LocalSize => put!(self, "mov.u32 {value}, %ntid.{axis}"),
+            Op::LocalSize | Op::EnqueuedSize => put!(self, "mov.u32 {value}, %ntid.{axis}"),
             Op::GroupId => put!(self, "mov.u32 {value}, %ctaid.{axis}"),
             Op::NumGroups => put!(self, "mov.u32 {value}, %nctaid.{axis}"),
             Op::GlobalOffset => put!(self, "mov.u32 {value}, 0"),

@@ -140,6 +140,9 @@ fn main() -> ExitCode {
             eprint!("\r\x1b[K");
         }
         say_line!("{}", line(topic, &report));
+        if let Some(compared) = &report.compared {
+            say_line!("  {compared}");
+        }
         for find in &report.finds {
             print_find(topic, find, &folder);
         }

@@ -465,7 +465,11 @@ impl Writer<'_> {
             5 => (Op::Width, if self.random.chance(75) { None } else { Some(0) }, true),
             6 if self.allowed.queries => (Op::WorkDim, None, true),
             _ if self.allowed.queries => {
-                let op = self.random.pick(QUERIES);
+                let op = match self.random.pick(QUERIES) {
+                    // All groups of generated launches are whole.
+                    Op::LocalSize if scalar == Scalar::I64 => Op::EnqueuedSize,
+                    op => op,
+                };
                 (op, Some(dimension), !matches!(op, Op::LocalId | Op::GlobalId))
             }
             _ => (Op::Lane, None, false),

@@ -75,6 +75,7 @@ fn is_of_topic(case: &Case) -> bool {
             op,
             Op::LocalId
                 | Op::LocalSize
+                | Op::EnqueuedSize
                 | Op::GroupId
                 | Op::NumGroups
                 | Op::GlobalId

@@ -6,11 +6,12 @@ use heddle_interp::{Memory, RunOptions, run};
 use heddle_ir::{Function, Inst, Op, Value, parse_module};
 use rustc_hash::FxHashMap;
 
-const OPS: [Op; 10] = [
+const OPS: [Op; 11] = [
     Op::Lane,
     Op::Width,
     Op::LocalId,
     Op::LocalSize,
+    Op::EnqueuedSize,
     Op::GroupId,
     Op::NumGroups,
     Op::GlobalId,

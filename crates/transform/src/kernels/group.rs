@@ -171,7 +171,7 @@ impl Group<'_> {
             return known;
         }
         let value = match (field, self.local_sizes) {
-            (PlaceField::LocalSize(along), Some(sizes)) => {
+            (PlaceField::LocalSize(along) | PlaceField::EnqueuedSize(along), Some(sizes)) => {
                 self.builder.int(unit, sizes[usize::from(along)].into())
             }
             _ => {

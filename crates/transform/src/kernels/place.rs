@@ -14,7 +14,7 @@ use heddle_ir::{Constant, Function, Inst, Module, Op, Scalar, Space, Type, Value
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
-/// A number of the record; three dimensions each, but for the last.
+/// A number of the record; three dimensions each, but for the number of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum PlaceField {
     /// Index of the group.
@@ -31,10 +31,12 @@ pub enum PlaceField {
     GlobalOffset(u8),
     /// Number of dimensions.
     WorkDim,
+    /// Size of a group that is not cut off by the end of the launch.
+    EnqueuedSize(u8),
 }
 
 /// The 64-bit words of the record.
-pub const PLACE_WORDS: usize = 19;
+pub const PLACE_WORDS: usize = 22;
 
 impl PlaceField {
     /// The word of the record that holds it.
@@ -47,6 +49,7 @@ impl PlaceField {
             PlaceField::GlobalSize(along) => 12 + along as usize,
             PlaceField::GlobalOffset(along) => 15 + along as usize,
             PlaceField::WorkDim => 18,
+            PlaceField::EnqueuedSize(along) => 19 + along as usize,
         }
     }
 }
@@ -139,6 +142,7 @@ impl Asking<'_> {
                     Builder::new(self.func, At::Before(inst)).op_with(Op::Add, &[first, local], flags)
                 }
                 Op::LocalSize => self.field(PlaceField::LocalSize(along)),
+                Op::EnqueuedSize => self.field(PlaceField::EnqueuedSize(along)),
                 Op::GroupId => self.field(PlaceField::GroupId(along)),
                 Op::NumGroups => self.field(PlaceField::NumGroups(along)),
                 Op::GlobalSize => self.field(PlaceField::GlobalSize(along)),
@@ -161,7 +165,9 @@ impl Asking<'_> {
     /// A number of the record.
     fn field(&mut self, field: PlaceField) -> Value {
         let unit = self.options.unit();
-        if let (PlaceField::LocalSize(along), Some(sizes)) = (field, self.sizes) {
+        if let (PlaceField::LocalSize(along) | PlaceField::EnqueuedSize(along), Some(sizes)) =
+            (field, self.sizes)
+        {
             return self.func.make_int(unit, sizes[usize::from(along)].into());
         }
         if let Some(&known) = self.fields.get(&field) {

@@ -20,6 +20,8 @@
 
 mod count;
 mod copies;
+mod objects;
+mod pointers;
 mod reduction;
 mod refusal;
 
@@ -34,6 +36,8 @@ use heddle_ir::function::Origin;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Type, Value};
+use objects::copy_objects;
+use pointers::declare_loaded_pointers;
 use reduction::{Combination, Uses, find_reduction, find_sticky};
 use refusal::{Reason, refuse};
 use rustc_hash::FxHashMap;
@@ -75,6 +79,7 @@ pub struct Promises {
 
 /// Spreads the iterations of the function's outermost loop over lanes.
 pub fn spread_loop(func: &mut Function, promises: Promises) -> Result<(), Diagnostic> {
+    declare_loaded_pointers(func);
     let (marked, counting) = find_loop(func, promises)?;
     let lives_out = find_live_outs(func, &marked)?;
     Spreading::new(func, marked, &counting).spread(&lives_out);
@@ -266,6 +271,7 @@ impl<'f> Spreading<'f> {
         let [left, rest, some_rest] = [(); 3].map(|()| self.func.append_block());
 
         // The rest is a copy of the loop as it is before the loop changes.
+        let objects = copy_objects(self.func, &self.marked.inside);
         let copy = copy_blocks(self.func, &blocks);
         let join = self.func.append_block();
 
@@ -356,7 +362,7 @@ impl<'f> Spreading<'f> {
         // The rest: the lanes that have one more iteration.
         builder.go(At::End(some_rest));
         let number = builder.op(Op::Add, &[self.done, self.lane]);
-        let mut entered = FxHashMap::default();
+        let mut entered = objects;
         for round in &self.marked.rounds {
             let value = match round.carried {
                 Carried::Induction { .. } => Self::at_iteration(&mut builder, round, number),

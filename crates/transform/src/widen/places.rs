@@ -22,7 +22,7 @@ impl Writer<'_> {
         let known = match (data.op, dimension) {
             (Op::Width, None) => Some(self.lanes.into()),
             (Op::Width, Some(along)) => Some(extent(along)),
-            (Op::LocalSize | Op::GlobalSize, along) if self.around.is_region => {
+            (Op::LocalSize | Op::EnqueuedSize | Op::GlobalSize, along) if self.around.is_region => {
                 Some(tile(along.unwrap_or(0)))
             }
             (Op::NumGroups, _) if self.around.is_region => Some(1),

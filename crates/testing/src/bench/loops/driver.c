@@ -58,7 +58,9 @@ static void measure_of(const struct kernel *const *ways, int kernel, const char 
 
 static void measure(int kernel, const char *rest, struct data data) { measure_of(kernels, kernel, rest, data); }
 
-int main(void) {
+int main(int count, char **arguments) {
+  if (count > 1)
+    only_loops = arguments[1];
   for (int i = 0; i < COUNT; i++) {
     sorted[i] = a[i] = (float)draw_unit();
     b[i] = (float)draw_unit();

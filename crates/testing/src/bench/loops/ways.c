@@ -1,6 +1,9 @@
 #include "ways.h"
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
+
+const char *only_loops = "";
 
 static double seconds(void) {
   struct timespec time;
@@ -9,6 +12,8 @@ static double seconds(void) {
 }
 
 void take_turns(struct turn turn) {
+  if (strncmp(turn.name, only_loops, strlen(only_loops)))
+    return;
   printf("%s", turn.name);
   for (int way = 0; way < WAY_COUNT; way++) {
     turn.run(turn.of, way);

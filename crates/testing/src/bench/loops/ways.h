@@ -7,6 +7,9 @@
 #define COUNTED(way) way_##way,
 enum { WAYS(COUNTED) WAY_COUNT };
 
+/// What the names of kernels begin with that are timed; all of them, if nothing is said.
+extern const char *only_loops;
+
 /// Times what each way makes of one kernel, and prints a line: its name, how far each way is from the first one, and the seconds of
 /// each way's runs in turn.
 struct turn {

@@ -1,0 +1,32 @@
+// Loops of which only running tells whether vector code is the faster one: both codes take turns.
+#pragma once
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/IR/Function.h"
+#include <string>
+
+namespace heddle {
+
+/// Where an outlined function is told which iterations it runs.
+struct Range {
+  llvm::Instruction *first = nullptr;
+  llvm::Instruction *last = nullptr;
+};
+
+/// Lets a loop that counts its iterations from 0 to `last` start at any of them, in a block of its own in front of the loop.
+/// Only loops with inner ones, from which nothing goes to iterations or code behind: others are as fast whatever the data.
+/// Returns the two numbers, which stay 0 and `last` here; none where that can't be.
+Range make_resumable(llvm::Loop &loop, llvm::DominatorTree &dominators, llvm::LoopInfo &loops,
+                     llvm::ScalarEvolution &evolution);
+
+/// Makes what lanes ask each other what it is for one lane: `heddle_any(x)` is `x`. Whether it is known for all that they ask;
+/// else nothing changes.
+bool ask_one_lane(llvm::Function &function);
+
+/// A function with the parameters of both that runs iterations `first` to `last` (the parameters of these numbers) by the
+/// one that takes less time for its share. Trials are of `trial` iterations each.
+llvm::Function *take_turns(llvm::Function &vector, llvm::Function &scalar, unsigned first, unsigned last, unsigned trial,
+                           llvm::StringRef name);
+
+} // namespace heddle

@@ -1,0 +1,53 @@
+//! Objects of the rest's own.
+//!
+//! Whole brushes use an object in all lanes, the rest in some. Apart, each is one for all lanes more often.
+
+use heddle_ir::entity::EntitySet;
+use heddle_ir::{Block, Function, Inst, Op, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Gives the rest a copy of each private object that only the blocks `inside` use, and of what is computed from its address in
+/// front of them; says what became of each value.
+pub(super) fn copy_objects(func: &mut Function, inside: &EntitySet<Block>) -> FxHashMap<Value, Value> {
+    let outside: Vec<Inst> = func
+        .blocks()
+        .filter(|&block| !inside.contains(block))
+        .flat_map(|block| func.block_insts(block))
+        .collect();
+    let objects: Vec<Inst> =
+        outside.iter().copied().filter(|&inst| func.inst(inst).op == Op::Alloca).collect();
+    let mut copies = FxHashMap::default();
+    for object in objects {
+        for inst in made_of(func, &outside, object).unwrap_or_default() {
+            let mut data = func.inst(inst).clone();
+            data.map_values(|value| copies.get(&value).copied().unwrap_or(value));
+            let types: Vec<Type> = func.results(inst).iter().map(|&value| func.value_type(value)).collect();
+            let twin = func.make_inst(data, &types);
+            func.layout.insert_inst_after(twin, inst);
+            copies.extend(func.results(inst).iter().copied().zip(func.results(twin).iter().copied()));
+        }
+    }
+    copies
+}
+
+/// An object and all that is done with its address outside of the loop, in order; none if something else is done than to compute
+/// addresses and to fill it.
+fn made_of(func: &Function, outside: &[Inst], object: Inst) -> Option<Vec<Inst>> {
+    let mut addresses: FxHashSet<Value> = func.result(object).into_iter().collect();
+    let mut found = vec![object];
+    for &inst in outside {
+        let data = func.inst(inst);
+        if !data.args.iter().any(|arg| addresses.contains(arg)) {
+            continue;
+        }
+        match data.op {
+            Op::SpaceCast | Op::PtrAdd if addresses.contains(&data.args[0]) => {
+                addresses.extend(func.result(inst));
+            }
+            Op::Memset if addresses.contains(&data.args[0]) => {}
+            _ => return None,
+        }
+        found.push(inst);
+    }
+    Some(found)
+}

@@ -1,0 +1,46 @@
+//! Pointers that a loop loads lead to memory that lanes share.
+//!
+//! Private objects of lanes begin with the loop. Where none of their addresses goes into memory, no pointer that is loaded leads
+//! to one: what lies there is the same for all lanes that ask for it together. A load says so by its type, `ptr(global)`.
+
+use heddle_analysis::shape::Geometry;
+use heddle_analysis::{ControlTables, InitialShapes, divergence};
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::{Function, Inst, Op, Space, Type, Value};
+use rustc_hash::FxHashMap;
+
+/// Declares where loaded pointers lead to, if that is known.
+pub(super) fn declare_loaded_pointers(func: &mut Function) {
+    let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
+    let is_loaded = |inst: &Inst| {
+        let pointer = func.result(*inst).filter(|_| func.inst(*inst).op == Op::Load);
+        pointer.is_some_and(|pointer| func.value_type(pointer) == Type::ptr(Space::Generic))
+    };
+    let loads: Vec<Inst> = insts.iter().copied().filter(is_loaded).collect();
+    if loads.is_empty() || keeps_addresses(func, &insts) {
+        return;
+    }
+    let mut cast: FxHashMap<Value, Value> = FxHashMap::default();
+    for &load in &loads {
+        let data = func.inst(load).clone();
+        let origin = data.origin;
+        let mut builder = Builder::new(func, At::Before(load));
+        builder.set_origin(origin);
+        let pointer = builder.value(data, Some(Type::ptr(Space::Global)));
+        let generic = builder.op_to(Op::SpaceCast, Type::ptr(Space::Generic), &[pointer]);
+        cast.extend(func.result(load).map(|old| (old, generic)));
+    }
+    func.map_values(|value| cast.get(&value).copied().unwrap_or(value));
+    loads.into_iter().for_each(|load| func.remove_inst(load));
+}
+
+/// Whether the address of a private object may be in memory, or where it is not followed.
+fn keeps_addresses(func: &Function, insts: &[Inst]) -> bool {
+    let mut objects = insts.iter().filter(|&&inst| func.inst(inst).op == Op::Alloca).peekable();
+    if objects.peek().is_none() {
+        return false;
+    }
+    let facts =
+        divergence(func, &ControlTables::new(func), &InitialShapes::declared(func, Geometry::unknown()));
+    objects.any(|&inst| func.result(inst).is_none_or(|address| facts.only_object(address).is_none()))
+}

@@ -1,0 +1,107 @@
+// Loops whose inner loops gather: which code is faster depends on data, so both take turns. Each is run often enough, with short
+// and long trip counts, that both have run parts of it.
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST = 3000, NODES = 1024 };
+static unsigned hash;
+
+static void eat(const void *data, size_t bytes) {
+  for (size_t at = 0; at < bytes; at++)
+    hash = hash * 31 + ((const unsigned char *)data)[at];
+}
+
+__attribute__((noinline)) void chase(int *out, const int *from, const int *next, int n) {
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    int at = from[i], steps = 0;
+    while (at > 3) {
+      at = next[at];
+      steps++;
+    }
+    out[i] = steps * 4 + at;
+  }
+}
+
+__attribute__((noinline)) void downwards(long *out, const int *from, const int *next, int n) {
+#pragma omp simd
+  for (int i = n - 1; i >= 0; i -= 3) {
+    int at = from[i];
+    for (int k = 0; k < (i & 7); k++)
+      at = next[at];
+    out[i] = at + (long)i * i;
+  }
+}
+
+__attribute__((noinline)) void pointers(double *out, const int *from, const int *next, int n, int step) {
+  double *to = out;
+  int k = 5;
+#pragma omp simd linear(to : 1) linear(k : step)
+  for (const int *at = from; at != from + n; ++at) {
+    int node = *at;
+    while (node & 1)
+      node = next[node];
+    *to++ = node + 0.5 * k;
+    k += step;
+  }
+}
+
+__attribute__((noinline)) void own_stack(float *out, const float *in, const float *keys, int n) {
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    int stack[32], top = 0, found = 0;
+    float low = in[i] - 8, high = in[i] + 8;
+    stack[top++] = 1;
+    while (top > 0) {
+      int node = stack[--top];
+      float key = keys[node];
+      found += low <= key && key <= high;
+      if (2 * node < NODES && low <= key)
+        stack[top++] = 2 * node;
+      if (2 * node + 1 < NODES && key <= high)
+        stack[top++] = 2 * node + 1;
+    }
+    out[i] = (float)found;
+  }
+}
+
+/// What goes to the code behind stays in one code.
+__attribute__((noinline)) int with_a_sum(const int *from, const int *next, int n) {
+  int sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int i = 0; i < n; i++)
+    for (int at = from[i]; at > 3; at = next[at])
+      sum += at;
+  return sum;
+}
+
+static void plant(float *keys, int node, float low, float high) {
+  if (node >= NODES)
+    return;
+  keys[node] = (low + high) / 2;
+  plant(keys, 2 * node, low, keys[node]);
+  plant(keys, 2 * node + 1, keys[node], high);
+}
+
+int main(void) {
+  static int from[MOST], next[NODES], out[MOST];
+  static long wide[MOST];
+  static double d[MOST];
+  static float f[MOST], in[MOST], keys[NODES];
+  for (int i = 0; i < NODES; i++)
+    next[i] = i * 7 / 9;
+  for (int i = 0; i < MOST; i++) {
+    from[i] = i * 37 % NODES;
+    in[i] = (float)(i * 53 % 1000);
+  }
+  plant(keys, 1, 0, 1000);
+  static const int counts[] = {1, 7, 64, 65, 500, 1023, MOST, 3, MOST, 777};
+  for (unsigned at = 0; at < sizeof counts / sizeof *counts; at++) {
+    int n = counts[at];
+    chase(out, from, next, n), eat(out, sizeof out);
+    downwards(wide, from, next, n), eat(wide, sizeof wide);
+    pointers(d, from, next, n, n % 5), eat(d, sizeof d);
+    own_stack(f, in, keys, n), eat(f, sizeof f);
+    printf("%d %u\n", with_a_sum(from, next, n), hash);
+  }
+}
