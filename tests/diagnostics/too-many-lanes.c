@@ -2,5 +2,5 @@
 int twice(int x) { return 2 * x; }
 
 // output
-// error: `100000` is no brush; write its lanes, as in `8` or, along two dimensions, `8x2`; at most 128 in all [pass-option]
+// error: `100000` is no brush; write its lanes, as in `8` or, along two dimensions, `8x2`; at most 512 in all [pass-option]
 // exit code 1

@@ -12,6 +12,7 @@ mod flattening;
 mod scalar_replacement;
 mod pipeline;
 pub mod verdicts;
+pub mod scalar_wins;
 mod ptx;
 pub mod session;
 pub mod divergence_statistics;

@@ -19,6 +19,7 @@ use crate::passes::{Pass, PassInfo};
 use crate::pipeline::{parse_passes, run, vectorization};
 use crate::profile::Profile;
 use crate::report::{Report, branches, reachable_from};
+use crate::scalar_wins::scalar_wins;
 use crate::vector_abi::{AbiForm, Isa, add_abi_form, declare_forms};
 use heddle_ir::diagnostic::{Place, Severity};
 use heddle_ir::module::{DeclaredShape, Kind};
@@ -381,6 +382,7 @@ impl Session {
         report.count(&module, &wide);
         let told = context.remarks.into_iter().map(|remark| remark.told.in_module(&module));
         report.remarks = told.collect();
+        report.remarks.extend(scalar_wins(&module, &wide, asked, lanes, &options.target));
         report.warnings = warnings;
         Ok(Artifact {
             func: asked.clone(),

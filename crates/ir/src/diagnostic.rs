@@ -161,6 +161,9 @@ codes! {
     LaneByLane = "lane-by-lane",
         "Something has no vector form and is done for one lane after the other.",
         "Give the compiler a form for vectors: `#pragma omp declare simd` for functions defined elsewhere.";
+    ScalarWins = "scalar-wins",
+        "By the model of the machine, scalar code of all lanes would keep it less busy than the vector code of a loop does.",
+        "Let lanes access what lies side by side, do more with what each of them reads, or leave the loop to scalar code.";
     CodeShape = "code-shape",
         "What became of a function: branches, loads and stores, instructions.",
         "";

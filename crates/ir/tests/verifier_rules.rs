@@ -349,14 +349,14 @@ const CASES: &[Case] = &[
     Case { faults: &["Signature"], stage: Source, good: looping, edit: |f| f.signature.params[0].align = 3 },
     Case { faults: &["Signature"], stage: Source, good: looping, edit: |f| f.signature.params[1].noalias = true },
     Case { faults: &["Signature"], stage: Source, good: looping, edit: |f| {
-        f.signature.params[1].shape = Some(DeclaredShape::Linear(smallvec![1, 2, 3, 4]));
+        f.signature.params[1].shape = Some(DeclaredShape::Linear(smallvec![1, 2, 3, 4, 5]));
     } },
     Case { faults: &["Signature"], stage: Source, good: || {
         let mut f = looping();
         f.signature.params[0].dereferenceable = 8;
         f
     }, edit: |f| {
-        f.signature.results[0].shape = Some(DeclaredShape::Linear(smallvec![1, 2, 3, 4]));
+        f.signature.results[0].shape = Some(DeclaredShape::Linear(smallvec![1, 2, 3, 4, 5]));
     } },
     Case { faults: &["Signature", "Return"], stage: Source, good: looping, edit: |f| {
         f.signature.results[0] = heddle_ir::module::Returned {

@@ -1,7 +1,7 @@
 //! Machine code for a machine: modules made better by LLVM's own passes, and written as text, bitcode, assembly, objects.
 
 use crate::cpu::Cpu;
-use crate::jit::{CodeLevel, machine, no_machine, not_compiled};
+use crate::jit::{CodeLevel, Machine, machine, no_machine, not_compiled};
 use crate::masks::{MaskForm, form_masks};
 use crate::single_lane_params::pass_single_lanes;
 use crate::single_lanes::{make_ready, store_single_lanes};
@@ -12,6 +12,7 @@ use llvm_sys::error::LLVMGetErrorMessage;
 use llvm_sys::target_machine::*;
 use llvm_sys::transforms::pass_builder::*;
 use std::ffi::CStr;
+use std::rc::Rc;
 
 /// What a module is written as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,13 +28,13 @@ pub enum Output {
 }
 
 /// Says in a module what machine it is for.
-pub(crate) fn aim(module: &LlvmModule, machine: LLVMTargetMachineRef) {
+pub(crate) fn aim(module: &LlvmModule, machine: &Machine) {
     // SAFETY: module and machine are live; the texts are LLVM's, taken over and freed.
     unsafe {
-        let triple = LLVMGetTargetMachineTriple(machine);
+        let triple = LLVMGetTargetMachineTriple(machine.raw());
         LLVMSetTarget(module.raw(), triple);
         take_message(triple);
-        let layout = LLVMCreateTargetDataLayout(machine);
+        let layout = LLVMCreateTargetDataLayout(machine.raw());
         llvm_sys::target::LLVMSetModuleDataLayout(module.raw(), layout);
         llvm_sys::target::LLVMDisposeTargetData(layout);
     }
@@ -42,23 +43,15 @@ pub(crate) fn aim(module: &LlvmModule, machine: LLVMTargetMachineRef) {
 /// LLVM's passes for a machine, ready to run on modules.
 #[derive(Debug)]
 pub struct LlvmPasses {
-    machine: LLVMTargetMachineRef,
+    machine: Rc<Machine>,
     names: &'static CStr,
     /// Whether loops and straight-line code become vectors.
     vectorizes: bool,
 }
 
-impl Drop for LlvmPasses {
-    fn drop(&mut self) {
-        // SAFETY: ours alone.
-        unsafe { LLVMDisposeTargetMachine(self.machine) }
-    }
-}
-
 impl LlvmPasses {
     fn new(cpu: &Cpu, names: &'static CStr, vectorizes: bool) -> Result<LlvmPasses, Diagnostic> {
-        let machine =
-            machine(cpu, CodeLevel::Default, LLVMCodeModel::LLVMCodeModelDefault).map_err(no_machine)?;
+        let machine = machine(cpu, CodeLevel::Default).map_err(no_machine)?;
         Ok(LlvmPasses { machine, names, vectorizes })
     }
 
@@ -79,13 +72,13 @@ impl LlvmPasses {
 
     /// Lets them work on a module.
     pub fn run(&self, module: &LlvmModule) -> Result<(), Diagnostic> {
-        aim(module, self.machine);
+        aim(module, &self.machine);
         // SAFETY: module, machine and options are live; an error is taken over once.
         unsafe {
             let options = LLVMCreatePassBuilderOptions();
             LLVMPassBuilderOptionsSetLoopVectorization(options, self.vectorizes.into());
             LLVMPassBuilderOptionsSetSLPVectorization(options, self.vectorizes.into());
-            let error = LLVMRunPasses(module.raw(), self.names.as_ptr(), self.machine, options);
+            let error = LLVMRunPasses(module.raw(), self.names.as_ptr(), self.machine.raw(), options);
             LLVMDisposePassBuilderOptions(options);
             if !error.is_null() {
                 let text = LLVMGetErrorMessage(error);
@@ -138,28 +131,28 @@ pub fn generate_at(
             pass_single_lanes(module);
         }
     }
-    let machine = machine(cpu, level, LLVMCodeModel::LLVMCodeModelDefault).map_err(no_machine)?;
-    aim(module, machine);
-    emit_file(module, machine, file)
+    let machine = machine(cpu, level).map_err(no_machine)?;
+    aim(module, &machine);
+    emit_file(module, &machine, file)
 }
 
-/// Compiles a module; takes the machine over.
-pub(crate) fn emit_object(module: &LlvmModule, machine: LLVMTargetMachineRef) -> Result<Vec<u8>, Diagnostic> {
+/// Compiles a module.
+pub(crate) fn emit_object(module: &LlvmModule, machine: &Machine) -> Result<Vec<u8>, Diagnostic> {
     make_ready(module);
     emit_file(module, machine, LLVMCodeGenFileType::LLVMObjectFile)
 }
 
 fn emit_file(
     module: &LlvmModule,
-    machine: LLVMTargetMachineRef,
+    machine: &Machine,
     file: LLVMCodeGenFileType,
 ) -> Result<Vec<u8>, Diagnostic> {
     // SAFETY: module and machine are live; message and buffer are LLVM's, taken over here.
     unsafe {
         let (mut message, mut buffer) = (std::ptr::null_mut(), std::ptr::null_mut());
         let failed =
-            LLVMTargetMachineEmitToMemoryBuffer(machine, module.raw(), file, &mut message, &mut buffer) != 0;
-        LLVMDisposeTargetMachine(machine);
+            LLVMTargetMachineEmitToMemoryBuffer(machine.raw(), module.raw(), file, &mut message, &mut buffer)
+                != 0;
         if failed || buffer.is_null() {
             return Err(not_compiled(take_message(message)));
         }

@@ -5,7 +5,6 @@ use crate::cpu::Cpu;
 use crate::emit::{ENTRY, entry_name};
 use crate::generate::{aim, emit_object};
 use crate::object_cache::ObjectCache;
-use crate::single_lanes::make_ready;
 use crate::view::{LlvmModule, c_text};
 use heddle_ir::{Code, Diagnostic};
 use llvm_sys::core::{LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMSetDataLayout, LLVMSetTarget};
@@ -15,6 +14,7 @@ use llvm_sys::orc2::*;
 use llvm_sys::target_machine::*;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
+use std::rc::Rc;
 use std::sync::Once;
 
 /// How much the code generator does.
@@ -123,12 +123,50 @@ fn initialize() {
 /// x86's instructions that convert to bf16 take subnormal numbers for zeros, which LLVM does not mind.
 const WITHOUT: &str = ",-avx512bf16,-avxneconvert";
 
-/// The machine of LLVM that generates code for a CPU.
-pub(crate) fn machine(
-    cpu: &Cpu,
-    level: CodeLevel,
-    model: LLVMCodeModel,
-) -> Result<LLVMTargetMachineRef, String> {
+/// A machine of LLVM.
+#[derive(Debug)]
+pub(crate) struct Machine(LLVMTargetMachineRef);
+
+impl Machine {
+    pub(crate) fn raw(&self) -> LLVMTargetMachineRef {
+        self.0
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // SAFETY: ours alone.
+        unsafe { LLVMDisposeTargetMachine(self.0) }
+    }
+}
+
+/// The most machines that a thread keeps.
+const MOST_KEPT: usize = 4;
+
+thread_local! {
+    /// The machines that this thread asked for, the last one at the end.
+    static KEPT: RefCell<Vec<(Cpu, CodeLevel, Rc<Machine>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The machine of LLVM that generates code for a CPU. It stays with the thread: reading the features of a CPU, once for the
+/// machine and once for what functions say, takes as long as a few of LLVM's passes.
+pub(crate) fn machine(cpu: &Cpu, level: CodeLevel) -> Result<Rc<Machine>, String> {
+    KEPT.with_borrow_mut(|kept| {
+        let found = kept.iter().position(|(other, its_level, _)| (other, *its_level) == (cpu, level));
+        let entry = match found {
+            Some(at) => kept.remove(at),
+            None => (cpu.clone(), level, Rc::new(new_machine(cpu, level)?)),
+        };
+        let machine = entry.2.clone();
+        if kept.len() == MOST_KEPT {
+            kept.remove(0);
+        }
+        kept.push(entry);
+        Ok(machine)
+    })
+}
+
+fn new_machine(cpu: &Cpu, level: CodeLevel) -> Result<Machine, String> {
     initialize();
     let without = if cpu.features.contains("+avx512bf16") { WITHOUT } else { "" };
     let features = c_text(&format!("{}{without}", cpu.features));
@@ -156,33 +194,31 @@ pub(crate) fn machine(
                 features.as_ptr(),
                 level,
                 LLVMRelocMode::LLVMRelocPIC,
-                model,
+                LLVMCodeModel::LLVMCodeModelDefault,
             )
         };
-        if machine.is_null() { Err(message) } else { Ok(machine) }
+        if machine.is_null() { Err(message) } else { Ok(Machine(machine)) }
     }
 }
 
 /// Compiles a module to an object for [`Jit::of_object`], in this process or another on the same machine.
 pub fn object_here(module: &LlvmModule, level: CodeLevel) -> Result<Vec<u8>, Diagnostic> {
-    let machine = machine(&Cpu::host(), level, LLVMCodeModel::LLVMCodeModelJITDefault).map_err(no_machine)?;
-    aim(module, machine);
-    emit_object(module, machine)
+    let machine = machine(&Cpu::host(), level).map_err(no_machine)?;
+    aim(module, &machine);
+    emit_object(module, &machine)
 }
 
 impl Jit {
     /// Compiles a module for this machine. Symbols that it only declares come from `symbols`, or else from the
     /// process.
     pub fn new(module: LlvmModule, level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, Diagnostic> {
-        let jit = Jit::empty(level, symbols)?;
-        jit.add(module)?;
-        Ok(jit)
+        Jit::of_object(&object_here(&module, level)?, symbols)
     }
 
     /// An object that was compiled for this machine by [`object_here`], with what it only declares from `symbols`, or
     /// else from the process.
-    pub fn of_object(object: &[u8], level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, Diagnostic> {
-        let jit = Jit::empty(level, symbols)?;
+    pub fn of_object(object: &[u8], symbols: &[(&str, usize)]) -> Result<Jit, Diagnostic> {
+        let jit = Jit::empty(symbols)?;
         jit.add_object(object)?;
         Ok(jit)
     }
@@ -195,7 +231,7 @@ impl Jit {
         symbols: &[(&str, usize)],
         cache: &ObjectCache,
     ) -> Result<Jit, Diagnostic> {
-        let mut jit = Jit::empty(level, symbols)?;
+        let mut jit = Jit::empty(symbols)?;
         // SAFETY: the module is live, and the JIT keeps its texts.
         unsafe {
             LLVMSetTarget(module.raw(), LLVMOrcLLJITGetTripleString(jit.raw));
@@ -210,9 +246,8 @@ impl Jit {
                 object
             }
             None => {
-                let machine =
-                    machine(&cpu, level, LLVMCodeModel::LLVMCodeModelJITDefault).map_err(no_machine)?;
-                let object = emit_object(&module, machine)?;
+                let machine = machine(&cpu, level).map_err(no_machine)?;
+                let object = emit_object(&module, &machine)?;
                 cache.keep(key.as_bytes(), &object);
                 object
             }
@@ -226,15 +261,17 @@ impl Jit {
         self.is_from_cache
     }
 
-    fn empty(level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, Diagnostic> {
+    fn empty(symbols: &[(&str, usize)]) -> Result<Jit, Diagnostic> {
+        // It only links, so any machine of the kind does, and one without features is made at once.
+        let plain = Cpu { name: String::new(), features: String::new(), triple: None };
         let machine =
-            machine(&Cpu::host(), level, LLVMCodeModel::LLVMCodeModelJITDefault).map_err(no_machine)?;
+            std::mem::ManuallyDrop::new(new_machine(&plain, CodeLevel::Default).map_err(no_machine)?);
         // SAFETY: the machine is taken over by the machine builder, and that by the JIT's builder, and that by the JIT.
         let raw = unsafe {
             let builder = LLVMOrcCreateLLJITBuilder();
             LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(
                 builder,
-                LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine),
+                LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine.raw()),
             );
             let mut raw = std::ptr::null_mut();
             check(LLVMOrcCreateLLJIT(&mut raw, builder)).map_err(no_machine)?;
@@ -257,22 +294,6 @@ impl Jit {
                 LLVMCreateMemoryBufferWithMemoryRangeCopy(object.as_ptr().cast(), object.len(), c"".as_ptr());
             let library = LLVMOrcLLJITGetMainJITDylib(self.raw);
             check(LLVMOrcLLJITAddObjectFile(self.raw, library, buffer)).map_err(not_compiled)
-        }
-    }
-
-    fn add(&self, module: LlvmModule) -> Result<(), Diagnostic> {
-        make_ready(&module);
-        let (context, module) = module.into_raw();
-        // SAFETY: module and context are owned here; the thread-safe wrappers take them over, and the JIT takes over
-        // the module's wrapper, which keeps the context alive.
-        unsafe {
-            LLVMSetTarget(module, LLVMOrcLLJITGetTripleString(self.raw));
-            LLVMSetDataLayout(module, LLVMOrcLLJITGetDataLayoutStr(self.raw));
-            let context = LLVMOrcCreateNewThreadSafeContextFromLLVMContext(context);
-            let module = LLVMOrcCreateNewThreadSafeModule(module, context);
-            LLVMOrcDisposeThreadSafeContext(context);
-            let library = LLVMOrcLLJITGetMainJITDylib(self.raw);
-            check(LLVMOrcLLJITAddLLVMIRModule(self.raw, library, module)).map_err(not_compiled)
         }
     }
 

@@ -229,7 +229,7 @@ pub(crate) fn code(
     let symbols = globals.iter().flat_map(|globals| &globals.symbols).chain(outside);
     let mut symbols: Vec<(&str, usize)> = symbols.map(|(name, address)| (&**name, *address)).collect();
     symbols.push((PRINT, crate::print::address()));
-    let jit = Jit::of_object(&made.object, CodeLevel::Default, &symbols)?;
+    let jit = Jit::of_object(&made.object, &symbols)?;
     let address = jit.address(&entry_name(kernel))?;
     // SAFETY: the address is that of an entry, which is compiled with this type and lives as long as the JIT.
     let entry = unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8, *mut u8)>(address as usize) };

@@ -61,6 +61,8 @@ pub struct Figures {
     pub busy: u32,
     /// The same with what is done once for all lanes, of however many brushes.
     pub shared: u32,
+    /// The same with what lanes do, in scalar code that runs one of them after the other.
+    pub alone: u32,
     /// Vector registers for what goes round.
     pub registers: u32,
     /// Registers for masks that go round.
@@ -103,8 +105,37 @@ impl fmt::Display for Choice {
 /// How long functions take that have no loops, by name.
 type CallTimes = FxHashMap<String, Time>;
 
-/// Chooses by the wide form of a function for one brush, and by the forms around it that it calls.
-pub fn choose_brushes(module: &Module, wide: &Function, lanes: u32, target: &Target) -> Choice {
+/// For how many tenths of a cycle an iteration of a loop keeps the machine busy, with all lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Comparison {
+    /// Where the loop came from.
+    pub loc: Option<Loc>,
+    /// As vector code.
+    pub vectors: u32,
+    /// As scalar code, one lane after the other.
+    pub scalars: u32,
+}
+
+/// What the loop that most time is spent in costs as vector code, and what it would cost as scalar code. It does not ask which
+/// of them waits: scalar code of one lane goes on while that of another waits, and where processors guess branches right they
+/// guess the loads behind them, too.
+pub fn compare_with_scalars(
+    module: &Module,
+    wide: &Function,
+    lanes: u32,
+    target: &Target,
+) -> Option<Comparison> {
+    let figures = hottest(&loops(module, wide, target))?;
+    let of_lanes = lanes.saturating_mul(figures.shared);
+    Some(Comparison {
+        loc: figures.loc,
+        vectors: figures.busy.saturating_add(figures.shared),
+        scalars: figures.alone.saturating_add(of_lanes),
+    })
+}
+
+/// The innermost loops that compute with vectors, each with how many loops are around it.
+fn loops(module: &Module, wide: &Function, target: &Target) -> Vec<(usize, Figures)> {
     let calls = call_times(module, target);
     let cfg = Cfg::new(wide);
     let (dominators, cycles) = (Dominators::new(&cfg), CycleForest::new(&cfg));
@@ -115,17 +146,24 @@ pub fn choose_brushes(module: &Module, wide: &Function, lanes: u32, target: &Tar
             places.entry(cycle).or_default().push(block);
         }
     }
-    let found: Vec<(usize, Figures)> = (cycles.cycles())
+    (cycles.cycles())
         .filter_map(|cycle| {
             let figures = figures(wide, cycles.header(cycle), places.get(&cycle)?, &calls, target)?;
             Some((cycles.depth(cycle), figures))
         })
-        .collect();
-    // The loop that most time is spent in, as far as one can see; of several the first.
+        .collect()
+}
+
+/// The loop that most time is spent in, as far as one can see; of several the first.
+fn hottest(loops: &[(usize, Figures)]) -> Option<Figures> {
     let weight = |(depth, figures): &&(usize, Figures)| (*depth, figures.each(1));
-    let Some(&(_, hottest)) = found.iter().rev().max_by_key(weight) else {
-        return Choice { brushes: 1, figures: None };
-    };
+    loops.iter().rev().max_by_key(weight).map(|&(_, figures)| figures)
+}
+
+/// Chooses by the wide form of a function for one brush, and by the forms around it that it calls.
+pub fn choose_brushes(module: &Module, wide: &Function, lanes: u32, target: &Target) -> Choice {
+    let found = loops(module, wide, target);
+    let Some(hottest) = hottest(&found) else { return Choice { brushes: 1, figures: None } };
     let mut brushes = 1;
     while brushes < MOST && 2 * brushes * lanes <= MOST_CHOSEN_LANES {
         let fits = found.iter().all(|(_, figures)| figures.fit(2 * brushes, target));
@@ -289,13 +327,37 @@ fn figures(
         }
     }
     let loc = blocks.iter().flat_map(|&block| func.block_insts(block)).find_map(|inst| func.loc(inst));
-    let (mut busy, mut shared) = (0, 0);
+    let (mut busy, mut shared, mut alone) = (0, 0, 0u32);
     for &(inst, time) in &times {
         let has_vector = func.inst(inst).args.iter().any(|&arg| func.value_type(arg).is_vector());
         let is_of_lanes = has_vector || is_vector(inst) && func.inst(inst).op != Op::Splat;
         *(if is_of_lanes { &mut busy } else { &mut shared }) += time.busy;
+        alone = alone.saturating_add(busy_alone(func, inst, target));
     }
-    Some(Figures { loc, latency, busy, shared, registers, masks })
+    Some(Figures { loc, latency, busy, shared, alone, registers, masks })
+}
+
+/// For how long scalar code is busy with what an instruction does for all lanes. Its branches do what masks do, and its values
+/// are in no vectors that had to be put together.
+fn busy_alone(func: &Function, inst: Inst, target: &Target) -> u32 {
+    let data = func.inst(inst);
+    let types = || func.results(inst).iter().chain(&data.args).map(|&value| func.value_type(value));
+    let elements = types().filter_map(Type::lanes).max().unwrap_or(0);
+    let times = &target.times;
+    let one = match data.op {
+        Op::Load | Op::MaskedLoad | Op::Gather => times.load.busy,
+        Op::Store | Op::MaskedStore | Op::Scatter => 10,
+        _ if types().filter(|ty| ty.is_vector()).all(is_mask) => 0,
+        Op::Phi | Op::Freeze | Op::Bitcast | Op::Ret | Op::Call => 0,
+        Op::Splat | Op::Extract | Op::Insert | Op::Permute | Op::Compress | Op::Expand => 0,
+        Op::Fdiv | Op::Sqrt | Op::Frem => times.divide.busy,
+        Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => 60,
+        Op::Fadd | Op::Fsub | Op::Fmul | Op::Fma | Op::Fmuladd => times.float.busy,
+        Op::Fptosi | Op::Fptoui | Op::Sitofp | Op::Uitofp | Op::Fptrunc | Op::Fpext => times.float.busy,
+        Op::Floor | Op::Ceil | Op::Truncate | Op::Round | Op::RoundEven => times.float.busy,
+        _ => times.scalar.busy,
+    };
+    one * u32::from(elements)
 }
 
 fn is_mask(ty: Type) -> bool {
@@ -387,12 +449,57 @@ block3:
     #[test]
     fn a_loop_is_followed_and_its_registers_are_counted() {
         let figures = choice(LOOP, &Target::AVX2).figures.map(|figures| Figures { loc: None, ..figures });
-        // Five operations on floats, a comparison, three selects and a vote; an addition and a branch for all.
-        let expected =
-            Figures { loc: None, latency: 160, busy: 5 * 5 + 5 * 4, shared: 2 + 2, registers: 3, masks: 0 };
+        // Five operations on floats, a comparison, three selects and a vote; an addition and a branch for all. Scalar code
+        // needs neither masks nor votes.
+        let alone = 8 * (5 * 5 + 2 * 2);
+        let expected = Figures {
+            loc: None,
+            latency: 160,
+            busy: 5 * 5 + 5 * 4,
+            shared: 2 + 2,
+            alone,
+            registers: 3,
+            masks: 0,
+        };
         assert_eq!(figures, Some(expected));
         let with_masks = choice(LOOP, &Target::AVX512).figures.map(|it| (it.registers, it.masks));
         assert_eq!(with_masks, Some((2, 1)));
+    }
+
+    #[test]
+    fn scalar_code_wins_where_little_is_done_with_what_is_gathered() {
+        let text = |work: &str| {
+            format!(
+                "\
+func @chase(v0: ptr(global), v1: <8 x i64>) -> <8 x i64> {{
+block0:
+  v2 = splat <8 x ptr(global)>, v0
+  br block1
+block1:
+  v3 = phi <8 x i64> [block0: v1], [block1: v6]
+  v4 = ptradd v2, v3
+  v5 = gather <8 x i64>, v4, splat true, poison
+{work}
+  v7 = icmp ne v6, splat 0
+  v8 = any v7
+  br v8, block1, block2
+block2:
+  ret v6
+}}
+"
+            )
+        };
+        let compared = |work: &str, target: &Target| {
+            let module = parse_module(&text(work)).expect("it parses");
+            compare_with_scalars(&module, &module.functions[0], 8, target).expect("there is a loop")
+        };
+        let little = compared("  v6 = freeze v5", &Target::ZEN4);
+        assert!(little.scalars < little.vectors, "{little:?}");
+        let steps: String = (0..40)
+            .map(|at| format!("  v{} = add v{}, v5\n", 10 + at, if at == 0 { 5 } else { 9 + at }))
+            .collect();
+        let much = compared(&format!("{steps}  v6 = freeze v49"), &Target::ZEN4);
+        assert!(much.scalars > much.vectors, "{much:?}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ mod races;
 mod ssa_repair;
 
 pub use boscc::guard_regions;
-pub use brushes::{choose_brushes, sees_brush};
+pub use brushes::{choose_brushes, compare_with_scalars, sees_brush};
 pub use canonicalize::{canonicalize, split_critical_edges};
 pub use divergent_loops::{LoopFacts, make_loops_uniform};
 pub use fuse::{FuseOptions, Fusion, Fusions, fuse, fuse_profiled};

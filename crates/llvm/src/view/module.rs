@@ -28,12 +28,6 @@ impl LlvmModule {
         LlvmModule { context, raw }
     }
 
-    /// Gives up module and context, for one who frees them.
-    pub(crate) fn into_raw(self) -> (LLVMContextRef, LLVMModuleRef) {
-        let this = std::mem::ManuallyDrop::new(self);
-        (this.context, this.raw)
-    }
-
     pub(crate) fn raw(&self) -> LLVMModuleRef {
         self.raw
     }

@@ -1,0 +1,31 @@
+//! Whether scalar code would win, as far as a model can tell.
+
+use heddle_ir::diagnostic::Place;
+use heddle_ir::{Code, Diagnostic, Module};
+use heddle_transform::{Target, compare_with_scalars};
+
+/// What scalar code must gain before it is said to win, in percent.
+const LEAST_GAIN: u64 = 10;
+
+/// Says so if scalar code of a function would keep the machine less busy with the loop that most time is spent in than its wide
+/// form does.
+pub fn scalar_wins(
+    module: &Module,
+    wide: &str,
+    source: &str,
+    lanes: u32,
+    target: &Target,
+) -> Option<Diagnostic> {
+    let compared = compare_with_scalars(module, module.function(wide)?, lanes, target)?;
+    let wins = u64::from(compared.scalars) * (100 + LEAST_GAIN) < u64::from(compared.vectors) * 100;
+    let cycles = |tenths: u32| format!("{}.{}", tenths / 10, tenths % 10);
+    let text = format!(
+        "scalar code would win: an iteration keeps the machine busy for {} cycles as vector code of {lanes} lanes, and for \
+         {} if they run one after the other, on {}",
+        cycles(compared.vectors),
+        cycles(compared.scalars),
+        target.name
+    );
+    let told = Diagnostic::remark(Code::ScalarWins, text).at(Place::of_func(source).at(compared.loc));
+    wins.then(|| told.in_module(module))
+}
