@@ -1,5 +1,6 @@
 // Loops whose inner loops gather: which code is faster depends on data, so both take turns. Each is run often enough, with short
 // and long trip counts, that both have run parts of it.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -75,6 +76,17 @@ __attribute__((noinline)) int with_a_sum(const int *from, const int *next, int n
   return sum;
 }
 
+/// So does what calls mathematical functions, of which vector code has others.
+__attribute__((noinline)) void with_exponents(int *out, const int *from, const int *next, int n) {
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    int at = from[i];
+    while (at > 3)
+      at = next[at];
+    out[i] = (int)(expf((float)at) * 64 + 0.5f);
+  }
+}
+
 static void plant(float *keys, int node, float low, float high) {
   if (node >= NODES)
     return;
@@ -102,6 +114,7 @@ int main(void) {
     downwards(wide, from, next, n), eat(wide, sizeof wide);
     pointers(d, from, next, n, n % 5), eat(d, sizeof d);
     own_stack(f, in, keys, n), eat(f, sizeof f);
+    with_exponents(out, from, next, n), eat(out, sizeof out);
     printf("%d %u\n", with_a_sum(from, next, n), hash);
   }
 }

@@ -11,7 +11,7 @@ use crate::vector_abi::{Isa, declare_forms};
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Cfg, ControlTables, CycleForest, InitialShapes, divergence};
 use heddle_ir::entity::EntitySet;
-use heddle_ir::module::DeclaredShape;
+use heddle_ir::module::{DeclaredShape, Signature};
 use heddle_ir::types::{MAX_LANES, MOST_CHOSEN_LANES};
 use heddle_ir::{Block, Code, Diagnostic, Function, Module, Op};
 use heddle_llvm::{
@@ -116,6 +116,7 @@ impl Session {
             }
         };
         module.functions.push(func);
+        let has_own_floats = takes_floats_of_others(&module);
         let (mut wide, mut remarks) = self.widen_loop(&module, name, one)?;
         let mut interleaved = 1;
         if let Some(func) = wide.function(&wide_name(name, &[one])) {
@@ -130,7 +131,7 @@ impl Session {
         }
         let lanes = one * interleaved;
         let wide_func = wide_name(name, &[lanes]);
-        let is_free = wanted.is_none() && request.lanes == LoopLanes::Auto;
+        let is_free = wanted.is_none() && request.lanes == LoopLanes::Auto && !has_own_floats;
         let gathers = || wide.function(&wide_func).is_some_and(gathers_in_inner_loop);
         let is_doubtful = is_free && (asks_lanes && !is_asked_by_callees || !asks_lanes && gathers());
         let code = emit(&wide, EmitOptions::default())?;
@@ -168,6 +169,14 @@ impl Session {
 fn asks_lanes(functions: &[Function], callees: &Module) -> bool {
     let defined = callees.functions.iter().map(|func| &*func.name).collect();
     functions.iter().any(|func| sees_brush(func, true, &defined).is_some())
+}
+
+/// Whether functions call others than each other for floats. Vector code has functions of its own in their place, which may differ in
+/// the last bit, so results would tell which code has run.
+fn takes_floats_of_others(module: &Module) -> bool {
+    let gives_floats = |signature: &Signature| signature.results.iter().any(|it| it.ty.scalar().is_float());
+    let callees = module.functions.iter().flat_map(|func| func.callees.values());
+    callees.filter(|callee| module.function(&callee.name).is_none()).any(|it| gives_floats(&it.signature))
 }
 
 /// Whether wide code gathers or scatters in a loop within its loop.
