@@ -20,8 +20,6 @@ use std::time::Duration;
 pub struct Facts {
     /// Whether branches that may be folded count as divergent.
     pub folds_all: bool,
-    /// Whether brushes are of one lane, which never parts from others.
-    pub has_one_lane: bool,
     known: FxHashMap<String, EntitySet<Block>>,
     kept: FxHashMap<String, EntitySet<Block>>,
 }
@@ -31,7 +29,6 @@ impl Facts {
     pub fn divergent_branches(&mut self, func: &Function) -> Result<EntitySet<Block>, Diagnostic> {
         match self.known.remove(&func.name) {
             Some(known) => Ok(known),
-            None if self.has_one_lane => Ok(EntitySet::new()),
             None => {
                 let mut branches = divergent_branches(func)?;
                 if self.folds_all {

@@ -308,11 +308,7 @@ impl Pass {
                     spread_loop(func, *promises)?;
                 }
             }
-            Pass::Specialize(brush) => {
-                let brush = context.all_lanes(brush)?;
-                context.facts.has_one_lane = brush.lanes() == 1;
-                specialize(module, brush.extents());
-            }
+            Pass::Specialize(brush) => specialize(module, context.all_lanes(brush)?.extents()),
             Pass::Scalars(options) => context.remarks.extend(replace_scalars_of(module, options)),
             Pass::Fuse(options) => {
                 for func in &mut module.functions {
@@ -335,8 +331,7 @@ impl Pass {
             }
             Pass::Loops(branches) => {
                 context.facts.folds_all = *branches == Branches::Fold;
-                let has_one_lane = context.facts.has_one_lane;
-                for func in module.functions.iter_mut().filter(|_| !has_one_lane) {
+                for func in &mut module.functions {
                     let found = uniform_loops_and_branches(func)?;
                     if let Some(branches) = found.filter(|_| !context.facts.folds_all) {
                         context.facts.keep_divergent_branches(func, branches);

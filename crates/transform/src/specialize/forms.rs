@@ -1,7 +1,7 @@
 //! Forms of functions: which there are, what they are called, how they come about.
 
-use heddle_ir::module::{Declaration, DeclaredShape, Kind, Param, Signature};
-use heddle_ir::{Function, Module, Scalar, Space, Type};
+use heddle_ir::module::{Declaration, DeclaredShape, Kind, Param};
+use heddle_ir::{Function, Module, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -42,20 +42,6 @@ pub(super) struct Form {
     pub(super) params: Vec<Known>,
     /// Whether only some lanes may come.
     pub(super) is_masked: bool,
-}
-
-impl Form {
-    /// One lane agrees with itself, and is never left behind. A generic pointer may still lead to what is its own.
-    pub(super) fn entered_alone(mut self, signature: &Signature) -> Form {
-        self.is_masked = false;
-        let is_generic = |param: &Param| param.ty.scalar() == Scalar::Ptr(Space::Generic);
-        for (known, param) in self.params.iter_mut().zip(&signature.params) {
-            if known.shape == DeclaredShape::Varying && !is_generic(param) {
-                known.shape = DeclaredShape::Uniform;
-            }
-        }
-        self
-    }
 }
 
 /// The forms that have been asked for.

@@ -110,12 +110,10 @@ fn call_forms(func: &mut Function, forms: &mut Forms, entered: &LockStep) {
     let initial = InitialShapes::declared(func, geometry).entered_by(Activation::Full);
     let facts = divergence(func, &control, &initial);
     let has_private_numbers = makes_private_numbers(func, &facts);
-    let has_one_lane = initial.geometry.width() == Some(1);
     for inst in calls {
         let form = form_of_call(func, &control, &facts, has_private_numbers, inst);
         let callee = func.callee_of(func.inst(inst)).expect("a call has a callee");
-        let alone = |form: Form| if has_one_lane { form.entered_alone(&callee.signature) } else { form };
-        let form = alone(forms.bounded(alone(form), callee, &entered.brush, entered.is_region));
+        let form = forms.bounded(form, callee, &entered.brush, entered.is_region);
         let name = forms.request(&form, &entered.brush, entered.is_region);
         replace_call(func, inst, &form, name);
     }
