@@ -235,7 +235,10 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         for region in regions.iter_mut().filter(|region| !region.is_alone) {
             remarks.extend(versions::split(&mut region.func, &options.brush, options.versions));
         }
-        let whole = regions.iter().any(|region| region.loops).then(|| hint(&mut module.facts, "llvm.loop.unroll.disable"));
+        let whole = regions
+            .iter()
+            .any(|region| region.loops)
+            .then(|| hint(&mut module.facts, "llvm.loop.unroll.disable"));
         made.push(GroupFunction {
             name: func.name.clone(),
             local_bytes: asked.local_bytes,
