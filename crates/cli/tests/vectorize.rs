@@ -664,7 +664,7 @@ fn what_is_asked_for_wrongly_is_named() {
     );
     says(&folder, &["vectorize", "f.c", "--func", "power", "--params", "same,varying"], 2, "write `uniform`");
     says(&folder, &["vectorize", "f.c", "--func", "power", "--lanes", "0"], 1, "no brush");
-    says(&folder, &["vectorize", "f.c", "--func", "power", "--lanes", "500"], 1, "no brush");
+    says(&folder, &["vectorize", "f.c", "--func", "power", "--lanes", "513"], 1, "no brush");
     says(&folder, &["vectorize", "f.c", "--func", "power", "--math", "good"], 2, "write `exact`");
     says(&folder, &["vectorize", "g.c", "--func", "power"], 2, "g.c");
     let power = ["vectorize", "f.c", "--func", "power", "-o", "o.o", "--target", "haswell"];
