@@ -34,7 +34,7 @@ fn a_profile_decides() {
 fn wrong_options_are_named() {
     for (passes, reason) in [
         ("flatten:sometimes", "`sometimes` means nothing here"),
-        ("flatten:lanes=0", "1 to 128"),
+        ("flatten:lanes=0", "1 to 512"),
         ("flatten:block2=x", "write iterations and how often"),
         ("flatten:block3", "block3 is not the header of a loop with a loop inside"),
     ] {

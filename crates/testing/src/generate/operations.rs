@@ -483,7 +483,7 @@ impl Writer<'_> {
             _ if self.allowed.queries => {
                 let op = match self.random.pick(QUERIES) {
                     // All groups of generated launches are whole.
-                    Op::LocalSize if scalar == Scalar::I64 => Op::EnqueuedSize,
+                    Op::LocalSize if scalar == Scalar::I64 || dimension > 0 => Op::EnqueuedSize,
                     op => op,
                 };
                 (op, Some(dimension), !matches!(op, Op::LocalId | Op::GlobalId))

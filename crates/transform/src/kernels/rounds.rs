@@ -15,9 +15,13 @@ use heddle_ir::{Function, Inst, Op};
 /// Neighbours among which numbers of rounds are compared.
 const NEIGHBOURS: u32 = 16;
 
-/// What closes innermost loops in which work-items part, unless its source says something of the loop.
+/// What closes innermost loops in which work-items part, unless its source says something of the loop. Where loops have several
+/// entries, it is not known in which that is so.
 pub(super) fn closing_own_rounds(func: &Function) -> Vec<Inst> {
     let control = ControlTables::new(func);
+    if !control.cycles.is_graph_reducible() {
+        return Vec::new();
+    }
     let facts = divergence(func, &control, &InitialShapes::declared(func, Geometry::brush(&[NEIGHBOURS])));
     let is_own = |it: &Cycle| control.cycles.children(*it).is_empty() && facts.is_divergent_loop(*it);
     let latches =
