@@ -131,9 +131,10 @@ impl Session {
         }
         let lanes = one * interleaved;
         let wide_func = wide_name(name, &[lanes]);
-        let is_free = wanted.is_none() && request.lanes == LoopLanes::Auto && !has_own_floats;
+        let is_free = wanted.is_none() && request.lanes == LoopLanes::Auto;
         let gathers = || wide.function(&wide_func).is_some_and(gathers_in_inner_loop);
-        let is_doubtful = is_free && (asks_lanes && !is_asked_by_callees || !asks_lanes && gathers());
+        let is_doubtful =
+            is_free && !has_own_floats && (asks_lanes && !is_asked_by_callees || !asks_lanes && gathers());
         let code = emit(&wide, EmitOptions::default())?;
         code.strip_debug_info();
         keep_private_but(&code, &[&wide_func]);

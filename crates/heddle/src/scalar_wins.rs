@@ -9,7 +9,7 @@ const LEAST_GAIN: u64 = 10;
 
 /// Says so if scalar code of a function would keep the machine less busy with the loop that most time is spent in than its wide
 /// form does.
-pub fn scalar_wins(
+pub(crate) fn scalar_wins(
     module: &Module,
     wide: &str,
     source: &str,

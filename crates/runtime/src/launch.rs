@@ -165,7 +165,8 @@ struct Plan {
 }
 
 impl Kernel {
-    /// The size of work-groups in which a launch over a range runs.
+    /// The size of work-groups in which a launch over a range runs; where the kernel does not see them, they may be smaller, so that
+    /// all threads have some.
     pub fn local_size(&self, range: &NdRange) -> [u32; 3] {
         let info = self.info();
         match (range.local(), info.required_local) {

@@ -58,7 +58,11 @@ pub(crate) fn query(operation: &Operation<'_>, context: &Context<'_>) -> Fact {
 fn lane(width: u32, dimension: Option<usize>, geometry: &Geometry) -> Fact {
     let mut steps: Steps<i128> = Steps::default();
     match dimension {
-        Some(dimension) => steps.iter_mut().skip(dimension).take(1).for_each(|step| *step = 1),
+        Some(dimension) => {
+            if let Some(step) = steps.get_mut(dimension) {
+                *step = 1;
+            }
+        }
         None => {
             // Dimension 0 runs fastest. Along a dimension of one lane there are no steps to count.
             let mut before = Some(1i128);

@@ -200,11 +200,8 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         let own = kernel.params().len();
         inline::inline_calls(&mut kernel, module, &bound)?;
         if options.lanes() == 1 || options.is_mixed {
-            let closing = rounds::closing_own_rounds(&kernel);
-            if !closing.is_empty() {
-                let own_rounds = hint(&mut module.facts, "llvm.loop.unroll.runtime.disable");
-                rounds::mark(&mut kernel, &closing, own_rounds);
-            }
+            let own_rounds = || hint(&mut module.facts, "llvm.loop.unroll.runtime.disable");
+            rounds::hint_at_own_rounds(&mut kernel, own_rounds);
         }
         let asked = place::ask_by_params(&mut kernel, module, options);
         if states::has_barriers(&kernel) {

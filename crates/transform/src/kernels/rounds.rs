@@ -15,9 +15,24 @@ use heddle_ir::{Function, Inst, Op};
 /// Neighbours among which numbers of rounds are compared.
 const NEIGHBOURS: u32 = 16;
 
-/// What closes innermost loops in which work-items part, unless its source says something of the loop. Where loops have several
-/// entries, it is not known in which that is so.
-pub(super) fn closing_own_rounds(func: &Function) -> Vec<Inst> {
+/// Gives the hint to innermost loops in which work-items part, unless their source says something of them. Where loops have several
+/// entries, it is not known in which that is so. The hint is made if there is such a loop.
+pub(super) fn hint_at_own_rounds(func: &mut Function, hint: impl FnOnce() -> Fact) {
+    let closing = closing_own_rounds(func);
+    if closing.is_empty() {
+        return;
+    }
+    let hint = hint();
+    for inst in closing {
+        let mut origin = func.origin(func.inst(inst).origin).clone();
+        origin.tags.push((Tag::Loop, hint));
+        origin.tags.sort_unstable();
+        func.inst_mut(inst).origin = func.make_origin(origin);
+    }
+}
+
+/// What closes those loops.
+fn closing_own_rounds(func: &Function) -> Vec<Inst> {
     let control = ControlTables::new(func);
     if !control.cycles.is_graph_reducible() {
         return Vec::new();
@@ -31,14 +46,4 @@ pub(super) fn closing_own_rounds(func: &Function) -> Vec<Inst> {
         .filter_map(|latch| func.terminator(latch))
         .filter(|&inst| func.inst(inst).op == Op::Br && tags(inst).iter().all(|(tag, _)| *tag != Tag::Loop))
         .collect()
-}
-
-/// Gives the hint to what closes loops.
-pub(super) fn mark(func: &mut Function, closing: &[Inst], hint: Fact) {
-    for &inst in closing {
-        let mut origin = func.origin(func.inst(inst).origin).clone();
-        origin.tags.push((Tag::Loop, hint));
-        origin.tags.sort_unstable();
-        func.inst_mut(inst).origin = func.make_origin(origin);
-    }
 }
