@@ -152,6 +152,18 @@ pub struct Options {
     pub guards: Policy,
     /// Which branches are folded.
     pub branches: Branches,
+    /// How quotients by square roots are computed.
+    pub roots: Roots,
+}
+
+/// How quotients by square roots are computed that the source allows to be off by some units in the last place.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Roots {
+    /// By an estimate that is made better, where the machine has one that is good enough.
+    #[default]
+    Estimated,
+    /// As exactly as others.
+    Exact,
 }
 
 /// Which branches are folded.
@@ -180,13 +192,14 @@ impl Default for Options {
             races: Races::default(),
             guards: Policy::default(),
             branches: Branches::default(),
+            roots: Roots::default(),
         }
     }
 }
 
 impl Options {
     /// The words of the text form.
-    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `ssrqp=cost|no`, `fuse=yes|no|force`, `flatten=yes|no|force`, `races=ordered|excluded`, `guards=force|needed`, `branches=keep|fold` and `brushes=2` (or `auto`)";
+    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `ssrqp=cost|no`, `fuse=yes|no|force`, `flatten=yes|no|force`, `races=ordered|excluded`, `guards=force|needed`, `branches=keep|fold`, `roots=estimated|exact` and `brushes=2` (or `auto`)";
 
     /// Takes one word of the text form; false if it is none.
     pub fn set(&mut self, key: &str, value: &str) -> Result<bool, Diagnostic> {
@@ -204,6 +217,7 @@ impl Options {
             "races" => self.races = parse_races(value)?,
             "guards" => self.guards = parse_policy(value)?,
             "branches" => self.branches = parse_branches(value)?,
+            "roots" => self.roots = parse_roots(value)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -270,6 +284,15 @@ pub(crate) fn parse_branches(word: &str) -> Result<Branches, Diagnostic> {
         "keep" => Ok(Branches::Keep),
         "fold" => Ok(Branches::Fold),
         _ => Err(not_understood(word, "write `branches=keep` or `branches=fold`")),
+    }
+}
+
+/// `estimated` or `exact`.
+fn parse_roots(word: &str) -> Result<Roots, Diagnostic> {
+    match word {
+        "estimated" => Ok(Roots::Estimated),
+        "exact" => Ok(Roots::Exact),
+        _ => Err(not_understood(word, "write `roots=estimated` or `roots=exact`")),
     }
 }
 

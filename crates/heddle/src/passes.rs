@@ -22,9 +22,9 @@ use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::ChosenForm;
 use heddle_transform::{
     Around, Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Target, Versions, WidenOptions,
-    boscc, canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small, keep_progress,
-    linearize, lock_step_functions, lower_kernels, replace_launches, scalar_replacement, sees_brush,
-    simplify, specialize, spread_loop, tidy, widen,
+    boscc, canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small, invert_roots,
+    keep_progress, linearize, lock_step_functions, lower_kernels, replace_launches, scalar_replacement,
+    sees_brush, simplify, specialize, spread_loop, thread_jumps, tidy, widen,
 };
 use std::collections::BTreeMap;
 
@@ -43,6 +43,10 @@ pub enum Pass {
     Simplify,
     /// Small functions in the place of their calls.
     Inline,
+    /// Quotients by square roots that may be off, as inverse roots.
+    Roots,
+    /// Jumps past blocks that ask what has just been answered.
+    Thread,
     /// One block a round where lanes wait for each other.
     Progress,
     /// Control flow in a simple form.
@@ -129,6 +133,20 @@ pub const PASSES: &[PassInfo] = &[
         requires: Stage::Source,
         ensures: None,
         read: |_| Ok(Pass::Inline),
+    },
+    PassInfo {
+        name: "roots",
+        doc: "quotients by square roots become products by inverse ones, where the source lets both be off (`fpmath`)",
+        requires: Stage::Source,
+        ensures: None,
+        read: |_| Ok(Pass::Roots),
+    },
+    PassInfo {
+        name: "thread",
+        doc: "jumps past blocks that only ask again what has just been answered, as clang leaves where a loop is broken out of",
+        requires: Stage::Source,
+        ensures: None,
+        read: |_| Ok(Pass::Thread),
     },
     PassInfo {
         name: "progress",
@@ -256,6 +274,8 @@ impl Pass {
             Pass::Kernels(_) => "kernels",
             Pass::Simplify => "simplify",
             Pass::Inline => "inline",
+            Pass::Roots => "roots",
+            Pass::Thread => "thread",
             Pass::Progress => "progress",
             Pass::Canonicalize => "canonicalize",
             Pass::Spread(_) => "spread",
@@ -292,6 +312,8 @@ impl Pass {
                 context.remarks.extend(told.map(remark));
             }
             Pass::Inline => _ = inline_small(module),
+            Pass::Roots => _ = invert_roots(module),
+            Pass::Thread => module.functions.iter_mut().for_each(|func| _ = thread_jumps(func)),
             Pass::Progress => {
                 let remarks = keep_progress(module)?;
                 let told = |told: Remark| Remark { told: told.told.in_module(module), ..told };

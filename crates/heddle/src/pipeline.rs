@@ -1,7 +1,7 @@
 //! The pipeline: the only place that knows the order of passes.
 
 use crate::context::Context;
-use crate::options::{Brush, Brushes, Options, Wanted};
+use crate::options::{Brush, Brushes, Options, Roots, Wanted};
 use crate::passes::{PASSES, Pass, PassInfo, seen_brush};
 use heddle_ir::diagnostic::Place;
 use heddle_ir::entity::EntitySet;
@@ -17,7 +17,8 @@ use std::time::Instant;
 
 /// All that makes vector code of lock-step code for a brush.
 pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
-    let &Options { target, math, ref params, brushes, versions, kernels, guards, branches, .. } = options;
+    let &Options { target, math, ref params, brushes, versions, kernels, guards, branches, roots, .. } =
+        options;
     let mut passes = Vec::new();
     passes.extend((brushes != Brushes::Count(1)).then_some(Pass::Brushes(brushes)));
     passes.extend(math.map(Pass::Math));
@@ -26,7 +27,10 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
         let brush = brush.extents().into();
         Pass::Kernels(KernelOptions { brush, fold, is_small: false, versions, is_mixed: false })
     }));
-    passes.extend([Pass::Simplify, Pass::Inline, Pass::Progress, Pass::Canonicalize]);
+    passes.extend([Pass::Simplify, Pass::Inline]);
+    let is_estimated = roots == Roots::Estimated && target.estimates_roots();
+    passes.extend(is_estimated.then_some(Pass::Roots));
+    passes.extend([Pass::Thread, Pass::Progress, Pass::Canonicalize]);
     let divergence = less_divergence(brush, options);
     if !divergence.is_empty() {
         passes.extend(divergence.into_iter().chain([Pass::Simplify]));

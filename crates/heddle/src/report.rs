@@ -192,6 +192,11 @@ fn line_of(module: &Module, func: &Function, inst: Inst) -> Option<(u32, u32)> {
 }
 
 impl KernelReport {
+    /// Whether branches of the source are none of the vector code.
+    pub fn folds_branches(&self) -> bool {
+        self.code.branches[1] < self.code.branches[0]
+    }
+
     /// Of a kernel of `source` that became this group function, made like this, and these regions in `wide`.
     pub fn new(
         source: &Module,

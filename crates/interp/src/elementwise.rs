@@ -65,6 +65,7 @@ pub(crate) fn is_elementwise(op: Op) -> bool {
             | Fabs
             | Copysign
             | Sqrt
+            | Rsqrt
             | Fma
             | Fmuladd
             | Fmin
@@ -231,6 +232,7 @@ fn evaluate_float<const FORMAT: usize>(
         Op::Fabs => lanes.execute(|x, _, _| Ok(unary(x, float::abs(of, x)))),
         Op::Copysign => lanes.execute(|x, y, _| Ok(binary(x, y, float::copysign(of, x, y)))),
         Op::Sqrt => lanes.execute(|x, _, _| Ok(unary(x, float::sqrt(of, x)))),
+        Op::Rsqrt => lanes.execute(|x, _, _| Ok(unary(x, float::rsqrt(of, x)))),
         Op::Fma => lanes.execute(|x, y, z| Ok(ternary(x, y, z, float::fma(of, x, y, z)))),
         Op::Fmuladd => lanes.execute(|x, y, z| {
             Ok(ternary(x, y, z, float::fmuladd_allowed(of, x, y, z)[usize::from(!fused)]))

@@ -135,7 +135,9 @@ impl Cycles {
     pub fn of(&self, data: &InstData) -> u64 {
         match data.op {
             _ if !is_issued(data) => 0,
-            Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Fdiv | Op::Frem | Op::Sqrt => self.division,
+            Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Fdiv | Op::Frem | Op::Sqrt | Op::Rsqrt => {
+                self.division
+            }
             _ => match data.op.info().effect {
                 Effect::Reads | Effect::Writes | Effect::ReadsWrites | Effect::Callee => self.access,
                 _ => self.plain,

@@ -297,6 +297,8 @@ ops! {
     Copysign "copysign" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
     /// Square root.
     Sqrt "sqrt" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    /// 1 by the square root, rounded twice, or as close: machines may estimate it, two units in the last place off at most.
+    Rsqrt "rsqrt" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
     /// `a * b + c`, rounded once.
     Fma "fma" (T(Float), T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
     /// `a * b + c`, rounded once or twice: either is right.

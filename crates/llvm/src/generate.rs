@@ -3,6 +3,7 @@
 use crate::cpu::Cpu;
 use crate::jit::{CodeLevel, Machine, machine, no_machine, not_compiled};
 use crate::masks::{MaskForm, form_masks};
+use crate::roots::estimate_roots;
 use crate::single_lane_params::pass_single_lanes;
 use crate::single_lanes::{make_ready, store_single_lanes};
 use crate::view::{LlvmModule, take_message};
@@ -91,7 +92,8 @@ impl LlvmPasses {
     }
 }
 
-/// Lets LLVM's passes work on a module, but those that would vectorize it once more. Masks come out in the machine's form.
+/// Lets LLVM's passes work on a module, but those that would vectorize it once more. Inverse roots become estimates where the
+/// machine has them, and masks come out in the machine's form.
 pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
     optimize_with_masks(module, cpu, MaskForm::of(cpu))
 }
@@ -99,6 +101,7 @@ pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
 /// The same, with masks in this form.
 pub fn optimize_with_masks(module: &LlvmModule, cpu: &Cpu, form: MaskForm) -> Result<(), Diagnostic> {
     tell_cpu(module, cpu);
+    estimate_roots(module, cpu);
     LlvmPasses::of_vector_code(cpu)?.run(module)?;
     store_single_lanes(module);
     form_masks(module, form);

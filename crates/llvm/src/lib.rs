@@ -24,6 +24,7 @@ mod apart;
 mod fatal;
 mod generate;
 mod masks;
+mod roots;
 mod single_calls;
 mod prints;
 mod join;

@@ -107,7 +107,8 @@ pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Re
     let is_scalar = lanes == 1 && whole.is_none();
     let name = if is_scalar { line.func.clone() } else { wide_name(&line.func, &options.brush) };
     let entered = code.function(&name).ok_or_else(|| LineError::Function(name.clone()))?;
-    let emission = EmitOptions { canonical_nans: true, fused: Some(options.fused), entries: true };
+    let emission =
+        EmitOptions { canonical_nans: true, fused: Some(options.fused), exact_roots: true, entries: true };
     let jit = session.jit(&code, emission, native.level)?;
     let entry = jit.entry(&name)?;
 

@@ -254,7 +254,9 @@ fn vector_code(
     options: &Options,
     cpu: &Cpu,
 ) -> Result<(Module, GroupFunction, KernelReport), BuildError> {
-    let groups = GroupFunctions::forced(program, &[kernel], variant, &options.forced)?;
+    let forced = if variant.is_guarded { options.forced.with_guards() } else { options.forced };
+    let options = &Options { forced, ..*options };
+    let groups = GroupFunctions::forced(program, &[kernel], variant, &forced)?;
     let VectorCode { module, mut groups, mut reports, .. } =
         groups.vectorize(program, cpu, options, &mut Context::new())?;
     let unknown = || BuildError::Unknown(kernel.to_string());

@@ -1,6 +1,6 @@
 //! Choices that are made by hand in the place of models: to compare mechanisms, and to test each by itself.
 
-use heddle::{Branches, Wanted};
+use heddle::{Branches, Roots, Wanted};
 use heddle_ir::Diagnostic;
 use heddle_transform::Versions;
 use heddle_transform::boscc::Policy;
@@ -17,6 +17,7 @@ pub struct Forced {
     fuse: Wanted,
     flatten: Wanted,
     scalars: Option<Variant>,
+    roots: Roots,
 }
 
 impl FromStr for Forced {
@@ -28,8 +29,8 @@ impl FromStr for Forced {
 
 impl From<heddle::Options> for Forced {
     fn from(options: heddle::Options) -> Forced {
-        let heddle::Options { guards, versions, branches, fuse, flatten, scalars, .. } = options;
-        Forced { guards, versions, branches, fuse, flatten, scalars }
+        let heddle::Options { guards, versions, branches, fuse, flatten, scalars, roots, .. } = options;
+        Forced { guards, versions, branches, fuse, flatten, scalars, roots }
     }
 }
 
@@ -46,9 +47,19 @@ impl Forced {
         self.versions
     }
 
+    /// The same with roots and quotients that are exact.
+    pub fn with_exact_roots(self) -> Forced {
+        Forced { roots: Roots::Exact, ..self }
+    }
+
+    /// The same with guards wherever they can be.
+    pub(crate) fn with_guards(self) -> Forced {
+        Forced { guards: Policy::Force, ..self }
+    }
+
     /// Options of the pipeline with what is forced.
     pub(crate) fn over(&self, options: heddle::Options) -> heddle::Options {
-        let &Forced { guards, versions, branches, fuse, flatten, scalars } = self;
-        heddle::Options { guards, versions, branches, fuse, flatten, scalars, ..options }
+        let &Forced { guards, versions, branches, fuse, flatten, scalars, roots } = self;
+        heddle::Options { guards, versions, branches, fuse, flatten, scalars, roots, ..options }
     }
 }

@@ -374,7 +374,14 @@ impl Kernel {
     }
 
     /// What else may run launches in groups of this size, those that are more likely to be faster first.
-    fn other_variants(&self, first: Variant, local: [u32; 3], is_uniform: bool) -> [Vec<Variant>; 2] {
+    /// `folds` says that the code skips not all that some work-items do without the others.
+    fn other_variants(
+        &self,
+        first: Variant,
+        local: [u32; 3],
+        is_uniform: bool,
+        folds: bool,
+    ) -> [Vec<Variant>; 2] {
         let (info, lanes) = (self.info(), self.program.inner.lanes);
         let of = |lanes| Variant::of_groups(info, lanes, local, is_uniform, first.is_small);
         let mut likely = vec![of(1), of(2 * lanes)];
@@ -388,6 +395,8 @@ impl Kernel {
         }
         let mut others = vec![of((lanes / 2).max(1))];
         others.extend((4 * lanes <= MOST_CHOSEN_LANES).then(|| of(4 * lanes)));
+        // What half of the work-items do may be what all of some brushes do.
+        others.extend(folds.then(|| Variant { is_guarded: true, ..of(lanes) }));
         [likely, others]
     }
 
@@ -407,7 +416,8 @@ impl Kernel {
         let compile = move || {
             let inner = &*kernel.program.inner;
             let (mut others, mut seen) = (Vec::new(), vec![variant]);
-            for batch in kernel.other_variants(variant, local, is_uniform) {
+            let folds = first.report.as_ref().is_none_or(KernelReport::folds_branches);
+            for batch in kernel.other_variants(variant, local, is_uniform, folds) {
                 for variant in batch {
                     if seen.contains(&variant) {
                         continue;

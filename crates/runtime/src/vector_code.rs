@@ -28,6 +28,8 @@ pub struct Variant {
     pub local: Option<[u32; 3]>,
     /// Whether what lies between two barriers may run for one work-item after the other, while other parts run for brushes.
     pub is_mixed: bool,
+    /// Whether whatever some work-items of a brush do without the others is skipped where none does, pay or not.
+    pub is_guarded: bool,
 }
 
 impl Variant {
@@ -43,7 +45,8 @@ impl Variant {
         // Where a brush takes several rows of a group, it is known how far these are apart.
         let has_rows = fold == Fold::Linear || brush[1] * brush[2] > 1;
         let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;
-        Variant { fold, brush, is_small, local: (is_fixed && is_uniform).then_some(local), is_mixed: false }
+        let local = (is_fixed && is_uniform).then_some(local);
+        Variant { fold, brush, is_small, local, is_mixed: false, is_guarded: false }
     }
 
     /// For launches of a kernel of which nothing is known: of groups that are rows, or as the source fixes them.
@@ -56,7 +59,8 @@ impl Variant {
 
     /// For launches in groups that are rows.
     pub fn of_rows(lanes: u32, is_small: bool) -> Variant {
-        Variant { fold: Fold::Rows, brush: [lanes, 1, 1], is_small, local: None, is_mixed: false }
+        let brush = [lanes, 1, 1];
+        Variant { fold: Fold::Rows, brush, is_small, local: None, is_mixed: false, is_guarded: false }
     }
 
     /// How group functions are made for them.

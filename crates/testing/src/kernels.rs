@@ -295,7 +295,7 @@ fn natively(
     let say = |error: &dyn std::fmt::Display| error.to_string();
     let local = input.group.unwrap_or([1; 3]);
     let mut memory = expected.memory.clone();
-    let emission = EmitOptions { canonical_nans: true, fused: Some(fused), entries: true };
+    let emission = EmitOptions { canonical_nans: true, fused: Some(fused), exact_roots: true, entries: true };
     let llvm = emit(module, emission).map_err(|error| say(&error))?;
     let level = if case.seed.is_multiple_of(64) { CodeLevel::Default } else { CodeLevel::Least };
     if level == CodeLevel::Default {

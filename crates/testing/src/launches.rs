@@ -339,7 +339,7 @@ fn on_oracle_wide(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> 
 
 fn natively(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> {
     let say = |error: &dyn std::fmt::Display| error.to_string();
-    let emission = EmitOptions { canonical_nans: true, fused: Some(false), entries: true };
+    let emission = EmitOptions { canonical_nans: true, fused: Some(false), exact_roots: true, entries: true };
     let llvm = emit(&code.module, emission).map_err(|error| say(&error))?;
     let jit = Jit::new(llvm, CodeLevel::Least, &[]).map_err(|error| say(&error))?;
     let entry = jit.entry(&launch.kernel).map_err(|error| say(&error))?;

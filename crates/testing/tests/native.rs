@@ -177,7 +177,7 @@ fn each_lane(
 
 /// The compiled program; none if it asks for its place in a launch.
 fn compiled(case: &Case, fused: bool, level: CodeLevel) -> Option<Jit> {
-    let options = EmitOptions { canonical_nans: true, fused: Some(fused), entries: true };
+    let options = EmitOptions { canonical_nans: true, fused: Some(fused), exact_roots: true, entries: true };
     let llvm = match emit(&case.module, options) {
         Err(told) if told.code == Code::NeedsLaunch => return None,
         emitted => emitted.unwrap_or_else(|error| panic!("{error}\n{}", case.module)),
@@ -213,7 +213,7 @@ fn optimized_native_code_computes_it_too() {
 
 /// Out as text, and in again.
 fn round_trip(module: &Module) -> Option<Module> {
-    let options = EmitOptions { canonical_nans: false, fused: None, entries: false };
+    let options = EmitOptions::default();
     let llvm = match emit(module, options) {
         Err(told) if told.code == Code::NeedsLaunch => return None,
         emitted => emitted.unwrap_or_else(|error| panic!("{error}\n{module}")),

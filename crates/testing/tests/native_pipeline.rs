@@ -81,7 +81,8 @@ fn observe_native(
     level: CodeLevel,
 ) -> Option<Observed> {
     let func = wide_form(wide, &case.entry, &input.brush)?;
-    let emit_options = EmitOptions { canonical_nans: true, fused: Some(false), entries: true };
+    let emit_options =
+        EmitOptions { canonical_nans: true, fused: Some(false), exact_roots: true, entries: true };
     let llvm = match emit(wide, emit_options) {
         Err(told) if told.code == Code::NeedsLaunch => return None,
         emitted => emitted.unwrap_or_else(|error| panic!("{error}\n{func}")),

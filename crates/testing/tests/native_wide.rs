@@ -211,7 +211,7 @@ fn check_by(
     change: impl FnOnce(&LlvmModule),
 ) -> usize {
     verify_module(module, Stage::Wide).unwrap_or_else(|error| panic!("{error}"));
-    let options = EmitOptions { canonical_nans: true, fused: Some(false), entries: true };
+    let options = EmitOptions { canonical_nans: true, fused: Some(false), exact_roots: true, entries: true };
     let llvm = emit(module, options).unwrap_or_else(|error| panic!("{error}"));
     change(&llvm);
     let jit = Jit::new(llvm, level, &[]).unwrap_or_else(|error| panic!("{error}"));

@@ -350,7 +350,7 @@ fn busy_alone(func: &Function, inst: Inst, target: &Target) -> u32 {
         _ if types().filter(|ty| ty.is_vector()).all(is_mask) => 0,
         Op::Phi | Op::Freeze | Op::Bitcast | Op::Ret | Op::Call => 0,
         Op::Splat | Op::Extract | Op::Insert | Op::Permute | Op::Compress | Op::Expand => 0,
-        Op::Fdiv | Op::Sqrt | Op::Frem => times.divide.busy,
+        Op::Fdiv | Op::Sqrt | Op::Rsqrt | Op::Frem => times.divide.busy,
         Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => 60,
         Op::Fadd | Op::Fsub | Op::Fmul | Op::Fma | Op::Fmuladd => times.float.busy,
         Op::Fptosi | Op::Fptoui | Op::Sitofp | Op::Uitofp | Op::Fptrunc | Op::Fpext => times.float.busy,
@@ -392,7 +392,7 @@ fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &Target) -> O
         Op::Store | Op::MaskedStore => Time { latency: 0, busy: 10 },
         Op::Gather => return Some(of_lanes(target.cost(target.load.scattered, lanes, ty.bytes() * 8))),
         Op::Scatter => return Some(of_lanes(target.cost(target.store.scattered, lanes, ty.bytes() * 8))),
-        Op::Fdiv | Op::Sqrt | Op::Frem => times.divide,
+        Op::Fdiv | Op::Sqrt | Op::Rsqrt | Op::Frem => times.divide,
         Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => return Some(of_lanes(60 * lanes)),
         // By few bits it becomes shifts and additions.
         Op::Mul if is_constant(1) => times.float,

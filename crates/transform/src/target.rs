@@ -283,6 +283,11 @@ impl Target {
         }
     }
 
+    /// Whether it has estimates of inverse square roots that one step makes good enough: those of AVX-512, to 14 bits.
+    pub fn estimates_roots(&self) -> bool {
+        self.vector_bits >= 512
+    }
+
     /// The registers that a vector of this many bits fills.
     pub fn registers_of(&self, bits: u32) -> u32 {
         bits.div_ceil(self.vector_bits)

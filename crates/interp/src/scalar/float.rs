@@ -51,6 +51,11 @@ pub fn sqrt(format: FloatFormat, a: u128) -> u128 {
     binary(format, a, 0, |x, _| x.sqrt(), |x, _| x.sqrt())
 }
 
+/// 1 by the square root, rounded twice.
+pub fn rsqrt(format: FloatFormat, a: u128) -> u128 {
+    div(format, from_f64(format, 1.0), sqrt(format, a))
+}
+
 /// `a · b + c`, rounded once.
 ///
 /// For `f16` and `bf16` the product is exact in `f64`; the sum is rounded to odd there (an inexact sum becomes

@@ -223,12 +223,22 @@ impl Body<'_, '_> {
             Scalar::F32 => 0x7fc0_0000,
             _ => 0x7ff8_0000_0000_0000,
         };
-        let nan = asm.scalar(ty.scalar(), bits);
-        let nan = match ty.lanes() {
-            Some(lanes) => asm.vector(&vec![nan; lanes.into()]),
-            None => nan,
-        };
-        asm.select(asm.fcmp(FloatPredicate::Uno, node, node), nan, node)
+        asm.select(asm.fcmp(FloatPredicate::Uno, node, node), self.constant(bits, ty), node)
+    }
+
+    /// One number by its bits in every lane.
+    fn constant(&self, bits: u128, ty: Type) -> Node {
+        let asm = &self.module.asm;
+        let number = asm.scalar(ty.scalar(), bits);
+        match ty.lanes() {
+            Some(lanes) => asm.vector(&vec![number; lanes.into()]),
+            None => number,
+        }
+    }
+
+    /// 1 in every lane.
+    pub(super) fn one(&self, ty: Type) -> Node {
+        self.constant(neutral(Reduction::Fmul, ty.scalar()), ty)
     }
 }
 

@@ -34,6 +34,8 @@ pub struct EmitOptions {
     pub canonical_nans: bool,
     /// Rounds `fmuladd` once (`true`) or twice (`false`); none leaves it to the target.
     pub fused: Option<bool>,
+    /// Computes `rsqrt` as the oracle does, where machines may estimate it.
+    pub exact_roots: bool,
     /// Adds for each function one that reads its arguments from memory and writes its results there: what the JIT
     /// calls.
     pub entries: bool,

@@ -3,6 +3,7 @@
 use super::assembler::{Node, Ty};
 use super::bf16::is_rounded_twice;
 use super::function::Body;
+use crate::roots::INVERSE_ROOT;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::{Flag, Flags, Scope};
@@ -158,6 +159,14 @@ impl Body<'_, '_> {
                         return self.by_table(Op::Fadd, &[product, args[2]], ty, flags);
                     }
                 },
+                Op::Rsqrt => {
+                    let root = self.by_table(Op::Sqrt, args, ty, flags);
+                    let inverse = self.by_table(Op::Fdiv, &[self.one(ty), root], ty, flags);
+                    if !self.module.options.exact_roots && ty.scalar() == Scalar::F32 {
+                        asm.attach(inverse, INVERSE_ROOT, None, &[]);
+                    }
+                    return inverse;
+                }
                 Op::Freeze => asm.freeze(args[0]),
                 Op::Select => asm.select(args[0], args[1], args[2]),
                 _ => args[0],

@@ -5,7 +5,7 @@
 
 use super::MaskForm;
 use super::plan::{Plan, is_inside, is_mask};
-use crate::view::{Bb, LlvmModule, Val};
+use crate::view::{Bb, LlvmModule, Val, shuffle};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMIntPredicate, LLVMOpcode as Code};
@@ -308,17 +308,8 @@ impl<'m> Rewriter<'_, 'm> {
     }
 
     fn shuffle(&self, a: LLVMValueRef, b: LLVMValueRef, lanes: &[Option<u32>]) -> LLVMValueRef {
-        // SAFETY: live; the indices are a constant vector of i32.
-        unsafe {
-            let i32_ty = LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(a)));
-            let index = |lane: &Option<u32>| match lane {
-                Some(lane) => LLVMConstInt(i32_ty, (*lane).into(), 0),
-                None => LLVMGetPoison(i32_ty),
-            };
-            let mut indices: Vec<LLVMValueRef> = lanes.iter().map(index).collect();
-            let indices = LLVMConstVector(indices.as_mut_ptr(), indices.len() as u32);
-            LLVMBuildShuffleVector(self.builder, a, b, indices, NO_NAME)
-        }
+        // SAFETY: live; who asks names lanes that there are.
+        unsafe { shuffle(self.builder, a, b, lanes) }
     }
 
     /// Gives an instruction that wants a mask its bits.

@@ -10,12 +10,15 @@ mod global;
 mod instruction;
 mod attributes;
 mod metadata;
+mod build;
 
 use llvm_sys::core::*;
 use llvm_sys::prelude::{LLVMBasicBlockRef, LLVMContextRef, LLVMModuleRef, LLVMTypeRef, LLVMValueRef};
 use llvm_sys::target::LLVMTargetDataRef;
 use std::ffi::{CStr, CString, c_char};
 use std::marker::PhantomData;
+
+pub(crate) use build::shuffle;
 
 /// A module of LLVM IR in a context of its own.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use crate::cl::*;
 use crate::core::registry::{Handle, publish};
+use crate::core::verify;
 use heddle_ir::types::MAX_LANES;
 use heddle_llvm::Cpu;
 use heddle_runtime as runtime;
@@ -74,6 +75,8 @@ fn options_of_environment() -> runtime::Options {
         eprintln!("heddle: HEDDLE_OPTIONS: {told}");
         runtime::Forced::default()
     });
+    // The oracle, beside which launches run, has no estimates.
+    let forced = if verify::is_wanted() { forced.with_exact_roots() } else { forced };
     runtime::Options { lanes, forced, ..runtime::Options::default() }
 }
 

@@ -116,6 +116,7 @@ impl Lower<'_, '_, '_> {
             "lg2" => self.by_library("log2f", &args),
             "ex2" => self.by_library("exp2f", &args),
             "tanh" => self.by_library("tanhf", &args),
+            "rsqrt" if scalar == Scalar::F32 => self.emit.op(Op::Rsqrt, &args),
             "rsqrt" => {
                 let root = self.emit.op(Op::Sqrt, &args);
                 let one = self.emit.float(scalar, 1.0);

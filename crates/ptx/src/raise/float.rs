@@ -180,6 +180,12 @@ impl Raise<'_> {
                 put!(self, "{word}.rn.{ty} {to}, {}, {}", args[0], args[1]);
             }
             Op::Sqrt => put!(self, "sqrt.rn.{ty} {to}, {}", args[0]),
+            Op::Rsqrt if scalar == Scalar::F32 => put!(self, "rsqrt.approx.f32 {to}, {}", args[0]),
+            Op::Rsqrt => {
+                let root = self.fresh(scalar)?;
+                put!(self, "sqrt.rn.{ty} {root}, {}", args[0]);
+                put!(self, "rcp.rn.{ty} {to}, {root}");
+            }
             Op::Fma | Op::Fmuladd => put!(self, "fma.rn.{ty} {to}, {}, {}, {}", args[0], args[1], args[2]),
             Op::Fneg => put!(self, "neg.{ty} {to}, {}", args[0]),
             Op::Fabs => put!(self, "abs.{ty} {to}, {}", args[0]),

@@ -37,7 +37,7 @@ const FLOAT_BINARY: &[Op] = &[
     Op::Fmaximum,
 ];
 const FLOAT_UNARY: &[Op] =
-    &[Op::Fneg, Op::Fabs, Op::Sqrt, Op::Floor, Op::Ceil, Op::Truncate, Op::Round, Op::RoundEven];
+    &[Op::Fneg, Op::Fabs, Op::Sqrt, Op::Rsqrt, Op::Floor, Op::Ceil, Op::Truncate, Op::Round, Op::RoundEven];
 const SHIFTS: &[Op] = &[Op::Shl, Op::Lshr, Op::Ashr];
 const QUERIES: &[Op] =
     &[Op::LocalId, Op::LocalSize, Op::GroupId, Op::NumGroups, Op::GlobalId, Op::GlobalSize, Op::GlobalOffset];

@@ -246,7 +246,7 @@ fn check_forms(
         .map(|&form| WidePart { prefix: parts[form].prefix.clone(), module: parts[form].module.clone() })
         .collect();
     let fused = forms[of_this[0]].fused;
-    let options = EmitOptions { canonical_nans: true, fused: Some(fused), entries: true };
+    let options = EmitOptions { canonical_nans: true, fused: Some(fused), exact_roots: true, entries: true };
     let object = match compile_parts(tally, &chosen, options, target, quality) {
         Ok(object) => object,
         Err((culprit, reason)) => return fail(culprit, reason, of_this, wrong),

@@ -250,7 +250,7 @@ fn cost(data: &InstData) -> f64 {
     match data.op {
         Op::Phi => 0.0,
         Op::Br if data.args.is_empty() => 0.0,
-        Op::Sqrt | Op::Fdiv | Op::Frem => 8.0,
+        Op::Sqrt | Op::Rsqrt | Op::Fdiv | Op::Frem => 8.0,
         _ => match data.op.info().effect {
             Effect::Traps => 12.0,
             Effect::Reads | Effect::Writes | Effect::ReadsWrites => 4.0,

@@ -190,7 +190,7 @@ impl Machine {
 }
 
 fn is_division(op: Op) -> bool {
-    matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Fdiv | Op::Frem | Op::Sqrt)
+    matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Fdiv | Op::Frem | Op::Sqrt | Op::Rsqrt)
 }
 
 /// How the lanes of an address lie, for accesses to this type.

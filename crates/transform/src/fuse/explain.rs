@@ -26,7 +26,7 @@ pub(super) fn planned(
     let (insts, blocks) = plan.merged();
     let is_pair = |step: &Step| matches!(step, Step::Both(..));
     let gaps = plan.steps.chunk_by(|a, b| is_pair(a) == is_pair(b)).filter(|gap| !is_pair(&gap[0])).count();
-    let verb = if plan.profit > 0 { "gains" } else { "would gain" };
+    let verb = if plan.pays() { "gains" } else { "would gain" };
     let mut text = format!(
         "the branch of {}: merging {insts} instructions and {blocks} blocks of its {} and {} elements, with {gaps} gaps, {verb} \
          {} tenths of an operation",
@@ -35,6 +35,9 @@ pub(super) fn planned(
         branch.right.elements.len(),
         plan.profit
     );
+    if plan.profit > 0 && !plan.pays() {
+        text += ", which is less than costs may be wrong by";
+    }
     if let Some(share) = parted {
         let _ = write!(text, "; lanes parted there {:.1} % of the time", 100.0 * share);
     }

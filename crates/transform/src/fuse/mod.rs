@@ -169,7 +169,7 @@ fn candidates(
                 let share = parted.get(&block).copied();
                 share.into_iter().for_each(|share| plan.part_at(share));
                 let text = explain::planned(func, &branch, &plan, share, options);
-                if plan.profit > 0 || options.force && plan.merged() != (0, 0) {
+                if plan.pays() || options.force && plan.merged() != (0, 0) {
                     let told = told(None, Some(&plan), text);
                     found.push(Candidate { branch, plan, told });
                 } else {

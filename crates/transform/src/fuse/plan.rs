@@ -59,12 +59,23 @@ pub(super) struct Plan {
     /// What selects and branches cost that are new, and gaps that all lanes execute: all that merging brings where lanes stay
     /// together.
     spent: i64,
+    /// What both sides cost as they are.
+    sides: i64,
 }
 
+/// A plan gains at least one in so many of what both sides cost, or nothing: costs are not more exact than that.
+const LEAST_GAIN: i64 = 20;
+
 impl Plan {
+    /// Whether it gains more than the costs may be wrong by.
+    pub(super) fn pays(&self) -> bool {
+        self.profit > 0 && self.profit >= self.sides / LEAST_GAIN
+    }
+
     /// Lets the plan gain what it does where lanes part at so many of all executions, as a share.
     pub(super) fn part_at(&mut self, share: f64) {
         self.profit = (share * self.profit as f64 - (1.0 - share) * self.spent as f64).floor() as i64;
+        self.sides = (share * self.sides as f64).floor() as i64;
     }
 
     /// How many elements of the chains, and blocks of regions, are merged.
@@ -162,7 +173,7 @@ impl Planning<'_> {
             })
             .collect();
         regions.retain(|key, _| chosen.contains(key));
-        let mut plan = Plan { steps, regions, matrix, profit: 0, spent: 0 };
+        let mut plan = Plan { steps, regions, matrix, profit: 0, spent: 0, sides: self.sides() };
         (plan.profit, plan.spent) = self.account(&plan);
         plan
     }
@@ -268,6 +279,13 @@ impl Planning<'_> {
             }
         };
         a + b - together
+    }
+
+    /// What both sides cost.
+    fn sides(&self) -> i64 {
+        let blocks = self.branch.left.blocks.iter().chain(self.branch.right.blocks.iter());
+        let of = |block| straight(self.func(), block).map(|inst| self.cost(inst)).sum::<i64>();
+        blocks.map(|block| self.weight(block) * of(block)).sum()
     }
 
     fn cost(&self, inst: Inst) -> i64 {

@@ -62,7 +62,7 @@ pub enum Reason {
     /// A φ that `simplify` removes.
     #[error("{0} has a φ of one value: run `simplify` before")]
     Unsimplified(Block),
-    /// Nothing to gain.
+    /// Nothing to gain, or so little that the costs may be wrong by more.
     #[error("merging its sides would gain {0} tenths of an operation")]
     Unprofitable(i64),
 }

@@ -287,6 +287,7 @@ pub(super) fn is_costly(func: &Function, inst: Inst) -> bool {
             | Op::Fdiv
             | Op::Frem
             | Op::Sqrt
+            | Op::Rsqrt
             | Op::Fma
             | Op::Fmuladd
             | Op::Floor

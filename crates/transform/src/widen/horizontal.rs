@@ -89,8 +89,12 @@ impl Writer<'_> {
 
     /// The operand, where lanes that do not take part have these bits.
     fn with_neutral(&mut self, inst: Inst, neutral: u128) -> Value {
-        let operand = self.old.inst(inst).args[0];
-        let vector = self.vector(operand);
+        self.shown(inst, self.old.inst(inst).args[0], neutral)
+    }
+
+    /// A value, where lanes that do not take part in an instruction have these bits.
+    pub(super) fn shown(&mut self, inst: Inst, value: Value, neutral: u128) -> Value {
+        let vector = self.vector(value);
         let Some(mask) = self.mask(inst) else { return vector };
         let ty = self.new.value_type(vector);
         let neutral = self.new.make_const(Constant::splat(ty, neutral));
@@ -118,7 +122,7 @@ fn infinity(scalar: Scalar) -> u128 {
 }
 
 /// The bits that change nothing in a combination with these promises. Least and greatest floats ignore NaNs.
-fn neutral(by: Reduction, scalar: Scalar, flags: Flags) -> u128 {
+pub(super) fn neutral(by: Reduction, scalar: Scalar, flags: Flags) -> u128 {
     let (all, sign, infinity, mantissa) =
         (scalar.bit_mask(), sign(scalar), infinity(scalar), mantissa(scalar));
     let one = (infinity >> 1) & !((1u128 << mantissa) - 1);

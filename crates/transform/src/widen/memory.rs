@@ -149,11 +149,14 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Swaps with memory, lane after lane.
+    /// Swaps with memory: once for all lanes, or lane after lane.
     pub(super) fn exchange(&mut self, inst: Inst) -> Written {
         let data = self.old.inst(inst);
         if let [address, .., stored] = data.args[..] {
             self.tell(inst, stored, address)?;
+        }
+        if self.combined_update(inst) {
+            return Ok(());
         }
         self.lane_by_lane(inst)
     }

@@ -22,7 +22,8 @@
 //! * `records` decides which fields of structures are read at once, and does so.
 //! * `rows` is for brushes of several dimensions.
 //! * `plain`, `memory`, `horizontal`, `places`, `calls` turn one instruction each into its wide form.
-//! * `lane_loop` is for what has no vector form: one lane after the other; `updates` is for atomics that only the lanes see.
+//! * `combined` makes one atomic update of what all lanes do to one place; `lane_loop` is for what has no vector form: one lane after
+//!   the other; `updates` is for atomics that only the lanes see.
 //!
 //! *Passive lanes.* Vector operations also run in lanes for which the source did not run them. What comes out there is
 //! never looked at, but it must do no harm: masked memory operations leave them alone, divisors become 1 there, and
@@ -32,6 +33,7 @@
 mod calls;
 mod closure;
 mod clusters;
+mod combined;
 mod horizontal;
 mod kinds;
 mod lane_loop;

@@ -1,0 +1,175 @@
+//! Inverse square roots by an estimate.
+//!
+//! `rsqrt` may be off by two units in the last place. AVX-512 estimates it to 14 bits in one instruction of any width, from which
+//! one step of Newton's comes within 1.5 units:
+//!
+//! ```text
+//!   %root = call @llvm.sqrt(%x)                     %guess = rsqrt14 %x
+//!   %inverse = fdiv 1, %root, !heddle.rsqrt         %error = 1 - (%x * %guess) * %guess
+//!                                                   %step = %guess + (%guess / 2) * %error
+//!                                                   %inverse = %error is a number ? %step : %guess
+//! ```
+//!
+//! The error is no number where `x` is 0 or infinite, and there the estimate is what is asked for, infinity or 0. All widths, one
+//! lane among them, give the same results; machines without the instruction others. It comes before LLVM's passes, which would
+//! put several roots or quotients into one vector, and take them apart.
+
+use crate::cpu::Cpu;
+use crate::view::{LlvmModule, Val, intrinsic_id, shuffle};
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use llvm_sys::{LLVMOpcode as Code, LLVMRealPredicate};
+
+const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
+/// What is attached to the quotient that stands for an inverse root.
+pub(crate) const INVERSE_ROOT: &str = "heddle.rsqrt";
+/// Lanes of an estimate: its widest form, and its narrowest.
+const WIDEST: u32 = 16;
+const NARROWEST: u32 = 4;
+
+/// Puts estimates in the place of inverse roots, if the machine has them. Comes before LLVM's passes:
+/// [`optimize`](crate::optimize) does it.
+pub(crate) fn estimate_roots(module: &LlvmModule, cpu: &Cpu) {
+    if !(cpu.is_x86() && cpu.vector_bits() >= 512) {
+        return;
+    }
+    let kind = module.metadata_kind(INVERSE_ROOT);
+    for func in module.functions().filter(|func| !func.is_declaration()) {
+        let insts = func.blocks().into_iter().flat_map(|block| block.insts().collect::<Vec<_>>());
+        let found: Vec<Val<'_>> = insts.filter(|inst| is_inverse_root(*inst, kind)).collect();
+        found.into_iter().for_each(|inverse| estimate(module, inverse));
+    }
+}
+
+/// Whether this is 1 by a square root, and said to stand for the inverse root.
+fn is_inverse_root(inst: Val<'_>, kind: u32) -> bool {
+    if inst.opcode() != Code::LLVMFDiv || inst.metadata(kind).is_none() {
+        return false;
+    }
+    let root = inst.operand(1);
+    // SAFETY: live.
+    let is_call = unsafe { !LLVMIsACallInst(root.0).is_null() };
+    is_call && root.called().intrinsic_id() == intrinsic_id("llvm.sqrt")
+}
+
+/// Writes the estimate of an inverse root.
+fn estimate(module: &LlvmModule, inverse: Val<'_>) {
+    let root = inverse.operand(1);
+    let x = root.operand(0);
+    // SAFETY: the context is live; values and types are of the module. What is built stands before the inverse, of whose type all
+    // of it is, and nobody uses the old one any more when it goes. A root that nobody uses has no other effect.
+    unsafe {
+        let builder = LLVMCreateBuilderInContext(module.context());
+        LLVMPositionBuilderBefore(builder, inverse.0);
+        let ty = x.ty().0;
+        let number = |value: f64| match x.ty().is_vector() {
+            true => splat(LLVMConstReal(LLVMGetElementType(ty), value), x.ty().count() as u32),
+            false => LLVMConstReal(ty, value),
+        };
+        let fma = |a: LLVMValueRef, b: LLVMValueRef, c: LLVMValueRef| {
+            call(module, builder, "llvm.fma", &mut [ty], &mut [a, b, c])
+        };
+        let guess = guess(module, builder, x);
+        let scaled = LLVMBuildFMul(builder, x.0, guess, NO_NAME);
+        let error = fma(LLVMBuildFNeg(builder, scaled, NO_NAME), guess, number(1.0));
+        let half = LLVMBuildFMul(builder, guess, number(0.5), NO_NAME);
+        let step = fma(half, error, guess);
+        let is_number = LLVMBuildFCmp(builder, LLVMRealPredicate::LLVMRealORD, error, error, NO_NAME);
+        let result = LLVMBuildSelect(builder, is_number, step, guess, NO_NAME);
+        LLVMDisposeBuilder(builder);
+        LLVMReplaceAllUsesWith(inverse.0, result);
+        LLVMInstructionEraseFromParent(inverse.0);
+        if LLVMGetFirstUse(root.0).is_null() {
+            LLVMInstructionEraseFromParent(root.0);
+        }
+    }
+}
+
+/// The estimate of `1 / sqrt(x)`, in pieces that the machine has registers for.
+///
+/// # Safety
+/// A live value of one or several floats, and a builder that stands behind it.
+unsafe fn guess(module: &LlvmModule, builder: LLVMBuilderRef, x: Val<'_>) -> LLVMValueRef {
+    // SAFETY: live; lanes that are asked for are there, or are not read.
+    unsafe {
+        let float = LLVMFloatTypeInContext(module.context());
+        if !x.ty().is_vector() {
+            let zero = LLVMConstInt(LLVMInt64TypeInContext(module.context()), 0, 0);
+            let none = LLVMGetPoison(LLVMVectorType(float, NARROWEST));
+            let vector = LLVMBuildInsertElement(builder, none, x.0, zero, NO_NAME);
+            let guess = guess_of_piece(module, builder, vector, NARROWEST);
+            return LLVMBuildExtractElement(builder, guess, zero, NO_NAME);
+        }
+        let count = x.ty().count() as u32;
+        let size = count.next_power_of_two().clamp(NARROWEST, WIDEST);
+        let mut pieces: Vec<LLVMValueRef> = (0..count.div_ceil(size))
+            .map(|piece| {
+                let lanes = piece * size..(piece + 1) * size;
+                let lanes: Vec<_> = lanes.map(|lane| (lane < count).then_some(lane)).collect();
+                let piece = shuffle(builder, x.0, x.0, &lanes);
+                guess_of_piece(module, builder, piece, size)
+            })
+            .collect();
+        let mut lanes = size;
+        while pieces.len() > 1 {
+            lanes *= 2;
+            let all: Vec<_> = (0..lanes).map(Some).collect();
+            let join = |pair: &[LLVMValueRef]| shuffle(builder, pair[0], pair[pair.len() - 1], &all);
+            pieces = pieces.chunks(2).map(join).collect();
+        }
+        let all: Vec<_> = (0..count).map(Some).collect();
+        shuffle(builder, pieces[0], pieces[0], &all)
+    }
+}
+
+/// The estimate of a vector that fits into a register.
+///
+/// # Safety
+/// A live vector of so many floats.
+unsafe fn guess_of_piece(
+    module: &LlvmModule,
+    builder: LLVMBuilderRef,
+    x: LLVMValueRef,
+    lanes: u32,
+) -> LLVMValueRef {
+    let name = match lanes {
+        WIDEST => "llvm.x86.avx512.rsqrt14.ps.512",
+        8 => "llvm.x86.avx512.rsqrt14.ps.256",
+        _ => "llvm.x86.avx512.rsqrt14.ps.128",
+    };
+    // SAFETY: live; all lanes are asked for, by as many bits as there are, at least eight.
+    unsafe {
+        let mask = LLVMConstAllOnes(LLVMIntTypeInContext(module.context(), lanes.max(8)));
+        let other = LLVMGetPoison(LLVMTypeOf(x));
+        call(module, builder, name, &mut [], &mut [x, other, mask])
+    }
+}
+
+/// Calls an intrinsic for types.
+///
+/// # Safety
+/// Live values, as the intrinsic of these types wants them.
+unsafe fn call(
+    module: &LlvmModule,
+    builder: LLVMBuilderRef,
+    name: &str,
+    types: &mut [LLVMTypeRef],
+    args: &mut [LLVMValueRef],
+) -> LLVMValueRef {
+    // SAFETY: the intrinsic is one of LLVM's, and the caller has its arguments.
+    unsafe {
+        let id = intrinsic_id(name);
+        let (pointer, count) = (types.as_mut_ptr(), types.len());
+        let func = LLVMGetIntrinsicDeclaration(module.raw(), id, pointer, count);
+        let ty = LLVMIntrinsicGetType(module.context(), id, pointer, count);
+        LLVMBuildCall2(builder, ty, func, args.as_mut_ptr(), args.len() as u32, NO_NAME)
+    }
+}
+
+/// # Safety
+/// A live constant.
+unsafe fn splat(value: LLVMValueRef, lanes: u32) -> LLVMValueRef {
+    let mut values = vec![value; lanes as usize];
+    // SAFETY: live constants of one type.
+    unsafe { LLVMConstVector(values.as_mut_ptr(), lanes) }
+}

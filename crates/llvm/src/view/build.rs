@@ -1,0 +1,27 @@
+//! Instructions that are built in more than one place.
+
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+
+/// Lanes of two vectors, one behind the other; any value where none is named.
+///
+/// # Safety
+/// A builder that stands somewhere, and live vectors of one type, which have these lanes.
+pub(crate) unsafe fn shuffle(
+    builder: LLVMBuilderRef,
+    a: LLVMValueRef,
+    b: LLVMValueRef,
+    lanes: &[Option<u32>],
+) -> LLVMValueRef {
+    // SAFETY: live; the indices are a constant vector of i32.
+    unsafe {
+        let i32_ty = LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(a)));
+        let index = |lane: &Option<u32>| match lane {
+            Some(lane) => LLVMConstInt(i32_ty, (*lane).into(), 0),
+            None => LLVMGetPoison(i32_ty),
+        };
+        let mut indices: Vec<LLVMValueRef> = lanes.iter().map(index).collect();
+        let indices = LLVMConstVector(indices.as_mut_ptr(), indices.len() as u32);
+        LLVMBuildShuffleVector(builder, a, b, indices, c"".as_ptr())
+    }
+}

@@ -1,0 +1,75 @@
+//! Quotients by square roots, where the program allows both to be off.
+//!
+//! Requires: Stage::Source.  Ensures: Stage::Source.
+//! Invariant: whether a quotient becomes one does not depend on how many lanes there will be, so all code that is made of a program
+//! computes the same.
+//!
+//! OpenCL C lets a quotient be off by 2.5 units in the last place and a root by 3, and says so in a fact of each (`fpmath`).
+//! `rsqrt` is off by two at most:
+//!
+//! ```text
+//!     v2 = sqrt v1                        v3 = rsqrt v1
+//!     v3 = fdiv 1.0, v2                   v5 = rsqrt v1;  v6 = fmul v4, v5
+//!     v6 = fdiv v4, v2
+//! ```
+//!
+//! A root alone and a quotient alone stay: an estimate of one of them takes a machine as long as they do.
+
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::entity::PrimaryMap;
+use heddle_ir::function::Tag;
+use heddle_ir::module::{Fact, FactPart};
+use heddle_ir::words::Flag;
+use heddle_ir::{Function, Inst, Module, Op, Scalar, Type};
+
+/// What a quotient and a root must be allowed to be off by, in units in the last place.
+const ALLOWED: f32 = 2.5;
+
+/// Makes inverse roots of quotients by roots, in all functions; how many.
+pub fn invert_roots(module: &mut Module) -> usize {
+    let bound = |fact: Fact| match module.facts[fact].as_slice() {
+        &[FactPart::Number(Scalar::F32, bits)] => f32::from_bits(bits as u32),
+        _ => 0.0,
+    };
+    let loose: PrimaryMap<Fact, bool> = module.facts.keys().map(|fact| bound(fact) >= ALLOWED).collect();
+    let is_loose = |fact: Fact| loose[fact];
+    module.functions.iter_mut().map(|func| invert_roots_of(func, &is_loose)).sum()
+}
+
+fn invert_roots_of(func: &mut Function, is_loose: &impl Fn(Fact) -> bool) -> usize {
+    let may_be_off = |func: &Function, inst: Inst, flag: Flag| {
+        let data = func.inst(inst);
+        let said = func.origin(data.origin).tags.iter();
+        data.flags.has(flag) || said.clone().any(|&(tag, fact)| tag == Tag::Fpmath && is_loose(fact))
+    };
+    let root_below = |func: &Function, inst: Inst| {
+        let data = func.inst(inst);
+        let is_quotient = data.op == Op::Fdiv && func.value_type(data.args[0]) == Type::Scalar(Scalar::F32);
+        let root = func.def_inst(*data.args.get(1).filter(|_| is_quotient)?)?;
+        let is_root = func.inst(root).op == Op::Sqrt;
+        (is_root && may_be_off(func, inst, Flag::Arcp) && may_be_off(func, root, Flag::Afn)).then_some(root)
+    };
+    let all: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
+    let found: Vec<(Inst, Inst)> =
+        all.into_iter().filter_map(|inst| Some((inst, root_below(func, inst)?))).collect();
+    for &(quotient, root) in &found {
+        let x = func.inst(root).args[0];
+        let above = func.inst(quotient).args[0];
+        let is_one = func.constant(above).and_then(|it| it.splat_bits()) == Some(1f32.to_bits().into());
+        let origin = func.inst(quotient).origin;
+        if is_one {
+            let data = func.inst_mut(quotient);
+            data.op = Op::Rsqrt;
+            data.args = [x].into_iter().collect();
+            continue;
+        }
+        let flags = func.inst(quotient).flags;
+        let mut builder = Builder::new(func, At::Before(quotient));
+        builder.set_origin(origin);
+        let inverse = builder.op_with(Op::Rsqrt, &[x], flags);
+        let data = func.inst_mut(quotient);
+        data.op = Op::Fmul;
+        data.args = [above, inverse].into_iter().collect();
+    }
+    found.len()
+}

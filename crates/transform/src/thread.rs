@@ -1,0 +1,176 @@
+//! Jumps past blocks that only ask again what has just been answered.
+//!
+//! Requires: Stage::Source.  Ensures: Stage::Source.
+//! Invariant: blocks keep their names, and instructions stay where they are; targets of branches change, and what φs bring.
+//!
+//! clang leaves a `break` like this, with one exit that is asked for twice:
+//!
+//! ```text
+//!     block3:  br v1, block4, block5                    block3:  br v1, block4, block6
+//!     block4:  …;  br block5                            block4:  …;  br block5
+//!     block5:  v2 = phi [block4: v3], [block3: v4]      block5:  v2 = phi [block4: v3]
+//!              br v1, block2, block6                             br v1, block2, block6
+//!     block6:  v5 = phi [block5: v2], …                 block6:  v5 = phi [block5: v2], [block3: v4], …
+//! ```
+//!
+//! What goes round the loop is then chosen for no lane that leaves it, and block5 goes back in any case: a branch to which another one on
+//! the same condition leads is settled. Nothing happens in the block that is passed by, so lanes that
+//! met there do what they did in any case. Loops keep their entries and their latches: edges back to a header stay.
+
+use heddle_analysis::{Cfg, CycleForest, Dominators, Edge};
+use heddle_ir::entity::EntitySet;
+use heddle_ir::inst::InstData;
+use heddle_ir::{Block, Function, Inst, Op, Value};
+
+use crate::edges::{add_incoming, phis, set_incoming};
+
+/// The most often that a function is looked at, as a jump may lead to a block that asks the same.
+const ROUNDS: usize = 4;
+/// How far up the dominator tree a branch on the same condition is looked for.
+const NEAR: usize = 16;
+
+/// A jump that passes a block by.
+#[derive(Clone, Copy)]
+struct Jump {
+    from: Block,
+    /// Which target of its branch is changed.
+    slot: usize,
+    past: Block,
+    to: Block,
+}
+
+/// Jumps past blocks where it is known where they lead; how often.
+pub fn thread_jumps(func: &mut Function) -> usize {
+    let mut count = 0;
+    for _ in 0..ROUNDS {
+        let found = jumps(func);
+        if found.is_empty() {
+            break;
+        }
+        count += found.len();
+        found.into_iter().for_each(|jump| make(func, jump));
+    }
+    if count > 0 {
+        known_branches(func).into_iter().for_each(|(block, slot)| settle(func, block, slot));
+    }
+    count
+}
+
+/// Branches that go the way by which a branch on the same condition led to them, and that way.
+fn known_branches(func: &Function) -> Vec<(Block, usize)> {
+    let cfg = Cfg::new(func);
+    let dominators = Dominators::new(&cfg);
+    let known = |block: Block| {
+        let (asked, _) = question(func, block)?;
+        let above = std::iter::successors(dominators.idom(block), |&block| dominators.idom(block));
+        let led = above.take(NEAR).find_map(|from| {
+            let (before, ways) = question(func, from).filter(|&(before, _)| before == asked)?;
+            let leads = |&way: &Block| dominators.dominates(way, block) && cfg.preds(way).len() == 1;
+            Some((before, ways.iter().position(leads)?))
+        });
+        Some((block, led?.1))
+    };
+    func.blocks().filter(|&block| func.predicate(block).is_none()).filter_map(known).collect()
+}
+
+/// Lets a block go one way only.
+fn settle(func: &mut Function, block: Block, slot: usize) {
+    let Some((_, ways)) = question(func, block) else { return };
+    for phi in phis(func, ways[1 - slot]) {
+        let left: Vec<(Block, Value)> =
+            func.inst(phi).incoming().filter(|&(pred, _)| pred != block).collect();
+        set_incoming(func, phi, left);
+    }
+    if let Some(branch) = func.terminator(block) {
+        let origin = func.inst(branch).origin;
+        *func.inst_mut(branch) = InstData { origin, ..InstData::jump(ways[slot]) };
+    }
+}
+
+/// What a block asks, and where it goes by the answer.
+fn question(func: &Function, block: Block) -> Option<(Value, [Block; 2])> {
+    let data = func.inst(func.terminator(block)?);
+    match (data.op, data.targets()) {
+        (Op::Br, &[then, otherwise]) if then != otherwise => Some((data.args[0], [then, otherwise])),
+        _ => None,
+    }
+}
+
+/// All jumps that there are to make, of each branch and past each block one.
+fn jumps(func: &Function) -> Vec<Jump> {
+    let cfg = Cfg::new(func);
+    let mut analyses: Option<(CycleForest, EntitySet<Value>)> = None;
+    let mut touched: EntitySet<Block> = EntitySet::new();
+    let mut found = Vec::new();
+    for past in func.blocks() {
+        let Some((asked, ways)) = question(func, past) else { continue };
+        let is_idle = func.block_insts(past).all(|inst| matches!(func.inst(inst).op, Op::Phi | Op::Br));
+        let is_own = func.def_inst(asked).and_then(|inst| func.layout.block_of(inst)) == Some(past);
+        if !is_idle || is_own || func.predicate(past).is_some() || ways.contains(&past) {
+            continue;
+        }
+        for &from in cfg.preds(past) {
+            let Some((before, targets)) = question(func, from) else { continue };
+            let Some(slot) = targets.iter().position(|&target| target == past) else { continue };
+            let to = ways[slot];
+            if before != asked || func.predicate(from).is_some() || targets.contains(&to) || from == past {
+                continue;
+            }
+            let (forest, elsewhere) =
+                analyses.get_or_insert_with(|| (CycleForest::new(&cfg), read_elsewhere(func)));
+            let is_header = forest.headed_by(past).is_some();
+            let goes_back = forest.is_retreating(Edge { from: past, to });
+            let is_read = |phi: Inst| func.results(phi).iter().any(|&value| elsewhere.contains(value));
+            let is_free = ![from, past, to].iter().any(|&block| touched.contains(block));
+            if is_header || goes_back || !is_free || func.phis(past).any(is_read) {
+                continue;
+            }
+            [from, past, to].into_iter().for_each(|block| _ = touched.insert(block));
+            found.push(Jump { from, slot, past, to });
+        }
+    }
+    found
+}
+
+/// The φs that something reads beside the φs behind their block.
+fn read_elsewhere(func: &Function) -> EntitySet<Value> {
+    let home = |value: Value| {
+        let inst = func.def_inst(value).filter(|&inst| func.inst(inst).op == Op::Phi)?;
+        func.layout.block_of(inst)
+    };
+    let mut elsewhere = EntitySet::new();
+    for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
+        let data = func.inst(inst);
+        if data.op == Op::Phi {
+            let incoming: Vec<(Block, Value)> = data.incoming().collect();
+            let shadow = data.args.get(incoming.len()).copied();
+            let strange = incoming.into_iter().filter(|&(from, value)| home(value) != Some(from));
+            strange.map(|(_, value)| value).chain(shadow).for_each(|value| _ = elsewhere.insert(value));
+        } else {
+            data.args.iter().for_each(|&value| _ = elsewhere.insert(value));
+        }
+    }
+    elsewhere
+}
+
+fn make(func: &mut Function, jump: Jump) {
+    let Jump { from, slot, past, to } = jump;
+    let brings = |func: &Function, value: Value| {
+        let phi = func.def_inst(value).filter(|&inst| func.layout.block_of(inst) == Some(past))?;
+        func.inst(phi).incoming().find(|&(pred, _)| pred == from).map(|(_, value)| value)
+    };
+    for phi in phis(func, to) {
+        let Some((_, value)) = func.inst(phi).incoming().find(|&(pred, _)| pred == past) else { continue };
+        let value = brings(func, value).unwrap_or(value);
+        add_incoming(func, phi, from, value);
+    }
+    for phi in phis(func, past) {
+        let left: Vec<(Block, Value)> = func.inst(phi).incoming().filter(|&(pred, _)| pred != from).collect();
+        set_incoming(func, phi, left);
+    }
+    if let Some(branch) = func.terminator(from)
+        && let Some(target) = func.inst_mut(branch).targets_mut().get_mut(slot)
+    {
+        *target = to;
+    }
+}

@@ -1,0 +1,83 @@
+//! Atomic updates of one place by all lanes: one update by what lanes make of it together.
+//!
+//! ```text
+//!     v2 = atomic_rmw add v0, v1          v3 = reduce add v1          lanes that are not active show the neutral element
+//!                                         v4 = atomic_rmw add v0, v3
+//!                                         v2 = v4 + (scan add before v1)
+//! ```
+//!
+//! Lanes update one place in ascending order, one behind the other, and nobody else has to come in between. So each finds there
+//! what was there before, updated by the lanes before it. Floats are not added in another order.
+
+use super::horizontal::neutral;
+use super::kinds::Kind;
+use super::writer::Writer;
+use heddle_analysis::shape::Steps;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::words::{Flag, Flags, Reduction, Rmw};
+use heddle_ir::{Inst, Op, Value};
+
+/// How operands of several updates combine, and what one update does; none if the order of lanes could be told.
+fn combination(rmw: Rmw) -> Option<(Reduction, Op)> {
+    Some(match rmw {
+        Rmw::Add => (Reduction::Add, Op::Add),
+        // What all take away is a sum.
+        Rmw::Sub => (Reduction::Add, Op::Sub),
+        Rmw::And => (Reduction::And, Op::And),
+        Rmw::Or => (Reduction::Or, Op::Or),
+        Rmw::Xor => (Reduction::Xor, Op::Xor),
+        Rmw::Umin => (Reduction::Umin, Op::Umin),
+        Rmw::Umax => (Reduction::Umax, Op::Umax),
+        Rmw::Smin => (Reduction::Smin, Op::Smin),
+        Rmw::Smax => (Reduction::Smax, Op::Smax),
+        _ => return None,
+    })
+}
+
+impl Writer<'_> {
+    /// Writes an atomic update of what all lanes share as one for all of them; false if it is none.
+    pub(super) fn combined_update(&mut self, inst: Inst) -> bool {
+        let data = self.old.inst(inst).clone();
+        let Detail::Rmw(rmw, _) = data.detail else { return false };
+        let [address, operand] = data.args[..] else { return false };
+        let is_int = self.old.value_type(operand).scalar().is_int();
+        let is_one = is_int && self.kinds.is_shared(address) && !data.flags.has(Flag::Volatile);
+        let Some((by, op)) = combination(rmw).filter(|_| is_one) else { return false };
+        let anyone = self.anyone(inst);
+        let given = self.only_if(anyone, |writer| writer.update_once(inst, data, operand, by, op));
+        let Some(&result) = self.old.results(inst).first() else { return true };
+        let value = match self.kinds.of(result) {
+            Kind::Lanes => given[0],
+            Kind::Steps(_) => {
+                let lane = self.first_lane();
+                self.emit(InstData::plain(Op::Extract, [given[0], lane]), None)
+            }
+        };
+        self.define_value(result, value);
+        true
+    }
+
+    fn update_once(
+        &mut self,
+        inst: Inst,
+        data: InstData,
+        operand: Value,
+        by: Reduction,
+        op: Op,
+    ) -> Vec<Value> {
+        let ty = self.old.value_type(operand);
+        let shown = self.shown(inst, operand, neutral(by, ty.scalar(), Flags::NONE));
+        let all = self.emit(InstData::new(Op::Reduce, [shown], Detail::Reduce(by)), None);
+        let pointer = self.scalar(data.args[0]);
+        let detail = self.detail_of(data.detail.clone());
+        let once = InstData { args: [pointer, all].into_iter().collect(), detail, ..data };
+        let found = match self.update(&once) {
+            Some(found) => found[0],
+            None => self.emit(once, None),
+        };
+        let before = Detail::Scan { by, before: true };
+        let before = self.emit(InstData::new(Op::Scan, [shown], before), None);
+        let found = self.spread_scalar(found, Steps::default(), self.wide(ty));
+        vec![self.emit(InstData::plain(op, [found, before]), None)]
+    }
+}
