@@ -14,6 +14,7 @@ mod convert;
 mod memory;
 mod warp;
 mod matrix;
+mod fragment;
 mod call;
 
 use crate::check::{Global, Globals, resolve};
