@@ -267,11 +267,12 @@ def choices():
         for index, (word, ftz, pair, result) in enumerate(told):
             by, other = list(COMBINE)[index % 3], index // 3 % 2
             both = [COMBINE[by](int(one), other) for one in (result, not result)]
-            tell(dotted("setp", word, by, ftz, ty), [*pair, other], both)
-            to = list(ONES)[index % len(ONES)]
-            if not (to == "bf16" and ty == "f16"):
-                tell(dotted("set", word, ftz, to, ty), pair, [ONES[to] * result])
-                tell(dotted("set", word, by, ftz, to, ty), [*pair, other], [ONES[to] * both[0]])
+            # Halves have one result.
+            tell(dotted("setp", word, by, ftz, ty), [*pair, other], both[: 1 if ty in ("f16", "bf16") else 2])
+            kinds = ("u32", "s32", "u16", "s16", ty) if ty in ("f16", "bf16") else ("u32", "s32", "f32")
+            to = kinds[index % len(kinds)]
+            tell(dotted("set", word, ftz, to, ty), pair, [ONES[to] * result])
+            tell(dotted("set", word, by, ftz, to, ty), [*pair, other], [ONES[to] * both[0]])
     for ty in ("f16", "bf16"):
         # Neighbours in the list, where they are of one comparison.
         for index, (one, two) in enumerate(itertools.pairwise(comparisons(ty))):
@@ -353,7 +354,7 @@ def carries():
 
 def memory():
     """Of what is in memory before: the operand of an address. Behind the results stands what is there afterwards."""
-    access_types = ("b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64", "f16", "bf16")
+    access_types = ("b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64")
     size = lambda ty: INTS.get(ty) or BITS.get(ty) or 8
     a, b = 0x1234567890ABCDEF, 0xFEDCBA0987654381
 
@@ -362,14 +363,13 @@ def memory():
         return value
 
     hints = [("ca",), ("cg",), ("cs",), ("lu",), ("cv",), ("L1::evict_normal",), ("L1::evict_unchanged",), ("L1::evict_first",)]
-    hints += [("L1::evict_last",), ("L1::no_allocate",), ("L2::64B",), ("L2::128B",), ("L2::256B",), ("L1::evict_last", "L2::evict_last")]
-    hints += [("L1::evict_first", "L2::evict_first"), ("L1::evict_normal", "L2::evict_normal"), ("nc",), ("nc", "L1::no_allocate", "L2::128B"), ("unified",)]
+    hints += [("L1::evict_last",), ("L1::no_allocate",), ("L2::64B",), ("L2::128B",), ("L2::256B",), ("nc",), ("nc", "L1::no_allocate", "L2::128B")]
     spaces = ("", "global", "shared", "shared::cta", "local")
     for ty in access_types:
         for space in spaces:
             tell(dotted("ld", space, ty), [widened(ty, b)], [widened(ty, b), widened(ty, b)])
             tell(dotted("st", space, ty), [widened(ty, a), widened(ty, b)], [widened(ty, b)])
-        tell(dotted("ldu", "global", ty), [widened(ty, b)], [widened(ty, b), widened(ty, b)]) if ty not in ("f16", "bf16") else None
+        tell(dotted("ldu", "global", ty), [widened(ty, b)], [widened(ty, b), widened(ty, b)])
     scoped = [(sem, scope) for sem in ("relaxed", "acquire", "release") for scope in ("cta", "gpu", "sys")]
     for words in [("weak",), ("volatile",), *scoped]:
         for space in ("", "global", "shared"):
@@ -379,7 +379,7 @@ def memory():
                 tell(dotted("st", *words, space, "u32"), [7, 9], [9])
     for words in hints:
         tell(dotted("ld", "global", *words, "b32"), [a & 0xFFFFFFFF], [a & 0xFFFFFFFF] * 2)
-    for words in [("wb",), ("cg",), ("cs",), ("wt",), *hints[5:10], *hints[13:16]]:
+    for words in [("wb",), ("cg",), ("cs",), ("wt",), *hints[5:10]]:
         tell(dotted("st", "global", *words, "b32"), [1, a & 0xFFFFFFFF], [a & 0xFFFFFFFF])
     for ty in ("u32", "s32"):
         bits, mask = 32, 0xFFFFFFFF

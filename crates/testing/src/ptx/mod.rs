@@ -10,7 +10,9 @@ mod together;
 mod check;
 mod drive;
 mod ways;
+mod assembler;
 
+pub use assembler::{assembler, refused_by};
 pub use check::{PtxCounts, check, check_with, shrunk};
 pub use drive::{PtxReport, drive};
 pub use generate::generate;
