@@ -1,13 +1,13 @@
 // The words of OpenCL C that the kernels of the benchmark use, for clang's CUDA.
 #include <__clang_cuda_builtin_vars.h>
 
-#define kernel extern "C" __attribute__((global))
+#define kernel extern "C" __attribute__((__global__))
 #define local __attribute__((shared))
 #define global
 #define constant
 #define FLT_MAX 3.402823466e38f
 #define CLK_LOCAL_MEM_FENCE
-#define barrier(fence) __nvvm_barrier_cta_sync_aligned_all(0)
+#define barrier(fence) __syncthreads()
 #define DEVICE static __attribute__((device, always_inline)) inline
 
 typedef unsigned uint;
