@@ -1,9 +1,11 @@
 """The CUDA driver beside what else there is for a machine without a GPU: Numba's simulator, tinygrad's own device for CPUs, and
-the time that NVRTC takes for itself. Run by `./x bench cuda`."""
+the time that NVRTC takes for itself; and beside our OpenCL driver on the same kernels. Run by `./x bench cuda`."""
 
 import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 
@@ -113,6 +115,43 @@ def tinygrad():
         judge(f"tinygrad, {name}", ours, theirs, 0.8)
 
 
+def doors():
+    """Kernels by the CUDA driver and by the OpenCL driver, each in a process of its own, in turns."""
+    script = pathlib.Path(__file__).parent / "doors/doors.py"
+    sys.path.insert(0, str(script.parent))
+    from doors import kernels
+
+    asked = {
+        door: subprocess.Popen([sys.executable, script, door], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for door in ("cuda", "opencl")
+    }
+
+    def ask(door, line):
+        asked[door].stdin.write(line + "\n")
+        asked[door].stdin.flush()
+        return asked[door].stdout.readline().strip()
+
+    for name in kernels():
+        results = {}
+        for door in asked:
+            with tempfile.TemporaryDirectory() as folder:
+                place = os.path.join(folder, "results.npz")
+                assert ask(door, f"prepare {name} {place}") == "ready", (name, door)
+                results[door] = list(np.load(place).values())
+        for ours, theirs in zip(results["cuda"], results["opencl"]):
+            # The doors may contract products and sums otherwise, which shows where steps are counted.
+            same = np.isclose(ours, theirs, 1e-4, 1e-4).mean() > 0.99
+            assert same, f"{name}: the doors compute something else"
+        times = {door: [] for door in asked}
+        for _ in range(25):
+            for door in asked:
+                times[door].append(float(ask(door, "time")))
+        judge(f"our OpenCL driver, {name}", float(np.median(times["cuda"])), float(np.median(times["opencl"])), 0.95)
+    for process in asked.values():
+        process.stdin.close()
+        process.wait()
+
+
 def nvrtc():
     from cuda.bindings import driver, nvrtc
 
@@ -148,9 +187,13 @@ if sys.argv[1:2] == ["numba"]:
     numba(int(sys.argv[2]))
     sys.exit()
 print(f"{'':44} {'Heddle':>13} {'other':>13}")
+if sys.argv[1:] == ["doors"]:
+    doors()
+    sys.exit(missed > 0)
 ours, theirs = of_process(50), of_process(1, NUMBA_ENABLE_CUDASIM="1")
 for name, own, other in zip(("axpy, 4096", "Mandelbrot, 64 x 64"), ours, theirs):
     judge(f"Numba's simulator, {name}", own, other, 200)
 tinygrad()
+doors()
 nvrtc()
 sys.exit(missed > 0)

@@ -211,7 +211,7 @@ impl Exec {
         let outcome = match &ran.outcome {
             Ok(outcome) => outcome,
             Err(fault) => {
-                error(&fault.to_string());
+                error(&fault.told(module));
                 return Err(Failure::Program);
             }
         };

@@ -199,7 +199,7 @@ impl ProfileRun {
         let profile = match ran.outcome {
             Ok(outcome) => outcome.profile.unwrap_or_default(),
             Err(fault) => {
-                error(&fault.to_string());
+                error(&fault.told(&module));
                 return Err(Failure::Program);
             }
         };

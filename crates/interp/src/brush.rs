@@ -247,7 +247,7 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
             func: code.func.name.clone(),
             block: code.func.layout.block_of(inst),
             inst: Some(inst),
-            text: Some(heddle_ir::text::print_inst(code.func, inst)),
+            text: Some(heddle_ir::text::print_operation(code.func, inst)),
             lane: lane.map(|lane| lane as u32),
         }
     }

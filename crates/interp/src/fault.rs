@@ -1,7 +1,7 @@
 //! What can go wrong when a program runs.
 
 use crate::limits::Limit;
-use heddle_ir::{Block, Inst, Value};
+use heddle_ir::{Block, Inst, Module, Value};
 use std::fmt;
 use thiserror::Error;
 
@@ -125,6 +125,16 @@ impl Fault {
     /// A fault without a place.
     pub fn new(kind: FaultKind, func: &str) -> Fault {
         Fault { kind, func: func.into(), block: None, inst: None, text: None, lane: None }
+    }
+
+    /// The message, behind file and line of the source where the module that ran tells them.
+    pub fn told(&self, module: &Module) -> String {
+        let place = module.function(&self.func).zip(self.inst).and_then(|(func, inst)| func.loc(inst));
+        let file = place.and_then(|place| module.files.get(place.file));
+        match (place, file) {
+            (Some(place), Some(file)) => format!("{file}:{}: {self}", place.line),
+            _ => self.to_string(),
+        }
     }
 }
 

@@ -36,7 +36,7 @@ words! {
     Rn "rn" Rz "rz" Rm "rm" Rp "rp" Rna "rna" Rs "rs" Rni "rni" Rzi "rzi" Rmi "rmi" Rpi "rpi"
     Ftz "ftz" Sat "sat" Satfinite "satfinite" Relu "relu" Approx "approx" Full "full" Noftz "noftz"
     // What an operation takes or gives.
-    Lo "lo" Hi "hi" Wide "wide" Cc "cc" Nan "nan" XorsignAbs "xorsign_abs" Abs "abs"
+    Lo "lo" Hi "hi" Wide "wide" Cc "cc" Nan "nan" NanToo "NaN" Xorsign "xorsign" Abs "abs"
     Eq "eq" Ne "ne" Lt "lt" Le "le" Gt "gt" Ge "ge" Ls "ls" Hs "hs"
     Equ "equ" Neu "neu" Ltu "ltu" Leu "leu" Gtu "gtu" Geu "geu" Num "num"
     And "and" Or "or" Xor "xor" Not "not" Add "add" Min "min" Max "max" Inc "inc" Dec "dec" Exch "exch" Cas "cas"
@@ -55,7 +55,8 @@ words! {
     L2128 "L2::128B" L2256 "L2::256B" LevelL1 "L1" LevelL2 "L2"
     // Matrices.
     M8n8 "m8n8" M8n8k4 "m8n8k4" M8n8k16 "m8n8k16" M16n8k4 "m16n8k4" M16n8k8 "m16n8k8" M16n8k16 "m16n8k16"
-    M16n8k32 "m16n8k32" Row "row" Col "col" X1 "x1" X2 "x2" X4 "x4" Trans "trans"
+    M16n8k32 "m16n8k32" M16n16k8 "m16n16k8" M16n16k16 "m16n16k16" M32n8k16 "m32n8k16" M8n32k16 "m8n32k16"
+    Load "load" Store "store" Mma "mma" A "a" B "b" C "c" D "d" Row "row" Col "col" X1 "x1" X2 "x2" X4 "x4" Trans "trans"
     // Components of vectors and of special registers.
     X "x" Y "y" Z "z" W "w"
 }

@@ -400,6 +400,74 @@ fn floats_are_rounded_to_bf16_once() {
     assert!(ran > 100, "{ran} runs");
 }
 
+/// The bits of `digits * 2^exponent` as a half, whose digits it has room for: a normal number.
+fn half(scalar: Scalar, digits: u32, exponent: i32) -> u128 {
+    let (fraction, bias) = if scalar == Scalar::F16 { (10, 15) } else { (7, 127) };
+    let first = digits.ilog2();
+    let below = (digits << (fraction - first)) & ((1 << fraction) - 1);
+    let above = (exponent + first as i32 + bias) as u32;
+    u128::from(above << fraction | below)
+}
+
+/// Factors whose product ends half-way between two halves, and summands that are far smaller, of both signs; products that are
+/// far smaller than a summand; and all of them with the other sign.
+fn products_at_ties(scalar: Scalar) -> Vec<[u128; 3]> {
+    let digits = if scalar == Scalar::F16 { 11 } else { 8 };
+    let (least, most) = (1u32 << digits, 1u32 << (digits + 1));
+    let sign = 1u128 << 15;
+    let mut all = Vec::new();
+    let odd = (least / 3..most / 3)
+        .filter(|number| number % 2 == 1 && number.ilog2() < digits && *number * 3 > least);
+    let numbers: Vec<u32> = odd.collect();
+    for (at, &number) in numbers.iter().enumerate().step_by(numbers.len() / 40 + 1) {
+        for exponent in [0, 2] {
+            let factors = [half(scalar, 3, exponent), half(scalar, number, 0)];
+            for more in 1..4 {
+                // Less than the last digit of f32 shows, up to the least that there is.
+                let far = if scalar == Scalar::F16 { [12, 13, 14] } else { [15, 18, 100] };
+                let more = half(scalar, more, -far[at % 3]);
+                all.extend([[factors[0], factors[1], more], [factors[0], factors[1], more | sign]]);
+                all.push([factors[0] | sign, factors[1], more]);
+                all.push([factors[0] | sign, factors[1], more | sign]);
+            }
+            // The sum is what is larger, and the product shows only in what is cut off.
+            let small = [half(scalar, 1, -14), half(scalar, 3, -13)];
+            all.extend([[small[0], small[1], factors[1]], [small[0] | sign, small[1], factors[1]]]);
+        }
+    }
+    all
+}
+
+#[test]
+fn products_of_halves_are_added_and_rounded_once() {
+    const LANES: usize = 8;
+    let mut random = Random::new(20);
+    let mut ran = 0;
+    for scalar in [Scalar::F16, Scalar::BF16] {
+        let mut cases = products_at_ties(scalar);
+        assert!(cases.len() > 500, "{} cases", cases.len());
+        // Numbers of all kinds: subnormal ones, infinities, NaN.
+        cases.extend((0..2000).map(|_| [0; 3].map(|_| u128::from(random.bits() as u16))));
+        let ty = Type::Vector(scalar, LANES as u16);
+        let input = |cases: &[[u128; 3]]| {
+            let mut input = vec![0; STEP * OPERANDS];
+            for (lane, case) in cases.iter().enumerate() {
+                for (operand, bits) in case.iter().enumerate() {
+                    input[operand * STEP + lane * 2..][..2].copy_from_slice(&bits.to_le_bytes()[..2]);
+                }
+            }
+            input
+        };
+        let inputs: Vec<Vec<u8>> = cases.chunks(LANES).map(input).collect();
+        let func = one_op("sum".into(), &InstData::new(Op::Fma, [], Detail::None), &[ty; 3], None);
+        let module = Module { functions: vec![func], ..Module::default() };
+        for level in [CodeLevel::Least, CodeLevel::Default] {
+            ran += check(&module, std::slice::from_ref(&inputs), level);
+        }
+    }
+    assert!(ran > 1000, "{ran} runs");
+}
+
 /// One lane of what was truncated: the mask is known at once, or only to who knows that `and` gives 0.
 const SINGLE_LANES: &str = "
 func @at.once(v0: ptr(global), v1: ptr(global)) {

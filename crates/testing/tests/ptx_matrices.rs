@@ -3,12 +3,8 @@
 //! Where each number of a matrix is held stands here once more, as the documentation of PTX draws it.
 #![forbid(unsafe_code)]
 
-use heddle_interp::Scheduler;
-use heddle_ir::Module;
-use heddle_ptx::{Facts, LowerOptions, RaiseOptions, lower, parse, raise};
 use heddle_testing::generate::Random;
-use heddle_testing::kernels::Machine;
-use heddle_testing::launches::{Held, Launch, Passed, as_vectors, on_oracle, vectors};
+use heddle_testing::ptx::in_all_ways;
 
 /// A kind of product.
 struct Product {
@@ -117,50 +113,9 @@ fn fragments(
     lanes
 }
 
-fn modules(text: &str) -> Vec<(&'static str, Module)> {
-    let read = |text: &str| {
-        let parsed = parse(text).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]));
-        let lowered =
-            lower(&parsed, "m.ptx", LowerOptions::default()).unwrap_or_else(|errors| panic!("{}", errors[0]));
-        assert!(lowered.refused.is_empty(), "{}", lowered.refused[0]);
-        lowered.module
-    };
-    let module = read(text);
-    let options = RaiseOptions { target: "sm_80".into(), ..RaiseOptions::default() };
-    let out = raise(&module, &Facts::default(), &options).unwrap_or_else(|errors| panic!("{}", errors[0]));
-    vec![("lowered", module), ("raised", read(&out))]
-}
-
 /// Runs a kernel in all ways; gives the second object behind it, each time.
 fn run(text: &str, input: &[u64], results: usize) -> Vec<(String, Vec<u64>)> {
-    let launch = Launch {
-        kernel: "k".into(),
-        args: vec![Passed::Object(0, 0), Passed::Object(1, 0)],
-        objects: vec![
-            Held::new("input", input.iter().flat_map(|word| word.to_le_bytes()).collect()),
-            Held::new("out", vec![0; results * 8]),
-        ],
-        local: [32, 1, 1],
-        groups: [1; 3],
-        steps: 1_000_000,
-    };
-    let words = |held: &[Held]| -> Vec<u64> {
-        let word = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
-        held[1].bytes.chunks_exact(8).map(word).collect()
-    };
-    let mut all = Vec::new();
-    for (what, module) in modules(text) {
-        let found = on_oracle(&module, &launch, Scheduler::Greedy).expect("it runs").0;
-        all.push((what.to_string(), words(&found)));
-        if what == "lowered" {
-            let code = vectors(&module, "k").expect("there is vector code");
-            for machine in [Machine::Oracle, Machine::Native] {
-                let found = as_vectors(&code, &launch, machine).expect("it runs");
-                all.push((format!("vector code, {machine:?}"), words(&found)));
-            }
-        }
-    }
-    all
+    in_all_ways(text, 32, input, results).unwrap_or_else(|reason| panic!("{reason}\n{text}"))
 }
 
 #[test]
@@ -245,6 +200,152 @@ fn products_are_sums_of_products() {
             }
         }
     }
+}
+
+/// A kind of product of matrices that a warp holds as a whole.
+struct Whole {
+    shapes: &'static [[usize; 3]],
+    /// The types of `A` and `B`, of `C`, and of `D`.
+    types: [&'static str; 3],
+    /// What follows the types.
+    more: &'static str,
+    /// The bits of a number of `A` and `B`, of `C`, and of `D`.
+    bits: [usize; 3],
+    write: fn(i32) -> u64,
+    write_c: fn(i32) -> u64,
+    read: fn(u64) -> f64,
+}
+
+const SHAPES: &[[usize; 3]] = &[[16, 16, 16], [32, 8, 16], [8, 32, 16]];
+
+#[rustfmt::skip]
+const WHOLES: &[Whole] = &[
+    Whole { shapes: SHAPES, types: ["f16", "f16", "f16"], more: "", bits: [16; 3], write: half, write_c: half, read: of_half },
+    Whole { shapes: SHAPES, types: ["f16", "f32", "f32"], more: "", bits: [16, 32, 32], write: half, write_c: single, read: of_single },
+    Whole { shapes: SHAPES, types: ["f16", "f32", "f16"], more: "", bits: [16, 32, 16], write: half, write_c: single, read: of_half },
+    Whole { shapes: SHAPES, types: ["bf16", "f32", "f32"], more: "", bits: [16, 32, 32], write: brain, write_c: single, read: of_single },
+    Whole { shapes: SHAPES, types: ["s8", "s32", "s32"], more: "", bits: [8, 32, 32], write: byte, write_c: whole, read: of_whole },
+    Whole { shapes: SHAPES, types: ["s8", "s32", "s32"], more: ".satfinite", bits: [8, 32, 32], write: byte, write_c: whole, read: of_whole },
+    Whole { shapes: &[[16, 16, 8]], types: ["tf32", "f32", "f32"], more: "", bits: [32; 3], write: single, write_c: single, read: of_single },
+    Whole { shapes: &[[8, 8, 4]], types: ["f64", "f64", "f64"], more: "", bits: [64; 3], write: double, write_c: double, read: f64::from_bits },
+];
+
+/// Bytes of each of three matrices.
+const ROOM: usize = 4096;
+
+/// Where a number lies in memory.
+fn at(row: usize, column: usize, is_row: bool, stride: usize) -> usize {
+    if is_row { row * stride + column } else { column * stride + row }
+}
+
+#[test]
+fn whole_matrices_are_multiplied_as_they_lie_in_memory() {
+    let mut checked = 0;
+    for kind in WHOLES {
+        for &[m, n, k] in kind.shapes {
+            for (way, rows) in
+                [[true, false, true], [false, true, false], [true, true, false], [false, false, true]]
+                    .iter()
+                    .enumerate()
+            {
+                checked += 1;
+                let mut random = Random::new((m * 31 + k + way) as u64);
+                let mut matrix = |rows: usize, columns: usize| -> Vec<Vec<i32>> {
+                    (0..rows).map(|_| (0..columns).map(|_| random.below(9) as i32 - 4).collect()).collect()
+                };
+                let [a, b, c] = [matrix(m, k), matrix(k, n), matrix(m, n)];
+                // With the least step between rows, or with more, which is told.
+                let sizes = [[m, k], [k, n], [m, n]];
+                let more = if way % 2 == 0 { 0 } else { 16 };
+                let strides = [0, 1, 2].map(|of| sizes[of][usize::from(rows[of])] + more);
+                let mut input = vec![0u8; 3 * ROOM];
+                for (of, (matrix, write)) in
+                    [(&a, kind.write), (&b, kind.write), (&c, kind.write_c)].into_iter().enumerate()
+                {
+                    let bytes = kind.bits[of / 2] / 8;
+                    for (row, numbers) in matrix.iter().enumerate() {
+                        for (column, &number) in numbers.iter().enumerate() {
+                            let start = of * ROOM + at(row, column, rows[of], strides[of]) * bytes;
+                            input[start..start + bytes]
+                                .copy_from_slice(&write(number).to_le_bytes()[..bytes]);
+                        }
+                    }
+                }
+                let [input_ty, c_ty, d_ty] = kind.types;
+                let shape = format!("m{m}n{n}k{k}");
+                let layout = |of: usize| if rows[of] { "row" } else { "col" };
+                let registers = |size: usize| match input_ty {
+                    "f16" => 8,
+                    "s8" => size * k / 128,
+                    "bf16" => size * k / 64,
+                    _ => size * k / 32,
+                };
+                let sums = |ty: &str| m * n / if ty == "f16" { 64 } else { 32 };
+                let counts = [registers(m), registers(n), sums(c_ty), sums(d_ty)];
+                let list = |of: usize| {
+                    let all: Vec<String> = (0..counts[of]).map(|at| format!("%m{of}_{at}")).collect();
+                    format!("{{{}}}", all.join(", "))
+                };
+                let stride = |of: usize| if more > 0 { format!(", {}", strides[of]) } else { String::new() };
+                let mut text = String::from(
+                    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n.reg .b64 %d<4>;\nld.param.u64 %d0, [in];\nld.param.u64 %d1, [out];\n",
+                );
+                for (of, ty) in [input_ty, input_ty, c_ty, d_ty].into_iter().enumerate() {
+                    let register = if ty == "f64" { "f64" } else { "b32" };
+                    text.push_str(&format!(".reg .{register} %m{of}_<{}>;\n", counts[of]));
+                }
+                for (of, (name, ty)) in
+                    [("a", input_ty), ("b", input_ty), ("c", c_ty)].into_iter().enumerate()
+                {
+                    let (layout, list, stride) = (layout(of), list(of), stride(of));
+                    text.push_str(&format!(
+                        "add.s64 %d2, %d0, {};\nwmma.load.{name}.sync.aligned.{layout}.{shape}.global.{ty} {list}, [%d2]{stride};\n",
+                        of * ROOM
+                    ));
+                }
+                let types = match input_ty {
+                    "f16" => format!("{d_ty}.{c_ty}"),
+                    _ => format!("{d_ty}.{input_ty}.{input_ty}.{c_ty}"),
+                };
+                text.push_str(&format!(
+                    "wmma.mma.sync.aligned.{}.{}.{shape}.{types}{} {}, {}, {}, {};\nwmma.store.d.sync.aligned.{}.{shape}.{d_ty} [%d1], {}{};\nret;\n}}\n",
+                    layout(0),
+                    layout(1),
+                    kind.more,
+                    list(3),
+                    list(0),
+                    list(1),
+                    list(2),
+                    layout(2),
+                    list(3),
+                    stride(2)
+                ));
+                let words: Vec<u64> = input
+                    .chunks_exact(8)
+                    .map(|bytes| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
+                    .collect();
+                for (what, found) in run(&text, &words, ROOM / 8) {
+                    let found: Vec<u8> = found.iter().flat_map(|word| word.to_le_bytes()).collect();
+                    let bytes = kind.bits[2] / 8;
+                    for row in 0..m {
+                        for column in 0..n {
+                            let start = at(row, column, rows[2], strides[2]) * bytes;
+                            let bits = found[start..start + bytes].iter().rev();
+                            let bits = bits.fold(0, |word, &byte| word << 8 | u64::from(byte));
+                            let sum: i32 = (0..k).map(|at| a[row][at] * b[at][column]).sum();
+                            let expected = f64::from(sum + c[row][column]);
+                            assert_eq!(
+                                (kind.read)(bits),
+                                expected,
+                                "{shape}.{types}, {what}: row {row}, column {column}\n{text}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(checked, 80, "kinds, shapes and layouts");
 }
 
 /// The number at a row and column of a matrix in memory: all differ.

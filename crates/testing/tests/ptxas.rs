@@ -6,19 +6,17 @@
 use heddle::Session;
 use heddle_ptx::{LowerOptions, lower, parse};
 use heddle_testing::not_run::not_run;
+use heddle_testing::ptx::assembler;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The assembler, if it could be brought.
 fn ptxas() -> Option<PathBuf> {
-    let own = std::env::current_exe().expect("a test has a path");
-    let target = own.ancestors().nth(3).expect("a test lies in the target folder");
-    let path = target.join("tools/ptxas/ptxas");
-    if !path.exists() {
+    let path = assembler();
+    if path.is_none() {
         not_run("NVIDIA's assembler", "`./x ptxas` brings it, from PyPI");
-        return None;
     }
-    Some(path)
+    path
 }
 
 fn files(folder: &str) -> Vec<PathBuf> {

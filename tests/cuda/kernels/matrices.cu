@@ -94,3 +94,36 @@ KERNEL normalize_rows(float *a, float *norms, int columns) {
   if (norm > 0)
     for (int i = 0; i < columns; i++) row[i] /= norm;
 }
+
+// launch: @product_by_warps(&a, &b, &c) local=64 groups=2 with a: f32 below 9 1024; b: f32 below 9 256; c: f32 zero 1024
+KERNEL product_by_warps(const float *a, const float *b, float *c) {
+  // Each warp has sixteen rows of sixteen numbers.
+  int first = thread_number() / 32 * 256;
+  float sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+  for (int k = 0; k < 16; k += 8) {
+    unsigned x[4], y[4];
+    asm volatile("wmma.load.a.sync.aligned.row.m16n16k8.tf32 {%0, %1, %2, %3}, [%4], 16;"
+                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "l"(a + first + k) : "memory");
+    asm volatile("wmma.load.b.sync.aligned.row.m16n16k8.tf32 {%0, %1, %2, %3}, [%4], 16;"
+                 : "=r"(y[0]), "=r"(y[1]), "=r"(y[2]), "=r"(y[3]) : "l"(b + k * 16) : "memory");
+    asm volatile("wmma.mma.sync.aligned.row.row.m16n16k8.f32.tf32.tf32.f32 {%0, %1, %2, %3, %4, %5, %6, %7}, "
+                 "{%8, %9, %10, %11}, {%12, %13, %14, %15}, {%0, %1, %2, %3, %4, %5, %6, %7};"
+                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]), "+f"(sum[4]), "+f"(sum[5]), "+f"(sum[6]), "+f"(sum[7])
+                 : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]), "r"(y[2]), "r"(y[3]));
+  }
+  asm volatile("wmma.store.d.sync.aligned.row.m16n16k8.f32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8}, 16;" ::"l"(c + first),
+               "f"(sum[0]), "f"(sum[1]), "f"(sum[2]), "f"(sum[3]), "f"(sum[4]), "f"(sum[5]), "f"(sum[6]), "f"(sum[7])
+               : "memory");
+}
+
+// Sixteen numbers that are passed by value.
+struct Sixteen {
+  int numbers[16];
+};
+
+// launch: @filter_by_value(&a, &b, 1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2, 3) local=32 groups=2 with a: i32 below 9 80; b: i32 zero 64
+KERNEL filter_by_value(const int *a, int *b, Sixteen weights, int step) {
+  int index = thread_number(), sum = 0;
+  for (int i = 0; i < 16; i++) sum += a[index + i] * weights.numbers[i * step % 16];
+  b[index] = sum;
+}

@@ -10,11 +10,9 @@ use crate::core::host;
 use crate::core::launch::Launch;
 use crate::core::memory;
 use crate::cuda::WARP;
-use heddle_interp::{
-    Argument, Datum, Fault, FaultKind, LaunchGeometry, Limits, Memory, Object, RunOptions, run,
-};
-use heddle_ir::diagnostic::{Diagnostic, Place};
-use heddle_ir::{Module, Space};
+use heddle_interp::{Argument, Datum, FaultKind, LaunchGeometry, Limits, Memory, Object, RunOptions, run};
+use heddle_ir::Space;
+use heddle_ir::diagnostic::Diagnostic;
 use heddle_math::Accuracy;
 use std::sync::OnceLock;
 
@@ -36,17 +34,6 @@ pub enum Expected {
     Illegal(String),
     /// Nothing.
     Unknown(String),
-}
-
-/// Where an instruction that went wrong stands, in words.
-fn place_of(module: &Module, fault: &Fault) -> String {
-    let func = module.function(&fault.func);
-    let place = func.zip(fault.inst).map(|(func, inst)| Place::line_of(func, inst));
-    let file = |place: &Place| place.number.and_then(|file| module.files.get(file).map(ToString::to_string));
-    match place.filter(|place| place.line > 0) {
-        Some(place) => format!("{}:{}: ", file(&place).unwrap_or_default(), place.line),
-        None => String::new(),
-    }
 }
 
 /// What a launch does, by the oracle.
@@ -105,7 +92,7 @@ fn repeat(launch: &Launch, text: &str) -> Result<Expected, String> {
     match run(&module, name, &arguments, &mut memory, &options) {
         Ok(_) => Ok(Expected::Memory(memory.placed().to_vec())),
         Err(fault) => {
-            let told = format!("{}{fault}", place_of(&module, &fault));
+            let told = fault.told(&module);
             match fault.kind {
                 FaultKind::OutOfBounds { .. } => Ok(Expected::Illegal(told)),
                 FaultKind::Limit { .. } => Err(format!("it takes too long: {told}")),

@@ -47,6 +47,13 @@ pub fn print_inst(func: &Function, inst: Inst) -> String {
     out
 }
 
+/// The text of one instruction, without what is told of its source.
+pub fn print_operation(func: &Function, inst: Inst) -> String {
+    let mut out = String::new();
+    Printer { func, out: &mut out }.operation(inst, false);
+    out
+}
+
 /// The text of a value: its name, or the literal with its type.
 pub fn print_operand(func: &Function, value: Value) -> String {
     let mut out = String::new();
@@ -316,6 +323,23 @@ impl Printer<'_> {
 
     /// An instruction; `says_type` makes it write the type that its operands share.
     fn inst(&mut self, inst: Inst, says_type: bool) {
+        self.operation(inst, says_type);
+        let origin = self.func.origin(self.func.inst(inst).origin);
+        if let Some(loc) = origin.loc {
+            self.push(format_args!(" at {}:{}", loc.file, loc.line));
+            if loc.column != 0 {
+                self.push(format_args!(":{}", loc.column));
+            }
+        }
+        if !origin.tags.is_empty() {
+            self.out.push_str(" !{");
+            list(self.out, &origin.tags, |out, (tag, fact)| push(out, format_args!("{tag} {fact}")));
+            self.out.push('}');
+        }
+    }
+
+    /// What an instruction does.
+    fn operation(&mut self, inst: Inst, says_type: bool) {
         let func = self.func;
         let data = func.inst(inst);
         let results = func.results(inst);
@@ -346,18 +370,6 @@ impl Printer<'_> {
         self.operands(data, written, says_type);
         if data.is_total() {
             self.out.push_str(" total");
-        }
-        let origin = func.origin(data.origin);
-        if let Some(loc) = origin.loc {
-            self.push(format_args!(" at {}:{}", loc.file, loc.line));
-            if loc.column != 0 {
-                self.push(format_args!(":{}", loc.column));
-            }
-        }
-        if !origin.tags.is_empty() {
-            self.out.push_str(" !{");
-            list(self.out, &origin.tags, |out, (tag, fact)| push(out, format_args!("{tag} {fact}")));
-            self.out.push('}');
         }
     }
 

@@ -9,6 +9,7 @@ mod table;
 mod memory;
 mod lanes;
 mod bf16;
+mod half_fma;
 mod entry;
 mod debug;
 mod facts;

@@ -107,6 +107,10 @@ fn computes_floats(op: Op) -> bool {
     )
 }
 
+fn is_half(ty: Type) -> bool {
+    matches!(ty.scalar(), Scalar::F16 | Scalar::BF16)
+}
+
 fn is_mask(ty: Type) -> bool {
     ty.is_vector() && ty.scalar() == Scalar::I1
 }
@@ -131,6 +135,7 @@ impl Body<'_, '_> {
             Row::Intrinsic(name) if op == Op::Sqrt && ty.scalar() == Scalar::BF16 => {
                 self.in_f32(args, ty, |args, single| asm.intrinsic(name, &[asm.ty(single)], args))
             }
+            Row::Intrinsic(_) if op == Op::Fma && is_half(ty) => self.fma_of_halves(args, ty),
             Row::Binary(code) => asm.binary(code, args[0], args[1]),
             // One byte has no order.
             Row::Intrinsic(_) if op == Op::Bswap && ty.scalar() == Scalar::I8 => args[0],
@@ -153,6 +158,7 @@ impl Body<'_, '_> {
                 }
                 Op::Fmuladd => match self.module.options.fused {
                     None => asm.intrinsic("llvm.fmuladd", &open, args),
+                    Some(true) if is_half(ty) => self.fma_of_halves(args, ty),
                     Some(true) => asm.intrinsic("llvm.fma", &open, args),
                     Some(false) => {
                         let product = self.by_table(Op::Fmul, &args[..2], ty, flags);
@@ -263,7 +269,7 @@ impl Body<'_, '_> {
                 let exponent = self.exponent(args[1], types[1], from.scalar());
                 // LLVM 22.1 scales vectors of f16 wrongly on AVX-512, and cannot select code for all of bf16 on AArch64.
                 // What exponents are clamped to is exact in f32.
-                let is_half = matches!(from.scalar(), Scalar::F16 | Scalar::BF16);
+                let is_half = is_half(from);
                 let scaled = asm.ty(if is_half { from.with_scalar(Scalar::F32) } else { from });
                 let number = if is_half { asm.cast(Opcode::LLVMFPExt, args[0], scaled) } else { args[0] };
                 let open = [scaled, asm.type_of(exponent)];

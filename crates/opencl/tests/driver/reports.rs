@@ -41,7 +41,7 @@ fn launches_are_verified() {
         "heddle: kernel sum: 240 work-items did as the oracle does",
         "heddle: kernel thing: 24 work-items did as the oracle does",
         "heddle: kernel thing: not verified: its groups are of different sizes",
-        "heddle: kernel far: not verified: the oracle stops: in @far",
+        "heddle: kernel far: not verified: the oracle stops: program.cl:20: in @far",
         "heddle: kernel races: differs from the oracle: argument 1 (`to`), byte ",
     ];
     assert_eq!(lines.len(), expected.len(), "{told}");

@@ -14,7 +14,7 @@ use heddle_ir::entity::Entity as _;
 use heddle_ir::function::{Loc, Origin, OriginData};
 use heddle_ir::inst::{Access, Detail, InstData, Switch};
 use heddle_ir::module::Declaration;
-use heddle_ir::words::{IntPredicate, Ordering, Rmw, Scope};
+use heddle_ir::words::{Flags, IntPredicate, Ordering, Rmw, Scope};
 use heddle_ir::{Block, Function, Op, Scalar, Space, Type, Value};
 use rustc_hash::FxHashMap;
 
@@ -41,6 +41,8 @@ pub(crate) struct Lower<'c, 'a, 's> {
     before: Vec<(usize, Option<Value>)>,
     /// The objects of variables in local memory.
     pub(crate) objects: FxHashMap<u32, Value>,
+    /// The objects that hold parameters whose addresses are taken.
+    pub(crate) addressed: FxHashMap<u32, Value>,
     /// The condition of a choice between new values and old ones.
     pub(crate) guard: Option<Value>,
 }
@@ -67,6 +69,7 @@ pub(crate) fn lower_body<'a, 's>(
         current: Vec::new(),
         before: Vec::new(),
         objects: FxHashMap::default(),
+        addressed: FxHashMap::default(),
         guard: None,
     };
     lower.make_slots().map_err(|why| (at, why))?;
@@ -303,6 +306,7 @@ impl Lower<'_, '_, '_> {
         }
         self.emit.block = blocks[0];
         self.local_objects().map_err(|why| (self.body.function.at, why))?;
+        self.addressed_params();
 
         // Blocks are entered before those that they dominate, and left behind them.
         let mut stack = vec![(0, None)];
@@ -407,6 +411,45 @@ impl Lower<'_, '_, '_> {
             self.objects.insert(index as u32, object);
         }
         Ok(())
+    }
+
+    /// Puts parameters whose addresses are taken into objects as well. Nothing writes them, so what is named is still a value.
+    fn addressed_params(&mut self) {
+        let body = self.body;
+        let mut taken = vec![false; body.vars.len()];
+        for step in &body.steps {
+            let Step::Inst(inst) = step else { continue };
+            if mnemonic(inst) == "call" || is_named_param(inst) {
+                continue;
+            }
+            let mut one = |arg: &Arg| {
+                let arg = if let Arg::Address { base, .. } = arg { base } else { arg };
+                if let Arg::Variable(Var::Local(index), _) = arg {
+                    taken[*index as usize] = true;
+                }
+            };
+            for arg in &inst.args {
+                match arg {
+                    Arg::Vector(parts) => parts.iter().for_each(&mut one),
+                    arg => one(arg),
+                }
+            }
+        }
+        for &place in &body.params {
+            let Place::Var(index) = place else { continue };
+            let Some(&words) = self.params.get(&index).filter(|_| taken[index as usize]) else { continue };
+            let width = words.scalar.bytes();
+            let bytes = u64::from(width) * words.count as u64;
+            let align = (body.vars[index as usize].alignment() as u32).max(width);
+            let alloca = InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align });
+            let object = self.emit.value(alloca, None);
+            for word in 0..words.count {
+                let value = self.get(words.first + word);
+                let address = self.emit.add_bytes(object, i64::from(width) * word as i64);
+                self.emit.store(value, address, Access::aligned(width), Flags::NONE);
+            }
+            self.addressed.insert(index, object);
+        }
     }
 
     // Operands.
@@ -642,6 +685,7 @@ impl Lower<'_, '_, '_> {
             "membar" | "fence" | "bar" | "barrier" | "activemask" | "vote" | "shfl" | "match" | "redux"
             | "elect" => self.warp(inst, name, ty),
             "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(inst, name),
+            "wmma" => self.fragments(inst),
             "call" => self.call(inst),
             "trap" => {
                 self.trap();

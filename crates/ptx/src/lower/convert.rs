@@ -25,7 +25,10 @@ impl Lower<'_, '_, '_> {
         }
         let value = self.read(&inst.args[1], from)?;
         let value = match (to.is_float(), from.is_float()) {
-            _ if to == Word::Tf32 => self.rounded_to_tf32(value, rounding(&inst.words)),
+            _ if to == Word::Tf32 => {
+                let value = if inst.words.contains(&Word::Relu) { self.relu(value) } else { value };
+                self.rounded_to_tf32(value, rounding(&inst.words))
+            }
             (false, false) => {
                 let value = if inst.words.contains(&Word::Sat) { self.clamp(value, from, to) } else { value };
                 self.emit.resize(value, layout::scalar(to), from.is_signed())
@@ -198,8 +201,7 @@ impl Lower<'_, '_, '_> {
             value = self.clamped(value);
         }
         if has(Word::Relu) {
-            let zero = self.emit.float(scalar, 0.0);
-            value = self.emit.op(Op::Fmaximum, &[value, zero]);
+            value = self.relu(value);
         }
         value
     }

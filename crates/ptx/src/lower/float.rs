@@ -33,6 +33,12 @@ impl Lower<'_, '_, '_> {
         self.emit.select(is_small, zero, value)
     }
 
+    /// Not below 0; NaN stays.
+    pub(crate) fn relu(&mut self, value: Value) -> Value {
+        let zero = self.emit.float(self.emit.scalar(value), 0.0);
+        self.emit.op(Op::Fmaximum, &[value, zero])
+    }
+
     /// Clamped to 0 to 1; of NaN 0.
     pub(crate) fn clamped(&mut self, value: Value) -> Value {
         let scalar = self.emit.scalar(value);
@@ -145,8 +151,7 @@ impl Lower<'_, '_, '_> {
             value = self.clamped(value);
         }
         if has(Word::Relu) {
-            let zero = self.emit.float(scalar, 0.0);
-            value = self.emit.op(Op::Fmaximum, &[value, zero]);
+            value = self.relu(value);
         }
         Ok(value)
     }
@@ -163,14 +168,14 @@ impl Lower<'_, '_, '_> {
     }
 
     fn least_or_most(&mut self, inst: &Inst, least: bool, args: &[Value]) -> Value {
-        let with_nan = inst.words.contains(&Word::Nan);
+        let with_nan = inst.words.contains(&Word::NanToo);
         let op = match (least, with_nan) {
             (true, false) => Op::Fmin,
             (true, true) => Op::Fminimum,
             (false, false) => Op::Fmax,
             (false, true) => Op::Fmaximum,
         };
-        let xorsign = inst.words.contains(&Word::XorsignAbs);
+        let xorsign = inst.words.contains(&Word::Xorsign);
         let of = |lower: &mut Self, value: Value| match xorsign {
             true => lower.emit.op(Op::Fabs, &[value]),
             false => value,

@@ -73,7 +73,7 @@ fn is_choice(inst: &Inst) -> bool {
         "ld" | "st" => is_named_param(inst),
         "ldu" | "atom" | "red" | "bar" | "barrier" | "membar" | "fence" | "vote" | "shfl" | "match"
         | "redux" | "elect" | "activemask" | "call" | "trap" | "cp" | "ret" | "exit" | "bra" | "brx"
-        | "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => false,
+        | "mma" | "wmma" | "ldmatrix" | "stmatrix" | "movmatrix" => false,
         _ => true,
     }
 }

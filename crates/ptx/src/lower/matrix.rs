@@ -38,7 +38,26 @@ fn count_of(words: &[Word]) -> usize {
     })
 }
 
-fn parts(arg: &Arg) -> &[Arg] {
+/// The type that sums are added up in.
+pub(super) fn sum_scalar(to: Word, words: &[Word]) -> Scalar {
+    match to {
+        Word::F64 => Scalar::F64,
+        Word::S32 if words.contains(&Word::Satfinite) => Scalar::I64,
+        Word::S32 => Scalar::I32,
+        _ => Scalar::F32,
+    }
+}
+
+/// How many numbers of `A` or `B` a register holds.
+pub(super) fn numbers_of(ty: Word) -> usize {
+    match ty {
+        Word::F16 | Word::Bf16 => 2,
+        Word::U8 | Word::S8 => 4,
+        _ => 1,
+    }
+}
+
+pub(super) fn parts(arg: &Arg) -> &[Arg] {
     match arg {
         Arg::Vector(parts) => parts,
         one => std::slice::from_ref(one),
@@ -47,11 +66,11 @@ fn parts(arg: &Arg) -> &[Arg] {
 
 /// What lanes add up in.
 #[derive(Clone, Copy)]
-struct Sum {
+pub(super) struct Sum {
     /// The type of the sum.
-    scalar: Scalar,
+    pub(super) scalar: Scalar,
     /// The type of a number of `A` or of `B`, as its word says.
-    numbers: [Word; 2],
+    pub(super) numbers: [Word; 2],
 }
 
 impl Lower<'_, '_, '_> {
@@ -65,7 +84,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A lane's number in its row of four, and the number of its row.
-    fn place_in_rows(&mut self) -> [Value; 2] {
+    pub(super) fn place_in_rows(&mut self) -> [Value; 2] {
         let lane = self.emit.query(Op::Lane, None);
         let (three, two) = (self.emit.int32(3), self.emit.int32(2));
         [self.emit.op(Op::And, &[lane, three]), self.emit.op(Op::Lshr, &[lane, two])]
@@ -76,7 +95,7 @@ impl Lower<'_, '_, '_> {
         self.frozen(value)
     }
 
-    fn times(&mut self, value: Value, by: i128, more: i128) -> Value {
+    pub(super) fn times(&mut self, value: Value, by: i128, more: i128) -> Value {
         let (by, more) = (self.emit.int32(by), self.emit.int32(more));
         let value = self.emit.op(Op::Mul, &[value, by]);
         self.emit.op(Op::Add, &[value, more])
@@ -114,19 +133,9 @@ impl Lower<'_, '_, '_> {
         };
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
         let [to, a, b, c] = types[..] else { return refuse("it has no four types", "write them") };
-        let is_whole = to == Word::S32;
-        let scalar = match to {
-            Word::F64 => Scalar::F64,
-            Word::S32 if inst.words.contains(&Word::Satfinite) => Scalar::I64,
-            Word::S32 => Scalar::I32,
-            _ => Scalar::F32,
-        };
+        let scalar = sum_scalar(to, &inst.words);
         let sum = Sum { scalar, numbers: [a, b] };
-        let each = match a {
-            Word::F16 | Word::Bf16 => 2,
-            Word::U8 | Word::S8 => 4,
-            _ => 1,
-        };
+        let each = numbers_of(a);
         let (rows, along) = (m / 8, k / (4 * each));
         let [into, left, right, start] = [0, 1, 2, 3].map(|index| parts(&inst.args[index]));
         let is_half = to == Word::F16;
@@ -140,31 +149,45 @@ impl Lower<'_, '_, '_> {
         let word = |ty: Word| if ty == Word::F64 { Word::F64 } else { Word::B32 };
         let left: Vec<Value> = left.iter().map(|arg| self.read(arg, word(a))).collect::<Take<_>>()?;
         let right: Vec<Value> = right.iter().map(|arg| self.read(arg, word(b))).collect::<Take<_>>()?;
+        let mut sums = self.read_sums(start, c, scalar)?;
+        self.sum_up(&left, &right, rows, sum, &mut sums);
+        self.write_sums(into, to, &sums);
+        Ok(())
+    }
+
+    /// What registers of `C` hold, as sums.
+    pub(super) fn read_sums(&mut self, registers: &[Arg], ty: Word, scalar: Scalar) -> Take<Vec<Value>> {
         let mut sums = Vec::new();
-        for arg in start {
-            if is_half {
+        for arg in registers {
+            if ty == Word::F16 {
                 let both = self.read(arg, Word::B32)?;
                 let both = self.emit.halves(both, Scalar::F16);
-                sums.extend(both.map(|half| self.emit.to(Op::Fpext, Scalar::F32, half)));
+                sums.extend(both.map(|half| self.emit.to(Op::Fpext, scalar, half)));
             } else {
-                let value = self.read(arg, c)?;
-                sums.push(match is_whole {
+                let value = self.read(arg, ty)?;
+                sums.push(match ty == Word::S32 {
                     true => self.emit.resize(value, scalar, true),
                     false => value,
                 });
             }
         }
-        self.sum_up(&left, &right, rows, sum, &mut sums);
-        if is_half {
+        Ok(sums)
+    }
+
+    /// Sums as the registers of `D`. Those of 64 bits are clamped to 32.
+    pub(super) fn write_sums(&mut self, registers: &[Arg], ty: Word, sums: &[Value]) {
+        if ty == Word::F16 {
             let halves: Vec<Value> =
                 sums.iter().map(|&sum| self.emit.to(Op::Fptrunc, Scalar::F16, sum)).collect();
-            for (arg, both) in into.iter().zip(halves.chunks_exact(2)) {
+            for (arg, both) in registers.iter().zip(halves.chunks_exact(2)) {
                 let value = self.emit.packed([both[0], both[1]]);
                 self.write(arg, value, false);
             }
-            return Ok(());
+            return;
         }
-        for (arg, mut sum) in into.iter().zip(sums) {
+        for (arg, &sum) in registers.iter().zip(sums) {
+            let scalar = self.emit.scalar(sum);
+            let mut sum = sum;
             if scalar == Scalar::I64 {
                 let most = self.emit.int(scalar, i32::MAX.into());
                 let least = self.emit.int(scalar, i32::MIN.into());
@@ -174,11 +197,17 @@ impl Lower<'_, '_, '_> {
             }
             self.write(arg, sum, false);
         }
-        Ok(())
     }
 
     /// Adds to the sums of a lane, two of each row of eight, what the registers hold.
-    fn sum_up(&mut self, left: &[Value], right: &[Value], rows: usize, sum: Sum, sums: &mut [Value]) {
+    pub(super) fn sum_up(
+        &mut self,
+        left: &[Value],
+        right: &[Value],
+        rows: usize,
+        sum: Sum,
+        sums: &mut [Value],
+    ) {
         let [column, row] = self.place_in_rows();
         for (along, &right) in right.iter().enumerate() {
             for other in 0..4 {

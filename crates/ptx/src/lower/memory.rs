@@ -9,6 +9,7 @@ use crate::words::Word;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{Flag, Flags, IntPredicate, Ordering, Rmw, Scope};
 use heddle_ir::{Op, Scalar, Space, Value};
+use rustc_hash::FxHashMap;
 
 /// The space that the words of an instruction name; generic if none.
 pub(crate) fn space_of(words: &[Word]) -> Space {
@@ -116,11 +117,22 @@ impl Lower<'_, '_, '_> {
                     );
                 }
             },
-            (Word::Param, _) => {
-                return refuse(
-                    format!("the address of the parameter `{name}` is taken"),
-                    "load it by its name, or pass a pointer",
-                );
+            (Word::Param, var) => {
+                let object = match var {
+                    Var::Local(index) => self.addressed.get(&index).copied(),
+                    Var::Module(_) => None,
+                };
+                match object {
+                    Some(object) => object,
+                    None => {
+                        return refuse(
+                            format!(
+                                "the address of `{name}` is taken, which is passed to a function or given back by one"
+                            ),
+                            "take that of a parameter of this function, or of `.local` memory",
+                        );
+                    }
+                }
             }
             _ => return refuse(format!("`{name}` stands inside of a function"), "declare it outside"),
         };
@@ -225,29 +237,39 @@ impl Lower<'_, '_, '_> {
         let offset = self.emit.op(Op::Sub, &[address, start]);
         let size = self.emit.int(Scalar::I64, self.cx.shared.bytes.into());
         let in_shared = self.emit.icmp(IntPredicate::Ult, offset, size);
-        let mut in_local = self.emit.bool(false);
-        let mut objects: Vec<(u32, Value)> =
-            self.objects.iter().map(|(&index, &object)| (index, object)).collect();
-        objects.sort_unstable();
-        for (index, object) in objects {
-            let bytes = self.body.vars[index as usize].bytes().unwrap_or(0);
-            let start = self.emit.to(Op::Ptrtoint, Scalar::I64, object);
-            let offset = self.emit.op(Op::Sub, &[address, start]);
-            let size = self.emit.int(Scalar::I64, bytes.into());
-            let within = self.emit.icmp(IntPredicate::Ult, offset, size);
-            in_local = self.emit.op(Op::Or, &[in_local, within]);
-        }
+        let in_local = self.is_in_objects(address, |lower| &lower.objects);
+        let in_params = self.is_in_objects(address, |lower| &lower.addressed);
+        let is_param = inst.words.iter().any(|word| matches!(word, Word::Param | Word::ParamEntry));
         let value = match space_of(&inst.words) {
             Space::Local => in_shared,
+            Space::Private if is_param => in_params,
             Space::Private => in_local,
             Space::Constant => self.emit.bool(false),
             _ => {
-                let elsewhere = self.emit.op(Op::Or, &[in_shared, in_local]);
+                let private = self.emit.op(Op::Or, &[in_local, in_params]);
+                let elsewhere = self.emit.op(Op::Or, &[in_shared, private]);
                 self.emit.not(elsewhere)
             }
         };
         self.write(&inst.args[0], value, false);
         Ok(())
+    }
+
+    /// Whether a number is an address of one of these objects, which are variables of the body.
+    fn is_in_objects(&mut self, address: Value, of: fn(&Self) -> &FxHashMap<u32, Value>) -> Value {
+        let mut objects: Vec<(u32, Value)> =
+            of(self).iter().map(|(&index, &object)| (index, object)).collect();
+        objects.sort_unstable();
+        let mut is_within = self.emit.bool(false);
+        for (index, object) in objects {
+            let bytes = self.body.vars[index as usize].bytes().unwrap_or(0);
+            let start = self.emit.to(Op::Ptrtoint, Scalar::I64, object);
+            let offset = self.emit.op(Op::Sub, &[address, start]);
+            let size = self.emit.int(Scalar::I64, bytes.into());
+            let is_here = self.emit.icmp(IntPredicate::Ult, offset, size);
+            is_within = self.emit.op(Op::Or, &[is_within, is_here]);
+        }
+        is_within
     }
 
     fn access(&mut self, inst: &Inst, is_store: bool, ty: Word) -> Take<()> {

@@ -14,7 +14,9 @@ mod convert;
 mod memory;
 mod warp;
 mod matrix;
+mod fragment;
 mod call;
+mod idioms;
 
 use crate::check::{Global, Globals, resolve};
 use crate::module::{Function, Init, Item, NumberValue, PtxModule, Variable};
@@ -179,8 +181,9 @@ pub fn lower(source: &PtxModule<'_>, path: &str, options: LowerOptions) -> Resul
         let done =
             declaration.map_err(|why| refusal(source, function, function.at, why)).and_then(|declaration| {
                 let body = resolve(source, &globals, function).map_err(|errors| first(errors, name))?;
-                let func = lower_body(&context, &body, &declaration)
+                let mut func = lower_body(&context, &body, &declaration)
                     .map_err(|(at, why)| refusal(source, function, at, why))?;
+                idioms::recognize(&mut func);
                 verify(&func, Stage::Source).map_err(|violations| {
                     Diagnostic::error(
                         Code::Internal,

@@ -242,9 +242,11 @@ impl Lower<'_, '_, '_> {
             () if has(Word::Or) => (Reduction::Or, Op::Or),
             () if has(Word::Xor) => (Reduction::Xor, Op::Xor),
             () if has(Word::Min) && ty == Word::F32 => {
-                (Reduction::Fmin, if has(Word::Nan) { Op::Fminimum } else { Op::Fmin })
+                (Reduction::Fmin, if has(Word::NanToo) { Op::Fminimum } else { Op::Fmin })
             }
-            () if ty == Word::F32 => (Reduction::Fmax, if has(Word::Nan) { Op::Fmaximum } else { Op::Fmax }),
+            () if ty == Word::F32 => {
+                (Reduction::Fmax, if has(Word::NanToo) { Op::Fmaximum } else { Op::Fmax })
+            }
             () if has(Word::Min) && signed => (Reduction::Smin, Op::Smin),
             () if has(Word::Min) => (Reduction::Umin, Op::Umin),
             () if signed => (Reduction::Smax, Op::Smax),
@@ -252,7 +254,7 @@ impl Lower<'_, '_, '_> {
         };
         let members = self.members(inst.args.get(2))?;
         let result = match members {
-            None if !has(Word::Nan) => {
+            None if !has(Word::NanToo) => {
                 self.emit.value(InstData::new(Op::Reduce, [value], Detail::Reduce(by)), None)
             }
             _ => {

@@ -35,12 +35,12 @@ pub fn generate(seed: u64) -> Program {
     Program { seed, shape: (local, groups), body, callee, returned }
 }
 
-struct Maker {
-    random: Random,
-    threads: u32,
+pub(super) struct Maker {
+    pub(super) random: Random,
+    pub(super) threads: u32,
     /// Whether all warps have all lanes.
-    is_whole: bool,
-    in_callee: bool,
+    pub(super) is_whole: bool,
+    pub(super) in_callee: bool,
     has_callee: bool,
 }
 
@@ -57,6 +57,7 @@ fn is_together(mnemonic: &str) -> bool {
             | "elect"
             | "activemask"
             | "mma"
+            | "wmma"
             | "ldmatrix"
             | "stmatrix"
             | "movmatrix"
@@ -124,126 +125,6 @@ impl Maker {
         self.is_sensible(FORMS[usize::from(form)].mnemonic, &words).then_some(words)
     }
 
-    /// Whether words belong together beyond what the pattern says.
-    fn is_sensible(&self, mnemonic: &str, words: &[Word]) -> bool {
-        use Word::*;
-        let has = |word: Word| words.contains(&word);
-        let any = |list: &[Word]| list.iter().any(|&word| has(word));
-        let types: Vec<Word> = words.iter().copied().filter(|word| word.is_type()).collect();
-        let last = types.last().copied().unwrap_or(B32);
-        let is_single = last == F32;
-        let rounds = [Rn, Rz, Rm, Rp, Rni, Rzi, Rmi, Rpi, Rna];
-        let is_rounded = any(&rounds);
-        let none = |wrong: &[bool]| !wrong.contains(&true);
-        if any(&[SharedCluster, Cluster, Mmio]) {
-            return false;
-        }
-        match mnemonic {
-            "setp" | "set" => {
-                let is_float = last.is_float() || matches!(last, F16x2 | Bf16x2);
-                let cmp = words[0];
-                let fits = match cmp {
-                    Eq | Ne => true,
-                    Lt | Le | Gt | Ge => !last.is_untyped(),
-                    Lo | Ls | Hi | Hs => last.is_int() && !last.is_signed(),
-                    _ => is_float,
-                };
-                fits && (!has(Ftz) || matches!(last, F32 | F16 | F16x2))
-                    && !(mnemonic == "set" && types[0] == Bf16 && last == F16)
-            }
-            "slct" => !has(Ftz) || is_single,
-            "rcp" | "rsqrt" => !(has(Ftz) && last == F64) || has(Approx),
-            "cvt" if types.len() == 2 && words[0] != Pack => {
-                let [to, from] = [types[0], types[1]];
-                if matches!(to, F16x2 | Bf16x2 | Tf32) {
-                    return !(has(Relu) && has(Rna));
-                }
-                let whole = any(&[Rni, Rzi, Rmi, Rpi]);
-                let directed = any(&[Rn, Rz, Rm, Rp]);
-                if has(Rna) || has(Relu) && !(matches!(to, F16 | Bf16) && from == F32 && any(&[Rn, Rz])) {
-                    return false;
-                }
-                if has(Ftz) && !(from == F32 || to == F32) || has(Ftz) && !from.is_float() && to != F32 {
-                    return false;
-                }
-                match (to.is_float(), from.is_float()) {
-                    (false, false) => !is_rounded && !has(Ftz),
-                    (false, true) => whole && !has(Sat),
-                    (true, false) => directed && !has(Ftz) && (to != Bf16 || has(Rn)),
-                    (true, true) if to == from => !directed && to != Bf16,
-                    (true, true) if to.bits() > from.bits() => none(&[is_rounded, has(Sat) && from == Bf16]),
-                    (true, true) => {
-                        directed
-                            && !(to.bits() == Some(16) && from.bits() == Some(16))
-                            && !(has(Sat) && to == Bf16)
-                    }
-                }
-            }
-            "ld" | "st" | "ldu" => {
-                let sem = any(&[Weak, Volatile, Relaxed, Acquire, Release, AcqRel, Sc]);
-                let scoped = any(&[Relaxed, Acquire, Release]);
-                let scope = any(&[Cta, Gpu, Sys, Gl]);
-                let hint = any(&[
-                    Ca,
-                    Cg,
-                    Cs,
-                    Lu,
-                    Cv,
-                    Wb,
-                    Wt,
-                    L1EvictNormal,
-                    L1EvictUnchanged,
-                    L1EvictFirst,
-                    L1EvictLast,
-                ]);
-                let hint = hint
-                    || any(&[
-                        L1NoAllocate,
-                        L2EvictNormal,
-                        L2EvictFirst,
-                        L2EvictLast,
-                        L264,
-                        L2128,
-                        L2256,
-                        Unified,
-                    ]);
-                let vec = any(&[V2, V4, V8]);
-                let bits = last.bits().unwrap_or(32);
-                let elsewhere = any(&[Local, Const, Param, ParamEntry, ParamFunc]);
-                scoped == scope
-                    && none(&[
-                        any(&[AcqRel, Sc, L2CacheHint, Gl, ParamEntry, ParamFunc, Param]),
-                        mnemonic == "ld" && has(Release),
-                        mnemonic == "st" && any(&[Acquire, Const]),
-                        sem && (hint || has(Nc)),
-                        scoped && (vec || bits == 128 || elsewhere),
-                        has(Nc) && !has(Global),
-                        has(V8) && bits > 32,
-                        vec && bits > 64,
-                        self.in_callee && any(&[Shared, SharedCta]),
-                    ])
-            }
-            "atom" | "red" => {
-                let scope = any(&[Cta, Gpu, Sys]);
-                let sem = any(&[Relaxed, Acquire, Release, AcqRel]);
-                !any(&[Weak, Volatile, Sc, Gl, L2CacheHint, Local, Const, Param, ParamEntry, ParamFunc])
-                    && sem == scope
-                    && !(mnemonic == "red" && any(&[Acquire, AcqRel]))
-            }
-            "fence" => any(&[Cta, Gpu, Sys]),
-            "cvta" | "isspacep" => {
-                let is_window = self.in_callee && any(&[Shared, SharedCta]);
-                none(&[any(&[Param, ParamEntry, ParamFunc, U32]), is_window])
-            }
-            "cp" => none(&[has(L2CacheHint), self.in_callee]),
-            "prefetch" | "prefetchu" | "applypriority" | "discard" => {
-                !any(&[Shared, SharedCta, Const, Param, ParamEntry, ParamFunc]) && !has(Local)
-            }
-            "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.is_whole,
-            _ => true,
-        }
-    }
-
     // Operands.
 
     fn pool(&mut self, ty: Word) -> &'static str {
@@ -260,18 +141,18 @@ impl Maker {
         }
     }
 
-    fn register(&mut self, pool: &str) -> String {
+    pub(super) fn register(&mut self, pool: &str) -> String {
         let (letter, _, count) = POOLS.iter().find(|(_, ty, _)| *ty == pool).copied().unwrap_or(POOLS[2]);
         format!("{letter}{}", self.random.below(count as usize))
     }
 
-    fn of_type(&mut self, ty: Word) -> String {
+    pub(super) fn of_type(&mut self, ty: Word) -> String {
         let pool = self.pool(ty);
         self.register(pool)
     }
 
     /// A source: a register, or a constant.
-    fn source(&mut self, ty: Word) -> String {
+    pub(super) fn source(&mut self, ty: Word) -> String {
         if !self.random.chance(15) || ty == Word::Pred || ty.bits() == Some(128) {
             return self.of_type(ty);
         }
@@ -509,6 +390,22 @@ impl Maker {
                     "{first}mov.u64 %a2, {to};\n{second}{guard}cp{dotted} [%a2], [{from}], {size}{more};\ncp.async.wait_all;\n"
                 )
             }
+            "cvta" if words.iter().any(|word| matches!(word, Word::Param | Word::ParamEntry)) => {
+                if self.in_callee {
+                    return None;
+                }
+                if words.contains(&Word::To) {
+                    let same = self.register("pred");
+                    return Some(format!(
+                        "cvta.param.u64 %a2, input;\ncvta{dotted} %a2, %a2;\nld.param.u64 %a2, [%a2];\nld.param.u64 %a3, [input];\nsetp.eq.u64 {same}, %a2, %a3;\n"
+                    ));
+                }
+                format!(
+                    "mov.b64 %a2, output;\ncvta{dotted} %a2, %a2;\nisspacep{} %c1, %a2;\nselp.b64 {}, 1, 2, %c1;\n",
+                    dotted.replace(".u64", ""),
+                    self.register("b64")
+                )
+            }
             "cvta" => {
                 let (text, address) = self.address(space, 4, false);
                 let to = self.register("b64");
@@ -573,66 +470,13 @@ impl Maker {
                 };
                 format!("{guard}mov{dotted} {to}, {from};\n")
             }
-            "bar" | "barrier" => {
-                // Inside of a loop that all threads go round together, too.
-                let size = if self.is_whole && self.random.chance(30) {
-                    format!(", {}", self.threads)
-                } else {
-                    String::new()
-                };
-                let to = match words.contains(&Word::Popc) {
-                    true => self.register("b32"),
-                    false => self.register("pred"),
-                };
-                if words.contains(&Word::Warp) {
-                    return Some("bar.warp.sync 0xffffffff;\n".into());
-                }
-                let before = self.neighbour();
-                if words.contains(&Word::Red) {
-                    let condition = self.register("pred");
-                    format!("{before}{name}{dotted} {to}, 0{size}, {condition};\n")
-                } else {
-                    format!("{before}{name}{dotted} 0{size};\n")
-                }
-            }
+            "bar" | "barrier" => self.barrier(name, words, &dotted),
             "movmatrix" => format!("movmatrix{dotted} {}, {};\n", self.register("b32"), self.register("b32")),
             "activemask" => format!("activemask.b32 {};\n", self.register("b32")),
             "vote" | "shfl" | "match" | "redux" | "elect" => self.asked(name, words, &dotted, last),
             "mma" => self.product(words, &dotted)?,
-            "ldmatrix" | "stmatrix" => {
-                let count = if words.contains(&Word::X4) {
-                    4
-                } else if words.contains(&Word::X2) {
-                    2
-                } else {
-                    1
-                };
-                let list: Vec<String> = (0..count).map(|at| format!("%m{at}")).collect();
-                let list = format!("{{{}}}", list.join(", "));
-                // The rows of a warp lie in the part of the window that its own threads have.
-                let mut text = String::from("and.b32 %t3, %lane, 31;\nsub.u32 %t4, %tid, %lane;\n");
-                let _ = write!(
-                    text,
-                    "mul.lo.u32 %t3, %t3, 16;\nmad.lo.u32 %t3, %t4, {WINDOW}, %t3;\nmov.u64 %a2, window;\ncvt.u64.u32 %a3, %t3;\nadd.s64 %a2, %a2, %a3;\n"
-                );
-                if !words.contains(&Word::Shared) && !words.contains(&Word::SharedCta) {
-                    text.push_str("cvta.shared.u64 %a2, %a2;\n");
-                }
-                text.push_str("bar.sync 0;\n");
-                if name == "ldmatrix" {
-                    let _ = writeln!(text, "ldmatrix{dotted} {list}, [%a2];");
-                    for at in 0..count {
-                        let _ = writeln!(text, "mov.b32 {}, %m{at};", self.register("b32"));
-                    }
-                } else {
-                    for at in 0..count {
-                        let _ = writeln!(text, "mov.b32 %m{at}, {};", self.register("b32"));
-                    }
-                    let _ = writeln!(text, "stmatrix{dotted} [%a2], {list};");
-                }
-                text.push_str("bar.sync 0;\n");
-                text
-            }
+            "ldmatrix" | "stmatrix" => self.matrices(name, words, &dotted),
+            "wmma" => self.whole_matrices(words, &dotted)?,
             _ => return self.computed(form, name, &dotted, &types, &guard),
         })
     }
@@ -685,117 +529,6 @@ impl Maker {
     fn simple(&mut self) -> String {
         let (to, a, b) = (self.register("b32"), self.register("b32"), self.register("b32"));
         format!("add.u32 {to}, {a}, {b};\n")
-    }
-
-    /// What another thread has written behind a barrier, which all have passed before it is written anew.
-    fn neighbour(&mut self) -> String {
-        if !self.random.chance(60) {
-            return String::new();
-        }
-        let by = self.random.below(self.threads as usize);
-        let (from, to) = (self.register("b32"), self.register("b32"));
-        let threads = self.threads;
-        format!(
-            "mul.wide.u32 %a3, %tid, {WINDOW};\nmov.u64 %a2, window;\nadd.s64 %a3, %a3, %a2;\nst.shared.b32 [%a3+60], {from};\nbar.sync 0;\n\
-             add.u32 %t3, %tid, {by};\nrem.u32 %t3, %t3, {threads};\nmul.wide.u32 %a3, %t3, {WINDOW};\nadd.s64 %a3, %a3, %a2;\nld.shared.b32 {to}, [%a3+60];\nbar.sync 0;\n"
-        )
-    }
-
-    /// What lanes ask each other. Members are all lanes that are there.
-    fn asked(&mut self, name: &str, words: &[Word], dotted: &str, last: Word) -> String {
-        let is_sync = words.contains(&Word::Sync);
-        let members = match is_sync {
-            true if self.random.chance(60) && self.is_whole => ", 0xffffffff",
-            true => ", %t3",
-            false => "",
-        };
-        let before = if is_sync { "activemask.b32 %t3;\n" } else { "" };
-        let predicate = self.register("pred");
-        let instruction = match name {
-            "vote" => {
-                let to =
-                    if words.contains(&Word::Ballot) { self.register("b32") } else { self.register("pred") };
-                format!("vote{dotted} {to}, {predicate}{members};\n")
-            }
-            "shfl" => {
-                let (to, from) = (self.register("b32"), self.register("b32"));
-                let to = if self.random.chance(50) { format!("{to}|{predicate}") } else { to };
-                let by = if self.random.chance(60) {
-                    self.random.below(32).to_string()
-                } else {
-                    self.register("b32")
-                };
-                let bounds = if words.contains(&Word::Up) { 0 } else { 31 }
-                    + 256 * self.random.pick(&[0, 0, 16, 24, 28]);
-                // Only lanes that are there are asked.
-                if !self.is_whole {
-                    return format!("{before}shfl{dotted} {to}, {from}, %lane, {bounds}{members};\n")
-                        .replace(
-                            dotted,
-                            &dotted.replace(".up", ".idx").replace(".down", ".idx").replace(".bfly", ".idx"),
-                        );
-                }
-                format!("shfl{dotted} {to}, {from}, {by}, {bounds}{members};\n")
-            }
-            "match" => {
-                let (to, from) = (self.register("b32"), self.of_type(last));
-                let to = if words.contains(&Word::All) && self.random.chance(60) {
-                    format!("{to}|{predicate}")
-                } else {
-                    to
-                };
-                format!("match{dotted} {to}, {from}{members};\n")
-            }
-            "redux" => {
-                let (to, from) = (self.of_type(last), self.of_type(last));
-                let mut text = format!("redux{dotted} {to}, {from}{members};\n");
-                one_nan(&mut text, &to, last);
-                text
-            }
-            _ => format!("elect{dotted} {}|{predicate}{members};\n", self.register("b32")),
-        };
-        format!("{before}{instruction}")
-    }
-
-    fn product(&mut self, words: &[Word], dotted: &str) -> Option<String> {
-        let types: Vec<Word> = words.iter().copied().filter(|word| word.is_type()).collect();
-        let (m, k) = match words.iter().find(|word| word.text().starts_with('m'))? {
-            Word::M8n8k4 => (8, 4),
-            Word::M8n8k16 => (8, 16),
-            Word::M16n8k4 => (16, 4),
-            Word::M16n8k8 => (16, 8),
-            Word::M16n8k16 => (16, 16),
-            _ => (16, 32),
-        };
-        let each = match types[1] {
-            Word::F16 | Word::Bf16 => 2,
-            Word::U8 | Word::S8 => 4,
-            _ => 1,
-        };
-        let (rows, along) = (m / 8, k / (4 * each));
-        let results = if types[0] == Word::F16 { rows } else { rows * 2 };
-        let list = |maker: &mut Maker, count: usize, ty: Word| {
-            let pool = if ty == Word::F64 {
-                "f64"
-            } else if ty == Word::F32 {
-                "f32"
-            } else {
-                "b32"
-            };
-            let first = maker.random.below(2);
-            let letter = POOLS.iter().find(|(_, ty, _)| *ty == pool).map_or("%r", |(letter, ..)| letter);
-            let all: Vec<String> = (0..count).map(|at| format!("{letter}{}", first + at)).collect();
-            format!("{{{}}}", all.join(", "))
-        };
-        let into = list(self, results, types[0]);
-        let [a, b] = [(rows * along, types[1]), (along, types[2])].map(|(count, ty)| list(self, count, ty));
-        let c = list(self, results, types[3]);
-        let mut text = format!("mma{dotted} {into}, {a}, {b}, {c};\n");
-        let ty = if types[0] == Word::F16 { Word::F16x2 } else { types[0] };
-        for register in into.trim_matches(|c| matches!(c, '{' | '}')).split(", ") {
-            one_nan(&mut text, register, ty);
-        }
-        Some(text)
     }
 
     /// An instruction that computes something from registers.
@@ -859,7 +592,7 @@ impl Maker {
 }
 
 /// Makes one number of all that are none: which one comes out of an operation is nowhere said.
-fn one_nan(text: &mut String, register: &str, ty: Word) {
+pub(super) fn one_nan(text: &mut String, register: &str, ty: Word) {
     let _ = match ty {
         Word::F16 | Word::Bf16 => {
             let nan = if ty == Word::F16 { "0x7e00" } else { "0x7fc0" };

@@ -5,10 +5,16 @@
 
 mod program;
 mod generate;
+mod sensible;
+mod together;
 mod check;
 mod drive;
+mod ways;
+mod assembler;
 
+pub use assembler::{assembler, refused_by};
 pub use check::{PtxCounts, check, check_with, shrunk};
 pub use drive::{PtxReport, drive};
 pub use generate::generate;
 pub use program::Program;
+pub use ways::in_all_ways;

@@ -1,0 +1,52 @@
+//! `fma` of f16 and bf16, rounded once.
+//!
+//! LLVM 22.1 does it in f32 and rounds the result again, which is off by a place where the first rounding ends half-way between two
+//! halves. The product is exact in a wider format: f32 holds that of two f16, f64 that of two bf16. What the sum lacks is known
+//! exactly, and decides the last bit of the sum (rounding to odd), so that the only other rounding sees it.
+//! After: Knuth's two-sum; Boldo & Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to
+//! odd", 2008.
+
+use super::assembler::Node;
+use super::function::Body;
+use heddle_ir::words::{FloatPredicate, IntPredicate};
+use heddle_ir::{Scalar, Type};
+use llvm_sys::LLVMOpcode as Code;
+
+impl Body<'_, '_> {
+    /// `a * b + c` of halves, or of vectors of them.
+    pub(super) fn fma_of_halves(&self, args: &[Node], ty: Type) -> Node {
+        let asm = &self.module.asm;
+        let is_brain = ty.scalar() == Scalar::BF16;
+        let (float, int) = if is_brain { (Scalar::F64, Scalar::I64) } else { (Scalar::F32, Scalar::I32) };
+        let (wide, word) = (ty.with_scalar(float), ty.with_scalar(int));
+        let widened = |arg: Node| asm.cast(Code::LLVMFPExt, arg, asm.ty(wide));
+        let (add, subtract) = (Code::LLVMFAdd, Code::LLVMFSub);
+        let product = asm.binary(Code::LLVMFMul, widened(args[0]), widened(args[1]));
+        let more = widened(args[2]);
+        let sum = asm.binary(add, product, more);
+        let of_more = asm.binary(subtract, sum, product);
+        let of_product = asm.binary(subtract, sum, of_more);
+        let lacks =
+            [(product, of_product), (more, of_more)].map(|(whole, part)| asm.binary(subtract, whole, part));
+        let lack = asm.binary(add, lacks[0], lacks[1]);
+
+        let all = |scalar: Scalar, bits: u128| {
+            let one = asm.scalar(scalar, bits);
+            ty.lanes().map_or(one, |lanes| asm.vector(&vec![one; usize::from(lanes)]))
+        };
+        let bits_of = |value: Node| asm.cast(Code::LLVMBitCast, value, asm.ty(word));
+        // The sum is further from zero than the exact one where what it lacks has the other sign.
+        let signs = asm.binary(Code::LLVMXor, bits_of(sum), bits_of(lack));
+        let is_further = asm.icmp(IntPredicate::Slt, signs, all(int, 0));
+        let cut = asm.binary(Code::LLVMSub, bits_of(sum), asm.cast(Code::LLVMZExt, is_further, asm.ty(word)));
+        let odd = asm.binary(Code::LLVMOr, cut, all(int, 1));
+        // Of infinities and NaN nothing is lacking: the difference is NaN.
+        let is_inexact = asm.fcmp(FloatPredicate::One, lack, all(float, 0));
+        let bits = asm.select(is_inexact, odd, bits_of(sum));
+        let sum = asm.cast(Code::LLVMBitCast, bits, asm.ty(wide));
+        match is_brain {
+            true => self.round_to_bf16(sum, wide, ty),
+            false => asm.cast(Code::LLVMFPTrunc, sum, asm.ty(ty)),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! `wmma`: matrices that a warp loads, multiplies and stores as a whole.
+//!
+//! Which lane holds which number is nowhere said, so it is as `mma` has it (`matrix.rs`), in pieces of eight: rows of `A` and `C`,
+//! columns of `B`. Lane `4g + t` holds row or column `g` of each piece, and along the other direction neighbours from `t` times
+//! their number on. Of f16, `A` and `B` always have eight registers; those that are not needed repeat the others.
+
+use super::body::Lower;
+use super::matrix::{Sum, numbers_of, parts, sum_scalar};
+use super::memory::space_of;
+use super::{Take, layout, refuse};
+use crate::check::Inst;
+use crate::words::Word;
+use heddle_ir::inst::Access;
+use heddle_ir::words::Flags;
+use heddle_ir::{Op, Scalar, Value};
+
+/// The registers that `A` and `B` of f16 have.
+const HALF_REGISTERS: usize = 8;
+
+/// The sizes of a product, `m`, `n` and `k`.
+fn shape_of(words: &[Word]) -> Option<[usize; 3]> {
+    words.iter().find_map(|word| {
+        Some(match word {
+            Word::M16n16k16 => [16, 16, 16],
+            Word::M32n8k16 => [32, 8, 16],
+            Word::M8n32k16 => [8, 32, 16],
+            Word::M16n16k8 => [16, 16, 8],
+            Word::M8n8k4 => [8, 8, 4],
+            _ => return None,
+        })
+    })
+}
+
+/// A matrix in memory: how the lanes' pieces lie.
+struct Matrix {
+    ty: Word,
+    /// The pieces of eight rows (of `B`: columns).
+    pieces: usize,
+    /// How often a lane's neighbours repeat along the other direction.
+    along: usize,
+    /// The neighbours.
+    each: usize,
+    /// Whether neighbours are neighbours in memory, too.
+    is_close: bool,
+    /// How far rows (or columns) lie apart, if the instruction does not say.
+    stride: usize,
+}
+
+impl Matrix {
+    fn of(inst: &Inst) -> Take<Matrix> {
+        let Some([m, n, k]) = shape_of(&inst.words) else {
+            return refuse("the sizes of the matrix are not known", "use one of the table");
+        };
+        let has = |word: Word| inst.words.contains(&word);
+        let ty = inst.words.iter().copied().rfind(|word| word.is_type()).unwrap_or(Word::F32);
+        let is_row = has(Word::Row);
+        let in_steps = |size: usize, each: usize| size / (4 * each);
+        let each = numbers_of(ty);
+        Ok(if has(Word::A) {
+            let stride = if is_row { k } else { m };
+            Matrix { ty, pieces: m / 8, along: in_steps(k, each), each, is_close: is_row, stride }
+        } else if has(Word::B) {
+            let stride = if is_row { n } else { k };
+            Matrix { ty, pieces: n / 8, along: in_steps(k, each), each, is_close: !is_row, stride }
+        } else {
+            let stride = if is_row { n } else { m };
+            Matrix { ty, pieces: m / 8, along: n / 8, each: 2, is_close: is_row, stride }
+        })
+    }
+
+    /// The registers of a lane.
+    fn registers(&self, is_sum: bool) -> usize {
+        let numbers = self.pieces * self.along;
+        match (is_sum, self.ty) {
+            (true, Word::F16) => numbers,
+            (true, _) => 2 * numbers,
+            (false, Word::F16) => HALF_REGISTERS,
+            (false, _) => numbers,
+        }
+    }
+
+    /// What a number is in memory.
+    fn scalar(&self) -> Scalar {
+        match self.ty {
+            Word::F64 => Scalar::F64,
+            ty => layout::int(ty.bits().unwrap_or(32)),
+        }
+    }
+}
+
+impl Lower<'_, '_, '_> {
+    pub(crate) fn fragments(&mut self, inst: &Inst) -> Take<()> {
+        if inst.words.contains(&Word::Mma) {
+            self.whole_product(inst)
+        } else if inst.words.contains(&Word::Store) {
+            self.store_fragment(inst)
+        } else {
+            self.load_fragment(inst)
+        }
+    }
+
+    /// The address of a lane's first number, and of the step between rows of the matrix (or columns) in bytes; both as numbers.
+    fn held_from(&mut self, inst: &Inst, matrix: &Matrix, address: usize) -> Take<[Value; 2]> {
+        let pointer = self.address(&inst.args[address], space_of(&inst.words))?;
+        let number = self.number_of(pointer);
+        let bytes = i128::from(matrix.scalar().bytes());
+        let size = self.emit.int(Scalar::I64, bytes);
+        let stride = match inst.args.get(2) {
+            Some(arg) => {
+                let stride = self.read(arg, Word::U32)?;
+                self.emit.resize(stride, Scalar::I64, false)
+            }
+            None => self.emit.int(Scalar::I64, matrix.stride as i128),
+        };
+        let stride = self.emit.op(Op::Mul, &[stride, size]);
+        let [column, row] = self.place_in_rows();
+        let [column, row] = [column, row].map(|value| self.emit.resize(value, Scalar::I64, false));
+        let neighbours = self.emit.int(Scalar::I64, matrix.each as i128);
+        let column = self.emit.op(Op::Mul, &[column, neighbours]);
+        let (far, near) = if matrix.is_close { (row, column) } else { (column, row) };
+        let far = self.emit.op(Op::Mul, &[far, stride]);
+        let near = self.emit.op(Op::Mul, &[near, size]);
+        let offset = self.emit.op(Op::Add, &[far, near]);
+        Ok([self.emit.op(Op::Add, &[number, offset]), stride])
+    }
+
+    /// The address of a number: of a piece, how far along, which neighbour.
+    fn number_at(
+        &mut self,
+        inst: &Inst,
+        matrix: &Matrix,
+        [first, stride]: [Value; 2],
+        [piece, along, which]: [usize; 3],
+    ) -> Value {
+        let across = 8 * piece;
+        let onward = 4 * matrix.each * along + which;
+        let (far, near) = if matrix.is_close { (across, onward) } else { (onward, across) };
+        let far = self.emit.int(Scalar::I64, far as i128);
+        let far = self.emit.op(Op::Mul, &[stride, far]);
+        let at = self.emit.op(Op::Add, &[first, far]);
+        let pointer = self.pointer_of(at, space_of(&inst.words));
+        self.emit.add_bytes(pointer, near as i64 * i64::from(matrix.scalar().bytes()))
+    }
+
+    fn load_fragment(&mut self, inst: &Inst) -> Take<()> {
+        let is_sum = inst.words.contains(&Word::C);
+        let matrix = Matrix::of(inst)?;
+        let registers = parts(&inst.args[0]);
+        let count = matrix.registers(is_sum);
+        if registers.len() != count {
+            return refuse("the fragment has another number of registers", format!("write {count}"));
+        }
+        let place = self.held_from(inst, &matrix, 1)?;
+        let scalar = matrix.scalar();
+        let mut held = Vec::new();
+        for (piece, along) in order(&matrix, inst) {
+            if !is_sum && matrix.is_close && matrix.each > 1 {
+                let address = self.number_at(inst, &matrix, place, [piece, along, 0]);
+                held.push(self.emit.load(Scalar::I32, address, Access::aligned(4), Flags::NONE));
+                continue;
+            }
+            let numbers: Vec<Value> = (0..matrix.each)
+                .map(|which| {
+                    let address = self.number_at(inst, &matrix, place, [piece, along, which]);
+                    self.emit.load(scalar, address, Access::aligned(scalar.bytes()), Flags::NONE)
+                })
+                .collect();
+            match is_sum && matrix.ty != Word::F16 || matrix.each == 1 {
+                true => held.extend(numbers),
+                false => held.push(self.side_by_side(&numbers)),
+            }
+        }
+        for (arg, &value) in registers.iter().zip(held.iter().cycle()) {
+            self.write(arg, value, false);
+        }
+        Ok(())
+    }
+
+    /// Numbers in one register, the first one lowest.
+    fn side_by_side(&mut self, numbers: &[Value]) -> Value {
+        let mut whole = self.emit.int32(0);
+        for (index, &number) in numbers.iter().enumerate() {
+            let by = self.emit.int32(i128::from(self.emit.scalar(number).bits()) * index as i128);
+            let number = self.emit.resize(number, Scalar::I32, false);
+            let number = self.emit.op(Op::Shl, &[number, by]);
+            whole = self.emit.op(Op::Or, &[whole, number]);
+        }
+        whole
+    }
+
+    fn store_fragment(&mut self, inst: &Inst) -> Take<()> {
+        let matrix = Matrix::of(inst)?;
+        let registers = parts(&inst.args[1]);
+        let count = matrix.registers(true);
+        if registers.len() != count {
+            return refuse("the fragment has another number of registers", format!("write {count}"));
+        }
+        let place = self.held_from(inst, &matrix, 0)?;
+        let mut numbers = Vec::new();
+        for arg in registers {
+            if matrix.ty == Word::F16 {
+                let both = self.read(arg, Word::B32)?;
+                numbers.extend(self.emit.halves(both, Scalar::I16));
+            } else {
+                numbers.push(self.read(arg, matrix.ty)?);
+            }
+        }
+        let access = Access::aligned(matrix.scalar().bytes());
+        for ((piece, along), both) in order(&matrix, inst).zip(numbers.chunks_exact(2)) {
+            for (which, &number) in both.iter().enumerate() {
+                let address = self.number_at(inst, &matrix, place, [piece, along, which]);
+                self.emit.store(number, address, access, Flags::NONE);
+            }
+        }
+        Ok(())
+    }
+
+    fn whole_product(&mut self, inst: &Inst) -> Take<()> {
+        let Some([m, n, k]) = shape_of(&inst.words) else {
+            return refuse("the sizes of the product are not known", "use one of the table");
+        };
+        let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
+        let [to, a, b, c] = match types[..] {
+            [to, c] => [to, Word::F16, Word::F16, c],
+            [to, a, b, c] => [to, a, b, c],
+            _ => return refuse("it has no two or four types", "write them"),
+        };
+        let (rows, columns, along) = (m / 8, n / 8, k / (4 * numbers_of(a)));
+        let [into, left, right, start] = [0, 1, 2, 3].map(|index| parts(&inst.args[index]));
+        let needed = [rows * along, columns * along];
+        let expected = if a == Word::F16 { [HALF_REGISTERS; 2] } else { needed };
+        let of_sum = |ty: Word| rows * columns * if ty == Word::F16 { 1 } else { 2 };
+        if [left.len(), right.len()] != expected || [into.len(), start.len()] != [of_sum(to), of_sum(c)] {
+            let told = [of_sum(to), expected[0], expected[1], of_sum(c)].map(|count| count.to_string());
+            return refuse(
+                "the fragments have other numbers of registers",
+                format!("write {} of them", told.join(", ")),
+            );
+        }
+        let word = if a == Word::F64 { Word::F64 } else { Word::B32 };
+        let [left, right] = [(left, needed[0]), (right, needed[1])].map(|(list, count)| {
+            list.iter().take(count).map(|arg| self.read(arg, word)).collect::<Take<Vec<Value>>>()
+        });
+        let (left, right) = (left?, right?);
+        let scalar = sum_scalar(to, &inst.words);
+        let sum = Sum { scalar, numbers: [a, b] };
+        let mut sums = self.read_sums(start, c, scalar)?;
+        for (columns, sums) in right.chunks_exact(along).zip(sums.chunks_exact_mut(2 * rows)) {
+            self.sum_up(&left, columns, rows, sum, sums);
+        }
+        self.write_sums(into, to, &sums);
+        Ok(())
+    }
+}
+
+/// The pieces in the order of their registers, and how far along each is.
+fn order(matrix: &Matrix, inst: &Inst) -> impl Iterator<Item = (usize, usize)> + use<> {
+    let (pieces, along) = (matrix.pieces, matrix.along);
+    let is_right = inst.words.contains(&Word::B);
+    (0..pieces * along).map(move |index| match is_right {
+        true => (index / along, index % along),
+        false => (index % pieces, index / pieces),
+    })
+}

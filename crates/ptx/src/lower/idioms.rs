@@ -1,0 +1,133 @@
+//! What compilers write in several instructions of PTX and the IR has in one. It says more of it: an index does not wrap around, a
+//! kernel that asks for nothing else sees no groups, and of an address it is known what is added to which pointer.
+//!
+//! ```text
+//!     group_id * local_size + local_id     global_id
+//!     num_groups * local_size              global_size
+//!     inttoptr (ptrtoint p + x)            ptradd p, x
+//!     inttoptr (a + x)                     ptradd (inttoptr a), x       where x is scaled or extended, and a is not
+//! ```
+//!
+//! Ensures: queries that nothing reads any more are gone.
+
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::{Function, Inst, Op, Type, Value};
+
+/// The most sums of an address that are taken apart.
+const MOST_SUMS: usize = 8;
+
+/// Rewrites a function that was lowered.
+pub(super) fn recognize(func: &mut Function) {
+    let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
+    for &inst in &insts {
+        match func.inst(inst).op {
+            Op::Mul => {
+                if let Some(dimension) = product(func, inst, Op::NumGroups) {
+                    ask(func, inst, Op::GlobalSize, dimension);
+                }
+            }
+            Op::Add => {
+                if let Some(dimension) = index(func, inst) {
+                    ask(func, inst, Op::GlobalId, dimension);
+                }
+            }
+            Op::Inttoptr => address(func, inst),
+            _ => {}
+        }
+    }
+    sweep(func, &insts);
+}
+
+/// The dimension of a query of 32 bits.
+fn query(func: &Function, value: Value, op: Op) -> Option<u8> {
+    let data = func.inst(func.def_inst(value)?);
+    match data.detail {
+        Detail::Dimension(dimension) if data.op == op && func.value_type(value) == Type::I32 => dimension,
+        _ => None,
+    }
+}
+
+/// The dimension of which an instruction multiplies a query and the size of a group.
+fn product(func: &Function, inst: Inst, op: Op) -> Option<u8> {
+    let data = func.inst(inst);
+    let [a, b] = data.args[..] else { return None };
+    let of = |a, b| query(func, a, op).filter(|&dimension| query(func, b, Op::LocalSize) == Some(dimension));
+    if data.op == Op::Mul { of(a, b).or_else(|| of(b, a)) } else { None }
+}
+
+/// The dimension of which an instruction computes the index of a thread in the launch.
+fn index(func: &Function, inst: Inst) -> Option<u8> {
+    let [a, b] = func.inst(inst).args[..] else { return None };
+    let of = |a, b| {
+        let dimension = product(func, func.def_inst(a)?, Op::GroupId)?;
+        (query(func, b, Op::LocalId) == Some(dimension)).then_some(dimension)
+    };
+    of(a, b).or_else(|| of(b, a))
+}
+
+/// Makes an instruction a query.
+fn ask(func: &mut Function, inst: Inst, op: Op, dimension: u8) {
+    replace(func, inst, InstData::new(op, [], Detail::Dimension(Some(dimension))));
+}
+
+fn replace(func: &mut Function, inst: Inst, data: InstData) {
+    let origin = func.inst(inst).origin;
+    *func.inst_mut(inst) = InstData { origin, ..data };
+}
+
+/// Whether a number is an offset by the way it is made.
+fn is_offset(func: &Function, value: Value) -> bool {
+    match func.def_inst(value) {
+        Some(inst) => matches!(func.inst(inst).op, Op::Mul | Op::Shl | Op::Zext | Op::Sext),
+        None => func.constant(value).is_some(),
+    }
+}
+
+/// Takes the sum that an address is made of apart, from its last term on.
+fn address(func: &mut Function, inst: Inst) {
+    let mut inst = inst;
+    for _ in 0..MOST_SUMS {
+        let Some(result) = func.result(inst) else { return };
+        let ty = func.value_type(result);
+        let Some(sum) = func.def_inst(func.inst(inst).args[0]).map(|sum| func.inst(sum)) else { return };
+        let [a, b] = sum.args[..] else { return };
+        if sum.op != Op::Add {
+            return;
+        }
+        let (base, offset) = match [a, b].map(|term| is_offset(func, term)) {
+            [false, true] => (a, b),
+            [true, false] => (b, a),
+            _ => return,
+        };
+        let known = func.def_inst(base).map(|base| func.inst(base)).filter(|base| base.op == Op::Ptrtoint);
+        if let Some(pointer) = known.map(|base| base.args[0]).filter(|&from| func.value_type(from) == ty) {
+            return replace(func, inst, InstData::plain(Op::PtrAdd, [pointer, offset]));
+        }
+        let data = InstData { origin: func.inst(inst).origin, ..InstData::plain(Op::Inttoptr, [base]) };
+        let Ok(made) = Builder::new(func, At::Before(inst)).try_inst(data, Some(ty)) else { return };
+        let Some(pointer) = func.result(made) else { return };
+        replace(func, inst, InstData::plain(Op::PtrAdd, [pointer, offset]));
+        inst = made;
+    }
+}
+
+/// Removes queries that nothing reads, and what was computed of them alone.
+fn sweep(func: &mut Function, insts: &[Inst]) {
+    let mut uses: SecondaryMap<Value, u32> = SecondaryMap::with_len(func.value_count());
+    let all: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
+    for inst in all {
+        func.inst(inst).args.iter().for_each(|&arg| uses[arg] += 1);
+    }
+    // What is read stands before what reads it, but for loops, where none of these is.
+    for &inst in insts.iter().rev() {
+        let data = func.inst(inst);
+        let is_simple =
+            matches!(data.op, Op::Mul | Op::LocalId | Op::LocalSize | Op::GroupId | Op::NumGroups);
+        if is_simple && func.result(inst).is_some_and(|result| uses[result] == 0) {
+            data.args.iter().for_each(|&arg| uses[arg] -= 1);
+            func.remove_inst(inst);
+        }
+    }
+}

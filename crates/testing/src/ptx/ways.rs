@@ -1,0 +1,53 @@
+//! A kernel in all ways that there are: on the oracle, as vector code, behind a way out and back.
+
+use crate::kernels::Machine;
+use crate::launches::{Held, Launch, Passed, as_vectors, on_oracle, vectors};
+use heddle_interp::Scheduler;
+use heddle_ir::Module;
+use heddle_ptx::{Facts, LowerOptions, RaiseOptions, lower, parse, raise};
+
+fn read(text: &str) -> Result<Module, String> {
+    let parsed = parse(text).map_err(|errors| format!("{}\n{text}", errors[0]))?;
+    let lowered = lower(&parsed, "m.ptx", LowerOptions::default()).map_err(|errors| errors[0].to_string())?;
+    match lowered.refused.first() {
+        Some(refusal) => Err(refusal.to_string()),
+        None => Ok(lowered.module),
+    }
+}
+
+/// What a kernel `k(input, out)` leaves in `out`, words of 64 bits that are zero before, in each way.
+pub fn in_all_ways(
+    text: &str,
+    threads: u32,
+    input: &[u64],
+    results: usize,
+) -> Result<Vec<(String, Vec<u64>)>, String> {
+    let launch = Launch {
+        kernel: "k".into(),
+        args: vec![Passed::Object(0, 0), Passed::Object(1, 0)],
+        objects: vec![
+            Held::new("input", input.iter().flat_map(|word| word.to_le_bytes()).collect()),
+            Held::new("out", vec![0; results * 8]),
+        ],
+        local: [threads, 1, 1],
+        groups: [1; 3],
+        steps: 1_000_000,
+    };
+    let words = |held: &[Held]| -> Vec<u64> {
+        let word = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+        held[1].bytes.chunks_exact(8).map(word).collect()
+    };
+    let oracle =
+        |module: &Module| on_oracle(module, &launch, Scheduler::Greedy).map_err(|fault| fault.to_string());
+    let module = read(text)?;
+    let mut all = vec![("lowered".to_string(), words(&oracle(&module)?.0))];
+    let code = vectors(&module, "k").map_err(|error| error.to_string())?;
+    for machine in [Machine::Oracle, Machine::Native] {
+        let found = as_vectors(&code, &launch, machine).map_err(|error| error.to_string())?;
+        all.push((format!("vector code, {machine:?}"), words(&found)));
+    }
+    let options = RaiseOptions { target: "sm_80".into(), ..RaiseOptions::default() };
+    let out = raise(&module, &Facts::default(), &options).map_err(|errors| errors[0].to_string())?;
+    all.push(("raised".to_string(), words(&oracle(&read(&out)?)?.0)));
+    Ok(all)
+}
