@@ -535,7 +535,8 @@ fn wrong_arguments_are_answered_by_codes() {
     let known: BTreeSet<&str> = SHAPES.iter().map(|(name, _)| *name).collect();
     // Those of another system's graphics take no arguments here.
     let is_foreign = |name: &str| name.contains("D3D") || name.contains("DX9");
-    let missing: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).filter(|name| !known.contains(name)).collect();
+    let missing: Vec<&str> =
+        ENTRIES.iter().map(|entry| entry.name).filter(|name| !known.contains(name)).collect();
     assert!(missing.iter().all(|name| is_foreign(name)), "nothing calls {missing:?}");
     for call in 0..calls {
         if call % 500 == 0 {

@@ -213,8 +213,7 @@ impl Program {
                 None => (Err(Error(CL_INVALID_BINARY)), false),
             }
         };
-        let options =
-            binary.filter(|_| !is_source).map_or(options.into(), |binary| binary.options.clone());
+        let options = binary.filter(|_| !is_source).map_or(options.into(), |binary| binary.options.clone());
         self.end(compiled, &options, rest, CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_BUILD_PROGRAM_FAILURE)
     }
 
