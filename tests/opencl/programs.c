@@ -227,8 +227,10 @@ static void links(struct setting s) {
   cl_program made = clLinkProgram(s.context, 0, NULL, "-create-library", 1, &first, NULL, NULL, &error);
   CHECK(error);
   cl_program parts[] = {second, made};
-  cl_program linked = clLinkProgram(s.context, 1, &s.device, NULL, 2, parts, NULL, NULL, &error);
+  cl_program linked = clLinkProgram(s.context, 1, &s.device, "-cl-no-signed-zeroes", 2, parts, NULL, NULL, &error);
   CHECK(error);
+  // It has no source and is no binary.
+  CODE(clBuildProgram(linked, 0, NULL, NULL, NULL, NULL), CL_INVALID_OPERATION);
   clLinkProgram(s.context, 1, &s.device, "-what", 2, parts, NULL, NULL, &error);
   EXPECT(error == CL_INVALID_LINKER_OPTIONS);
   cl_program twice[] = {first, first};
@@ -250,6 +252,33 @@ static void links(struct setting s) {
   CHECK(clReleaseKernel(halve));
   cl_program all[] = {included, first, second, made, linked};
   for (int i = 0; i < 5; i++) CHECK(clReleaseProgram(all[i]));
+}
+
+// Variables of the program, which keep their values from launch to launch, and have a size.
+static void variables(struct setting s) {
+  cl_int error, value = 0;
+  cl_program program = build(
+      s, "global int counts[3] = {1, 2, 3};\nglobal long by = 5;\nconstant int table[8] = {7};\n"
+         "kernel void add(global int *out, int i) { counts[i] += by + table[0]; out[0] = counts[i]; }\n", "-cl-std=CL3.0");
+  size_t bytes;
+  CHECK(clGetProgramBuildInfo(program, s.device, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE, sizeof bytes, &bytes, NULL));
+  EXPECT(bytes == 3 * sizeof(cl_int) + sizeof(cl_long));
+  cl_kernel add = clCreateKernel(program, "add", &error);
+  CHECK(error);
+  cl_mem out = clCreateBuffer(s.context, 0, sizeof value, NULL, &error);
+  CHECK(error);
+  CHECK(clSetKernelArg(add, 0, sizeof out, &out));
+  size_t global = 1;
+  for (int launch = 1; launch <= 3; launch++) {
+    cl_int at = 2;
+    CHECK(clSetKernelArg(add, 1, sizeof at, &at));
+    CHECK(clEnqueueNDRangeKernel(s.queue, add, 1, NULL, &global, NULL, 0, NULL, NULL));
+    CHECK(clEnqueueReadBuffer(s.queue, out, CL_TRUE, 0, sizeof value, &value, 0, NULL, NULL));
+    EXPECT(value == 3 + 12 * launch);
+  }
+  CHECK(clReleaseMemObject(out));
+  CHECK(clReleaseKernel(add));
+  CHECK(clReleaseProgram(program));
 }
 
 // Kernels without code, beside one that has some.
@@ -304,6 +333,7 @@ int main(void) {
   builds(s);
   refuses(s);
   links(s);
+  variables(s);
   end(s);
   return passed();
 }

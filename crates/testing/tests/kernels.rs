@@ -252,33 +252,42 @@ const INDEXED: &[(&str, [&[u128]; 2], u32)] = &[
     ("index-xor", [&[32, 64], &[2, 4]], 128),
 ];
 
+/// A kernel with its versions taken, whatever their conditions, as vector code for AVX-512; how many versions there were.
+fn in_versions(name: &str, is_small: bool) -> (usize, Module) {
+    let mut module = kernel_named(name);
+    let options = KernelOptions {
+        brush: SmallVec::from_slice(&[16]),
+        fold: Fold::Rows,
+        is_small,
+        versions: Versions::Model,
+        is_mixed: false,
+    };
+    lower_kernels(&mut module, &options).expect("the kernel has a group function");
+    let mut versions = 0;
+    regions(&mut module, |func| {
+        let yes = func.make_bool(true);
+        for inst in insts(func, Op::First) {
+            let decision = func.result(inst).expect("it gives a value");
+            if func.value_type(decision) == Type::I1 {
+                versions += 1;
+                func.map_values(|value| if value == decision { yes } else { value });
+            }
+        }
+    });
+    let passes = ["vectorize", "W=16", "target=avx512"];
+    heddle::Session::default().run_passes(&mut module, &passes, true, |_, _| {}).expect("passes take it");
+    (versions, module)
+}
+
+fn gathers_and_scatters(func: &Function) -> usize {
+    insts(func, Op::Gather).len() + insts(func, Op::Scatter).len()
+}
+
 #[test]
 fn versions_have_no_gathers() {
     for &(name, ..) in INDEXED {
-        let mut module = kernel_named(name);
-        let options = KernelOptions {
-            brush: SmallVec::from_slice(&[16]),
-            fold: Fold::Rows,
-            is_small: true,
-            versions: Versions::Model,
-            is_mixed: false,
-        };
-        lower_kernels(&mut module, &options).expect("the kernel has a group function");
-        let mut versions = 0;
-        regions(&mut module, |func| {
-            let yes = func.make_bool(true);
-            for inst in insts(func, Op::First) {
-                let decision = func.result(inst).expect("it gives a value");
-                if func.value_type(decision) == Type::I1 {
-                    versions += 1;
-                    func.map_values(|value| if value == decision { yes } else { value });
-                }
-            }
-        });
+        let (versions, module) = in_versions(name, true);
         assert_eq!(versions, 1, "{name}");
-        let passes = ["vectorize", "W=16", "target=avx512"];
-        heddle::Session::default().run_passes(&mut module, &passes, true, |_, _| {}).expect("passes take it");
-        let scattered = |func: &Function| insts(func, Op::Gather).len() + insts(func, Op::Scatter).len();
         let divisions = |func: &Function| {
             let all = insts(func, Op::Udiv);
             all.iter()
@@ -286,8 +295,18 @@ fn versions_have_no_gathers() {
                 .count()
         };
         for func in &module.functions {
-            assert_eq!((scattered(func), divisions(func)), (0, 0), "{name}: @{}", func.name);
+            assert_eq!((gathers_and_scatters(func), divisions(func)), (0, 0), "{name}: @{}", func.name);
         }
+    }
+}
+
+/// Where numbers are small, the extension changes nothing; else one question for each brush tells.
+#[test]
+fn an_extension_merged_with_a_scale_takes_no_gathers() {
+    for (is_small, expected) in [(true, 0), (false, 1)] {
+        let (versions, module) = in_versions("index-scaled", is_small);
+        let gathers: usize = module.functions.iter().map(gathers_and_scatters).sum();
+        assert_eq!((versions, gathers), (expected, 0), "small: {is_small}");
     }
 }
 

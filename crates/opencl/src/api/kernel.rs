@@ -9,6 +9,7 @@ use crate::core::device::{Device, MAX_WORK_GROUP_SIZE};
 use crate::core::error::{Answer, Error, ensure};
 use crate::core::kernel::{Kernel, Setting};
 use crate::core::program::Program;
+use crate::core::queue::Queue;
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
 use heddle_ir::Space;
 use heddle_llvm::Passed;
@@ -210,8 +211,9 @@ entries! {
     fn clGetKernelSuggestedLocalWorkSizeKHR(
         queue: Handle, of: Handle, dims: cl_uint, offset: In<usize>, global: In<usize>, local: Out<usize>,
     ) {
-        find::<crate::core::queue::Queue>(queue)?;
+        let queue = find::<Queue>(queue)?;
         let kernel = find::<Kernel>(of)?;
+        ensure(Arc::ptr_eq(&kernel.program.context, &queue.context), CL_INVALID_CONTEXT)?;
         ensure(!local.is_null(), CL_INVALID_VALUE)?;
         let launch = super::enqueue::launch(&kernel, dims, offset, global, In::NONE)?;
         for way in 0..dims as usize {

@@ -163,7 +163,7 @@ entries! {
             CL_PROGRAM_BUILD_OPTIONS => info.text(&program.options()),
             CL_PROGRAM_BUILD_LOG => info.text(&program.log()),
             CL_PROGRAM_BINARY_TYPE => info.value(program.kind()),
-            CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE => info.value(0usize),
+            CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE => info.value(program.variable_bytes()),
             _ => Err(Error(CL_INVALID_VALUE)),
         }
     }

@@ -138,6 +138,8 @@ pub fn link_options(options: &str) -> Answer<Linked> {
         let known = match &**word {
             "-create-library" => true,
             "-enable-link-options" => creates,
+            // As the specification spells it among options of the linker.
+            "-cl-no-signed-zeroes" => true,
             word => MATH.contains(&word),
         };
         ensure(known, CL_INVALID_LINKER_OPTIONS)?;

@@ -72,7 +72,8 @@ impl Launch {
     /// A size of its groups that gives what it gives, also where the application names none.
     pub fn local_size(&self) -> [usize; 3] {
         let name = &self.code.kernels[self.index].name;
-        self.code.local_size(name, &self.range).unwrap_or([1; 3])
+        let chosen = || self.code.local_size(name, &self.range).unwrap_or([1; 3]);
+        self.range.local.unwrap_or_else(chosen)
     }
 
     /// The memory that its arguments lead to.

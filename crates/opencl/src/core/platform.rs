@@ -19,7 +19,7 @@ pub const VENDOR: &str = "Heddle";
 /// The version of OpenCL, as the platform says it.
 pub const VERSION: &str = concat!("OpenCL 3.0 Heddle ", env!("CARGO_PKG_VERSION"));
 /// What is more than the specification's core.
-pub const EXTENSIONS: [&str; 15] = [
+pub const EXTENSIONS: [&str; 16] = [
     "cl_khr_icd",
     "cl_khr_byte_addressable_store",
     "cl_khr_fp64",
@@ -35,6 +35,7 @@ pub const EXTENSIONS: [&str; 15] = [
     "cl_khr_subgroup_ballot",
     "cl_khr_subgroup_non_uniform_vote",
     "cl_khr_extended_versioning",
+    "cl_khr_suggested_local_work_size",
 ];
 /// 3.0 as `cl_version` packs it.
 pub const VERSION_3_0: u32 = 3 << 22;

@@ -7,6 +7,7 @@ use crate::core::context::{Context, Destructors};
 use crate::core::error::{Answer, Error, ensure};
 use crate::core::launch::Code;
 use crate::core::registry::Handle;
+use heddle_ir::Space;
 use heddle_runtime::exit::busy;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,6 +24,15 @@ struct State {
     code: Option<Arc<Code>>,
 }
 
+/// What a program was made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Origin {
+    Source,
+    Binary,
+    /// Others, that were compiled.
+    Linking,
+}
+
 /// A program.
 pub struct Program {
     pub(crate) handle: Handle<Program>,
@@ -30,7 +40,7 @@ pub struct Program {
     pub context: Arc<Context>,
     /// Its source; empty of one that has none.
     pub source: String,
-    is_source: bool,
+    origin: Origin,
     state: Mutex<State>,
     /// How many kernels are made of it.
     kernels: AtomicUsize,
@@ -47,12 +57,12 @@ impl fmt::Debug for Program {
 }
 
 impl Program {
-    fn new(context: &Arc<Context>, source: Option<String>, binary: Option<Binary>) -> Program {
+    fn new(context: &Arc<Context>, origin: Origin, source: String, binary: Option<Binary>) -> Program {
         Program {
             handle: Handle::default(),
             context: context.clone(),
-            is_source: source.is_some(),
-            source: source.unwrap_or_default(),
+            origin,
+            source,
             state: Mutex::new(State {
                 status: CL_BUILD_NONE,
                 options: String::new(),
@@ -67,12 +77,12 @@ impl Program {
 
     /// A program of source.
     pub fn of_source(context: &Arc<Context>, source: String) -> Program {
-        Program::new(context, Some(source), None)
+        Program::new(context, Origin::Source, source, None)
     }
 
     /// A program of what an earlier one gave as its binary.
     pub fn of_binary(context: &Arc<Context>, bytes: &[u8]) -> Answer<Program> {
-        Ok(Program::new(context, None, Some(binary::read(bytes)?)))
+        Ok(Program::new(context, Origin::Binary, String::new(), Some(binary::read(bytes)?)))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -96,11 +106,7 @@ impl Program {
 
     /// What it is: `CL_PROGRAM_BINARY_TYPE_…`.
     pub fn kind(&self) -> u32 {
-        let state = self.state();
-        if state.status != CL_BUILD_SUCCESS {
-            return CL_PROGRAM_BINARY_TYPE_NONE;
-        }
-        state.binary.as_ref().map_or(CL_PROGRAM_BINARY_TYPE_NONE, |binary| binary.kind)
+        self.state().binary.as_ref().map_or(CL_PROGRAM_BINARY_TYPE_NONE, |binary| binary.kind)
     }
 
     /// Its binary; empty if it has none.
@@ -112,6 +118,14 @@ impl Program {
     /// What can be launched, if it was built.
     pub fn code(&self) -> Answer<Arc<Code>> {
         self.state().code.clone().ok_or(Error(CL_INVALID_PROGRAM_EXECUTABLE))
+    }
+
+    /// Bytes of its variables in global memory; none before it was built.
+    pub fn variable_bytes(&self) -> usize {
+        let code = self.state().code.clone();
+        let globals = code.iter().flat_map(|code| &code.module().globals);
+        let in_global_memory = globals.filter(|global| global.space == Space::Global);
+        in_global_memory.map(|global| global.bytes() as usize).fold(0, usize::saturating_add)
     }
 
     /// Counts a kernel more or less.
@@ -178,7 +192,7 @@ impl Program {
         state.options = options.into();
         state.log = compiled.log;
         state.code = code;
-        if done || self.is_source {
+        if done || self.origin == Origin::Source {
             state.binary = binary;
         }
         ensure(done, failure)
@@ -186,9 +200,11 @@ impl Program {
 
     /// Compiles and links it.
     pub fn build(&self, options: &str) -> Answer<()> {
+        ensure(self.origin != Origin::Linking, CL_INVALID_OPERATION)?;
         self.begin()?;
         let binary = self.state().binary.clone();
-        let (compiled, rest) = if self.is_source {
+        let is_source = self.origin == Origin::Source;
+        let (compiled, rest) = if is_source {
             let compiled = compiler::compile(&self.source, options, Vec::new(), CL_INVALID_BUILD_OPTIONS);
             (compiled, compiler::allows_rest(options))
         } else {
@@ -197,14 +213,13 @@ impl Program {
                 None => (Err(Error(CL_INVALID_BINARY)), false),
             }
         };
-        let options =
-            binary.filter(|_| !self.is_source).map_or(options.into(), |binary| binary.options.clone());
+        let options = binary.filter(|_| !is_source).map_or(options.into(), |binary| binary.options.clone());
         self.end(compiled, &options, rest, CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_BUILD_PROGRAM_FAILURE)
     }
 
     /// Compiles it, with headers by their names, so that it can be linked with others.
     pub fn compile(&self, options: &str, headers: Vec<(String, String)>) -> Answer<()> {
-        ensure(self.is_source, CL_INVALID_OPERATION)?;
+        ensure(self.origin == Origin::Source, CL_INVALID_OPERATION)?;
         self.begin()?;
         let compiled = compiler::compile(&self.source, options, headers, CL_INVALID_COMPILER_OPTIONS);
         let (kind, failure) = (CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, CL_COMPILE_PROGRAM_FAILURE);
@@ -227,7 +242,7 @@ impl Program {
         }
         let pieces: Vec<&[u8]> = binaries.iter().map(|binary| &binary.bitcode[..]).collect();
         let rest = binaries.iter().all(|binary| binary.allows_rest);
-        let program = Program::new(context, None, None);
+        let program = Program::new(context, Origin::Linking, String::new(), None);
         let kind = match linked {
             Linked::Executable => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
             Linked::Library => CL_PROGRAM_BINARY_TYPE_LIBRARY,

@@ -32,6 +32,11 @@ fn programs_are_built_and_kernels_known() {
 }
 
 #[test]
+fn questions_are_answered_in_any_room() {
+    passes("queries.c");
+}
+
+#[test]
 fn commands_keep_their_order() {
     passes("events.c");
 }

@@ -118,6 +118,7 @@ impl Writer<'_> {
             // Structures, or every so many elements.
             0 | 1 => {
                 let period = self.random.pick(&[2, 2, 3, 4, 4]);
+                let period = if self.is_of_group() { 2 } else { period };
                 let lane = self.lane(Scalar::I64, None);
                 (self.op_int(Op::Mul, lane, period.into()), period)
             }
@@ -142,12 +143,14 @@ impl Writer<'_> {
             _ => {
                 let column = self.lane(Scalar::I64, Some(0));
                 let row = self.lane(Scalar::I64, Some(1));
+                // A group has up to twelve rows.
+                let (longest, some) = if self.is_of_group() { (20, 15) } else { (31, 31) };
                 let length = if self.random.chance(50) {
-                    let length = self.random.between(3, 31);
+                    let length = self.random.between(3, 31).min(longest);
                     self.int(Scalar::I64, length.into())
                 } else {
                     let length = self.pick(Scalar::I64, Want { clean: true, uniform: true });
-                    self.op_int(Op::And, length, 31)
+                    self.op_int(Op::And, length, some)
                 };
                 let before = self.op(Op::Mul, &[row, length]);
                 (self.op(Op::Add, &[before, column]), 1)

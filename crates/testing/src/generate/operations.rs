@@ -456,11 +456,16 @@ impl Writer<'_> {
     /// A question about the brush, or about the group where the program is not to see its brush.
     fn of_brush_or_group(&self, op: Op, dimension: Option<u8>) -> (Op, Option<u8>) {
         match op {
-            _ if self.allowed.lanes || !self.allowed.queries => (op, dimension),
+            _ if !self.is_of_group() => (op, dimension),
             Op::Lane => (Op::LocalId, Some(dimension.unwrap_or(0))),
             Op::Width => (Op::LocalSize, Some(dimension.unwrap_or(0))),
             _ => (op, dimension),
         }
+    }
+
+    /// Whether lanes are known by where they stand in the group, which is up to three times as large as a brush.
+    pub(super) fn is_of_group(&self) -> bool {
+        !self.allowed.lanes && self.allowed.queries
     }
 
     /// Which lane it is, or where it stands in the group.

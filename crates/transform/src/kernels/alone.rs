@@ -56,12 +56,16 @@ fn can_be_alone(region: &Region) -> bool {
         })
 }
 
-/// Whether at least half of what a region accesses, loops counted more, is neither side by side nor at one address.
+/// Whether at least half of what a region accesses, loops counted more, is neither side by side nor at one address. Of a region whose
+/// loops have several entries that is not known: one that begins behind a barrier in a loop may be such, whatever its kernel is.
 fn is_scattered(func: &Function, brush: &[u32]) -> bool {
     /// How often a loop is taken to go round.
     const ROUNDS: u32 = 8;
     const MOST_DEPTH: usize = 6;
     let control = ControlTables::new(func);
+    if !control.cycles.is_graph_reducible() {
+        return false;
+    }
     let facts = divergence(func, &control, &InitialShapes::declared(func, Geometry::brush(brush)));
     let weight_of = |address: Value, bytes: u32, times: u64| {
         let step = facts.shape(address).strides().map(|strides| strides.along(0));

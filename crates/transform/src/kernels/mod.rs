@@ -14,6 +14,7 @@
 //! ```
 //!
 //! * `inline` brings calls that ask for the launch, or wait at barriers, into the kernel.
+//! * `extensions` parts what LLVM merged with the scales of addresses.
 //! * `place` makes what a kernel asks for its parameters.
 //! * `states` cuts the kernel at its barriers.
 //! * `objects` finds the private objects that live across them, and interleaves those of the lanes.
@@ -25,6 +26,7 @@
 
 mod alone;
 mod copy;
+mod extensions;
 mod group;
 mod inline;
 mod live;
@@ -199,6 +201,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         let mut kernel = func.clone();
         let own = kernel.params().len();
         inline::inline_calls(&mut kernel, module, &bound)?;
+        extensions::part_extensions(&mut kernel);
         if options.lanes() == 1 || options.is_mixed {
             let own_rounds = || hint(&mut module.facts, "llvm.loop.unroll.runtime.disable");
             rounds::hint_at_own_rounds(&mut kernel, own_rounds);

@@ -151,12 +151,15 @@ fn remarks(region: &Function, chosen: &[Candidate]) -> Vec<Diagnostic> {
     accesses.collect()
 }
 
-/// Whether lanes of some result may wrap around, as far as is known without conditions.
+/// Whether lanes of some result may wrap around, as far as is known without conditions; nothing is where loops have several entries.
 fn wraps_around(region: &Function, chosen: &[Candidate], brush: &[u32]) -> bool {
     if chosen.is_empty() {
         return false;
     }
     let control = ControlTables::new(region);
+    if !control.cycles.is_graph_reducible() {
+        return true;
+    }
     let initial = InitialShapes::declared(region, Geometry::brush(brush));
     let facts = divergence(region, &control, &initial);
     let steps = |result: Value| facts.shape(result).strides().is_some();
