@@ -1,5 +1,5 @@
-// Loops whose inner loops gather: which code is faster depends on data, so both take turns. Each is run often enough, with short
-// and long trip counts, that both have run parts of it.
+// Loops whose inner loops gather, or which lanes leave one by one: which code is faster depends on data, so several take turns. Each is run often enough, with short
+// and long trip counts, that all have run parts of it.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +66,34 @@ __attribute__((noinline)) void own_stack(float *out, const float *in, const floa
   }
 }
 
+/// An iteration that ran twice would be seen.
+__attribute__((noinline)) void in_place(int *out, const int *from, const int *next, int n) {
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    int at = from[i];
+    while (at > 3)
+      at = next[at];
+    out[i] = out[i] * 3 + at;
+  }
+}
+
+/// Some pass by the inner loop, some leave it in the middle, some stay for long.
+__attribute__((noinline)) void escape(unsigned *out, const unsigned *in, int n) {
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    unsigned number = in[i] & 1023, steps = 0, rest[2] = {number, number >> 5};
+    if (number & 6)
+      while (number != 1) {
+        number = number & 1 ? 3 * number + 1 : number / 2;
+        if (number > 5000 + in[i])
+          break;
+        rest[steps & 1] ^= number;
+        steps++;
+      }
+    out[i] = steps * 7 + number + rest[0] - rest[1];
+  }
+}
+
 /// What goes to the code behind stays in one code.
 __attribute__((noinline)) int with_a_sum(const int *from, const int *next, int n) {
   int sum = 0;
@@ -114,6 +142,8 @@ int main(void) {
     downwards(wide, from, next, n), eat(wide, sizeof wide);
     pointers(d, from, next, n, n % 5), eat(d, sizeof d);
     own_stack(f, in, keys, n), eat(f, sizeof f);
+    in_place(out, from, next, n), eat(out, sizeof out);
+    escape((unsigned *)out, (const unsigned *)from, n), eat(out, sizeof out);
     with_exponents(out, from, next, n), eat(out, sizeof out);
     printf("%d %u\n", with_a_sum(from, next, n), hash);
   }

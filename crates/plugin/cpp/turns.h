@@ -24,9 +24,9 @@ Range make_resumable(llvm::Loop &loop, llvm::DominatorTree &dominators, llvm::Lo
 /// else nothing changes.
 bool ask_one_lane(llvm::Function &function);
 
-/// A function with the parameters of both that runs iterations `first` to `last` (the parameters of these numbers) by the
-/// one that takes less time for its share. Trials are of `trial` iterations each.
-llvm::Function *take_turns(llvm::Function &vector, llvm::Function &scalar, unsigned first, unsigned last, unsigned trial,
+/// A function with the parameters of several that runs iterations `first` to `last` (the parameters of these numbers) by the
+/// one that takes least time for its share; by the first until that is known. Trials are of `trial` iterations each.
+llvm::Function *take_turns(llvm::ArrayRef<llvm::Function *> forms, unsigned first, unsigned last, unsigned trial,
                            llvm::StringRef name);
 
 } // namespace heddle
