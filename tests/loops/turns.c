@@ -94,6 +94,19 @@ __attribute__((noinline)) void escape(unsigned *out, const unsigned *in, int n) 
   }
 }
 
+/// Scalar code may choose which address it goes on with, or branch.
+__attribute__((noinline)) void descend(int *out, const float *in, const float *keys, const int *left, const int *right, int n) {
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    int node = 1, steps = 0;
+    while (node < NODES && keys[node] != in[i]) {
+      node = in[i] < keys[node] ? left[node] : right[node];
+      steps = steps * 3 + (node & 1);
+    }
+    out[i] = steps;
+  }
+}
+
 /// What goes to the code behind stays in one code.
 __attribute__((noinline)) int with_a_sum(const int *from, const int *next, int n) {
   int sum = 0;
@@ -124,12 +137,12 @@ static void plant(float *keys, int node, float low, float high) {
 }
 
 int main(void) {
-  static int from[MOST], next[NODES], out[MOST];
+  static int from[MOST], next[NODES], left[NODES], right[NODES], out[MOST];
   static long wide[MOST];
   static double d[MOST];
   static float f[MOST], in[MOST], keys[NODES];
   for (int i = 0; i < NODES; i++)
-    next[i] = i * 7 / 9;
+    next[i] = i * 7 / 9, left[i] = 2 * i, right[i] = 2 * i + 1;
   for (int i = 0; i < MOST; i++) {
     from[i] = i * 37 % NODES;
     in[i] = (float)(i * 53 % 1000);
@@ -142,6 +155,7 @@ int main(void) {
     downwards(wide, from, next, n), eat(wide, sizeof wide);
     pointers(d, from, next, n, n % 5), eat(d, sizeof d);
     own_stack(f, in, keys, n), eat(f, sizeof f);
+    descend(out, in, keys, left, right, n), eat(out, sizeof out);
     in_place(out, from, next, n), eat(out, sizeof out);
     escape((unsigned *)out, (const unsigned *)from, n), eat(out, sizeof out);
     with_exponents(out, from, next, n), eat(out, sizeof out);

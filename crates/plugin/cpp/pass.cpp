@@ -14,6 +14,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace llvm;
 
@@ -234,9 +235,10 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
       return remark_missed(site, &site.function->getEntryBlock(), "its vector code does not fit, which is a mistake in Heddle");
     }
     SmallVector<Function *, 3> forms = {vector};
-    bool takes_turns = false;
+    bool takes_turns = false, has_refilled = false;
     if (own.is_resumable) {
       if (Function *refilled = linked(1)) {
+        has_refilled = true;
         forms.push_back(refilled);
         text += ", in turns with lanes that take new iterations";
       }
@@ -244,7 +246,14 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
         takes_turns = true;
         own.function->setLinkage(GlobalValue::InternalLinkage);
         forms.push_back(own.function);
-        text += forms.size() > 2 ? " and with scalar code" : ", in turns with scalar code";
+        ValueToValueMapTy same;
+        Function *branching = CloneFunction(own.function, same);
+        branching->setName(name_of(index) + ".branching");
+        if (heddle::branch_on_choices(*branching))
+          forms.push_back(branching);
+        else
+          branching->eraseFromParent();
+        text += has_refilled ? " and with scalar code" : ", in turns with scalar code";
       }
     }
     if (forms.size() > 1) {

@@ -10,9 +10,11 @@
 // else on the machine.
 #include "turns.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -38,11 +40,12 @@ constexpr unsigned trials_at = 2, rest_at = 24;
 constexpr uint64_t most_forms = uint64_t(1) << trials_at;
 
 /// A rule that is left out, so that tests see whether they notice.
-enum class Rule { none, resumes, once, all };
+enum class Rule { none, resumes, once, all, arms };
 cl::opt<Rule> without("heddle-turns-without", cl::Hidden, cl::init(Rule::none), cl::desc("Heddle: a planted fault"),
                       cl::values(clEnumValN(Rule::resumes, "resumes", "inductions go on where the form before has stopped"),
                                  clEnumValN(Rule::once, "once", "what was tried is done"),
-                                 clEnumValN(Rule::all, "all", "what is behind is left for the next turn")));
+                                 clEnumValN(Rule::all, "all", "what is behind is left for the next turn"),
+                                 clEnumValN(Rule::arms, "arms", "a branch leads to what was chosen")));
 
 /// What a φ of the loop's header is in iteration `first`; null if it is no induction.
 Value *started_at(PHINode &phi, Loop &loop, ScalarEvolution &evolution, Instruction *first, IRBuilder<> &builder) {
@@ -152,6 +155,57 @@ bool ask_one_lane(Function &function) {
     call->eraseFromParent();
   }
   return true;
+}
+
+bool branch_on_choices(Function &function) {
+  DominatorTree dominators(function);
+  LoopInfo loops(dominators);
+  // Choices that one branch can make, by what it asks: of one block, and of values that are there when the first is made.
+  MapVector<std::pair<BasicBlock *, Value *>, SmallVector<SelectInst *, 2>> groups;
+  for (BasicBlock &block : function) {
+    if (!loops.getLoopFor(&block))
+      continue;
+    for (Instruction &instruction : block) {
+      auto *choice = dyn_cast<SelectInst>(&instruction);
+      if (!choice || choice->getCondition()->getType()->isVectorTy())
+        continue;
+      bool is_loaded = isa<LoadInst>(choice->getTrueValue()) && isa<LoadInst>(choice->getFalseValue());
+      bool is_index = choice->getType()->isIntegerTy() && !choice->use_empty() &&
+                      all_of(choice->users(), [](User *user) { return isa<GetElementPtrInst>(user); });
+      if (!choice->getType()->isPointerTy() && !is_loaded && !is_index)
+        continue;
+      auto &group = groups[{&block, choice->getCondition()}];
+      bool is_there = group.empty() || all_of(choice->operands(), [&](Value *operand) {
+        auto *made = dyn_cast<Instruction>(operand);
+        return !made || made->getParent() != &block || made->comesBefore(group.front());
+      });
+      if (is_there)
+        group.push_back(choice);
+    }
+  }
+  LLVMContext &context = function.getContext();
+  // Nothing, which no pass knows to be nothing, keeps the branch a branch.
+  auto *nothing = InlineAsm::get(FunctionType::get(Type::getVoidTy(context), false), "", "", /*hasSideEffects=*/true);
+  for (auto &[place, group] : groups) {
+    SelectInst *first = group.front();
+    Instruction *then = nullptr, *otherwise = nullptr;
+    SplitBlockAndInsertIfThenElse(first->getCondition(), first->getIterator(), &then, &otherwise);
+    IRBuilder<> builder(then);
+    CallInst *kept = builder.CreateCall(nothing);
+    kept->setDoesNotThrow();
+    kept->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
+    for (SelectInst *choice : group) {
+      builder.SetInsertPoint(&*first->getParent()->begin());
+      PHINode *chosen = builder.CreatePHI(choice->getType(), 2);
+      bool is_swapped = without == Rule::arms;
+      chosen->addIncoming(choice->getTrueValue(), (is_swapped ? otherwise : then)->getParent());
+      chosen->addIncoming(choice->getFalseValue(), (is_swapped ? then : otherwise)->getParent());
+      choice->replaceAllUsesWith(chosen);
+    }
+    for (SelectInst *choice : group)
+      choice->eraseFromParent();
+  }
+  return !groups.empty();
 }
 
 Function *take_turns(ArrayRef<Function *> forms, unsigned first, unsigned last, unsigned trial, StringRef name) {
