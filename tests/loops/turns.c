@@ -1,5 +1,6 @@
 // Loops whose inner loops gather, or which lanes leave one by one: which code is faster depends on data, so several take turns. Each is run often enough, with short
 // and long trip counts, that all have run parts of it.
+#include "../../include/heddle.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,16 +95,27 @@ __attribute__((noinline)) void escape(unsigned *out, const unsigned *in, int n) 
   }
 }
 
-/// Scalar code may choose which address it goes on with, or branch.
-__attribute__((noinline)) void descend(int *out, const float *in, const float *keys, const int *left, const int *right, int n) {
+/// Scalar code may choose which address it goes on with, or branch. The order of visits is what most lanes want.
+__attribute__((noinline)) void nearest(float *out, const float *in, const float *keys, const int *left, const int *right, int n) {
 #pragma omp simd
   for (int i = 0; i < n; i++) {
-    int node = 1, steps = 0;
-    while (node < NODES && keys[node] != in[i]) {
-      node = in[i] < keys[node] ? left[node] : right[node];
-      steps = steps * 3 + (node & 1);
+    int stack[32], top = 0;
+    unsigned sum = 0;
+    float best = 1e9f;
+    stack[top++] = 1;
+    while (top > 0) {
+      int node = stack[--top];
+      float off = in[i] - keys[node];
+      best = off * off < best ? off * off : best;
+      if (2 * node + 1 >= NODES)
+        continue;
+      int is_left = 2 * heddle_popcount(off < 0) >= heddle_popcount(1);
+      sum += (unsigned)(off < 0 ? left : right)[node];
+      const int *first = is_left ? left : right, *second = is_left ? right : left;
+      stack[top++] = second[node];
+      stack[top++] = first[node];
     }
-    out[i] = steps;
+    out[i] = best + (float)(sum & 1023);
   }
 }
 
@@ -155,7 +167,7 @@ int main(void) {
     downwards(wide, from, next, n), eat(wide, sizeof wide);
     pointers(d, from, next, n, n % 5), eat(d, sizeof d);
     own_stack(f, in, keys, n), eat(f, sizeof f);
-    descend(out, in, keys, left, right, n), eat(out, sizeof out);
+    nearest(f, in, keys, left, right, n < 400 ? n : 400), eat(f, sizeof f);
     in_place(out, from, next, n), eat(out, sizeof out);
     escape((unsigned *)out, (const unsigned *)from, n), eat(out, sizeof out);
     with_exponents(out, from, next, n), eat(out, sizeof out);

@@ -242,17 +242,21 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
         forms.push_back(refilled);
         text += ", in turns with lanes that take new iterations";
       }
+      bool asks = heddle::asks_lanes(*own.function);
       if (heddle_loop_is_doubtful(batch, index) && heddle::ask_one_lane(*own.function)) {
         takes_turns = true;
         own.function->setLinkage(GlobalValue::InternalLinkage);
         forms.push_back(own.function);
+        // Lookups are slower by it, whose data choose at random.
         ValueToValueMapTy same;
-        Function *branching = CloneFunction(own.function, same);
-        branching->setName(name_of(index) + ".branching");
-        if (heddle::branch_on_choices(*branching))
-          forms.push_back(branching);
-        else
-          branching->eraseFromParent();
+        Function *branching = asks ? CloneFunction(own.function, same) : nullptr;
+        if (branching) {
+          branching->setName(name_of(index) + ".branching");
+          if (heddle::branch_on_choices(*branching))
+            forms.push_back(branching);
+          else
+            branching->eraseFromParent();
+        }
         text += has_refilled ? " and with scalar code" : ", in turns with scalar code";
       }
     }

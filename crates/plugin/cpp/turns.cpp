@@ -40,12 +40,11 @@ constexpr unsigned trials_at = 2, rest_at = 24;
 constexpr uint64_t most_forms = uint64_t(1) << trials_at;
 
 /// A rule that is left out, so that tests see whether they notice.
-enum class Rule { none, resumes, once, all, arms };
+enum class Rule { none, resumes, once, all };
 cl::opt<Rule> without("heddle-turns-without", cl::Hidden, cl::init(Rule::none), cl::desc("Heddle: a planted fault"),
                       cl::values(clEnumValN(Rule::resumes, "resumes", "inductions go on where the form before has stopped"),
                                  clEnumValN(Rule::once, "once", "what was tried is done"),
-                                 clEnumValN(Rule::all, "all", "what is behind is left for the next turn"),
-                                 clEnumValN(Rule::arms, "arms", "a branch leads to what was chosen")));
+                                 clEnumValN(Rule::all, "all", "what is behind is left for the next turn")));
 
 /// What a φ of the loop's header is in iteration `first`; null if it is no induction.
 Value *started_at(PHINode &phi, Loop &loop, ScalarEvolution &evolution, Instruction *first, IRBuilder<> &builder) {
@@ -129,6 +128,14 @@ Range make_resumable(Loop &loop, DominatorTree &dominators, LoopInfo &loops, Sca
   return range;
 }
 
+bool asks_lanes(const Function &function) {
+  return any_of(instructions(function), [](const Instruction &instruction) {
+    auto *call = dyn_cast<CallInst>(&instruction);
+    const Function *callee = call ? call->getCalledFunction() : nullptr;
+    return callee && callee->isDeclaration() && callee->isConvergent() && callee->getName().starts_with("heddle_");
+  });
+}
+
 bool ask_one_lane(Function &function) {
   enum Answer { unknown, same, zero, one };
   SmallVector<std::pair<CallInst *, Answer>> calls;
@@ -170,9 +177,7 @@ bool branch_on_choices(Function &function) {
       if (!choice || choice->getCondition()->getType()->isVectorTy())
         continue;
       bool is_loaded = isa<LoadInst>(choice->getTrueValue()) && isa<LoadInst>(choice->getFalseValue());
-      bool is_index = choice->getType()->isIntegerTy() && !choice->use_empty() &&
-                      all_of(choice->users(), [](User *user) { return isa<GetElementPtrInst>(user); });
-      if (!choice->getType()->isPointerTy() && !is_loaded && !is_index)
+      if (!choice->getType()->isPointerTy() && !is_loaded)
         continue;
       auto &group = groups[{&block, choice->getCondition()}];
       bool is_there = group.empty() || all_of(choice->operands(), [&](Value *operand) {
@@ -197,9 +202,8 @@ bool branch_on_choices(Function &function) {
     for (SelectInst *choice : group) {
       builder.SetInsertPoint(&*first->getParent()->begin());
       PHINode *chosen = builder.CreatePHI(choice->getType(), 2);
-      bool is_swapped = without == Rule::arms;
-      chosen->addIncoming(choice->getTrueValue(), (is_swapped ? otherwise : then)->getParent());
-      chosen->addIncoming(choice->getFalseValue(), (is_swapped ? then : otherwise)->getParent());
+      chosen->addIncoming(choice->getTrueValue(), then->getParent());
+      chosen->addIncoming(choice->getFalseValue(), otherwise->getParent());
       choice->replaceAllUsesWith(chosen);
     }
     for (SelectInst *choice : group)

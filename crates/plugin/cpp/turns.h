@@ -20,6 +20,9 @@ struct Range {
 Range make_resumable(llvm::Loop &loop, llvm::DominatorTree &dominators, llvm::LoopInfo &loops,
                      llvm::ScalarEvolution &evolution);
 
+/// Whether lanes ask each other something.
+bool asks_lanes(const llvm::Function &function);
+
 /// Makes what lanes ask each other what it is for one lane: `heddle_any(x)` is `x`. Whether it is known for all that they ask;
 /// else nothing changes.
 bool ask_one_lane(llvm::Function &function);
