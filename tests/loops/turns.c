@@ -1,5 +1,6 @@
-// Loops whose inner loops gather: which code is faster depends on data, so both take turns. Each is run often enough, with short
-// and long trip counts, that both have run parts of it.
+// Loops whose inner loops gather, or which lanes leave one by one: which code is faster depends on data, so several take turns. Each is run often enough, with short
+// and long trip counts, that all have run parts of it.
+#include "../../include/heddle.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,58 @@ __attribute__((noinline)) void own_stack(float *out, const float *in, const floa
   }
 }
 
+/// An iteration that ran twice would be seen.
+__attribute__((noinline)) void in_place(int *out, const int *from, const int *next, int n) {
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    int at = from[i];
+    while (at > 3)
+      at = next[at];
+    out[i] = out[i] * 3 + at;
+  }
+}
+
+/// Some pass by the inner loop, some leave it in the middle, some stay for long.
+__attribute__((noinline)) void escape(unsigned *out, const unsigned *in, int n) {
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    unsigned number = in[i] & 1023, steps = 0, rest[2] = {number, number >> 5};
+    if (number & 6)
+      while (number != 1) {
+        number = number & 1 ? 3 * number + 1 : number / 2;
+        if (number > 5000 + in[i])
+          break;
+        rest[steps & 1] ^= number;
+        steps++;
+      }
+    out[i] = steps * 7 + number + rest[0] - rest[1];
+  }
+}
+
+/// Scalar code may choose which address it goes on with, or branch. The order of visits is what most lanes want.
+__attribute__((noinline)) void nearest(float *out, const float *in, const float *keys, const int *left, const int *right, int n) {
+#pragma omp simd
+  for (int i = 0; i < n; i++) {
+    int stack[32], top = 0;
+    unsigned sum = 0;
+    float best = 1e9f;
+    stack[top++] = 1;
+    while (top > 0) {
+      int node = stack[--top];
+      float off = in[i] - keys[node];
+      best = off * off < best ? off * off : best;
+      if (2 * node + 1 >= NODES)
+        continue;
+      int is_left = 2 * heddle_popcount(off < 0) >= heddle_popcount(1);
+      sum += (unsigned)(off < 0 ? left : right)[node];
+      const int *first = is_left ? left : right, *second = is_left ? right : left;
+      stack[top++] = second[node];
+      stack[top++] = first[node];
+    }
+    out[i] = best + (float)(sum & 1023);
+  }
+}
+
 /// What goes to the code behind stays in one code.
 __attribute__((noinline)) int with_a_sum(const int *from, const int *next, int n) {
   int sum = 0;
@@ -96,12 +149,12 @@ static void plant(float *keys, int node, float low, float high) {
 }
 
 int main(void) {
-  static int from[MOST], next[NODES], out[MOST];
+  static int from[MOST], next[NODES], left[NODES], right[NODES], out[MOST];
   static long wide[MOST];
   static double d[MOST];
   static float f[MOST], in[MOST], keys[NODES];
   for (int i = 0; i < NODES; i++)
-    next[i] = i * 7 / 9;
+    next[i] = i * 7 / 9, left[i] = 2 * i, right[i] = 2 * i + 1;
   for (int i = 0; i < MOST; i++) {
     from[i] = i * 37 % NODES;
     in[i] = (float)(i * 53 % 1000);
@@ -114,6 +167,9 @@ int main(void) {
     downwards(wide, from, next, n), eat(wide, sizeof wide);
     pointers(d, from, next, n, n % 5), eat(d, sizeof d);
     own_stack(f, in, keys, n), eat(f, sizeof f);
+    nearest(f, in, keys, left, right, n < 400 ? n : 400), eat(f, sizeof f);
+    in_place(out, from, next, n), eat(out, sizeof out);
+    escape((unsigned *)out, (const unsigned *)from, n), eat(out, sizeof out);
     with_exponents(out, from, next, n), eat(out, sizeof out);
     printf("%d %u\n", with_a_sum(from, next, n), hash);
   }

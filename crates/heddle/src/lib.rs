@@ -21,7 +21,7 @@ pub mod report;
 pub mod vector_abi;
 
 pub use divergence_statistics::DivergenceStatistics;
-pub use marked_loop::{LoopLanes, LoopRequest, VectorLoop};
+pub use marked_loop::{LoopCode, LoopLanes, LoopRequest, VectorLoop};
 pub use options::{Branches, Brush, Brushes, Options, Roots, Wanted};
 pub use profile::Profile;
 pub use report::{KernelReport, Report};

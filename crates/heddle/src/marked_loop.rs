@@ -18,7 +18,7 @@ use heddle_llvm::{
     EmitOptions, LlvmModule, emit, keep_private_but, optimize, share_globals, vector_form_names,
 };
 use heddle_transform::widen::wide_name;
-use heddle_transform::{Promises, choose_brushes, sees_brush};
+use heddle_transform::{Promises, choose_brushes, refill_lanes, sees_brush};
 use std::fmt;
 
 /// A loop to make vector code of.
@@ -45,14 +45,24 @@ pub enum LoopLanes {
     Exactly(u32),
 }
 
-/// Vector code of a loop.
+/// One form of a loop.
 #[derive(Debug)]
-pub struct VectorLoop {
+pub struct LoopCode {
     /// The module with the code, which LLVM's passes have been through. Nothing but the wide function is seen from outside;
     /// globals are those of the source.
     pub code: LlvmModule,
     /// The wide function.
     pub wide: String,
+}
+
+/// Vector code of a loop.
+#[derive(Debug)]
+pub struct VectorLoop {
+    /// The code whose lanes run iterations side by side.
+    pub vector: LoopCode,
+    /// Code whose lanes take new iterations when they are done with theirs, where lanes may wait for each other in an inner loop.
+    /// It computes the same bits; data decide which is faster.
+    pub refilled: Option<LoopCode>,
     /// How many iterations run together.
     pub lanes: u32,
     /// How many vectors they fill, of its most frequent width.
@@ -94,6 +104,7 @@ impl Session {
         let asks_lanes = is_asked_by_callees || asks_lanes(&alone.functions, &module);
         let mut context = Context::verifying(self.verify);
         run(&mut alone, &[Pass::Simplify, Pass::Canonicalize], &mut context)?;
+        let canonical = alone.functions.clone();
         let own_blocks: EntitySet<Block> = alone.functions.iter().flat_map(Function::blocks).collect();
         run(&mut alone, &[Pass::Canonicalize, Pass::Spread(*promises), Pass::Simplify], &mut context)?;
         let Some(mut func) = alone.functions.pop() else {
@@ -115,6 +126,11 @@ impl Session {
                 (lanes_in_register(&func, bits).min(most), most)
             }
         };
+        let is_free = wanted.is_none() && request.lanes == LoopLanes::Auto;
+        let refilled = match canonical.first().filter(|_| is_free && !asks_lanes) {
+            Some(func) => self.refilled(source, &module, func, *promises, one)?,
+            None => None,
+        };
         module.functions.push(func);
         let has_own_floats = takes_floats_of_others(&module);
         let (mut wide, mut remarks) = self.widen_loop(&module, name, one)?;
@@ -131,19 +147,54 @@ impl Session {
         }
         let lanes = one * interleaved;
         let wide_func = wide_name(name, &[lanes]);
-        let is_free = wanted.is_none() && request.lanes == LoopLanes::Auto;
         let gathers = || wide.function(&wide_func).is_some_and(gathers_in_inner_loop);
         let is_doubtful =
             is_free && !has_own_floats && (asks_lanes && !is_asked_by_callees || !asks_lanes && gathers());
-        let code = emit(&wide, EmitOptions::default())?;
+        let vector = self.loop_code(source, &wide, wide_func)?;
+        Ok(VectorLoop { vector, refilled, lanes, interleaved, is_doubtful, statistics, remarks })
+    }
+
+    /// The form of a loop whose lanes take new iterations, if some may wait; the loop stands in a function, beside its callees.
+    fn refilled(
+        &self,
+        source: &Source,
+        callees: &Module,
+        func: &Function,
+        promises: Promises,
+        one: u32,
+    ) -> Result<Option<LoopCode>, Failure> {
+        let mut func = func.clone();
+        for param in &mut func.signature.params {
+            param.shape = Some(DeclaredShape::Uniform);
+        }
+        if !refill_lanes(&mut func, promises)? {
+            return Ok(None);
+        }
+        func.name += ".refilled";
+        let name = func.name.clone();
+        let mut module = callees.clone();
+        module.functions.push(func);
+        let (mut wide, _) = self.widen_loop(&module, &name, one)?;
+        let paying = |func| choose_brushes(&wide, func, one, &self.options.target).brushes;
+        let interleaved = wide.function(&wide_name(&name, &[one])).map_or(1, paying);
+        let lanes = one * interleaved.min(MOST_CHOSEN_LANES / one).max(1);
+        if lanes > one {
+            (wide, _) = self.widen_loop(&module, &name, lanes)?;
+        }
+        Ok(Some(self.loop_code(source, &wide, wide_name(&name, &[lanes]))?))
+    }
+
+    /// Machine-independent code of a wide function, as fast as LLVM's passes make it.
+    fn loop_code(&self, source: &Source, module: &Module, wide: String) -> Result<LoopCode, Failure> {
+        let code = emit(module, EmitOptions::default())?;
         code.strip_debug_info();
-        keep_private_but(&code, &[&wide_func]);
+        keep_private_but(&code, &[&wide]);
         if let Some(llvm) = &source.llvm {
             share_globals(&code, llvm);
         }
         optimize(&code, &self.cpu)?;
         code.verify().map_err(|reason| failed(Code::Internal, &reason))?;
-        Ok(VectorLoop { code, wide: wide_func, lanes, interleaved, is_doubtful, statistics, remarks })
+        Ok(LoopCode { code, wide })
     }
 
     /// The module at stage Wide, for so many lanes.

@@ -23,8 +23,8 @@ use heddle_transform::widen::ChosenForm;
 use heddle_transform::{
     Around, Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Target, Versions, WidenOptions,
     boscc, canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small, invert_roots,
-    keep_progress, linearize, lock_step_functions, lower_kernels, replace_launches, scalar_replacement,
-    sees_brush, simplify, specialize, spread_loop, thread_jumps, tidy, widen,
+    keep_progress, linearize, lock_step_functions, lower_kernels, refill_lanes, replace_launches,
+    scalar_replacement, sees_brush, simplify, specialize, spread_loop, thread_jumps, tidy, widen,
 };
 use std::collections::BTreeMap;
 
@@ -53,6 +53,8 @@ pub enum Pass {
     Canonicalize,
     /// The iterations of a loop spread over lanes.
     Spread(Promises),
+    /// See [`refill_lanes`]; of functions in which no lane would wait, as `Spread`.
+    Refill,
     /// A form of each function for each way in which lanes enter it.
     Specialize(Brush),
     /// Values kept that lanes have loaded or computed before.
@@ -165,13 +167,15 @@ pub const PASSES: &[PassInfo] = &[
     PassInfo {
         name: "spread",
         doc: "the iterations of each function's one outermost loop spread over lanes, which all enter with the same arguments \
-              (`spread:parallel`: each iteration may run whatever others compute)",
+              (`spread:parallel`: each iteration may run whatever others compute; `spread:refill`: so, and lanes that are done \
+              take new iterations while others are in an inner loop)",
         requires: Stage::Canonical,
         ensures: Some(Stage::Source),
         read: |word| match word {
             "" => Ok(Pass::Spread(Promises::default())),
             "parallel" => Ok(Pass::Spread(Promises { is_parallel: true })),
-            _ => Err(not_understood(word, "write `spread` or `spread:parallel`")),
+            "refill" => Ok(Pass::Refill),
+            _ => Err(not_understood(word, "write `spread`, `spread:parallel` or `spread:refill`")),
         },
     },
     PassInfo {
@@ -278,7 +282,7 @@ impl Pass {
             Pass::Thread => "thread",
             Pass::Progress => "progress",
             Pass::Canonicalize => "canonicalize",
-            Pass::Spread(_) => "spread",
+            Pass::Spread(_) | Pass::Refill => "spread",
             Pass::Specialize(_) => "specialize",
             Pass::Scalars(_) => "ssrqp",
             Pass::Fuse(_) => "fuse",
@@ -328,6 +332,14 @@ impl Pass {
             Pass::Spread(promises) => {
                 for func in &mut module.functions {
                     spread_loop(func, *promises)?;
+                }
+            }
+            Pass::Refill => {
+                let promises = Promises { is_parallel: true };
+                for func in &mut module.functions {
+                    if !refill_lanes(func, promises)? {
+                        spread_loop(func, promises)?;
+                    }
                 }
             }
             Pass::Specialize(brush) => specialize(module, context.all_lanes(brush)?.extents()),

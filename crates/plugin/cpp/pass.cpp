@@ -14,6 +14,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace llvm;
 
@@ -33,10 +34,13 @@ void *heddle_vectorize_loops(const char *bitcode, size_t bytes, const HeddleRequ
 const char *heddle_loop_refusal(void *batch, size_t index);
 /// What a loop has become, in words, and what became of what is in it; null behind the last.
 const char *heddle_loop_remark(void *batch, size_t index, size_t number);
-/// How many iterations of a loop are a fair trial of its vector code, if only running tells whether scalar code is faster; else 0.
+/// How many iterations of a loop are a fair trial of its code.
 uint32_t heddle_loop_trial(void *batch, size_t index);
-/// Links the vector code of a loop into the module; its name there, or null.
-const char *heddle_loop_link(void *batch, size_t index, void *module);
+/// Whether only running tells if scalar code of a loop is faster.
+bool heddle_loop_is_doubtful(void *batch, size_t index);
+/// Links a form of a loop's vector code into the module: 0 is that whose lanes run iterations side by side, 1 that whose lanes
+/// take new ones. Its name there, or null.
+const char *heddle_loop_link(void *batch, size_t index, uint32_t form, void *module);
 void heddle_batch_free(void *batch);
 }
 
@@ -213,28 +217,57 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     if (!own.function)
       return remark_missed(site, &site.function->getEntryBlock(), "its function changed meanwhile");
     bool is_same = own.refusal.empty() && heddle::are_alike(*own.function, *tried.function);
-    const char *name = is_same ? heddle_loop_link(batch, index, &module) : nullptr;
-    Function *vector = name ? module.getFunction(name) : nullptr;
-    if (!vector || vector->getFunctionType() != own.function->getFunctionType()) {
+    auto linked = [&](uint32_t form) -> Function * {
+      const char *name = is_same ? heddle_loop_link(batch, index, form, &module) : nullptr;
+      Function *vector = name ? module.getFunction(name) : nullptr;
+      if (!vector || vector->getFunctionType() != own.function->getFunctionType())
+        return nullptr;
+      vector->setLinkage(GlobalValue::InternalLinkage);
+      for (const char *word : {"target-cpu", "target-features", "tune-cpu"})
+        if (site.function->hasFnAttribute(word))
+          vector->addFnAttr(site.function->getFnAttribute(word));
+      mark_vectorized(*vector);
+      return vector;
+    };
+    Function *vector = linked(0);
+    if (!vector) {
       heddle::put_back(own.call);
       return remark_missed(site, &site.function->getEntryBlock(), "its vector code does not fit, which is a mistake in Heddle");
     }
-    vector->setLinkage(GlobalValue::InternalLinkage);
-    for (const char *word : {"target-cpu", "target-features", "tune-cpu"})
-      if (site.function->hasFnAttribute(word))
-        vector->addFnAttr(site.function->getFnAttribute(word));
-    mark_vectorized(*vector);
-    uint32_t trial = own.is_resumable ? heddle_loop_trial(batch, index) : 0;
-    if (trial > 0 && heddle::ask_one_lane(*own.function)) {
-      own.function->setLinkage(GlobalValue::InternalLinkage);
-      own.call->setCalledFunction(
-          heddle::take_turns(*vector, *own.function, own.first, own.last, trial, name_of(index) + ".turns"));
-      text += ", in turns with scalar code, whichever takes less time";
-    } else {
-      own.function->replaceAllUsesWith(vector);
-      own.function->eraseFromParent();
-      own.call->setCallingConv(vector->getCallingConv());
+    SmallVector<Function *, 3> forms = {vector};
+    bool takes_turns = false, has_refilled = false;
+    if (own.is_resumable) {
+      if (Function *refilled = linked(1)) {
+        has_refilled = true;
+        forms.push_back(refilled);
+        text += ", in turns with lanes that take new iterations";
+      }
+      bool asks = heddle::asks_lanes(*own.function);
+      if (heddle_loop_is_doubtful(batch, index) && heddle::ask_one_lane(*own.function)) {
+        takes_turns = true;
+        own.function->setLinkage(GlobalValue::InternalLinkage);
+        forms.push_back(own.function);
+        // Lookups are slower by it, whose data choose at random.
+        ValueToValueMapTy same;
+        Function *branching = asks ? CloneFunction(own.function, same) : nullptr;
+        if (branching) {
+          branching->setName(name_of(index) + ".branching");
+          if (heddle::branch_on_choices(*branching))
+            forms.push_back(branching);
+          else
+            branching->eraseFromParent();
+        }
+        text += has_refilled ? " and with scalar code" : ", in turns with scalar code";
+      }
     }
+    if (forms.size() > 1) {
+      text += ", whichever takes less time";
+      vector = heddle::take_turns(forms, own.first, own.last, heddle_loop_trial(batch, index), name_of(index) + ".turns");
+    }
+    own.call->setCalledFunction(vector);
+    own.call->setCallingConv(vector->getCallingConv());
+    if (!takes_turns)
+      own.function->eraseFromParent();
     heddle::put_back(own.call);
     remark_passed(site, &site.function->getEntryBlock(), text);
     for (size_t number = 1; const char *inside = heddle_loop_remark(batch, index, number); ++number)

@@ -1,7 +1,7 @@
 // How long vector code of a search takes depends on what its lanes have in common, which no compiler sees. So such a loop
-// runs a few iterations by each of its two codes now and then, and the rest by the one that was faster:
+// runs a few iterations by each of its forms now and then, and the rest by the one that was fastest:
 //
-//   entry ──► head ──► trial: time vector code, then scalar code; choose, and for how many iterations
+//   entry ──► head ──► trial: time each form; choose one, and for how many iterations
 //              ▲  └──► run:   as many iterations as the choice still holds
 //              └── more? ◄─┘ ──► exit
 //
@@ -10,12 +10,15 @@
 // else on the machine.
 #include "turns.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
@@ -27,13 +30,21 @@ namespace {
 
 /// What trials may lose is one of so many parts.
 constexpr uint64_t part_for_trials = 50;
-/// A code that takes more times as long as the other counts as if it took so many.
+/// Forms that take more times as long as the fastest count as if they took so many.
 constexpr uint64_t most_times = 16;
-/// For how many trials a choice holds in which both were as fast.
+/// For how many trials a choice holds in which all were as fast.
 constexpr uint64_t least_trials = 4;
-/// What is kept of a choice, from the lowest bit on: whether it is scalar code, for how many trials it was to hold, and for
-/// how many iterations it still does.
-constexpr unsigned trials_at = 1, rest_at = 24;
+/// What is kept of a choice, from the lowest bit on: the number of the form, for how many trials it was to hold, and for how
+/// many iterations it still does.
+constexpr unsigned trials_at = 2, rest_at = 24;
+constexpr uint64_t most_forms = uint64_t(1) << trials_at;
+
+/// A rule that is left out, so that tests see whether they notice.
+enum class Rule { none, resumes, once, all };
+cl::opt<Rule> without("heddle-turns-without", cl::Hidden, cl::init(Rule::none), cl::desc("Heddle: a planted fault"),
+                      cl::values(clEnumValN(Rule::resumes, "resumes", "inductions go on where the form before has stopped"),
+                                 clEnumValN(Rule::once, "once", "what was tried is done"),
+                                 clEnumValN(Rule::all, "all", "what is behind is left for the next turn")));
 
 /// What a φ of the loop's header is in iteration `first`; null if it is no induction.
 Value *started_at(PHINode &phi, Loop &loop, ScalarEvolution &evolution, Instruction *first, IRBuilder<> &builder) {
@@ -52,6 +63,8 @@ Value *started_at(PHINode &phi, Loop &loop, ScalarEvolution &evolution, Instruct
     each = unknown->getValue();
   if (!each || !each->getType()->isIntegerTy())
     return nullptr;
+  if (without == Rule::resumes)
+    return init;
   Value *times = builder.CreateZExtOrTrunc(first, each->getType());
   Value *far = builder.CreateMul(times, each);
   if (phi.getType()->isPointerTy())
@@ -115,6 +128,14 @@ Range make_resumable(Loop &loop, DominatorTree &dominators, LoopInfo &loops, Sca
   return range;
 }
 
+bool asks_lanes(const Function &function) {
+  return any_of(instructions(function), [](const Instruction &instruction) {
+    auto *call = dyn_cast<CallInst>(&instruction);
+    const Function *callee = call ? call->getCalledFunction() : nullptr;
+    return callee && callee->isDeclaration() && callee->isConvergent() && callee->getName().starts_with("heddle_");
+  });
+}
+
 bool ask_one_lane(Function &function) {
   enum Answer { unknown, same, zero, one };
   SmallVector<std::pair<CallInst *, Answer>> calls;
@@ -143,19 +164,68 @@ bool ask_one_lane(Function &function) {
   return true;
 }
 
-Function *take_turns(Function &vector, Function &scalar, unsigned first, unsigned last, unsigned trial, StringRef name) {
-  Module &module = *vector.getParent();
+bool branch_on_choices(Function &function) {
+  DominatorTree dominators(function);
+  LoopInfo loops(dominators);
+  // Choices that one branch can make, by what it asks: of one block, and of values that are there when the first is made.
+  MapVector<std::pair<BasicBlock *, Value *>, SmallVector<SelectInst *, 2>> groups;
+  for (BasicBlock &block : function) {
+    if (!loops.getLoopFor(&block))
+      continue;
+    for (Instruction &instruction : block) {
+      auto *choice = dyn_cast<SelectInst>(&instruction);
+      if (!choice || choice->getCondition()->getType()->isVectorTy())
+        continue;
+      bool is_loaded = isa<LoadInst>(choice->getTrueValue()) && isa<LoadInst>(choice->getFalseValue());
+      if (!choice->getType()->isPointerTy() && !is_loaded)
+        continue;
+      auto &group = groups[{&block, choice->getCondition()}];
+      bool is_there = group.empty() || all_of(choice->operands(), [&](Value *operand) {
+        auto *made = dyn_cast<Instruction>(operand);
+        return !made || made->getParent() != &block || made->comesBefore(group.front());
+      });
+      if (is_there)
+        group.push_back(choice);
+    }
+  }
+  LLVMContext &context = function.getContext();
+  // Nothing, which no pass knows to be nothing, keeps the branch a branch.
+  auto *nothing = InlineAsm::get(FunctionType::get(Type::getVoidTy(context), false), "", "", /*hasSideEffects=*/true);
+  for (auto &[place, group] : groups) {
+    SelectInst *first = group.front();
+    Instruction *then = nullptr, *otherwise = nullptr;
+    SplitBlockAndInsertIfThenElse(first->getCondition(), first->getIterator(), &then, &otherwise);
+    IRBuilder<> builder(then);
+    CallInst *kept = builder.CreateCall(nothing);
+    kept->setDoesNotThrow();
+    kept->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
+    for (SelectInst *choice : group) {
+      builder.SetInsertPoint(&*first->getParent()->begin());
+      PHINode *chosen = builder.CreatePHI(choice->getType(), 2);
+      chosen->addIncoming(choice->getTrueValue(), then->getParent());
+      chosen->addIncoming(choice->getFalseValue(), otherwise->getParent());
+      choice->replaceAllUsesWith(chosen);
+    }
+    for (SelectInst *choice : group)
+      choice->eraseFromParent();
+  }
+  return !groups.empty();
+}
+
+Function *take_turns(ArrayRef<Function *> forms, unsigned first, unsigned last, unsigned trial, StringRef name) {
+  assert(forms.size() <= most_forms && "a choice has no room for so many forms");
+  Function &model = *forms.back();
+  Module &module = *model.getParent();
   LLVMContext &context = module.getContext();
   auto *wide = Type::getInt64Ty(context);
   auto number = [&](uint64_t value) { return ConstantInt::get(wide, value); };
   auto *plan = new GlobalVariable(module, wide, false, GlobalValue::InternalLinkage, number(0), name + ".plan");
-  Function *turns = Function::Create(vector.getFunctionType(), GlobalValue::InternalLinkage, name, module);
-  turns->copyAttributesFrom(&scalar);
+  Function *turns = Function::Create(model.getFunctionType(), GlobalValue::InternalLinkage, name, module);
+  turns->copyAttributesFrom(&model);
   turns->setLinkage(GlobalValue::InternalLinkage);
-  auto block = [&](const char *called) { return BasicBlock::Create(context, called, turns); };
-  BasicBlock *entry = block("entry"), *head = block("head"), *try_both = block("trial"), *run = block("run"),
-             *by_vector = block("vector"), *by_scalar = block("scalar"), *ran = block("ran"), *next = block("next"),
-             *exit = block("exit");
+  auto block = [&](const Twine &called) { return BasicBlock::Create(context, called, turns); };
+  BasicBlock *entry = block("entry"), *head = block("head"), *try_all = block("trial"), *run = block("run"),
+             *ran = block("ran"), *next = block("next"), *exit = block("exit");
   IRBuilder<> builder(entry);
   Value *from = turns->getArg(first);
   Value *behind = builder.CreateAdd(turns->getArg(last), number(1));
@@ -173,12 +243,12 @@ Function *take_turns(Function &vector, Function &scalar, unsigned first, unsigne
     return access;
   };
   Value *planned = plan_at(nullptr);
-  Value *holds = builder.CreateLShr(planned, number(rest_at)), *is_scalar = builder.CreateTrunc(planned, builder.getInt1Ty());
+  Value *holds = builder.CreateLShr(planned, number(rest_at)), *chosen = builder.CreateAnd(planned, number(most_forms - 1));
   Value *choice = builder.CreateAnd(planned, number((uint64_t(1) << rest_at) - 1));
   Value *left = builder.CreateSub(behind, at);
   Value *is_due = builder.CreateICmpEQ(holds, number(0));
-  Value *is_long = builder.CreateICmpUGE(left, number(2 * trial));
-  builder.CreateCondBr(builder.CreateAnd(is_due, is_long), try_both, run);
+  Value *is_long = builder.CreateICmpUGE(left, number(forms.size() * trial));
+  builder.CreateCondBr(builder.CreateAnd(is_due, is_long), try_all, run);
 
   auto call = [&](Function &callee, Value *begin, Value *end) {
     SmallVector<Value *> arguments;
@@ -191,42 +261,47 @@ Function *take_turns(Function &vector, Function &scalar, unsigned first, unsigne
   };
   auto clock = [&] { return builder.CreateIntrinsic(wide, Intrinsic::readcyclecounter, {}); };
 
-  builder.SetInsertPoint(try_both);
-  Value *middle = builder.CreateAdd(at, number(trial)), *tried = builder.CreateAdd(middle, number(trial));
-  Value *start = clock();
-  call(vector, at, middle);
-  Value *half = clock();
-  call(scalar, middle, tried);
-  Value *end = clock();
-  Value *of_vector = builder.CreateSub(half, start), *of_scalar = builder.CreateSub(end, half);
-  Value *chooses_scalar = builder.CreateICmpULT(of_scalar, of_vector);
-  Value *more = builder.CreateSelect(chooses_scalar, of_vector, of_scalar);
-  Value *less = builder.CreateSelect(chooses_scalar, of_scalar, of_vector);
-  less = builder.CreateOr(less, number(1));
-  // (more - less) / less trials are what one trial loses.
-  Value *lost = builder.CreateUDiv(builder.CreateMul(builder.CreateSub(more, less), number(part_for_trials)), less);
+  builder.SetInsertPoint(try_all);
+  Value *tried = at, *begin = clock(), *total = number(0), *less = nullptr, *now_chosen = number(0);
+  for (unsigned form = 0; form < forms.size(); ++form) {
+    Value *end = builder.CreateAdd(tried, number(trial));
+    call(*forms[form], tried, end);
+    tried = end;
+    Value *now = clock(), *took = builder.CreateOr(builder.CreateSub(now, begin), number(1));
+    begin = now;
+    total = builder.CreateAdd(total, took);
+    now_chosen = less ? builder.CreateSelect(builder.CreateICmpULT(took, less), number(form), now_chosen) : now_chosen;
+    less = less ? builder.CreateBinaryIntrinsic(Intrinsic::umin, less, took) : took;
+  }
+  // (total - forms * less) / less trials are what one trial loses.
+  Value *lost = builder.CreateSub(total, builder.CreateMul(less, number(forms.size())));
+  lost = builder.CreateUDiv(builder.CreateMul(lost, number(part_for_trials)), less);
   lost = builder.CreateBinaryIntrinsic(Intrinsic::umin, lost, number(most_times * part_for_trials));
   lost = builder.CreateBinaryIntrinsic(Intrinsic::umax, lost, number(least_trials));
   Value *twice = builder.CreateShl(builder.CreateLShr(choice, number(trials_at)), number(1));
-  Value *is_as_before = builder.CreateICmpEQ(chooses_scalar, is_scalar);
+  Value *is_as_before = builder.CreateICmpEQ(now_chosen, chosen);
   Value *trials = builder.CreateBinaryIntrinsic(Intrinsic::umin, lost, twice);
   trials = builder.CreateBinaryIntrinsic(Intrinsic::umax, trials, number(1));
   trials = builder.CreateSelect(is_as_before, trials, number(1));
-  Value *now_chosen = builder.CreateOr(builder.CreateShl(trials, number(trials_at)), builder.CreateZExt(chooses_scalar, wide));
+  now_chosen = builder.CreateOr(builder.CreateShl(trials, number(trials_at)), now_chosen);
   plan_at(builder.CreateOr(builder.CreateShl(builder.CreateMul(trials, number(trial)), number(rest_at)), now_chosen));
   builder.CreateBr(next);
 
   builder.SetInsertPoint(run);
   // Too few for a trial are run by what was chosen last.
   Value *until = builder.CreateSelect(is_due, left, builder.CreateBinaryIntrinsic(Intrinsic::umin, left, holds));
-  Value *reached = builder.CreateAdd(at, until);
-  builder.CreateCondBr(is_scalar, by_scalar, by_vector);
-  builder.SetInsertPoint(by_vector);
-  call(vector, at, reached);
-  builder.CreateBr(ran);
-  builder.SetInsertPoint(by_scalar);
-  call(scalar, at, reached);
-  builder.CreateBr(ran);
+  Value *reached = builder.CreateAdd(at, until), *more = builder.CreateAdd(reached, number(1));
+  SmallVector<BasicBlock *, 3> by;
+  for (Function *form : forms) {
+    by.push_back(block("by." + form->getName()));
+    builder.SetInsertPoint(by.back());
+    call(*form, at, reached);
+    builder.CreateBr(ran);
+  }
+  builder.SetInsertPoint(run);
+  SwitchInst *choose = builder.CreateSwitch(chosen, by[0], forms.size() - 1);
+  for (unsigned form = 1; form < forms.size(); ++form)
+    choose->addCase(number(form), by[form]);
   builder.SetInsertPoint(ran);
   Value *rest = builder.CreateSelect(is_due, number(0), builder.CreateSub(holds, until));
   plan_at(builder.CreateOr(builder.CreateShl(rest, number(rest_at)), choice));
@@ -234,8 +309,8 @@ Function *take_turns(Function &vector, Function &scalar, unsigned first, unsigne
 
   builder.SetInsertPoint(next);
   PHINode *now = builder.CreatePHI(wide, 2, "now");
-  now->addIncoming(tried, try_both);
-  now->addIncoming(reached, ran);
+  now->addIncoming(without == Rule::once ? at : tried, try_all);
+  now->addIncoming(without == Rule::all ? more : reached, ran);
   at->addIncoming(now, next);
   builder.CreateCondBr(builder.CreateICmpULT(now, behind), head, exit);
   builder.SetInsertPoint(exit);

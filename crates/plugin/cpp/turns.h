@@ -20,13 +20,20 @@ struct Range {
 Range make_resumable(llvm::Loop &loop, llvm::DominatorTree &dominators, llvm::LoopInfo &loops,
                      llvm::ScalarEvolution &evolution);
 
+/// Whether lanes ask each other something.
+bool asks_lanes(const llvm::Function &function);
+
 /// Makes what lanes ask each other what it is for one lane: `heddle_any(x)` is `x`. Whether it is known for all that they ask;
 /// else nothing changes.
 bool ask_one_lane(llvm::Function &function);
 
-/// A function with the parameters of both that runs iterations `first` to `last` (the parameters of these numbers) by the
-/// one that takes less time for its share. Trials are of `trial` iterations each.
-llvm::Function *take_turns(llvm::Function &vector, llvm::Function &scalar, unsigned first, unsigned last, unsigned trial,
+/// Lets a function of one lane branch where it chooses, in a loop, which of two addresses it goes on with. A branch that is foreseen
+/// right does not wait for what it asks; one that is not costs more than a choice. Whether there was something to do.
+bool branch_on_choices(llvm::Function &function);
+
+/// A function with the parameters of several that runs iterations `first` to `last` (the parameters of these numbers) by the
+/// one that takes least time for its share; by the first until that is known. Trials are of `trial` iterations each.
+llvm::Function *take_turns(llvm::ArrayRef<llvm::Function *> forms, unsigned first, unsigned last, unsigned trial,
                            llvm::StringRef name);
 
 } // namespace heddle

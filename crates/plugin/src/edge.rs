@@ -145,7 +145,7 @@ pub unsafe extern "C" fn heddle_loop_remark(all: *mut c_void, index: usize, numb
     text.map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
-/// How many iterations are a fair trial of a loop's vector code, if only running tells whether scalar code is faster; else 0.
+/// How many iterations are a fair trial of a loop's code.
 ///
 /// # Safety
 /// See `batch`.
@@ -154,12 +154,24 @@ pub unsafe extern "C" fn heddle_loop_trial(all: *mut c_void, index: usize) -> u3
     // SAFETY: the caller's promise.
     let all = unsafe { batch(all) };
     match all.loops.get(index) {
-        Some(Ok((made, _))) if made.is_doubtful => (made.lanes * VECTORS_IN_TRIAL).min(MOST_IN_TRIAL),
+        Some(Ok((made, _))) => (made.lanes * VECTORS_IN_TRIAL).min(MOST_IN_TRIAL),
         _ => 0,
     }
 }
 
-/// Links a loop's vector code into a module; its name there, or null if that is impossible.
+/// Whether only running tells if scalar code of a loop is faster than its vector code.
+///
+/// # Safety
+/// See `batch`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_loop_is_doubtful(all: *mut c_void, index: usize) -> bool {
+    // SAFETY: the caller's promise.
+    let all = unsafe { batch(all) };
+    matches!(all.loops.get(index), Some(Ok((made, _))) if made.is_doubtful)
+}
+
+/// Links a form of a loop's vector code into a module: 0 is that whose lanes run iterations side by side, 1 that whose lanes take
+/// new ones. Its name there, or null if there is none or that is impossible.
 ///
 /// # Safety
 /// See `batch`; a live module that nothing else uses meanwhile.
@@ -167,18 +179,21 @@ pub unsafe extern "C" fn heddle_loop_trial(all: *mut c_void, index: usize) -> u3
 pub unsafe extern "C" fn heddle_loop_link(
     all: *mut c_void,
     index: usize,
+    form: u32,
     module: *mut c_void,
 ) -> *const c_char {
     // SAFETY: the caller's promise.
     let all = unsafe { batch(all) };
     let Some(Ok((made, _))) = all.loops.get(index) else { return std::ptr::null() };
+    let form = if form == 0 { Some(&made.vector) } else { made.refilled.as_ref() };
+    let Some(form) = form else { return std::ptr::null() };
     // SAFETY: the caller's promise.
     let module = unsafe { BorrowedModule::new(module) };
-    let linked = catch_unwind(AssertUnwindSafe(|| link(&module, &made.code).is_ok()));
+    let linked = catch_unwind(AssertUnwindSafe(|| link(&module, &form.code).is_ok()));
     if !linked.unwrap_or(false) {
         return std::ptr::null();
     }
-    let name = c_text(&made.wide);
+    let name = c_text(&form.wide);
     let at = name.as_ptr();
     all.names.push(name);
     at

@@ -71,6 +71,28 @@ fn marked_loops_compute_what_they_did() {
     }
 }
 
+/// Codes that take turns run each iteration once, and go on where the one before has stopped: without one of these rules the
+/// program prints something else.
+#[test]
+fn faults_planted_into_turns_are_noticed() {
+    let path = sources().join("turns.c");
+    let scratch = Scratch::new("turns-without");
+    let program = scratch.0.join("plain");
+    run(clang(&["-O1"]).arg(&path).arg("-o").arg(&program).arg("-lm"));
+    let expected = run(&mut Command::new(&program)).stdout;
+    for rule in ["none", "resumes", "once", "all"] {
+        let option = format!("-heddle-turns-without={rule}");
+        let program = scratch.0.join(rule);
+        let options: &[&str] = if rule == "none" { &["-O2"] } else { &["-O2", "-mllvm", &option] };
+        run(with_plugin(options).arg(&path).arg("-o").arg(&program).arg("-lm"));
+        // Some do not end.
+        let seconds = if rule == "none" { "60" } else { "3" };
+        let found =
+            Command::new("timeout").args(["-s", "KILL", seconds]).arg(&program).output().expect("it runs");
+        assert_eq!(found.stdout == expected, rule == "none", "{rule}");
+    }
+}
+
 /// What is said of a program's loops, by line.
 fn remarks(path: &Path) -> String {
     let output = run(with_plugin(&["-O2", "-march=x86-64-v3", "--target=x86_64-unknown-linux-gnu"])

@@ -378,6 +378,47 @@ const FAULTS_IN_FILES: &[(&str, Fault)] = &[
         }),
     ),
     (
+        "widen-few",
+        ("each lane chooses the element behind its own", |func| {
+            each(func, |func, inst| {
+                let data = func.inst(inst);
+                let chosen = (data.op == Op::Icmp).then(|| data.args[1]);
+                if let Some(Constant::Vector(scalar, lanes)) =
+                    chosen.and_then(|number| func.constant(number).cloned())
+                {
+                    let next = lanes.iter().map(|lane| lane.wrapping_sub(12) & scalar.bit_mask()).collect();
+                    func.inst_mut(inst).args[1] = func.make_const(Constant::Vector(scalar, next));
+                }
+            });
+        }),
+    ),
+    (
+        "widen-few",
+        ("lanes that do not run a store choose what it writes", |func| {
+            each(func, |func, inst| {
+                let data = func.inst(inst);
+                let ty = func.result(inst).map(|value| func.value_type(value));
+                if data.op == Op::Select && ty.is_some_and(|ty| ty.is_vector() && ty.scalar() == Scalar::I1) {
+                    let all = Constant::splat(func.value_type(data.args[0]), 1);
+                    func.inst_mut(inst).args[0] = func.make_const(all);
+                }
+            });
+        }),
+    ),
+    (
+        "widen-few",
+        ("elements that lanes do not choose are not kept", |func| {
+            each(func, |func, inst| {
+                let data = func.inst(inst);
+                let is_kept = data.args.get(2).and_then(|&kept| func.def_inst(kept));
+                if data.op == Op::Select && is_kept.is_some_and(|it| func.inst(it).op == Op::Load) {
+                    let value = data.args[1];
+                    func.inst_mut(inst).args[2] = value;
+                }
+            });
+        }),
+    ),
+    (
         "widen-endless",
         ("where no lane is, nobody speaks", |func| {
             each(func, |func, inst| {

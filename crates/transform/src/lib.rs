@@ -34,7 +34,7 @@ pub use fuse::{FuseOptions, Fusion, Fusions, fuse, fuse_profiled};
 pub use inline::{inline_calls, inline_small};
 pub use kernels::{Fold, GroupFunction, KernelOptions, lower_kernels};
 pub use linearize::linearize;
-pub use marked_loop::{Promises, spread_loop};
+pub use marked_loop::{Promises, RefillRule, refill_lanes, refill_lanes_without, spread_loop};
 pub use progress::keep_progress;
 pub use races::Races;
 pub use roots::invert_roots;

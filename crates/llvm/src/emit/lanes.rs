@@ -139,6 +139,9 @@ impl Body<'_, '_> {
         let scalar = ty.scalar();
         let neutral = asm.scalar(scalar, neutral(by, scalar));
         let Some(lanes) = ty.lanes() else { return if before { neutral } else { vector } };
+        if scalar.is_int() && scalar != Scalar::I1 && lanes.is_power_of_two() {
+            return self.scan_by_halves(by, before, vector, (ty, lanes), neutral);
+        }
         let mut all = None;
         let mut result = asm.poison(asm.ty(ty));
         for lane in 0..lanes {
@@ -151,6 +154,30 @@ impl Body<'_, '_> {
             all = Some(next);
         }
         result
+    }
+
+    /// The same of integers, which may be combined in any order: each lane takes in what twice as many lanes before it have.
+    fn scan_by_halves(
+        &self,
+        by: Reduction,
+        before: bool,
+        vector: Node,
+        (ty, lanes): (Type, u16),
+        neutral: Node,
+    ) -> Node {
+        let asm = &self.module.asm;
+        let neutral = self.splat(neutral, ty);
+        let moved = |vector: Node, far: u16| {
+            let wanted: Vec<u32> =
+                (0..lanes).map(|lane| if lane < far { lanes + lane } else { lane - far }.into()).collect();
+            asm.shuffle(vector, neutral, &wanted)
+        };
+        let (mut all, mut far) = (if before { moved(vector, 1) } else { vector }, 1);
+        while far < lanes {
+            all = self.combine_as(by, moved(all, far), all, ty, Flags::NONE);
+            far *= 2;
+        }
+        all
     }
 
     /// Each lane's choice among the lanes; poison where there is none.

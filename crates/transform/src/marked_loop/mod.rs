@@ -23,6 +23,7 @@ mod copies;
 mod objects;
 mod pointers;
 mod reduction;
+mod refill;
 mod refusal;
 
 use crate::edges::{phis, set_incoming};
@@ -39,6 +40,7 @@ use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Type, Value};
 use objects::copy_objects;
 use pointers::declare_loaded_pointers;
 use reduction::{Combination, Uses, find_reduction, find_sticky};
+pub use refill::{Rule as RefillRule, refill_lanes, refill_lanes_without};
 use refusal::{Reason, refuse};
 use rustc_hash::FxHashMap;
 
@@ -226,16 +228,21 @@ fn resize(builder: &mut Builder<'_>, value: Value, to: Type) -> Value {
     }
 }
 
+/// How often a loop goes back, and how many iterations that are.
+fn trip_count(builder: &mut Builder<'_>, counting: &Counting) -> (Value, Value) {
+    let back = counting.times_back(builder);
+    let back = resize(builder, back, Scalar::I64.into());
+    let one = builder.int(Scalar::I64, 1);
+    (back, builder.op(Op::Add, &[back, one]))
+}
+
 impl<'f> Spreading<'f> {
     fn new(func: &'f mut Function, marked: Marked, counting: &Counting) -> Spreading<'f> {
         let end = func.terminator(marked.preheader).expect("a preheader ends in a jump");
         let origin = func.terminator(marked.latch).map_or(Origin::NONE, |inst| func.inst(inst).origin);
         let mut builder = Builder::new(func, At::Before(end));
         builder.set_origin(origin);
-        let back = counting.times_back(&mut builder);
-        let back = resize(&mut builder, back, Scalar::I64.into());
-        let one = builder.int(Scalar::I64, 1);
-        let count = builder.op(Op::Add, &[back, one]);
+        let (back, count) = trip_count(&mut builder, counting);
         let (width, lane) = (query(&mut builder, Op::Width), query(&mut builder, Op::Lane));
         let full = builder.op(Op::Udiv, &[count, width]);
         let rest = builder.op(Op::Urem, &[count, width]);

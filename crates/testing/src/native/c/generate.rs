@@ -199,7 +199,7 @@ impl<'r> Writer<'r> {
     }
 
     /// Declares what a function works with.
-    fn declare_locals(&mut self) {
+    fn declare_locals(&mut self, size: Size) {
         let initial = |writer: &mut Writer<'_>| {
             let all =
                 ["(id)", "(u)", "(id*2654435761u)", "(7)", "(id&3)", "m[0]", "m[5]", "(uint32_t)in[id&31]"];
@@ -219,7 +219,7 @@ impl<'r> Writer<'r> {
             self.variables.push((name, ty));
         }
         let types = [Type::S32, Type::U8, Type::U16, Type::U32, Type::S64, Type::F32, Type::F64];
-        if !self.is_helper && self.random.chance(65) {
+        if !self.is_helper && self.random.chance(size.arrays) {
             self.feature("local arrays");
             let ty = self.random.pick(&types);
             for number in 0..self.random.between(1, 2) {
@@ -236,7 +236,7 @@ impl<'r> Writer<'r> {
                 self.pointers.push(("p".into(), ty));
             }
         }
-        if !self.is_helper && self.random.chance(40) {
+        if !self.is_helper && self.random.chance(size.structs) {
             self.feature("structs");
             for number in 0..self.random.between(1, 2) {
                 let name = format!("s{number}");
@@ -296,7 +296,7 @@ fn helper(random: &mut Random, seed: u64, number: u32, features: &mut Vec<&'stat
     (writer.is_helper, writer.result) = (true, result);
     // Loops in helpers go round inside of others' loops.
     writer.loops = 1;
-    writer.declare_locals();
+    writer.declare_locals(Size::USUAL);
     if array {
         writer.arrays.push(("array".into(), array_type));
     } else {
@@ -320,22 +320,46 @@ fn helper(random: &mut Random, seed: u64, number: u32, features: &mut Vec<&'stat
     (node, Helper { name, result, array: array.then_some(array_type) })
 }
 
+/// How large programs are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Size {
+    /// In how many of a hundred there are helpers, arrays and structures.
+    helpers: u32,
+    arrays: u32,
+    structs: u32,
+    /// Statements, and how many of a hundred programs have them.
+    statements: [(i32, u32); 3],
+}
+
+impl Size {
+    const USUAL: Size =
+        Size { helpers: 55, arrays: 65, structs: 40, statements: [(7, 40), (12, 42), (26, 18)] };
+    /// Some ten times as many of them are compiled in a second.
+    pub(super) const SMALL: Size =
+        Size { helpers: 5, arrays: 15, structs: 5, statements: [(1, 30), (2, 40), (4, 30)] };
+}
+
 /// The program of this seed.
 pub(super) fn generate(seed: u64) -> Program {
+    generate_of(seed, Size::USUAL)
+}
+
+/// The program of this seed and size.
+pub(super) fn generate_of(seed: u64, size: Size) -> Program {
     let mut random = Random::new(seed ^ 0xc0de);
     let is_linear = random.chance(40);
     let (mut parts, mut helpers, mut features) = (Vec::new(), Vec::new(), Vec::new());
-    if random.chance(55) {
+    if random.chance(size.helpers) {
         for number in 0..random.between(1, 2) {
             let (node, helper) = helper(&mut random, seed, number, &mut features);
             parts.push(node);
             helpers.push(helper);
         }
     }
-    let budget = random.weighted(&[(7, 40), (12, 42), (26, 18)]);
+    let budget = random.weighted(&size.statements);
     let mut writer = Writer::new(&mut random, budget);
     writer.helpers = helpers;
-    writer.declare_locals();
+    writer.declare_locals(size);
     let mut body = Node::of(Kind::Statement, "#", [writer.body(0).into()]);
     let jumps = writer.jump_texts();
     resolve(&mut body, &jumps);

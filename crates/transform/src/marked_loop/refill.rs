@@ -1,0 +1,492 @@
+//! Spreads the iterations of a marked loop over lanes so that a lane which is done with its own takes the next one while others
+//! are still in an inner loop.
+//! Requires: Stage::Canonical; a function of one outermost loop, entered by all lanes with the same arguments.
+//! Ensures: Stage::Source, in lock-step: lanes together do what one thread did before.
+//! Invariant: each iteration runs once, in one lane; no lane takes an iteration while it is in the middle of one.
+//! After: Moll's thesis, 9.3, and Krzikalla et al. (2016), which it cites and which do it by hand: new work items take the place
+//! of iterations that leave a loop early. Differs in that lanes wait in the inner loop until half of them do.
+//!
+//! ```text
+//!   preheader            preheader
+//!       │                    │
+//!     header ◄──┐          again ◄───────────────┐   is this lane in the middle of an iteration?
+//!      ...      │            ├─ no ─► taking     │   if not, it takes the next one that none has
+//!       │       │            │          ├────────┼─► out: there is none
+//!    ┌► inner   │            │        header     │
+//!    │   ...    │   ──►      │          ...      │
+//!    └───┤      │          entry ◄──────┘        │
+//!       ...     │            │                   │
+//!     latch ────┘        ┌► waiting ── no ──┐    │   is this lane still in the inner loop?
+//!       │                │   │              │    │
+//!      exit              │  inner           │    │
+//!                        │   ... ─► left ─► │    │   it is no more; what it leaves with is kept
+//!                        └─ check ◄─────────┘    │   are more than half of the lanes still in it?
+//!                            ├─────► pausing ────┤   if not, those that are pause, if there are iterations for the others
+//!                            └► ... latch ───────┘   those that are not go on to the end of their iteration
+//! ```
+//!
+//! So the inner loop is left by all lanes together, and its lanes need one mask. What an iteration has computed in front of the
+//! inner loop goes round with the lanes that pause, and is ⊤ in others.
+
+use super::count::Counting;
+use super::pointers::declare_loaded_pointers;
+use super::{Carried, LiveOut, Marked, Promises, Spreading};
+use super::{find_live_outs, find_loop, query, spread_loop, trip_count};
+use crate::edges::{append_jump, phis, retarget, set_incoming};
+use crate::flow::Flow;
+use crate::ssa_repair::SsaRepair;
+use heddle_analysis::shape::{Activation, Geometry};
+use heddle_analysis::{Cfg, ControlTables, Cycle, CycleForest, InitialShapes, divergence};
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::entity::EntitySet;
+use heddle_ir::function::Origin;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::ops::Effect;
+use heddle_ir::words::{Flag, IntPredicate, Reduction};
+use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Type, Value, ValueDef};
+use std::collections::BTreeMap;
+
+/// What may be left out of the transformation, as planted faults that tests are to notice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// Lanes that pause do not take another iteration.
+    PausingKeeps,
+    /// Each lane that takes an iteration takes one of its own.
+    OneEach,
+    /// What an iteration has computed goes round with it.
+    GoesRound,
+    /// What a lane has left the inner loop with is kept while others are in it.
+    Keeps,
+    /// Lanes that find no iteration leave.
+    Leaves,
+}
+
+/// The inner loop in which lanes wait for each other.
+struct Inner {
+    preheader: Block,
+    header: Block,
+    latch: Block,
+    blocks: EntitySet<Block>,
+    /// The edges by which it is left, each once.
+    exits: Vec<(Block, Block)>,
+}
+
+/// Spreads the iterations of the function's outermost loop over lanes that take new ones as soon as half of them are done. Whether
+/// there is an inner loop for whose iterations lanes would wait; else the function stays as it is.
+pub fn refill_lanes(func: &mut Function, promises: Promises) -> Result<bool, Diagnostic> {
+    refill_lanes_without(func, promises, None)
+}
+
+/// The same, without one of the rules: what comes out is wrong, which tests are to notice.
+pub fn refill_lanes_without(
+    func: &mut Function,
+    promises: Promises,
+    without: Option<Rule>,
+) -> Result<bool, Diagnostic> {
+    let [mut spread, mut work] = [(); 2].map(|()| func.clone());
+    spread_loop(&mut spread, promises)?;
+    declare_loaded_pointers(&mut work);
+    let (marked, counting) = find_loop(&work, promises)?;
+    let lives_out = find_live_outs(&work, &marked)?;
+    let is_void = (lives_out.iter()).all(|(_, live_out)| matches!(live_out, LiveOut::Invariant(_)))
+        && marked.rounds.iter().all(|round| matches!(round.carried, Carried::Induction { .. }));
+    if !promises.is_parallel || !is_void || tells_lanes_apart(&work, &marked) {
+        return Ok(false);
+    }
+    let Some(inner) = find_inner(&work, &spread, &marked) else { return Ok(false) };
+    refill(&mut work, &marked, &counting, &inner, without);
+    *func = work;
+    Ok(true)
+}
+
+/// Whether something in the loop depends on which lanes are together, or makes objects in each iteration.
+fn tells_lanes_apart(func: &Function, marked: &Marked) -> bool {
+    let tells = |inst: Inst| {
+        let data = func.inst(inst);
+        let is_convergent = func.callee_of(data).is_some_and(|callee| callee.signature.effects.convergent);
+        let is_ordered =
+            data.access().is_some_and(|access| access.atomic.is_some()) || data.flags.has(Flag::Volatile);
+        let effect = data.op.info().effect;
+        is_convergent
+            || is_ordered
+            || data.is_total()
+            || matches!(effect, Effect::Horizontal | Effect::Synchronizes | Effect::Allocates)
+    };
+    marked.blocks.iter().any(|&block| func.block_insts(block).any(tells))
+}
+
+/// The one loop in the marked one that lanes leave, or enter, apart; `spread` is the function whose lanes run together.
+fn find_inner(func: &Function, spread: &Function, marked: &Marked) -> Option<Inner> {
+    let control = ControlTables::new(spread);
+    let shapes = InitialShapes::declared(spread, Geometry::unknown()).entered_by(Activation::Full);
+    let facts = divergence(spread, &control, &shapes);
+    let outer = control.cycles.headed_by(marked.header)?;
+    let parts = |cycle: &&Cycle| {
+        let cycle = **cycle;
+        let preheader = control.cycles.preheader(&control.cfg, cycle);
+        facts.is_divergent_loop(cycle)
+            || preheader.is_some_and(|block| facts.activation(block) == Activation::Varying)
+    };
+    let mut candidates = control.cycles.children(outer).iter().filter(parts);
+    let (first, None) = (candidates.next()?, candidates.next()) else { return None };
+    let header = control.cycles.header(*first);
+    let cfg = Cfg::new(func);
+    let forest = CycleForest::new(&cfg);
+    let cycle = forest.headed_by(header)?;
+    let (preheader, latch) = (forest.preheader(&cfg, cycle)?, forest.unique_latch(&cfg, cycle)?);
+    let mut exits: Vec<(Block, Block)> =
+        forest.exiting_edges(&cfg, cycle).map(|edge| (edge.from, edge.to)).collect();
+    exits.dedup();
+    let blocks = forest.blocks(cycle).iter().copied().collect();
+    Some(Inner { preheader, header, latch, blocks, exits })
+}
+
+/// Where lanes go that have left the inner loop: the blocks behind it, and what φs there read along each way.
+struct Behind {
+    /// Of each edge that leaves, the number of its block.
+    number: Vec<usize>,
+    blocks: Vec<Block>,
+    /// The φs, each with the number of its block and what it reads along the edges that lead there.
+    reads: Vec<(usize, Inst, Vec<Option<Value>>)>,
+}
+
+/// What is behind the inner loop. Blocks that do nothing but lead to one and the same are left out.
+fn find_behind(func: &mut Function, inner: &Inner) -> Behind {
+    let mut targets: Vec<Block> = Vec::new();
+    for &(_, to) in &inner.exits {
+        if !targets.contains(&to) {
+            targets.push(to);
+        }
+    }
+    let incoming = |func: &Function, phi: Inst, from: Block| {
+        func.inst(phi).incoming().find(|&(it, _)| it == from).map(|(_, value)| value)
+    };
+    let joined = targets.first().and_then(|&first| func.successors(first).first().copied());
+    let leads_on = |&target: &Block| {
+        let Some(end) = func.first_non_phi(target) else { return false };
+        func.inst(end).op == Op::Br && func.successors(target) == joined.as_slice()
+    };
+    if let Some(join) = joined.filter(|_| targets.len() > 1 && targets.iter().all(leads_on)) {
+        let through = func.insert_block_after(targets[0]);
+        let mut reads = Vec::new();
+        for phi in phis(func, join) {
+            let resolve = |func: &Function, &(from, to): &(Block, Block)| {
+                let value = incoming(func, phi, to)?;
+                let inner_phi = func.def_inst(value).filter(|&it| func.layout.block_of(it) == Some(to));
+                inner_phi.map_or(Some(value), |it| incoming(func, it, from))
+            };
+            let values: Vec<_> = inner.exits.iter().map(|exit| resolve(func, exit)).collect();
+            // The block in between has a φ of its own, which is found as those of others are.
+            let ty = func.value_type(func.results(phi)[0]);
+            let between = func.make_inst(InstData::phi([], None), &[ty]);
+            func.layout.append_inst(between, through);
+            let value = func.results(between)[0];
+            let others = func.inst(phi).incoming().filter(|(from, _)| !targets.contains(from));
+            let all: Vec<(Block, Value)> = others.chain([(through, value)]).collect();
+            set_incoming(func, phi, all);
+            reads.push((0, between, values));
+        }
+        append_jump(func, through, join);
+        for &target in &targets {
+            func.remove_block(target);
+        }
+        return Behind { number: vec![0; inner.exits.len()], blocks: vec![through], reads };
+    }
+    let position = |to: Block| targets.iter().position(|&target| target == to).unwrap_or(0);
+    let number: Vec<usize> = inner.exits.iter().map(|&(_, to)| position(to)).collect();
+    let mut reads = Vec::new();
+    for (at, &target) in targets.iter().enumerate() {
+        for phi in phis(func, target) {
+            let values = (inner.exits.iter())
+                .map(|&(from, to)| (to == target).then(|| incoming(func, phi, from)).flatten());
+            reads.push((at, phi, values.collect()));
+        }
+    }
+    Behind { number, blocks: targets, reads }
+}
+
+/// Values that lanes have in several states, where they go round.
+struct Carrier {
+    /// The start of a round of the inner loop, and its end.
+    waiting: Block,
+    check: Block,
+    entry: Block,
+    /// Where lanes come to the end of a round: those that stay, and those that leave along each edge.
+    stays: Block,
+    left: Vec<Block>,
+}
+
+impl Carrier {
+    /// A value at the start of a round, and at its end: lanes come with `first`; those that are out keep theirs, if it is `kept`.
+    fn carry(
+        &self,
+        func: &mut Function,
+        ty: Type,
+        first: Value,
+        is_kept: bool,
+        next: Option<Value>,
+        leaving: &dyn Fn(usize) -> Option<Value>,
+    ) -> [Value; 2] {
+        let none = func.make_poison(ty);
+        let mut builder = Builder::new(func, At::End(self.waiting));
+        let start = builder.phi(ty, &[(self.entry, first)], None);
+        let mut incoming = vec![(self.waiting, if is_kept { start } else { none })];
+        incoming.push((self.stays, next.unwrap_or(none)));
+        for (number, &block) in self.left.iter().enumerate() {
+            incoming.push((block, leaving(number).unwrap_or(none)));
+        }
+        builder.go(At::End(self.check));
+        let end = builder.phi(ty, &incoming, None);
+        let phi = func.def_inst(start).expect("a φ defines it");
+        set_incoming(func, phi, [(self.entry, first), (self.check, end)]);
+        [start, end]
+    }
+}
+
+/// Leads lanes that are out to the block behind their exit; the blocks that ask, each for one.
+fn dispatch(func: &mut Function, behind: &Behind, carrier: &Carrier, apart: Block) -> Vec<Block> {
+    let mut tests = vec![func.insert_block_after(apart)];
+    if behind.blocks.len() == 1 {
+        append_jump(func, tests[0], behind.blocks[0]);
+        return tests;
+    }
+    let numbers: Vec<Value> =
+        (behind.number.iter()).map(|&at| func.make_int(Scalar::I32, at as i128)).collect();
+    let ty = Type::Scalar(Scalar::I32);
+    let none = func.make_poison(ty);
+    let [_, taken] = carrier.carry(func, ty, none, true, None, &|edge| Some(numbers[edge]));
+    for at in 2..behind.blocks.len() {
+        tests.push(func.insert_block_after(tests[at - 2]));
+    }
+    for (at, &test) in tests.iter().enumerate() {
+        let mut builder = Builder::new(func, At::End(test));
+        let this = builder.int(Scalar::I32, at as i128);
+        let is_this = builder.icmp(IntPredicate::Eq, taken, this);
+        let otherwise = tests.get(at + 1).copied().unwrap_or(behind.blocks[at + 1]);
+        builder.branch(is_this, behind.blocks[at], otherwise);
+    }
+    tests
+}
+
+fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inner, without: Option<Rule>) {
+    let &Marked { preheader, header, latch, exit, .. } = marked;
+    let end = func.terminator(preheader).expect("a preheader ends in a jump");
+    let origin = func.terminator(latch).map_or(Origin::NONE, |inst| func.inst(inst).origin);
+    let mut builder = Builder::new(func, At::Before(end));
+    builder.set_origin(origin);
+    let (_, count) = trip_count(&mut builder, counting);
+    let width = query(&mut builder, Op::Width);
+    let one = builder.int(Scalar::I64, 1);
+    let half = builder.op(Op::Lshr, &[width, one]);
+
+    let again = func.insert_block_after(preheader);
+    let taking = func.insert_block_after(again);
+    let entry = func.insert_block_after(inner.preheader);
+    let waiting = func.insert_block_after(entry);
+    let stays = func.insert_block_after(inner.latch);
+    let left: Vec<Block> = inner.exits.iter().map(|&(from, _)| func.insert_block_after(from)).collect();
+    let check = func.insert_block_after(stays);
+    let apart = func.insert_block_after(check);
+    let pausing = func.insert_block_after(apart);
+    let done = func.insert_block_after(latch);
+    let round = func.insert_block_after(done);
+    let out = func.insert_block_after(round);
+
+    retarget(func, preheader, header, again);
+    retarget(func, inner.preheader, inner.header, entry);
+    retarget(func, inner.latch, inner.header, stays);
+    for (&(from, to), &block) in inner.exits.iter().zip(&left) {
+        retarget(func, from, to, block);
+        append_jump(func, block, check);
+    }
+    let end = func.terminator(latch).expect("a latch ends in a branch");
+    func.remove_inst(end);
+    for [from, to] in [[latch, done], [done, round], [pausing, round], [stays, check]] {
+        append_jump(func, from, to);
+    }
+    let behind = find_behind(func, inner);
+
+    // What goes round with lanes that pause.
+    let [no, yes] = [false, true].map(|value| func.make_bool(value));
+    let mut builder = Builder::new(func, At::End(round));
+    builder.set_origin(origin);
+    let is_pausing = builder.phi(Type::I1, &[(pausing, yes), (done, no)], None);
+    builder.go(At::End(again));
+    let zero = builder.int(Scalar::I64, 0);
+    let goes_on = builder.phi(Type::I1, &[(preheader, no), (round, is_pausing)], None);
+    let base = builder.phi(Scalar::I64.into(), &[(preheader, zero)], None);
+    let carrier = Carrier { waiting, check, entry, stays, left };
+    let [is_in, stays_in] = carrier.carry(func, Type::I1, yes, false, Some(yes), &|_| Some(no));
+    // A lane that is out stays so.
+    let out_again = func.def_inst(stays_in).expect("a φ defines it");
+    let incoming: Vec<(Block, Value)> = (func.inst(out_again).incoming())
+        .map(|(from, value)| (from, if from == waiting { no } else { value }))
+        .collect();
+    set_incoming(func, out_again, incoming);
+    let mut begun: BTreeMap<Value, Value> = BTreeMap::new();
+    for phi in phis(func, inner.header) {
+        let value = func.results(phi)[0];
+        let ty = func.value_type(value);
+        let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
+        let from = |block| incoming.iter().find(|&&(from, _)| from == block).map(|&(_, value)| value);
+        let (Some(init), Some(next)) = (from(inner.preheader), from(inner.latch)) else { continue };
+        let none = func.make_poison(ty);
+        let mut builder = Builder::new(func, At::End(entry));
+        let entered = builder.phi(ty, &[(inner.preheader, init)], None);
+        let [start, end] = carrier.carry(builder.func, ty, entered, false, Some(next), &|_| None);
+        builder.go(At::End(round));
+        let paused = builder.phi(ty, &[(pausing, end), (done, none)], None);
+        builder.go(At::End(again));
+        let carried = builder.phi(ty, &[(preheader, none), (round, paused)], None);
+        let entered = func.def_inst(entered).expect("a φ defines it");
+        set_incoming(func, entered, [(again, carried), (inner.preheader, init)]);
+        begun.insert(value, start);
+        func.remove_inst(phi);
+    }
+
+    // What lanes leave the inner loop with, and where they go then.
+    let keeps = without != Some(Rule::Keeps);
+    let mut ends = Vec::new();
+    for (_, phi, values) in &behind.reads {
+        let ty = func.value_type(func.results(*phi)[0]);
+        let none = func.make_poison(ty);
+        let [_, end] = carrier.carry(func, ty, none, keeps, None, &|edge| values[edge]);
+        ends.push(end);
+    }
+    let tests = dispatch(func, &behind, &carrier, apart);
+    for ((at, phi, _), &end) in behind.reads.iter().zip(&ends) {
+        set_incoming(func, *phi, [(tests[(*at).min(tests.len() - 1)], end)]);
+    }
+
+    // Lanes that do not go on take the iterations behind those that are taken, in order.
+    append_jump(func, round, again);
+    append_jump(func, entry, waiting);
+    let mut builder = Builder::new(func, At::End(waiting));
+    builder.set_origin(origin);
+    builder.branch(is_in, inner.header, check);
+    builder.go(At::End(again));
+    let takes = match without {
+        Some(Rule::PausingKeeps) => yes,
+        _ => builder.op(Op::Xor, &[goes_on, yes]),
+    };
+    let one_of_this = builder.op_to(Op::Zext, Scalar::I32.into(), &[takes]);
+    let before = Detail::Scan { by: Reduction::Add, before: without != Some(Rule::OneEach) };
+    let before = builder.value(InstData::new(Op::Scan, [one_of_this], before), None);
+    let before = builder.op_to(Op::Zext, Scalar::I64.into(), &[before]);
+    let number = builder.op(Op::Add, &[base, before]);
+    let taken = builder.op_to(Op::Popcount, Scalar::I64.into(), &[takes]);
+    let next_base = builder.op(Op::Add, &[base, taken]);
+    let are_left = builder.icmp(IntPredicate::Ult, next_base, count);
+    let few = builder.select(are_left, half, zero);
+    let goes_on = if without == Some(Rule::PausingKeeps) { no } else { goes_on };
+    builder.branch(goes_on, entry, taking);
+    let base = builder.func.def_inst(base).expect("a φ defines it");
+    set_incoming(builder.func, base, [(preheader, zero), (round, next_base)]);
+    builder.go(At::End(taking));
+    let is_one = match without {
+        Some(Rule::Leaves) => builder.icmp(IntPredicate::Ule, number, count),
+        _ => builder.icmp(IntPredicate::Ult, number, count),
+    };
+    builder.branch(is_one, header, out);
+    builder.go(At::End(check));
+    let are_in = builder.op_to(Op::Popcount, Scalar::I64.into(), &[stays_in]);
+    let is_few = builder.icmp(IntPredicate::Ule, are_in, few);
+    builder.branch(is_few, apart, waiting);
+    builder.go(At::End(apart));
+    builder.branch(stays_in, pausing, tests[0]);
+
+    // An iteration begins with its number.
+    builder.go(At::Start(header));
+    for round in &marked.rounds {
+        begun.insert(round.value, Spreading::at_iteration(&mut builder, round, number));
+    }
+    for round in &marked.rounds {
+        func.remove_inst(round.phi);
+    }
+    func.map_values(|value| begun.get(&value).copied().unwrap_or(value));
+    append_jump(func, out, exit);
+    for phi in phis(func, exit) {
+        let Some((_, value)) = func.inst(phi).incoming().find(|&(from, _)| from == latch) else { continue };
+        set_incoming(func, phi, [(out, value)]);
+    }
+    let forgotten = (without == Some(Rule::GoesRound)).then_some(pausing);
+    let mut reading = vec![entry, round, check, waiting];
+    reading.extend(&behind.blocks);
+    carry(func, marked, inner, Seams { start: preheader, done, reading, forgotten });
+}
+
+/// The blocks at which lanes of several states meet.
+struct Seams {
+    start: Block,
+    done: Block,
+    /// Blocks beside the loop's own that read what it has computed.
+    reading: Vec<Block>,
+    /// Where everything is forgotten, as a planted fault.
+    forgotten: Option<Block>,
+}
+
+/// A read that the definition no longer dominates.
+struct Broken {
+    inst: Inst,
+    /// The number of the operand.
+    operand: usize,
+    /// At whose end, or in which block, it is read.
+    block: Block,
+}
+
+/// What is computed outside of the inner loop and read where lanes may come that have computed it before they paused.
+fn broken_reads(
+    func: &Function,
+    flow: &Flow,
+    marked: &Marked,
+    inner: &Inner,
+    seams: &Seams,
+) -> BTreeMap<Value, Vec<Broken>> {
+    let dominators = flow.dominators();
+    let mut broken: BTreeMap<Value, Vec<Broken>> = BTreeMap::new();
+    let blocks = marked
+        .blocks
+        .iter()
+        .filter(|&&block| !seams.reading.contains(&block) && func.layout.is_placed(block));
+    for &block in blocks.chain(&seams.reading) {
+        for inst in func.block_insts(block) {
+            let data = func.inst(inst);
+            for (operand, &value) in data.args.iter().enumerate() {
+                let ValueDef::Result(definition, _) = func.value_def(value) else { continue };
+                let home = func.layout.block_of(definition);
+                let home = home.filter(|&it| marked.inside.contains(it) && !inner.blocks.contains(it));
+                let Some(home) = home else { continue };
+                let at = match data.op {
+                    Op::Phi => data.incoming().nth(operand).map_or(block, |(from, _)| from),
+                    _ => block,
+                };
+                if !dominators.dominates(home, at) {
+                    broken.entry(value).or_default().push(Broken { inst, operand, block: at });
+                }
+            }
+        }
+    }
+    broken
+}
+
+/// Lets values go round with the lanes that pause.
+fn carry(func: &mut Function, marked: &Marked, inner: &Inner, seams: Seams) {
+    let flow = Flow::new(func);
+    let broken = broken_reads(func, &flow, marked, inner, &seams);
+    let repair = SsaRepair::new(&flow.cfg, flow.dominators());
+    for (value, reads) in broken {
+        let Some(home) = func.def_inst(value).and_then(|inst| func.layout.block_of(inst)) else { continue };
+        let none = func.make_poison(func.value_type(value));
+        let mut definitions = vec![(seams.start, none), (home, value), (seams.done, none)];
+        definitions.extend(seams.forgotten.map(|block| (block, none)));
+        let blocks: Vec<Block> = definitions.iter().skip(1).map(|&(block, _)| block).collect();
+        let joins = repair.iterated_frontier(&blocks);
+        let mut variable = repair.variable_from(func, &definitions, joins);
+        let names: Vec<(Inst, usize, Value)> =
+            (reads.iter()).map(|read| (read.inst, read.operand, variable.read(func, read.block))).collect();
+        variable.finish(func);
+        for (inst, operand, name) in names {
+            func.inst_mut(inst).args[operand] = name;
+        }
+    }
+}
