@@ -400,7 +400,7 @@ fn floats_are_rounded_to_bf16_once() {
     assert!(ran > 100, "{ran} runs");
 }
 
-/// One lane of what was truncated: the mask is known at once, or only to who knows that `and` gives 0.
+/// One lane of what was truncated: the mask is known at once, or only where it is known that `and` gives 0.
 const SINGLE_LANES: &str = "
 func @at.once(v0: ptr(global), v1: ptr(global)) {
 block0:
