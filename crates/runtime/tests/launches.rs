@@ -131,8 +131,8 @@ fn what_is_wrong_is_said() {
     let pool = Pool::new(1);
     let range = range(&[8], None, None);
     let [a, b, c] = [0; 3].map(|_| pointer(&mut floats));
-    // SAFETY: nothing is launched.
     let fails = |args: &[LaunchArgument<'_>]| {
+        // SAFETY: nothing is launched.
         unsafe { kernel.launch(args, &range, &pool) }.expect_err("it is refused")
     };
     assert!(matches!(fails(&[a, b]), LaunchError::Count { expected: 4, found: 2, .. }));
