@@ -51,6 +51,9 @@ typedef enum heddle_output {
  * "math=fast,brushes=auto"; NULL is none. An unknown name is told by what the session makes. */
 heddle_session *heddle_open(const char *cpu, const char *options);
 void heddle_close(heddle_session *session);
+/* Ends what other threads ask of the session, between two passes: they get no code, and a message that says so. It makes
+ * nothing any more after that. */
+void heddle_cancel(const heddle_session *session);
 
 /* Makes vector code. Gives an object in any case; `heddle_ok` says whether there is code in it. */
 heddle_code *heddle_vectorize(const heddle_session *session, const heddle_request *request);

@@ -12,7 +12,7 @@
 //! Where the shape of a term does not say how its lanes lie, a [`Condition`] on a uniform value may: `lane % u` is `lane`
 //! if `u` is at least the number of lanes; `sext(u + lane)` does not wrap around if `u` is not too close to the end. So
 //! may one on lane 0's number of a value that steps: nothing wraps around if that is far enough from the end.
-//! Who tests the conditions at run time may take the group for what it then is.
+//! Code that tests the conditions at run time may take the group for what it then is.
 //!
 //! What is claimed: whenever lanes execute an access of a group together and its conditions hold of what these values
 //! then are, the address in lane `j` is that in lane `i` plus `(j - i)` strides, modulo 2^64; and in one lane accesses of

@@ -106,7 +106,7 @@ pub struct AllocaSsa {
     users: Vec<Vec<StateUser>>,
 }
 
-/// Who depends on a state.
+/// What depends on a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StateUser {
     /// An instruction that reads it.
@@ -211,7 +211,7 @@ impl AllocaSsa {
         &self.joins[block]
     }
 
-    /// Who depends on a state.
+    /// What depends on a state.
     pub fn users(&self, state: State) -> &[StateUser] {
         &self.users[state.index()]
     }

@@ -32,7 +32,7 @@
 //!    so after all of `C`, and an interval with `b` and `x` contains the latch, which `b` then must dominate.
 //!
 //! The construction. A *unit* of the cycle `C` is a block that is directly in `C`, or a cycle directly in it; the
-//! function counts as the outermost cycle. All blocks of a cycle have the same dominators outside of it (who
+//! function counts as the outermost cycle. All blocks of a cycle have the same dominators outside of it (what
 //! avoids `d` on the way to one block goes on to the others without leaving the cycle), so the *host* of a unit
 //! is well defined: the closest dominator outside of the unit, or, if that stands in another unit of `C`, this
 //! unit; a unit whose closest dominator is outside of `C` is a root of `C`. Units are placed after their hosts,
@@ -56,7 +56,7 @@
 //! so they follow `C` immediately, and what `b` dominates in the next outer cycle is one interval again. The
 //! same argument goes on outwards until `b` dominates nothing outside.
 //!
-//! Theorem 5 of the thesis asks for dominance-compactness. Who relies on it for a certain block asks
+//! Theorem 5 of the thesis asks for dominance-compactness. A pass that relies on it for a certain block asks
 //! [`BlockIndex::dominated_range`].
 
 use std::ops::Range;

@@ -1,9 +1,9 @@
-//! The control-flow graph: who branches where.
+//! The control-flow graph: which block branches where.
 //!
 //! A branch whose targets are the same block makes that many edges; they stay, in the branch's order. An edge
 //! out of an unreachable block is never taken, so it is no edge of this graph: `succs` of an unreachable block
 //! is empty and `preds` lists reachable blocks only. Every analysis thus ignores unreachable blocks without
-//! having to look; who wants to delete them asks `is_reachable`.
+//! having to look; a pass that deletes them asks `is_reachable`.
 
 use heddle_ir::entity::{Entity, EntitySet};
 use heddle_ir::{Block, Function};

@@ -7,7 +7,7 @@
 //! ```text
 //! values ─► branch ─► parting ─► values (φs)            data, then: this branch diverges, so lanes part, so they meet
 //!   │                    │  └──► leaving ─► values       and mix values, or leave a loop in different rounds
-//!   └─► states ─► values └─────► apart ─► values         (stored and loaded; and who is active where)
+//!   └─► states ─► values └─────► apart ─► values         (stored and loaded; and which lanes are active where)
 //! ```
 
 use std::fmt;

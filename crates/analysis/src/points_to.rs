@@ -2,7 +2,7 @@
 //!
 //! Every lane has private objects of its own, made by `alloca`. Pointers to them are followed through `ptradd`, casts,
 //! `select`, `freeze` and φ. An object *escapes* where its address goes somewhere else: into memory, a call, a number,
-//! another lane, a result. Whoever does not escape is touched by exactly those instructions whose pointer is known to
+//! another lane, a result. An object that does not escape is touched by exactly those instructions whose pointer is known to
 //! point to it. Memory that lanes share (global, local, constant) does not concern us here.
 
 use heddle_ir::entity::{Entity, SecondaryMap};

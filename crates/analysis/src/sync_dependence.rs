@@ -18,7 +18,7 @@
 //!     └─►w◄        x and y have labels x and y; z is a join, with its own; w sees x, y and z's, and is one too.
 //! ```
 //!
-//! Who leaves a loop apart waits behind it until all lanes have left. So for the code around it the loop is one node
+//! A lane that leaves a loop apart waits behind it until all lanes have left. So for the code around it the loop is one node
 //! that is *partially divergent* (Def. 21): lanes go on from different edges, of which at least one is left apart.
 //! Seen from there, the edges not left apart share one label: all lanes that are still together take them together.
 //!
@@ -26,7 +26,7 @@
 //!
 //! * A walk ends when a single label is alive: from there on lanes are together, or it no longer matters.
 //! * Inner loops are single nodes, and so are regions between a block and its closest post-dominator (of the same
-//!   loop, on forward paths) if it dominates that one: whoever goes in comes out there, with the label unchanged.
+//!   loop, on forward paths) if it dominates that one: a lane that goes in comes out there, with the label unchanged.
 //! * If a walk is at a branch `c`, and all other labels alive are at targets of `c`, what is left is what lanes that
 //!   part at `c` do: the result refers to that of `c` instead of repeating it ([`Parting::then`]).
 //! * So it is where a question is asked in front of `c` that leads past it or to a target of it.
@@ -464,7 +464,7 @@ impl<'a> SyncDependence<'a> {
         ways
     }
 
-    /// A target of a branch and the blocks behind it, as long as there is one way out, and nobody else comes in who is
+    /// A target of a branch and the blocks behind it, as long as there is one way out, and no other lane comes in that is
     /// not there yet.
     fn way(&self, around: Option<Cycle>, branch: Block, from: Block) -> impl Iterator<Item = Block> + '_ {
         let next = move |&at: &Block| {

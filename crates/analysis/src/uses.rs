@@ -1,4 +1,4 @@
-//! Who uses a value.
+//! Which instructions use a value.
 
 use heddle_ir::entity::Entity;
 use heddle_ir::{Function, Inst, Value};

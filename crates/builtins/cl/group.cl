@@ -24,7 +24,7 @@ static PURE size_t group_size(void) { return get_local_size(0) * get_local_size(
 
 // --- copies ---
 
-// All work-items copy, and who waits waits for all of them.
+// All work-items copy, and a work-item that waits waits for all of them.
 #define COPY(T, to_space, from_space) \
   CONVERGENT event_t async_work_group_copy(to_space T *to, const from_space T *from, size_t count, event_t event) { \
     for (size_t i = get_local_linear_id(); i < count; i += group_size()) { \

@@ -138,7 +138,7 @@ WIDTHS2(ABS_UNSIGNED, ushort, ushort)
 WIDTHS2(ABS_UNSIGNED, uint, uint)
 WIDTHS2(ABS_UNSIGNED, ulong, ulong)
 
-// Whoever asks for 24 bits gives no more.
+// A caller that asks for 24 bits gives no more.
 #define MUL24(T) \
   PURE T mul24(T a, T b) { return a * b; } \
   PURE T mad24(T a, T b, T c) { return a * b + c; }

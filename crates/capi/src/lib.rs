@@ -117,6 +117,18 @@ pub unsafe extern "C" fn heddle_close(session: *mut HeddleSession) {
     }
 }
 
+/// `heddle_cancel`.
+///
+/// # Safety
+/// The session is null or open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_cancel(session: *const HeddleSession) {
+    // SAFETY: as the caller says.
+    if let Some(HeddleSession(Ok(session))) = unsafe { session.as_ref() } {
+        session.cancel();
+    }
+}
+
 /// A request with Rust's types.
 struct Asked<'a> {
     file: &'a str,

@@ -3,7 +3,7 @@
 use crate::{c_text, guarded, messages_of, text_of};
 use heddle::Failure;
 use heddle_ir::{Code, Diagnostic};
-use heddle_library::{Argument, Kernel, NdRange, Program};
+use heddle_library::{Kernel, KernelArgument, NdRange, Program};
 use std::ffi::{CString, c_char, c_uint, c_void};
 use std::ptr;
 
@@ -18,7 +18,7 @@ pub struct HeddleProgram {
 #[derive(Debug)]
 pub struct HeddleKernel {
     kernel: Option<Kernel>,
-    arguments: Vec<Option<Argument<'static>>>,
+    arguments: Vec<Option<KernelArgument<'static>>>,
     messages: CString,
     report: CString,
 }
@@ -150,7 +150,7 @@ impl HeddleKernel {
     /// Does something with the kernel that may fail, and keeps what there is to say. Of a kernel that is none, that stays said.
     fn told(
         &mut self,
-        call: impl FnOnce(&Kernel, &mut [Option<Argument<'static>>]) -> Result<(), Failure>,
+        call: impl FnOnce(&Kernel, &mut [Option<KernelArgument<'static>>]) -> Result<(), Failure>,
     ) -> bool {
         let HeddleKernel { kernel: Some(kernel), arguments, messages, .. } = self else { return false };
         let done = guarded(Err(wrong("a mistake in Heddle")), || call(kernel, arguments));
@@ -158,7 +158,7 @@ impl HeddleKernel {
         done.is_ok()
     }
 
-    fn set(&mut self, index: usize, argument: Argument<'static>) -> bool {
+    fn set(&mut self, index: usize, argument: KernelArgument<'static>) -> bool {
         self.told(|kernel, arguments| {
             kernel.check(index, &argument)?;
             if let Some(place) = arguments.get_mut(index) {
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn heddle_kernel_set_value(
         // SAFETY: as the caller says.
         false => unsafe { std::slice::from_raw_parts(value.cast::<u8>(), size) },
     };
-    kernel.set(index, Argument::bytes(bytes))
+    kernel.set(index, KernelArgument::bytes(bytes))
 }
 
 /// `heddle_kernel_set_memory`.
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn heddle_kernel_set_memory(
     memory: *mut c_void,
 ) -> bool {
     // SAFETY: as the caller says.
-    unsafe { kernel.as_mut() }.is_some_and(|kernel| kernel.set(index, Argument::address(memory.cast())))
+    unsafe { kernel.as_mut() }.is_some_and(|kernel| kernel.set(index, KernelArgument::address(memory.cast())))
 }
 
 /// `heddle_kernel_set_local`.
@@ -215,7 +215,8 @@ pub unsafe extern "C" fn heddle_kernel_set_local(
     size: usize,
 ) -> bool {
     // SAFETY: as the caller says.
-    unsafe { kernel.as_mut() }.is_some_and(|kernel| kernel.set(index, Argument::local_bytes(size as u64)))
+    unsafe { kernel.as_mut() }
+        .is_some_and(|kernel| kernel.set(index, KernelArgument::local_bytes(size as u64)))
 }
 
 /// `heddle_kernel_launch`.

@@ -1,4 +1,5 @@
-/* Calls of include/heddle/program.h that are wrong: each is answered, none ends the process. */
+/* Calls of include/heddle that are wrong or taken back: each is answered, none ends the process. */
+#include <heddle/compiler.h>
 #include <heddle/program.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,23 @@ static void check(bool holds, int line, const char *what, const char *said) {
 #define CHECK(condition, said) check(condition, __LINE__, #condition, said)
 #define SAYS(object, text) CHECK(strstr(heddle_kernel_messages(object), text) != NULL, heddle_kernel_messages(object))
 
+static void cancel(void) {
+  static const char text[] = "func @twice(v0: i32) -> i32 {\nblock0:\n  v1 = shl v0, 1\n  ret v1\n}\n";
+  heddle_request request = {.file = "twice.hed", .text = text, .text_size = sizeof text - 1, .func = "twice"};
+  heddle_session *session = heddle_open("avx2", NULL);
+  heddle_code *code = heddle_vectorize(session, &request);
+  CHECK(heddle_ok(code), heddle_messages(code));
+  heddle_free(code);
+  heddle_cancel(session);
+  code = heddle_vectorize(session, &request);
+  CHECK(!heddle_ok(code) && strstr(heddle_messages(code), "[cancelled]"), heddle_messages(code));
+  heddle_free(code);
+  heddle_close(session);
+  heddle_cancel(NULL);
+}
+
 int main(void) {
+  cancel();
   heddle_program_free(NULL);
   heddle_kernel_free(NULL);
   CHECK(!heddle_program_ok(NULL) && !heddle_program_messages(NULL), NULL);
@@ -58,6 +75,7 @@ int main(void) {
   CHECK(!heddle_kernel_launch(k, 0, &items, NULL) && !heddle_kernel_launch(k, 4, &items, NULL), NULL);
   CHECK(!heddle_kernel_launch(k, 1, NULL, NULL), NULL);
   SAYS(k, "1 to 3 dimensions");
+  SAYS(k, "[launch]");
   CHECK(!heddle_kernel_launch(k, 1, &items, &empty), NULL);
   CHECK(!heddle_kernel_launch(k, 1, (const size_t[]){(size_t)-1}, NULL), NULL);
   CHECK(heddle_kernel_launch(k, 1, &empty, NULL), heddle_kernel_messages(k));

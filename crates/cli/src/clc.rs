@@ -11,7 +11,7 @@ use heddle::math::Accuracy;
 use heddle::options::parse_accuracy;
 use heddle::{KernelReport, Session};
 use heddle_runtime::{
-    BuildError, GroupFunctions, KernelInfo, Options, Program, Variant, undefined_functions,
+    BuildError, BuildOptions, GroupFunctions, KernelFacts, KernelModule, Variant, undefined_functions,
 };
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -121,8 +121,8 @@ impl Clc {
             let text = format!("{} is called, and nothing in {name} defines it", names.join(", "));
             return Err(fail(Diagnostic::error(Code::UnknownFunction, text)));
         }
-        let options = Options { lanes: self.lanes, math: self.math, ..Options::default() };
-        let program = Program::new(source.module, &options)
+        let options = BuildOptions { lanes: self.lanes, math: self.math, ..BuildOptions::default() };
+        let program = KernelModule::new(source.module, &options)
             .map_err(|reason| fail(reason.diagnostic(&Module::default())))?;
         let kernels = self.asked(&program)?;
         let refused = source.refused.iter().any(|told| told.place.func.is_some());
@@ -160,7 +160,7 @@ impl Clc {
     }
 
     /// The kernels that are asked for.
-    fn asked<'p>(&self, program: &'p Program) -> Result<Vec<&'p KernelInfo>, Failure> {
+    fn asked<'p>(&self, program: &'p KernelModule) -> Result<Vec<&'p KernelFacts>, Failure> {
         let there = || {
             let names: Vec<&str> = program.kernels().iter().map(|kernel| &*kernel.name).collect();
             if names.is_empty() { "there is none".into() } else { format!("there are {}", names.join(", ")) }
@@ -170,8 +170,8 @@ impl Clc {
             let told = Diagnostic::error(Code::UnknownFunction, format!("there is no kernel `{name}`"));
             return Err(fail(told.way_out(there())));
         }
-        let is_asked = |kernel: &&KernelInfo| self.kernels.is_empty() || self.kernels.contains(&kernel.name);
-        let kernels: Vec<&KernelInfo> = program.kernels().iter().filter(is_asked).collect();
+        let is_asked = |kernel: &&KernelFacts| self.kernels.is_empty() || self.kernels.contains(&kernel.name);
+        let kernels: Vec<&KernelFacts> = program.kernels().iter().filter(is_asked).collect();
         if kernels.is_empty() {
             let text = format!("{} has no kernel", self.file.display());
             return Err(fail(
@@ -182,11 +182,11 @@ impl Clc {
     }
 
     fn lanes(&self) -> u32 {
-        Options { lanes: self.lanes, math: self.math, ..Options::default() }.lanes_on(&self.target)
+        BuildOptions { lanes: self.lanes, math: self.math, ..BuildOptions::default() }.lanes_on(&self.target)
     }
 
     /// For what launches code of a kernel is made.
-    fn variant(&self, kernel: &KernelInfo) -> Variant {
+    fn variant(&self, kernel: &KernelFacts) -> Variant {
         let variant = match self.local[..] {
             [] => Variant::usual(kernel, self.lanes()),
             _ => {
@@ -198,7 +198,7 @@ impl Clc {
         Variant { is_small: !self.large, ..variant }
     }
 
-    fn report_of(&self, program: &Program, kernel: &KernelInfo) -> Result<KernelReport, BuildError> {
+    fn report_of(&self, program: &KernelModule, kernel: &KernelFacts) -> Result<KernelReport, BuildError> {
         let source = program.module();
         let groups = GroupFunctions::new(source, &[&kernel.name], self.variant(kernel))?;
         let mut context = Context::new();
@@ -211,7 +211,7 @@ impl Clc {
     }
 
     /// Makes code of kernels together; writes it, and prints the stage that is asked for.
-    fn give(&self, program: &Program, kernels: &[&KernelInfo]) -> Result<Outcome, BuildError> {
+    fn give(&self, program: &KernelModule, kernels: &[&KernelFacts]) -> Result<Outcome, BuildError> {
         let source = program.module();
         if self.dump == Some(Dump::At(Stage::Source)) {
             say!("{source}");

@@ -29,7 +29,7 @@ macro_rules! say_line {
     ($($text:tt)*) => { $crate::report::print(format_args!("{}\n", format_args!($($text)*))) };
 }
 
-/// Prints to the standard output. Who reads that may stop reading, as `head` does: then there is no more to do. If it
+/// Prints to the standard output. What reads that may stop reading, as `head` does: then there is no more to do. If it
 /// cannot be written for another reason, that is an error.
 pub(crate) fn print(text: fmt::Arguments<'_>) {
     let Err(reason) = anstream::stdout().write_fmt(text) else { return };
@@ -40,7 +40,7 @@ pub(crate) fn print(text: fmt::Arguments<'_>) {
     std::process::exit(0);
 }
 
-/// Says what is wrong. If nobody listens, the exit code tells.
+/// Says what is wrong. If that is not read, the exit code tells.
 pub(crate) fn error(message: &str) {
     let _ = writeln!(anstream::stderr(), "{ERROR}error{ERROR:#}: {}", message.trim_end());
 }

@@ -5,7 +5,7 @@
 //! anything is done with it, so one that is null, destroyed or of something else is an error code.
 //!
 //! Invariant: a command is done when its call returns, unless it is captured. So commands of a stream keep their order, and
-//! whoever waits for a stream waits for calls of other threads.
+//! a thread that waits for a stream waits for calls of other threads.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod cuda;

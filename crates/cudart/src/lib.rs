@@ -4,7 +4,7 @@
 //! variables the program has told it of, the last error of each thread, and that each thread is in the primary context.
 //!
 //! Pointers of the program are handed on to the driver, which looks at them; what the runtime reads and writes itself is by
-//! the promise that who calls an entry makes: pointers lead to what the interface says, or are null.
+//! the promise of an entry's caller: pointers lead to what the interface says, or are null.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod driver;

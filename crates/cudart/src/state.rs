@@ -108,7 +108,7 @@ pub fn report_refused(entry: &'static str) {
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     if !told.contains(&entry) {
         told.push(entry);
-        // Where it cannot be written there is nobody to be told.
+        // Where it cannot be written there is no one to tell.
         let _ =
             writeln!(std::io::stderr(), "heddle: {entry} is not supported: it answers cudaErrorNotSupported");
     }

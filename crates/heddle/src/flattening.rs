@@ -27,8 +27,8 @@ pub(crate) fn parse_nests(words: &str) -> Result<FlattenOptions, Diagnostic> {
             ("races=ordered", _) => options.races = Races::Ordered,
             (_, Some(("lanes", count))) => {
                 let count = count.parse().ok().filter(|count| (1..=MAX_LANES).contains(count));
-                let way_out = "write how many lanes run together, 1 to 512: `lanes=32`";
-                options.lanes = count.ok_or_else(|| not_understood(word, way_out))?;
+                let way_out = format!("write how many lanes run together, 1 to {MAX_LANES}: `lanes=32`");
+                options.lanes = count.ok_or_else(|| not_understood(word, &way_out))?;
             }
             (_, Some((name, counts))) if let Some(header) = block(name) => {
                 let trips = Trips::parse(counts)
@@ -76,7 +76,7 @@ pub(crate) fn flatten_module(
                 }
                 met.insert(decision.outer);
             }
-            // Why nests are left is for those who ask.
+            // Why nests are left is told on request.
             let is_asked = options.machine == Machine::Warps || context.profile.is_some();
             if decision.verdict != Verdict::Flattened && !is_asked {
                 continue;

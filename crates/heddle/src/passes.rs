@@ -348,7 +348,7 @@ impl Pass {
                 for func in &mut module.functions {
                     let parted = context.parted(func);
                     let told = fuse_profiled(func, options, &parted).branches;
-                    // Why branches are left is for those who ask.
+                    // Why branches are left is told on request.
                     let is_told = |told: &Fusion| told.refused.is_none() || options.explain;
                     for told in told.into_iter().filter(is_told) {
                         let form =

@@ -65,7 +65,7 @@ fn mixes_iterations(func: &Function, control: &ControlTables, diverges: impl Fn(
 /// The most steps that an address is followed back.
 const MOST_STEPS: usize = 64;
 
-/// Loads of a kernel by way of a parameter that promises that nobody writes what it leads to while the kernel runs: it is
+/// Loads of a kernel by way of a parameter that promises that nothing writes what it leads to while the kernel runs: it is
 /// `noalias` and `readonly`.
 fn invariant_loads(func: &Function) -> FxHashSet<Inst> {
     if !matches!(func.kind, Kind::Kernel(_)) {

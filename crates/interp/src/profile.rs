@@ -244,7 +244,7 @@ pub(crate) struct Rounds {
 
 impl Rounds {
     /// Lanes go along an edge, or return: tells of the loops that they leave.
-    #[expect(clippy::too_many_arguments, reason = "an edge, with who takes it and where that is noted")]
+    #[expect(clippy::too_many_arguments, reason = "an edge, with what takes it and where that is noted")]
     fn follow<M: Mask>(
         &mut self,
         control: &Control,

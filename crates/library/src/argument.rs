@@ -34,8 +34,8 @@ macro_rules! elements {
         }
 
         impl<'a> IntoArgument<'a> for $element {
-            fn into_argument(self) -> Argument<'a> {
-                Argument::value(self)
+            fn into_argument(self) -> KernelArgument<'a> {
+                KernelArgument::value(self)
             }
         }
     };
@@ -67,7 +67,7 @@ fn name_in_rust(name: &str) -> Option<String> {
 
 /// What a kernel gets for a parameter.
 #[derive(Clone, Debug)]
-pub struct Argument<'a> {
+pub struct KernelArgument<'a> {
     given: Given,
     /// What OpenCL C calls its type.
     ty: Option<&'static str>,
@@ -81,48 +81,48 @@ enum Given {
     Local(u64),
 }
 
-impl<'a> Argument<'a> {
+impl<'a> KernelArgument<'a> {
     /// A value.
-    pub fn value<T: Element>(value: T) -> Argument<'a> {
+    pub fn value<T: Element>(value: T) -> KernelArgument<'a> {
         let mut bytes = vec![0; size_of::<T>()];
         // SAFETY: as many bytes are there, and an element has no others.
         unsafe { std::ptr::copy_nonoverlapping((&raw const value).cast(), bytes.as_mut_ptr(), bytes.len()) };
-        Argument { given: Given::Value(bytes), ty: T::TYPE, borrowed: PhantomData }
+        KernelArgument { given: Given::Value(bytes), ty: T::TYPE, borrowed: PhantomData }
     }
 
     /// Memory that the kernel reads.
-    pub fn memory<T: Element>(elements: &'a [T]) -> Argument<'a> {
-        Argument::at(elements.as_ptr().cast_mut(), false)
+    pub fn memory<T: Element>(elements: &'a [T]) -> KernelArgument<'a> {
+        KernelArgument::at(elements.as_ptr().cast_mut(), false)
     }
 
     /// Memory that the kernel may write.
-    pub fn memory_mut<T: Element>(elements: &'a mut [T]) -> Argument<'a> {
-        Argument::at(elements.as_mut_ptr(), true)
+    pub fn memory_mut<T: Element>(elements: &'a mut [T]) -> KernelArgument<'a> {
+        KernelArgument::at(elements.as_mut_ptr(), true)
     }
 
     /// A value by its bytes, whatever its type.
-    pub fn bytes(bytes: &[u8]) -> Argument<'a> {
-        Argument { given: Given::Value(bytes.to_vec()), ty: None, borrowed: PhantomData }
+    pub fn bytes(bytes: &[u8]) -> KernelArgument<'a> {
+        KernelArgument { given: Given::Value(bytes.to_vec()), ty: None, borrowed: PhantomData }
     }
 
     /// An address, or null, of whatever the kernel finds there.
-    pub fn address(address: *mut u8) -> Argument<'a> {
+    pub fn address(address: *mut u8) -> KernelArgument<'a> {
         let given = Given::Memory { address, align: 1, is_writable: true };
-        Argument { given, ty: None, borrowed: PhantomData }
+        KernelArgument { given, ty: None, borrowed: PhantomData }
     }
 
     /// So many bytes in the memory of each work-group.
-    pub fn local_bytes(bytes: u64) -> Argument<'a> {
-        Argument { given: Given::Local(bytes), ty: None, borrowed: PhantomData }
+    pub fn local_bytes(bytes: u64) -> KernelArgument<'a> {
+        KernelArgument { given: Given::Local(bytes), ty: None, borrowed: PhantomData }
     }
 
-    fn at<T: Element>(address: *mut T, is_writable: bool) -> Argument<'a> {
+    fn at<T: Element>(address: *mut T, is_writable: bool) -> KernelArgument<'a> {
         let given = Given::Memory { address: address.cast(), align: T::ALIGN, is_writable };
-        Argument { given, ty: T::TYPE, borrowed: PhantomData }
+        KernelArgument { given, ty: T::TYPE, borrowed: PhantomData }
     }
 
     /// What the runtime gets for a parameter; the error says why it does not fit.
-    pub(crate) fn given(&self, parameter: &KernelParam) -> Result<runtime::Argument<'_>, String> {
+    pub(crate) fn given(&self, parameter: &KernelParam) -> Result<runtime::LaunchArgument<'_>, String> {
         let written = parameter.type_name.trim_end_matches('*');
         if let (Some(wanted), Some(found)) = (name_in_rust(written), self.ty)
             && wanted != found
@@ -130,7 +130,9 @@ impl<'a> Argument<'a> {
             return Err(format!("it is a `{}`, and gets a `{found}`", parameter.type_name));
         }
         match (&self.given, &parameter.passed) {
-            (Given::Local(bytes), Passed::Pointer(Space::Local)) => Ok(runtime::Argument::Local(*bytes)),
+            (Given::Local(bytes), Passed::Pointer(Space::Local)) => {
+                Ok(runtime::LaunchArgument::Local(*bytes))
+            }
             (_, Passed::Pointer(Space::Local)) => {
                 Err("it is a pointer to local memory: give it `heddle::local::<T>(count)`".into())
             }
@@ -144,12 +146,12 @@ impl<'a> Argument<'a> {
                         "its elements are aligned by {align} bytes: keep them in a `heddle::Buffer`"
                     ));
                 }
-                Ok(runtime::Argument::Pointer(*address))
+                Ok(runtime::LaunchArgument::Pointer(*address))
             }
             (Given::Value(found), Passed::Value { bytes, .. } | Passed::Copy { bytes, .. })
                 if found.len() == *bytes =>
             {
-                Ok(runtime::Argument::Bytes(found))
+                Ok(runtime::LaunchArgument::Bytes(found))
             }
             (Given::Value(found), Passed::Value { bytes, .. } | Passed::Copy { bytes, .. }) => {
                 Err(format!("it has {bytes} bytes, and gets {}", found.len()))
@@ -164,11 +166,11 @@ impl<'a> Argument<'a> {
 /// What can be given for a parameter.
 pub trait IntoArgument<'a> {
     /// The argument.
-    fn into_argument(self) -> Argument<'a>;
+    fn into_argument(self) -> KernelArgument<'a>;
 }
 
-impl<'a> IntoArgument<'a> for Argument<'a> {
-    fn into_argument(self) -> Argument<'a> {
+impl<'a> IntoArgument<'a> for KernelArgument<'a> {
+    fn into_argument(self) -> KernelArgument<'a> {
         self
     }
 }
@@ -176,14 +178,14 @@ impl<'a> IntoArgument<'a> for Argument<'a> {
 macro_rules! slices {
     ($([$($more:tt)*] $memory:ty;)*) => {
         $(impl<'a, T: Element $($more)*> IntoArgument<'a> for &'a $memory {
-            fn into_argument(self) -> Argument<'a> {
-                Argument::memory(&self[..])
+            fn into_argument(self) -> KernelArgument<'a> {
+                KernelArgument::memory(&self[..])
             }
         }
 
         impl<'a, T: Element $($more)*> IntoArgument<'a> for &'a mut $memory {
-            fn into_argument(self) -> Argument<'a> {
-                Argument::memory_mut(&mut self[..])
+            fn into_argument(self) -> KernelArgument<'a> {
+                KernelArgument::memory_mut(&mut self[..])
             }
         })*
     };
@@ -209,19 +211,19 @@ pub fn local<T: Element>(count: usize) -> Local {
 }
 
 impl<'a> IntoArgument<'a> for Local {
-    fn into_argument(self) -> Argument<'a> {
-        Argument { given: Given::Local(self.bytes), ty: self.ty, borrowed: PhantomData }
+    fn into_argument(self) -> KernelArgument<'a> {
+        KernelArgument { given: Given::Local(self.bytes), ty: self.ty, borrowed: PhantomData }
     }
 }
 
 /// All arguments of a kernel: a tuple, or a list.
 pub trait Arguments<'a> {
     /// One for each parameter.
-    fn into_arguments(self) -> Vec<Argument<'a>>;
+    fn into_arguments(self) -> Vec<KernelArgument<'a>>;
 }
 
-impl<'a> Arguments<'a> for Vec<Argument<'a>> {
-    fn into_arguments(self) -> Vec<Argument<'a>> {
+impl<'a> Arguments<'a> for Vec<KernelArgument<'a>> {
+    fn into_arguments(self) -> Vec<KernelArgument<'a>> {
         self
     }
 }
@@ -230,7 +232,7 @@ macro_rules! tuples {
     ($($name:ident)*) => {
         impl<'a, $($name: IntoArgument<'a>),*> Arguments<'a> for ($($name,)*) {
             #[allow(non_snake_case, reason = "values are named as their types")]
-            fn into_arguments(self) -> Vec<Argument<'a>> {
+            fn into_arguments(self) -> Vec<KernelArgument<'a>> {
                 let ($($name,)*) = self;
                 vec![$($name.into_argument()),*]
             }

@@ -45,7 +45,7 @@ impl<T: Element> Deref for Buffer<T> {
 
 impl<T: Element> DerefMut for Buffer<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above, and nobody else has the buffer.
+        // SAFETY: as above, and nothing else has the buffer.
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
     }
 }

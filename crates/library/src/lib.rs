@@ -32,7 +32,7 @@ mod program;
 mod argument;
 mod buffer;
 
-pub use argument::{Argument, Arguments, Element, IntoArgument, Local, local};
+pub use argument::{Arguments, Element, IntoArgument, KernelArgument, Local, local};
 pub use buffer::Buffer;
 pub use compiler::{Failure, KernelReport};
 pub use heddle_ir::Diagnostic;

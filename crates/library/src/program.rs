@@ -1,6 +1,6 @@
 //! Programs, kernels, launches.
 
-use crate::argument::{Argument, Arguments};
+use crate::argument::{Arguments, KernelArgument};
 use compiler::{Failure, KernelReport, Session};
 use heddle_builtins::option_words;
 use heddle_ir::{Code, Diagnostic, Module};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A program in OpenCL C, compiled in this process.
 #[derive(Clone, Debug)]
 pub struct Program {
-    program: runtime::Program,
+    program: runtime::KernelModule,
     kernels: Arc<[KernelInfo]>,
     told: Arc<[Diagnostic]>,
 }
@@ -42,7 +42,7 @@ impl Program {
         let kernels = read.llvm.as_ref().map(heddle_llvm::kernels).unwrap_or_default();
         let kept = read.llvm.as_ref().and_then(|llvm| Kept::of_user(llvm.bitcode()));
         let making = Making { kept, watch: None };
-        let program = runtime::Program::making(read.module, &runtime::Options::default(), making)
+        let program = runtime::KernelModule::making(read.module, &runtime::BuildOptions::default(), making)
             .map_err(|reason| reason.diagnostic(&Module::default()))?;
         Ok(Program { program, kernels: kernels.into(), told: read.refused.into() })
     }
@@ -79,7 +79,7 @@ impl Program {
 /// A kernel of a program.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    kernel: runtime::Kernel,
+    kernel: runtime::PreparedKernel,
     info: KernelInfo,
 }
 
@@ -126,11 +126,15 @@ impl Kernel {
     }
 
     /// Says whether an argument fits the parameter of this number.
-    pub fn check(&self, index: usize, argument: &Argument<'_>) -> Result<(), Failure> {
+    pub fn check(&self, index: usize, argument: &KernelArgument<'_>) -> Result<(), Failure> {
         self.given(index, argument).map(drop)
     }
 
-    fn given<'g>(&self, index: usize, argument: &'g Argument<'_>) -> Result<runtime::Argument<'g>, Failure> {
+    fn given<'g>(
+        &self,
+        index: usize,
+        argument: &'g KernelArgument<'_>,
+    ) -> Result<runtime::LaunchArgument<'g>, Failure> {
         let Some(parameter) = self.info.params.get(index) else {
             let text = format!("it has {} parameters, and no number {index}", self.parameter_count());
             return Err(self.refuse(&text));
@@ -166,7 +170,7 @@ impl Kernel {
             return Err(self.refuse(&text));
         }
         let given = arguments.iter().enumerate().map(|(index, argument)| self.given(index, argument));
-        let given: Vec<runtime::Argument<'_>> = given.collect::<Result<_, _>>()?;
+        let given: Vec<runtime::LaunchArgument<'_>> = given.collect::<Result<_, _>>()?;
         let given = runtime::in_pieces(&self.info, &given);
         // SAFETY: the arguments are of the types of the parameters, and borrowed until it comes back; the caller promises the
         // rest.

@@ -3,7 +3,7 @@
 // As users name it.
 extern crate heddle_library as heddle;
 
-use heddle::{Argument, Buffer, Element, NdRange, Program, local};
+use heddle::{Buffer, Element, KernelArgument, NdRange, Program, local};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,7 +47,7 @@ fn arguments_of_all_kinds_arrive() {
     let kernel = program.kernel("mixed").expect("there is the kernel");
     let mut to = Buffer::<[f32; 4]>::zeroed(20);
     let from: Vec<f32> = (0..20u8).map(f32::from).collect();
-    let step = Argument::value(Step { by: 0.5, every: 3 });
+    let step = KernelArgument::value(Step { by: 0.5, every: 3 });
     let range = NdRange::new(&[20]).and_then(|range| range.with_local(&[10])).expect("a range");
     // SAFETY: there are twenty elements of each, and ten of local memory for ten work-items.
     unsafe { kernel.launch(range, (&mut to, &from, [2.0f32, 7.0], step, local::<i32>(10))) }
@@ -76,7 +76,7 @@ fn kernels_are_kept_for_other_processes() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache-of-the-library");
     let _ = std::fs::remove_dir_all(&folder);
     let run = || {
-        // That test also asks for a report, which is there whoever compiled the kernel.
+        // That test also asks for a report, which is there whichever test compiled the kernel.
         let mut test = Command::new(std::env::current_exe().expect("a test has a path"));
         test.args(["--exact", "arguments_of_all_kinds_arrive"]);
         test.env("HEDDLE_CACHE_DIR", &folder).env("HEDDLE_CACHE", "");
@@ -121,7 +121,7 @@ macro_rules! refused {
 fn wrong_arguments_are_named() {
     let mut to = Buffer::<[f32; 4]>::zeroed(1);
     let mut plain = [0.0f32; 9];
-    let step = || Argument::value(Step { by: 0.0, every: 1 });
+    let step = || KernelArgument::value(Step { by: 0.0, every: 1 });
     let scale = [1.0f32; 2];
     let own = || local::<i32>(1);
     assert_eq!(refused!(&mut to), "@mixed: it takes 5 arguments, not 1");

@@ -74,14 +74,14 @@ impl SharedMemory {
 
     /// The bytes, to change them.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: mapped for as long as this lives, initialized by the system, and borrowed by nobody else.
+        // SAFETY: mapped for as long as this lives, initialized by the system, and borrowed by nothing else.
         unsafe { std::slice::from_raw_parts_mut(self.base, self.len) }
     }
 }
 
 impl Drop for SharedMemory {
     fn drop(&mut self) {
-        // SAFETY: mapped by `new`, and borrowed by nobody any more.
+        // SAFETY: mapped by `new`, and borrowed by nothing any more.
         unsafe { libc::munmap(self.base.cast(), self.len) };
     }
 }
@@ -98,7 +98,7 @@ impl Entry<'_> {
         assert!(arguments <= memory.len && results <= memory.len, "places lie in the memory");
         let (entry, base) = (self.function(), memory.base);
         // SAFETY: the child is a copy of this thread alone. It calls nothing that needs other threads, only the system
-        // and compiled code, and leaves by `_exit`; what it does to its copy of our memory nobody sees.
+        // and compiled code, and leaves by `_exit`; what it does to its copy of our memory is not seen here.
         let child = unsafe { libc::fork() };
         match child {
             -1 => return Err(io::Error::last_os_error().into()),

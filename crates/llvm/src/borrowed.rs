@@ -14,7 +14,7 @@ impl BorrowedModule {
     /// The module at this address.
     ///
     /// # Safety
-    /// An `llvm::Module` of the same LLVM that lives longer than this, and that nobody else touches meanwhile.
+    /// An `llvm::Module` of the same LLVM that lives longer than this, and that nothing else touches meanwhile.
     pub unsafe fn new(module: *mut c_void) -> BorrowedModule {
         let raw = module.cast();
         // SAFETY: the caller's promise; what is made of both is never dropped.

@@ -12,7 +12,7 @@ pub enum Verdict {
     Done,
     /// It is refused, for this reason.
     Refused(String),
-    /// Nobody thought of it.
+    /// It was not thought of.
     Missing,
 }
 

@@ -1,8 +1,8 @@
 //! Work that goes on where LLVM gives up.
 //!
-//! LLVM has errors that no return value tells: it calls a function, and ends the process when that comes back. Whoever
+//! LLVM has errors that no return value tells: it calls a function, and ends the process when that comes back. What
 //! compiles inside of other people's programs cannot have that. So the work is done by a thread of its own, which stays in
-//! that function for ever, and the reason goes to the one who waits. What the thread had is lost: memory, no locks.
+//! that function for ever, and the reason goes to the thread that waits. What the thread had is lost: memory, no locks.
 
 use crate::jit::not_compiled;
 use heddle_ir::Diagnostic;
@@ -53,7 +53,7 @@ pub fn withstanding<T: Send + 'static>(
     let own = Arc::clone(&work);
     let body = move || {
         let tell: Tell = Box::new(move |reason| {
-            // Nobody waits where this fails.
+            // Nothing waits where this fails.
             let _ = failure.send(Err(not_compiled(reason)));
         });
         TELL.set(Some(tell));
@@ -66,7 +66,7 @@ pub fn withstanding<T: Send + 'static>(
     if started.is_err()
         && let Some(work) = take(&work)
     {
-        // Where the system has no more threads, the one who asks does it.
+        // Where the system has no more threads, the thread that asks does it.
         return Ok(work());
     }
     done.recv().unwrap_or_else(|_| Err(not_compiled("its thread came to an end".into())))

@@ -88,7 +88,7 @@ thread_local! {
     static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Keeps what LLVM would print: it is for who asked, not for the terminal.
+/// Keeps what LLVM would print: it is for the caller, not for the terminal.
 extern "C" fn keep_message(_: *mut c_void, error: LLVMErrorRef) {
     if let Err(message) = check(error) {
         TOLD.with_borrow_mut(|told| told.push(message));

@@ -129,7 +129,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
         }
         // SAFETY: a live global value.
         if is_defined && !unsafe { LLVMIsAFunction(ours) }.is_null() {
-            // SAFETY: the parsed module is ours, and nobody keeps anything of it.
+            // SAFETY: the parsed module is ours, and nothing keeps anything of it.
             unsafe { LLVMDisposeModule(raw) };
             return Err(taken(&name));
         }
@@ -167,7 +167,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
     source.verify().map_err(|reason| broken(&reason))
 }
 
-/// Lets calls of a stand-in follow the convention of the function that it stands for: whoever defined it may have chosen
+/// Lets calls of a stand-in follow the convention of the function that it stands for: its definition may have chosen
 /// one, and counts on how small integers are extended.
 ///
 /// # Safety
@@ -265,7 +265,7 @@ pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), Diagnostic> {
     module.verify().map_err(|reason| broken(&reason))
 }
 
-/// Lets all who use a function use that of the source's own object: addresses of functions are compared.
+/// Lets all uses of a function use that of the source's own object: addresses of functions are compared.
 fn stay_outside(module: &LlvmModule, func: Val<'_>) {
     let name = func.name();
     set_name(func.0, &format!("{STANDS_FOR}{name}"));

@@ -1,7 +1,7 @@
 //! What was compiled, kept in a folder.
 //!
 //! An entry holds all that its object was made from (the module as text, the machine, the options, the versions) beside
-//! the object, so two modules never share one. Who reads an entry that is cut off, changed or another's finds nothing.
+//! the object, so two modules never share one. A process that reads an entry that is cut off, changed or another's finds nothing.
 //! Entries are written whole or not at all, so several processes may share a folder; what cannot be written is compiled
 //! again next time. Of more bytes than the folder may hold, what was not used for longest goes.
 
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 const MAGIC: &[u8; 16] = b"heddle object 1\n";
-/// The most bytes, if nobody says how many; of more, the older half goes.
+/// The most bytes, if no number is given; of more, the older half goes.
 const MOST: u64 = 512 << 20;
 /// The folder is looked through when the first of so many entries is written.
 const WRITES: u32 = 32;

@@ -210,7 +210,7 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
         let is_called =
             |func: Val<'_>| func.is_declaration() && library.names.binary_search(&&*func.name()).is_ok();
         if module.functions().any(is_called) {
-            // SAFETY: the module is live and nobody looks at it meanwhile; the bytes live for ever.
+            // SAFETY: the module is live and nothing looks at it meanwhile; the bytes live for ever.
             let broken = unsafe {
                 take_text(heddle_link_needed(
                     module.raw(),
@@ -313,7 +313,7 @@ pub fn declared_functions(
 /// Takes over a text of the shim.
 ///
 /// # Safety
-/// It is null, or allocated with the C library, ended by a zero byte, and nobody else's.
+/// It is null, or allocated with the C library, ended by a zero byte, and nothing else's.
 unsafe fn take_text(text: *mut c_char) -> String {
     if text.is_null() {
         return String::new();

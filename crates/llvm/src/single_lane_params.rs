@@ -33,7 +33,7 @@ pub(crate) fn pass_single_lanes(module: &LlvmModule) {
             && func.params().into_iter().any(has_one_lane)
             && !func.has_address_taken()
         {
-            // SAFETY: the function is of this module, calls are all that uses it, and nobody keeps it.
+            // SAFETY: the function is of this module, calls are all that uses it, and nothing keeps it.
             unsafe { replace(module, func) };
         }
     }
@@ -47,7 +47,7 @@ fn listed(count: u32, list: impl Fn(*mut LLVMAttributeRef)) -> Vec<LLVMAttribute
 }
 
 /// # Safety
-/// A live function of this module that is called and nothing else, and which nobody keeps.
+/// A live function of this module that is called and nothing else, and which nothing keeps.
 unsafe fn replace(module: &LlvmModule, old: Val<'_>) {
     let params = old.params();
     // SAFETY: all are live; types and attributes are of one context. Blocks go over as they are, and what named a parameter

@@ -64,7 +64,7 @@ fn masked_stores(module: &LlvmModule) -> Vec<LLVMValueRef> {
 }
 
 /// # Safety
-/// A live call of a masked store in this module, which nobody keeps.
+/// A live call of a masked store in this module, which nothing keeps.
 unsafe fn store_single_lane(module: &LlvmModule, call: LLVMValueRef) {
     // SAFETY: live; a masked store has a value, an address, and a mask. What is built stands before it, and nothing
     // reads what it gives, as that is nothing.

@@ -1,7 +1,7 @@
 //! The mathematical functions of C, each as the text of a function for one lane.
 //!
 //! `c/` has them in C, and `hed/` what Heddle's importer makes of that: a test compares, and `HEDDLE_BLESS=1` rewrites it, so
-//! nobody else needs a C compiler for them. `derive/` makes the coefficients. [`provide`] gives a module the bodies
+//! nothing else needs a C compiler for them. `derive/` makes the coefficients. [`provide`] gives a module the bodies
 //! of those that it calls; from then on they are functions like any other. docs/math.md has errors and speed.
 #![forbid(unsafe_code)]
 

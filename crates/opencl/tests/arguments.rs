@@ -450,7 +450,7 @@ impl Fuzzer {
         ask(self, "clCreateUserEvent", 7, &[context, code]);
     }
 
-    /// What waits for something would wait for ever if nobody set it.
+    /// What waits for something would wait for ever if it was not set.
     fn set_user_events(&mut self) {
         for handle in self.handles[7].clone() {
             let mut arguments = [0; 14];

@@ -74,7 +74,7 @@ public:
 
   /// What is known, in order.
   SmallVector<Touched> all;
-  /// Something that may write, and nobody knows where.
+  /// Something that may write, no one knows where.
   Instruction *unknown_writer = nullptr;
 
   /// Whether what two accesses touch in different iterations is apart, as far as their addresses tell.

@@ -2,7 +2,7 @@
 //! compiled, and called in a process of its own.
 //!
 //! What comes out is what the oracle gives, bit by bit, for programs that the oracle runs without fault. Nothing is
-//! checked here: that a program stays inside of its objects is the promise of who runs it. ⊤ is some number, and steps
+//! checked here: that a program stays inside of its objects is the caller's promise. ⊤ is some number, and steps
 //! are not counted; there is a limit of time instead.
 
 use crate::line::{LineError, Ran, RunLine};

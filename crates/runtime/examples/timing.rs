@@ -3,7 +3,7 @@
 //!     cargo run --release -p heddle-runtime --example timing
 
 use heddle_llvm::{compile, import};
-use heddle_runtime::{Argument, Kernel, NdRange, Options, Pool, Program};
+use heddle_runtime::{BuildOptions, KernelModule, LaunchArgument, NdRange, Pool, PreparedKernel};
 use std::time::Instant;
 
 const SOURCE: &str = "
@@ -46,8 +46,8 @@ fn main() -> Result<(), Failure> {
     let llvm = compile(&path, 2, &[]);
     let _ = std::fs::remove_file(&path);
     let module = import(&llvm?).module;
-    let wide = Program::new(module.clone(), &Options::default())?;
-    let one = Program::new(module, &Options { lanes: Some(1), ..Options::default() })?;
+    let wide = KernelModule::new(module.clone(), &BuildOptions::default())?;
+    let one = KernelModule::new(module, &BuildOptions { lanes: Some(1), ..BuildOptions::default() })?;
     let pool = Pool::new(1);
     println!("{:<12} {:>12} {:>12} {:>8}", "kernel", "one lane", "brushes", "ratio");
 
@@ -61,11 +61,11 @@ fn main() -> Result<(), Failure> {
     for program in [&one, &wide] {
         let kernel = program.kernel("mandelbrot").ok_or("there is no such kernel")?;
         let args = [
-            Argument::Pointer(image.as_mut_ptr().cast()),
-            Argument::Bytes(&numbers[0]),
-            Argument::Bytes(&numbers[1]),
-            Argument::Bytes(&numbers[2]),
-            Argument::Bytes(&limit),
+            LaunchArgument::Pointer(image.as_mut_ptr().cast()),
+            LaunchArgument::Bytes(&numbers[0]),
+            LaunchArgument::Bytes(&numbers[1]),
+            LaunchArgument::Bytes(&numbers[2]),
+            LaunchArgument::Bytes(&limit),
         ];
         times.push(least(&kernel, &args, &range, &pool)?);
         images.push(image.clone());
@@ -83,10 +83,10 @@ fn main() -> Result<(), Failure> {
     for program in [&one, &wide] {
         let kernel = program.kernel("nbody").ok_or("there is no such kernel")?;
         let args = [
-            Argument::Pointer(at.as_mut_ptr().cast()),
-            Argument::Pointer(force.as_mut_ptr().cast()),
-            Argument::Bytes(&number),
-            Argument::Local(16 * 256),
+            LaunchArgument::Pointer(at.as_mut_ptr().cast()),
+            LaunchArgument::Pointer(force.as_mut_ptr().cast()),
+            LaunchArgument::Bytes(&number),
+            LaunchArgument::Local(16 * 256),
         ];
         times.push(least(&kernel, &args, &range, &pool)?);
         forces.push(force.clone());
@@ -107,7 +107,12 @@ fn row(name: &str, times: &[f64]) {
 }
 
 /// The least of several times, in seconds.
-fn least(kernel: &Kernel, args: &[Argument<'_>], range: &NdRange, pool: &Pool) -> Result<f64, Failure> {
+fn least(
+    kernel: &PreparedKernel,
+    args: &[LaunchArgument<'_>],
+    range: &NdRange,
+    pool: &Pool,
+) -> Result<f64, Failure> {
     let mut least = f64::MAX;
     for _ in 0..6 {
         let start = Instant::now();

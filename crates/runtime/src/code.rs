@@ -3,7 +3,7 @@
 use crate::choice::Choice;
 use crate::exit::step;
 use crate::launch::Outlook;
-use crate::program::{Making, Options};
+use crate::program::{BuildOptions, Making};
 use crate::vector_code::{GroupFunctions, Variant, VectorCode};
 use heddle::KernelReport;
 use heddle::context::Context;
@@ -206,7 +206,7 @@ pub(crate) fn code(
     outside: &[(String, usize)],
     kernel: &str,
     variant: Variant,
-    options: &Options,
+    options: &BuildOptions,
     making: &Making,
 ) -> Result<GroupCode, BuildError> {
     let cpu = Cpu::host();
@@ -251,7 +251,7 @@ fn vector_code(
     program: &Module,
     kernel: &str,
     variant: Variant,
-    options: &Options,
+    options: &BuildOptions,
     cpu: &Cpu,
 ) -> Result<(Module, GroupFunction, KernelReport), BuildError> {
     let forced = if variant.is_guarded { options.forced.with_guards() } else { options.forced };
@@ -269,7 +269,7 @@ pub(crate) fn report(
     program: &Module,
     kernel: &str,
     variant: Variant,
-    options: &Options,
+    options: &BuildOptions,
 ) -> Result<KernelReport, BuildError> {
     vector_code(program, kernel, variant, options, &Cpu::host()).map(|(_, _, report)| report)
 }
@@ -280,7 +280,7 @@ fn compile(
     globals: Option<&Globals>,
     kernel: &str,
     variant: Variant,
-    options: &Options,
+    options: &BuildOptions,
     cpu: &Cpu,
 ) -> Result<(Made, KernelReport), BuildError> {
     let (module, info, report) = vector_code(program, kernel, variant, options, cpu)?;

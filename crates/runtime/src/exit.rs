@@ -118,7 +118,7 @@ pub(crate) fn busy_in_background() -> Option<Busy> {
 /// Says that LLVM or clang is used until what comes back is dropped, by the thread that says so.
 pub fn busy() -> Busy {
     watch();
-    // Whoever is waited for may go on, even at the very end of a thread.
+    // What is waited for may go on, even at the very end of a thread.
     let is_known = OWN.try_with(|own| own.replace(own.get() + 1) > 0).unwrap_or(false);
     let mut state = state();
     while !is_known && state.exiting.is_some_and(|thread| thread != this_thread()) {

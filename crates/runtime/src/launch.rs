@@ -4,7 +4,7 @@ use crate::choice::{Codes, Measured, Picked, slice, turn};
 use crate::code::{BuildError, GroupCode};
 use crate::memory::AlignedMemory;
 use crate::pool::{Pool, Share};
-use crate::program::Kernel;
+use crate::program::PreparedKernel;
 use crate::range::{Groups, NdRange, choose_local, share_groups};
 use crate::vector_code::Variant;
 use heddle_ir::Space;
@@ -19,7 +19,7 @@ use thiserror::Error;
 
 /// What a kernel gets for a parameter.
 #[derive(Clone, Copy, Debug)]
-pub enum Argument<'a> {
+pub enum LaunchArgument<'a> {
     /// A value by its bytes; for a pointer to private memory, what it points to.
     Bytes(&'a [u8]),
     /// An address in global or constant memory.
@@ -29,13 +29,14 @@ pub enum Argument<'a> {
 }
 
 /// The arguments of an imported kernel, of those that its source has: a vector or a small structure is several there.
-pub fn in_pieces<'a>(kernel: &SourceKernel, given: &[Argument<'a>]) -> Vec<Argument<'a>> {
+pub fn in_pieces<'a>(kernel: &SourceKernel, given: &[LaunchArgument<'a>]) -> Vec<LaunchArgument<'a>> {
     let mut arguments = Vec::new();
     for (parameter, &given) in kernel.params.iter().zip(given) {
         match (&parameter.passed, given) {
-            (Passed::Value { pieces, .. }, Argument::Bytes(bytes)) => {
+            (Passed::Value { pieces, .. }, LaunchArgument::Bytes(bytes)) => {
                 let piece = |at: &ArgumentPiece| bytes.get(at.offset..at.offset + at.scalar.bytes() as usize);
-                arguments.extend(pieces.iter().map(|at| Argument::Bytes(piece(at).unwrap_or_default())));
+                arguments
+                    .extend(pieces.iter().map(|at| LaunchArgument::Bytes(piece(at).unwrap_or_default())));
             }
             _ => arguments.push(given),
         }
@@ -164,7 +165,7 @@ struct Plan {
     variant: Variant,
 }
 
-impl Kernel {
+impl PreparedKernel {
     /// The size of work-groups in which a launch over a range runs; where the kernel does not see them, they may be smaller, so that
     /// all threads have some.
     pub fn local_size(&self, range: &NdRange) -> [u32; 3] {
@@ -229,11 +230,11 @@ impl Kernel {
     ///
     /// # Safety
     /// With these arguments the kernel does nothing undefined: it stays inside of the memory that they lead to, its work-items
-    /// do not race, and all of a group come to the same barriers. That memory stays where it is meanwhile, and nobody
+    /// do not race, and all of a group come to the same barriers. That memory stays where it is meanwhile, and nothing
     /// else writes what the kernel reads or reads what it writes.
     pub unsafe fn launch(
         &self,
-        args: &[Argument<'_>],
+        args: &[LaunchArgument<'_>],
         range: &NdRange,
         pool: &Pool,
     ) -> Result<(), LaunchError> {
@@ -248,7 +249,7 @@ impl Kernel {
     /// As for [`launch`](Kernel::launch).
     pub unsafe fn launch_with_local(
         &self,
-        args: &[Argument<'_>],
+        args: &[LaunchArgument<'_>],
         range: &NdRange,
         local_bytes: u64,
         pool: &Pool,
@@ -309,9 +310,9 @@ fn set_address(slots: &mut [u8], at: usize, address: *const u8) {
 
 impl Launch {
     fn new(
-        kernel: &Kernel,
+        kernel: &PreparedKernel,
         code: &Arc<GroupCode>,
-        args: &[Argument<'_>],
+        args: &[LaunchArgument<'_>],
         groups: Groups,
         local: [u32; 3],
         more_local: u64,
@@ -330,30 +331,30 @@ impl Launch {
             let at = slots.len();
             slots.resize(at + slot_bytes(parameter.ty), 0);
             match (*argument, parameter.space) {
-                (Argument::Local(bytes), Some(Space::Local)) => {
+                (LaunchArgument::Local(bytes), Some(Space::Local)) => {
                     local_bytes = local_bytes.next_multiple_of(LOCAL_ALIGN);
                     locals.push((at, local_bytes));
                     local_bytes = local_bytes.saturating_add(bytes);
                 }
-                (Argument::Local(_), _) => return refuse("it is no pointer to local memory".into()),
+                (LaunchArgument::Local(_), _) => return refuse("it is no pointer to local memory".into()),
                 (_, Some(Space::Local)) => {
                     return refuse("it is a pointer to local memory: say how many bytes that has".into());
                 }
-                (Argument::Bytes(bytes), Some(Space::Private)) => {
+                (LaunchArgument::Bytes(bytes), Some(Space::Private)) => {
                     let copy = AlignedMemory::copy_of(bytes);
                     set_address(&mut slots, at, copy.start());
                     values.push(copy);
                 }
-                (Argument::Pointer(address), Some(_)) => {
+                (LaunchArgument::Pointer(address), Some(_)) => {
                     set_address(&mut slots, at, address);
                 }
-                (Argument::Pointer(_), None) => {
+                (LaunchArgument::Pointer(_), None) => {
                     return refuse(format!("it is of type {}, no pointer", parameter.ty));
                 }
-                (Argument::Bytes(bytes), _) if bytes.len() == parameter.bytes as usize => {
+                (LaunchArgument::Bytes(bytes), _) if bytes.len() == parameter.bytes as usize => {
                     slots[at..at + bytes.len()].copy_from_slice(bytes);
                 }
-                (Argument::Bytes(bytes), _) => {
+                (LaunchArgument::Bytes(bytes), _) => {
                     return refuse(format!(
                         "it is of type {}, which takes {} bytes, not {}",
                         parameter.ty,
@@ -413,7 +414,7 @@ impl Launch {
     /// Runs some groups.
     ///
     /// # Safety
-    /// As for [`Kernel::launch`].
+    /// As for [`PreparedKernel::launch`].
     unsafe fn run(&self, numbers: Range<u64>) {
         // Whatever a kernel calls may launch another one.
         let mut worker = WORKER.take();

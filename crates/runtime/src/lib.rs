@@ -1,6 +1,6 @@
-//! Kernels made ready to launch, and launches: what every driver shares, of nobody's API.
+//! Kernels made ready to launch, and launches: what every driver shares, without an API of its own.
 //!
-//! A [`Program`] is a module with kernels. A [`Kernel`] is compiled when it is first launched in a way that needs code of
+//! A [`KernelModule`] is a module with kernels. A [`PreparedKernel`] is compiled when it is first launched in a way that needs code of
 //! its own, and kept. A launch goes over an [`NdRange`] of work-groups; the workers of a [`Pool`] take them in chunks.
 //! docs/runtime.md tells what compiled kernels look like.
 #![deny(unsafe_op_in_unsafe_fn)]
@@ -23,10 +23,11 @@ mod print;
 pub use code::BuildError;
 pub use forced::Forced;
 pub use kept::{COMPILER, Kept};
-pub use launch::{Argument, LaunchError, Outlook, in_pieces};
+pub use launch::{LaunchArgument, LaunchError, Outlook, in_pieces};
 pub use pool::Pool;
 pub use program::{
-    Kernel, KernelInfo, Making, Options, Parameter, Program, Watch, undefined_functions, with_callers,
+    BuildOptions, KernelFacts, KernelModule, Making, Parameter, PreparedKernel, Watch, undefined_functions,
+    with_callers,
 };
 pub use range::{NdRange, RangeError};
 pub use vector_code::{GroupFunctions, Variant, VectorCode};

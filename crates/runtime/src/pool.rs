@@ -5,7 +5,7 @@
 //! it left there, and none waits while there is work. Chunks get smaller towards the end of a part, so that all end at about
 //! the same time.
 //!
-//! Who is done looks for the next job for a moment before it sleeps, since to wake a thread takes longer than many launches.
+//! A thread that is done looks for the next job for a moment before it sleeps, since to wake a thread takes longer than many launches.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -259,7 +259,7 @@ impl Pool {
         Duration::from_nanos(job.busy.load(Ordering::Relaxed))
     }
 
-    /// Has so many workers take the job, the first that have none. Who is awake sees it.
+    /// Has so many workers take the job, the first that have none. One that is awake sees it.
     fn wake(&self, count: usize) {
         let state = |worker: &Worker| worker.state.load(Ordering::SeqCst);
         let free = self.workers.iter().map(|worker| (worker, state(worker))).filter(|(_, it)| *it != WORKING);
@@ -297,7 +297,7 @@ fn serve(shared: &Shared, number: usize, state: &AtomicU8) {
         } else if shared.is_closed.load(Ordering::SeqCst) {
             return;
         } else if !(std::mem::take(&mut has_worked) && shared.has_room && comes_soon(has_changed)) {
-            // Who brings a job changes the version before it looks who sleeps.
+            // The thread that brings a job changes the version before it looks which threads sleep.
             state.store(ASLEEP, Ordering::SeqCst);
             if !has_changed() {
                 thread::park();

@@ -23,7 +23,7 @@ use std::thread;
 
 /// How kernels are compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
+pub struct BuildOptions {
     /// Lanes of a brush; none is what the machine's registers hold of 32 bits.
     pub lanes: Option<u32>,
     /// Lanes of the brushes of kernels that see their brush (votes, shuffles, the number of a lane), if a language fixes that.
@@ -35,13 +35,13 @@ pub struct Options {
     pub forced: Forced,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { lanes: None, warp: None, math: Accuracy::Exact, forced: Forced::default() }
+impl Default for BuildOptions {
+    fn default() -> BuildOptions {
+        BuildOptions { lanes: None, warp: None, math: Accuracy::Exact, forced: Forced::default() }
     }
 }
 
-impl Options {
+impl BuildOptions {
     /// The lanes of a brush on a machine.
     pub fn lanes_on(&self, cpu: &Cpu) -> u32 {
         self.lanes.unwrap_or(cpu.vector_bits() / 32)
@@ -70,7 +70,7 @@ pub struct Parameter {
 
 /// What is known of a kernel without compiling it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct KernelInfo {
+pub struct KernelFacts {
     /// Its name.
     pub name: String,
     /// What it takes.
@@ -105,17 +105,17 @@ impl std::fmt::Debug for Making {
 
 /// A module with kernels, which share its globals.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct KernelModule {
     inner: Arc<Inner>,
 }
 
 struct Inner {
     module: Module,
-    options: Options,
+    options: BuildOptions,
     /// The lanes of a brush.
     lanes: u32,
     globals: Option<Globals>,
-    kernels: Vec<KernelInfo>,
+    kernels: Vec<KernelFacts>,
     making: Making,
     /// Functions that the program declares, and where they are.
     outside: Vec<(String, usize)>,
@@ -124,20 +124,24 @@ struct Inner {
 
 impl std::fmt::Debug for Inner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Program").field("kernels", &self.kernels).finish_non_exhaustive()
+        f.debug_struct("KernelModule").field("kernels", &self.kernels).finish_non_exhaustive()
     }
 }
 
-impl Program {
+impl KernelModule {
     /// A program of a module at stage Source.
-    pub fn new(module: Module, options: &Options) -> Result<Program, BuildError> {
-        Program::making(module, options, Making::default())
+    pub fn new(module: Module, options: &BuildOptions) -> Result<KernelModule, BuildError> {
+        KernelModule::making(module, options, Making::default())
     }
 
     /// The same, with what is to be done beside compiling.
-    pub fn making(module: Module, options: &Options, making: Making) -> Result<Program, BuildError> {
+    pub fn making(
+        module: Module,
+        options: &BuildOptions,
+        making: Making,
+    ) -> Result<KernelModule, BuildError> {
         // SAFETY: there are none.
-        unsafe { Program::with_functions(module, options, making, &[]) }
+        unsafe { KernelModule::with_functions(module, options, making, &[]) }
     }
 
     /// A program that calls functions of the driver's by the names that it declares them with.
@@ -146,10 +150,10 @@ impl Program {
     /// At each address is a function of C that takes and gives what the program declares, as long as the program is there.
     pub unsafe fn with_functions(
         module: Module,
-        options: &Options,
+        options: &BuildOptions,
         making: Making,
         functions: &[(&str, usize)],
-    ) -> Result<Program, BuildError> {
+    ) -> Result<KernelModule, BuildError> {
         crate::exit::watch();
         let globals = Globals::new(&module)?;
         let [see_groups, see_brush] = [sees_group, sees_brush].map(|sees| functions_that(&module, sees));
@@ -171,18 +175,18 @@ impl Program {
             let name = func.name.clone();
             let sees_brush = see_brush.contains_key(&*name);
             let sees_groups = takes_local || sees_brush || see_groups.contains_key(&*name);
-            Some(KernelInfo { name, parameters, required_local, sees_groups, sees_brush, most_items })
+            Some(KernelFacts { name, parameters, required_local, sees_groups, sees_brush, most_items })
         });
         let kernels = kernels.collect();
         let lanes = options.lanes_on(&Cpu::host());
         let outside = functions.iter().map(|&(name, address)| (name.to_string(), address)).collect();
         let codes = Mutex::default();
         let inner = Inner { module, options: *options, lanes, globals, kernels, making, outside, codes };
-        Ok(Program { inner: Arc::new(inner) })
+        Ok(KernelModule { inner: Arc::new(inner) })
     }
 
     /// How it is compiled.
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &BuildOptions {
         &self.inner.options
     }
 
@@ -192,7 +196,7 @@ impl Program {
     }
 
     /// Its kernels, in the order of the module.
-    pub fn kernels(&self) -> &[KernelInfo] {
+    pub fn kernels(&self) -> &[KernelFacts] {
         &self.inner.kernels
     }
 
@@ -208,9 +212,9 @@ impl Program {
     }
 
     /// The kernel of this name.
-    pub fn kernel(&self, name: &str) -> Option<Kernel> {
+    pub fn kernel(&self, name: &str) -> Option<PreparedKernel> {
         let number = self.inner.kernels.iter().position(|kernel| kernel.name == name)?;
-        Some(Kernel { program: self.clone(), number })
+        Some(PreparedKernel { program: self.clone(), number })
     }
 
     /// Compiles all kernels as most launches take them, on so many threads at most, so that the first launch does not. What comes
@@ -225,7 +229,7 @@ impl Program {
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some(place) = made.get(number) else { return };
-                let kernel = Kernel { program: self.clone(), number };
+                let kernel = PreparedKernel { program: self.clone(), number };
                 // No other program has this number.
                 let _ = place.set(kernel.made(Variant::usual(kernel.info(), kernel.lanes())));
             }
@@ -312,19 +316,19 @@ const SLOTS: &str = "heddle.slots";
 
 /// A kernel of a program.
 #[derive(Clone, Debug)]
-pub struct Kernel {
-    program: Program,
+pub struct PreparedKernel {
+    program: KernelModule,
     number: usize,
 }
 
-impl Kernel {
+impl PreparedKernel {
     /// What is known of it.
-    pub fn info(&self) -> &KernelInfo {
+    pub fn info(&self) -> &KernelFacts {
         &self.program.inner.kernels[self.number]
     }
 
     /// How the program is compiled.
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &BuildOptions {
         &self.program.inner.options
     }
 
@@ -429,7 +433,8 @@ impl Kernel {
                             thread::park();
                         }
                     };
-                    let options = Options { lanes: Some(variant.brush.iter().product()), ..inner.options };
+                    let options =
+                        BuildOptions { lanes: Some(variant.brush.iter().product()), ..inner.options };
                     let making = Making { watch: None, ..inner.making.clone() };
                     // What cannot be compiled is none of the choices.
                     others.extend(kernel.compiled(variant, options, making).ok().map(Arc::new));
@@ -445,7 +450,7 @@ impl Kernel {
     fn in_some_form<T>(
         &self,
         variant: Variant,
-        make: impl Fn(Variant, Options) -> Result<T, BuildError>,
+        make: impl Fn(Variant, BuildOptions) -> Result<T, BuildError>,
     ) -> Result<T, BuildError> {
         let options = self.options();
         make(variant, *options).or_else(|reason| {
@@ -454,7 +459,7 @@ impl Kernel {
                 return Err(reason);
             }
             // One work-item at a time may go where several may not: its private objects are where their addresses say.
-            let alone = Options { lanes: Some(1), ..*options };
+            let alone = BuildOptions { lanes: Some(1), ..*options };
             make(Variant { brush: [1; 3], ..variant }, alone).map_err(|_| reason)
         })
     }
@@ -468,9 +473,14 @@ impl Kernel {
         Ok(Arc::clone(self.program.codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
     }
 
-    /// Compiles it for some launches, or finds that it was compiled before. The program goes on whatever LLVM does, and who asks
+    /// Compiles it for some launches, or finds that it was compiled before. The program goes on whatever LLVM does, and the caller
     /// may have little stack.
-    fn compiled(&self, variant: Variant, options: Options, making: Making) -> Result<GroupCode, BuildError> {
+    fn compiled(
+        &self,
+        variant: Variant,
+        options: BuildOptions,
+        making: Making,
+    ) -> Result<GroupCode, BuildError> {
         let kernel = self.clone();
         let work = move || {
             let inner = &*kernel.program.inner;

@@ -2,7 +2,7 @@
 
 use crate::code::BuildError;
 use crate::forced::Forced;
-use crate::program::{KernelInfo, Options};
+use crate::program::{BuildOptions, KernelFacts};
 use crate::range::choose_fold;
 use heddle::context::Context;
 use heddle::ir::module::Kind;
@@ -35,7 +35,7 @@ pub struct Variant {
 impl Variant {
     /// For launches of a kernel in groups of this size; `is_uniform` says that there are no smaller ones at the ends.
     pub fn of_groups(
-        kernel: &KernelInfo,
+        kernel: &KernelFacts,
         lanes: u32,
         local: [u32; 3],
         is_uniform: bool,
@@ -50,7 +50,7 @@ impl Variant {
     }
 
     /// For launches of a kernel of which nothing is known: of groups that are rows, or as the source fixes them.
-    pub fn usual(kernel: &KernelInfo, lanes: u32) -> Variant {
+    pub fn usual(kernel: &KernelFacts, lanes: u32) -> Variant {
         match kernel.required_local {
             Some(local) => Variant::of_groups(kernel, lanes, local, true, true),
             None => Variant::of_rows(lanes, true),
@@ -123,7 +123,7 @@ impl GroupFunctions {
         self,
         program: &Module,
         cpu: &Cpu,
-        options: &Options,
+        options: &BuildOptions,
         context: &mut Context<'_>,
     ) -> Result<VectorCode, BuildError> {
         let GroupFunctions { mut module, groups, options: made } = self;

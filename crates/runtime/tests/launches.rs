@@ -2,7 +2,7 @@
 
 use heddle_ir::Module;
 use heddle_llvm::{compile, import};
-use heddle_runtime::{Argument, LaunchError, NdRange, Options, Pool, Program};
+use heddle_runtime::{BuildOptions, KernelModule, LaunchArgument, LaunchError, NdRange, Pool};
 
 /// The module of a source in OpenCL C.
 fn module_of(name: &str, source: &str) -> Module {
@@ -16,13 +16,13 @@ fn module_of(name: &str, source: &str) -> Module {
     imported.module
 }
 
-fn program_of(name: &str, source: &str) -> Program {
-    Program::new(module_of(name, source), &Options::default()).expect("the program can be made")
+fn program_of(name: &str, source: &str) -> KernelModule {
+    KernelModule::new(module_of(name, source), &BuildOptions::default()).expect("the program can be made")
 }
 
 /// The address of a vector's elements, and bytes of a value.
-fn pointer<T>(values: &mut [T]) -> Argument<'static> {
-    Argument::Pointer(values.as_mut_ptr().cast())
+fn pointer<T>(values: &mut [T]) -> LaunchArgument<'static> {
+    LaunchArgument::Pointer(values.as_mut_ptr().cast())
 }
 
 fn range(global: &[u64], local: Option<&[u64]>, offset: Option<&[u64]>) -> NdRange {
@@ -53,7 +53,7 @@ fn each_work_item_runs_once() {
             let mut b: Vec<f32> = a.iter().map(|it| it * 2.0).collect();
             let mut c = vec![-1.0f32; global as usize];
             let n = (global as i32 - 1).to_ne_bytes();
-            let args = [pointer(&mut a), pointer(&mut b), pointer(&mut c), Argument::Bytes(&n)];
+            let args = [pointer(&mut a), pointer(&mut b), pointer(&mut c), LaunchArgument::Bytes(&n)];
             let local = local.map(|size| [size]);
             let range = range(&[global], local.as_ref().map(|it| &it[..]), None);
             // SAFETY: the arrays have an element for each work-item.
@@ -131,12 +131,17 @@ fn what_is_wrong_is_said() {
     let pool = Pool::new(1);
     let range = range(&[8], None, None);
     let [a, b, c] = [0; 3].map(|_| pointer(&mut floats));
-    // SAFETY: nothing is launched.
-    let fails =
-        |args: &[Argument<'_>]| unsafe { kernel.launch(args, &range, &pool) }.expect_err("it is refused");
+    let fails = |args: &[LaunchArgument<'_>]| {
+        // SAFETY: nothing is launched.
+        unsafe { kernel.launch(args, &range, &pool) }.expect_err("it is refused")
+    };
     assert!(matches!(fails(&[a, b]), LaunchError::Count { expected: 4, found: 2, .. }));
-    let texts = [Argument::Bytes(&[0; 3]), Argument::Local(4), Argument::Pointer(std::ptr::null_mut())]
-        .map(|last| fails(&[a, b, c, last]).to_string());
+    let texts = [
+        LaunchArgument::Bytes(&[0; 3]),
+        LaunchArgument::Local(4),
+        LaunchArgument::Pointer(std::ptr::null_mut()),
+    ]
+    .map(|last| fails(&[a, b, c, last]).to_string());
     assert_eq!(texts[0], "argument 3 of @add: it is of type i32, which takes 4 bytes, not 3");
     assert_eq!(texts[1], "argument 3 of @add: it is no pointer to local memory");
     assert_eq!(texts[2], "argument 3 of @add: it is of type i32, no pointer");
@@ -174,7 +179,7 @@ fn groups_wait_at_barriers_in_loops() {
     for size in [1, 2, 8, 16, 64, 256] {
         let mut a: Vec<i32> = (0..size * 20).map(|it| (it * it % 1009) as i32).collect();
         let mut sums = vec![0i32; 20];
-        let args = [pointer(&mut a), pointer(&mut sums), Argument::Local(4 * size)];
+        let args = [pointer(&mut a), pointer(&mut sums), LaunchArgument::Local(4 * size)];
         // SAFETY: the arrays have an element for each work-item, and one for each group.
         unsafe { kernel.launch(&args, &range(&[size * 20], Some(&[size]), None), &pool) }.expect("it runs");
         let wanted: Vec<i32> = a.chunks(size as usize).map(|group| group.iter().sum()).collect();
@@ -230,7 +235,7 @@ fn private_arrays_live_across_barriers() {
     for (width, height) in [(1, 1), (3, 2), (8, 8), (9, 5), (5, 8)] {
         for rounds in [0, 1, 2, 5] {
             let mut out = vec![-1i32; width * height * 6];
-            let args = [pointer(&mut out), Argument::Bytes(&i32::to_ne_bytes(rounds))];
+            let args = [pointer(&mut out), LaunchArgument::Bytes(&i32::to_ne_bytes(rounds))];
             let global = [width as u64 * 3, height as u64 * 2];
             let range = range(&global, Some(&[width as u64, height as u64]), None);
             // SAFETY: the array has an element for each work-item.

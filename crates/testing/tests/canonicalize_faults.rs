@@ -25,7 +25,7 @@ const FAULTS: &[Fault] = &[
             count_on(func, inst, 1);
         }
     }),
-    ("who is not meant by a case takes it", |func, inst| {
+    ("a lane that is not meant by a case takes it", |func, inst| {
         if is_branch(func, inst) {
             func.inst_mut(inst).targets_mut().swap(0, 1);
         }

@@ -1,4 +1,4 @@
-//! Who reads a tool's output may stop reading: the exit code still tells how it went.
+//! What reads a tool's output may stop reading: the exit code still tells how it went.
 #![forbid(unsafe_code)]
 
 use std::process::{Command, Stdio};

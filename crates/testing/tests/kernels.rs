@@ -215,7 +215,7 @@ fn every_planted_fault_is_noticed() {
         .map(|(name, _)| *name)
         .collect();
     std::panic::set_hook(quiet);
-    assert!(missed.is_empty(), "nobody notices: {missed:?}");
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
 }
 
 /// No barrier is added, although blocks are in several states.

@@ -131,7 +131,7 @@ fn agree(seeds: std::ops::Range<u64>, level: CodeLevel) -> (usize, usize) {
         if !is_deterministic(&case) || case.traits.fmuladd || !case.module.declarations.is_empty() {
             continue;
         }
-        // LLVM 22.1 cannot always compile vectors of one bit, and nobody asks for vector code of one lane.
+        // LLVM 22.1 cannot always compile vectors of one bit, and vector code of one lane is of no use.
         for input in case.inputs.iter().filter(|input| input.lanes() > 1) {
             let oracle =
                 observe(&case, &case.module, input, &options(input)).expect("generated programs run");

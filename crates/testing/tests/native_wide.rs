@@ -468,7 +468,7 @@ fn products_of_halves_are_added_and_rounded_once() {
     assert!(ran > 1000, "{ran} runs");
 }
 
-/// One lane of what was truncated: the mask is known at once, or only to who knows that `and` gives 0.
+/// One lane of what was truncated: the mask is known at once, or only where it is known that `and` gives 0.
 const SINGLE_LANES: &str = "
 func @at.once(v0: ptr(global), v1: ptr(global)) {
 block0:

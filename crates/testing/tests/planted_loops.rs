@@ -151,30 +151,30 @@ const FAULTS: &[(&str, Plant)] = &[
         *func.inst_mut(parts.live) = data;
         Some(true)
     }),
-    ("nobody is live at first", |func, parts, _| {
+    ("no lane is live at first", |func, parts, _| {
         let preheader = func.inst(parts.live).incoming().next()?.0;
         let no = func.make_bool(false);
         Some(set(func, parts.live, preheader, no))
     }),
-    ("live not updated: who leaves is live", |func, parts, random| {
+    ("live not updated: a lane that leaves is live", |func, parts, random| {
         let (_, update) = *parts.pairs(func).first()?;
         let edge = pick(random, &parts.edges)?;
         let yes = func.make_bool(true);
         Some(set(func, update, edge, yes))
     }),
-    ("live not updated: who stays is not", |func, parts, _| {
+    ("live not updated: a lane that stays is not", |func, parts, _| {
         let (_, update) = *parts.pairs(func).first()?;
         let no = func.make_bool(false);
         Some(set(func, update, parts.stays, no))
     }),
-    ("live comes back for who waits", |func, parts, _| {
+    ("live comes back for a lane that waits", |func, parts, _| {
         let (_, update) = *parts.pairs(func).first()?;
         let waits = func.inst(update).incoming().next()?.0;
         let yes = func.make_bool(true);
         Some(set(func, update, waits, yes))
     }),
     ("the loop ends when some lane is done", |func, parts, _| Some(vote(func, parts.new_header))),
-    ("the loop goes on when nobody is live", |func, parts, _| Some(swap_targets(func, parts.new_header))),
+    ("the loop goes on when no lane is live", |func, parts, _| Some(swap_targets(func, parts.new_header))),
     ("guard missing", |func, parts, _| {
         let branch = func.terminator(parts.guard)?;
         if func.inst(branch).targets()[1] != parts.latch {
@@ -266,7 +266,7 @@ const FAULTS: &[(&str, Plant)] = &[
         let first = func.inst(phi).args[0];
         Some(set(func, phi, parts.latch, first))
     }),
-    ("what is carried lost for who stays", |func, parts, random| {
+    ("what is carried lost for a lane that stays", |func, parts, random| {
         let (phi, update) = pick(random, &parts.carried(func))?;
         let value = func.result(phi)?;
         Some(set(func, update, parts.stays, value))
@@ -312,7 +312,7 @@ const FAULTS: &[(&str, Plant)] = &[
         let poison = func.make_poison(func.value_type(func.result(phi)?));
         Some(set(func, phi, waits, poison))
     }),
-    ("uniform exit: who has just left is live", |func, parts, random| {
+    ("uniform exit: a lane that has just left is live", |func, parts, random| {
         let (phis, edge) = just_left(func, parts, random)?;
         let no = func.make_bool(false);
         let yes = func.make_bool(true);

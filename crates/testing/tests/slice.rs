@@ -1,5 +1,5 @@
 //! The first programs of each topic that runs analyses or passes: a few seconds in which a wrong one is mostly noticed,
-//! for whoever asks often (`./x mutants`). `generated.rs` does the same at length.
+//! for what asks often (`./x mutants`). `generated.rs` does the same at length.
 #![forbid(unsafe_code)]
 
 use heddle_testing::fuzz::check;

@@ -23,14 +23,14 @@ const FAULTS: &[Fault] = &[
             }
         }
     }),
-    ("who does not come along runs all the same", |module| {
+    ("a lane that does not come along runs all the same", |module| {
         masked_forms(module).for_each(|func| {
             enter_by(func, |func, branch| {
                 func.inst_mut(branch).args[0] = func.make_bool(true);
             })
         });
     }),
-    ("who comes along goes to the end", |module| {
+    ("a lane that comes along goes to the end", |module| {
         masked_forms(module).for_each(|func| {
             enter_by(func, |func, branch| {
                 func.inst_mut(branch).targets_mut().swap(0, 1);

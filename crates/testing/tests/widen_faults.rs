@@ -61,7 +61,7 @@ const FAULTS: &[Fault] = &[
             }
         });
     }),
-    ("the lane loop does not ask who is active", |func| {
+    ("the lane loop does not ask which lanes are active", |func| {
         each(func, |func, inst| {
             let data = func.inst(inst);
             let asks =
@@ -420,7 +420,7 @@ const FAULTS_IN_FILES: &[(&str, Fault)] = &[
     ),
     (
         "widen-endless",
-        ("where no lane is, nobody speaks", |func| {
+        ("where no lane is, no lane speaks", |func| {
             each(func, |func, inst| {
                 let data = func.inst(inst);
                 let is_vote =

@@ -337,27 +337,66 @@ fn figures(
     Some(Figures { loc, latency, busy, shared, alone, registers, masks })
 }
 
+/// What kind of work an instruction is, of scalars or of vectors.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Work {
+    /// Code generators fold it into others.
+    Free,
+    /// Moves lanes: there is none of it in scalar code.
+    Moves,
+    Load,
+    Gather,
+    Store,
+    Scatter,
+    Float,
+    Multiply,
+    Divide,
+    /// Lane by lane on all machines.
+    DivideIntegers,
+    Plain,
+}
+
+fn work_of(func: &Function, inst: Inst) -> Work {
+    let data = func.inst(inst);
+    let is_constant = |at: usize| data.args.get(at).is_some_and(|&value| func.constant(value).is_some());
+    match data.op {
+        Op::Phi | Op::Freeze | Op::Bitcast | Op::Fneg | Op::Ret => Work::Free,
+        Op::Xor if is_constant(1) && is_mask(func.value_type(data.args[0])) => Work::Free,
+        Op::Select if is_constant(0) => Work::Free,
+        Op::Splat | Op::Extract | Op::Insert | Op::Permute | Op::Compress | Op::Expand => Work::Moves,
+        Op::Load | Op::MaskedLoad => Work::Load,
+        Op::Gather => Work::Gather,
+        Op::Store | Op::MaskedStore => Work::Store,
+        Op::Scatter => Work::Scatter,
+        Op::Fdiv | Op::Sqrt | Op::Rsqrt | Op::Frem => Work::Divide,
+        Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => Work::DivideIntegers,
+        Op::Mul => Work::Multiply,
+        Op::Fadd | Op::Fsub | Op::Fmul | Op::Fma | Op::Fmuladd => Work::Float,
+        Op::Fptosi | Op::Fptoui | Op::Sitofp | Op::Uitofp | Op::Fptrunc | Op::Fpext => Work::Float,
+        Op::Floor | Op::Ceil | Op::Truncate | Op::Round | Op::RoundEven => Work::Float,
+        _ => Work::Plain,
+    }
+}
+
 /// For how long scalar code is busy with what an instruction does for all lanes. Its branches do what masks do, and its values
 /// are in no vectors that had to be put together.
 fn busy_alone(func: &Function, inst: Inst, target: &Target) -> u32 {
     let data = func.inst(inst);
     let types = || func.results(inst).iter().chain(&data.args).map(|&value| func.value_type(value));
-    let elements = types().filter_map(Type::lanes).max().unwrap_or(0);
+    let lanes = types().filter_map(Type::lanes).max().unwrap_or(0);
+    let is_of_masks = types().filter(|ty| ty.is_vector()).all(is_mask);
     let times = &target.times;
-    let one = match data.op {
-        Op::Load | Op::MaskedLoad | Op::Gather => times.load.busy,
-        Op::Store | Op::MaskedStore | Op::Scatter => 10,
-        _ if types().filter(|ty| ty.is_vector()).all(is_mask) => 0,
-        Op::Phi | Op::Freeze | Op::Bitcast | Op::Ret | Op::Call => 0,
-        Op::Splat | Op::Extract | Op::Insert | Op::Permute | Op::Compress | Op::Expand => 0,
-        Op::Fdiv | Op::Sqrt | Op::Rsqrt | Op::Frem => times.divide.busy,
-        Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => 60,
-        Op::Fadd | Op::Fsub | Op::Fmul | Op::Fma | Op::Fmuladd => times.float.busy,
-        Op::Fptosi | Op::Fptoui | Op::Sitofp | Op::Uitofp | Op::Fptrunc | Op::Fpext => times.float.busy,
-        Op::Floor | Op::Ceil | Op::Truncate | Op::Round | Op::RoundEven => times.float.busy,
-        _ => times.scalar.busy,
+    let one = match work_of(func, inst) {
+        _ if is_of_masks || data.op == Op::Call => 0,
+        Work::Free | Work::Moves => 0,
+        Work::Load | Work::Gather => times.load.busy,
+        Work::Store | Work::Scatter => times.store.busy,
+        Work::Divide => times.divide.busy,
+        Work::DivideIntegers => times.divide_integers.busy,
+        Work::Float => times.float.busy,
+        Work::Multiply | Work::Plain => times.scalar.busy,
     };
-    one * u32::from(elements)
+    one * u32::from(lanes)
 }
 
 fn is_mask(ty: Type) -> bool {
@@ -365,7 +404,7 @@ fn is_mask(ty: Type) -> bool {
 }
 
 /// How long an instruction takes: what it does with each of several registers it does one after the other. None of calls
-/// that are not known. What code generators fold into others takes no time.
+/// that are not known.
 fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &Target) -> Option<Time> {
     let data = func.inst(inst);
     let times = &target.times;
@@ -381,26 +420,23 @@ fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &Target) -> O
     };
     let registers = if is_mask(ty) { 1 } else { target.registers_of(ty.bytes() * 8) };
     let lanes = u32::from(ty.lanes().unwrap_or(1));
-    let is_constant = |at: usize| data.args.get(at).is_some_and(|&value| func.constant(value).is_some());
     // What goes lane by lane is there when the last lane is.
     let of_lanes = |busy: u32| Time { latency: times.load.latency + busy, busy };
-    let one = match data.op {
-        Op::Phi | Op::Freeze | Op::Bitcast | Op::Fneg | Op::Ret => none,
-        Op::Xor if is_mask(ty) && is_constant(1) => none,
-        Op::Select if is_constant(0) => none,
-        Op::Load | Op::MaskedLoad => times.load,
-        Op::Store | Op::MaskedStore => Time { latency: 0, busy: 10 },
-        Op::Gather => return Some(of_lanes(target.cost(target.load.scattered, lanes, ty.bytes() * 8))),
-        Op::Scatter => return Some(of_lanes(target.cost(target.store.scattered, lanes, ty.bytes() * 8))),
-        Op::Fdiv | Op::Sqrt | Op::Rsqrt | Op::Frem => times.divide,
-        Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => return Some(of_lanes(60 * lanes)),
+    let one = match work_of(func, inst) {
+        Work::Free => none,
+        Work::Load => times.load,
+        Work::Store => times.store,
+        Work::Gather => return Some(of_lanes(target.cost(target.load.scattered, lanes, ty.bytes() * 8))),
+        Work::Scatter => return Some(of_lanes(target.cost(target.store.scattered, lanes, ty.bytes() * 8))),
+        Work::DivideIntegers => return Some(of_lanes(times.divide_integers.busy * lanes)),
+        Work::Divide => times.divide,
         // By few bits it becomes shifts and additions.
-        Op::Mul if is_constant(1) => times.float,
-        Op::Mul => times.multiply,
-        Op::Fadd | Op::Fsub | Op::Fmul | Op::Fma | Op::Fmuladd => times.float,
-        Op::Fptosi | Op::Fptoui | Op::Sitofp | Op::Uitofp | Op::Fptrunc | Op::Fpext => times.float,
-        Op::Floor | Op::Ceil | Op::Truncate | Op::Round | Op::RoundEven => times.float,
-        _ => times.plain,
+        Work::Multiply if data.args.get(1).is_some_and(|&value| func.constant(value).is_some()) => {
+            times.float
+        }
+        Work::Multiply => times.multiply,
+        Work::Float => times.float,
+        Work::Moves | Work::Plain => times.plain,
     };
     Some(Time { latency: one.latency, busy: one.busy * registers })
 }

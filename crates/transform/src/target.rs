@@ -58,8 +58,12 @@ pub struct Times {
     pub multiply: Time,
     /// Divisions and roots of floats.
     pub divide: Time,
+    /// Divisions of integers, each lane by itself.
+    pub divide_integers: Time,
     /// Loads of whole vectors.
     pub load: Time,
+    /// Stores of whole vectors: nothing waits for them.
+    pub store: Time,
 }
 
 /// A machine.
@@ -120,7 +124,9 @@ impl Target {
             float: time(40, 5),
             multiply: time(100, 10),
             divide: time(170, 100),
+            divide_integers: time(60, 60),
             load: time(70, 5),
+            store: time(0, 10),
         },
         load: AccessCosts {
             whole: Cost::of_registers(5),
@@ -183,7 +189,9 @@ impl Target {
             float: time(40, 5),
             multiply: time(100, 10),
             divide: time(110, 50),
+            divide_integers: time(60, 60),
             load: time(70, 4),
+            store: time(0, 10),
         },
         load: AccessCosts {
             whole: Cost::of_registers(5),
@@ -214,7 +222,9 @@ impl Target {
             float: time(40, 5),
             multiply: time(100, 10),
             divide: time(110, 30),
+            divide_integers: time(60, 60),
             load: time(60, 4),
+            store: time(0, 10),
         },
         load: LANE_BY_LANE[0],
         store: LANE_BY_LANE[1],
@@ -235,7 +245,9 @@ impl Target {
             float: time(70, 5),
             multiply: time(50, 10),
             divide: time(180, 120),
+            divide_integers: time(60, 60),
             load: time(60, 10),
+            store: time(0, 10),
         },
         load: AccessCosts {
             whole: Cost::of_registers(5),

@@ -16,7 +16,7 @@ use crate::control_tables::ControlTables;
 use crate::cycles::Cycle;
 use crate::shape::{Activation, Contents, Context, Domain, Fact, Poison, are_shared, transfer};
 
-/// The level at which lanes agree on a value: one that nobody holds divides nobody.
+/// The level at which lanes agree on a value: one that no lane holds divides no lanes.
 pub(crate) fn agreement_on(fact: Fact) -> Agreement {
     if fact.shape.is_undefined() { ALL_AGREE } else { fact.uniform_level() }
 }

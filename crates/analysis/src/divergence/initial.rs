@@ -1,4 +1,4 @@
-//! What is known before: shapes of parameters, places of lanes, who enters.
+//! What is known before: shapes of parameters, places of lanes, which of them enter.
 
 use heddle_ir::Function;
 use heddle_ir::module::{DeclaredShape, Kind};

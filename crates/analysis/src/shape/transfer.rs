@@ -52,7 +52,7 @@ pub(crate) fn are_shared(arguments: &[Fact]) -> bool {
     arguments.iter().all(|argument| argument.is_uniform() && argument.poison != Poison::Any)
 }
 
-/// Whether a function gives equal results for equal arguments, whoever calls it and when.
+/// Whether a function gives equal results for equal arguments, whatever calls it and when.
 fn is_function_of_arguments(effects: Effects) -> bool {
     !effects.reads && !effects.writes && !effects.convergent
 }
@@ -263,7 +263,7 @@ fn freeze(operand: Fact) -> Fact {
     Fact { shape, straight, poison: Poison::Never, ..operand }.settled()
 }
 
-/// A load: uniform where one address is read in memory that lanes see alike, and nobody writes in between.
+/// A load: uniform where one address is read in memory that lanes see alike, and nothing writes in between.
 fn load(operation: &Operation<'_>, address: Fact, context: &Context<'_>) -> Fact {
     if let Some(fact) = missing(address) {
         return fact;

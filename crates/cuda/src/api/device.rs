@@ -27,7 +27,7 @@ fn attribute(number: u32) -> Option<i32> {
         11 => most,
         // Registers of a block and of a processor.
         12 | 82 => 65536,
-        // Clocks of processor and memory, which nobody can rely on, in kilohertz.
+        // Clocks of processor and memory, which no program can rely on, in kilohertz.
         13 | 36 => 1_000_000,
         // Alignments of textures, of which there are none.
         14 | 30 | 51 => 512,
@@ -197,7 +197,7 @@ entries! {
     }
 
     fn cuFlushGPUDirectRDMAWrites(_target: u32, _scope: u32) {
-        // Nobody else writes to the device's memory.
+        // Nothing else writes to the device's memory.
         ensure_initialized()
     }
 

@@ -104,7 +104,7 @@ entries! {
             Found::Unknown => 1,
             Found::TooNew => 2,
         });
-        // Who asks for the status reads it; who does not is told by the code.
+        // A caller that asks for the status reads it; one that does not is told by the code.
         match found {
             Found::Entry(_) => Ok(()),
             _ if !status.is_null() => Ok(()),

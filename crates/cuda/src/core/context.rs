@@ -159,7 +159,7 @@ pub fn release_primary() -> Answer<()> {
     Ok(())
 }
 
-/// Frees what was allocated in it. Whoever holds it goes on to.
+/// Frees what was allocated in it. What holds it goes on to.
 pub fn reset_primary() {
     if let Some(handle) = primary().context {
         memory::free_of_context(handle);

@@ -20,7 +20,7 @@ pub fn ensure(holds: bool, code: CUresult) -> Answer<()> {
 
 /// Tells what no code tells, on the standard error.
 pub fn say(text: fmt::Arguments<'_>) {
-    // Where it cannot be written there is nobody to be told.
+    // Where it cannot be written there is no one to tell.
     let _ = writeln!(std::io::stderr().lock(), "heddle: {text}");
 }
 

@@ -4,7 +4,7 @@ use crate::core::error::{Answer, Error, ensure, say};
 use crate::core::module::{Function, MOST_SHARED};
 use crate::core::verify::{self, Expected};
 use crate::cuda::*;
-use heddle_runtime::{Argument, LaunchError, NdRange, Pool};
+use heddle_runtime::{LaunchArgument, LaunchError, NdRange, Pool};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -89,14 +89,14 @@ impl Launch {
         let global = [0, 1, 2].map(|at| u64::from(grid[at]) * u64::from(block[at]));
         let range = NdRange::new(&global).and_then(|range| range.with_local(&block.map(u64::from)));
         let range = range.map_err(|_| Error(CUDA_ERROR_INVALID_VALUE))?;
-        let args: Vec<Argument<'_>> = self
+        let args: Vec<LaunchArgument<'_>> = self
             .function
             .layout()
             .words
             .iter()
             .map(|word| {
                 let start = word.offset as usize;
-                Argument::Bytes(&self.params[start..start + word.scalar.bytes() as usize])
+                LaunchArgument::Bytes(&self.params[start..start + word.scalar.bytes() as usize])
             })
             .collect();
         let expected = match (&self.function.module.text, self.is_cooperative) {

@@ -10,7 +10,7 @@ use crate::cuda::*;
 use heddle_ir::{Module as IrModule, Space};
 use heddle_ptx::lower::{Kernel as Layout, KernelParam, LAUNCH};
 use heddle_ptx::module::Item;
-use heddle_runtime::{Kept, Kernel, Making, Options, Program};
+use heddle_runtime::{BuildOptions, Kept, KernelModule, Making, PreparedKernel};
 use rustc_hash::FxHashSet;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -28,7 +28,7 @@ pub const MOST_SHARED_UNASKED: u64 = 48 << 10;
 pub struct Module {
     /// Its handle.
     pub handle: Handle,
-    program: Option<Program>,
+    program: Option<KernelModule>,
     layouts: Vec<Layout>,
     /// Kernels that were not taken, and why.
     refused: Vec<(String, String)>,
@@ -51,7 +51,7 @@ pub struct Function {
     /// The module that it is of.
     pub module: Arc<Module>,
     /// It, ready to be launched.
-    pub kernel: Kernel,
+    pub kernel: PreparedKernel,
     /// Its number in the module.
     number: usize,
     /// Its name, as C wants it.
@@ -193,15 +193,16 @@ impl Module {
         }
         let names: Vec<String> =
             lowered.module.globals.iter().map(|global| global.name.to_string()).collect();
-        let options = Options { warp: Some(WARP), ..Options::default() };
+        let options = BuildOptions { warp: Some(WARP), ..BuildOptions::default() };
         let program = match lowered.module.functions.is_empty() && names.is_empty() {
             true => None,
             false => {
                 let kept = Kept::of_user(format!("cuda\n{text}").into_bytes());
                 let making = Making { kept, ..Making::default() };
                 // SAFETY: they are functions of C, as CUDA declares them, and stay as long as the process.
-                let made =
-                    unsafe { Program::with_functions(lowered.module, &options, making, &host::functions()) };
+                let made = unsafe {
+                    KernelModule::with_functions(lowered.module, &options, making, &host::functions())
+                };
                 Some(made.map_err(|reason| wrong(CUDA_ERROR_INVALID_PTX, reason.to_string()))?)
             }
         };

@@ -45,7 +45,7 @@ pub static STREAMS: Table<Stream> = Table::new();
 
 /// Held by the legacy stream alone, by streams that wait for it together.
 static BLOCKING: RwLock<()> = RwLock::new(());
-/// Held by all commands together; whoever waits for all holds it alone.
+/// Held by all commands together; what waits for all holds it alone.
 static RUNNING: RwLock<()> = RwLock::new(());
 
 thread_local! {

@@ -196,7 +196,7 @@ fn properties(device: i32) -> Answer<Vec<u8>> {
 fn write_properties(place: *mut u8, device: i32) -> Answer<()> {
     let bytes = properties(device)?;
     ensure(!place.is_null(), INVALID_VALUE)?;
-    // SAFETY: who calls the entry has room for the structure.
+    // SAFETY: the caller has room for the structure.
     unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     Ok(())
 }
@@ -343,7 +343,7 @@ fn entry_point(
 ) -> Answer<()> {
     initialize()?;
     let mut found = 0;
-    // SAFETY: the promise of who calls the entry.
+    // SAFETY: the caller's promise.
     let code = unsafe { driver::cuGetProcAddress_v2(name, place, version, flags, &mut found) };
     if !status.is_null() {
         // SAFETY: as above.

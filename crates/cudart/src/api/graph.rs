@@ -34,7 +34,7 @@ struct DriverKernelParams {
 }
 
 fn of_driver(params: *const KernelParams) -> Answer<DriverKernelParams> {
-    // SAFETY: the promise of who calls the entry.
+    // SAFETY: the caller's promise.
     let KernelParams { host, grid, block, shared, each, extra } = unsafe { read(params) }?;
     Ok(DriverKernelParams {
         function: kernel(host)?,

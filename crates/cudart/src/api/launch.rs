@@ -137,7 +137,7 @@ fn launch(
     done(unsafe { driver::cuFuncGetAttribute(&mut most, 0, kernel) })?;
     let threads = u64::from(block.x).saturating_mul(block.y.into()).saturating_mul(block.z.into());
     ensure(threads <= most as u64, INVALID_CONFIGURATION)?;
-    // SAFETY: the promise of who calls the entry: arguments are those of the kernel.
+    // SAFETY: the caller's promise: arguments are those of the kernel.
     let code = unsafe {
         if is_cooperative {
             driver::cuLaunchCooperativeKernel(
@@ -325,7 +325,7 @@ entries! {
 
 fn launch_by(config: *const LaunchConfig, host: usize, arguments: *const Ptr, own: bool) -> Answer<()> {
     let kernel = program::kernel(host)?;
-    // SAFETY: the promise of who calls the entry.
+    // SAFETY: the caller's promise.
     let config = unsafe { super::read(config) }?;
     let config = DriverConfig {
         grid: config.grid,

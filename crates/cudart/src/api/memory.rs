@@ -55,7 +55,7 @@ const MANAGED: i32 = 3;
 fn pitched(place: *mut Ptr, pitch: *mut usize, width: usize, height: usize) -> Answer<()> {
     ready()?;
     if width == 0 || height == 0 {
-        // SAFETY: the promise of who calls the entry.
+        // SAFETY: the caller's promise.
         return unsafe { write(place, std::ptr::null_mut()).and_then(|()| write(pitch, 0)) };
     }
     // SAFETY: as above.
@@ -66,7 +66,7 @@ fn pitched(place: *mut Ptr, pitch: *mut usize, width: usize, height: usize) -> A
 fn get(place: *mut Ptr, bytes: usize, from: impl FnOnce() -> i32) -> Answer<()> {
     ready()?;
     if bytes == 0 {
-        // SAFETY: the promise of who calls the entry.
+        // SAFETY: the caller's promise.
         return unsafe { write(place, std::ptr::null_mut()) };
     }
     done(from())

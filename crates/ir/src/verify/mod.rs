@@ -14,7 +14,7 @@
 //! * φs stand at the start of their block, with exactly one value for each predecessor, reachable or not, however
 //!   many edges lead here from it, and none for another block.
 //! * Values: what is used is a parameter, a constant, or a result of an instruction that stands in the function.
-//!   Constants and types are what they can be: bits within the width, 1 to 512 lanes.
+//!   Constants and types are what they can be: bits within the width, no more lanes than there may be.
 //! * Typing: detail, operands and results are as the ops table says ([`crate::typing`]).
 //! * Flags: those of the op's row, fast-math ones only where something is a float, and `total`, which φs, terminators
 //!   and `mask` do not take (nor does a `launch`: see one thread).

@@ -12,6 +12,7 @@ use crate::typing::result_types;
 use crate::words::{Flag, Flags, Ordering, Scope};
 use crate::{Function, Inst, Value, ValueDef};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 
 /// The signature and the names of the parameters.
 pub(super) fn check_head(func: &Function, report: &mut Report) {
@@ -31,17 +32,18 @@ pub(super) fn check_head(func: &Function, report: &mut Report) {
 /// What a function says of itself to callers.
 pub(super) fn check_signature(signature: &Signature, kind: Kind, found: &mut dyn FnMut(Fault)) {
     for (index, param) in signature.params.iter().enumerate() {
-        let mut wrong = |reason| found(Fault::Signature { what: "parameter", index, reason });
+        let mut wrong =
+            |reason: Cow<'static, str>| found(Fault::Signature { what: "parameter", index, reason });
         check_shape(param.ty, &param.shape, &mut wrong);
         if !param.align.is_power_of_two() {
-            wrong("its alignment is no power of two");
+            wrong("its alignment is no power of two".into());
         }
         if !param.ty.scalar().is_ptr() && (param.noalias || param.readonly || param.dereferenceable != 0) {
-            wrong("it is no pointer, so nothing can be said of its memory");
+            wrong("it is no pointer, so nothing can be said of its memory".into());
         }
     }
     for (index, result) in signature.results.iter().enumerate() {
-        let mut wrong = |reason| found(Fault::Signature { what: "result", index, reason });
+        let mut wrong = |reason: Cow<'static, str>| found(Fault::Signature { what: "result", index, reason });
         check_shape(result.ty, &result.shape, &mut wrong);
     }
     if let Kind::Kernel(size) = kind {
@@ -54,18 +56,22 @@ pub(super) fn check_signature(signature: &Signature, kind: Kind, found: &mut dyn
     }
 }
 
-fn check_shape(ty: Type, shape: &Option<DeclaredShape>, wrong: &mut dyn FnMut(&'static str)) {
+fn check_shape(ty: Type, shape: &Option<DeclaredShape>, wrong: &mut dyn FnMut(Cow<'static, str>)) {
     if !has_legal_lanes(ty) {
-        wrong("a vector has 1 to 512 lanes");
+        wrong(lanes_of_vectors());
     }
     if let Some(DeclaredShape::Linear(strides)) = shape {
         if strides.len() > MAX_DIMENSIONS {
-            wrong("a brush has at most 4 dimensions to stride along");
+            wrong(format!("a brush has at most {MAX_DIMENSIONS} dimensions to stride along").into());
         }
         if ty.scalar().is_float() {
-            wrong("a float has no stride");
+            wrong("a float has no stride".into());
         }
     }
+}
+
+fn lanes_of_vectors() -> Cow<'static, str> {
+    format!("a vector has 1 to {MAX_LANES} lanes").into()
 }
 
 fn has_legal_lanes(ty: Type) -> bool {
@@ -107,17 +113,17 @@ pub(super) fn check(func: &Function, site: &Site<'_>, report: &mut Report) {
     check_detail(data, place, report);
 }
 
-fn wrong_constant(constant: &Constant) -> Option<&'static str> {
+fn wrong_constant(constant: &Constant) -> Option<Cow<'static, str>> {
     let (scalar, lanes) = match constant {
-        Constant::Poison(ty) if !has_legal_lanes(*ty) => return Some("a vector has 1 to 512 lanes"),
+        Constant::Poison(ty) if !has_legal_lanes(*ty) => return Some(lanes_of_vectors()),
         Constant::Poison(_) | Constant::Address(..) => return None,
         Constant::Scalar(scalar, bits) => (*scalar, std::slice::from_ref(bits)),
         Constant::Vector(scalar, lanes) => (*scalar, &**lanes),
     };
     if lanes.is_empty() || lanes.len() > MAX_LANES as usize {
-        return Some("a vector has 1 to 512 lanes");
+        return Some(lanes_of_vectors());
     }
-    lanes.iter().any(|bits| bits & !scalar.bit_mask() != 0).then_some("its bits do not fit its type")
+    lanes.iter().any(|bits| bits & !scalar.bit_mask() != 0).then(|| "its bits do not fit its type".into())
 }
 
 fn check_types(func: &Function, inst: Inst, data: &InstData, place: Place, report: &mut Report) {

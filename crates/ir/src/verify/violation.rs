@@ -6,6 +6,7 @@ use crate::types::{MAX_LANES, Scalar, Space, Type};
 use crate::typing::TypeError;
 use crate::words::{Flag, Ordering, Scope};
 use crate::{Block, Inst, Value};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
@@ -173,7 +174,7 @@ pub enum Fault {
         /// Which, from 0.
         index: usize,
         /// Why not.
-        reason: &'static str,
+        reason: Cow<'static, str>,
     },
     /// A kernel gives results, or its work-group is empty.
     #[error("a kernel {0}")]
@@ -208,7 +209,7 @@ pub enum Fault {
         /// The constant.
         value: Value,
         /// Why not.
-        reason: &'static str,
+        reason: Cow<'static, str>,
     },
     /// A flag that the op does not take.
     #[error("`{op}` does not take the flag `{flag}`")]

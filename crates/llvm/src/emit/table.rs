@@ -146,7 +146,7 @@ impl Body<'_, '_> {
             }
             _ => match op {
                 Op::Fneg => asm.negate(args[0]),
-                // Zeros are ordered, unless nobody looks: LLVM's `minnum` does not order them in all its back ends.
+                // Zeros are ordered, unless nothing looks: LLVM's `minnum` does not order them in all its back ends.
                 Op::Fmin | Op::Fmax => {
                     let name = match (op, flags.has(Flag::Nsz)) {
                         (Op::Fmin, true) => "llvm.minnum",

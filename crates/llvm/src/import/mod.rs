@@ -2,7 +2,7 @@
 //!
 //! Types are taken apart into scalars (`types.rs`), constants into values (`constant.rs`), functions block by block
 //! (`body.rs`), instructions by kind (`instruction.rs`, `memory.rs`, `lanes.rs`, `odd.rs`, `call.rs`, `intrinsic.rs`). What is
-//! not taken becomes a [`Diagnostic`]; the function is then only declared, so that those who call it still are what they
+//! not taken becomes a [`Diagnostic`]; the function is then only declared, so that its callers still are what they
 //! were. docs/llvm.md is the mapping.
 
 mod refusal;

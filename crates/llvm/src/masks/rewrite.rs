@@ -1,6 +1,6 @@
 //! Writes masks in the machine's form, as planned.
 //!
-//! Everything is made beside what is there, in an order in which definitions come before uses; at the end nobody uses
+//! Everything is made beside what is there, in an order in which definitions come before uses; at the end nothing uses
 //! the old masks any more, but those that comparisons and the like give.
 
 use super::MaskForm;
@@ -21,7 +21,7 @@ struct Rewriter<'p, 'm> {
     form: MaskForm,
     /// What masks have become.
     parts: FxHashMap<Val<'m>, Parts>,
-    /// What nobody uses any more, beside masks.
+    /// What nothing uses any more, beside masks.
     dead: Vec<Val<'m>>,
 }
 
@@ -68,11 +68,11 @@ pub(super) fn rewrite(module: &LlvmModule, func: Val<'_>, plan: &Plan<'_>, form:
     }
     let old: Vec<Val<'_>> = insts.iter().map(|&(_, inst)| inst).filter(|&inst| written(inst)).collect();
     for mask in &old {
-        // SAFETY: live; poison is of the same type. Who still uses it is written as well, and goes below.
+        // SAFETY: live; poison is of the same type. What still uses it is written as well, and goes below.
         unsafe { LLVMReplaceAllUsesWith(mask.0, LLVMGetPoison(LLVMTypeOf(mask.0))) };
     }
     for inst in rewriter.dead.drain(..).chain(old) {
-        // SAFETY: live, and nobody uses it.
+        // SAFETY: live, and nothing uses it.
         unsafe { LLVMInstructionEraseFromParent(inst.0) };
     }
 }
@@ -366,7 +366,7 @@ impl<'m> Rewriter<'_, 'm> {
         }
         let set = self.bits_of(some, layout);
         let (builder, all) = (self.builder, bits_of_all.ty());
-        // SAFETY: live; as many bits as lanes, and no more than the old ones. Nobody asks but whether all are zero, or one.
+        // SAFETY: live; as many bits as lanes, and no more than the old ones. All uses ask only whether all are zero, or one.
         unsafe {
             let few = LLVMBuildBitCast(builder, set, all.same_bits_int(lanes).0, NO_NAME);
             let bits = match vote {
@@ -385,7 +385,7 @@ enum Vote {
     All,
 }
 
-/// What everybody asks who uses the bits of a mask, if it is the same vote.
+/// What all uses of a mask's bits ask, if it is the same vote.
 fn vote(bits: Val<'_>) -> Option<Vote> {
     // SAFETY: live; uses follow each other until null, and are of live users.
     unsafe {

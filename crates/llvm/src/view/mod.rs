@@ -49,7 +49,7 @@ pub(crate) struct Layout<'m>(LLVMTargetDataRef, PhantomData<&'m LlvmModule>);
 /// Takes over a message that LLVM allocated.
 ///
 /// # Safety
-/// `text` is null or a message that LLVM allocated and that nobody else frees.
+/// `text` is null or a message that LLVM allocated and that nothing else frees.
 pub(crate) unsafe fn take_message(text: *mut c_char) -> String {
     if text.is_null() {
         return String::new();

@@ -23,7 +23,7 @@ impl LlvmModule {
     /// Takes over a module and the context that it alone lives in.
     ///
     /// # Safety
-    /// Nobody else uses or frees either.
+    /// Nothing else uses or frees either.
     pub(crate) unsafe fn from_raw(context: LLVMContextRef, raw: LLVMModuleRef) -> LlvmModule {
         LlvmModule { context, raw }
     }

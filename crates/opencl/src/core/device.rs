@@ -59,14 +59,14 @@ pub fn threads() -> usize {
 
 /// How kernels are compiled: for `HEDDLE_LANES` lanes, a power of two or `registers` for what those hold, or for whatever
 /// number runs fastest; with what `HEDDLE_OPTIONS` forces.
-pub fn options() -> runtime::Options {
-    static OPTIONS: LazyLock<runtime::Options> = LazyLock::new(options_of_environment);
+pub fn options() -> runtime::BuildOptions {
+    static OPTIONS: LazyLock<runtime::BuildOptions> = LazyLock::new(options_of_environment);
     *OPTIONS
 }
 
-fn options_of_environment() -> runtime::Options {
+fn options_of_environment() -> runtime::BuildOptions {
     let asked = std::env::var("HEDDLE_LANES").ok().and_then(|text| match text.trim() {
-        "registers" => Some(runtime::Options::default().lanes_on(&Cpu::host())),
+        "registers" => Some(runtime::BuildOptions::default().lanes_on(&Cpu::host())),
         number => number.parse().ok(),
     });
     let lanes = asked.filter(|&lanes: &u32| lanes.is_power_of_two() && lanes <= MAX_LANES);
@@ -77,7 +77,7 @@ fn options_of_environment() -> runtime::Options {
     });
     // The oracle, beside which launches run, has no estimates.
     let forced = if verify::is_wanted() { forced.with_exact_roots() } else { forced };
-    runtime::Options { lanes, forced, ..runtime::Options::default() }
+    runtime::BuildOptions { lanes, forced, ..runtime::BuildOptions::default() }
 }
 
 impl Device {

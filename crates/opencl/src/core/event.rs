@@ -1,6 +1,6 @@
-//! Events: how far a command is, and who waits for it.
+//! Events: how far a command is, and what waits for it.
 //!
-//! Invariant: the status only falls. Whoever makes it final hands on the commands that waited; nothing recurses, however
+//! Invariant: the status only falls. The thread that makes it final hands on the commands that waited; nothing recurses, however
 //! long a chain of commands is.
 
 use crate::cl::*;
@@ -25,7 +25,7 @@ pub struct Command {
     pub event: Arc<Event>,
     /// Which threads may do it.
     pub doer: Doer,
-    /// How many events it waits for, and one for who enqueues it.
+    /// How many events it waits for, and one for the call that enqueues it.
     pub missing: AtomicUsize,
     /// Whether an event of its wait list failed.
     pub failed: AtomicBool,
@@ -39,7 +39,7 @@ impl fmt::Debug for Command {
     }
 }
 
-/// Who waits for an event.
+/// What waits for an event.
 #[derive(Debug)]
 struct Waiter {
     command: Arc<Command>,
@@ -205,7 +205,7 @@ impl Event {
         if finish(self.clone(), status) { Ok(()) } else { Err(Error(CL_INVALID_OPERATION)) }
     }
 
-    /// Makes the status final, and takes out who waited; none if it was final before.
+    /// Makes the status final, and takes out what waited; none if it was final before.
     fn settle(&self, status: i32) -> Option<Settled> {
         let mut state = self.state();
         if state.status <= CL_COMPLETE {
@@ -225,7 +225,7 @@ impl Event {
     }
 }
 
-/// Hands on who waited for an event with a final status; gives the commands that fail with it. The first that is ready stays in
+/// Hands on what waited for an event with a final status; gives the commands that fail with it. The first that is ready stays in
 /// `next`, if that is there.
 fn hand_on(
     waiters: Vec<Waiter>,

@@ -1,7 +1,7 @@
 //! The threads that execute commands.
 //!
 //! A command that is ready goes to the thread that has had nothing to do for the shortest time, whose caches still know the
-//! last one, or to a new thread. Threads are never joined, so a kernel that does not end holds nobody but its own thread.
+//! last one, or to a new thread. Threads are never joined, so a kernel that does not end holds nothing but its own thread.
 //! A thread of the application that waits does what it can itself: it is awake.
 
 use crate::core::event::{Command, execute};
@@ -83,7 +83,7 @@ fn serve() {
     let own = thread::current();
     loop {
         let mut state = lock();
-        // It is still there if nobody has called it.
+        // It is still there if it was not called.
         state.idle.retain(|thread| thread.id() != own.id());
         let command = state.ready.pop_front();
         if command.is_none() {

@@ -47,11 +47,11 @@ pub enum Given {
 /// A program made ready to run.
 #[derive(Debug)]
 pub struct Code {
-    program: runtime::Program,
+    program: runtime::KernelModule,
     /// Its kernels, those that can be launched.
     pub kernels: Vec<KernelInfo>,
     /// The same in the same order, ready to be launched.
-    ready: Vec<runtime::Kernel>,
+    ready: Vec<runtime::PreparedKernel>,
     /// Those that cannot, and why.
     refused: Vec<(String, String)>,
     /// Whether the last group each way may be smaller than the others.
@@ -59,11 +59,11 @@ pub struct Code {
 }
 
 impl Given {
-    fn of_runtime(&self) -> runtime::Argument<'_> {
+    fn of_runtime(&self) -> runtime::LaunchArgument<'_> {
         match self {
-            Given::Bytes(bytes) => runtime::Argument::Bytes(bytes),
-            Given::Pointer(address) => runtime::Argument::Pointer(address.pointer()),
-            Given::Local(bytes) => runtime::Argument::Local(*bytes as u64),
+            Given::Bytes(bytes) => runtime::LaunchArgument::Bytes(bytes),
+            Given::Pointer(address) => runtime::LaunchArgument::Pointer(address.pointer()),
+            Given::Local(bytes) => runtime::LaunchArgument::Local(*bytes as u64),
         }
     }
 }
@@ -119,7 +119,7 @@ impl Code {
         let watch = is_on("HEDDLE_REPORT").then(|| -> Watch { Arc::new(|report| eprint!("{report}")) });
         // Reports come in the order of the kernels.
         let threads = if watch.is_some() { 1 } else { threads() };
-        let program = runtime::Program::making(module, &options(), Making { kept, watch })
+        let program = runtime::KernelModule::making(module, &options(), Making { kept, watch })
             .map_err(|reason| errors([reason]))?;
         let mut warnings = Warnings::default();
         for (kernel, prepared) in program.kernels().iter().zip(program.prepare(threads)) {
@@ -191,7 +191,7 @@ impl Code {
     /// # Safety
     /// The arguments lead to memory that is there, and the kernel stays inside of it.
     pub unsafe fn run(&self, kernel: usize, given: &[Given], range: &NdRange) -> Result<(), String> {
-        let given: Vec<runtime::Argument<'_>> = given.iter().map(Given::of_runtime).collect();
+        let given: Vec<runtime::LaunchArgument<'_>> = given.iter().map(Given::of_runtime).collect();
         let arguments = runtime::in_pieces(&self.kernels[kernel], &given);
         let range = range.of_runtime().map_err(|reason| reason.to_string())?;
         // SAFETY: the caller's promise.

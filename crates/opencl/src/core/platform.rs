@@ -14,7 +14,7 @@ crate::object!(Platform, CL_INVALID_PLATFORM);
 
 /// What the platform and its device are called, and what they can.
 pub const NAME: &str = "Heddle";
-/// Who made it.
+/// The vendor.
 pub const VENDOR: &str = "Heddle";
 /// The version of OpenCL, as the platform says it.
 pub const VERSION: &str = concat!("OpenCL 3.0 Heddle ", env!("CARGO_PKG_VERSION"));

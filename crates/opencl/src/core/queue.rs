@@ -21,7 +21,7 @@ struct State {
     outstanding: BTreeMap<u64, Arc<Event>>,
     /// The last barrier.
     barrier: Option<u64>,
-    /// The last barrier that waits for all before it: who waits for it needs not wait for those.
+    /// The last barrier that waits for all before it: what waits for it needs not wait for those.
     full_barrier: u64,
 }
 
@@ -156,7 +156,7 @@ impl Queue {
         before.iter().for_each(|event| waits(event, false));
         request.wait_list.iter().for_each(|event| waits(event, true));
         if command.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // Who waits anyhow does the work: that saves handing it to another thread.
+            // The thread that waits anyhow does the work: that saves handing it to another thread.
             if request.blocking || request.doer == Doer::Caller {
                 execute(&command).into_iter().for_each(executor::submit);
             } else {
@@ -183,7 +183,7 @@ impl Queue {
         drop(event);
     }
 
-    /// Does a command in this thread, of which nobody is told by an event, if nothing is outstanding that it waits for. The
+    /// Does a command in this thread, of which no event tells, if nothing is outstanding that it waits for. The
     /// command must not call the application, whose other commands wait meanwhile.
     pub fn at_once<T>(&self, wait_list: &[Arc<Event>], work: impl FnOnce() -> T) -> Option<T> {
         if wait_list.iter().any(|event| event.status() != CL_COMPLETE) {

@@ -1,4 +1,4 @@
-//! What the driver keeps on disk: who finds it compiles nothing, who finds it bent compiles again.
+//! What the driver keeps on disk: a process that finds it compiles nothing, one that finds it bent compiles again.
 
 use crate::place::{command, compile, scratch};
 use std::collections::BTreeMap;

@@ -21,7 +21,7 @@ fn the_build_log_warns_of_what_costs_much() {
     assert!(log.contains("program.cl:3: warning: work-items that run together access memory"), "{log}");
     assert!(log.contains("program.cl:5: warning: work-items do this one after the other"), "{log}");
     assert_eq!(messages, "");
-    // What is kept warns as well; who wants no warnings gets none.
+    // What is kept warns as well; where none are wanted there are none.
     assert_eq!(said("costly.c", &[""], &[cache]).0, log);
     assert_eq!(said("costly.c", &["-w"], &[cache]).0, "\npassed\n");
     let (_, report) = said("costly.c", &["-w"], &[cache, ("HEDDLE_REPORT", "1")]);

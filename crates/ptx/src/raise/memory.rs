@@ -256,7 +256,7 @@ impl Raise<'_> {
         Ok(())
     }
 
-    /// A loop over bytes, for copies and fills of many, or of nobody knows how many.
+    /// A loop over bytes, for copies and fills of many, or of an unknown number.
     fn byte_by_byte(&mut self, data: &InstData) -> Out<()> {
         if data.op == Op::Memmove {
             return Err("what it moves may overlap, and has no few bytes; write a loop".into());
@@ -290,7 +290,7 @@ impl Raise<'_> {
         Ok(())
     }
 
-    /// A sum of a number of 16 bits that PTX has no instruction for: tried again until nobody came between.
+    /// A sum of a number of 16 bits that PTX has no instruction for: tried again until no other update came between.
     fn add_by_exchange(&mut self, words: &str, value: Scalar, to: &str, args: &[String]) -> Out<()> {
         let (old, next, done) = (self.fresh(value)?, self.fresh(value)?, self.fresh(Scalar::I1)?);
         let sum = self.fresh(Scalar::F32)?;

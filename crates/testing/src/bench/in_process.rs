@@ -66,6 +66,7 @@ pub(super) fn measure(folder: &Path, report: &mut Report) -> Result<(), String> 
         "LLVM's passes",
         "code generation",
         "in all",
+        "least",
         "spread",
     ]);
     let mut by_pass: Vec<(&str, Vec<f64>)> = Vec::new();
@@ -110,9 +111,11 @@ pub(super) fn measure(folder: &Path, report: &mut Report) -> Result<(), String> 
                 sample(&|parts| parts[part]).map_or(String::new(), |it| format!("{:.2}", it.median() * 1e3)),
             );
         }
-        row.extend([format!("{:.2}", all.median() * 1e3), format!("{:.0} %", all.spread() * 100.0)]);
+        row.extend([all.median(), all.least()].map(|time| format!("{:.2}", time * 1e3)));
+        row.push(format!("{:.0} %", all.spread() * 100.0));
         table.row(row);
-        worst = worst.max(all.median() * 1e3);
+        // Nothing takes turns with it, so it counts what it takes when nothing else gets in the way.
+        worst = worst.max(all.least() * 1e3);
     }
     report.say(format_args!(
         "one function in {LANES} lanes, from LLVM IR to callable code in this process: milliseconds (medians of {ROUNDS})\n\n{table}"

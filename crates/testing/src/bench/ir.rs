@@ -72,7 +72,7 @@ impl Operation {
 }
 
 /// For each block in how many cycles it is, all together. What makes a graph reducible finds the cycles with all their
-/// entries, each in what the one around it leaves, and nobody knows how to do that in less time than this.
+/// entries, each in what the one around it leaves, and no known algorithm takes less time than this.
 fn memberships(func: &Function) -> usize {
     let cycles = CycleForest::new(&Cfg::new(func));
     func.blocks().map(|block| cycles.depth_of_block(block)).sum()

@@ -239,13 +239,13 @@ impl Report {
         }
     }
 
-    /// What has come out so far, for those who watch.
+    /// What has come out so far, for a terminal.
     pub fn note(&mut self, text: impl Display) {
         self.progress("");
         eprintln!("{text}");
     }
 
-    /// What is being done, for those who wait at a terminal.
+    /// What is being done, for a terminal.
     pub fn progress(&mut self, text: impl Display) {
         if std::io::stderr().is_terminal() {
             eprint!("\r\x1b[K{text}");

@@ -5,6 +5,7 @@
 //! `mandelbrot` there is the same by intrinsics, with two vectors in flight. Trees are those of `bench loops`.
 
 use super::kit::{Report, Table, Target, geomean};
+use heddle::ir::Code;
 use heddle::ir::module::DeclaredShape;
 use heddle::options::ParamShape;
 use heddle::{Brush, Brushes, Options, Request, Session};
@@ -62,6 +63,7 @@ fn tell(report: &mut Report, rows: &[Row]) {
         "scalar / lanes",
         "loop / lanes",
         "spread",
+        "model",
     ]);
     for row in rows {
         report.check(row.wrong == 0, || format!("{}: {} numbers are wrong", row.name, row.wrong));
@@ -73,6 +75,7 @@ fn tell(report: &mut Report, rows: &[Row]) {
             format!("{:.2}", row.scalar / row.lanes),
             format!("{:.2}", row.vectorized / row.lanes),
             format!("{:.0} %", 100.0 * row.spread),
+            if row.scalar_wins { "scalar wins" } else { "vectors win" }.into(),
         ]);
     }
     let cpu = Cpu::host();
@@ -81,6 +84,8 @@ fn tell(report: &mut Report, rows: &[Row]) {
         lanes(&cpu),
         cpu.name
     ));
+    let foretold = rows.iter().filter(|row| row.scalar_wins == (row.scalar < row.lanes)).count();
+    report.say(format_args!("`scalar-wins` is right of {foretold} of {} rows\n", rows.len()));
     let is_tree = |row: &Row| TREES.iter().any(|name| row.name.starts_with(name));
     let of = |wanted: &dyn Fn(&Row) -> bool, figure: &dyn Fn(&Row) -> f64| -> Vec<f64> {
         rows.iter().filter(|row| wanted(row)).map(figure).collect()
@@ -114,6 +119,8 @@ struct Row {
     lanes: f64,
     by_hand: f64,
     spread: f64,
+    /// Whether the compiler's model says that scalar code wins.
+    scalar_wins: bool,
 }
 
 /// As many lanes as a register holds floats.
@@ -159,10 +166,14 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
         .collect();
     let mut objects = Vec::new();
     let mut list = String::new();
+    let mut foretold = Vec::new();
     for name in all() {
         let request = Request { shapes: shapes.clone(), ..Request::new(name, Brush::new(&[lanes(&cpu)])?) };
         let mut artifact =
             session.vectorize(imported.clone(), &request).map_err(|error| error.to_string())?;
+        if artifact.report.remarks.iter().any(|remark| remark.code == Code::ScalarWins) {
+            foretold.push(*name);
+        }
         artifact.rename(&format!("{name}_wide"));
         let object = artifact.code(Output::Object)?;
         objects.push(write(&format!("{name}.o"), &object)?);
@@ -190,7 +201,12 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
     link.extend(["-lm", "-o", "bench"].map(String::from));
     clang(&link.iter().map(String::as_str).collect::<Vec<_>>())?;
     let output = Command::new(folder.join("bench")).output().map_err(|error| error.to_string())?;
-    String::from_utf8_lossy(&output.stdout).lines().map(parse).collect()
+    let mut rows: Vec<Row> =
+        String::from_utf8_lossy(&output.stdout).lines().map(parse).collect::<Result<_, _>>()?;
+    for row in &mut rows {
+        row.scalar_wins = foretold.iter().any(|name| row.name.starts_with(name));
+    }
+    Ok(rows)
 }
 
 fn parse(line: &str) -> Result<Row, String> {
@@ -206,5 +222,6 @@ fn parse(line: &str) -> Result<Row, String> {
         lanes: number(lanes)?,
         by_hand: number(by_hand)?,
         spread: number(spread)?,
+        scalar_wins: false,
     })
 }

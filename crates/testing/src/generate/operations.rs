@@ -1,4 +1,4 @@
-//! Operations that compute: arithmetic, comparisons, conversions, choices, and ⊤ that nobody minds.
+//! Operations that compute: arithmetic, comparisons, conversions, choices, and ⊤ that does no harm.
 
 use super::random::Random;
 use super::writer::{
@@ -145,7 +145,7 @@ impl Writer<'_> {
             Kind::FloatClass => {
                 let scalar = float_type(self.random);
                 let a = self.pick_known(scalar, want);
-                // Quiet and signalling NaNs are not told apart: the bits of a NaN are nobody's business.
+                // Quiet and signalling NaNs are not told apart: the bits of a NaN are not defined.
                 let nan = if self.random.chance(50) { 3 } else { 0 };
                 let classes = (self.random.below(0x400) as u16 & !3) | nan;
                 let data = InstData::new(Op::FloatClass, [a.value], Detail::FloatClass(classes));

@@ -124,7 +124,7 @@ fn inputs_by_brush(case: &Case, lanes: &[u32]) -> Vec<(Vec<u32>, Vec<Input>)> {
         Some((_, inputs)) => inputs.push(input),
         None => forms.push((input.brush.clone(), vec![input])),
     };
-    // LLVM 22.1 cannot always compile vectors of one bit, and nobody asks for vector code of one lane.
+    // LLVM 22.1 cannot always compile vectors of one bit, and vector code of one lane is of no use.
     case.inputs.iter().filter(|input| input.lanes() > 1).for_each(|input| add(input.clone()));
     if let Some(input) = case.inputs.first() {
         lanes.iter().for_each(|&lanes| add(in_brush(input, &case.objects, &[lanes])));

@@ -51,7 +51,7 @@ pub(super) enum Outcome {
         objects: Vec<Vec<u8>>,
         is_damaged: bool,
     },
-    /// Not answered, because nobody asked.
+    /// Not answered, because it was not asked.
     Silent,
     Died(String),
 }

@@ -1,4 +1,4 @@
-//! Functions by lot that are about one thing each, and densely: addresses, private objects, graphs of blocks. Nobody runs
+//! Functions by lot that are about one thing each, and densely: addresses, private objects, graphs of blocks. Nothing runs
 //! them, so what they compute need not be defined.
 
 use heddle_testing::generate::Random;

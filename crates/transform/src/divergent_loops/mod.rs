@@ -51,7 +51,7 @@ mod rejoin;
 
 pub use facts::LoopFacts;
 
-use heddle_analysis::{Cycle, CycleForest};
+use heddle_analysis::{Cycle, CycleForest, Dominators};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::{Block, Function, Op, Value};
 
@@ -77,7 +77,7 @@ pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), 
     let mut exits = exits::own_exits(cfg, forest);
     let mut is_divergent: Vec<bool> =
         forest.cycles().map(|cycle| facts.divergent_loops.contains(forest.header(cycle))).collect();
-    let mut nest = Nest { forest, new_home: SecondaryMap::new() };
+    let mut nest = Nest { forest, dominators: flow.dominators(), new_home: SecondaryMap::new() };
     let mut rejoins = Vec::new();
     for cycle in forest.cycles().rev() {
         let mut leaving = std::mem::take(&mut exits[number(cycle)]);
@@ -119,6 +119,8 @@ fn number(cycle: Cycle) -> usize {
 #[derive(Debug)]
 struct Nest<'a> {
     forest: &'a CycleForest,
+    /// Of the blocks that were there before.
+    dominators: &'a Dominators,
     /// The innermost loop of each new block that is in one.
     new_home: SecondaryMap<Block, Option<Cycle>>,
 }

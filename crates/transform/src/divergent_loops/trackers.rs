@@ -2,9 +2,12 @@
 //!
 //! ```text
 //!     NewH: v18 = phi i32 [P: poison], [L: v22]                     x.out: what the lane left with
-//!     L:    v22 = phi i32 [GuardH: v18], [B: v18], [E: v10]         a lane that leaves now takes v10; all others keep theirs
+//!     L:    v22 = phi i32 [GuardH: v18], [B: v10], [E: v10]         a lane that leaves now takes v10; one that left keeps its own
 //!     X:    v16 = phi i32 [Disp: v18]
 //! ```
+//!
+//! A lane that goes on does not read its tracker before it leaves, so it may take v10 as well (where v10 is there): the live mask of
+//! the round says which lanes take it, and no mask of those that leave is needed.
 //!
 //! A lane leaves by one exit, so what it leaves with needs no more trackers than the exit has φs: exits share theirs.
 //! An exit that stays has its own: all lanes take it in one round, and what is uniform there stays so behind it. Which

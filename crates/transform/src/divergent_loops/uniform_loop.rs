@@ -6,11 +6,14 @@
 //!     GuardH (or the K before) ─────────┐
 //!        │ live                         │ lanes that wait
 //!        ▼                              ▼
-//!        e: v5 = …; br J ────────────►  J: v6 = phi i1 [e: v5], [GuardH: false] shadow(false)
+//!        e: v5 = …; br J ────────────►  J: v6 = phi i1 [e: v5], [GuardH: true] shadow(true)
+//!        │                             │          v7 = all v6
 //!                                          v7 = any v6
 //!        S  ◄────────────────────────┐     br v7, Disp, K            uniform: all leave, or none
 //!        │                      live └─ K: br live, S, L             (or the next J)
 //! ```
+//!
+//! Where no lane is live any more, all leave there, too: a lane that goes on tells the next round that it need not ask.
 //!
 //! J has a φ for each value that crosses it and is read behind ([`super::rejoin`]); those lanes that wait bring ⊤. Lanes
 //! that have just left by a divergent exit before e come to J as well, by their E: there live and trackers are updated,
@@ -121,7 +124,10 @@ pub(super) fn make_uniform(
     let mut leaving: Vec<(Block, Vec<Value>)> = vec![(blocks.header, headers.clone())];
     let stations = blocks.waiting().into_iter().zip(blocks.left(plan));
     for (index, (waiting, left)) in stations.enumerate() {
-        let meeting = Meeting { waiting, left: &left };
+        let from = plan.retained.get(index).map_or(plan.latch, |exit| exit.from);
+        let spare =
+            trackers.all.iter().map(|tracker| spare(func, nest, (cycle, blocks), tracker, &left, from));
+        let meeting = Meeting { waiting, left: &left, spare: spare.collect() };
         match plan.retained.get(index) {
             Some(exit) => {
                 let (join, guard) = blocks.joins[index];
@@ -151,6 +157,31 @@ struct Meeting<'a> {
     waiting: Block,
     /// The exits by which some leave now, with their E.
     left: &'a [(Exit, Block)],
+    /// What each tracker becomes for those that go on, if it need not stay.
+    spare: Vec<Option<Value>>,
+}
+
+/// What a tracker may become for lanes that go on: they do not read it before they leave, which sets it. What those get that leave
+/// now serves them as well, so that one blend by the live mask does for both, if it is there on the way.
+fn spare(
+    func: &Function,
+    nest: &Nest<'_>,
+    (cycle, blocks): (Cycle, &LoopBlocks),
+    tracker: &Tracker,
+    left: &[(Exit, Block)],
+    from: Block,
+) -> Option<Value> {
+    let is_there = |&value: &Value| {
+        let home = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
+        home.is_none_or(|home| match nest.new_home[home] {
+            Some(_) => home == blocks.header,
+            None => !nest.contains(cycle, home) || nest.dominators.dominates(home, from),
+        })
+    };
+    // A mask of the exit that a lane took is set by some exits only.
+    let is_read_once_set = is_poison(func, tracker.initial);
+    let mut updates = left.iter().filter(|_| is_read_once_set).filter_map(|(exit, _)| tracker.update(exit));
+    updates.find(is_there)
 }
 
 impl Meeting<'_> {
@@ -191,18 +222,26 @@ impl State {
             self.live = append_phi(func, join, Type::I1, &incoming, Some(no));
         }
         let mut together = Vec::with_capacity(trackers.all.len());
-        for (tracker, current) in trackers.all.iter().zip(&mut self.trackers) {
+        let mut chosen = Vec::new();
+        for ((tracker, current), spare) in trackers.all.iter().zip(&mut self.trackers).zip(&meeting.spare) {
             let before = *current;
+            let goes_on = spare.unwrap_or(before);
             let incoming: Vec<_> =
                 meeting.incoming(before, |exit| tracker.update(exit).unwrap_or(before)).collect();
             let differs = |value: Value| incoming.iter().any(|&(_, other)| other != value);
             if differs(before) {
                 let all: Vec<_> =
-                    std::iter::once((exit.from, before)).chain(incoming.iter().copied()).collect();
+                    std::iter::once((exit.from, goes_on)).chain(incoming.iter().copied()).collect();
                 *current = append_phi(func, join, tracker.ty, &all, None);
             }
             together.push(match tracker.update(exit) {
                 None => *current,
+                Some(value) if value == goes_on && differs(before) => *current,
+                // What others bring is there already.
+                Some(value) if spare.is_some() && differs(before) => {
+                    chosen.push((together.len(), value));
+                    *current
+                }
                 // No lane that waits needs it.
                 Some(value) if is_poison(func, before) && !differs(before) => value,
                 Some(value) => {
@@ -210,6 +249,10 @@ impl State {
                     append_phi(func, join, tracker.ty, &all, None)
                 }
             });
+        }
+        for (number, value) in chosen {
+            let select = InstData::plain(Op::Select, [self.live, value, together[number]]);
+            together[number] = append(func, join, select, trackers.all[number].ty);
         }
         together
     }
@@ -251,8 +294,12 @@ impl Rounds<'_> {
         let stays = if are_together { state.live } else { yes };
         merge(func, self.live, no, stays, &|_| no);
         let kept = trackers.all.iter().zip(self.trackers).zip(&state.trackers);
-        for ((tracker, &header), &current) in kept.filter(|((tracker, _), _)| tracker.goes_round) {
-            merge(func, header, current, current, &|exit| tracker.update(exit).unwrap_or(current));
+        for (((tracker, &header), &current), spare) in kept.zip(&meeting.spare) {
+            if tracker.goes_round {
+                let goes_on = spare.unwrap_or(current);
+                let goes_on = if are_together { current } else { goes_on };
+                merge(func, header, current, goes_on, &|exit| tracker.update(exit).unwrap_or(current));
+            }
         }
         for &(header, next) in self.carried {
             let ty = func.value_type(header);
@@ -339,12 +386,18 @@ fn rejoin_exit(
     let branch = func.terminator(exit.from).expect("an exiting block has a terminator");
     let leaves_if_true = func.inst(branch).targets()[0] == exit.to;
     let condition = func.inst(branch).args[0];
-    // Lanes that wait leave when the others do: they bring the neutral value.
-    let neutral = func.make_bool(!leaves_if_true);
+    // Lanes that wait leave when the others do: they bring the neutral value. Where no lane is live any more, all leave.
+    let neutral = func.make_bool(leaves_if_true);
     let incoming: Vec<_> =
         std::iter::once((exit.from, condition)).chain(meeting.incoming(neutral, |_| neutral)).collect();
-    let asked = append_phi(func, join, Type::I1, &incoming, Some(neutral));
-    let op = if leaves_if_true { Op::Any } else { Op::All };
+    let asked = func.make_inst(InstData::phi(incoming, Some(neutral)), &[Type::I1]);
+    // Behind φs of trackers there may be choices among these.
+    match phis(func, join).last() {
+        Some(&last) => func.layout.insert_inst_after(asked, last),
+        None => func.layout.prepend_inst(asked, join),
+    }
+    let asked = func.results(asked)[0];
+    let op = if leaves_if_true { Op::All } else { Op::Any };
     let together = append(func, join, InstData::plain(op, [asked]), Type::I1);
     let mut behind = exit.to;
     let data = func.inst_mut(branch);

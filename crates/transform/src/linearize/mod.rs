@@ -14,7 +14,7 @@
 //!        │     │         ▼                   │         ▼
 //!        │     │      block4                 │    block4 [v13]
 //!        ▼     ▼         │                   ▼         │
-//!     block5 ◄───────────┘                block5 ◄─────┘                everyone who came to block2 comes to block5.
+//!     block5 ◄───────────┘                block5 ◄─────┘                all lanes of block2 comes to block5.
 //! ```
 //!
 //! * [`fold()`] finds the new edges: Listing 8 on the graph without back edges.

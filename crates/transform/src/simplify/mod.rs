@@ -16,6 +16,7 @@ pub(crate) mod dead;
 mod floats;
 pub(crate) mod fold;
 pub(crate) mod values;
+mod votes;
 
 use heddle_analysis::CycleForest;
 use heddle_ir::Function;
@@ -71,6 +72,10 @@ pub fn simplify(func: &mut Function) -> bool {
             break;
         }
         may_replace = replaced.is_late;
+    }
+    if votes::carry_votes(func, &flow) {
+        dead::remove_dead(func);
+        changed = true;
     }
     changed
 }

@@ -5,6 +5,10 @@ use heddle_analysis::shape::Steps;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
+use smallvec::SmallVec;
+
+/// How many masks, one under the other, a vote is looked through.
+const MOST_MASKS: usize = 4;
 
 impl Writer<'_> {
     pub(super) fn horizontal(&mut self, inst: Inst) {
@@ -25,6 +29,18 @@ impl Writer<'_> {
                     None => condition,
                     Some(any) => self.emit(InstData::plain(Op::Select, [any, condition, alone]), None),
                 }
+            }
+            Op::Any | Op::All if let Some((masks, shared)) = self.shared_under_masks(inst) => {
+                let condition = self.scalar(shared);
+                let alone = self.new.make_bool(data.op == Op::All);
+                let mut active = masks.iter().fold(None, |others, &mask| {
+                    let mask = self.vector(mask);
+                    Some(others.map_or(mask, |others| self.both(others, mask)))
+                });
+                active = self.mask(inst).map_or(active, |mine| active.map(|active| self.both(mine, active)));
+                let Some(active) = active else { return };
+                let any = self.emit(InstData::plain(Op::Any, [active]), None);
+                self.emit(InstData::plain(Op::Select, [any, condition, alone]), None)
             }
             Op::Any | Op::All | Op::Ballot | Op::Popcount => {
                 let neutral = u128::from(data.op == Op::All);
@@ -85,6 +101,31 @@ impl Writer<'_> {
         let is_first = self.compare(IntPredicate::Eq, all, first);
         let start = self.new.make_const(Constant::splat(ty, start));
         self.emit(InstData::plain(Op::Select, [is_first, start, scanned]), None)
+    }
+
+    /// Where a vote is about what lanes of some masks share, and all others have what changes nothing in it: those masks and that
+    /// value. So the vote is one of the masks, which is asked anyhow where they are a loop's live lanes.
+    fn shared_under_masks(&self, inst: Inst) -> Option<(SmallVec<[Value; 2]>, Value)> {
+        let vote = self.old.inst(inst);
+        let changes_nothing =
+            |value: Value| self.old.constant(value) == Some(&Constant::bool(vote.op == Op::All));
+        let (mut masks, mut asked) = (SmallVec::new(), vote.args[0]);
+        while !self.kinds.is_shared(asked) {
+            let choice = self.old.inst(self.old.def_inst(asked)?);
+            let (Op::Select, &[mask, then, otherwise]) = (choice.op, &choice.args[..]) else { return None };
+            if !changes_nothing(otherwise) || masks.len() == MOST_MASKS {
+                return None;
+            }
+            masks.push(mask);
+            asked = then;
+        }
+        (!masks.is_empty()).then_some((masks, asked))
+    }
+
+    fn both(&mut self, a: Value, b: Value) -> Value {
+        let ty = self.new.value_type(b);
+        let none = self.new.make_const(Constant::splat(ty, 0));
+        self.emit(InstData::plain(Op::Select, [a, b, none]), None)
     }
 
     /// The operand, where lanes that do not take part have these bits.

@@ -119,7 +119,7 @@ struct Around {
     offsets: String,
     mask: String,
     value: String,
-    /// A number that nobody knows, the same for all lanes.
+    /// An unknown number, the same for all lanes.
     scalar: String,
 }
 
@@ -145,7 +145,7 @@ pub(super) fn function(name: &str, timed: Timed, vector: Vector) -> String {
     let [round, next_round] = [text.fresh(), text.fresh()];
     let sums: Vec<[String; 2]> = (0..OF_ROUND).map(|_| [text.fresh(), text.fresh()]).collect();
     let mut body = Text { text: String::new(), block: 1, ..text };
-    // Nobody knows by how much it steps, so that no round is known to do again what another did.
+    // It is not known by how much it steps, so that no round is known to do again what another did.
     let stepped = body.def(&format!("mul {round}, {step}"));
     let offset = body.def(&format!("and {stepped}, 960"));
     let base = body.def(&format!("ptradd v0, {offset}"));
@@ -225,8 +225,8 @@ fn operation(text: &mut Text, timed: Timed, around: &Around, number: usize, base
         }
         Timed::Scatter | Timed::MaskedScatter => {
             let at = each(text);
-            let who = if timed == Timed::Scatter { "splat true" } else { mask };
-            text.line(&format!("scatter {value}, {at}, {who}"));
+            let active = if timed == Timed::Scatter { "splat true" } else { mask };
+            text.line(&format!("scatter {value}, {at}, {active}"));
             sum.into()
         }
         Timed::Permute | Timed::Reverse => {

@@ -85,13 +85,13 @@ impl Room {
             let differences: Option<Vec<String>> =
                 of_lane.iter().map(|right| self.differs_for(right, id)).collect();
             if let Some(mut differences) = differences {
-                let who = if ids.contains(&id) { "lane of id" } else { "nobody's id" };
-                return Some(format!("{who} {id}: {}", differences.swap_remove(0)));
+                let lane = if ids.contains(&id) { "lane of id" } else { "id of no lane" };
+                return Some(format!("{lane} {id}: {}", differences.swap_remove(0)));
             }
         }
         (0..2)
             .find(|&shared| self.bytes[shared] != before.bytes[shared])
-            .map(|shared| format!("`{}`, which nobody writes, has changed", NAMES[shared]))
+            .map(|shared| format!("`{}`, which nothing writes, has changed", NAMES[shared]))
     }
 
     /// How what belongs to one id differs.
