@@ -242,11 +242,11 @@ impl PreparedKernel {
         unsafe { self.launch_with_local(args, range, 0, pool) }
     }
 
-    /// Launches the kernel as [`launch`](Kernel::launch) does; each group has this much local memory behind the program's own
+    /// Launches the kernel as [`launch`](Self::launch) does; each group has this much local memory behind the program's own
     /// objects.
     ///
     /// # Safety
-    /// As for [`launch`](Kernel::launch).
+    /// As for [`launch`](Self::launch).
     pub unsafe fn launch_with_local(
         &self,
         args: &[LaunchArgument<'_>],
