@@ -102,19 +102,13 @@ const ALL: &[Wrong] = &[
         SELECTED,
         ("v5 = select v2, 1, v9\n  store v6, v11 total", "v5 = select v2, 1, v9\n  store v6, v11"),
     ),
+    wrong("latch update forgotten", Uniform, STEPS_UNIFORM, STEPS, ("[block8: v10]", "[block8: v18]")),
     wrong(
-        "latch update forgotten",
+        "lanes that wait lose what they left with",
         Uniform,
         STEPS_UNIFORM,
         STEPS,
-        ("[block1: v18], [block8: v10]", "[block1: v18], [block8: v18]"),
-    ),
-    wrong(
-        "tracker updated by lanes that stay",
-        Uniform,
-        STEPS_UNIFORM,
-        STEPS,
-        ("[block1: v18], [block8: v10]", "[block1: v10], [block8: v18]"),
+        ("[block7: v18], [block1: v10]", "[block7: poison], [block1: v10]"),
     ),
     wrong(
         "live mask not updated",
@@ -148,13 +142,6 @@ const ALL: &[Wrong] = &[
         ("select v13, v14, v16 total", "select v13, v14, v16"),
     ),
     wrong(
-        "edge mask forgets its parent",
-        Linear,
-        STEPS_LINEAR,
-        STEPS,
-        ("v25 = select v17, v20, false total", "v25 = select v17, v20, true total"),
-    ),
-    wrong(
         "edge mask by `and`",
         Linear,
         STEPS_LINEAR,
@@ -180,7 +167,7 @@ const ALL: &[Wrong] = &[
         Linear,
         STEPS_LINEAR,
         STEPS,
-        ("v22 = select v25, v10, v18", "v22 = select v25, v18, v10"),
+        ("v22 = select v17, v10, v18", "v22 = select v17, v18, v10"),
     ),
     wrong("exit taken too early", Linear, STEPS_LINEAR, STEPS, ("v19 = any v17", "v19 = all v17")),
     wrong(
@@ -258,11 +245,11 @@ const ALL: &[Wrong] = &[
     ),
     wrong("wide any became all", Wide, LOGSTAR_WIDE, OF_VECTORS, ("any v9", "all v9")),
     wrong(
-        "wide exit mask forgets the live one",
+        "wide tracker misses the last round",
         Wide,
         STEPS_WIDE,
         STEPS_OF_VECTORS,
-        ("v25 = and v17, v20", "v25 = and v20, v20"),
+        ("v22 = select v17, v28, v18", "v22 = select v11, v28, v18"),
     ),
     wrong(
         "wide counter of the round before",
