@@ -255,7 +255,7 @@ fn vector_code(
     cpu: &Cpu,
 ) -> Result<(Module, GroupFunction, KernelReport), BuildError> {
     let forced = if variant.is_guarded { options.forced.with_guards() } else { options.forced };
-    let options = &Options { forced, ..*options };
+    let options = &BuildOptions { forced, ..*options };
     let groups = GroupFunctions::forced(program, &[kernel], variant, &forced)?;
     let VectorCode { module, mut groups, mut reports, .. } =
         groups.vectorize(program, cpu, options, &mut Context::new())?;
