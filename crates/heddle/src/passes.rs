@@ -317,7 +317,14 @@ impl Pass {
             }
             Pass::Inline => _ = inline_small(module),
             Pass::Roots => _ = invert_roots(module),
-            Pass::Thread => module.functions.iter_mut().for_each(|func| _ = thread_jumps(func)),
+            Pass::Thread => {
+                // What is known then is folded.
+                for func in &mut module.functions {
+                    if thread_jumps(func) > 0 {
+                        simplify(func);
+                    }
+                }
+            }
             Pass::Progress => {
                 let remarks = keep_progress(module)?;
                 let told = |told: Remark| Remark { told: told.told.in_module(module), ..told };

@@ -13,14 +13,14 @@
 //!     block6:  v5 = phi [block5: v2], …                 block6:  v5 = phi [block5: v2], [block3: v4], …
 //! ```
 //!
-//! What goes round the loop is then chosen for no lane that leaves it, and block5 goes back in any case: a branch to which another one on
+//! The condition may be a φ, which is known for a block that brings a constant. What goes round the loop is then chosen for no lane that leaves it, and block5 goes back in any case: a branch to which another one on
 //! the same condition leads is settled. Nothing happens in the block that is passed by, so lanes that
 //! met there do what they did in any case. Loops keep their entries and their latches: edges back to a header stay.
 
 use heddle_analysis::{Cfg, CycleForest, Dominators, Edge};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::InstData;
-use heddle_ir::{Block, Function, Inst, Op, Value};
+use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 
 use crate::edges::{add_incoming, phis, set_incoming};
 
@@ -96,7 +96,21 @@ fn question(func: &Function, block: Block) -> Option<(Value, [Block; 2])> {
     }
 }
 
-/// All jumps that there are to make, of each branch and past each block one.
+/// Which way a block goes if control comes from another one, if that is known.
+fn way_from(func: &Function, past: Block, asked: Value, from: Block) -> Option<usize> {
+    let own = func.def_inst(asked).filter(|&inst| func.layout.block_of(inst) == Some(past));
+    let asked = match own {
+        Some(phi) => func.inst(phi).incoming().find(|&(pred, _)| pred == from)?.1,
+        None => asked,
+    };
+    if let Some(Constant::Scalar(_, bits)) = func.constant(asked) {
+        return Some(usize::from(*bits == 0));
+    }
+    let (_, targets) = question(func, from).filter(|&(before, _)| before == asked)?;
+    targets.iter().position(|&target| target == past)
+}
+
+/// All jumps that there are to make, of which no two touch one block.
 fn jumps(func: &Function) -> Vec<Jump> {
     let cfg = Cfg::new(func);
     let mut analyses: Option<(CycleForest, EntitySet<Value>)> = None;
@@ -105,15 +119,19 @@ fn jumps(func: &Function) -> Vec<Jump> {
     for past in func.blocks() {
         let Some((asked, ways)) = question(func, past) else { continue };
         let is_idle = func.block_insts(past).all(|inst| matches!(func.inst(inst).op, Op::Phi | Op::Br));
-        let is_own = func.def_inst(asked).and_then(|inst| func.layout.block_of(inst)) == Some(past);
-        if !is_idle || is_own || func.predicate(past).is_some() || ways.contains(&past) {
+        if !is_idle || func.predicate(past).is_some() || ways.contains(&past) {
             continue;
         }
         for &from in cfg.preds(past) {
-            let Some((before, targets)) = question(func, from) else { continue };
+            let Some(way) = way_from(func, past, asked, from) else { continue };
+            let Some(branch) = func.terminator(from).filter(|&inst| func.inst(inst).op == Op::Br) else {
+                continue;
+            };
+            let targets = func.inst(branch).targets();
+            let is_once = targets.iter().filter(|&&target| target == past).count() == 1;
             let Some(slot) = targets.iter().position(|&target| target == past) else { continue };
-            let to = ways[slot];
-            if before != asked || func.predicate(from).is_some() || targets.contains(&to) || from == past {
+            let to = ways[way];
+            if !is_once || func.predicate(from).is_some() || targets.contains(&to) || from == past {
                 continue;
             }
             let (forest, elsewhere) =
@@ -132,7 +150,7 @@ fn jumps(func: &Function) -> Vec<Jump> {
     found
 }
 
-/// The φs that something reads beside the φs behind their block.
+/// The φs that something reads beside the φs behind their block and its branch.
 fn read_elsewhere(func: &Function) -> EntitySet<Value> {
     let home = |value: Value| {
         let inst = func.def_inst(value).filter(|&inst| func.inst(inst).op == Op::Phi)?;
@@ -147,7 +165,9 @@ fn read_elsewhere(func: &Function) -> EntitySet<Value> {
             let strange = incoming.into_iter().filter(|&(from, value)| home(value) != Some(from));
             strange.map(|(_, value)| value).chain(shadow).for_each(|value| _ = elsewhere.insert(value));
         } else {
-            data.args.iter().for_each(|&value| _ = elsewhere.insert(value));
+            let of_branch = |value: Value| data.op == Op::Br && home(value) == func.layout.block_of(inst);
+            let read = data.args.iter().filter(|&&value| !of_branch(value));
+            read.for_each(|&value| _ = elsewhere.insert(value));
         }
     }
     elsewhere
