@@ -67,8 +67,11 @@ MACHINE(round, __builtin_elementwise_round)
 MACHINE(sqrt, __builtin_elementwise_sqrt)
 MACHINE(trunc, __builtin_elementwise_trunc)
 MACHINE2(copysign, __builtin_elementwise_copysign)
-MACHINE2(fmax, __builtin_elementwise_maximumnum)
-MACHINE2(fmin, __builtin_elementwise_minimumnum)
+// As the specification has them, which is one instruction and a choice: which of two zeros it is, is open.
+#define GREATER(x, y) ((x) != (x) ? (y) : (x) < (y) ? (y) : (x))
+#define LESSER(x, y) ((x) != (x) ? (y) : (y) < (x) ? (y) : (x))
+MACHINE2(fmax, GREATER)
+MACHINE2(fmin, LESSER)
 MACHINE2(fmod, __builtin_elementwise_fmod)
 
 #define FIRST(s, f) f(a.s, b)
