@@ -52,6 +52,11 @@ impl Forced {
         Forced { roots: Roots::Exact, ..self }
     }
 
+    /// Whether nothing is said of guards.
+    pub(crate) fn leaves_guards_open(&self) -> bool {
+        self.guards == Policy::Model
+    }
+
     /// The same with guards wherever they can be.
     pub(crate) fn with_guards(self) -> Forced {
         Forced { guards: Policy::Force, ..self }

@@ -420,7 +420,8 @@ impl PreparedKernel {
         let compile = move || {
             let inner = &*kernel.program.inner;
             let (mut others, mut seen) = (Vec::new(), vec![variant]);
-            let folds = first.report.as_ref().is_none_or(KernelReport::folds_branches);
+            let is_free = inner.options.forced.leaves_guards_open();
+            let folds = is_free && first.report.as_ref().is_none_or(KernelReport::folds_branches);
             for batch in kernel.other_variants(variant, local, is_uniform, folds) {
                 for variant in batch {
                     if seen.contains(&variant) {
