@@ -22,6 +22,14 @@ pub(crate) struct SsaRepair<'a> {
     number: SecondaryMap<Block, u32>,
 }
 
+/// Where an instruction reads a value: in its block, or, if it is a φ, at the end of the one that brings it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Read {
+    pub(crate) inst: Inst,
+    pub(crate) operand: usize,
+    pub(crate) block: Block,
+}
+
 /// A φ that a repair made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Joined {
@@ -62,6 +70,18 @@ impl<'a> SsaRepair<'a> {
     /// The blocks that must be joins beside these.
     pub(crate) fn iterated_frontier(&self, joins: &[Block]) -> Vec<Block> {
         self.frontier.iterated(joins.iter().copied())
+    }
+
+    /// Lets reads find what a variable is where they stand, which has these values in these blocks; the first dominates all others.
+    pub(crate) fn rename(&self, func: &mut Function, definitions: &[(Block, Value)], reads: &[Read]) {
+        let blocks: Vec<Block> = definitions.iter().skip(1).map(|&(block, _)| block).collect();
+        let joins = self.iterated_frontier(&blocks);
+        let mut variable = self.variable_from(func, definitions, joins);
+        let names: Vec<Value> = reads.iter().map(|read| variable.read(func, read.block)).collect();
+        variable.finish(func);
+        for (read, name) in reads.iter().zip(names) {
+            func.inst_mut(read.inst).args[read.operand] = name;
+        }
     }
 
     /// The variable that starts as this value, defined in this block, and is joined in those.

@@ -5,21 +5,12 @@
 
 use heddle_analysis::{Cfg, Dominators, Liveness};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
-use heddle_ir::{Block, Function, Inst, Op, Value, ValueDef};
+use heddle_ir::{Block, Function, Op, Value, ValueDef};
 use std::collections::BTreeMap;
 
 use super::rewrite::{Flattened, Nest, Next};
 use crate::flow::Flow;
-use crate::ssa_repair::SsaRepair;
-
-/// A read that the definition no longer dominates.
-struct Broken {
-    inst: Inst,
-    /// The number of the operand.
-    operand: usize,
-    /// At whose end, or in which block, it is read.
-    block: Block,
-}
+use crate::ssa_repair::{Read, SsaRepair};
 
 /// Gives new names to what does not dominate its reads any more. `liveness` is that of the function before the edit.
 pub(super) fn carry(
@@ -33,7 +24,7 @@ pub(super) fn carry(
     let is_inside: EntitySet<Block> = nest.blocks.iter().copied().collect();
     let mut source_of: SecondaryMap<Block, Option<Block>> = SecondaryMap::with_len(func.block_count());
     made.ways.iter().for_each(|way| source_of[way.edge] = Some(way.source));
-    let mut broken: BTreeMap<Value, Vec<Broken>> = BTreeMap::new();
+    let mut broken: BTreeMap<Value, Vec<Read>> = BTreeMap::new();
     let reading = nest.blocks.iter().copied().chain([made.latch]);
     for block in reading {
         for inst in func.block_insts(block) {
@@ -51,7 +42,7 @@ pub(super) fn carry(
                 // What L is told along a way is read where the way begins.
                 let at = source_of[at].unwrap_or(at);
                 if !dominators.dominates(home, at) {
-                    broken.entry(value).or_default().push(Broken { inst, operand, block: at });
+                    broken.entry(value).or_default().push(Read { inst, operand, block: at });
                 }
             }
         }
@@ -71,14 +62,6 @@ pub(super) fn carry(
                 definitions.push((way.edge, none));
             }
         }
-        let blocks: Vec<Block> = definitions.iter().skip(1).map(|&(block, _)| block).collect();
-        let joins = repair.iterated_frontier(&blocks);
-        let mut variable = repair.variable_from(func, &definitions, joins);
-        let names: Vec<(Inst, usize, Value)> =
-            (reads.iter()).map(|read| (read.inst, read.operand, variable.read(func, read.block))).collect();
-        variable.finish(func);
-        for (inst, operand, name) in names {
-            func.inst_mut(inst).args[operand] = name;
-        }
+        repair.rename(func, &definitions, &reads);
     }
 }

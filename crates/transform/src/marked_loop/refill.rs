@@ -34,7 +34,7 @@ use super::{Carried, LiveOut, Marked, Promises, Spreading};
 use super::{find_live_outs, find_loop, query, spread_loop, trip_count};
 use crate::edges::{append_jump, phis, retarget, set_incoming};
 use crate::flow::Flow;
-use crate::ssa_repair::SsaRepair;
+use crate::ssa_repair::{Read, SsaRepair};
 use heddle_analysis::shape::{Activation, Geometry};
 use heddle_analysis::{Cfg, ControlTables, Cycle, CycleForest, InitialShapes, divergence};
 use heddle_ir::builder::{At, Builder};
@@ -425,15 +425,6 @@ struct Seams {
     forgotten: Option<Block>,
 }
 
-/// A read that the definition no longer dominates.
-struct Broken {
-    inst: Inst,
-    /// The number of the operand.
-    operand: usize,
-    /// At whose end, or in which block, it is read.
-    block: Block,
-}
-
 /// What is computed outside of the inner loop and read where lanes may come that have computed it before they paused.
 fn broken_reads(
     func: &Function,
@@ -441,9 +432,9 @@ fn broken_reads(
     marked: &Marked,
     inner: &Inner,
     seams: &Seams,
-) -> BTreeMap<Value, Vec<Broken>> {
+) -> BTreeMap<Value, Vec<Read>> {
     let dominators = flow.dominators();
-    let mut broken: BTreeMap<Value, Vec<Broken>> = BTreeMap::new();
+    let mut broken: BTreeMap<Value, Vec<Read>> = BTreeMap::new();
     let blocks = marked
         .blocks
         .iter()
@@ -461,7 +452,7 @@ fn broken_reads(
                     _ => block,
                 };
                 if !dominators.dominates(home, at) {
-                    broken.entry(value).or_default().push(Broken { inst, operand, block: at });
+                    broken.entry(value).or_default().push(Read { inst, operand, block: at });
                 }
             }
         }
@@ -479,14 +470,6 @@ fn carry(func: &mut Function, marked: &Marked, inner: &Inner, seams: Seams) {
         let none = func.make_poison(func.value_type(value));
         let mut definitions = vec![(seams.start, none), (home, value), (seams.done, none)];
         definitions.extend(seams.forgotten.map(|block| (block, none)));
-        let blocks: Vec<Block> = definitions.iter().skip(1).map(|&(block, _)| block).collect();
-        let joins = repair.iterated_frontier(&blocks);
-        let mut variable = repair.variable_from(func, &definitions, joins);
-        let names: Vec<(Inst, usize, Value)> =
-            (reads.iter()).map(|read| (read.inst, read.operand, variable.read(func, read.block))).collect();
-        variable.finish(func);
-        for (inst, operand, name) in names {
-            func.inst_mut(inst).args[operand] = name;
-        }
+        repair.rename(func, &definitions, &reads);
     }
 }
