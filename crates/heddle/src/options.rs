@@ -146,6 +146,9 @@ pub struct Options {
     pub fuse: Wanted,
     /// Which nests of loops are flattened.
     pub flatten: Wanted,
+    /// Where lanes take new work-items of a kernel when they are done with theirs. Where it pays is found out by running it, so nowhere
+    /// if nothing runs.
+    pub refill: Wanted,
     /// Whether lanes may race.
     pub races: Races,
     /// Where regions are skipped that no lane is in.
@@ -189,6 +192,7 @@ impl Default for Options {
             scalars: Some(Variant::Cost),
             fuse: Wanted::WherePaying,
             flatten: Wanted::WherePaying,
+            refill: Wanted::WherePaying,
             races: Races::default(),
             guards: Policy::default(),
             branches: Branches::default(),
@@ -199,7 +203,7 @@ impl Default for Options {
 
 impl Options {
     /// The words of the text form.
-    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `ssrqp=cost|no`, `fuse=yes|no|force`, `flatten=yes|no|force`, `races=ordered|excluded`, `guards=force|needed`, `branches=keep|fold`, `roots=estimated|exact` and `brushes=2` (or `auto`)";
+    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `ssrqp=cost|no`, `fuse=yes|no|force`, `flatten=yes|no|force`, `refill=yes|no|force`, `races=ordered|excluded`, `guards=force|needed`, `branches=keep|fold`, `roots=estimated|exact` and `brushes=2` (or `auto`)";
 
     /// Takes one word of the text form; false if it is none.
     pub fn set(&mut self, key: &str, value: &str) -> Result<bool, Diagnostic> {
@@ -214,6 +218,7 @@ impl Options {
             "ssrqp" => self.scalars = Some(parse_variant(value)?),
             "fuse" => self.fuse = value.parse()?,
             "flatten" => self.flatten = value.parse()?,
+            "refill" => self.refill = value.parse()?,
             "races" => self.races = parse_races(value)?,
             "guards" => self.guards = parse_policy(value)?,
             "branches" => self.branches = parse_branches(value)?,

@@ -21,10 +21,11 @@ use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::ChosenForm;
 use heddle_transform::{
-    Around, Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Target, Versions, WidenOptions,
-    boscc, canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small, invert_roots,
-    keep_progress, linearize, lock_step_functions, lower_kernels, refill_lanes, replace_launches,
-    scalar_replacement, sees_brush, simplify, specialize, spread_loop, thread_jumps, tidy, widen,
+    Around, Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Running, Target, Versions,
+    WidenOptions, boscc, canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small,
+    invert_roots, keep_progress, linearize, lock_step_functions, lower_kernels, refill_lanes,
+    replace_launches, scalar_replacement, sees_brush, simplify, specialize, spread_loop, thread_jumps, tidy,
+    widen,
 };
 use std::collections::BTreeMap;
 
@@ -117,7 +118,7 @@ pub const PASSES: &[PassInfo] = &[
     PassInfo {
         name: "kernels",
         doc: "sequential code that runs one work-group, in the place of each kernel (`kernels:8`: in brushes of 8 lanes along the \
-              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere; `+mixed`: one work-item after the other between barriers where accesses are scattered)",
+              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere; `+mixed`: one work-item after the other between barriers where accesses are scattered; `+refilling`: lanes that are done with a work-item take the next one)",
         requires: Stage::Source,
         ensures: None,
         read: |words| Ok(Pass::Kernels(parse_kernel_options(words)?)),
@@ -540,11 +541,12 @@ fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
     let (brush, words) = words.split_once('+').unwrap_or((words, ""));
     let brush = brush.parse::<Brush>()?.extents().into();
     let (fold, versions) = (Fold::Rows, Versions::Model);
-    let mut options = KernelOptions { brush, fold, is_small: false, versions, is_mixed: false };
+    let mut options = KernelOptions { brush, fold, is_small: false, versions, running: Running::Brushes };
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word {
             "small" => options.is_small = true,
-            "mixed" => options.is_mixed = true,
+            "mixed" => options.running = Running::Mixed,
+            "refilling" => options.running = Running::Refilling,
             "versions=force" => options.versions = Versions::Force,
             "versions=none" => options.versions = Versions::None,
             _ => options.fold = parse_fold(word)?,

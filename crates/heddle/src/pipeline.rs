@@ -11,7 +11,8 @@ use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::{ChosenForm, wide_name};
 use heddle_transform::{
-    FuseOptions, KernelOptions, Remark, WidenOptions, boscc, choose_brushes, flatten, scalar_replacement,
+    FuseOptions, KernelOptions, Remark, Running, WidenOptions, boscc, choose_brushes, flatten,
+    scalar_replacement,
 };
 use std::time::Instant;
 
@@ -25,7 +26,7 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
     passes.extend(params.clone().map(Pass::Params));
     passes.extend(kernels.map(|fold| {
         let brush = brush.extents().into();
-        Pass::Kernels(KernelOptions { brush, fold, is_small: false, versions, is_mixed: false })
+        Pass::Kernels(KernelOptions { brush, fold, is_small: false, versions, running: Running::Brushes })
     }));
     passes.extend([Pass::Simplify, Pass::Inline]);
     let is_estimated = roots == Roots::Estimated && target.estimates_roots();

@@ -4,7 +4,7 @@ use crate::choice::Choice;
 use crate::exit::step;
 use crate::launch::Outlook;
 use crate::program::{BuildOptions, Making};
-use crate::vector_code::{GroupFunctions, Variant, VectorCode};
+use crate::vector_code::{Form, GroupFunctions, Variant, VectorCode};
 use heddle::KernelReport;
 use heddle::context::Context;
 use heddle::ir::diagnostic::Place;
@@ -254,7 +254,10 @@ fn vector_code(
     options: &BuildOptions,
     cpu: &Cpu,
 ) -> Result<(Module, GroupFunction, KernelReport), BuildError> {
-    let forced = if variant.is_guarded { options.forced.with_guards() } else { options.forced };
+    let forced = match variant.form {
+        Form::Guarded => options.forced.with_guards(),
+        _ => options.forced,
+    };
     let options = &BuildOptions { forced, ..*options };
     let groups = GroupFunctions::forced(program, &[kernel], variant, &forced)?;
     let VectorCode { module, mut groups, mut reports, .. } =

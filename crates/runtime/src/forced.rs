@@ -16,6 +16,7 @@ pub struct Forced {
     branches: Branches,
     fuse: Wanted,
     flatten: Wanted,
+    refill: Wanted,
     scalars: Option<Variant>,
     roots: Roots,
 }
@@ -29,8 +30,9 @@ impl FromStr for Forced {
 
 impl From<heddle::Options> for Forced {
     fn from(options: heddle::Options) -> Forced {
-        let heddle::Options { guards, versions, branches, fuse, flatten, scalars, roots, .. } = options;
-        Forced { guards, versions, branches, fuse, flatten, scalars, roots }
+        let heddle::Options { guards, versions, branches, fuse, flatten, refill, scalars, roots, .. } =
+            options;
+        Forced { guards, versions, branches, fuse, flatten, refill, scalars, roots }
     }
 }
 
@@ -52,6 +54,11 @@ impl Forced {
         Forced { roots: Roots::Exact, ..self }
     }
 
+    /// Where lanes take new work-items.
+    pub(crate) fn refill(&self) -> Wanted {
+        self.refill
+    }
+
     /// Whether nothing is said of guards.
     pub(crate) fn leaves_guards_open(&self) -> bool {
         self.guards == Policy::Model
@@ -64,7 +71,7 @@ impl Forced {
 
     /// Options of the pipeline with what is forced.
     pub(crate) fn over(&self, options: heddle::Options) -> heddle::Options {
-        let &Forced { guards, versions, branches, fuse, flatten, scalars, roots } = self;
-        heddle::Options { guards, versions, branches, fuse, flatten, scalars, roots, ..options }
+        let &Forced { guards, versions, branches, fuse, flatten, refill, scalars, roots } = self;
+        heddle::Options { guards, versions, branches, fuse, flatten, refill, scalars, roots, ..options }
     }
 }

@@ -3,8 +3,8 @@
 use crate::code::{BuildError, Globals, GroupCode, code, report};
 use crate::forced::Forced;
 use crate::kept::Kept;
-use crate::vector_code::Variant;
-use heddle::KernelReport;
+use crate::vector_code::{Form, Variant};
+use heddle::{KernelReport, Wanted};
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{Effects, Kind};
 use heddle_ir::ops::Effect;
@@ -392,7 +392,7 @@ impl PreparedKernel {
         // Neighbours along both dimensions do more alike than those of one row.
         let is_open = !info.sees_groups && info.required_local.is_none();
         // Of what lies between barriers, one part may be for vectors and another one not.
-        likely.extend(info.sees_groups.then(|| Variant { is_mixed: true, ..of(lanes) }));
+        likely.extend(info.sees_groups.then(|| Variant { form: Form::Mixed, ..of(lanes) }));
         let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(4));
         if is_open && local[0] >= width && local[1] >= height && height > 1 {
             likely.push(Variant { brush: [width, height, 1], ..of(lanes) });
@@ -400,7 +400,11 @@ impl PreparedKernel {
         let mut others = vec![of((lanes / 2).max(1))];
         others.extend((4 * lanes <= MOST_CHOSEN_LANES).then(|| of(4 * lanes)));
         // What half of the work-items do may be what all of some brushes do.
-        others.extend(folds.then(|| Variant { is_guarded: true, ..of(lanes) }));
+        others.extend(folds.then(|| Variant { form: Form::Guarded, ..of(lanes) }));
+        // Work-items that go round a loop more often than others keep only their own lanes.
+        if self.options().forced.refill() == Wanted::WherePaying {
+            others.extend(of(2 * lanes).refilling(local).or_else(|| of(lanes).refilling(local)));
+        }
         [likely, others]
     }
 

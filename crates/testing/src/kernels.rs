@@ -11,7 +11,7 @@ use heddle_ir::{Module, Op, Space};
 use heddle_llvm::{CodeLevel, EmitOptions, Jit, SharedMemory, emit, optimize, slot_bytes};
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 use heddle_transform::widen::Versions;
-use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
+use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, lower_kernels};
 use smallvec::SmallVec;
 use std::time::Duration;
 
@@ -146,7 +146,8 @@ fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Ran
     let fold = if is_linear { Fold::Linear } else { Fold::Rows };
     let brush = if is_linear { SmallVec::from_slice(&[brush.iter().product()]) } else { brush.into() };
     let versions = random.pick(&[Versions::Model, Versions::Force, Versions::Force, Versions::None]);
-    KernelOptions { brush, fold, is_small, versions, is_mixed: random.chance(30) }
+    let running = random.pick(&[Running::Brushes, Running::Mixed, Running::Refilling]);
+    KernelOptions { brush, fold, is_small, versions, running }
 }
 
 fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)) -> Result<(), String> {

@@ -32,7 +32,7 @@ pub use canonicalize::{canonicalize, split_critical_edges};
 pub use divergent_loops::{LoopFacts, make_loops_uniform};
 pub use fuse::{FuseOptions, Fusion, Fusions, fuse, fuse_profiled};
 pub use inline::{inline_calls, inline_small};
-pub use kernels::{Fold, GroupFunction, KernelOptions, lower_kernels};
+pub use kernels::{Fold, GroupFunction, KernelOptions, Running, lower_kernels};
 pub use linearize::linearize;
 pub use marked_loop::{Promises, RefillRule, refill_lanes, refill_lanes_without, spread_loop};
 pub use progress::keep_progress;
