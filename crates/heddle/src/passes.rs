@@ -24,8 +24,8 @@ use heddle_transform::{
     Around, Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Running, Target, Versions,
     WidenOptions, boscc, canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small,
     invert_roots, keep_progress, linearize, lock_step_functions, lower_kernels, refill_lanes,
-    replace_launches, scalar_replacement, sees_brush, simplify, specialize, spread_loop, thread_jumps, tidy,
-    widen,
+    replace_launches, scalar_replacement, sees_brush, simplify, specialize, spread_loop, stream_stores,
+    thread_jumps, tidy, widen,
 };
 use std::collections::BTreeMap;
 
@@ -44,6 +44,8 @@ pub enum Pass {
     Simplify,
     /// Small functions in the place of their calls.
     Inline,
+    /// Stores of whole vectors go past the caches.
+    Stream,
     /// Quotients by square roots that may be off, as inverse roots.
     Roots,
     /// Jumps past blocks that ask what has just been answered.
@@ -255,6 +257,13 @@ pub const PASSES: &[PassInfo] = &[
             Ok(Pass::Widen(brush.parse()?, parse_widen_options(options)?))
         },
     },
+    PassInfo {
+        name: "stream",
+        doc: "stores of whole vectors to global memory go past the caches; what others read is there behind a fence",
+        requires: Stage::Wide,
+        ensures: None,
+        read: |_| Ok(Pass::Stream),
+    },
 ];
 
 impl PassInfo {
@@ -280,6 +289,7 @@ impl Pass {
             Pass::Simplify => "simplify",
             Pass::Inline => "inline",
             Pass::Roots => "roots",
+            Pass::Stream => "stream",
             Pass::Thread => "thread",
             Pass::Progress => "progress",
             Pass::Canonicalize => "canonicalize",
@@ -318,6 +328,7 @@ impl Pass {
             }
             Pass::Inline => _ = inline_small(module),
             Pass::Roots => _ = invert_roots(module),
+            Pass::Stream => _ = stream_stores(module),
             Pass::Thread => {
                 // What is known then is folded.
                 for func in &mut module.functions {

@@ -1,7 +1,7 @@
 //! The pipeline: the only place that knows the order of passes.
 
 use crate::context::Context;
-use crate::options::{Brush, Brushes, Options, Roots, Wanted};
+use crate::options::{Brush, Brushes, Options, Roots, Stores, Wanted};
 use crate::passes::{PASSES, Pass, PassInfo, seen_brush};
 use heddle_ir::diagnostic::Place;
 use heddle_ir::entity::EntitySet;
@@ -18,8 +18,19 @@ use std::time::Instant;
 
 /// All that makes vector code of lock-step code for a brush.
 pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
-    let &Options { target, math, ref params, brushes, versions, kernels, guards, branches, roots, .. } =
-        options;
+    let &Options {
+        target,
+        math,
+        ref params,
+        brushes,
+        versions,
+        kernels,
+        guards,
+        branches,
+        roots,
+        stores,
+        ..
+    } = options;
     let mut passes = Vec::new();
     passes.extend((brushes != Brushes::Count(1)).then_some(Pass::Brushes(brushes)));
     passes.extend(math.map(Pass::Math));
@@ -45,6 +56,7 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
         Pass::Widen(brush.clone(), WidenOptions { target, versions, ..WidenOptions::default() }),
         Pass::Simplify,
     ]);
+    passes.extend((stores == Stores::Streamed).then_some(Pass::Stream));
     passes
 }
 

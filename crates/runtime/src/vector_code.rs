@@ -42,6 +42,8 @@ pub enum Form {
     Refilling,
     /// Whatever some work-items of a brush do without the others is skipped where none does, pay or not.
     Guarded,
+    /// What whole brushes store goes past the caches.
+    Streaming,
 }
 
 impl Variant {
@@ -95,7 +97,7 @@ impl Variant {
             is_small: self.is_small,
             versions: Versions::Model,
             running: match self.form {
-                Form::Usual | Form::Guarded => Running::Brushes,
+                Form::Usual | Form::Guarded | Form::Streaming => Running::Brushes,
                 Form::Mixed => Running::Mixed,
                 Form::Refilling => Running::Refilling,
             },

@@ -177,9 +177,10 @@ fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)
     let extents: Vec<String> = kernel.brush.iter().map(u32::to_string).collect();
     let brush = format!("W={}", extents.join("x"));
     let is_wide = machine == Machine::Native || random.chance(60);
+    let stores = random.pick(&["stores=cached", "stores=streamed"]);
     if is_wide {
         Session::default()
-            .run_passes(&mut module, &["vectorize", &brush], true, |_, _| {})
+            .run_passes(&mut module, &["vectorize", &brush, stores], true, |_, _| {})
             .map_err(|error| error.to_string())?;
     }
     let mut reason = None;

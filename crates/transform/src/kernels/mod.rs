@@ -39,6 +39,7 @@ mod rounds;
 mod states;
 mod versions;
 
+pub(crate) use inline::split_behind;
 pub use place::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 
 use crate::widen::Versions;
