@@ -6,6 +6,7 @@ use crate::kept::Kept;
 use crate::range::Groups;
 use crate::vector_code::{Form, Variant};
 use heddle::{KernelReport, Wanted};
+use heddle_ir::diagnostic::{Code, Place};
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{Effects, Kind};
 use heddle_ir::ops::Effect;
@@ -15,8 +16,7 @@ use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, V
 use heddle_llvm::{Cpu, PRINTF, withstanding};
 use heddle_math::Accuracy;
 use heddle_transform::{Races, Target};
-use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -259,16 +259,26 @@ impl KernelModule {
 /// A thread that compiles needs as much stack.
 const STACK: usize = 64 << 20;
 
-/// The functions that are called and that nothing defines. Mathematical functions, which do nothing but give a value, are
-/// the pipeline's affair, and printing is the runtime's.
-pub fn undefined_functions(module: &Module) -> BTreeSet<&str> {
-    let defined: BTreeSet<&str> = module.functions.iter().map(|func| &*func.name).collect();
-    let called = module.functions.iter().flat_map(|func| func.callees.values());
-    let unknown = called.filter(|callee| {
-        let name = &*callee.name;
-        callee.signature.effects != Effects::PURE && !defined.contains(name) && !name.starts_with(PRINTF)
-    });
-    unknown.map(|callee| &*callee.name).collect()
+/// An error for each function that is called and that nothing defines, at its first call. Mathematical functions, which do
+/// nothing but give a value, are the pipeline's affair, and printing is the runtime's.
+pub fn undefined_functions(module: &Module) -> Vec<Diagnostic> {
+    let mut known: FxHashSet<&str> = module.functions.iter().map(|func| &*func.name).collect();
+    let mut errors = Vec::new();
+    for func in &module.functions {
+        for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
+            let Some(callee) = func.callee_of(func.inst(inst)) else { continue };
+            let name = &*callee.name;
+            let is_provided = callee.signature.effects == Effects::PURE || name.starts_with(PRINTF);
+            if !is_provided && known.insert(name) {
+                let text = format!("@{name} is called, but nothing defines it");
+                let error = Diagnostic::error(Code::UnknownFunction, text)
+                    .at(Place::line_of(func, inst))
+                    .way_out("define it in the program, or link one that does");
+                errors.push(error.in_module(module));
+            }
+        }
+    }
+    errors
 }
 
 /// The bytes that a function says it stores in global memory, loops counted once.
