@@ -178,6 +178,11 @@ impl Groups {
         }
     }
 
+    /// The number of work-items.
+    pub(crate) fn items(&self) -> u64 {
+        self.range.items()
+    }
+
     /// The size of a group.
     pub(crate) fn local(&self) -> [u64; 3] {
         self.local

@@ -10,7 +10,7 @@ use heddle_testing::generate::{Argument, Case, Input, ObjectShape, Owner, genera
 use heddle_testing::kernels::{Machine, kernels_hold_with, profile};
 use heddle_testing::properties::topic;
 use heddle_transform::widen::Versions;
-use heddle_transform::{Fold, KernelOptions, lower_kernels};
+use heddle_transform::{Fold, KernelOptions, Running, lower_kernels};
 use smallvec::SmallVec;
 
 #[test]
@@ -158,6 +158,15 @@ const FAULTS_OF_BRUSHES: &[(&str, Fault)] = &[
             }
         });
     }),
+    ("lanes that take new work-items run one alone", |module| {
+        regions(module, |func| {
+            let Some(&last) = func.params().last().filter(|_| !insts(func, Op::Scan).is_empty()) else {
+                return;
+            };
+            let one = func.make_const(Constant::splat(func.value_type(last), 1));
+            func.map_values(|value| if value == last { one } else { value });
+        });
+    }),
     ("the rows of a tile are one", |module| {
         regions(module, |func| {
             for param in &mut func.signature.params {
@@ -229,7 +238,7 @@ fn brushes_wait_as_often_as_the_kernel_says() {
         fold: Fold::Rows,
         is_small: true,
         versions: Versions::Model,
-        is_mixed: false,
+        running: Running::Brushes,
     };
     let made = lower_kernels(&mut module, &options).expect("the kernel has a group function");
     assert_eq!((made[0].barriers, made[0].synchronization_points), (3, 3));
@@ -260,7 +269,7 @@ fn in_versions(name: &str, is_small: bool) -> (usize, Module) {
         fold: Fold::Rows,
         is_small,
         versions: Versions::Model,
-        is_mixed: false,
+        running: Running::Brushes,
     };
     lower_kernels(&mut module, &options).expect("the kernel has a group function");
     let mut versions = 0;
