@@ -86,6 +86,10 @@ pub(crate) const OPCODES: &[(Code, &str, Option<&str>)] = {
     ]
 };
 
+/// How far an index is followed to an address, and to how many users of a value.
+const MOST_STEPS_TO_ADDRESS: usize = 4;
+const MOST_USERS: usize = 8;
+
 /// LLVM's fast-math flags as ours.
 pub(super) fn fast_math(bits: u32) -> Flags {
     const BITS: [Flag; 7] =
@@ -207,14 +211,14 @@ impl<'m> Body<'_, 'm> {
         self.lanewise_with(op, &operands, flags)
     }
 
-    /// `or disjoint`, as a sum where it may be an index: steps from lane to lane are seen through sums.
+    /// `or disjoint`, as a sum where an address is computed from it: steps from lane to lane are seen through sums.
     fn sum_without_carry(&mut self, inst: Val<'m>) -> Take<Leaves> {
         let leaves = self.module.types.leaves(inst.ty())?;
-        let (op, flags) = match leaves.iter().any(|leaf| leaf.is_odd() || leaf.scalar == Scalar::I1) {
-            true => (Op::Or, Flags::NONE.with(Flag::Disjoint)),
-            false => (Op::Add, Flags::of(&[Flag::Nuw, Flag::Nsw])),
-        };
-        self.arithmetic(op, inst, flags)
+        let is_number = leaves.iter().all(|leaf| !leaf.is_odd() && leaf.scalar != Scalar::I1);
+        match is_number && leads_to_address(inst) {
+            true => self.arithmetic(Op::Add, inst, Flags::of(&[Flag::Nuw, Flag::Nsw])),
+            false => self.arithmetic(Op::Or, inst, Flags::NONE.with(Flag::Disjoint)),
+        }
     }
 
     /// An op, lane by lane.
@@ -424,6 +428,24 @@ impl<'m> Body<'_, 'm> {
             _ => self.op_to(Op::Bitcast, to, &[value]),
         }
     }
+}
+
+/// Whether a few sums and multiples of a value become an address.
+fn leads_to_address(inst: Val<'_>) -> bool {
+    let mut found = vec![inst];
+    for _ in 0..MOST_STEPS_TO_ADDRESS {
+        found = found.iter().flat_map(|value| value.users(MOST_USERS)).collect();
+        if found.iter().any(|user| user.opcode() == Code::LLVMGetElementPtr) {
+            return true;
+        }
+        use Code::*;
+        let goes_on = |user: &Val<'_>| {
+            matches!(user.opcode(), LLVMAdd | LLVMSub | LLVMMul | LLVMShl | LLVMOr | LLVMSExt | LLVMZExt)
+        };
+        found.retain(goes_on);
+        found.truncate(MOST_USERS);
+    }
+    false
 }
 
 fn wrap(inst: Val<'_>) -> Flags {

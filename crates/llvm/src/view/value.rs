@@ -47,6 +47,20 @@ impl<'m> Val<'m> {
         unsafe { LLVMGetInstructionOpcode(self.0) }
     }
 
+    /// What uses the value, no more than so many.
+    pub(crate) fn users(self, most: usize) -> Vec<Val<'m>> {
+        let mut found = Vec::new();
+        // SAFETY: live; so are its uses, which nothing changes meanwhile.
+        unsafe {
+            let mut usage = LLVMGetFirstUse(self.0);
+            while !usage.is_null() && found.len() < most {
+                found.extend(Val::of(LLVMGetUser(usage)));
+                usage = LLVMGetNextUse(usage);
+            }
+        }
+        found
+    }
+
     pub(crate) fn const_opcode(self) -> LLVMOpcode {
         // SAFETY: live; callers ask constant expressions only.
         unsafe { LLVMGetConstOpcode(self.0) }
