@@ -10,6 +10,7 @@ pub mod pool;
 pub mod program;
 pub mod launch;
 pub mod exit;
+pub mod memory;
 
 pub mod vector_code;
 
@@ -17,7 +18,6 @@ mod choice;
 mod code;
 mod forced;
 mod kept;
-mod memory;
 mod print;
 
 pub use code::BuildError;
