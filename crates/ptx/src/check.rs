@@ -515,6 +515,8 @@ impl<'a, 's> Resolver<'a, 's> {
                 }
                 _ => return Err(format!("`{}` is no variable, so it has no elements", self.text(*name))),
             },
+            // A vector of one is what it has: Triton writes such ones.
+            Operand::Vector(parts) if parts.len() == 1 => self.operand(&parts[0])?,
             Operand::Vector(parts) => {
                 Arg::Vector(parts.iter().map(|part| self.operand(part)).collect::<Result<_, _>>()?)
             }

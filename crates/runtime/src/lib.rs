@@ -11,6 +11,7 @@ mod processors;
 pub mod program;
 pub mod launch;
 pub mod exit;
+pub mod memory;
 
 pub mod vector_code;
 
@@ -18,7 +19,6 @@ mod choice;
 mod code;
 mod forced;
 mod kept;
-mod memory;
 mod print;
 
 pub use code::BuildError;

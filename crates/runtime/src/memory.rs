@@ -1,4 +1,51 @@
-//! Memory for every type: of values, and what a worker keeps from one group to the next.
+//! Memory for every type: of values, what a worker keeps from one group to the next, and what drivers give to applications.
+
+use std::alloc::{Layout, alloc, alloc_zeroed};
+use std::ptr::NonNull;
+
+/// A page of the larger kind: rows of large buffers are pages apart, and the processor remembers few of those.
+const HUGE_PAGE: usize = 2 << 20;
+/// From how many bytes on memory is in such pages.
+const LARGE: usize = 2 * HUGE_PAGE;
+
+/// What the bytes of memory are at first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contents {
+    /// Zeros: all of the memory is there.
+    Zeros,
+    /// Whatever: of large memory only what is written takes room.
+    Unknown,
+}
+
+/// How memory of an application lies: large memory is in large pages.
+pub fn layout_of(bytes: usize, align: usize) -> Option<Layout> {
+    let align = if bytes >= LARGE { align.max(HUGE_PAGE) } else { align };
+    Layout::from_size_align(bytes.max(1), align).ok()
+}
+
+/// Gets memory that lies as [`layout_of`] has it, which [`std::alloc::dealloc`] takes back; none if there is not so much.
+pub fn allocate(layout: Layout, contents: Contents) -> Option<NonNull<u8>> {
+    if layout.size() == 0 {
+        return None;
+    }
+    let is_large = layout.size() >= LARGE;
+    let start = match contents {
+        // SAFETY: the layout has bytes.
+        Contents::Zeros if !is_large => unsafe { alloc_zeroed(layout) },
+        // SAFETY: as above.
+        _ => unsafe { alloc(layout) },
+    };
+    let start = NonNull::new(start)?;
+    if is_large {
+        // SAFETY: it is memory of this size, page by page. Advice that the system does not take changes nothing but speed.
+        unsafe { libc::madvise(start.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
+        if contents == Contents::Zeros {
+            // SAFETY: as above; nothing else knows of it yet.
+            unsafe { start.write_bytes(0, layout.size()) };
+        }
+    }
+    Some(start)
+}
 
 /// What memory is made of: a line of two cache lines, so that every vector is aligned.
 #[derive(Clone, Copy)]

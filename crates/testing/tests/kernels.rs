@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 use heddle_ir::inst::Detail;
-use heddle_ir::module::DeclaredShape;
 use heddle_ir::{Constant, Function, Inst, Module, Op, Scalar, Space, Type, ValueDef, parse_module};
 use heddle_testing::fuzz::check;
 use heddle_testing::generate::{Argument, Case, Input, ObjectShape, Owner, generate};
@@ -169,9 +168,12 @@ const FAULTS_OF_BRUSHES: &[(&str, Fault)] = &[
     }),
     ("the rows of a tile are one", |module| {
         regions(module, |func| {
-            for param in &mut func.signature.params {
-                if matches!(&param.shape, Some(DeclaredShape::Linear(steps)) if steps[..] == [0, 1]) {
-                    param.shape = Some(DeclaredShape::Uniform);
+            let zero = func.make_const(Constant::Scalar(Scalar::I32, 0));
+            for inst in insts(func, Op::Lane) {
+                let Some(lane) = func.result(inst) else { continue };
+                if func.inst(inst).detail == Detail::Dimension(Some(1)) && func.value_type(lane) == Type::I32
+                {
+                    func.map_values(|value| if value == lane { zero } else { value });
                 }
             }
         });

@@ -7,7 +7,8 @@ use crate::core::context;
 use crate::core::error::{Answer, Error, ensure};
 use crate::core::registry::Table;
 use crate::cuda::*;
-use std::alloc::{Layout, alloc, dealloc};
+use heddle_runtime::memory::{self, Contents};
+use std::alloc::{Layout, dealloc};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -91,7 +92,7 @@ const PIECE: usize = 512;
 
 fn layout(bytes: usize) -> Answer<Layout> {
     let bytes = bytes.checked_next_multiple_of(PIECE).ok_or(Error(CUDA_ERROR_OUT_OF_MEMORY))?;
-    Layout::from_size_align(bytes, ALIGN).map_err(|_| Error(CUDA_ERROR_OUT_OF_MEMORY))
+    memory::layout_of(bytes, ALIGN).ok_or(Error(CUDA_ERROR_OUT_OF_MEMORY))
 }
 
 /// The bytes of the machine's memory.
@@ -124,10 +125,8 @@ pub fn allocate(bytes: usize, kind: Kind, flags: u32) -> Answer<CUdeviceptr> {
         let now = pool.used[0].fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
         pool.used[1].fetch_max(now, Ordering::Relaxed);
     }
-    // SAFETY: the layout has bytes.
-    let start = unsafe { alloc(layout) };
-    ensure(!start.is_null(), CUDA_ERROR_OUT_OF_MEMORY)?;
-    let start = start.expose_provenance();
+    let start = memory::allocate(layout, Contents::Unknown).ok_or(Error(CUDA_ERROR_OUT_OF_MEMORY))?;
+    let start = start.as_ptr().expose_provenance();
     note(start, bytes, kind, flags);
     Ok(start as CUdeviceptr)
 }

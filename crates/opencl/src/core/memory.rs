@@ -3,7 +3,8 @@
 //! Invariant: a piece of memory lives as long as its `Memory`. Which commands access it when is the application's affair,
 //! as OpenCL has it, so everything goes through raw pointers and nothing here makes references to contents.
 
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use heddle_runtime::memory::{Contents, allocate, layout_of};
+use std::alloc::{Layout, dealloc};
 use std::fmt;
 
 /// An address in the process: of a buffer, of shared virtual memory, or of the application.
@@ -160,11 +161,6 @@ pub unsafe fn copy_box(to: Address, to_rows: Rows, from: Address, from_rows: Row
     }
 }
 
-/// A page of the larger kind: rows of large buffers are pages apart, and the processor remembers few of those.
-const HUGE_PAGE: usize = 2 << 20;
-/// From how many bytes on memory is in such pages.
-const LARGE: usize = 2 * HUGE_PAGE;
-
 /// A piece of memory.
 #[derive(Debug)]
 pub struct Memory {
@@ -175,25 +171,9 @@ pub struct Memory {
 impl Memory {
     /// Zeroed memory; none if there is not so much.
     pub fn allocate(bytes: usize, align: usize) -> Option<Memory> {
-        let is_large = bytes >= LARGE;
-        let layout =
-            Layout::from_size_align(bytes.max(1), if is_large { align.max(HUGE_PAGE) } else { align })
-                .ok()?;
-        // SAFETY: the layout is not of size zero; large memory is written before anything reads it.
-        let base = unsafe {
-            if is_large {
-                let base = alloc(layout);
-                if !base.is_null() {
-                    // Advice that the system does not take changes nothing but speed.
-                    libc::madvise(base.cast(), bytes, libc::MADV_HUGEPAGE);
-                    base.write_bytes(0, bytes);
-                }
-                base
-            } else {
-                alloc_zeroed(layout)
-            }
-        };
-        (!base.is_null()).then(|| Memory { base: Address::new(base), layout: Some(layout) })
+        let layout = layout_of(bytes, align)?;
+        let base = allocate(layout, Contents::Zeros)?;
+        Some(Memory { base: Address::new(base.as_ptr()), layout: Some(layout) })
     }
 
     /// The application's memory, which it keeps as long as this is used.

@@ -127,9 +127,16 @@ impl Emit {
             true => value,
             false => match self.constant(value) {
                 Some(bits) if self.scalar(value).bits() == to.bits() => self.bits(to, bits),
-                _ => self.to(Op::Bitcast, to, value),
+                _ => self.before_bitcast(value, to).unwrap_or_else(|| self.to(Op::Bitcast, to, value)),
             },
         }
+    }
+
+    /// What a value was of this type: registers without a type hold floats as integers.
+    fn before_bitcast(&self, value: Value, to: Scalar) -> Option<Value> {
+        let data = self.func.inst(self.func.def_inst(value)?);
+        let from = *data.args.first()?;
+        (data.op == Op::Bitcast && self.scalar(from) == to).then_some(from)
     }
 
     /// The bits of a value as an integer.

@@ -185,7 +185,44 @@ pub(crate) fn pieces(body: &Body<'_, '_>) -> Vec<Piece> {
         };
         pieces.push(Piece { steps, guarded, end });
     }
+    pass_by_empty(&mut pieces);
     pieces
+}
+
+/// The most jumps in a row that are followed.
+const MOST_JUMPS: usize = 16;
+
+/// Leads branches past blocks that only jump: behind a guarded `bra` stands a `bra.uni` for the other way.
+fn pass_by_empty(pieces: &mut [Piece]) {
+    let next: Vec<Option<usize>> = pieces
+        .iter()
+        .map(|piece| match piece.end {
+            End::Jump(target) if piece.steps.is_empty() => Some(target),
+            _ => None,
+        })
+        .collect();
+    let behind = |mut block: usize| {
+        for _ in 0..MOST_JUMPS {
+            match next[block] {
+                Some(target) => block = target,
+                None => break,
+            }
+        }
+        block
+    };
+    for piece in pieces.iter_mut() {
+        match &mut piece.end {
+            End::Jump(target) => *target = behind(*target),
+            End::Branch { then, otherwise, .. } => {
+                let led = (behind(*then), behind(*otherwise));
+                // Both ways stay two: φs tell them apart by where they come from.
+                if led.0 != led.1 {
+                    (*then, *otherwise) = led;
+                }
+            }
+            End::Switch { .. } | End::Return => {}
+        }
+    }
 }
 
 /// Blocks that are reached, and how.

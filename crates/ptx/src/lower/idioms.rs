@@ -6,6 +6,7 @@
 //!     num_groups * local_size              global_size
 //!     inttoptr (ptrtoint p + x)            ptradd p, x
 //!     inttoptr (a + x)                     ptradd (inttoptr a), x       where x is scaled or extended, and a is not
+//!     br (a >= b), p, q                    br (a < b), q, p             so that what is asked twice is the same
 //! ```
 //!
 //! Ensures: queries that nothing reads any more are gone.
@@ -13,6 +14,7 @@
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::words::{FloatPredicate, IntPredicate};
 use heddle_ir::{Function, Inst, Op, Type, Value};
 
 /// The most sums of an address that are taken apart.
@@ -38,6 +40,7 @@ pub(super) fn recognize(func: &mut Function) {
         }
     }
     sweep(func, &insts);
+    ask_alike(func);
 }
 
 /// The dimension of a query of 32 bits.
@@ -113,13 +116,64 @@ fn address(func: &mut Function, inst: Inst) {
     }
 }
 
-/// Removes queries that nothing reads, and what was computed of them alone.
-fn sweep(func: &mut Function, insts: &[Inst]) {
+/// How often each value is read.
+fn count_uses(func: &Function) -> SecondaryMap<Value, u32> {
     let mut uses: SecondaryMap<Value, u32> = SecondaryMap::with_len(func.value_count());
-    let all: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
-    for inst in all {
+    for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
         func.inst(inst).args.iter().for_each(|&arg| uses[arg] += 1);
     }
+    uses
+}
+
+/// Lets branches on comparisons that nothing else reads ask one of each pair of opposite questions. clang breaks out of a loop by a
+/// block that asks the opposite of what has led there; asked alike, the second question is seen to be answered.
+fn ask_alike(func: &mut Function) {
+    let uses = count_uses(func);
+    let branches: Vec<Inst> = func.blocks().filter_map(|block| func.terminator(block)).collect();
+    for branch in branches {
+        let data = func.inst(branch);
+        if data.op != Op::Br || data.targets().len() != 2 {
+            continue;
+        }
+        let Some(question) =
+            data.args.first().filter(|&&asked| uses[asked] == 1).and_then(|&asked| func.def_inst(asked))
+        else {
+            continue;
+        };
+        let opposite = match func.inst(question).detail {
+            Detail::IntCompare(predicate) => opposite_of_numbers(predicate).map(Detail::IntCompare),
+            Detail::FloatCompare(predicate) => opposite_of_floats(predicate).map(Detail::FloatCompare),
+            _ => None,
+        };
+        if let Some(opposite) = opposite {
+            func.inst_mut(question).detail = opposite;
+            func.inst_mut(branch).targets_mut().swap(0, 1);
+        }
+    }
+}
+
+/// What is asked in the place of a comparison.
+fn opposite_of_numbers(predicate: IntPredicate) -> Option<IntPredicate> {
+    use IntPredicate::{Ne, Sge, Sle, Uge, Ule};
+    matches!(predicate, Ne | Sge | Sle | Uge | Ule).then(|| predicate.negated())
+}
+
+/// The same of floats: one that is false where there is no order.
+fn opposite_of_floats(predicate: FloatPredicate) -> Option<FloatPredicate> {
+    Some(match predicate {
+        FloatPredicate::Ueq => FloatPredicate::One,
+        FloatPredicate::Une => FloatPredicate::Oeq,
+        FloatPredicate::Ult => FloatPredicate::Oge,
+        FloatPredicate::Ule => FloatPredicate::Ogt,
+        FloatPredicate::Ugt => FloatPredicate::Ole,
+        FloatPredicate::Uge => FloatPredicate::Olt,
+        _ => return None,
+    })
+}
+
+/// Removes queries that nothing reads, and what was computed of them alone.
+fn sweep(func: &mut Function, insts: &[Inst]) {
+    let mut uses = count_uses(func);
     // What is read stands before what reads it, but for loops, where none of these is.
     for &inst in insts.iter().rev() {
         let data = func.inst(inst);

@@ -17,6 +17,7 @@ mod matrix;
 mod fragment;
 mod call;
 mod idioms;
+mod bounds;
 
 use crate::check::{Global, Globals, resolve};
 use crate::module::{Function, Init, Item, NumberValue, PtxModule, Variable};
@@ -184,6 +185,7 @@ pub fn lower(source: &PtxModule<'_>, path: &str, options: LowerOptions) -> Resul
                 let mut func = lower_body(&context, &body, &declaration)
                     .map_err(|(at, why)| refusal(source, function, at, why))?;
                 idioms::recognize(&mut func);
+                bounds::tell(&mut func);
                 verify(&func, Stage::Source).map_err(|violations| {
                     Diagnostic::error(
                         Code::Internal,

@@ -12,7 +12,7 @@
 //! A value has one home for all barriers, so what a state does not change stays where it is.
 
 use super::objects::{Object, users_of};
-use super::place::Asked;
+use super::place::{Asked, PlaceField};
 use super::refuse_inst;
 use super::states::States;
 use heddle_analysis::shape::{Fact, Geometry, Level, Poison, Shape, Strides};
@@ -20,6 +20,7 @@ use heddle_analysis::{ControlTables, InitialShapes, Liveness, divergence};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
 use heddle_ir::ops::Effect;
+use heddle_ir::words::Flags;
 use heddle_ir::{Diagnostic, Function, Inst, Op, Value, ValueDef};
 use smallvec::SmallVec;
 
@@ -88,7 +89,9 @@ pub(super) fn find_homes(
     for (&param, fact) in kernel.params().iter().zip(&mut initial.params) {
         // Brushes stand at different places.
         if asked.items.contains(&param) {
-            *fact = fact.at(Level::Brush);
+            *fact = fact.at(Level::Brush).with_poison(Poison::Never);
+        } else if asked.fields.iter().any(|&(_, field)| field == param) {
+            *fact = fact.with_poison(Poison::Never);
         }
     }
     let facts = divergence(kernel, &control, &initial);
@@ -113,6 +116,7 @@ pub(super) fn find_homes(
     let liveness = Liveness::new(kernel, &control.cfg);
     let sets = liveness.sets();
     let mut known: SecondaryMap<Value, Option<Fact>> = SecondaryMap::new();
+    let mut told: SecondaryMap<Value, Poison> = SecondaryMap::new();
     let mut found: Vec<Value> = Vec::new();
     for (number, state) in states.all.iter().enumerate() {
         let is_open = |value: &&Value| !matches!(kernel.value_def(**value), ValueDef::Param(_));
@@ -132,6 +136,24 @@ pub(super) fn find_homes(
         live.at_start.push(at_start);
     }
     found.sort_unstable();
+    // Lane 0 speaks for the others where it is not ⊤, and sums that tell a place in the launch never are.
+    let may_step = |&value: &Value| {
+        known[value].is_some_and(|fact| fact.poison == Poison::Any && fact.shape.strides().is_some())
+    };
+    if found.iter().any(may_step)
+        && let Some(defined) = without_promises_of_places(kernel, asked)
+    {
+        let facts = divergence(&defined, &control, &initial);
+        for (number, state) in states.all.iter().enumerate() {
+            for &value in &live.at_start[number] {
+                let poison = facts.fact_at(&defined, &control, value, state.start).poison;
+                told[value] = told[value].join(poison);
+            }
+        }
+        for &value in &found {
+            known[value] = known[value].map(|fact| fact.with_poison(told[value]));
+        }
+    }
     for value in found {
         if live.homes[value].is_none() {
             let mut fact = known[value].unwrap_or_default();
@@ -146,6 +168,26 @@ pub(super) fn find_homes(
     }
     live.brush_bytes = live.brush_bytes.next_multiple_of(BRUSH_ALIGN);
     Ok(live)
+}
+
+/// A kernel whose sums of a group's first index and a place in the group promise nothing: the runtime sees to it that they do not
+/// wrap around, so none of them is ⊤. None if there are no such sums.
+fn without_promises_of_places(kernel: &Function, asked: &Asked) -> Option<Function> {
+    let is_first = |value: Value| {
+        asked.fields.iter().any(|&(field, known)| known == value && matches!(field, PlaceField::FirstId(_)))
+    };
+    let is_place = |&inst: &Inst| {
+        let data = kernel.inst(inst);
+        let is_sum = |a: Value, b: Value| is_first(a) && asked.items.contains(&b);
+        data.op == Op::Add && matches!(data.args[..], [a, b] if is_sum(a, b) || is_sum(b, a))
+    };
+    let insts = kernel.blocks().flat_map(|block| kernel.block_insts(block));
+    let places: Vec<Inst> = insts.filter(is_place).collect();
+    (!places.is_empty()).then(|| {
+        let mut defined = kernel.clone();
+        places.into_iter().for_each(|inst| defined.inst_mut(inst).flags = Flags::NONE);
+        defined
+    })
 }
 
 /// What is made of the address of a private object that each lane has a home for. To analyses all lanes' objects lie in one place.

@@ -16,6 +16,7 @@
 //! * `inline` brings calls that ask for the launch, or wait at barriers, into the kernel.
 //! * `extensions` parts what LLVM merged with the scales of addresses.
 //! * `place` makes what a kernel asks for its parameters.
+//! * `bounds` extends operands of what does not wrap around, as groups are not that large.
 //! * `states` cuts the kernel at its barriers.
 //! * `objects` finds the private objects that live across them, and interleaves those of the lanes.
 //! * `live` finds what lives across them, and where it is kept.
@@ -26,6 +27,7 @@
 //! * `group` writes the sequential function that launches them.
 
 mod alone;
+mod bounds;
 mod copy;
 mod extensions;
 mod group;
@@ -40,7 +42,7 @@ mod states;
 mod versions;
 
 pub(crate) use inline::split_behind;
-pub use place::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
+pub use place::{LOCAL_ALIGN, MOST_ITEMS, PLACE_WORDS, PlaceField};
 
 use crate::widen::Versions;
 use heddle_ir::entity::PrimaryMap;
@@ -224,6 +226,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             rounds::hint_at_own_rounds(&mut kernel, own_rounds);
         }
         let asked = place::ask_by_params(&mut kernel, module, options);
+        bounds::extend_operands(&mut kernel, &asked, options.is_small);
         if states::has_barriers(&kernel) {
             // What is computed again is to take as few operations as it can.
             crate::simplify(&mut kernel);
@@ -257,6 +260,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         }
         for region in regions.iter_mut().filter(|region| !region.is_alone && !region.refills) {
             remarks.extend(versions::split(&mut region.func, &options.brush, options.versions));
+            place::count_from_first(&mut region.func, &options.brush);
         }
         let whole = regions
             .iter()

@@ -1,0 +1,218 @@
+//! Says of sums and products that they do not wrap around, where PTX's bounds of a launch show it.
+//!
+//! PTX has no word for that, but a thread's place in its block is below 1024, and masks, shifts and conversions bound numbers, too.
+//! An address of shared memory is computed in 32 bits and extended: only what does not wrap around keeps its steps from lane to lane.
+//!
+//! Ensures: the same values; flags, and `zext nneg` in the place of `sext`.
+//! Invariant: a bound holds of a value that is not ⊤. What loops carry has none.
+
+use heddle_ir::entity::SecondaryMap;
+use heddle_ir::inst::Detail;
+use heddle_ir::words::Flag;
+use heddle_ir::{Constant, Function, Inst, InstData, Op, Value};
+
+/// The most threads of a block along a dimension.
+const MOST_THREADS: i128 = 1024;
+/// The most blocks along the first dimension, and along the others.
+const MOST_BLOCKS: [i128; 2] = [(1 << 31) - 1, 65535];
+/// Wider numbers have no bounds here.
+const MOST_BITS: u32 = 64;
+
+/// The numbers that a value may be, read as signed, both ends included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Bounds {
+    least: i128,
+    greatest: i128,
+}
+
+impl Bounds {
+    fn new(least: i128, greatest: i128) -> Bounds {
+        Bounds { least, greatest }
+    }
+
+    /// All numbers of so many bits.
+    fn all(bits: u32) -> Bounds {
+        Bounds::new(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    }
+
+    fn is_within(self, other: Bounds) -> bool {
+        other.least <= self.least && self.greatest <= other.greatest
+    }
+
+    fn is_positive(self) -> bool {
+        self.least >= 0
+    }
+
+    fn joined(self, other: Bounds) -> Bounds {
+        Bounds::new(self.least.min(other.least), self.greatest.max(other.greatest))
+    }
+
+    fn product(self, other: Bounds) -> Bounds {
+        let ends = [self.least, self.greatest].map(|a| [a * other.least, a * other.greatest]);
+        let ends = ends.as_flattened();
+        let fold = |pick: fn(i128, i128) -> i128| ends.iter().copied().reduce(pick).unwrap_or(0);
+        Bounds::new(fold(i128::min), fold(i128::max))
+    }
+}
+
+/// Sets the flags of a function that was lowered.
+pub(super) fn tell(func: &mut Function) {
+    let mut known: SecondaryMap<Value, Option<Bounds>> = SecondaryMap::with_len(func.value_count());
+    let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
+    for inst in insts {
+        let Some(result) = func.result(inst).filter(|&result| bits(func, result).is_some()) else { continue };
+        let (bounds, data) = step(func, inst, &known);
+        known[result] = bounds;
+        if let Some(data) = data {
+            *func.inst_mut(inst) = data;
+        }
+    }
+}
+
+/// The width of a value that may have bounds.
+fn bits(func: &Function, value: Value) -> Option<u32> {
+    let ty = func.value_type(value);
+    let bits = ty.scalar().bits();
+    (ty.scalar().is_int() && !ty.is_vector() && (2..=MOST_BITS).contains(&bits)).then_some(bits)
+}
+
+/// The bounds of an operand.
+fn of(func: &Function, known: &SecondaryMap<Value, Option<Bounds>>, value: Value) -> Option<Bounds> {
+    let all = Bounds::all(bits(func, value)?);
+    Some(match func.constant(value) {
+        Some(&Constant::Scalar(scalar, number)) => {
+            let gap = 128 - scalar.bits();
+            let number = (number << gap) as i128 >> gap;
+            Bounds::new(number, number)
+        }
+        Some(_) => all,
+        None => known[value].unwrap_or(all),
+    })
+}
+
+/// The bounds of a result, if there are any, and the instruction that says what it does not do, if that is another one.
+fn step(
+    func: &Function,
+    inst: Inst,
+    known: &SecondaryMap<Value, Option<Bounds>>,
+) -> (Option<Bounds>, Option<InstData>) {
+    let data = func.inst(inst);
+    let width = func.result(inst).and_then(|result| bits(func, result)).unwrap_or(MOST_BITS);
+    let all = Bounds::all(width);
+    let operand = |at: usize| data.args.get(at).and_then(|&arg| of(func, known, arg));
+    let number = |at: usize| operand(at).filter(|it| it.least == it.greatest).map(|it| it.least);
+    let amount = || number(1).filter(|&by| (0..i128::from(width)).contains(&by));
+    let plain = |bounds: Option<Bounds>| (bounds, None);
+    // What is computed, before it is cut to the width.
+    let exact = match (data.op, operand(0), operand(1)) {
+        (Op::Add, Some(a), Some(b)) => Some(Bounds::new(a.least + b.least, a.greatest + b.greatest)),
+        (Op::Sub, Some(a), Some(b)) => Some(Bounds::new(a.least - b.greatest, a.greatest - b.least)),
+        (Op::Mul, Some(a), Some(b)) => Some(a.product(b)),
+        (Op::Shl, Some(a), Some(_)) => amount().map(|by| a.product(Bounds::new(1 << by, 1 << by))),
+        (Op::Trunc, Some(a), _) => Some(a),
+        _ => None,
+    };
+    if let Some(exact) = exact {
+        if !exact.is_within(all) {
+            return plain(None);
+        }
+        let mut told = data.clone();
+        told.flags = told.flags.with(Flag::Nsw);
+        // Read as unsigned, they are the same numbers only where none is negative.
+        let mut operands = (0..data.args.len()).filter_map(operand);
+        if exact.is_positive() && operands.all(Bounds::is_positive) {
+            told.flags = told.flags.with(Flag::Nuw);
+        }
+        return (Some(exact), Some(told));
+    }
+    let along = match data.detail {
+        Detail::Dimension(along) => usize::from(along.unwrap_or(0)),
+        _ => 0,
+    };
+    let blocks = MOST_BLOCKS[along.min(1)];
+    let within = |bounds: Bounds| bounds.is_within(all).then_some(bounds);
+    plain(match (data.op, operand(0), operand(1)) {
+        (Op::LocalId, ..) => within(Bounds::new(0, MOST_THREADS - 1)),
+        (Op::LocalSize, ..) => within(Bounds::new(1, MOST_THREADS)),
+        (Op::GroupId, ..) => within(Bounds::new(0, blocks - 1)),
+        (Op::NumGroups, ..) => within(Bounds::new(1, blocks)),
+        (Op::Zext | Op::Sext, Some(a), _) if a.is_positive() => {
+            let mut told = data.clone();
+            told.op = Op::Zext;
+            told.flags = told.flags.with(Flag::Nneg);
+            return (Some(a), Some(told));
+        }
+        (Op::Sext, Some(a), _) => Some(a),
+        (Op::Zext, Some(_), _) => {
+            let from = bits(func, data.args[0]).unwrap_or(MOST_BITS);
+            within(Bounds::new(0, (1 << from) - 1))
+        }
+        (Op::And, Some(a), Some(b)) => match [a, b].map(|it| it.is_positive().then_some(it.greatest)) {
+            [Some(a), Some(b)] => Some(Bounds::new(0, a.min(b))),
+            [Some(one), None] | [None, Some(one)] => Some(Bounds::new(0, one)),
+            [None, None] => None,
+        },
+        (Op::Or | Op::Xor, Some(a), Some(b)) if a.is_positive() && b.is_positive() => {
+            let most = a.greatest.max(b.greatest) as u128;
+            Some(Bounds::new(0, (most + 1).next_power_of_two() as i128 - 1))
+        }
+        (Op::Lshr, Some(a), _) if a.is_positive() => {
+            amount().map(|by| Bounds::new(a.least >> by, a.greatest >> by))
+        }
+        (Op::Lshr, ..) => {
+            amount().filter(|&by| by > 0).map(|by| Bounds::new(0, (1 << (i128::from(width) - by)) - 1))
+        }
+        (Op::Ashr, Some(a), _) => amount().map(|by| Bounds::new(a.least >> by, a.greatest >> by)),
+        (Op::Urem | Op::Srem, Some(a), _) if a.is_positive() => {
+            number(1).filter(|&by| by > 0).map(|by| Bounds::new(0, a.greatest.min(by - 1)))
+        }
+        (Op::Udiv | Op::Sdiv, Some(a), _) if a.is_positive() => {
+            number(1).filter(|&by| by > 0).map(|by| Bounds::new(a.least / by, a.greatest / by))
+        }
+        (Op::Smin, Some(a), Some(b)) => Some(Bounds::new(a.least.min(b.least), a.greatest.min(b.greatest))),
+        (Op::Smax, Some(a), Some(b)) => Some(Bounds::new(a.least.max(b.least), a.greatest.max(b.greatest))),
+        (Op::Select, ..) => operand(1).zip(operand(2)).map(|(a, b)| a.joined(b)),
+        (Op::Phi, first, _) => {
+            (1..data.args.len()).fold(first, |all, at| all.zip(operand(at)).map(|(a, b)| a.joined(b)))
+        }
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{LowerOptions, lower, parse};
+
+    fn text_of(body: &str) -> String {
+        let text = format!(
+            ".version 7.5\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 .ptr .global .align 4 p) {{\n{body}\nret;\n}}\n"
+        );
+        let module = parse(&text).expect("it is PTX");
+        let lowered = lower(&module, "k.ptx", LowerOptions::default()).expect("it is taken");
+        assert!(lowered.refused.is_empty(), "{:?}", lowered.refused);
+        lowered.module.functions[0].to_string()
+    }
+
+    const HEAD: &str = ".reg .b32 %r<9>; .reg .b64 %d<9>; mov.u32 %r0, %tid.x; ld.param.u64 %d0, [p];";
+
+    #[test]
+    fn what_cannot_wrap_around_is_said_not_to() {
+        let text = text_of(&format!(
+            "{HEAD} shl.b32 %r1, %r0, 2; add.s32 %r2, %r1, 64; cvt.s64.s32 %d1, %r2; add.s64 %d2, %d0, %d1; st.global.b32 [%d2], %r0;"
+        ));
+        assert!(text.contains("shl nuw nsw"), "{text}");
+        assert!(text.contains("add nuw nsw"), "{text}");
+        assert!(text.contains("zext nneg"), "{text}");
+    }
+
+    #[test]
+    fn what_may_wrap_around_is_left() {
+        let text = text_of(&format!(
+            "{HEAD} shl.b32 %r1, %r0, 22; add.s32 %r2, %r1, 64; cvt.s64.s32 %d1, %r2; add.s64 %d2, %d0, %d1; st.global.b32 [%d2], %r0;"
+        ));
+        assert!(!text.contains("nsw") && !text.contains("nneg"), "{text}");
+        let text =
+            text_of(&format!("{HEAD} sub.s32 %r1, %r0, 5; add.s32 %r2, %r1, 3; st.global.b32 [%d0], %r2;"));
+        assert!(text.contains("sub nsw") && text.contains("add nsw") && !text.contains("nuw"), "{text}");
+    }
+}
