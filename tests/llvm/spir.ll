@@ -1,7 +1,7 @@
 ; What OpenCL C declares, declared in another way; functions of work-groups that are not known; writes to constant memory.
 ; run: @fine() lanes=1 -> 0
 ; refused: @no_dimension: `%r = call i64 @_Z12get_local_idj()`: @_Z12get_local_idj is declared in another way than OpenCL C does: it takes one number, the dimension, and gives a number
-; refused: @reduces: `%r = call i32 @_Z21work_group_reduce_addi(i32 %x)`: @_Z21work_group_reduce_addi may ask other lanes (it is `convergent`), and is not known; define it in the same module
+; refused: @reduces: `%r = call i32 @_Z21work_group_reduce_addi(i32 %x)`: @_Z21work_group_reduce_addi is called, but nothing defines it; define it in the program, or link one that does
 ; refused: @writes: `store i32 1, ptr addrspace(2) %p, align 4`: it writes to constant memory, which never changes
 ; refused: @fills:
 target triple = "spir64-unknown-unknown"

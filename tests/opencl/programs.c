@@ -34,6 +34,40 @@ static void text_is(cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, co
   }
 }
 
+static void attributes(struct setting s) {
+  const char *text =
+      "kernel __attribute__((reqd_work_group_size(4, 2, 1))) void sized(global int *a) {}\n"
+      "kernel __attribute__((work_group_size_hint(8,1,1))) __attribute__((vec_type_hint(uint4))) void hinted(global int *a) {}\n"
+      "kernel __attribute__((vec_type_hint(double))) void wide(global int *a) {}\n"
+      "kernel void plain(global int *a) {\n"
+      "#if __OPENCL_VERSION__ < 300 || __OPENCL_C_VERSION__ != 120\n"
+      "#error the versions are wrong\n"
+      "#endif\n"
+      "}\n";
+  const char *expected[][2] = {{"sized", "reqd_work_group_size(4,2,1)"},
+                               {"hinted", "work_group_size_hint(8,1,1) vec_type_hint(uint4)"},
+                               {"wide", "vec_type_hint(double)"},
+                               {"plain", ""}};
+  cl_program program = build(s, text, "");
+  for (int i = 0; i < 4; i++) {
+    cl_int error;
+    char found[128];
+    cl_kernel kernel = clCreateKernel(program, expected[i][0], &error);
+    CHECK(error);
+    CHECK(clGetKernelInfo(kernel, CL_KERNEL_ATTRIBUTES, sizeof found, found, NULL));
+    if (strcmp(found, expected[i][1])) {
+      fprintf(stderr, "%s: '%s', not '%s'\n", expected[i][0], found, expected[i][1]);
+      exit(1);
+    }
+    // Arguments are told of where that was asked for.
+    cl_kernel_arg_address_qualifier space;
+    CODE(clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL),
+         CL_KERNEL_ARG_INFO_NOT_AVAILABLE);
+    CHECK(clReleaseKernel(kernel));
+  }
+  CHECK(clReleaseProgram(program));
+}
+
 static void kernels(struct setting s) {
   cl_int error;
   cl_program program = build(s, source, "-D FACTOR=2 -cl-kernel-arg-info -Werror");
@@ -205,6 +239,18 @@ static void builds(struct setting s) {
   CHECK(clReleaseProgram(program));
 }
 
+static char log_of_last[4096];
+static void CL_CALLBACK keep_log(cl_program program, void *device) {
+  CHECK(clGetProgramBuildInfo(program, *(cl_device_id *)device, CL_PROGRAM_BUILD_LOG, sizeof log_of_last, log_of_last, NULL));
+}
+
+static void log_has(const char *text) {
+  if (!strstr(log_of_last, text)) {
+    fprintf(stderr, "'%s' is not in:\n%s", text, log_of_last);
+    exit(1);
+  }
+}
+
 static void links(struct setting s) {
   cl_int error;
   // The body of an inline function is in both programs.
@@ -236,8 +282,30 @@ static void links(struct setting s) {
   cl_program twice[] = {first, first};
   clLinkProgram(s.context, 1, &s.device, NULL, 2, twice, NULL, NULL, &error);
   EXPECT(error == CL_LINK_PROGRAM_FAILURE);
+  cl_program failed = clLinkProgram(s.context, 1, &s.device, NULL, 2, twice, keep_log, &s.device, &error);
+  CHECK(error);
+  CHECK(clReleaseProgram(failed));
+  log_has("error: several programs define @half_of; link one that does\n");
   clLinkProgram(s.context, 1, &s.device, NULL, 1, &second, NULL, NULL, &error);
   EXPECT(error == CL_LINK_PROGRAM_FAILURE);
+  failed = clLinkProgram(s.context, 1, &s.device, NULL, 1, &second, keep_log, &s.device, &error);
+  CHECK(error);
+  CHECK(clReleaseProgram(failed));
+  log_has("error: program.cl:2:72: @halve: @half_of is called, but nothing defines it; define it in the program, or link");
+  // Nor is one built, whatever else is in it.
+  const char *parts_of_one =
+      "kernel void good(global int *a) { a[0] = 1; }\n"
+      "long elsewhere(long x);\n"
+      "long between(long x) { return elsewhere(x) + 1; }\n"
+      "kernel void bad(global long *a) {\n"
+      "  a[0] = between(a[0]);\n"
+      "}\n";
+  failed = clCreateProgramWithSource(s.context, 1, &parts_of_one, NULL, &error);
+  CHECK(error);
+  CODE(clBuildProgram(failed, 0, NULL, NULL, NULL, NULL), CL_BUILD_PROGRAM_FAILURE);
+  keep_log(failed, &s.device);
+  log_has("error: program.cl:3:31: @between: @elsewhere is called, but nothing defines it; ");
+  CHECK(clReleaseProgram(failed));
   cl_kernel halve = clCreateKernel(linked, "halve", &error);
   CHECK(error);
   int data[] = {2, 4, 7, 9};
@@ -329,6 +397,7 @@ static void refuses(struct setting s) {
 int main(void) {
   struct setting s = start(0);
   kernels(s);
+  attributes(s);
   large_arguments(s);
   builds(s);
   refuses(s);

@@ -133,7 +133,7 @@ int main(void) {
   asked(memory, piece, NULL, CL_MEM_USES_SVM_POINTER, sizeof(cl_bool));
   unknown(memory, whole, NULL);
 
-  cl_program made = build(s, "kernel void k(global int *a) { a[0] = 1; }\n", "");
+  cl_program made = build(s, "kernel void k(global int *a) { a[0] = 1; }\n", "-cl-kernel-arg-info");
   for (cl_uint name = CL_PROGRAM_REFERENCE_COUNT; name <= CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT; name++)
     if (name != CL_PROGRAM_BINARIES) asked(program, made, NULL, name, 0);
   unsigned char *none = NULL;

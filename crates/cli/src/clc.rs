@@ -117,9 +117,8 @@ impl Clc {
         source.refused.iter().for_each(tell);
         let undefined = undefined_functions(&source.module);
         if !undefined.is_empty() {
-            let names: Vec<String> = undefined.iter().map(|name| format!("`{name}`")).collect();
-            let text = format!("{} is called, and nothing in {name} defines it", names.join(", "));
-            return Err(fail(Diagnostic::error(Code::UnknownFunction, text)));
+            let diagnostics = undefined.into_iter().map(|told| told.in_file(&name)).collect();
+            return Err(fail(heddle::Failure { diagnostics }));
         }
         let options = BuildOptions { lanes: self.lanes, math: self.math, ..BuildOptions::default() };
         let program = KernelModule::new(source.module, &options)

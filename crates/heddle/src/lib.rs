@@ -22,7 +22,7 @@ pub mod vector_abi;
 
 pub use divergence_statistics::DivergenceStatistics;
 pub use marked_loop::{LoopCode, LoopLanes, LoopRequest, VectorLoop};
-pub use options::{Branches, Brush, Brushes, Options, Roots, Wanted};
+pub use options::{Branches, Brush, Brushes, Options, Roots, Stores, Wanted};
 pub use profile::Profile;
 pub use report::{KernelReport, Report};
 pub use session::{Artifact, Failure, Request, Session, Source};

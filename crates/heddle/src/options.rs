@@ -146,6 +146,9 @@ pub struct Options {
     pub fuse: Wanted,
     /// Which nests of loops are flattened.
     pub flatten: Wanted,
+    /// Where lanes take new work-items of a kernel when they are done with theirs. Where it pays is found out by running it, so nowhere
+    /// if nothing runs.
+    pub refill: Wanted,
     /// Whether lanes may race.
     pub races: Races,
     /// Where regions are skipped that no lane is in.
@@ -154,6 +157,18 @@ pub struct Options {
     pub branches: Branches,
     /// How quotients by square roots are computed.
     pub roots: Roots,
+    /// Whether stores go through the caches.
+    pub stores: Stores,
+}
+
+/// Whether stores of whole vectors to global memory go through the caches.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Stores {
+    /// They do.
+    #[default]
+    Cached,
+    /// They go past them. Whoever else reads what is stored waits for a fence behind the code.
+    Streamed,
 }
 
 /// How quotients by square roots are computed that the source allows to be off by some units in the last place.
@@ -189,17 +204,19 @@ impl Default for Options {
             scalars: Some(Variant::Cost),
             fuse: Wanted::WherePaying,
             flatten: Wanted::WherePaying,
+            refill: Wanted::WherePaying,
             races: Races::default(),
             guards: Policy::default(),
             branches: Branches::default(),
             roots: Roots::default(),
+            stores: Stores::default(),
         }
     }
 }
 
 impl Options {
     /// The words of the text form.
-    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `ssrqp=cost|no`, `fuse=yes|no|force`, `flatten=yes|no|force`, `races=ordered|excluded`, `guards=force|needed`, `branches=keep|fold`, `roots=estimated|exact` and `brushes=2` (or `auto`)";
+    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `ssrqp=cost|no`, `fuse=yes|no|force`, `flatten=yes|no|force`, `refill=yes|no|force`, `races=ordered|excluded`, `guards=force|needed`, `branches=keep|fold`, `roots=estimated|exact`, `stores=cached|streamed` and `brushes=2` (or `auto`)";
 
     /// Takes one word of the text form; false if it is none.
     pub fn set(&mut self, key: &str, value: &str) -> Result<bool, Diagnostic> {
@@ -214,10 +231,12 @@ impl Options {
             "ssrqp" => self.scalars = Some(parse_variant(value)?),
             "fuse" => self.fuse = value.parse()?,
             "flatten" => self.flatten = value.parse()?,
+            "refill" => self.refill = value.parse()?,
             "races" => self.races = parse_races(value)?,
             "guards" => self.guards = parse_policy(value)?,
             "branches" => self.branches = parse_branches(value)?,
             "roots" => self.roots = parse_roots(value)?,
+            "stores" => self.stores = parse_stores(value)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -284,6 +303,15 @@ pub(crate) fn parse_branches(word: &str) -> Result<Branches, Diagnostic> {
         "keep" => Ok(Branches::Keep),
         "fold" => Ok(Branches::Fold),
         _ => Err(not_understood(word, "write `branches=keep` or `branches=fold`")),
+    }
+}
+
+/// `cached` or `streamed`.
+fn parse_stores(word: &str) -> Result<Stores, Diagnostic> {
+    match word {
+        "cached" => Ok(Stores::Cached),
+        "streamed" => Ok(Stores::Streamed),
+        _ => Err(not_understood(word, "write `stores=cached` or `stores=streamed`")),
     }
 }
 

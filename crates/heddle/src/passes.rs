@@ -21,10 +21,11 @@ use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::ChosenForm;
 use heddle_transform::{
-    Around, Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Target, Versions, WidenOptions,
-    boscc, canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small, invert_roots,
-    keep_progress, linearize, lock_step_functions, lower_kernels, refill_lanes, replace_launches,
-    scalar_replacement, sees_brush, simplify, specialize, spread_loop, thread_jumps, tidy, widen,
+    Around, Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Running, Target, Versions,
+    WidenOptions, boscc, canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small,
+    invert_roots, keep_progress, linearize, lock_step_functions, lower_kernels, refill_lanes,
+    replace_launches, scalar_replacement, sees_brush, simplify, specialize, spread_loop, stream_stores,
+    thread_jumps, tidy, widen,
 };
 use std::collections::BTreeMap;
 
@@ -43,6 +44,8 @@ pub enum Pass {
     Simplify,
     /// Small functions in the place of their calls.
     Inline,
+    /// Stores of whole vectors go past the caches.
+    Stream,
     /// Quotients by square roots that may be off, as inverse roots.
     Roots,
     /// Jumps past blocks that ask what has just been answered.
@@ -117,7 +120,7 @@ pub const PASSES: &[PassInfo] = &[
     PassInfo {
         name: "kernels",
         doc: "sequential code that runs one work-group, in the place of each kernel (`kernels:8`: in brushes of 8 lanes along the \
-              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere; `+mixed`: one work-item after the other between barriers where accesses are scattered)",
+              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere; `+mixed`: one work-item after the other between barriers where accesses are scattered; `+refilling`: lanes that are done with a work-item take the next one)",
         requires: Stage::Source,
         ensures: None,
         read: |words| Ok(Pass::Kernels(parse_kernel_options(words)?)),
@@ -254,6 +257,13 @@ pub const PASSES: &[PassInfo] = &[
             Ok(Pass::Widen(brush.parse()?, parse_widen_options(options)?))
         },
     },
+    PassInfo {
+        name: "stream",
+        doc: "stores of whole vectors to global memory go past the caches; what others read is there behind a fence",
+        requires: Stage::Wide,
+        ensures: None,
+        read: |_| Ok(Pass::Stream),
+    },
 ];
 
 impl PassInfo {
@@ -279,6 +289,7 @@ impl Pass {
             Pass::Simplify => "simplify",
             Pass::Inline => "inline",
             Pass::Roots => "roots",
+            Pass::Stream => "stream",
             Pass::Thread => "thread",
             Pass::Progress => "progress",
             Pass::Canonicalize => "canonicalize",
@@ -317,6 +328,7 @@ impl Pass {
             }
             Pass::Inline => _ = inline_small(module),
             Pass::Roots => _ = invert_roots(module),
+            Pass::Stream => _ = stream_stores(module),
             Pass::Thread => {
                 // What is known then is folded.
                 for func in &mut module.functions {
@@ -540,11 +552,12 @@ fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
     let (brush, words) = words.split_once('+').unwrap_or((words, ""));
     let brush = brush.parse::<Brush>()?.extents().into();
     let (fold, versions) = (Fold::Rows, Versions::Model);
-    let mut options = KernelOptions { brush, fold, is_small: false, versions, is_mixed: false };
+    let mut options = KernelOptions { brush, fold, is_small: false, versions, running: Running::Brushes };
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word {
             "small" => options.is_small = true,
-            "mixed" => options.is_mixed = true,
+            "mixed" => options.running = Running::Mixed,
+            "refilling" => options.running = Running::Refilling,
             "versions=force" => options.versions = Versions::Force,
             "versions=none" => options.versions = Versions::None,
             _ => options.fold = parse_fold(word)?,

@@ -1,7 +1,7 @@
 //! The pipeline: the only place that knows the order of passes.
 
 use crate::context::Context;
-use crate::options::{Brush, Brushes, Options, Roots, Wanted};
+use crate::options::{Brush, Brushes, Options, Roots, Stores, Wanted};
 use crate::passes::{PASSES, Pass, PassInfo, seen_brush};
 use heddle_ir::diagnostic::Place;
 use heddle_ir::entity::EntitySet;
@@ -11,21 +11,33 @@ use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::{ChosenForm, wide_name};
 use heddle_transform::{
-    FuseOptions, KernelOptions, Remark, WidenOptions, boscc, choose_brushes, flatten, scalar_replacement,
+    FuseOptions, KernelOptions, Remark, Running, WidenOptions, boscc, choose_brushes, flatten,
+    scalar_replacement,
 };
 use std::time::Instant;
 
 /// All that makes vector code of lock-step code for a brush.
 pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
-    let &Options { target, math, ref params, brushes, versions, kernels, guards, branches, roots, .. } =
-        options;
+    let &Options {
+        target,
+        math,
+        ref params,
+        brushes,
+        versions,
+        kernels,
+        guards,
+        branches,
+        roots,
+        stores,
+        ..
+    } = options;
     let mut passes = Vec::new();
     passes.extend((brushes != Brushes::Count(1)).then_some(Pass::Brushes(brushes)));
     passes.extend(math.map(Pass::Math));
     passes.extend(params.clone().map(Pass::Params));
     passes.extend(kernels.map(|fold| {
         let brush = brush.extents().into();
-        Pass::Kernels(KernelOptions { brush, fold, is_small: false, versions, is_mixed: false })
+        Pass::Kernels(KernelOptions { brush, fold, is_small: false, versions, running: Running::Brushes })
     }));
     passes.extend([Pass::Simplify, Pass::Inline]);
     let is_estimated = roots == Roots::Estimated && target.estimates_roots();
@@ -44,6 +56,7 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
         Pass::Widen(brush.clone(), WidenOptions { target, versions, ..WidenOptions::default() }),
         Pass::Simplify,
     ]);
+    passes.extend((stores == Stores::Streamed).then_some(Pass::Stream));
     passes
 }
 

@@ -35,9 +35,8 @@ impl Program {
         let read = Session::default().compile_opencl(source, NAME, &words)?;
         let undefined = runtime::undefined_functions(&read.module);
         if !undefined.is_empty() {
-            let names: Vec<String> = undefined.iter().map(|name| format!("`{name}`")).collect();
-            let text = format!("{} is called, and nothing in the program defines it", names.join(", "));
-            return Err(Diagnostic::error(Code::UnknownFunction, text).in_file(NAME).into());
+            let diagnostics = undefined.into_iter().map(|told| told.in_file(NAME)).collect();
+            return Err(Failure { diagnostics });
         }
         let kernels = read.llvm.as_ref().map(heddle_llvm::kernels).unwrap_or_default();
         let kept = read.llvm.as_ref().and_then(|llvm| Kept::of_user(llvm.bitcode()));

@@ -18,6 +18,11 @@ extern "C" fn collect(info: LLVMDiagnosticInfoRef, messages: *mut c_void) {
     }
 }
 
+/// The name that LLVM's linker has found twice, if that is what it says.
+fn defined_twice(reason: &str) -> Option<&str> {
+    reason.strip_prefix("Linking globals named '")?.strip_suffix("': symbol multiply defined!")
+}
+
 /// Links modules, which are bitcode that LLVM wrote, into one. The error is what LLVM's linker says.
 pub fn join(first: LlvmModule, others: &[&[u8]]) -> Result<LlvmModule, String> {
     let mut messages: Vec<String> = Vec::new();
@@ -40,8 +45,11 @@ pub fn join(first: LlvmModule, others: &[&[u8]]) -> Result<LlvmModule, String> {
             failed
         };
         if failed || !messages.is_empty() {
-            let reason = messages.into_iter().next().unwrap_or_else(|| "a program cannot be read".into());
-            return Err(reason);
+            let reason = messages.first().map_or("a program cannot be read", |reason| reason);
+            return Err(match defined_twice(reason) {
+                Some(name) => format!("several programs define @{name}; link one that does"),
+                None => reason.into(),
+            });
         }
     }
     first.verify()?;

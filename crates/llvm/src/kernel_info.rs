@@ -3,6 +3,7 @@
 use crate::import::{Leaf, Types};
 use crate::view::{LlvmModule, Val, attribute_kind};
 use heddle_ir::{Scalar, Space};
+use llvm_sys::LLVMTypeKind;
 
 /// A piece of an argument that is passed by value: one parameter of the imported kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +61,7 @@ pub struct KernelInfo {
     pub params: Vec<KernelParam>,
     /// `reqd_work_group_size`.
     pub required_size: Option<[u32; 3]>,
-    /// The attributes as the source could write them, one space between.
+    /// What the source could write in `__attribute__((…))`, one space between.
     pub attributes: String,
     /// Bytes of local memory that it declares itself.
     pub local_bytes: usize,
@@ -70,6 +71,30 @@ fn numbers(func: Val<'_>, kind: u32) -> Option<[u32; 3]> {
     let parts = func.function_metadata(kind)?.metadata_parts();
     let number = |index: usize| parts.get(index).copied().flatten().and_then(Val::bits);
     Some([number(0)? as u32, number(1)? as u32, number(2)? as u32])
+}
+
+/// The type that a kernel is said to compute with, as the source has it.
+fn hinted_type(func: Val<'_>, kind: u32) -> Option<String> {
+    let parts = func.function_metadata(kind)?.metadata_parts();
+    let ty = parts.first().copied().flatten()?.ty();
+    let is_unsigned = parts.get(1).copied().flatten().and_then(Val::bits) == Some(0);
+    let (scalar, lanes) =
+        if ty.is_vector() { (ty.element(), ty.count().to_string()) } else { (ty, String::new()) };
+    let name = match scalar.kind() {
+        LLVMTypeKind::LLVMHalfTypeKind => "half",
+        LLVMTypeKind::LLVMFloatTypeKind => "float",
+        LLVMTypeKind::LLVMDoubleTypeKind => "double",
+        LLVMTypeKind::LLVMIntegerTypeKind => match scalar.int_bits() {
+            8 => "char",
+            16 => "short",
+            32 => "int",
+            64 => "long",
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let sign = if is_unsigned && scalar.kind() == LLVMTypeKind::LLVMIntegerTypeKind { "u" } else { "" };
+    Some(format!("{sign}{name}{lanes}"))
 }
 
 /// The kernels of a module, in its order, without those that cannot be imported.
@@ -123,9 +148,10 @@ pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {
         ];
         for (name, size) in sizes {
             if let Some([x, y, z]) = size {
-                attributes.push(format!("__attribute__(({name}({x},{y},{z})))"));
+                attributes.push(format!("{name}({x},{y},{z})"));
             }
         }
+        attributes.extend(hinted_type(func, kind("vec_type_hint")).map(|ty| format!("vec_type_hint({ty})")));
         let name = func.name();
         // clang names a kernel's local variables after the kernel.
         let prefix = format!("{name}.");

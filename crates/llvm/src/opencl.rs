@@ -348,6 +348,8 @@ impl<'a> ClangCall<'a> {
         words.extend(["-internal-isystem".into(), FOLDER.into()]);
         // clang says that there are images, whatever the features are.
         words.push("-U__IMAGE_SUPPORT__".into());
+        // The version of the device, which clang leaves to the driver.
+        words.push("-D__OPENCL_VERSION__=300".into());
         words.extend(["-main-file-name".into(), shown.clone()]);
         if options.lines {
             words.extend(["-debug-info-kind=line-tables-only".into(), "-dwarf-version=5".into()]);

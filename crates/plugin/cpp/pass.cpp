@@ -236,33 +236,31 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     }
     SmallVector<Function *, 3> forms = {vector};
     bool takes_turns = false, has_refilled = false;
+    size_t scalar = 0;
     if (own.is_resumable) {
       if (Function *refilled = linked(1)) {
         has_refilled = true;
         forms.push_back(refilled);
         text += ", in turns with lanes that take new iterations";
       }
-      bool asks = heddle::asks_lanes(*own.function);
+      scalar = forms.size();
       if (heddle_loop_is_doubtful(batch, index) && heddle::ask_one_lane(*own.function)) {
         takes_turns = true;
         own.function->setLinkage(GlobalValue::InternalLinkage);
         forms.push_back(own.function);
-        // Lookups are slower by it, whose data choose at random.
         ValueToValueMapTy same;
-        Function *branching = asks ? CloneFunction(own.function, same) : nullptr;
-        if (branching) {
-          branching->setName(name_of(index) + ".branching");
-          if (heddle::branch_on_choices(*branching))
-            forms.push_back(branching);
-          else
-            branching->eraseFromParent();
-        }
+        Function *branching = CloneFunction(own.function, same);
+        branching->setName(name_of(index) + ".branching");
+        if (heddle::branch_on_choices(*branching))
+          forms.push_back(branching);
+        else
+          branching->eraseFromParent();
         text += has_refilled ? " and with scalar code" : ", in turns with scalar code";
       }
     }
     if (forms.size() > 1) {
       text += ", whichever takes less time";
-      vector = heddle::take_turns(forms, own.first, own.last, heddle_loop_trial(batch, index), name_of(index) + ".turns");
+      vector = heddle::take_turns(forms, scalar, own.first, own.last, heddle_loop_trial(batch, index), name_of(index) + ".turns");
     }
     own.call->setCalledFunction(vector);
     own.call->setCallingConv(vector->getCallingConv());

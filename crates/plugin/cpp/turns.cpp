@@ -7,7 +7,12 @@
 //
 // The choice is kept for the next time that the loop runs. It holds for so many iterations that what trials lose is below
 // a fiftieth, but at most twice as long as last time, and shortly if it has just changed: a time may be that of something
-// else on the machine.
+// else on the machine. For the same reason it changes only for a form that is clearly faster.
+//
+// Branches of scalar code are foreseen once the processor has seen them often, as where a loop runs over the same data again and
+// again; a short trial does not tell. So where vector code is chosen, the faster scalar form runs for long in front of a trial,
+// whenever what that may lose is a small share of what has run since the last time. What is chosen counts by what it took while it
+// ran, if that is less than in its trial.
 #include "turns.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -21,6 +26,9 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/Local.h"
+#include "llvm/Transforms/Utils/PromoteMemToReg.h"
 
 using namespace llvm;
 
@@ -32,19 +40,24 @@ namespace {
 constexpr uint64_t part_for_trials = 50;
 /// Forms that take more times as long as the fastest count as if they took so many.
 constexpr uint64_t most_times = 16;
-/// For how many trials a choice holds in which all were as fast.
-constexpr uint64_t least_trials = 4;
-/// What is kept of a choice, from the lowest bit on: the number of the form, for how many trials it was to hold, and for how
-/// many iterations it still does.
-constexpr unsigned trials_at = 2, rest_at = 24;
-constexpr uint64_t most_forms = uint64_t(1) << trials_at;
+/// For how many trials a choice holds in which all were as fast: code that was not run lately is slower at first.
+constexpr uint64_t least_trials = 64;
+/// A form takes the place of another if it saves more than one of so many parts of its time.
+constexpr uint64_t part_to_gain = 16;
+/// For how many trials scalar code runs so that its branches are foreseen, and one of how many parts that may lose.
+constexpr uint64_t trials_to_learn = 256, part_to_learn = 25;
+/// What is kept of a choice, from the lowest bit on: the number of the form, whether it is scalar code that learns, for how many
+/// trials it was to hold, and for how many iterations it still does.
+constexpr unsigned learns_at = 2, trials_at = 3, rest_at = 24;
+constexpr uint64_t most_forms = uint64_t(1) << learns_at;
 
 /// A rule that is left out, so that tests see whether they notice.
-enum class Rule { none, resumes, once, all };
+enum class Rule { none, resumes, once, all, sides };
 cl::opt<Rule> without("heddle-turns-without", cl::Hidden, cl::init(Rule::none), cl::desc("Heddle: a planted fault"),
                       cl::values(clEnumValN(Rule::resumes, "resumes", "inductions go on where the form before has stopped"),
                                  clEnumValN(Rule::once, "once", "what was tried is done"),
-                                 clEnumValN(Rule::all, "all", "what is behind is left for the next turn")));
+                                 clEnumValN(Rule::all, "all", "what is behind is left for the next turn"),
+                                 clEnumValN(Rule::sides, "sides", "a side goes on with what it chose")));
 
 /// What a φ of the loop's header is in iteration `first`; null if it is no induction.
 Value *started_at(PHINode &phi, Loop &loop, ScalarEvolution &evolution, Instruction *first, IRBuilder<> &builder) {
@@ -128,14 +141,6 @@ Range make_resumable(Loop &loop, DominatorTree &dominators, LoopInfo &loops, Sca
   return range;
 }
 
-bool asks_lanes(const Function &function) {
-  return any_of(instructions(function), [](const Instruction &instruction) {
-    auto *call = dyn_cast<CallInst>(&instruction);
-    const Function *callee = call ? call->getCalledFunction() : nullptr;
-    return callee && callee->isDeclaration() && callee->isConvergent() && callee->getName().starts_with("heddle_");
-  });
-}
-
 bool ask_one_lane(Function &function) {
   enum Answer { unknown, same, zero, one };
   SmallVector<std::pair<CallInst *, Answer>> calls;
@@ -164,6 +169,83 @@ bool ask_one_lane(Function &function) {
   return true;
 }
 
+namespace {
+
+/// Whether a choice says which address comes next.
+bool leads_to_address(const SelectInst &choice) {
+  if (choice.getCondition()->getType()->isVectorTy())
+    return false;
+  if (choice.getType()->isPointerTy() || (isa<LoadInst>(choice.getTrueValue()) && isa<LoadInst>(choice.getFalseValue())))
+    return true;
+  return any_of(choice.users(), [](const User *user) { return isa<GetElementPtrInst>(user); });
+}
+
+/// A branch that was made of choices: its sides, and the block behind both.
+struct Parting {
+  BasicBlock *then, *otherwise, *behind;
+};
+
+/// The most instructions of a loop that is copied.
+constexpr size_t most_copied = 100;
+
+bool may_be_copied(Loop &loop) {
+  size_t count = 0;
+  for (BasicBlock *block : loop.blocks())
+    for (Instruction &instruction : *block) {
+      auto *call = dyn_cast<CallBase>(&instruction);
+      if (++count > most_copied || isa<NoAliasScopeDeclInst>(instruction) || (call && call->cannotDuplicate()) ||
+          (instruction.isTerminator() && !isa<BranchInst, SwitchInst>(instruction)))
+        return false;
+    }
+  return true;
+}
+
+/// Gives each side of a branch in a loop what is behind both as code of its own, up to the same branch in the next round:
+///
+///       head ◄────────┐              head ◄──────────┐    head' ◄────────┐
+///       /  \          │              /  \            │    /   \          │
+///    then  otherwise  │   ──►     then  otherwise ──────────────► behind'─┘
+///       \  /          │            │                │  then' otherwise' ──►
+///      behind ────────┘          behind ────────────┘◄── (to behind)
+///
+/// So the processor foresees what comes behind a side by itself. Values are left in memory, which `slots` are added to.
+void part_ends(Loop &loop, const Parting &parting, SmallVectorImpl<AllocaInst *> &slots) {
+  SmallVector<Instruction *> values;
+  SmallVector<PHINode *> phis;
+  for (BasicBlock *block : loop.blocks())
+    for (Instruction &instruction : *block) {
+      if (auto *phi = dyn_cast<PHINode>(&instruction))
+        phis.push_back(phi);
+      bool is_read_elsewhere = any_of(instruction.users(), [&](User *user) {
+        return isa<PHINode>(user) || cast<Instruction>(user)->getParent() != block;
+      });
+      if (is_read_elsewhere)
+        values.push_back(&instruction);
+    }
+  SmallVector<BasicBlock *> exits;
+  loop.getUniqueExitBlocks(exits);
+  for (BasicBlock *exit : exits)
+    for (PHINode &phi : exit->phis())
+      phis.push_back(&phi);
+  for (Instruction *value : values)
+    slots.push_back(DemoteRegToStack(*value));
+  for (PHINode *phi : phis)
+    if (AllocaInst *slot = DemotePHIToStack(phi))
+      slots.push_back(slot);
+  ValueToValueMapTy map;
+  SmallVector<BasicBlock *> copies;
+  for (BasicBlock *block : loop.blocks()) {
+    copies.push_back(CloneBasicBlock(block, map, ".other", block->getParent()));
+    map[block] = copies.back();
+  }
+  remapInstructionsInBlocks(copies, map);
+  auto copy_of = [&](BasicBlock *block) { return cast<BasicBlock>(static_cast<Value *>(map[block])); };
+  parting.otherwise->getTerminator()->replaceSuccessorWith(parting.behind, copy_of(parting.behind));
+  copy_of(parting.then)->getTerminator()->replaceSuccessorWith(copy_of(parting.behind), parting.behind);
+}
+
+} // namespace
+
 bool branch_on_choices(Function &function) {
   DominatorTree dominators(function);
   LoopInfo loops(dominators);
@@ -174,10 +256,7 @@ bool branch_on_choices(Function &function) {
       continue;
     for (Instruction &instruction : block) {
       auto *choice = dyn_cast<SelectInst>(&instruction);
-      if (!choice || choice->getCondition()->getType()->isVectorTy())
-        continue;
-      bool is_loaded = isa<LoadInst>(choice->getTrueValue()) && isa<LoadInst>(choice->getFalseValue());
-      if (!choice->getType()->isPointerTy() && !is_loaded)
+      if (!choice || !leads_to_address(*choice))
         continue;
       auto &group = groups[{&block, choice->getCondition()}];
       bool is_there = group.empty() || all_of(choice->operands(), [&](Value *operand) {
@@ -191,10 +270,12 @@ bool branch_on_choices(Function &function) {
   LLVMContext &context = function.getContext();
   // Nothing, which no pass knows to be nothing, keeps the branch a branch.
   auto *nothing = InlineAsm::get(FunctionType::get(Type::getVoidTy(context), false), "", "", /*hasSideEffects=*/true);
+  SmallVector<Parting> partings;
   for (auto &[place, group] : groups) {
     SelectInst *first = group.front();
     Instruction *then = nullptr, *otherwise = nullptr;
     SplitBlockAndInsertIfThenElse(first->getCondition(), first->getIterator(), &then, &otherwise);
+    partings.push_back({then->getParent(), otherwise->getParent(), first->getParent()});
     IRBuilder<> builder(then);
     CallInst *kept = builder.CreateCall(nothing);
     kept->setDoesNotThrow();
@@ -202,30 +283,53 @@ bool branch_on_choices(Function &function) {
     for (SelectInst *choice : group) {
       builder.SetInsertPoint(&*first->getParent()->begin());
       PHINode *chosen = builder.CreatePHI(choice->getType(), 2);
-      chosen->addIncoming(choice->getTrueValue(), then->getParent());
-      chosen->addIncoming(choice->getFalseValue(), otherwise->getParent());
+      Value *one = choice->getTrueValue(), *other = choice->getFalseValue();
+      if (without == Rule::sides)
+        std::swap(one, other);
+      chosen->addIncoming(one, then->getParent());
+      chosen->addIncoming(other, otherwise->getParent());
       choice->replaceAllUsesWith(chosen);
     }
     for (SelectInst *choice : group)
       choice->eraseFromParent();
   }
+  // The first branch of each innermost loop; another one would double the loop again.
+  dominators.recalculate(function);
+  LoopInfo parted(dominators);
+  SmallPtrSet<Loop *, 8> done;
+  SmallVector<AllocaInst *> slots;
+  for (const Parting &parting : partings) {
+    Loop *loop = parted.getLoopFor(parting.behind);
+    if (loop && loop->isInnermost() && may_be_copied(*loop) && done.insert(loop).second)
+      part_ends(*loop, parting, slots);
+  }
+  dominators.recalculate(function);
+  PromoteMemToReg(slots, dominators);
   return !groups.empty();
 }
 
-Function *take_turns(ArrayRef<Function *> forms, unsigned first, unsigned last, unsigned trial, StringRef name) {
+Function *take_turns(ArrayRef<Function *> forms, size_t scalar, unsigned first, unsigned last, unsigned trial, StringRef name) {
   assert(forms.size() <= most_forms && "a choice has no room for so many forms");
   Function &model = *forms.back();
   Module &module = *model.getParent();
   LLVMContext &context = module.getContext();
   auto *wide = Type::getInt64Ty(context);
   auto number = [&](uint64_t value) { return ConstantInt::get(wide, value); };
-  auto *plan = new GlobalVariable(module, wide, false, GlobalValue::InternalLinkage, number(0), name + ".plan");
+  auto variable = [&](const Twine &called) {
+    return new GlobalVariable(module, wide, false, GlobalValue::InternalLinkage, number(0), name + called);
+  };
+  GlobalVariable *plan = variable(".plan");
+  // One more than what as many iterations as a trial's took when what is chosen ran last; 0 if it has not.
+  GlobalVariable *pace = variable(".pace");
+  // How many trials' iterations have run since scalar code has learned.
+  GlobalVariable *since = scalar < forms.size() ? variable(".since") : nullptr;
   Function *turns = Function::Create(model.getFunctionType(), GlobalValue::InternalLinkage, name, module);
   turns->copyAttributesFrom(&model);
   turns->setLinkage(GlobalValue::InternalLinkage);
   auto block = [&](const Twine &called) { return BasicBlock::Create(context, called, turns); };
   BasicBlock *entry = block("entry"), *head = block("head"), *try_all = block("trial"), *run = block("run"),
-             *ran = block("ran"), *next = block("next"), *exit = block("exit");
+             *timed = block("timed"), *choose = block("choose"), *ran = block("ran"), *pacing = block("pacing"),
+             *next = block("next"), *exit = block("exit");
   IRBuilder<> builder(entry);
   Value *from = turns->getArg(first);
   Value *behind = builder.CreateAdd(turns->getArg(last), number(1));
@@ -234,15 +338,13 @@ Function *take_turns(ArrayRef<Function *> forms, unsigned first, unsigned last, 
   builder.SetInsertPoint(head);
   PHINode *at = builder.CreatePHI(wide, 2, "at");
   at->addIncoming(from, entry);
-  auto plan_at = [&](Value *value) {
-    Instruction *access = value ? static_cast<Instruction *>(builder.CreateStore(value, plan)) : builder.CreateLoad(wide, plan);
-    if (value)
-      cast<StoreInst>(access)->setAtomic(AtomicOrdering::Monotonic);
-    else
-      cast<LoadInst>(access)->setAtomic(AtomicOrdering::Monotonic);
+  auto read = [&](GlobalVariable *from) {
+    LoadInst *access = builder.CreateLoad(wide, from);
+    access->setAtomic(AtomicOrdering::Monotonic);
     return access;
   };
-  Value *planned = plan_at(nullptr);
+  auto write = [&](Value *value, GlobalVariable *to) { builder.CreateStore(value, to)->setAtomic(AtomicOrdering::Monotonic); };
+  Value *planned = read(plan);
   Value *holds = builder.CreateLShr(planned, number(rest_at)), *chosen = builder.CreateAnd(planned, number(most_forms - 1));
   Value *choice = builder.CreateAnd(planned, number((uint64_t(1) << rest_at) - 1));
   Value *left = builder.CreateSub(behind, at);
@@ -262,55 +364,101 @@ Function *take_turns(ArrayRef<Function *> forms, unsigned first, unsigned last, 
   auto clock = [&] { return builder.CreateIntrinsic(wide, Intrinsic::readcyclecounter, {}); };
 
   builder.SetInsertPoint(try_all);
-  Value *tried = at, *begin = clock(), *total = number(0), *less = nullptr, *now_chosen = number(0);
+  auto lesser = [&](Value *one, Value *other) { return builder.CreateBinaryIntrinsic(Intrinsic::umin, one, other); };
+  auto greater = [&](Value *one, Value *other) { return builder.CreateBinaryIntrinsic(Intrinsic::umax, one, other); };
+  Value *tried = at, *begin = clock(), *total = number(0), *by_chosen = number(0);
+  SmallVector<Value *, 4> took;
   for (unsigned form = 0; form < forms.size(); ++form) {
     Value *end = builder.CreateAdd(tried, number(trial));
     call(*forms[form], tried, end);
     tried = end;
-    Value *now = clock(), *took = builder.CreateOr(builder.CreateSub(now, begin), number(1));
+    Value *now = clock();
+    took.push_back(builder.CreateOr(builder.CreateSub(now, begin), number(1)));
     begin = now;
-    total = builder.CreateAdd(total, took);
-    now_chosen = less ? builder.CreateSelect(builder.CreateICmpULT(took, less), number(form), now_chosen) : now_chosen;
-    less = less ? builder.CreateBinaryIntrinsic(Intrinsic::umin, less, took) : took;
+    total = builder.CreateAdd(total, took[form]);
+    Value *is_chosen = builder.CreateICmpEQ(chosen, number(form));
+    took[form] = builder.CreateSelect(is_chosen, lesser(took[form], builder.CreateSub(read(pace), number(1))), took[form]);
+    by_chosen = builder.CreateSelect(is_chosen, took[form], by_chosen);
   }
+  write(number(0), pace);
+  // The least time from a form on, and whose it is.
+  auto fastest_from = [&](size_t form) {
+    Value *least = took[form], *which = number(form);
+    for (++form; form < forms.size(); ++form) {
+      which = builder.CreateSelect(builder.CreateICmpULT(took[form], least), number(form), which);
+      least = lesser(took[form], least);
+    }
+    return std::pair(least, which);
+  };
+  auto [less, fastest] = fastest_from(0);
+  Value *gained = builder.CreateMul(builder.CreateSub(by_chosen, less), number(part_to_gain));
+  Value *has_learned = builder.CreateICmpNE(builder.CreateAnd(planned, number(uint64_t(1) << learns_at)), number(0));
+  Value *is_clear = builder.CreateOr(has_learned, builder.CreateICmpUGT(gained, by_chosen));
+  Value *now_chosen = builder.CreateSelect(is_clear, fastest, chosen);
   // (total - forms * less) / less trials are what one trial loses.
   Value *lost = builder.CreateSub(total, builder.CreateMul(less, number(forms.size())));
   lost = builder.CreateUDiv(builder.CreateMul(lost, number(part_for_trials)), less);
-  lost = builder.CreateBinaryIntrinsic(Intrinsic::umin, lost, number(most_times * part_for_trials));
-  lost = builder.CreateBinaryIntrinsic(Intrinsic::umax, lost, number(least_trials));
-  Value *twice = builder.CreateShl(builder.CreateLShr(choice, number(trials_at)), number(1));
+  lost = greater(lesser(lost, number(most_times * part_for_trials)), number(least_trials));
+  Value *before = builder.CreateLShr(choice, number(trials_at));
   Value *is_as_before = builder.CreateICmpEQ(now_chosen, chosen);
-  Value *trials = builder.CreateBinaryIntrinsic(Intrinsic::umin, lost, twice);
-  trials = builder.CreateBinaryIntrinsic(Intrinsic::umax, trials, number(1));
+  Value *trials = greater(lesser(lost, builder.CreateShl(before, number(1))), number(1));
   trials = builder.CreateSelect(is_as_before, trials, number(1));
-  now_chosen = builder.CreateOr(builder.CreateShl(trials, number(trials_at)), now_chosen);
-  plan_at(builder.CreateOr(builder.CreateShl(builder.CreateMul(trials, number(trial)), number(rest_at)), now_chosen));
+  Value *runs = trials, *learns = number(0);
+  if (since) {
+    auto [least, which] = fastest_from(scalar);
+    Value *passed = builder.CreateAdd(read(since), builder.CreateAdd(before, number(forms.size())));
+    Value *loses = builder.CreateMul(builder.CreateSub(least, less), number(trials_to_learn * part_to_learn));
+    Value *may_learn = builder.CreateICmpUGE(passed, builder.CreateUDiv(loses, less));
+    may_learn = builder.CreateAnd(may_learn, builder.CreateICmpULT(now_chosen, number(scalar)));
+    may_learn = builder.CreateAnd(may_learn, builder.CreateNot(has_learned));
+    write(builder.CreateSelect(builder.CreateOr(may_learn, has_learned), number(0), passed), since);
+    now_chosen = builder.CreateSelect(may_learn, which, now_chosen);
+    trials = builder.CreateSelect(may_learn, number(1), trials);
+    runs = builder.CreateSelect(may_learn, number(trials_to_learn), runs);
+    learns = builder.CreateSelect(may_learn, number(uint64_t(1) << learns_at), learns);
+  }
+  now_chosen = builder.CreateOr(builder.CreateOr(builder.CreateShl(trials, number(trials_at)), learns), now_chosen);
+  write(builder.CreateOr(builder.CreateShl(builder.CreateMul(runs, number(trial)), number(rest_at)), now_chosen), plan);
   builder.CreateBr(next);
 
   builder.SetInsertPoint(run);
   // Too few for a trial are run by what was chosen last.
   Value *until = builder.CreateSelect(is_due, left, builder.CreateBinaryIntrinsic(Intrinsic::umin, left, holds));
   Value *reached = builder.CreateAdd(at, until), *more = builder.CreateAdd(reached, number(1));
-  SmallVector<BasicBlock *, 3> by;
+  // A clock takes longer than a few iterations.
+  Value *is_timed = builder.CreateICmpUGE(until, number(trial));
+  builder.CreateCondBr(is_timed, timed, choose);
+  builder.SetInsertPoint(timed);
+  Value *start = clock();
+  builder.CreateBr(choose);
+  SmallVector<BasicBlock *, 4> by;
   for (Function *form : forms) {
     by.push_back(block("by." + form->getName()));
     builder.SetInsertPoint(by.back());
     call(*form, at, reached);
     builder.CreateBr(ran);
   }
-  builder.SetInsertPoint(run);
-  SwitchInst *choose = builder.CreateSwitch(chosen, by[0], forms.size() - 1);
+  builder.SetInsertPoint(choose);
+  PHINode *started = builder.CreatePHI(wide, 2, "started");
+  started->addIncoming(number(0), run);
+  started->addIncoming(start, timed);
+  SwitchInst *choices = builder.CreateSwitch(chosen, by[0], forms.size() - 1);
   for (unsigned form = 1; form < forms.size(); ++form)
-    choose->addCase(number(form), by[form]);
+    choices->addCase(number(form), by[form]);
   builder.SetInsertPoint(ran);
   Value *rest = builder.CreateSelect(is_due, number(0), builder.CreateSub(holds, until));
-  plan_at(builder.CreateOr(builder.CreateShl(rest, number(rest_at)), choice));
+  write(builder.CreateOr(builder.CreateShl(rest, number(rest_at)), choice), plan);
+  builder.CreateCondBr(is_timed, pacing, next);
+  builder.SetInsertPoint(pacing);
+  Value *share = builder.CreateMul(builder.CreateSub(clock(), started), number(trial));
+  write(builder.CreateAdd(builder.CreateUDiv(share, until), number(2)), pace);
   builder.CreateBr(next);
 
   builder.SetInsertPoint(next);
-  PHINode *now = builder.CreatePHI(wide, 2, "now");
+  PHINode *now = builder.CreatePHI(wide, 3, "now");
   now->addIncoming(without == Rule::once ? at : tried, try_all);
-  now->addIncoming(without == Rule::all ? more : reached, ran);
+  for (BasicBlock *from : {ran, pacing})
+    now->addIncoming(without == Rule::all ? more : reached, from);
   at->addIncoming(now, next);
   builder.CreateCondBr(builder.CreateICmpULT(now, behind), head, exit);
   builder.SetInsertPoint(exit);

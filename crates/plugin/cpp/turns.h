@@ -20,20 +20,19 @@ struct Range {
 Range make_resumable(llvm::Loop &loop, llvm::DominatorTree &dominators, llvm::LoopInfo &loops,
                      llvm::ScalarEvolution &evolution);
 
-/// Whether lanes ask each other something.
-bool asks_lanes(const llvm::Function &function);
-
 /// Makes what lanes ask each other what it is for one lane: `heddle_any(x)` is `x`. Whether it is known for all that they ask;
 /// else nothing changes.
 bool ask_one_lane(llvm::Function &function);
 
 /// Lets a function of one lane branch where it chooses, in a loop, which of two addresses it goes on with. A branch that is foreseen
-/// right does not wait for what it asks; one that is not costs more than a choice. Whether there was something to do.
+/// right does not wait for what it asks; one that is not costs more than a choice. In innermost loops each side gets the rest of the
+/// round as code of its own, so that what comes behind a side is foreseen by itself. Whether there was something to do.
 bool branch_on_choices(llvm::Function &function);
 
 /// A function with the parameters of several that runs iterations `first` to `last` (the parameters of these numbers) by the
-/// one that takes least time for its share; by the first until that is known. Trials are of `trial` iterations each.
-llvm::Function *take_turns(llvm::ArrayRef<llvm::Function *> forms, unsigned first, unsigned last, unsigned trial,
-                           llvm::StringRef name);
+/// one that takes least time for its share; by the first until that is known. Forms from number `scalar` on are scalar code.
+/// Trials are of `trial` iterations each.
+llvm::Function *take_turns(llvm::ArrayRef<llvm::Function *> forms, size_t scalar, unsigned first, unsigned last,
+                           unsigned trial, llvm::StringRef name);
 
 } // namespace heddle

@@ -80,7 +80,7 @@ fn faults_planted_into_turns_are_noticed() {
     let program = scratch.0.join("plain");
     run(clang(&["-O1"]).arg(&path).arg("-o").arg(&program).arg("-lm"));
     let expected = run(&mut Command::new(&program)).stdout;
-    for rule in ["none", "resumes", "once", "all"] {
+    for rule in ["none", "resumes", "once", "all", "sides"] {
         let option = format!("-heddle-turns-without={rule}");
         let program = scratch.0.join(rule);
         let options: &[&str] = if rule == "none" { &["-O2"] } else { &["-O2", "-mllvm", &option] };

@@ -185,12 +185,21 @@ impl Choice {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the next launch runs, in groups of this size; `is_uniform` says that there are no smaller ones at the ends.
-    pub(crate) fn pick(&self, first: &Arc<GroupCode>, local: [u32; 3], is_uniform: bool) -> Picked {
+    /// What the next launch of so many work-items runs, in groups of this size; `is_uniform` says that there are no smaller ones at
+    /// the ends.
+    pub(crate) fn pick(
+        &self,
+        first: &Arc<GroupCode>,
+        items: u64,
+        local: [u32; 3],
+        is_uniform: bool,
+    ) -> Picked {
         let mut state = self.state();
         state.launches += 1;
         let turn = state.launches;
-        let fits = |code: &&Arc<GroupCode>| code.local.is_none_or(|fixed| is_uniform && fixed == local);
+        let fits = |code: &&Arc<GroupCode>| {
+            code.least_items <= items && code.local.is_none_or(|fixed| is_uniform && fixed == local)
+        };
         let codes = match &state.step {
             // A trial is of all, so that they are timed by the same work.
             Step::Trying if state.others.iter().all(|code| fits(&code)) => {

@@ -4,12 +4,13 @@ use crate::choice::Choice;
 use crate::exit::step;
 use crate::launch::Outlook;
 use crate::program::{BuildOptions, Making};
-use crate::vector_code::{GroupFunctions, Variant, VectorCode};
+use crate::vector_code::{Form, GroupFunctions, Variant, VectorCode};
 use heddle::KernelReport;
 use heddle::context::Context;
 use heddle::ir::diagnostic::Place;
 use heddle::ir::module::Global;
-use heddle::ir::{Code, Diagnostic, Module, Space};
+use heddle::ir::words::Flag;
+use heddle::ir::{Code, Diagnostic, Function, Module, Op, Space};
 use heddle_llvm::{
     CodeLevel, Cpu, EmitOptions, Jit, PRINT, define_prints, emit, entry_name, inline_single_calls,
     keep_private_but, object_here, optimize, share_globals, stack_bytes,
@@ -90,6 +91,8 @@ pub(crate) struct GroupCode {
     pub(crate) options: KernelOptions,
     /// The size of groups, if it is for no other.
     pub(crate) local: Option<[u32; 3]>,
+    /// The fewest work-items of a launch that it is for.
+    pub(crate) least_items: u64,
     /// Whether other code runs in its place.
     pub(crate) choice: Choice,
     /// Nanoseconds for 1024 work-items, as the last launches took them.
@@ -241,9 +244,16 @@ pub(crate) fn code(
         warnings: made.warnings,
         options: variant.options(),
         local: variant.local,
+        least_items: 0,
         choice: Choice::default(),
         pace: AtomicU64::new(UNKNOWN),
     })
+}
+
+/// Whether some stores of a function go past the caches.
+fn has_streamed_stores(func: &Function) -> bool {
+    let mut insts = func.blocks().flat_map(|block| func.block_insts(block)).map(|inst| func.inst(inst));
+    insts.any(|data| data.op == Op::Store && data.flags.has(Flag::Nontemporal))
 }
 
 /// Vector code of a kernel for some launches, what is to be known to call it, and what became of it.
@@ -254,11 +264,19 @@ fn vector_code(
     options: &BuildOptions,
     cpu: &Cpu,
 ) -> Result<(Module, GroupFunction, KernelReport), BuildError> {
-    let forced = if variant.is_guarded { options.forced.with_guards() } else { options.forced };
+    let forced = match variant.form {
+        Form::Guarded => options.forced.with_guards(),
+        Form::Streaming => options.forced.with_streamed_stores(),
+        _ => options.forced,
+    };
     let options = &BuildOptions { forced, ..*options };
     let groups = GroupFunctions::forced(program, &[kernel], variant, &forced)?;
     let VectorCode { module, mut groups, mut reports, .. } =
         groups.vectorize(program, cpu, options, &mut Context::new())?;
+    if variant.form == Form::Streaming && !module.functions.iter().any(has_streamed_stores) {
+        let text = "no whole vectors are stored";
+        return Err(Diagnostic::error(Code::KernelForm, text).into());
+    }
     let unknown = || BuildError::Unknown(kernel.to_string());
     let (info, report) = (groups.pop().ok_or_else(unknown)?, reports.pop().ok_or_else(unknown)?);
     Ok((module, info, report))

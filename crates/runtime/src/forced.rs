@@ -1,6 +1,6 @@
 //! Choices that are made by hand in the place of models: to compare mechanisms, and to test each by itself.
 
-use heddle::{Branches, Roots, Wanted};
+use heddle::{Branches, Roots, Stores, Wanted};
 use heddle_ir::Diagnostic;
 use heddle_transform::Versions;
 use heddle_transform::boscc::Policy;
@@ -16,8 +16,10 @@ pub struct Forced {
     branches: Branches,
     fuse: Wanted,
     flatten: Wanted,
+    refill: Wanted,
     scalars: Option<Variant>,
     roots: Roots,
+    stores: Stores,
 }
 
 impl FromStr for Forced {
@@ -29,8 +31,10 @@ impl FromStr for Forced {
 
 impl From<heddle::Options> for Forced {
     fn from(options: heddle::Options) -> Forced {
-        let heddle::Options { guards, versions, branches, fuse, flatten, scalars, roots, .. } = options;
-        Forced { guards, versions, branches, fuse, flatten, scalars, roots }
+        let heddle::Options {
+            guards, versions, branches, fuse, flatten, refill, scalars, roots, stores, ..
+        } = options;
+        Forced { guards, versions, branches, fuse, flatten, refill, scalars, roots, stores }
     }
 }
 
@@ -52,6 +56,21 @@ impl Forced {
         Forced { roots: Roots::Exact, ..self }
     }
 
+    /// Whether nothing is said of stores.
+    pub(crate) fn leaves_stores_open(&self) -> bool {
+        self.stores == Stores::Cached
+    }
+
+    /// The same with stores that go past the caches.
+    pub(crate) fn with_streamed_stores(self) -> Forced {
+        Forced { stores: Stores::Streamed, ..self }
+    }
+
+    /// Where lanes take new work-items.
+    pub(crate) fn refill(&self) -> Wanted {
+        self.refill
+    }
+
     /// Whether nothing is said of guards.
     pub(crate) fn leaves_guards_open(&self) -> bool {
         self.guards == Policy::Model
@@ -64,7 +83,18 @@ impl Forced {
 
     /// Options of the pipeline with what is forced.
     pub(crate) fn over(&self, options: heddle::Options) -> heddle::Options {
-        let &Forced { guards, versions, branches, fuse, flatten, scalars, roots } = self;
-        heddle::Options { guards, versions, branches, fuse, flatten, scalars, roots, ..options }
+        let &Forced { guards, versions, branches, fuse, flatten, refill, scalars, roots, stores } = self;
+        heddle::Options {
+            guards,
+            versions,
+            branches,
+            fuse,
+            flatten,
+            refill,
+            scalars,
+            roots,
+            stores,
+            ..options
+        }
     }
 }

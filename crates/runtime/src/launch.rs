@@ -12,7 +12,7 @@ use heddle_llvm::{ArgumentPiece, KernelInfo as SourceKernel, Passed, slot_bytes}
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS};
 use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use thiserror::Error;
@@ -283,7 +283,7 @@ impl PreparedKernel {
             }
         };
         if code.choice.took(start.elapsed(), measured) {
-            self.compile_others(&code, variant, local, groups.is_uniform());
+            self.compile_others(&code, variant, &groups);
         }
         crate::print::flush();
         match is_out_of_memory {
@@ -365,7 +365,7 @@ impl Launch {
             }
         }
         slots.resize(slots.len() + 3 * SLOT, 0);
-        let Picked { codes, turn } = code.choice.pick(code, local, groups.is_uniform());
+        let Picked { codes, turn } = code.choice.pick(code, groups.items(), local, groups.is_uniform());
         let scratch_of =
             |code: &Arc<GroupCode>| code.needs.brush_bytes.saturating_mul(code.options.brushes(local));
         let scratch_bytes = codes.iter().map(scratch_of).max().unwrap_or(0);
@@ -447,6 +447,8 @@ impl Launch {
             None => run(&self.codes[0], numbers),
             Some(trial) => trial.run(&self.codes, numbers, run),
         }
+        // What went past the caches is there for whoever waits for the launch.
+        fence(Ordering::SeqCst);
         WORKER.set(worker);
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod range;
 pub mod pool;
+mod processors;
 pub mod program;
 pub mod launch;
 pub mod exit;

@@ -7,6 +7,7 @@
 //!
 //! A thread that is done looks for the next job for a moment before it sleeps, since to wake a thread takes longer than many launches.
 
+use crate::processors::Taken;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -44,7 +45,9 @@ struct Shared {
     /// How many jobs there have been.
     version: AtomicU64,
     is_closed: AtomicBool,
-    /// Whether there is a processor for each thread, so that one that waits for a moment keeps none from working.
+    /// How many processors there are.
+    processors: usize,
+    /// Whether there is one for each thread, so that one that waits for a moment keeps none from working.
     has_room: bool,
 }
 
@@ -72,6 +75,8 @@ struct Job {
     left: AtomicU64,
     /// For how many nanoseconds threads have worked, all together.
     busy: AtomicU64,
+    /// Where threads work on it; none if there are fewer processors than threads.
+    taken: Option<Taken>,
     is_done: Mutex<bool>,
     done: Condvar,
     work: Box<dyn Fn(Range<u64>) + Send + Sync>,
@@ -128,7 +133,7 @@ impl Part {
 }
 
 impl Job {
-    fn new(end: u64, share: Share, work: Box<dyn Fn(Range<u64>) + Send + Sync>) -> Job {
+    fn new(end: u64, share: Share, taken: Option<Taken>, work: Box<dyn Fn(Range<u64>) + Send + Sync>) -> Job {
         let (count, grain) = (share.threads.max(1) as u64, share.grain.max(1));
         let each = end.div_ceil(count);
         let each = each.checked_next_multiple_of(grain).unwrap_or(each);
@@ -139,6 +144,7 @@ impl Job {
             grain,
             left: AtomicU64::new(end),
             busy: AtomicU64::new(0),
+            taken,
             is_done: Mutex::new(false),
             done: Condvar::new(),
             work,
@@ -151,6 +157,9 @@ impl Job {
 
     /// Does chunks until none is left, those of the thread's own part first.
     fn help(&self, number: usize) {
+        if let Some(taken) = &self.taken {
+            taken.take_own();
+        }
         let own = number % self.parts.len();
         let start = Instant::now();
         let mut count = 0;
@@ -195,6 +204,7 @@ impl Pool {
             jobs: Mutex::default(),
             version: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
+            processors,
             has_room: threads <= processors,
         });
         let start = |number| {
@@ -245,7 +255,9 @@ impl Pool {
         work: impl Fn(Range<u64>) + Send + Sync + 'static,
     ) -> Duration {
         let share = Share { threads: share.threads.min(self.threads()), ..share };
-        let job = Arc::new(Job::new(end, share, Box::new(work)));
+        let apart = share.threads > 1 && self.shared.has_room;
+        let taken = apart.then(|| Taken::new(self.shared.processors));
+        let job = Arc::new(Job::new(end, share, taken, Box::new(work)));
         if share.threads > 1 {
             lock(&self.shared.jobs).push_back(Arc::clone(&job));
             self.shared.version.fetch_add(1, Ordering::SeqCst);
@@ -315,7 +327,7 @@ mod tests {
 
     /// Chunks of a range in the order in which one thread takes them.
     fn chunks(end: u64, share: Share) -> Vec<Range<u64>> {
-        let job = Job::new(end, share, Box::new(|_| {}));
+        let job = Job::new(end, share, None, Box::new(|_| {}));
         job.parts.iter().flat_map(|part| std::iter::from_fn(|| part.take(job.grain))).collect()
     }
 
@@ -338,7 +350,10 @@ mod tests {
         // The largest numbers that there are do not overflow.
         let part = Part { next: AtomicU64::new(u64::MAX - 3), end: u64::MAX };
         assert_eq!(part.take(100), Some(u64::MAX - 3..u64::MAX));
-        assert_eq!(Job::new(u64::MAX, Share { threads: 3, grain: 1 << 40 }, Box::new(|_| {})).parts.len(), 3);
+        assert_eq!(
+            Job::new(u64::MAX, Share { threads: 3, grain: 1 << 40 }, None, Box::new(|_| {})).parts.len(),
+            3
+        );
     }
 
     /// Which threads did which numbers, where none ends its first ones before as many are at work as there are parts.

@@ -3,8 +3,10 @@
 use crate::code::{BuildError, Globals, GroupCode, code, report};
 use crate::forced::Forced;
 use crate::kept::Kept;
-use crate::vector_code::Variant;
-use heddle::KernelReport;
+use crate::range::Groups;
+use crate::vector_code::{Form, Variant};
+use heddle::{KernelReport, Wanted};
+use heddle_ir::diagnostic::{Code, Place};
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{Effects, Kind};
 use heddle_ir::ops::Effect;
@@ -14,8 +16,7 @@ use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, V
 use heddle_llvm::{Cpu, PRINTF, withstanding};
 use heddle_math::Accuracy;
 use heddle_transform::{Races, Target};
-use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -81,6 +82,8 @@ pub struct KernelFacts {
     pub sees_groups: bool,
     /// Whether it may see which work-items make a brush.
     pub(crate) sees_brush: bool,
+    /// The bytes that it says a work-item stores in global memory, loops counted once.
+    pub(crate) stored_bytes: u64,
     /// The most work-items of a group, where its local memory has a place for each.
     pub(crate) most_items: Option<u64>,
 }
@@ -175,7 +178,15 @@ impl KernelModule {
             let name = func.name.clone();
             let sees_brush = see_brush.contains_key(&*name);
             let sees_groups = takes_local || sees_brush || see_groups.contains_key(&*name);
-            Some(KernelFacts { name, parameters, required_local, sees_groups, sees_brush, most_items })
+            Some(KernelFacts {
+                name,
+                parameters,
+                required_local,
+                sees_groups,
+                sees_brush,
+                stored_bytes: stored_bytes(func),
+                most_items,
+            })
         });
         let kernels = kernels.collect();
         let lanes = options.lanes_on(&Cpu::host());
@@ -248,16 +259,59 @@ impl KernelModule {
 /// A thread that compiles needs as much stack.
 const STACK: usize = 64 << 20;
 
-/// The functions that are called and that nothing defines. Mathematical functions, which do nothing but give a value, are
-/// the pipeline's affair, and printing is the runtime's.
-pub fn undefined_functions(module: &Module) -> BTreeSet<&str> {
-    let defined: BTreeSet<&str> = module.functions.iter().map(|func| &*func.name).collect();
-    let called = module.functions.iter().flat_map(|func| func.callees.values());
-    let unknown = called.filter(|callee| {
-        let name = &*callee.name;
-        callee.signature.effects != Effects::PURE && !defined.contains(name) && !name.starts_with(PRINTF)
+/// An error for each function that is called and that nothing defines, at its first call. Mathematical functions, which do
+/// nothing but give a value, are the pipeline's affair, and printing is the runtime's.
+pub fn undefined_functions(module: &Module) -> Vec<Diagnostic> {
+    let mut known: FxHashSet<&str> = module.functions.iter().map(|func| &*func.name).collect();
+    let mut errors = Vec::new();
+    for func in &module.functions {
+        for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
+            let Some(callee) = func.callee_of(func.inst(inst)) else { continue };
+            let name = &*callee.name;
+            let is_provided = callee.signature.effects == Effects::PURE || name.starts_with(PRINTF);
+            if !is_provided && known.insert(name) {
+                let text = format!("@{name} is called, but nothing defines it");
+                let error = Diagnostic::error(Code::UnknownFunction, text)
+                    .at(Place::line_of(func, inst))
+                    .way_out("define it in the program, or link one that does");
+                errors.push(error.in_module(module));
+            }
+        }
+    }
+    errors
+}
+
+/// The bytes that a function says it stores in global memory, loops counted once.
+fn stored_bytes(func: &Function) -> u64 {
+    let insts = func.blocks().flat_map(|block| func.block_insts(block)).map(|inst| func.inst(inst));
+    let stores = insts.filter_map(|data| match (data.op, &data.args[..]) {
+        (Op::Store, &[stored, address]) => {
+            let is_global = func.value_type(address) == Type::ptr(Space::Global);
+            is_global.then(|| u64::from(func.value_type(stored).bytes()))
+        }
+        _ => None,
     });
-    unknown.map(|callee| &*callee.name).collect()
+    stores.sum()
+}
+
+/// The bytes of the largest cache, if the system tells.
+fn cache_bytes() -> Option<u64> {
+    static BYTES: OnceLock<Option<u64>> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
+        let sizes = caches.filter_map(|entry| {
+            let size = std::fs::read_to_string(entry.ok()?.path().join("size")).ok()?;
+            let size = size.trim();
+            let (number, unit) = size.split_at(size.find(|letter: char| !letter.is_ascii_digit())?);
+            let unit: u64 = match unit {
+                "K" => 1 << 10,
+                "M" => 1 << 20,
+                _ => return None,
+            };
+            number.parse::<u64>().ok()?.checked_mul(unit)
+        });
+        sizes.max()
+    })
 }
 
 /// Whether an op tells work-items of their group.
@@ -379,20 +433,15 @@ impl PreparedKernel {
 
     /// What else may run launches in groups of this size, those that are more likely to be faster first.
     /// `folds` says that the code skips not all that some work-items do without the others.
-    fn other_variants(
-        &self,
-        first: Variant,
-        local: [u32; 3],
-        is_uniform: bool,
-        folds: bool,
-    ) -> [Vec<Variant>; 2] {
+    fn other_variants(&self, first: Variant, groups: &Groups, folds: bool) -> [Vec<Variant>; 2] {
+        let (local, is_uniform) = (groups.local().map(|size| size as u32), groups.is_uniform());
         let (info, lanes) = (self.info(), self.program.inner.lanes);
         let of = |lanes| Variant::of_groups(info, lanes, local, is_uniform, first.is_small);
         let mut likely = vec![of(1), of(2 * lanes)];
         // Neighbours along both dimensions do more alike than those of one row.
         let is_open = !info.sees_groups && info.required_local.is_none();
         // Of what lies between barriers, one part may be for vectors and another one not.
-        likely.extend(info.sees_groups.then(|| Variant { is_mixed: true, ..of(lanes) }));
+        likely.extend(info.sees_groups.then(|| Variant { form: Form::Mixed, ..of(lanes) }));
         let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(4));
         if is_open && local[0] >= width && local[1] >= height && height > 1 {
             likely.push(Variant { brush: [width, height, 1], ..of(lanes) });
@@ -400,29 +449,31 @@ impl PreparedKernel {
         let mut others = vec![of((lanes / 2).max(1))];
         others.extend((4 * lanes <= MOST_CHOSEN_LANES).then(|| of(4 * lanes)));
         // What half of the work-items do may be what all of some brushes do.
-        others.extend(folds.then(|| Variant { is_guarded: true, ..of(lanes) }));
+        others.extend(folds.then(|| Variant { form: Form::Guarded, ..of(lanes) }));
+        // Work-items that go round a loop more often than others keep only their own lanes.
+        // What does not fit the caches anyway need not be loaded into them before it is overwritten.
+        if self.least_items(Form::Streaming).is_some_and(|least| least <= groups.items()) {
+            others.extend([lanes, 2 * lanes].map(|lanes| Variant { form: Form::Streaming, ..of(lanes) }));
+        }
+        if self.options().forced.refill() == Wanted::WherePaying {
+            others.extend(of(2 * lanes).refilling(local).or_else(|| of(lanes).refilling(local)));
+        }
         [likely, others]
     }
 
     /// Has a thread compile code of other widths for launches in groups of this size, to be tried in place of the first.
-    pub(crate) fn compile_others(
-        &self,
-        first: &Arc<GroupCode>,
-        variant: Variant,
-        local: [u32; 3],
-        is_uniform: bool,
-    ) {
+    pub(crate) fn compile_others(&self, first: &Arc<GroupCode>, variant: Variant, groups: &Groups) {
         let inner = &*self.program.inner;
         if inner.options.lanes.is_some() || self.info().sees_brush {
             return;
         }
-        let (kernel, first) = (self.clone(), Arc::clone(first));
+        let (kernel, first, groups) = (self.clone(), Arc::clone(first), *groups);
         let compile = move || {
             let inner = &*kernel.program.inner;
             let (mut others, mut seen) = (Vec::new(), vec![variant]);
             let is_free = inner.options.forced.leaves_guards_open();
             let folds = is_free && first.report.as_ref().is_none_or(KernelReport::folds_branches);
-            for batch in kernel.other_variants(variant, local, is_uniform, folds) {
+            for batch in kernel.other_variants(variant, &groups, folds) {
                 for variant in batch {
                     if seen.contains(&variant) {
                         continue;
@@ -474,6 +525,15 @@ impl PreparedKernel {
         Ok(Arc::clone(self.program.codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
     }
 
+    /// The fewest work-items of a launch for which it is made in a form; none if it is for no launch.
+    fn least_items(&self, form: Form) -> Option<u64> {
+        if form != Form::Streaming {
+            return Some(0);
+        }
+        let is_open = self.options().forced.leaves_stores_open();
+        cache_bytes().filter(|_| is_open)?.checked_div(self.info().stored_bytes)
+    }
+
     /// Compiles it for some launches, or finds that it was compiled before. The program goes on whatever LLVM does, and the caller
     /// may have little stack.
     fn compiled(
@@ -488,6 +548,8 @@ impl PreparedKernel {
             let (globals, name) = (inner.globals.as_ref(), &kernel.info().name);
             code(&inner.module, globals, &inner.outside, name, variant, &options, &making)
         };
-        withstanding(STACK, work)?
+        let mut code = withstanding(STACK, work)??;
+        code.least_items = self.least_items(variant.form).unwrap_or(u64::MAX);
+        Ok(code)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::launch::CHUNK;
 use heddle_transform::Fold;
+pub use heddle_transform::kernels::MOST_ITEMS;
 use heddle_transform::kernels::{PLACE_WORDS, PlaceField};
 use thiserror::Error;
 
@@ -44,9 +45,6 @@ pub enum RangeError {
     #[error("offset and size along dimension {0} are more than 2^63 together")]
     Global(usize),
 }
-
-/// A work-group may have so many work-items.
-pub const MOST_ITEMS: u64 = 1 << 20;
 
 impl NdRange {
     /// So many work-items along each dimension.
@@ -176,6 +174,11 @@ impl Groups {
             set(PlaceField::LocalSize(along), self.local[at].min(self.range.global[at] - first));
             set(PlaceField::FirstId(along), self.range.offset[at] + first);
         }
+    }
+
+    /// The number of work-items.
+    pub(crate) fn items(&self) -> u64 {
+        self.range.items()
     }
 
     /// The size of a group.

@@ -9,11 +9,11 @@ use heddle::ir::module::Kind;
 use heddle::ir::{Code, Diagnostic, Module};
 use heddle::report::of_kernel;
 use heddle::session::retain_all_reachable;
-use heddle::{Brush, KernelReport, Session};
+use heddle::{Brush, KernelReport, Session, Wanted};
 use heddle_llvm::{
     Cpu, EmitOptions, LlvmModule, Output, define_prints, emit, generate, keep_private_but, optimize,
 };
-use heddle_transform::{Fold, GroupFunction, KernelOptions, Versions, lower_kernels};
+use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, Versions, lower_kernels};
 
 /// For what launches code is made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -26,10 +26,24 @@ pub struct Variant {
     pub is_small: bool,
     /// The size of all groups, if the code is for no other.
     pub local: Option<[u32; 3]>,
-    /// Whether what lies between two barriers may run for one work-item after the other, while other parts run for brushes.
-    pub is_mixed: bool,
-    /// Whether whatever some work-items of a brush do without the others is skipped where none does, pay or not.
-    pub is_guarded: bool,
+    /// How it is made.
+    pub form: Form,
+}
+
+/// How code is made that is for the same launches.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub enum Form {
+    /// As models say.
+    #[default]
+    Usual,
+    /// What lies between two barriers may run for one work-item after the other, while other parts run for brushes.
+    Mixed,
+    /// Lanes take new work-items when they are done with theirs.
+    Refilling,
+    /// Whatever some work-items of a brush do without the others is skipped where none does, pay or not.
+    Guarded,
+    /// What whole brushes store goes past the caches.
+    Streaming,
 }
 
 impl Variant {
@@ -46,7 +60,7 @@ impl Variant {
         let has_rows = fold == Fold::Linear || brush[1] * brush[2] > 1;
         let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;
         let local = (is_fixed && is_uniform).then_some(local);
-        Variant { fold, brush, is_small, local, is_mixed: false, is_guarded: false }
+        Variant { fold, brush, is_small, local, form: Form::Usual }
     }
 
     /// For launches of a kernel of which nothing is known: of groups that are rows, or as the source fixes them.
@@ -60,7 +74,18 @@ impl Variant {
     /// For launches in groups that are rows.
     pub fn of_rows(lanes: u32, is_small: bool) -> Variant {
         let brush = [lanes, 1, 1];
-        Variant { fold: Fold::Rows, brush, is_small, local: None, is_mixed: false, is_guarded: false }
+        Variant { fold: Fold::Rows, brush, is_small, local: None, form: Form::Usual }
+    }
+
+    /// The same with lanes that take new work-items, if groups of this size have several for each.
+    pub(crate) fn refilling(self, local: [u32; 3]) -> Option<Variant> {
+        const FEWEST: u32 = 4;
+        let lanes = self.brush.iter().product::<u32>();
+        let wanted = FEWEST.saturating_mul(lanes);
+        let items = local.iter().fold(1u32, |items, &size| items.saturating_mul(size));
+        let fold = if local[0] >= wanted { Fold::Rows } else { Fold::Linear };
+        let fits = lanes > 1 && items >= wanted;
+        fits.then_some(Variant { fold, brush: [lanes, 1, 1], form: Form::Refilling, ..self })
     }
 
     /// How group functions are made for them.
@@ -71,7 +96,11 @@ impl Variant {
             fold: self.fold,
             is_small: self.is_small,
             versions: Versions::Model,
-            is_mixed: self.is_mixed,
+            running: match self.form {
+                Form::Usual | Form::Guarded | Form::Streaming => Running::Brushes,
+                Form::Mixed => Running::Mixed,
+                Form::Refilling => Running::Refilling,
+            },
         }
     }
 }
@@ -109,13 +138,21 @@ impl GroupFunctions {
                 _ => Kind::Function,
             };
         }
-        let options = KernelOptions { versions: forced.versions(), ..variant.options() };
-        let groups = lower_kernels(&mut module, &options)?;
-        if variant.is_mixed && groups.iter().all(|group| group.alone == 0) {
-            let text = "nothing between two barriers gains by running for one work-item after the other";
-            return Err(Diagnostic::error(Code::KernelForm, text).into());
+        let mut options = KernelOptions { versions: forced.versions(), ..variant.options() };
+        if forced.refill() == Wanted::WherePossible && options.running == Running::Brushes {
+            options.running = Running::Refilling;
         }
-        Ok(GroupFunctions { module, groups, options })
+        let groups = lower_kernels(&mut module, &options)?;
+        let in_vain = match variant.form {
+            Form::Mixed if groups.iter().all(|group| group.alone == 0) => {
+                "nothing between two barriers gains by running for one work-item after the other"
+            }
+            Form::Refilling if !groups.iter().any(|group| group.refills) => {
+                "no work-item waits for others in a loop"
+            }
+            _ => return Ok(GroupFunctions { module, groups, options }),
+        };
+        Err(Diagnostic::error(Code::KernelForm, in_vain).into())
     }
 
     /// Makes vector code of them. The context sees each pass; `program` is what they were made of.

@@ -11,7 +11,7 @@ use heddle_ir::{Module, Op, Space};
 use heddle_llvm::{CodeLevel, EmitOptions, Jit, SharedMemory, emit, optimize, slot_bytes};
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 use heddle_transform::widen::Versions;
-use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
+use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, lower_kernels};
 use smallvec::SmallVec;
 use std::time::Duration;
 
@@ -146,7 +146,8 @@ fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Ran
     let fold = if is_linear { Fold::Linear } else { Fold::Rows };
     let brush = if is_linear { SmallVec::from_slice(&[brush.iter().product()]) } else { brush.into() };
     let versions = random.pick(&[Versions::Model, Versions::Force, Versions::Force, Versions::None]);
-    KernelOptions { brush, fold, is_small, versions, is_mixed: random.chance(30) }
+    let running = random.pick(&[Running::Brushes, Running::Mixed, Running::Refilling]);
+    KernelOptions { brush, fold, is_small, versions, running }
 }
 
 fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)) -> Result<(), String> {
@@ -176,9 +177,10 @@ fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)
     let extents: Vec<String> = kernel.brush.iter().map(u32::to_string).collect();
     let brush = format!("W={}", extents.join("x"));
     let is_wide = machine == Machine::Native || random.chance(60);
+    let stores = random.pick(&["stores=cached", "stores=streamed"]);
     if is_wide {
         Session::default()
-            .run_passes(&mut module, &["vectorize", &brush], true, |_, _| {})
+            .run_passes(&mut module, &["vectorize", &brush, stores], true, |_, _| {})
             .map_err(|error| error.to_string())?;
     }
     let mut reason = None;

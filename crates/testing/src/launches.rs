@@ -16,7 +16,7 @@ use heddle_runs::spec::{parse_arguments, parse_object};
 use heddle_transform::flatten::{Together, Trips};
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 use heddle_transform::widen::Versions;
-use heddle_transform::{Fold, GroupFunction, KernelOptions, lower_kernels};
+use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, lower_kernels};
 use smallvec::smallvec;
 use std::time::Duration;
 
@@ -289,7 +289,7 @@ pub fn vectors(module: &Module, kernel: &str) -> Result<Vectors, String> {
         fold: Fold::Linear,
         is_small: false,
         versions: Versions::Model,
-        is_mixed: false,
+        running: Running::Brushes,
     };
     let made = lower_kernels(&mut module, &options).map_err(|refusal| refusal.to_string())?;
     let info = made.into_iter().find(|it| it.name == kernel).ok_or("the kernel has no group function")?;

@@ -3,14 +3,13 @@
 #![forbid(unsafe_code)]
 
 use heddle_ir::inst::Detail;
-use heddle_ir::module::DeclaredShape;
 use heddle_ir::{Constant, Function, Inst, Module, Op, Scalar, Space, Type, ValueDef, parse_module};
 use heddle_testing::fuzz::check;
 use heddle_testing::generate::{Argument, Case, Input, ObjectShape, Owner, generate};
 use heddle_testing::kernels::{Machine, kernels_hold_with, profile};
 use heddle_testing::properties::topic;
 use heddle_transform::widen::Versions;
-use heddle_transform::{Fold, KernelOptions, lower_kernels};
+use heddle_transform::{Fold, KernelOptions, Running, lower_kernels};
 use smallvec::SmallVec;
 
 #[test]
@@ -158,11 +157,23 @@ const FAULTS_OF_BRUSHES: &[(&str, Fault)] = &[
             }
         });
     }),
+    ("lanes that take new work-items run one alone", |module| {
+        regions(module, |func| {
+            let Some(&last) = func.params().last().filter(|_| !insts(func, Op::Scan).is_empty()) else {
+                return;
+            };
+            let one = func.make_const(Constant::splat(func.value_type(last), 1));
+            func.map_values(|value| if value == last { one } else { value });
+        });
+    }),
     ("the rows of a tile are one", |module| {
         regions(module, |func| {
-            for param in &mut func.signature.params {
-                if matches!(&param.shape, Some(DeclaredShape::Linear(steps)) if steps[..] == [0, 1]) {
-                    param.shape = Some(DeclaredShape::Uniform);
+            let zero = func.make_const(Constant::Scalar(Scalar::I32, 0));
+            for inst in insts(func, Op::Lane) {
+                let Some(lane) = func.result(inst) else { continue };
+                if func.inst(inst).detail == Detail::Dimension(Some(1)) && func.value_type(lane) == Type::I32
+                {
+                    func.map_values(|value| if value == lane { zero } else { value });
                 }
             }
         });
@@ -229,7 +240,7 @@ fn brushes_wait_as_often_as_the_kernel_says() {
         fold: Fold::Rows,
         is_small: true,
         versions: Versions::Model,
-        is_mixed: false,
+        running: Running::Brushes,
     };
     let made = lower_kernels(&mut module, &options).expect("the kernel has a group function");
     assert_eq!((made[0].barriers, made[0].synchronization_points), (3, 3));
@@ -260,7 +271,7 @@ fn in_versions(name: &str, is_small: bool) -> (usize, Module) {
         fold: Fold::Rows,
         is_small,
         versions: Versions::Model,
-        is_mixed: false,
+        running: Running::Brushes,
     };
     lower_kernels(&mut module, &options).expect("the kernel has a group function");
     let mut versions = 0;

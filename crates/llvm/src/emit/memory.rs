@@ -100,13 +100,13 @@ impl Body<'_, '_> {
             }
             Op::Load => {
                 let load = asm.load(asm.ty(in_memory(ty)), args[0], access.align);
-                self.mark(load, data, &access, Some(ty));
+                self.mark(load, data, &access);
                 one(from_memory(asm, ty, load))
             }
             Op::Store => {
                 let value = to_memory(asm, types[0], args[0]);
                 let store = asm.store(value, args[1], access.align);
-                self.mark(store, data, &access, None);
+                self.mark(store, data, &access);
                 Ok(Vec::new())
             }
             Op::Memcpy | Op::Memmove => {
@@ -144,7 +144,7 @@ impl Body<'_, '_> {
                 let open = [memory_ty, asm.type_of(args[0])];
                 let call = asm.intrinsic(name, &open, &[args[0], args[1], otherwise]);
                 asm.align_argument(call, 1, access.align);
-                self.mark(call, data, &Access { atomic: None, ..access }, Some(ty));
+                self.mark(call, data, &Access { atomic: None, ..access });
                 // Lanes that are not loaded are bits already, so that the cut breaks no promise.
                 one(from_memory(asm, ty, call))
             }
@@ -154,7 +154,7 @@ impl Body<'_, '_> {
                 let open = [asm.type_of(value), asm.type_of(args[1])];
                 let call = asm.intrinsic(name, &open, &[value, args[1], args[2]]);
                 asm.align_argument(call, 2, access.align);
-                self.mark(call, data, &Access { atomic: None, ..access }, Some(ty));
+                self.mark(call, data, &Access { atomic: None, ..access });
                 Ok(Vec::new())
             }
             _ => Err(self.broken(inst, "it touches no memory")),
@@ -171,7 +171,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn mark(&self, node: Node, data: &InstData, access: &Access, result: Option<Type>) {
+    fn mark(&self, node: Node, data: &InstData, access: &Access) {
         let asm = &self.module.asm;
         self.attach_facts(node, data);
         if let Some((order, scope)) = access.atomic {
@@ -180,20 +180,16 @@ impl Body<'_, '_> {
         if data.flags.has(Flag::Volatile) && matches!(data.op, Op::Load | Op::Store) {
             asm.make_volatile(node);
         }
-        // A hint may be left out. x86 has none for loads of scalars and for small stores, and LLVM 22.1 cannot always
-        // select what it makes of those.
+        // A hint may be left out. x86 has none for small stores, and loads of ordinary memory do not heed theirs; LLVM 22.1
+        // makes loads of scalars of vectors' loads, and cannot always select what it makes.
         let stored = match data.op {
             Op::Store | Op::MaskedStore | Op::Scatter => {
                 data.args.first().map(|&value| self.func.value_type(value))
             }
             _ => None,
         };
-        let takes_hint = match (stored, result) {
-            (Some(ty), _) => ty.is_vector() && ty.scalar().bits() >= 32 || matches!(ty.bytes(), 4 | 8),
-            (None, Some(ty)) => ty.is_vector() && ty.scalar().bits() >= 32,
-            (None, None) => false,
-        };
-        if data.flags.has(Flag::Nontemporal) && takes_hint {
+        let takes_hint = |ty: Type| ty.is_vector() && ty.scalar().bits() >= 32 || matches!(ty.bytes(), 4 | 8);
+        if data.flags.has(Flag::Nontemporal) && stored.is_some_and(takes_hint) {
             asm.attach(node, "nontemporal", None, &[1]);
         }
         if data.flags.has(Flag::Invariant) && data.op == Op::Load {

@@ -39,6 +39,9 @@ const HARMLESS: &[&str] = &[
     "write_mem_fence",
 ];
 
+/// What to do about a function of a kernel's program that nothing defines.
+const DEFINE: &str = "define it in the program, or link one that does";
+
 /// The name in a name that C++ has mangled.
 fn plain_name(name: &str) -> &str {
     let Some(rest) = name.strip_prefix("_Z") else { return name };
@@ -149,11 +152,13 @@ impl<'m> Body<'_, 'm> {
         if spaces != Spaces::Host && touches_no_memory(callee) && !asks_lanes(&name) {
             return Ok(());
         }
-        let way_out = match spaces {
-            Spaces::Host => "ask by the functions of <heddle.h>, or define it in the same module",
-            _ => "define it in the same module",
-        };
-        Err(Why::new(format!("@{name} may ask other lanes (it is `convergent`), and is not known"), way_out))
+        Err(match spaces {
+            Spaces::Host => Why::new(
+                format!("@{name} may ask other lanes (it is `convergent`), and is not known"),
+                "ask by the functions of <heddle.h>, or define it in the same module",
+            ),
+            _ => Why::undefined(format!("@{name} is called, but nothing defines it"), DEFINE),
+        })
     }
 
     /// The address of a copy of an object.

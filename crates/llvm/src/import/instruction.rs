@@ -132,10 +132,8 @@ impl<'m> Body<'_, 'm> {
             LLVMSRem => self.arithmetic(Op::Srem, inst, Flags::NONE),
             LLVMAnd => self.arithmetic(Op::And, inst, Flags::NONE),
             LLVMXor => self.arithmetic(Op::Xor, inst, Flags::NONE),
-            LLVMOr => {
-                let flags = if inst.is_disjoint() { Flags::NONE.with(Flag::Disjoint) } else { Flags::NONE };
-                self.arithmetic(Op::Or, inst, flags)
-            }
+            LLVMOr if inst.is_disjoint() => self.sum_without_carry(inst),
+            LLVMOr => self.arithmetic(Op::Or, inst, Flags::NONE),
             LLVMFAdd => self.arithmetic(Op::Fadd, inst, fast_math(inst.fast_math())),
             LLVMFSub => self.arithmetic(Op::Fsub, inst, fast_math(inst.fast_math())),
             LLVMFMul => self.arithmetic(Op::Fmul, inst, fast_math(inst.fast_math())),
@@ -207,6 +205,16 @@ impl<'m> Body<'_, 'm> {
         }
         let operands = self.operands(inst)?;
         self.lanewise_with(op, &operands, flags)
+    }
+
+    /// `or disjoint`, as a sum where it may be an index: steps from lane to lane are seen through sums.
+    fn sum_without_carry(&mut self, inst: Val<'m>) -> Take<Leaves> {
+        let leaves = self.module.types.leaves(inst.ty())?;
+        let (op, flags) = match leaves.iter().any(|leaf| leaf.is_odd() || leaf.scalar == Scalar::I1) {
+            true => (Op::Or, Flags::NONE.with(Flag::Disjoint)),
+            false => (Op::Add, Flags::of(&[Flag::Nuw, Flag::Nsw])),
+        };
+        self.arithmetic(op, inst, flags)
     }
 
     /// An op, lane by lane.

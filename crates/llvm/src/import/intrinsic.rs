@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub(crate) enum How {
     /// An op of the first so many arguments, lane by lane, with the call's fast-math flags where it takes any.
     Lanes(Op, usize),
+    /// An op of two arguments like that, which C lets give either of two zeros: so does LLVM's code.
+    EitherZero(Op),
     /// A call of a function of the C library, lane by lane.
     Math(&'static str, usize),
     /// Its first argument.
@@ -71,7 +73,7 @@ pub(crate) enum Special {
     Barrier,
 }
 
-use How::{By, Dropped, First, Lanes, Math, Query, Reduced, Refused};
+use How::{By, Dropped, EitherZero, First, Lanes, Math, Query, Reduced, Refused};
 
 const FENV: &str =
     "it asks for the floating-point environment: compile without -frounding-math and FENV_ACCESS";
@@ -219,7 +221,7 @@ pub(crate) const INTRINSICS: &[(&str, How)] = &[
     ("llvm.matrix.transpose", Refused(MATRIX)),
     ("llvm.maximum", Lanes(Op::Fmaximum, 2)),
     ("llvm.maximumnum", By(Special::MinimumNumber(Op::Fmaximum))),
-    ("llvm.maxnum", Lanes(Op::Fmax, 2)),
+    ("llvm.maxnum", EitherZero(Op::Fmax)),
     ("llvm.memcpy", By(Special::Copy(Op::Memcpy))),
     ("llvm.memcpy.element.unordered.atomic", Refused(ELEMENTWISE)),
     ("llvm.memcpy.inline", By(Special::Copy(Op::Memcpy))),
@@ -230,7 +232,7 @@ pub(crate) const INTRINSICS: &[(&str, How)] = &[
     ("llvm.memset.inline", By(Special::Set)),
     ("llvm.minimum", Lanes(Op::Fminimum, 2)),
     ("llvm.minimumnum", By(Special::MinimumNumber(Op::Fminimum))),
-    ("llvm.minnum", Lanes(Op::Fmin, 2)),
+    ("llvm.minnum", EitherZero(Op::Fmin)),
     ("llvm.modf", By(Special::Modf)),
     ("llvm.nearbyint", Lanes(Op::RoundEven, 1)),
     ("llvm.objectsize", By(Special::ObjectSize)),
@@ -475,6 +477,10 @@ impl<'m> Body<'_, 'm> {
             Some(Lanes(op, count)) => {
                 let operands = self.all(&arguments[..count])?;
                 self.lanewise_with(op, &operands, flags.intersection(op.info().flags))
+            }
+            Some(EitherZero(op)) => {
+                let operands = self.all(&arguments[..2])?;
+                self.lanewise_with(op, &operands, flags.intersection(op.info().flags).with(Flag::Nsz))
             }
             Some(Math(name, count)) => {
                 let operands = self.all(&arguments[..count])?;

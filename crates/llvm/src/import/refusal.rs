@@ -5,6 +5,7 @@ use heddle_ir::diagnostic::{Code, Diagnostic, Place};
 /// Why something is not taken, before it is known where it stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Why {
+    pub(crate) code: Code,
     pub(crate) reason: String,
     pub(crate) way_out: String,
 }
@@ -14,14 +15,19 @@ pub(crate) type Take<T> = Result<T, Why>;
 
 impl Why {
     pub(crate) fn new(reason: impl Into<String>, way_out: impl Into<String>) -> Why {
-        Why { reason: reason.into(), way_out: way_out.into() }
+        Why { code: Code::NotImported, reason: reason.into(), way_out: way_out.into() }
+    }
+
+    /// A function is called that nothing defines.
+    pub(crate) fn undefined(reason: impl Into<String>, way_out: impl Into<String>) -> Why {
+        Why { code: Code::UnknownFunction, ..Why::new(reason, way_out) }
     }
 }
 
 impl Why {
     /// As what is told of a function or global.
     pub(crate) fn of(self, name: &str) -> Diagnostic {
-        Diagnostic::warning(Code::NotImported, self.reason).of_func(name).way_out(self.way_out)
+        Diagnostic::warning(self.code, self.reason).of_func(name).way_out(self.way_out)
     }
 
     /// As what is told of an instruction of a function, which is LLVM's text where the source has no line for it.

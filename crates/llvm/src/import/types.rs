@@ -149,6 +149,9 @@ impl<'m> Types<'m> {
                 let reason = format!("the vector type {} has no fixed size", text());
                 return Err(Why::new(reason, "compile without SVE and RVV intrinsics"));
             }
+            Kind::LLVMTargetExtTypeKind if text().starts_with("target(\"spirv.") => {
+                return Err(Why::new("images, samplers and pipes are not supported", "use buffers"));
+            }
             Kind::LLVMX86_AMXTypeKind | Kind::LLVMTargetExtTypeKind => {
                 return Err(Why::new(
                     format!("the type {} belongs to one machine", text()),

@@ -118,6 +118,8 @@ entries! {
         let kernel = find::<Kernel>(of)?;
         let param = kernel.info().params.get(index as usize).ok_or(Error(CL_INVALID_ARG_INDEX))?;
         let info = Info::new(size, value, needed);
+        ensure((CL_KERNEL_ARG_ADDRESS_QUALIFIER..=CL_KERNEL_ARG_NAME).contains(&name), CL_INVALID_VALUE)?;
+        ensure(kernel.program.tells_of_arguments(), CL_KERNEL_ARG_INFO_NOT_AVAILABLE)?;
         match name {
             CL_KERNEL_ARG_ADDRESS_QUALIFIER => info.value(match param.passed {
                 Passed::Pointer(Space::Local) => CL_KERNEL_ARG_ADDRESS_LOCAL,

@@ -23,6 +23,8 @@ const MATH: [&str; 6] = [
     "-cl-fast-relaxed-math",
     "-cl-no-subgroup-ifp",
 ];
+/// Asks for what the source says of arguments.
+const ARGUMENTS: &str = "-cl-kernel-arg-info";
 const COMPILER: [&str; 11] = [
     "-cl-single-precision-constant",
     "-cl-fp32-correctly-rounded-divide-sqrt",
@@ -30,7 +32,7 @@ const COMPILER: [&str; 11] = [
     "-cl-strict-aliasing",
     "-cl-mad-enable",
     "-cl-uniform-work-group-size",
-    "-cl-kernel-arg-info",
+    ARGUMENTS,
     "-w",
     "-g",
     "-Werror",
@@ -59,8 +61,9 @@ fn is_compiler_option(words: &[String]) -> bool {
 pub fn compile(source: &str, options: &str, headers: Vec<(String, String)>, code: i32) -> Answer<Compiled> {
     let mut words = words(options);
     ensure(is_compiler_option(&words), code)?;
-    if !words.iter().any(|word| word == "-cl-kernel-arg-info") {
-        words.push("-cl-kernel-arg-info".into());
+    // What a binary of the program may be asked for.
+    if !words.iter().any(|word| word == ARGUMENTS) {
+        words.push(ARGUMENTS.into());
     }
     let _busy = busy();
     let kept = kept(source, &words, &headers);
@@ -112,6 +115,11 @@ fn find(cache: &ObjectCache, key: &[u8]) -> Option<Compiled> {
 /// Whether no warnings are wanted.
 pub fn is_silent(options: &str) -> bool {
     words(options).iter().any(|word| word == "-w")
+}
+
+/// Whether what the source says of arguments is to be known.
+pub fn keeps_arguments(options: &str) -> bool {
+    words(options).iter().any(|word| word == ARGUMENTS)
 }
 
 /// Whether groups of programs that are built so may have different sizes.

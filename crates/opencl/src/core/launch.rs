@@ -3,7 +3,7 @@
 use crate::core::device::{options, threads};
 use crate::core::kernel::divide;
 use crate::core::memory::Address;
-use heddle_ir::Module;
+use heddle_ir::{Code as Cause, Diagnostic, Module};
 use heddle_llvm::{Cpu, KernelInfo, LlvmModule};
 use heddle_runtime as runtime;
 use heddle_runtime::{Kept, Making, Outlook, Pool, Watch};
@@ -101,6 +101,11 @@ impl Code {
         let mut refused = Vec::new();
         let refusals = imported.refused.iter().filter_map(|told| Some((told.place.func.as_deref()?, told)));
         let lacking = runtime::with_callers(&module, refusals);
+        // What a kernel calls and nothing defines is an error of linking, whatever else there is.
+        let is_undefined = |told: &Diagnostic| told.code == Cause::UnknownFunction;
+        if kernels.iter().any(|kernel| lacking.get(&*kernel.name).is_some_and(|told| is_undefined(told))) {
+            return Err(errors(imported.refused.iter().filter(|told| is_undefined(told))));
+        }
         let lacks = |name: &str| lacking.get(name).map(|told| (name.to_string(), told.to_string()));
         refused.extend(kernels.iter().filter_map(|kernel| lacks(&kernel.name)));
         let lacking: FxHashSet<String> = lacking.into_keys().map(Into::into).collect();
@@ -110,10 +115,7 @@ impl Code {
         }
         let undefined = runtime::undefined_functions(&module);
         if !undefined.is_empty() {
-            let line = |name: &&str| {
-                format!("the function `{name}` is called, but no program defines it: link the one that does")
-            };
-            return Err(errors(undefined.iter().map(line)));
+            return Err(errors(undefined));
         }
         let kept = Kept::of_user(bitcode);
         let watch = is_on("HEDDLE_REPORT").then(|| -> Watch { Arc::new(|report| eprint!("{report}")) });

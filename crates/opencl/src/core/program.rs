@@ -99,6 +99,11 @@ impl Program {
         self.state().options.clone()
     }
 
+    /// Whether the application has asked for what the source says of arguments; of a program without a source it may know.
+    pub fn tells_of_arguments(&self) -> bool {
+        self.origin != Origin::Source || compiler::keeps_arguments(&self.options())
+    }
+
     /// What the build said.
     pub fn log(&self) -> String {
         self.state().log.clone()

@@ -73,6 +73,9 @@ const OWN_WAYS: &[Way] = &[
     own("no-fusion", &[(OPTIONS, "fuse=no"), (LANES, FULL)]),
     own("flat", &[(OPTIONS, "flatten=force"), (LANES, FULL)]),
     own("no-flattening", &[(OPTIONS, "flatten=no"), (LANES, FULL)]),
+    own("refilled", &[(OPTIONS, "refill=force"), (LANES, FULL)]),
+    own("no-refilling", &[(OPTIONS, "refill=no"), (LANES, FULL)]),
+    own("streamed", &[(OPTIONS, "stores=streamed"), (LANES, FULL)]),
     own("scalars", &[(OPTIONS, "ssrqp=cost"), (LANES, FULL)]),
 ];
 

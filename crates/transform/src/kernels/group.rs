@@ -297,6 +297,11 @@ impl Group<'_> {
             self.count_to(size, region.loops, |group, item| group.call(region, item, above, memory));
             return;
         }
+        if region.refills {
+            let first = self.builder.int(self.options.unit(), 0);
+            self.launch(region, first, above, None, &[size], None);
+            return;
+        }
         let unit = self.options.unit();
         let lanes = self.options.extent(0);
         let [before, header, behind, tail, after] = [(); 5].map(|()| self.new_block());
@@ -311,7 +316,7 @@ impl Group<'_> {
 
         self.builder.go(At::End(header));
         let first = self.builder.phi(unit.into(), &[(before, zero)], None);
-        self.launch(region, first, above, memory, None);
+        self.launch(region, first, above, memory, &[], None);
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, whole);
         self.go_round(goes_on, header, behind, region.loops);
@@ -326,7 +331,7 @@ impl Group<'_> {
         let numbers = self.builder.func.make_const(Constant::Vector(unit, numbers.into()));
         let rests = self.builder.op_to(Op::Splat, Type::Vector(unit, lanes as u16), &[rest]);
         let mask = self.builder.icmp(IntPredicate::Ult, numbers, rests);
-        self.launch(region, whole, above, memory, Some(mask));
+        self.launch(region, whole, above, memory, &[], Some(mask));
         self.builder.jump(after);
         self.builder.go(At::End(after));
     }
@@ -370,7 +375,7 @@ impl Group<'_> {
 
         self.builder.go(At::End(header));
         let first = self.builder.phi(unit.into(), &[(before, zero)], None);
-        self.launch(region, first, &above, memory, None);
+        self.launch(region, first, &above, memory, &[], None);
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, whole);
         self.go_round(goes_on, header, behind, region.loops);
@@ -390,7 +395,7 @@ impl Group<'_> {
         for other in of_rows {
             mask = self.builder.op(Op::And, &[mask, other]);
         }
-        self.launch(region, first, &above, memory, Some(mask));
+        self.launch(region, first, &above, memory, &[], Some(mask));
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, sizes[0]);
         self.go_round(goes_on, tail, after, region.loops);
@@ -436,9 +441,11 @@ impl Group<'_> {
         first: Value,
         above: &[Value],
         memory: Option<Value>,
+        further: &[Value],
         mask: Option<Value>,
     ) {
         let mut args = self.arguments(region, first, above, memory);
+        args.extend(further);
         args.extend(mask);
         let declaration: Arc<Declaration> = Arc::new(region.func.declaration());
         let callee = self.builder.func.make_callee(&declaration);

@@ -147,7 +147,7 @@ fn inline(func: &mut Function, entry: Block, call: Inst, callee: &Function) -> V
 }
 
 /// Moves what stands behind an instruction into a block of its own.
-pub(super) fn split_behind(func: &mut Function, inst: Inst) -> Block {
+pub(crate) fn split_behind(func: &mut Function, inst: Inst) -> Block {
     let before = func.layout.block_of(inst).expect("the instruction stands in a block");
     let after = func.insert_block_after(before);
     while let Some(next) = func.layout.next_inst(inst) {

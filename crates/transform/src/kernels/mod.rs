@@ -16,15 +16,18 @@
 //! * `inline` brings calls that ask for the launch, or wait at barriers, into the kernel.
 //! * `extensions` parts what LLVM merged with the scales of addresses.
 //! * `place` makes what a kernel asks for its parameters.
+//! * `bounds` extends operands of what does not wrap around, as groups are not that large.
 //! * `states` cuts the kernel at its barriers.
 //! * `objects` finds the private objects that live across them, and interleaves those of the lanes.
 //! * `live` finds what lives across them, and where it is kept.
 //! * `region` makes a lock-step function of each state.
 //! * `alone` lets regions run for one work-item after the other.
+//! * `refilling` lets lanes take new work-items when they are done with theirs.
 //! * `versions` gives regions a second version, for brushes that are well placed.
 //! * `group` writes the sequential function that launches them.
 
 mod alone;
+mod bounds;
 mod copy;
 mod extensions;
 mod group;
@@ -32,12 +35,14 @@ mod inline;
 mod live;
 mod objects;
 mod place;
+mod refilling;
 mod region;
 mod rounds;
 mod states;
 mod versions;
 
-pub use place::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
+pub(crate) use inline::split_behind;
+pub use place::{LOCAL_ALIGN, MOST_ITEMS, PLACE_WORDS, PlaceField};
 
 use crate::widen::Versions;
 use heddle_ir::entity::PrimaryMap;
@@ -59,6 +64,18 @@ pub enum Fold {
     Linear,
 }
 
+/// What runs the work-items of a group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub enum Running {
+    /// Brushes, one after the other.
+    #[default]
+    Brushes,
+    /// Brushes, but regions whose accesses are scattered run for one work-item after the other, if others do not.
+    Mixed,
+    /// One brush, whose lanes take new work-items when they are done with theirs, where some would wait for others.
+    Refilling,
+}
+
 /// How group functions are made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelOptions {
@@ -70,8 +87,8 @@ pub struct KernelOptions {
     pub is_small: bool,
     /// Where regions get versions.
     pub versions: Versions,
-    /// Whether regions whose accesses are scattered run for one work-item after the other, if others do not.
-    pub is_mixed: bool,
+    /// What runs the work-items.
+    pub running: Running,
 }
 
 impl KernelOptions {
@@ -116,6 +133,8 @@ pub struct GroupFunction {
     pub synchronization_points: usize,
     /// The regions that run for one work-item after the other.
     pub alone: usize,
+    /// Whether lanes take new work-items when they are done with theirs.
+    pub refills: bool,
     /// What accesses gain by versions of regions.
     pub remarks: Vec<Diagnostic>,
 }
@@ -202,11 +221,12 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         let own = kernel.params().len();
         inline::inline_calls(&mut kernel, module, &bound)?;
         extensions::part_extensions(&mut kernel);
-        if options.lanes() == 1 || options.is_mixed {
+        if options.lanes() == 1 || options.running == Running::Mixed {
             let own_rounds = || hint(&mut module.facts, "llvm.loop.unroll.runtime.disable");
             rounds::hint_at_own_rounds(&mut kernel, own_rounds);
         }
         let asked = place::ask_by_params(&mut kernel, module, options);
+        bounds::extend_operands(&mut kernel, &asked, options.is_small);
         if states::has_barriers(&kernel) {
             // What is computed again is to take as few operations as it can.
             crate::simplify(&mut kernel);
@@ -231,9 +251,16 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         let mut regions: Vec<region::Region> = (0..states.all.len())
             .map(|number| region::make_region(&kernel, &states, &live, number))
             .collect();
-        let alone = if options.is_mixed { alone::leave_alone(&kernel, &mut regions, options) } else { 0 };
-        for region in regions.iter_mut().filter(|region| !region.is_alone) {
+        let (mut alone, mut refills) = (0, false);
+        match options.running {
+            Running::Brushes => {}
+            Running::Mixed => alone = alone::leave_alone(&kernel, &mut regions, options),
+            Running::Refilling if options.brush.len() > 1 || options.lanes() < 2 => {}
+            Running::Refilling => refills = refilling::refill(&mut regions, asked.items[0]),
+        }
+        for region in regions.iter_mut().filter(|region| !region.is_alone && !region.refills) {
             remarks.extend(versions::split(&mut region.func, &options.brush, options.versions));
+            place::count_from_first(&mut region.func, &options.brush);
         }
         let whole = regions
             .iter()
@@ -246,6 +273,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             barriers: states.barriers,
             synchronization_points: states.all.len() - 1,
             alone,
+            refills,
             remarks,
         });
         let of_kernel = group::OfKernel { kernel: &kernel, own, asked: &asked, states: &states, live: &live };

@@ -66,6 +66,9 @@ pub(super) struct Asked {
     pub(super) local_bytes: u64,
 }
 
+/// A work-group has so many work-items at most.
+pub const MOST_ITEMS: u64 = 1 << 20;
+
 /// The alignment of the memory that a group gets.
 pub const LOCAL_ALIGN: u64 = 128;
 
@@ -205,6 +208,36 @@ impl Asking<'_> {
         };
         self.computed[usize::from(along)] = Some(value);
         value
+    }
+}
+
+/// Makes what lanes have as their places in the group the place of the first lane and the number of a lane. It is ⊤ in no lane then, which
+/// of a parameter is not known.
+pub(super) fn count_from_first(func: &mut Function, brush: &[u32]) {
+    let is_place =
+        |param: &Param| matches!(param.shape, Some(DeclaredShape::Linear(_))) && param.ty.scalar().is_int();
+    for at in 0..func.signature.params.len() {
+        if !is_place(&func.signature.params[at]) {
+            continue;
+        }
+        let Some(DeclaredShape::Linear(steps)) =
+            func.signature.params[at].shape.replace(DeclaredShape::Uniform)
+        else {
+            continue;
+        };
+        let first = func.params()[at];
+        let ty = func.value_type(first);
+        let dimension = steps.iter().position(|&step| step != 0).unwrap_or(0) as u8;
+        let start = func.entry();
+        let mut builder = Builder::new(func, At::Start(start));
+        let along = Detail::Dimension((brush.len() > 1).then_some(dimension));
+        let lane = builder.value(InstData::new(Op::Lane, [], along), Some(ty));
+        let place = builder.op(Op::Add, &[first, lane]);
+        let sum = func.def_inst(place);
+        func.map_values(|value| if value == first { place } else { value });
+        if let Some(sum) = sum {
+            func.inst_mut(sum).args[0] = first;
+        }
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) struct Region {
     pub(super) loops: bool,
     /// Whether it runs for one work-item after the other.
     pub(super) is_alone: bool,
+    /// Whether it runs a whole row, whose work-items lanes take when they are done with others.
+    pub(super) refills: bool,
 }
 
 /// What says that no state is next.
@@ -272,6 +274,7 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
         keeps_by_lane,
         loops,
         is_alone: false,
+        refills: false,
     }
 }
 

@@ -296,11 +296,11 @@ fn is_harmless(func: &Function, inst: Inst) -> bool {
 }
 
 /// What must stay in order.
-struct Order<'a> {
-    func: &'a Function,
-    accesses: &'a AccessGroups,
+pub(super) struct Order<'a> {
+    pub(super) func: &'a Function,
+    pub(super) accesses: &'a AccessGroups,
     /// Whether nothing is said to meet.
-    is_ignored: bool,
+    pub(super) is_ignored: bool,
 }
 
 impl Order<'_> {
@@ -385,19 +385,24 @@ impl Order<'_> {
             let apart = (i128::from(to) - i128::from(from)).checked_rem_euclid(stride);
             return apart.is_none_or(|apart| apart < a.bytes.into() || apart + i128::from(b.bytes) > stride);
         }
-        let space = |touch: &Touch| match self.func.value_type(touch.address).scalar() {
+        !self.are_apart(a.address, b.address)
+    }
+
+    /// Whether no access at one address meets one at the other, since their spaces or their objects are different.
+    pub(super) fn are_apart(&self, a: Value, b: Value) -> bool {
+        let space = |address: Value| match self.func.value_type(address).scalar() {
             Scalar::Ptr(space) => space,
             _ => Space::Generic,
         };
         let spaces = [space(a), space(b)];
         if spaces[0] != spaces[1] && !spaces.contains(&Space::Generic) {
-            return false;
+            return true;
         }
-        let roots = [self.root(a.address), self.root(b.address)];
+        let roots = [self.root(a), self.root(b)];
         let are_objects = roots.iter().all(|&root| self.is_object(root));
         let is_apart = roots.iter().any(|&root| self.is_alone(root))
             || roots.iter().all(|&root| self.func.constant(root).is_some());
-        !(roots[0] != roots[1] && are_objects && is_apart)
+        roots[0] != roots[1] && are_objects && is_apart
     }
 
     /// What an address was computed from.

@@ -200,7 +200,7 @@ pub fn widen(
     let objects = objects::Objects::new(func, &closure, facts, lanes)?;
     let kinds = kinds::Kinds::new(func, &closure, facts, extents, &objects, around);
     let clusters = clusters::Clusters::new(func, accesses, &kinds, lanes as u16, options);
-    let records = records::Records::new(func, facts, &kinds, &clusters, extents, options);
+    let records = records::Records::new(func, facts, accesses, &kinds, &clusters, extents, options);
     let plan =
         writer::Plan { kinds: &kinds, objects: &objects, clusters: &clusters, records: &records, options };
     let writer = writer::Writer::new(func, facts, plan, extents, around);

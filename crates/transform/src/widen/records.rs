@@ -11,14 +11,14 @@
 //!
 //! *What is touched.* Of each lane that is active, what lies between the first and the last byte that it reads: that is of one
 //! object, as in `lines`. Other lanes read an object of the wide function's own. Loads are done where the first of them
-//! stands; nothing is written in between.
+//! stands; nothing that they might read is written in between.
 
-use super::clusters::{Clusters, Member};
+use super::clusters::{Clusters, Member, Order};
 use super::kinds::{Kind, Kinds};
 use super::lines::Layout;
 use super::writer::{Writer, Written};
 use super::{ChosenForm, Remark, WidenOptions, access_form, place_of};
-use heddle_analysis::{Divergence, Shape};
+use heddle_analysis::{AccessGroups, Divergence, Shape};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::ops::Effect;
 use heddle_ir::types::MAX_DIMENSIONS;
@@ -72,12 +72,20 @@ pub(super) struct Records {
     pub(super) remarks: Vec<Remark>,
 }
 
+/// What an address is but for a constant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Root {
+    Address(Value),
+    /// That of an access group.
+    Group(usize),
+}
+
 /// A load that may join others.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     member: Member,
     /// Its address without the constant.
-    root: Value,
+    root: Root,
     scalar: Scalar,
     flags: Flags,
 }
@@ -87,6 +95,7 @@ impl Records {
     pub(super) fn new(
         func: &Function,
         facts: &Divergence,
+        accesses: &AccessGroups,
         kinds: &Kinds,
         clusters: &Clusters,
         brush: [u32; MAX_DIMENSIONS],
@@ -97,11 +106,12 @@ impl Records {
         if lanes < 2 || !lanes.is_power_of_two() || further.iter().any(|&extent| extent != 1) {
             return this;
         }
+        let order = Order { func, accesses, is_ignored: false };
         for block in func.blocks() {
             let mut open: Vec<SmallVec<[Touch; 4]>> = Vec::new();
             for inst in func.block_insts(block) {
                 let is_taken = clusters.of(inst).is_some();
-                if let Some(touch) = touch_of(func, facts, kinds, inst).filter(|_| !is_taken) {
+                if let Some(touch) = touch_of(func, facts, accesses, kinds, inst).filter(|_| !is_taken) {
                     match open.iter().position(|all| may_join(all, &touch, lanes, options)) {
                         Some(at) => open[at].push(touch),
                         None => open.push(SmallVec::from_iter([touch])),
@@ -111,7 +121,12 @@ impl Records {
                         this.close(func, kinds, block, all, lanes, options);
                     }
                 } else if may_write(func, inst) {
-                    for all in open.drain(..) {
+                    let stored = stored_address(func, inst);
+                    let is_met = |all: &mut SmallVec<[Touch; 4]>| {
+                        stored.is_none_or(|stored| !order.are_apart(stored, all[0].member.address))
+                    };
+                    let met: Vec<_> = open.extract_if(.., is_met).collect();
+                    for all in met {
                         this.close(func, kinds, block, all, lanes, options);
                     }
                 }
@@ -207,7 +222,13 @@ fn bounds(all: &[Touch]) -> (i64, i64) {
 }
 
 /// A plain load of which each lane has an address of its own.
-fn touch_of(func: &Function, facts: &Divergence, kinds: &Kinds, inst: Inst) -> Option<Touch> {
+fn touch_of(
+    func: &Function,
+    facts: &Divergence,
+    accesses: &AccessGroups,
+    kinds: &Kinds,
+    inst: Inst,
+) -> Option<Touch> {
     let data = func.inst(inst);
     if data.op != Op::Load || data.flags.has(Flag::Volatile) {
         return None;
@@ -224,6 +245,22 @@ fn touch_of(func: &Function, facts: &Divergence, kinds: &Kinds, inst: Inst) -> O
     if !is_apart || !is_plain || kinds.is_rebased(address) {
         return None;
     }
+    let (root, offset) = match accesses.place(inst) {
+        Some((group, access)) => (Root::Group(group), access.offset),
+        None => {
+            let (root, offset) = constant_apart(func, address)?;
+            (Root::Address(root), offset)
+        }
+    };
+    // So that distances are numbers.
+    if offset.unsigned_abs() > 1 << 32 {
+        return None;
+    }
+    Some(Touch { member: Member { inst, address, offset }, root, scalar, flags: data.flags })
+}
+
+/// An address without the constants that are added to it last, and their sum.
+fn constant_apart(func: &Function, address: Value) -> Option<(Value, i64)> {
     let (mut root, mut offset) = (address, 0i64);
     for _ in 0..MOST_STEPS {
         let Some(from) = func.def_inst(root).map(|inst| func.inst(inst)).filter(|data| data.op == Op::PtrAdd)
@@ -237,11 +274,7 @@ fn touch_of(func: &Function, facts: &Divergence, kinds: &Kinds, inst: Inst) -> O
         offset = i64::try_from(step).ok().and_then(|step| offset.checked_add(step))?;
         root = from.args[0];
     }
-    // So that distances are numbers.
-    if offset.unsigned_abs() > 1 << 32 {
-        return None;
-    }
-    Some(Touch { member: Member { inst, address, offset }, root, scalar, flags: data.flags })
+    Some((root, offset))
 }
 
 /// Whether lanes lie apart that step by a constant.
@@ -278,6 +311,15 @@ fn may_write(func: &Function, inst: Inst) -> bool {
             data.op.info().effect,
             Effect::Pure | Effect::Traps | Effect::Horizontal | Effect::Joins | Effect::Allocates
         )
+}
+
+/// The address of a plain store, which changes nothing elsewhere.
+fn stored_address(func: &Function, inst: Inst) -> Option<Value> {
+    let data = func.inst(inst);
+    let is_plain = data.op == Op::Store
+        && !data.flags.has(Flag::Volatile)
+        && data.access().is_some_and(|access| access.atomic.is_none());
+    is_plain.then(|| data.args[1])
 }
 
 impl Writer<'_> {

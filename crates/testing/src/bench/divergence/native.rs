@@ -8,7 +8,7 @@ use super::sweep::{Foretold, RATIOS, flattened, input, kernel, mark, prepared, t
 use super::{LANES, profile_of};
 use crate::native::Target;
 use heddle::options::Wanted;
-use heddle::{Brush, Options, Profile, Request, Session};
+use heddle::{Artifact, Brush, Options, Profile, Request, Session};
 use heddle_ir::{Module, parse_module};
 use heddle_llvm::{Cpu, Output};
 use heddle_transform::flatten::{self, Decision, Policy};
@@ -28,11 +28,47 @@ const DRIVER: &str = include_str!("driver.c");
 
 /// What is run: a name, what it reads, in how many parts, and its forms, the first of which is what the others must agree with.
 struct Subject {
+    number: usize,
     name: String,
     read: Vec<u8>,
     /// A part of 16 bytes for each run behind another.
     runs: u32,
-    forms: Vec<Vec<u8>>,
+    codes: Vec<Code>,
+    /// The code of each form. Forms that came out alike have one, and so one time.
+    forms: Vec<usize>,
+}
+
+/// What forms have in common that came out alike, and the object under the name that the program has for it.
+struct Code {
+    nameless: Vec<u8>,
+    object: Vec<u8>,
+}
+
+impl Subject {
+    fn new(number: usize, name: impl Into<String>, read: Vec<u8>, runs: u32) -> Self {
+        Self { number, name: name.into(), read, runs, codes: Vec::new(), forms: Vec::new() }
+    }
+
+    /// The name of a code in the program.
+    fn symbol(&self, code: usize) -> String {
+        format!("k{}_{code}", self.number)
+    }
+
+    fn add(&mut self, mut form: Artifact) -> Result<(), String> {
+        let mut object = |name: &str| {
+            form.rename(name);
+            form.code(Output::Object).map_err(|error| format!("{}: {error}", self.name))
+        };
+        let nameless = object("code")?;
+        let alike = self.codes.iter().position(|code| code.nameless == nameless);
+        let code = alike.unwrap_or(self.codes.len());
+        if alike.is_none() {
+            let object = object(&self.symbol(code))?;
+            self.codes.push(Code { nameless, object });
+        }
+        self.forms.push(code);
+        Ok(())
+    }
 }
 
 /// What a form is made by.
@@ -60,25 +96,17 @@ fn session(cpu: &Cpu) -> Session {
     session
 }
 
-/// The object of a kernel in a form, under a name.
+/// A kernel in a form.
 fn compiled(
     module: &Module,
     cpu: &Cpu,
     form: Form,
     profile: Option<Arc<Profile>>,
-    symbol: &str,
-) -> Result<Vec<u8>, String> {
+) -> Result<Artifact, String> {
     let mut session = session(cpu);
     session.options = form(session.options);
     let request = Request { profile, ..Request::new("f", Brush::new(&[WIDTH])?) };
-    let mut artifact = session.vectorize(module.clone(), &request).map_err(|error| error.to_string())?;
-    artifact.rename(symbol);
-    artifact.code(Output::Object).map_err(|error| error.to_string())
-}
-
-/// The name of a form of a subject in the program.
-fn symbol(subject: usize, form: usize) -> String {
-    format!("k{subject}_{form}")
+    session.vectorize(module.clone(), &request).map_err(|error| error.to_string())
 }
 
 /// The times of each form of each subject, in seconds.
@@ -91,8 +119,8 @@ fn timed(folder: &Path, cpu: &Cpu, subjects: &[Subject]) -> Result<Vec<Vec<f64>>
     let mut declared = String::new();
     for (number, subject) in subjects.iter().enumerate() {
         let mut names = Vec::new();
-        for (form, object) in subject.forms.iter().enumerate() {
-            let name = symbol(number, form);
+        for (code, Code { object, .. }) in subject.codes.iter().enumerate() {
+            let name = subject.symbol(code);
             let file = format!("{name}.o");
             write(&file, object)?;
             objects.push(file);
@@ -123,12 +151,12 @@ fn timed(folder: &Path, cpu: &Cpu, subjects: &[Subject]) -> Result<Vec<Vec<f64>>
     let mut times = Vec::new();
     for (line, subject) in text.lines().zip(subjects) {
         let figures: Option<Vec<f64>> = line.split_whitespace().map(|word| word.parse().ok()).collect();
-        let figures = figures.filter(|figures| figures.len() == subject.forms.len() + 1);
+        let figures = figures.filter(|figures| figures.len() == subject.codes.len() + 1);
         let figures = figures.ok_or_else(|| format!("the driver says `{line}`"))?;
         if figures[0] > 0.0 {
-            return Err(format!("{}: other results in form {}", subject.name, figures[0]));
+            return Err(format!("{}: other results in code {}", subject.name, figures[0]));
         }
-        times.push(figures[1..].to_vec());
+        times.push(subject.forms.iter().map(|&code| figures[1 + code]).collect());
     }
     match times.len() == subjects.len() {
         true => Ok(times),
@@ -143,10 +171,11 @@ fn of_kernel(
     forms: &[(&str, Form)],
 ) -> Result<Subject, String> {
     let module = parse_module(&text_of(text, WIDTH)).map_err(|errors| format!("{:?}", errors.first()))?;
-    let made = [PLAIN].into_iter().chain(forms.iter().map(|form| form.1)).enumerate();
-    let forms = made.map(|(form, by)| compiled(&module, cpu, by, None, &symbol(number, form)));
-    let forms = forms.collect::<Result<_, _>>().map_err(|reason: String| format!("{name}: {reason}"))?;
-    Ok(Subject { name: name.into(), read: numbers(), runs: 1, forms })
+    let mut subject = Subject::new(number, name, numbers(), 1);
+    for by in [PLAIN].into_iter().chain(forms.iter().map(|form| form.1)) {
+        subject.add(compiled(&module, cpu, by, None).map_err(|reason| format!("{name}: {reason}"))?)?;
+    }
+    Ok(subject)
 }
 
 /// Kernels of the papers' shapes, each behind some forms. Gives the gains of each form.
@@ -207,12 +236,11 @@ fn of_sweep(
     let profile = Arc::new(profile);
     let flat: Form = |options| Options { flatten: Wanted::WherePossible, ..PLAIN(options) };
     let chosen: Form = |options| Options { flatten: Wanted::WherePaying, ..PLAIN(options) };
-    let mut forms = Vec::new();
+    let mut subject = Subject::new(number, format!("k = {early}"), read, LANES / WIDTH);
     for (form, by) in [PLAIN, flat, chosen].into_iter().enumerate() {
-        let profile = (form > 0).then(|| profile.clone());
-        forms.push(compiled(text, cpu, by, profile, &symbol(number, form))?);
+        subject.add(compiled(text, cpu, by, (form > 0).then(|| profile.clone()))?)?;
     }
-    Ok((Subject { name: format!("k = {early}"), read, runs: LANES / WIDTH, forms }, decision))
+    Ok((subject, decision))
 }
 
 /// The sweep: curves, and how well pay is foretold.

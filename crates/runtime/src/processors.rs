@@ -1,0 +1,108 @@
+//! Which processors threads run on.
+//!
+//! Threads that work on one job are to run at the same time. The system puts a thread that is woken where it was before or where the one
+//! is that wakes it, and takes milliseconds to part two that meet on a processor, in which the job may be done. So a thread that finds
+//! another one of its job there goes to a processor that none of them has. It is not bound to that: programs beside this one
+//! may need it more.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The processors that threads of a job began on.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    words: Vec<AtomicU64>,
+}
+
+impl Taken {
+    /// None of so many.
+    pub(crate) fn new(processors: usize) -> Taken {
+        Taken { words: (0..processors.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    /// Takes a processor; false if another thread has.
+    fn take(&self, processor: usize) -> bool {
+        let bit = 1 << (processor % 64);
+        self.words.get(processor / 64).is_none_or(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
+    }
+
+    fn has(&self, processor: usize) -> bool {
+        let bit = 1 << (processor % 64);
+        self.words.get(processor / 64).is_some_and(|word| word.load(Ordering::Relaxed) & bit != 0)
+    }
+
+    /// Takes the processor of this thread, or, if another thread has, moves to one that none has.
+    pub(crate) fn take_own(&self) {
+        if current().is_none_or(|own| self.take(own)) {
+            return;
+        }
+        leave(|processor| self.has(processor));
+        if let Some(own) = current() {
+            self.take(own);
+        }
+    }
+}
+
+/// The processor that this thread runs on.
+#[cfg(target_os = "linux")]
+fn current() -> Option<usize> {
+    // SAFETY: it takes nothing.
+    let processor = unsafe { libc::sched_getcpu() };
+    usize::try_from(processor).ok()
+}
+
+/// Moves this thread to one of the processors that it may run on and that is none of these, if there is one.
+#[cfg(target_os = "linux")]
+fn leave(is_taken: impl Fn(usize) -> bool) {
+    const SIZE: usize = size_of::<libc::cpu_set_t>();
+    // SAFETY: the sets are of the size that is said, and zero is the empty one; `CPU_SET` and `CPU_ISSET` get numbers below their
+    // size.
+    unsafe {
+        let mut all: libc::cpu_set_t = std::mem::zeroed();
+        if libc::sched_getaffinity(0, SIZE, &mut all) != 0 {
+            return;
+        }
+        let mut free: libc::cpu_set_t = std::mem::zeroed();
+        for processor in (0..8 * SIZE).filter(|&it| libc::CPU_ISSET(it, &all) && !is_taken(it)) {
+            libc::CPU_SET(processor, &mut free);
+        }
+        // The set of none is refused, and nothing changes.
+        if libc::sched_setaffinity(0, SIZE, &free) == 0 {
+            libc::sched_setaffinity(0, SIZE, &all);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn current() -> Option<usize> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn leave(_: impl Fn(usize) -> bool) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_is_taken_once() {
+        let taken = Taken::new(65);
+        assert!(!taken.has(64) && taken.take(64) && taken.has(64) && !taken.take(64));
+        assert!(taken.take(0) && !taken.has(1));
+        // More than there are is no error.
+        assert!(taken.take(1000) && !taken.has(1000));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_thread_goes_where_no_other_is() {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let leaves = |_| {
+            let own = current().expect("the system tells");
+            leave(|processor| processor == own);
+            current() != Some(own)
+        };
+        // The system may have moved it back at once, but not each time.
+        assert!(processors == 1 || (0..100).any(leaves));
+    }
+}

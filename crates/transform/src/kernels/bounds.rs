@@ -1,0 +1,207 @@
+//! What numbers of a work-item cannot reach, and extensions of what therefore does not wrap around.
+//!
+//! A source that computes in unsigned numbers promises nothing of them, though an index in a work-group, times the width of a tile, is
+//! far from wrapping around. Where that is so, the operands may as well be extended:
+//!
+//! ```text
+//!     v3 = mul i32 v1, 16                 v1 is an index in a group, so v3 is below 2^24
+//!     v4 = zext i64, v3           ──►     v5 = zext i64, v1;  v4 = mul i64 v5, 16
+//! ```
+//!
+//! and lanes step in addresses as they step in the index.
+//!
+//! Requires: Stage::Source, behind `place`.  Ensures: Stage::Source, and the same values.
+
+use super::place::{Asked, MOST_ITEMS, PlaceField};
+use heddle_analysis::Cfg;
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::entity::EntitySet;
+use heddle_ir::inst::InstData;
+use heddle_ir::words::{Flag, Flags};
+use heddle_ir::{Constant, Function, Inst, Op, Type, Value};
+use rustc_hash::FxHashMap;
+
+/// How deeply what is extended is looked into.
+const MOST_DEPTH: usize = 6;
+
+/// What is known of numbers.
+struct Bounds {
+    /// The greatest number that a value may be, if it is no ⊤.
+    greatest: FxHashMap<Value, u128>,
+    /// What gives the number that it would give in wider numbers.
+    exact: EntitySet<Value>,
+}
+
+/// Extends operands in the place of results that do not wrap around. `is_small` says that all numbers of a launch are below 2^31.
+pub(super) fn extend_operands(func: &mut Function, asked: &Asked, is_small: bool) {
+    let mut bounds = Bounds { greatest: FxHashMap::default(), exact: EntitySet::new() };
+    bounds.greatest.extend(asked.items.iter().map(|&item| (item, u128::from(MOST_ITEMS) - 1)));
+    for &(field, value) in &asked.fields {
+        let is_size = matches!(field, PlaceField::LocalSize(_) | PlaceField::EnqueuedSize(_));
+        let known = if is_size { Some(u128::from(MOST_ITEMS)) } else { is_small.then_some((1 << 31) - 1) };
+        bounds.greatest.extend(known.map(|known| (value, known)));
+    }
+    let mut became: FxHashMap<Value, Value> = FxHashMap::default();
+    for block in Cfg::new(func).blocks() {
+        for inst in func.block_insts(block).collect::<Vec<_>>() {
+            if let (Some(same), Some(result)) = (bounds.same(func, inst), func.result(inst)) {
+                let same = became.get(&same).copied().unwrap_or(same);
+                bounds.greatest.extend(bounds.of(func, same).map(|greatest| (result, greatest)));
+                became.insert(result, same);
+                continue;
+            }
+            bounds.note(func, inst);
+            if matches!(func.inst(inst).op, Op::Zext | Op::Sext) {
+                extend(func, &bounds, inst);
+            }
+        }
+    }
+    func.map_values(|value| became.get(&value).copied().unwrap_or(value));
+}
+
+/// The greatest numbers of a type, without a sign and with one.
+fn limits(ty: Type) -> Option<[u128; 2]> {
+    let bits = ty.scalar().bits();
+    (matches!(ty, Type::Scalar(_)) && ty.scalar().is_int() && (2..=64).contains(&bits))
+        .then(|| [(1 << bits) - 1, (1 << (bits - 1)) - 1])
+}
+
+impl Bounds {
+    fn of(&self, func: &Function, value: Value) -> Option<u128> {
+        let [most, _] = limits(func.value_type(value))?;
+        match func.constant(value) {
+            Some(&Constant::Scalar(_, bits)) => Some(bits & most),
+            _ => self.greatest.get(&value).copied(),
+        }
+    }
+
+    /// Notes what is known of an instruction's result.
+    fn note(&mut self, func: &Function, inst: Inst) {
+        let Some(result) = func.result(inst) else { return };
+        let Some(greatest) = self.bound(func, inst, result) else { return };
+        let Some([most, signed]) = limits(func.value_type(result)) else { return };
+        let computes = matches!(func.inst(inst).op, Op::Add | Op::Mul | Op::Shl);
+        if computes && greatest <= signed {
+            self.exact.insert(result);
+        }
+        // What wraps around may be anything.
+        if greatest <= most {
+            self.greatest.insert(result, greatest);
+        }
+    }
+
+    /// The operand that an instruction gives, where it cuts off nothing.
+    fn same(&self, func: &Function, inst: Inst) -> Option<Value> {
+        let data = func.inst(inst);
+        let ty = func.value_type(func.result(inst)?);
+        let [most, signed] = limits(ty)?;
+        let number = |value: Value| match func.constant(value) {
+            Some(&Constant::Scalar(_, bits)) => Some(bits),
+            _ => None,
+        };
+        let below = computed_by(func, *data.args.first()?);
+        let (inner, limit) = match data.op {
+            _ if data.is_total() => return None,
+            Op::Zext | Op::Sext => {
+                let below = below.filter(|below| below.op == Op::Trunc)?;
+                let [_, signed] = limits(func.value_type(data.args[0]))?;
+                (below.args[0], signed)
+            }
+            Op::Ashr | Op::Lshr => {
+                let below = below.filter(|below| below.op == Op::Shl && below.args[1] == data.args[1])?;
+                (below.args[0], signed >> number(data.args[1]).filter(|&amount| amount < 64)?)
+            }
+            Op::And => (data.args[0], number(data.args[1]).filter(|mask| ((mask & most) + 1) & mask == 0)?),
+            _ => return None,
+        };
+        let is_all = func.value_type(inner) == ty && self.of(func, inner)? <= limit;
+        is_all.then_some(inner)
+    }
+
+    /// The greatest number that an instruction gives in numbers that are wide enough, if that is known.
+    fn bound(&self, func: &Function, inst: Inst, result: Value) -> Option<u128> {
+        let data = func.inst(inst);
+        let of = |operand: usize| self.of(func, *data.args.get(operand)?);
+        let amount = || match func.constant(*data.args.get(1)?) {
+            Some(&Constant::Scalar(_, bits)) if bits < 64 => Some(bits),
+            _ => None,
+        };
+        if data.is_total() {
+            return None;
+        }
+        match data.op {
+            // What LLVM knows to stay below 2^31 is so where both are, whatever their sum could be.
+            Op::Add if data.flags.has(Flag::Nsw) => {
+                let [_, signed] = limits(func.value_type(result))?;
+                let (a, b) = (of(0)?, of(1)?);
+                (a <= signed && b <= signed).then_some((a + b).min(signed))
+            }
+            Op::Add => Some(of(0)? + of(1)?),
+            Op::Mul => of(0)?.checked_mul(of(1)?),
+            Op::Shl => Some(of(0)? << amount()?),
+            Op::Lshr => Some(of(0)? >> amount()?),
+            Op::And => of(0).into_iter().chain(of(1)).min(),
+            Op::Udiv => of(0),
+            Op::Urem => of(0).into_iter().chain(of(1).and_then(|by| by.checked_sub(1))).min(),
+            Op::Select => Some(of(1)?.max(of(2)?)),
+            Op::Zext | Op::Trunc => of(0),
+            Op::Sext => {
+                let [_, signed] = limits(func.value_type(data.args[0]))?;
+                of(0).filter(|&greatest| greatest <= signed)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Replaces the extension of what does not wrap around by the same operation on extended operands.
+fn extend(func: &mut Function, bounds: &Bounds, inst: Inst) {
+    let data = func.inst(inst).clone();
+    let Some(ty) = func.result(inst).map(|result| func.value_type(result)) else { return };
+    if !bounds.exact.contains(data.args[0]) || limits(ty).is_none() {
+        return;
+    }
+    let mut builder = Builder::new(func, At::Before(inst));
+    builder.set_origin(data.origin);
+    let Some(computed) = computed_by(builder.func, data.args[0]) else { return };
+    let Some([a, b]) = operands(&mut builder, bounds, &computed, ty, 0) else { return };
+    let now = InstData { origin: data.origin, ..InstData::plain(computed.op, [a, b]) };
+    *func.inst_mut(inst) = now;
+}
+
+/// What gives a value.
+fn computed_by(func: &Function, value: Value) -> Option<InstData> {
+    func.def_inst(value).map(|inst| func.inst(inst).clone())
+}
+
+/// Both operands of an operation, extended.
+fn operands(
+    builder: &mut Builder<'_>,
+    bounds: &Bounds,
+    data: &InstData,
+    ty: Type,
+    depth: usize,
+) -> Option<[Value; 2]> {
+    let &[a, b] = &data.args[..] else { return None };
+    Some([a, b].map(|value| extended(builder, bounds, value, ty, depth + 1)))
+}
+
+fn extended(builder: &mut Builder<'_>, bounds: &Bounds, value: Value, ty: Type, depth: usize) -> Value {
+    if let Some(&Constant::Scalar(from, bits)) = builder.func.constant(value) {
+        let bits = if from.bits() < 128 { bits & ((1 << from.bits()) - 1) } else { bits };
+        return builder.func.make_const(Constant::Scalar(ty.scalar(), bits));
+    }
+    if depth < MOST_DEPTH
+        && bounds.exact.contains(value)
+        && let Some(data) = computed_by(builder.func, value)
+        && let Some([a, b]) = operands(builder, bounds, &data, ty, depth)
+    {
+        return builder.op(data.op, &[a, b]);
+    }
+    // Below 2^31 both extensions are the same.
+    let is_positive = limits(builder.func.value_type(value))
+        .zip(bounds.of(builder.func, value))
+        .is_some_and(|([_, signed], greatest)| greatest <= signed);
+    let flags = if is_positive { Flags::of(&[Flag::Nneg]) } else { Flags::NONE };
+    builder.value(InstData { flags, ..InstData::plain(Op::Zext, [value]) }, Some(ty))
+}

@@ -1,0 +1,102 @@
+//! A region whose lanes take new work-items when they are done with theirs.
+//!
+//! Where work-items go round a loop as often as each needs, a brush waits for the one that goes round most. So a region may run for all
+//! work-items of a row at once: they become the iterations of a loop over the row, which are spread over lanes as those of a marked
+//! loop are ([`refill_lanes`]).
+//!
+//! Requires: lanes do not see each other.  Ensures: the region is launched once for each row, by all lanes, with the number of
+//! the first work-item and that of the work-items last.
+
+use super::region::Region;
+use crate::edges::{append_jump, set_incoming};
+use crate::marked_loop::{Promises, refill_lanes};
+use heddle_analysis::ControlTables;
+use heddle_ir::builder::{At, Builder};
+use heddle_ir::inst::InstData;
+use heddle_ir::module::{DeclaredShape, Param};
+use heddle_ir::ops::Effect;
+use heddle_ir::words::{Flag, Flags, IntPredicate};
+use heddle_ir::{Function, Inst, Op, Value};
+
+/// Lets the lanes of a kernel's only region take new work-items, if some would wait for others; `first` is what the kernel has as
+/// the number of its work-item in the row. Whether they do.
+pub(super) fn refill(regions: &mut [Region], first: Value) -> bool {
+    let [region] = regions else { return false };
+    let Some(at) = region.takes.iter().position(|&value| value == first) else { return false };
+    if region.takes_memory || region.gives_next || !region.gives.is_empty() || !region.loops {
+        return false;
+    }
+    let mut func = region.func.clone();
+    if sees_lanes(&func) {
+        return false;
+    }
+    loop_over_row(&mut func, at);
+    crate::simplify(&mut func);
+    crate::canonicalize(&mut func);
+    if !refill_lanes(&mut func, Promises { is_parallel: true }).is_ok_and(|refills| refills) {
+        return false;
+    }
+    region.func = func;
+    region.refills = true;
+    true
+}
+
+fn insts_of(func: &Function) -> Vec<Inst> {
+    func.blocks().flat_map(|block| func.block_insts(block)).collect()
+}
+
+fn sees_lanes(func: &Function) -> bool {
+    insts_of(func).into_iter().any(|inst| {
+        let op = func.inst(inst).op;
+        matches!(op, Op::Lane | Op::Width) || op.info().effect == Effect::Horizontal
+    })
+}
+
+/// Makes a function of one work-item, whose number is the parameter at `at`, one that runs so many, which is its last parameter.
+fn loop_over_row(func: &mut Function, at: usize) {
+    let cycles = ControlTables::new(func).cycles;
+    let is_once = |func: &Function, inst: Inst| {
+        func.layout.block_of(inst).is_some_and(|block| cycles.innermost(block).is_none())
+    };
+    let all = insts_of(func);
+    let is_object = |&inst: &Inst| func.inst(inst).op == Op::Alloca && is_once(func, inst);
+    let objects: Vec<Inst> = all.iter().copied().filter(is_object).collect();
+    let ends: Vec<Inst> = all.into_iter().filter(|&inst| func.inst(inst).op == Op::Ret).collect();
+
+    let first = func.params()[at];
+    let unit = func.value_type(first);
+    let param = &mut func.signature.params[at];
+    (param.shape, param.align) = (Some(DeclaredShape::Uniform), 1);
+    let count = func.add_param(Param { shape: Some(DeclaredShape::Uniform), ..Param::new(unit) });
+
+    let body = func.entry();
+    let before = func.new_block();
+    func.layout.prepend_block(before);
+    let header = func.insert_block_after(before);
+    let [latch, after] = [(); 2].map(|()| func.append_block());
+    // A lane has one work-item at a time, so its objects are those of one after the other.
+    for object in objects {
+        func.layout.remove_inst(object);
+        func.layout.append_inst(object, before);
+    }
+    append_jump(func, header, body);
+    for inst in ends {
+        let origin = func.inst(inst).origin;
+        *func.inst_mut(inst) = InstData { origin, ..InstData::jump(latch) };
+    }
+    let number = Builder::new(func, At::Start(header)).phi(unit, &[], None);
+    func.map_values(|value| if value == first { number } else { value });
+    let exact = Flags::of(&[Flag::Nuw, Flag::Nsw]);
+    let mut builder = Builder::new(func, At::End(before));
+    let end = builder.op_with(Op::Add, &[first, count], exact);
+    builder.jump(header);
+    builder.go(At::End(latch));
+    let one = builder.int(unit.scalar(), 1);
+    let next = builder.op_with(Op::Add, &[number, one], exact);
+    let goes_on = builder.icmp(IntPredicate::Ult, next, end);
+    builder.branch(goes_on, header, after);
+    builder.go(At::End(after));
+    builder.ret(&[]);
+    let phi = func.def_inst(number).expect("a φ defines it");
+    set_incoming(func, phi, [(before, first), (latch, next)]);
+}
