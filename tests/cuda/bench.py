@@ -115,8 +115,8 @@ def tinygrad():
         judge(f"tinygrad, {name}", ours, theirs, 0.8)
 
 
-def doors():
-    """Kernels by the CUDA driver and by the OpenCL driver, each in a process of its own, in turns."""
+def doors(wanted=()):
+    """Kernels by the CUDA driver and by the OpenCL driver, each in a process of its own, in turns; those that are named, or all."""
     script = pathlib.Path(__file__).parent / "doors/doors.py"
     sys.path.insert(0, str(script.parent))
     from doors import kernels
@@ -131,7 +131,7 @@ def doors():
         asked[door].stdin.flush()
         return asked[door].stdout.readline().strip()
 
-    for name in kernels():
+    for name in wanted or kernels():
         results = {}
         for door in asked:
             with tempfile.TemporaryDirectory() as folder:
@@ -187,8 +187,8 @@ if sys.argv[1:2] == ["numba"]:
     numba(int(sys.argv[2]))
     sys.exit()
 print(f"{'':44} {'Heddle':>13} {'other':>13}")
-if sys.argv[1:] == ["doors"]:
-    doors()
+if sys.argv[1:2] == ["doors"]:
+    doors(sys.argv[2:])
     sys.exit(missed > 0)
 ours, theirs = of_process(50), of_process(1, NUMBA_ENABLE_CUDASIM="1")
 for name, own, other in zip(("axpy, 4096", "Mandelbrot, 64 x 64"), ours, theirs):

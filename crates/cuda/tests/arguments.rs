@@ -4,6 +4,10 @@
 //! inside of allocations, beyond them, freed; sizes that fit nothing; images that are cut or bent. Only what would be
 //! undefined for any driver is left out: pointers of the host that lead nowhere, and sizes that lie about memory of the host.
 
+#[path = "../../runtime/tests/calls/mod.rs"]
+mod calls;
+
+use calls::{Numbers, asked, met_enough};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_void};
 use std::path::PathBuf;
@@ -282,27 +286,6 @@ const TEXTS: [&CStr; 12] = [
 const KINDS: &[u8] = b"CSEGNXMFPLD";
 const ROOM: usize = 1 << 12;
 
-/// Numbers that look random and are the same each time.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    fn of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())]
-    }
-}
-
 type Words = [usize; 11];
 type Function =
     unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize) -> u32;
@@ -321,6 +304,8 @@ struct Fuzzer {
     lists: Vec<Vec<u64>>,
     images: Vec<Vec<u8>>,
     codes: BTreeMap<u32, u64>,
+    /// How many calls were made.
+    made: u64,
 }
 
 /// A container of a fat binary with the text in it.
@@ -362,7 +347,7 @@ impl Fuzzer {
         };
         let mut images =
             vec![PTX.to_bytes().to_vec(), container(), b"\x7fELF".to_vec(), b"nonsense".to_vec()];
-        let mut numbers = Numbers(seed ^ 0x5eed);
+        let mut numbers = Numbers::new(seed ^ 0x5eed);
         for _ in 0..24 {
             let mut bent = PTX.to_bytes().to_vec();
             for _ in 0..=numbers.below(3) {
@@ -372,7 +357,7 @@ impl Fuzzer {
             images.push(bent);
         }
         Fuzzer {
-            numbers: Numbers(seed),
+            numbers: Numbers::new(seed),
             entries: SHAPES.iter().map(|&(name, _)| (name, entry(name))).collect(),
             names: entry("cuGetErrorName"),
             handles: KINDS.iter().map(|&kind| (kind, Vec::new())).collect(),
@@ -381,6 +366,7 @@ impl Fuzzer {
             lists: vec![vec![0; 64]; 12],
             images: images.into_iter().map(padded).collect(),
             codes: BTreeMap::new(),
+            made: 0,
         }
     }
 
@@ -604,6 +590,7 @@ impl Fuzzer {
         let words = self.arguments(shape);
         let code = self.call(name, words);
         *self.codes.entry(code).or_default() += 1;
+        self.made += 1;
         let mut told = [0; 11];
         let place = self.answers[ROOM - 8..].as_ptr().expose_provenance();
         (told[0], told[1]) = (code as usize, place);
@@ -653,24 +640,20 @@ fn driver() -> PathBuf {
 
 #[test]
 fn wrong_arguments_are_answered_by_codes() {
-    let number = |name: &str, otherwise: u64| {
-        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-    };
     // SAFETY: no other thread of this test reads or writes the environment yet.
     unsafe { std::env::set_var("HEDDLE_CACHE_DIR", env!("CARGO_TARGET_TMPDIR")) };
-    let calls = number("HEDDLE_FUZZ_CALLS", 60_000);
-    let mut fuzzer = Fuzzer::new(number("HEDDLE_FUZZ_SEED", 1));
-    for call in 0..calls {
-        if call % 500 == 0 {
+    let (calls, seed) = asked();
+    let mut fuzzer = Fuzzer::new(seed);
+    for step in 0u64.. {
+        if fuzzer.made == calls {
+            break;
+        }
+        if step % 500 == 0 {
             fuzzer.prepare();
         }
         fuzzer.step();
     }
     println!("{calls} calls; codes: {:?}", fuzzer.codes);
     let done = fuzzer.codes.get(&0).copied().unwrap_or(0);
-    let kinds = fuzzer.codes.len();
-    assert!(
-        done * 10 > calls && kinds >= 15,
-        "{done} of {calls} calls did something, {kinds} codes were given"
-    );
+    met_enough(calls, done, fuzzer.codes.len(), 15);
 }

@@ -4,6 +4,10 @@
 //! beside lists that are there or not; sizes that fit nothing. Only what would be undefined for any driver is left out:
 //! pointers that are neither null nor lead anywhere, and counts and sizes that lie about memory of the application.
 
+#[path = "../../runtime/tests/calls/mod.rs"]
+mod calls;
+
+use calls::{Numbers, asked, met_enough};
 use heddle_opencl::api::dispatch::ENTRIES;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -170,27 +174,6 @@ const WITHOUT_CODE: [&str; 3] =
 /// What is called back.
 extern "C" fn nothing() {}
 
-/// Numbers that look random and are the same each time.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    fn of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())]
-    }
-}
-
 type Function = unsafe extern "C" fn(
     usize,
     usize,
@@ -264,7 +247,7 @@ impl Fuzzer {
             unsafe { std::mem::transmute::<*const (), Function>(address) }
         };
         Fuzzer {
-            numbers: Numbers(seed),
+            numbers: Numbers::new(seed),
             entries: ENTRIES.iter().map(|entry| (entry.name, function(entry.address()))).collect(),
             handles: vec![Vec::new(); 8],
             memory: vec![0; 1 << 17],
@@ -525,13 +508,10 @@ impl Fuzzer {
 
 #[test]
 fn wrong_arguments_are_answered_by_codes() {
-    let number = |name: &str, otherwise: u64| {
-        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-    };
     // SAFETY: no other thread of this test reads or writes the environment yet.
     unsafe { std::env::set_var("HEDDLE_CACHE_DIR", env!("CARGO_TARGET_TMPDIR")) };
-    let calls = number("HEDDLE_FUZZ_CALLS", 60_000);
-    let mut fuzzer = Fuzzer::new(number("HEDDLE_FUZZ_SEED", 1));
+    let (calls, seed) = asked();
+    let mut fuzzer = Fuzzer::new(seed);
     let known: BTreeSet<&str> = SHAPES.iter().map(|(name, _)| *name).collect();
     // Those of another system's graphics take no arguments here.
     let is_foreign = |name: &str| name.contains("D3D") || name.contains("DX9");
@@ -548,9 +528,5 @@ fn wrong_arguments_are_answered_by_codes() {
     let made = fuzzer.codes.values().sum::<u64>() + fuzzer.without_code;
     println!("{made} calls; codes: {:?}", fuzzer.codes);
     let done = fuzzer.codes.get(&0).copied().unwrap_or(0);
-    let kinds = fuzzer.codes.len();
-    assert!(
-        done * 10 > calls && kinds >= 25,
-        "{done} of {calls} calls did something, {kinds} codes were given"
-    );
+    met_enough(calls, done, fuzzer.codes.len(), 25);
 }

@@ -70,7 +70,8 @@ fn environment(name: &str, list: &str) -> PathBuf {
     do_or_say(Command::new("python3").args(["-m", "venv"]).arg(&folder), "no virtual environment");
     let mut install = Command::new(folder.join("bin/python"));
     // Each package is in the list: what others would bring along is not wanted (see docs/cuda.md on nvJitLink).
-    let words = "-m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r";
+    let words =
+        "-m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: -r";
     install.args(words.split(' ')).arg(&requirements);
     do_or_say(&mut install, "the wheels of CUDA's packages cannot be had from the package registry");
     std::fs::write(&stamp, wanted).expect("the target folder can be written");

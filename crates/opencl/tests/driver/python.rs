@@ -29,6 +29,7 @@ fn python() -> PathBuf {
         "install",
         "--quiet",
         "--disable-pip-version-check",
+        "--no-cache-dir",
         "--only-binary",
         ":all:",
     ]);
