@@ -42,6 +42,9 @@ const FEATURES: &str = "-cl-ext=-all,+cl_khr_byte_addressable_store,+cl_khr_glob
     +__opencl_c_program_scope_global_variables,+__opencl_c_work_group_collective_functions,\
     +__opencl_c_subgroups,+__opencl_c_int64,+__opencl_c_fp64,+cl_clang_storage_class_specifiers";
 
+/// What clang took for a warning when many programs were written, and takes for an error today.
+const ONCE_WARNED: [&str; 3] = ["incompatible-pointer-types", "int-conversion", "implicit-int"];
+
 /// Where the headers stand that are in memory only.
 const FOLDER: &str = "/heddle-opencl";
 
@@ -350,6 +353,10 @@ impl<'a> ClangCall<'a> {
         words.push("-U__IMAGE_SUPPORT__".into());
         // The version of the device, which clang leaves to the driver.
         words.push("-D__OPENCL_VERSION__=300".into());
+        // Programs that older compilers only warn of are no errors, unless all warnings are.
+        if !options.words.iter().any(|word| word == "-Werror") {
+            words.extend(ONCE_WARNED.map(|warning| format!("-Wno-error={warning}")));
+        }
         words.extend(["-main-file-name".into(), shown.clone()]);
         if options.lines {
             words.extend(["-debug-info-kind=line-tables-only".into(), "-dwarf-version=5".into()]);

@@ -53,6 +53,17 @@ fn options_reach_clang() {
     assert!(flags(&[]).contains("llvm.fmuladd.f32"));
 }
 
+/// Programs are there that were never compiled by anything that minds.
+#[test]
+fn what_was_a_warning_once_is_one() {
+    let source = "kernel void k(global float *a) {\n  global float2 *b = a;\n  int address = a;\n  b[address] = 0;\n}\n";
+    let (_, log) = compile_opencl(source, "k.cl", &[]).unwrap_or_else(|log| panic!("{log}"));
+    assert!(log.contains("k.cl:2:18: warning: incompatible pointer types"), "{log}");
+    assert!(log.contains("k.cl:3:7: warning: incompatible pointer to integer conversion"), "{log}");
+    let strict = compile_opencl(source, "k.cl", &words(&["-Werror"])).unwrap_err();
+    assert!(strict.contains("k.cl:2:18: error: incompatible pointer types"), "{strict}");
+}
+
 #[test]
 fn hostile_sources_end_in_a_log() {
     let deep = format!("int f(void) {{ return {}1{}; }}", "(".repeat(200_000), ")".repeat(200_000));
