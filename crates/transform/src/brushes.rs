@@ -596,7 +596,7 @@ block2:
             .replace("gather <8 x i32>, v4, splat true, poison", "load <8 x i32>, v12")
             .replace("  v6 =", "  store v1, v12\n  v6 =")
             .replace("scatter v7, v4, splat true", "store v7, v12")
-            .replace("  br block1\nblock1", "  v12 = ptradd v2, 64\n  br block1\nblock1");
+            .replace("  br block1\nblock1", "  v12 = ptradd v2, i64 64\n  br block1\nblock1");
         assert_eq!(latency(&anew), Some(10));
         assert_ne!(latency(&anew.replace("  store v1, v12\n", "")), Some(10));
         // Another object: only the counter is waited for.
