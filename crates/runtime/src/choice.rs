@@ -16,7 +16,7 @@ use std::time::Duration;
 /// For how long a kernel runs before others are compiled.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// How many slices of each code are timed, of how many pieces of work, and how many slices are enough if they take long.
-const SLICES: usize = 64;
+const SLICES: usize = 128;
 const PIECES: usize = 16;
 const FEW_SLICES: usize = 8;
 /// What takes long, all launches of a trial together.
