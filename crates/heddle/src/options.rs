@@ -146,8 +146,8 @@ pub struct Options {
     pub fuse: Wanted,
     /// Which nests of loops are flattened.
     pub flatten: Wanted,
-    /// Where lanes take new work-items of a kernel when they are done with theirs. Where it pays is found out by running it, so nowhere
-    /// if nothing runs.
+    /// Where lanes take new work-items of a kernel when they are done with theirs. Where it pays is found out by running it: the
+    /// pipeline does it where that is possible, if that is asked for, or nowhere.
     pub refill: Wanted,
     /// Whether lanes may race.
     pub races: Races,

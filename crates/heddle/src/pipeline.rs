@@ -28,6 +28,7 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
         guards,
         branches,
         roots,
+        refill,
         stores,
         ..
     } = options;
@@ -37,7 +38,8 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
     passes.extend(params.clone().map(Pass::Params));
     passes.extend(kernels.map(|fold| {
         let brush = brush.extents().into();
-        Pass::Kernels(KernelOptions { brush, fold, is_small: false, versions, running: Running::Brushes })
+        let running = if refill == Wanted::WherePossible { Running::Refilling } else { Running::Brushes };
+        Pass::Kernels(KernelOptions { brush, fold, is_small: false, versions, running })
     }));
     passes.extend([Pass::Simplify, Pass::Inline]);
     let is_estimated = roots == Roots::Estimated && target.estimates_roots();

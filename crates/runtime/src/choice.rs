@@ -75,8 +75,8 @@ enum Step {
     /// Others are being compiled, or there are none.
     Alone,
     Trying,
-    /// One was chosen, the first or one of the others, for so long.
-    Chosen(Option<Arc<GroupCode>>, Duration),
+    /// These are faster than the first one, the fastest in front: what fits a launch first runs it, for so long.
+    Chosen(Codes, Duration),
 }
 
 impl Default for Step {
@@ -205,7 +205,7 @@ impl Choice {
             Step::Trying if state.others.iter().all(|code| fits(&code)) => {
                 std::iter::once(first).chain(&state.others).cloned().collect()
             }
-            Step::Chosen(Some(code), _) if fits(&code) => vec![Arc::clone(code)],
+            Step::Chosen(faster, _) => vec![Arc::clone(faster.iter().find(fits).unwrap_or(first))],
             _ => vec![Arc::clone(first)],
         };
         Picked { codes, turn }
@@ -250,11 +250,13 @@ impl State {
         let times = self.trial.times();
         let Some((first, rest)) = times.split_first() else { return };
         let best = rest.iter().copied().fold(*first, f64::min);
-        let chosen = rest.iter().position(|&time| time == best).filter(|_| best < first * 0.97);
-        let code = chosen.map(|number| Arc::clone(&self.others[number]));
+        let pays = |&(_, time): &(&Arc<GroupCode>, f64)| time < first * 0.97;
+        let mut faster: Vec<_> = self.others.iter().zip(rest.iter().copied()).filter(pays).collect();
+        faster.sort_by(|one, other| one.1.total_cmp(&other.1));
+        let faster = faster.into_iter().map(|(code, _)| Arc::clone(code)).collect();
         let mut rest = rest.iter();
         self.others.retain(|_| rest.next().is_some_and(|&time| time < best * 1.5));
-        self.step = Step::Chosen(code, (self.trial.time * REST).max(LEAST_REST));
+        self.step = Step::Chosen(faster, (self.trial.time * REST).max(LEAST_REST));
     }
 }
 

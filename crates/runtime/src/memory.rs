@@ -2,6 +2,7 @@
 
 use std::alloc::{Layout, alloc, alloc_zeroed};
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 /// A page of the larger kind: rows of large buffers are pages apart, and the processor remembers few of those.
 const HUGE_PAGE: usize = 2 << 20;
@@ -45,6 +46,26 @@ pub fn allocate(layout: Layout, contents: Contents) -> Option<NonNull<u8>> {
         }
     }
     Some(start)
+}
+
+/// The bytes of the largest cache, if the system tells.
+pub(crate) fn cache_bytes() -> Option<u64> {
+    static BYTES: OnceLock<Option<u64>> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
+        let sizes = caches.filter_map(|entry| {
+            let size = std::fs::read_to_string(entry.ok()?.path().join("size")).ok()?;
+            let size = size.trim();
+            let (number, unit) = size.split_at(size.find(|letter: char| !letter.is_ascii_digit())?);
+            let unit: u64 = match unit {
+                "K" => 1 << 10,
+                "M" => 1 << 20,
+                _ => return None,
+            };
+            number.parse::<u64>().ok()?.checked_mul(unit)
+        });
+        sizes.max()
+    })
 }
 
 /// What memory is made of: a line of two cache lines, so that every vector is aligned.

@@ -75,7 +75,7 @@ struct Job {
     left: AtomicU64,
     /// For how many nanoseconds threads have worked, all together.
     busy: AtomicU64,
-    /// Where threads work on it; none if there are fewer processors than threads.
+    /// Where threads work on it; none if one does, or if there are fewer processors than threads.
     taken: Option<Taken>,
     is_done: Mutex<bool>,
     done: Condvar,

@@ -3,6 +3,7 @@
 use crate::code::{BuildError, Globals, GroupCode, code, report};
 use crate::forced::Forced;
 use crate::kept::Kept;
+use crate::memory::cache_bytes;
 use crate::range::Groups;
 use crate::vector_code::{Form, Variant};
 use heddle::{KernelReport, Wanted};
@@ -292,26 +293,6 @@ fn stored_bytes(func: &Function) -> u64 {
         _ => None,
     });
     stores.sum()
-}
-
-/// The bytes of the largest cache, if the system tells.
-fn cache_bytes() -> Option<u64> {
-    static BYTES: OnceLock<Option<u64>> = OnceLock::new();
-    *BYTES.get_or_init(|| {
-        let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
-        let sizes = caches.filter_map(|entry| {
-            let size = std::fs::read_to_string(entry.ok()?.path().join("size")).ok()?;
-            let size = size.trim();
-            let (number, unit) = size.split_at(size.find(|letter: char| !letter.is_ascii_digit())?);
-            let unit: u64 = match unit {
-                "K" => 1 << 10,
-                "M" => 1 << 20,
-                _ => return None,
-            };
-            number.parse::<u64>().ok()?.checked_mul(unit)
-        });
-        sizes.max()
-    })
 }
 
 /// Whether an op tells work-items of their group.

@@ -6,8 +6,8 @@
 //!
 //! Requires: lanes do not see each other between barriers.  Ensures: the region is a function of one work-item, to be inlined.
 
-use super::KernelOptions;
 use super::region::Region;
+use super::{KernelOptions, insts_of, sees_lanes};
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::module::Param;
@@ -18,12 +18,7 @@ use heddle_ir::{Function, Inst, Op, Scalar, Value};
 /// Makes regions run for one work-item after the other whose accesses are scattered, if others are not. `kernel` is what they were made
 /// of. Gives how many do.
 pub(super) fn leave_alone(kernel: &Function, regions: &mut [Region], options: &KernelOptions) -> usize {
-    let sees_lanes = |inst: Inst| {
-        let op = kernel.inst(inst).op;
-        matches!(op, Op::Lane | Op::Width) || op.info().effect == Effect::Horizontal
-    };
-    let lanes = options.lanes();
-    if lanes < 2 || options.brush.len() > 1 || insts_of(kernel).into_iter().any(sees_lanes) {
+    if options.lanes() < 2 || options.brush.len() > 1 || sees_lanes(kernel) {
         return 0;
     }
     let chosen: Vec<bool> =
@@ -35,10 +30,6 @@ pub(super) fn leave_alone(kernel: &Function, regions: &mut [Region], options: &K
         make_sequential(region);
     }
     chosen.into_iter().filter(|&is_chosen| is_chosen).count()
-}
-
-fn insts_of(func: &Function) -> Vec<Inst> {
-    func.blocks().flat_map(|block| func.block_insts(block)).collect()
 }
 
 /// Whether what a region does for one work-item does not depend on when others do it.

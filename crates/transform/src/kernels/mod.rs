@@ -48,9 +48,10 @@ use crate::widen::Versions;
 use heddle_ir::entity::PrimaryMap;
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{DeclaredShape, Fact, FactPart, Kind, Param};
+use heddle_ir::ops::Effect;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::words::Scope;
-use heddle_ir::{Code, Diagnostic, Function, Inst, Module, Scalar, Space, Type};
+use heddle_ir::{Code, Diagnostic, Function, Inst, Module, Op, Scalar, Space, Type};
 use smallvec::SmallVec;
 
 /// How the lanes of a brush lie in a work-group.
@@ -154,6 +155,18 @@ fn refuse(func: &Function, text: impl Into<String>, way_out: impl Into<String>) 
     Diagnostic::error(Code::KernelForm, text).of_func(&func.name).way_out(way_out)
 }
 
+fn insts_of(func: &Function) -> Vec<Inst> {
+    func.blocks().flat_map(|block| func.block_insts(block)).collect()
+}
+
+/// Whether work-items of a function see which of them make a brush.
+fn sees_lanes(func: &Function) -> bool {
+    insts_of(func).into_iter().any(|inst| {
+        let op = func.inst(inst).op;
+        matches!(op, Op::Lane | Op::Width) || op.info().effect == Effect::Horizontal
+    })
+}
+
 /// A kernel may grow to so many instructions, by calls that are inlined and by states that share code.
 const MOST_INSTRUCTIONS: usize = 1 << 20;
 
@@ -170,8 +183,7 @@ fn hint(facts: &mut PrimaryMap<Fact, Vec<FactPart>>, name: &str) -> Fact {
 /// Atomic accesses to local memory are seen by the lanes of a brush only: one thread runs the brushes of a group one after the
 /// other.
 fn keep_to_brush(func: &mut Function) {
-    let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
-    for inst in insts {
+    for inst in insts_of(func) {
         let data = func.inst(inst);
         let is_local =
             data.args.first().is_some_and(|&address| func.value_type(address) == Type::ptr(Space::Local));

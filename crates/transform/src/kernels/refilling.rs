@@ -8,13 +8,13 @@
 //! the first work-item and that of the work-items last.
 
 use super::region::Region;
+use super::{insts_of, sees_lanes};
 use crate::edges::{append_jump, set_incoming};
 use crate::marked_loop::{Promises, refill_lanes};
 use heddle_analysis::ControlTables;
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::inst::InstData;
 use heddle_ir::module::{DeclaredShape, Param};
-use heddle_ir::ops::Effect;
 use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Function, Inst, Op, Value};
 
@@ -39,17 +39,6 @@ pub(super) fn refill(regions: &mut [Region], first: Value) -> bool {
     region.func = func;
     region.refills = true;
     true
-}
-
-fn insts_of(func: &Function) -> Vec<Inst> {
-    func.blocks().flat_map(|block| func.block_insts(block)).collect()
-}
-
-fn sees_lanes(func: &Function) -> bool {
-    insts_of(func).into_iter().any(|inst| {
-        let op = func.inst(inst).op;
-        matches!(op, Op::Lane | Op::Width) || op.info().effect == Effect::Horizontal
-    })
 }
 
 /// Makes a function of one work-item, whose number is the parameter at `at`, one that runs so many, which is its last parameter.
