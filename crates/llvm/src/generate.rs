@@ -3,6 +3,7 @@
 use crate::cpu::Cpu;
 use crate::jit::{CodeLevel, Machine, machine, no_machine, not_compiled};
 use crate::masks::{MaskForm, form_masks};
+use crate::prefetch::announce_masked;
 use crate::roots::estimate_roots;
 use crate::single_lane_params::pass_single_lanes;
 use crate::single_lanes::{make_ready, store_single_lanes};
@@ -93,7 +94,8 @@ impl LlvmPasses {
 }
 
 /// Lets LLVM's passes work on a module, but those that would vectorize it once more. Inverse roots become estimates where the
-/// machine has them, and masks come out in the machine's form.
+/// machine has them, masks come out in the machine's form, and what is accessed under them is announced to machines that do not
+/// foresee it.
 pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
     optimize_with_masks(module, cpu, MaskForm::of(cpu))
 }
@@ -105,6 +107,7 @@ pub fn optimize_with_masks(module: &LlvmModule, cpu: &Cpu, form: MaskForm) -> Re
     LlvmPasses::of_vector_code(cpu)?.run(module)?;
     store_single_lanes(module);
     form_masks(module, form);
+    announce_masked(module, cpu);
     Ok(())
 }
 

@@ -26,6 +26,7 @@ mod generate;
 mod masks;
 mod roots;
 mod single_calls;
+mod prefetch;
 mod prints;
 mod join;
 mod link;

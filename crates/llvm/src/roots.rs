@@ -15,7 +15,7 @@
 //! put several roots or quotients into one vector, and take them apart.
 
 use crate::cpu::Cpu;
-use crate::view::{LlvmModule, Val, intrinsic_id, shuffle};
+use crate::view::{LlvmModule, Val, call_intrinsic, intrinsic_id, shuffle};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMOpcode as Code, LLVMRealPredicate};
@@ -67,7 +67,7 @@ fn estimate(module: &LlvmModule, inverse: Val<'_>) {
             false => LLVMConstReal(ty, value),
         };
         let fma = |a: LLVMValueRef, b: LLVMValueRef, c: LLVMValueRef| {
-            call(module, builder, "llvm.fma", &mut [ty], &mut [a, b, c])
+            call_intrinsic(module, builder, "llvm.fma", &mut [ty], &mut [a, b, c])
         };
         let guess = guess(module, builder, x);
         let scaled = LLVMBuildFMul(builder, x.0, guess, NO_NAME);
@@ -141,28 +141,7 @@ unsafe fn guess_of_piece(
     unsafe {
         let mask = LLVMConstAllOnes(LLVMIntTypeInContext(module.context(), lanes.max(8)));
         let other = LLVMGetPoison(LLVMTypeOf(x));
-        call(module, builder, name, &mut [], &mut [x, other, mask])
-    }
-}
-
-/// Calls an intrinsic for types.
-///
-/// # Safety
-/// Live values, as the intrinsic of these types wants them.
-unsafe fn call(
-    module: &LlvmModule,
-    builder: LLVMBuilderRef,
-    name: &str,
-    types: &mut [LLVMTypeRef],
-    args: &mut [LLVMValueRef],
-) -> LLVMValueRef {
-    // SAFETY: the intrinsic is one of LLVM's, and the caller has its arguments.
-    unsafe {
-        let id = intrinsic_id(name);
-        let (pointer, count) = (types.as_mut_ptr(), types.len());
-        let func = LLVMGetIntrinsicDeclaration(module.raw(), id, pointer, count);
-        let ty = LLVMIntrinsicGetType(module.context(), id, pointer, count);
-        LLVMBuildCall2(builder, ty, func, args.as_mut_ptr(), args.len() as u32, NO_NAME)
+        call_intrinsic(module, builder, name, &mut [], &mut [x, other, mask])
     }
 }
 

@@ -13,6 +13,9 @@ use llvm_sys::error::LLVMConsumeError;
 use llvm_sys::prelude::*;
 use llvm_sys::transforms::pass_builder::*;
 
+/// How the names of stores under masks begin, whatever their types.
+pub(crate) const MASKED_STORE: &str = "llvm.masked.store.";
+
 /// Before machine code is made of a module: finds out what masks of truncated lanes are, and takes out single lanes, those that
 /// functions pass to each other included.
 pub(crate) fn make_ready(module: &LlvmModule) {
@@ -22,7 +25,7 @@ pub(crate) fn make_ready(module: &LlvmModule) {
             !LLVMIsATruncInst(LLVMGetOperand(call, 0)).is_null()
                 && LLVMIsConstant(LLVMGetOperand(call, 2)) == 0
         };
-        if masked_stores(module).iter().any(is_open) {
+        if module.calls_of(MASKED_STORE).iter().any(is_open) {
             let options = LLVMCreatePassBuilderOptions();
             // One round is enough; whether another would find more is nothing to end the process for.
             let names = c"instcombine<no-verify-fixpoint>";
@@ -39,28 +42,7 @@ pub(crate) fn make_ready(module: &LlvmModule) {
 /// Replaces masked stores whose masks are known to be of one lane by stores of that lane.
 pub(crate) fn store_single_lanes(module: &LlvmModule) {
     // SAFETY: each is a live call of a masked store, and goes once.
-    masked_stores(module).into_iter().for_each(|call| unsafe { store_single_lane(module, call) });
-}
-
-/// All calls that store vectors under masks.
-fn masked_stores(module: &LlvmModule) -> Vec<LLVMValueRef> {
-    let is_masked_store =
-        |func: &Val<'_>| func.is_declaration() && func.name().starts_with("llvm.masked.store.");
-    let mut calls = Vec::new();
-    for func in module.functions().filter(is_masked_store) {
-        // SAFETY: uses of a live function, each by a live user.
-        unsafe {
-            let mut at = LLVMGetFirstUse(func.0);
-            while !at.is_null() {
-                let user = LLVMGetUser(at);
-                if !LLVMIsACallInst(user).is_null() && LLVMGetCalledValue(user) == func.0 {
-                    calls.push(user);
-                }
-                at = LLVMGetNextUse(at);
-            }
-        }
-    }
-    calls
+    module.calls_of(MASKED_STORE).into_iter().for_each(|call| unsafe { store_single_lane(module, call) });
 }
 
 /// # Safety

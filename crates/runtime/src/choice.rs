@@ -9,7 +9,6 @@
 //! Invariant: what work-items compute does not depend on the choice. Kernels that see which work-items make a brush have
 //! none.
 
-use crate::code::GroupCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -30,22 +29,56 @@ const REST: u32 = 100;
 /// The shortest time that it stays.
 const LEAST_REST: Duration = Duration::from_millis(200);
 
-/// The codes of a trial: the first one, and others.
-pub(crate) type Codes = Vec<Arc<GroupCode>>;
-
-/// What became of a choice so far.
-#[derive(Default)]
-pub(crate) struct Choice {
-    state: Mutex<State>,
+/// Code that can be chosen.
+pub(crate) trait Candidate {
+    /// Whether it is for such launches.
+    fn is_for(&self, extent: &Extent) -> bool;
 }
 
-#[derive(Default)]
-struct State {
+/// How large a launch is.
+pub(crate) struct Extent {
+    pub(crate) items: u64,
+    /// The size of groups.
+    pub(crate) local: [u32; 3],
+    /// Whether there are no smaller ones at the ends.
+    pub(crate) is_uniform: bool,
+}
+
+/// What became of a choice so far.
+pub(crate) struct Choice<C> {
+    state: Mutex<State<C>>,
+}
+
+struct State<C> {
     step: Step,
-    /// Beside the first.
-    others: Codes,
-    trial: Comparison,
+    /// What is there beside the first.
+    others: Vec<Arc<C>>,
+    /// Launches for which different codes are: each kind has a trial of its own, so that none waits for launches of another one.
+    kinds: Vec<Kind<C>>,
     launches: u64,
+}
+
+enum Step {
+    /// The first code has run for all but so long.
+    Waiting(Duration),
+    /// Others are being compiled.
+    Alone,
+    Offered,
+}
+
+/// Launches for which the same codes are.
+struct Kind<C> {
+    /// Which of the others are for them, a bit each.
+    fitting: u64,
+    /// Those that are worth a trial.
+    others: Vec<Arc<C>>,
+    stage: Stage<C>,
+}
+
+enum Stage<C> {
+    Trying(Comparison),
+    /// This one, or the first, for so long.
+    Chosen(Option<Arc<C>>, Duration),
 }
 
 /// What a trial has found out so far. Launches differ: of a search, one level may have much to do and others nothing. So
@@ -69,29 +102,19 @@ struct Piece {
     times: Vec<(f64, usize)>,
 }
 
-enum Step {
-    /// The first code has run for so long.
-    Waiting(Duration),
-    /// Others are being compiled, or there are none.
-    Alone,
-    Trying,
-    /// These are faster than the first one, the fastest in front: what fits a launch first runs it, for so long.
-    Chosen(Codes, Duration),
-}
-
-impl Default for Step {
-    fn default() -> Step {
-        Step::Waiting(PATIENCE)
-    }
-}
-
 /// What a launch runs.
-pub(crate) struct Picked {
-    /// One code, or those of a trial.
-    pub(crate) codes: Codes,
+pub(crate) struct Picked<C> {
+    /// One code, or those of a trial: the first one, and others.
+    pub(crate) codes: Vec<Arc<C>>,
     /// Which of them begins.
     pub(crate) turn: u64,
+    /// Of which kind it is.
+    pub(crate) kind: LaunchKind,
 }
+
+/// The launches for which the same codes are.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LaunchKind(u64);
 
 /// What a launch has measured.
 pub(crate) struct Measured {
@@ -179,40 +202,32 @@ impl Comparison {
     }
 }
 
-impl Choice {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl<C> Default for Choice<C> {
+    fn default() -> Self {
+        let step = Step::Waiting(PATIENCE);
+        Choice { state: Mutex::new(State { step, others: Vec::new(), kinds: Vec::new(), launches: 0 }) }
+    }
+}
+
+impl<C: Candidate> Choice<C> {
+    fn state(&self) -> MutexGuard<'_, State<C>> {
         // Nothing that is guarded is left half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the next launch of so many work-items runs, in groups of this size; `is_uniform` says that there are no smaller ones at
-    /// the ends.
-    pub(crate) fn pick(
-        &self,
-        first: &Arc<GroupCode>,
-        items: u64,
-        local: [u32; 3],
-        is_uniform: bool,
-    ) -> Picked {
+    /// What the next launch runs.
+    pub(crate) fn pick(&self, first: &Arc<C>, extent: &Extent) -> Picked<C> {
         let mut state = self.state();
         state.launches += 1;
         let turn = state.launches;
-        let fits = |code: &&Arc<GroupCode>| {
-            code.least_items <= items && code.local.is_none_or(|fixed| is_uniform && fixed == local)
-        };
-        let codes = match &state.step {
-            // A trial is of all, so that they are timed by the same work.
-            Step::Trying if state.others.iter().all(|code| fits(&code)) => {
-                std::iter::once(first).chain(&state.others).cloned().collect()
-            }
-            Step::Chosen(faster, _) => vec![Arc::clone(faster.iter().find(fits).unwrap_or(first))],
-            _ => vec![Arc::clone(first)],
-        };
-        Picked { codes, turn }
+        let others = (0..64).zip(&state.others);
+        let fitting = others.map(|(at, code)| u64::from(code.is_for(extent)) << at).sum();
+        let codes = state.kind(fitting).codes(first);
+        Picked { codes, turn, kind: LaunchKind(fitting) }
     }
 
     /// Notes how long a launch took, and what it measured, if it was one of a trial. True asks for others.
-    pub(crate) fn took(&self, time: Duration, measured: Option<Measured>) -> bool {
+    pub(crate) fn took(&self, kind: LaunchKind, time: Duration, measured: Option<Measured>) -> bool {
         let mut state = self.state();
         match &mut state.step {
             Step::Waiting(left) if *left > time => *left -= time,
@@ -220,43 +235,74 @@ impl Choice {
                 state.step = Step::Alone;
                 return true;
             }
-            Step::Chosen(_, left) if *left > time => *left -= time,
-            Step::Chosen(..) => state.begin(),
-            Step::Trying => measured.into_iter().for_each(|measured| state.note(time, measured)),
             Step::Alone => {}
+            Step::Offered => state.kind(kind.0).took(time, measured),
         }
         false
     }
 
     /// Others are there: they are tried.
-    pub(crate) fn offer(&self, others: Codes) {
+    pub(crate) fn offer(&self, others: Vec<Arc<C>>) {
         let mut state = self.state();
+        state.step = Step::Offered;
         state.others = others;
-        state.begin();
+        state.kinds.clear();
     }
 }
 
-impl State {
-    fn begin(&mut self) {
-        self.trial = Comparison::of(self.others.len() + 1);
-        self.step = if self.others.is_empty() { Step::Alone } else { Step::Trying };
+impl<C> State<C> {
+    /// The launches for which just these are.
+    fn kind(&mut self, fitting: u64) -> &mut Kind<C> {
+        let known = self.kinds.iter().position(|kind| kind.fitting == fitting);
+        let at = known.unwrap_or_else(|| {
+            let others = (0..64).zip(&self.others).filter(|&(at, _)| fitting >> at & 1 != 0);
+            self.kinds.push(Kind::of(fitting, others.map(|(_, code)| Arc::clone(code)).collect()));
+            self.kinds.len() - 1
+        });
+        &mut self.kinds[at]
+    }
+}
+
+impl<C> Kind<C> {
+    fn of(fitting: u64, others: Vec<Arc<C>>) -> Self {
+        let trial = Comparison::of(others.len() + 1);
+        Kind { fitting, others, stage: Stage::Trying(trial) }
     }
 
-    fn note(&mut self, time: Duration, measured: Measured) {
-        self.trial.note(time, measured);
-        if !self.trial.is_over() {
-            return;
+    /// What a launch runs.
+    fn codes(&self, first: &Arc<C>) -> Vec<Arc<C>> {
+        match &self.stage {
+            // All at once, so that they are timed by the same work.
+            Stage::Trying(_) => std::iter::once(first).chain(&self.others).cloned().collect(),
+            Stage::Chosen(best, _) => vec![Arc::clone(best.as_ref().unwrap_or(first))],
         }
-        let times = self.trial.times();
+    }
+
+    fn took(&mut self, time: Duration, measured: Option<Measured>) {
+        match (&mut self.stage, measured) {
+            (Stage::Chosen(_, left), _) if *left > time => *left -= time,
+            (Stage::Chosen(..), _) => *self = Kind::of(self.fitting, std::mem::take(&mut self.others)),
+            (Stage::Trying(trial), Some(measured)) => {
+                trial.note(time, measured);
+                if trial.is_over() {
+                    let (times, time) = (trial.times(), trial.time);
+                    self.choose(&times, time);
+                }
+            }
+            (Stage::Trying(_), None) => {}
+        }
+    }
+
+    /// Ends a trial, which took so long, by what each code took for all of the work.
+    fn choose(&mut self, times: &[f64], trial: Duration) {
         let Some((first, rest)) = times.split_first() else { return };
-        let best = rest.iter().copied().fold(*first, f64::min);
-        let pays = |&(_, time): &(&Arc<GroupCode>, f64)| time < first * 0.97;
-        let mut faster: Vec<_> = self.others.iter().zip(rest.iter().copied()).filter(pays).collect();
-        faster.sort_by(|one, other| one.1.total_cmp(&other.1));
-        let faster = faster.into_iter().map(|(code, _)| Arc::clone(code)).collect();
+        let fastest = (0..rest.len()).min_by(|&one, &other| rest[one].total_cmp(&rest[other]));
+        let pays = fastest.filter(|&at| rest[at] < first * 0.97);
+        let best = pays.and_then(|at| self.others.get(at)).map(Arc::clone);
+        let least = rest.iter().copied().fold(*first, f64::min);
         let mut rest = rest.iter();
-        self.others.retain(|_| rest.next().is_some_and(|&time| time < best * 1.5));
-        self.step = Step::Chosen(faster, (self.trial.time * REST).max(LEAST_REST));
+        self.others.retain(|_| rest.next().is_some_and(|&time| time < least * 1.5));
+        self.stage = Stage::Chosen(best, (trial * REST).max(LEAST_REST));
     }
 }
 
@@ -329,12 +375,56 @@ mod tests {
 
     #[test]
     fn others_are_asked_for_once() {
-        let choice = Choice::default();
-        assert!(!choice.took(PATIENCE / 2, None));
-        assert!(choice.took(PATIENCE, None));
-        assert!(!choice.took(PATIENCE * 10, None));
+        let (choice, kind) = (Choice::<Code>::default(), LaunchKind::default());
+        assert!(!choice.took(kind, PATIENCE / 2, None));
+        assert!(choice.took(kind, PATIENCE, None));
+        assert!(!choice.took(kind, PATIENCE * 10, None));
         // Nothing else could be compiled.
         choice.offer(Vec::new());
-        assert!(!choice.took(PATIENCE * 10, None));
+        assert!(!choice.took(kind, PATIENCE * 10, None));
+    }
+
+    /// Code that is for launches of so many work-items and more, and takes so long for one.
+    struct Code {
+        least: u64,
+        time: f64,
+    }
+
+    impl Candidate for Code {
+        fn is_for(&self, extent: &Extent) -> bool {
+            self.least <= extent.items
+        }
+    }
+
+    /// Launches so many work-items once. How many codes ran, and how fast the first of them is.
+    fn launch(choice: &Choice<Code>, first: &Arc<Code>, items: u64) -> (usize, f64) {
+        let picked = choice.pick(first, &Extent { items, local: [1; 3], is_uniform: true });
+        let times = |code: &Arc<Code>| vec![code.time; 16];
+        let is_trial = picked.codes.len() > 1;
+        let measured = is_trial.then(|| Measured { items, times: picked.codes.iter().map(times).collect() });
+        choice.took(picked.kind, Duration::from_micros(20), measured);
+        (picked.codes.len(), picked.codes[0].time)
+    }
+
+    #[test]
+    fn launches_of_each_kind_have_their_own_choice() {
+        let choice = Choice::default();
+        let code = |least, time| Arc::new(Code { least, time });
+        let first = code(0, 1.0);
+        assert!(choice.took(LaunchKind::default(), PATIENCE, None));
+        choice.offer(vec![code(0, 0.8), code(1000, 0.5), code(0, 2.0)]);
+        // No large launch comes, and none is waited for.
+        assert_eq!(launch(&choice, &first, 10), (3, 1.0));
+        (0..PIECES).for_each(|_| _ = launch(&choice, &first, 10));
+        assert_eq!(launch(&choice, &first, 10), (1, 0.8));
+        // A large one has its trial, and small ones keep what they have.
+        assert_eq!(launch(&choice, &first, 5000), (4, 1.0));
+        (0..PIECES).for_each(|_| _ = launch(&choice, &first, 5000));
+        assert_eq!(launch(&choice, &first, 5000), (1, 0.5));
+        assert_eq!(launch(&choice, &first, 10), (1, 0.8));
+        // After a while both are tried again, without what was far behind.
+        while launch(&choice, &first, 10).0 == 1 {}
+        assert_eq!(launch(&choice, &first, 10), (2, 1.0));
+        assert_eq!(launch(&choice, &first, 5000), (1, 0.5));
     }
 }

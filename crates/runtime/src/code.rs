@@ -1,6 +1,6 @@
 //! Compiled group functions.
 
-use crate::choice::Choice;
+use crate::choice::{Candidate, Choice, Extent};
 use crate::exit::step;
 use crate::launch::Outlook;
 use crate::program::{BuildOptions, Making};
@@ -94,7 +94,7 @@ pub(crate) struct GroupCode {
     /// The fewest work-items of a launch that it is for.
     pub(crate) least_items: u64,
     /// Whether other code runs in its place.
-    pub(crate) choice: Choice,
+    pub(crate) choice: Choice<GroupCode>,
     /// Nanoseconds for 1024 work-items, as the last launches took them.
     pace: AtomicU64,
 }
@@ -152,6 +152,13 @@ impl GroupCode {
         let is_soon = |pace: f64| pace * items as f64 <= BRIEF * threads as f64;
         let is_slim = self.needs.stack_bytes <= SLIM;
         Outlook { is_slim, is_brief: is_slim && self.pace().is_some_and(is_soon) }
+    }
+}
+
+impl Candidate for GroupCode {
+    fn is_for(&self, extent: &Extent) -> bool {
+        let fits = |fixed| extent.is_uniform && fixed == extent.local;
+        self.least_items <= extent.items && self.local.is_none_or(fits)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Launches: arguments, work-groups, workers.
 
-use crate::choice::{Codes, Measured, Picked, slice, turn};
+use crate::choice::{Extent, LaunchKind, Measured, Picked, slice, turn};
 use crate::code::{BuildError, GroupCode};
 use crate::memory::AlignedMemory;
 use crate::pool::{Pool, Share};
@@ -117,7 +117,8 @@ pub struct Outlook {
 /// What all workers of a launch share.
 struct Launch {
     /// The code, or those that are tried in turn.
-    codes: Codes,
+    codes: Vec<Arc<GroupCode>>,
+    kind: LaunchKind,
     trial: Option<Trial>,
     groups: Groups,
     /// The arguments, each in its slot, and room for what differs between workers.
@@ -265,6 +266,7 @@ impl PreparedKernel {
         let launch = Launch::new(self, &code, args, groups, local, local_bytes)?;
         let needed = launch.local_bytes.saturating_add(launch.scratch_bytes);
         let share = launch.share(&code, count, pool);
+        let kind = launch.kind;
         let start = Instant::now();
         let (is_out_of_memory, measured) = match share.threads {
             1 => {
@@ -282,7 +284,7 @@ impl PreparedKernel {
                 launch.outcome(range.items())
             }
         };
-        if code.choice.took(start.elapsed(), measured) {
+        if code.choice.took(kind, start.elapsed(), measured) {
             self.compile_others(&code, variant, &groups);
         }
         crate::print::flush();
@@ -365,7 +367,8 @@ impl Launch {
             }
         }
         slots.resize(slots.len() + 3 * SLOT, 0);
-        let Picked { codes, turn } = code.choice.pick(code, groups.items(), local, groups.is_uniform());
+        let extent = Extent { items: groups.items(), local, is_uniform: groups.is_uniform() };
+        let Picked { codes, turn, kind } = code.choice.pick(code, &extent);
         let scratch_of =
             |code: &Arc<GroupCode>| code.needs.brush_bytes.saturating_mul(code.options.brushes(local));
         let scratch_bytes = codes.iter().map(scratch_of).max().unwrap_or(0);
@@ -379,6 +382,7 @@ impl Launch {
         let is_out_of_memory = AtomicBool::new(false);
         Ok(Launch {
             codes,
+            kind,
             trial,
             groups,
             slots,
@@ -455,7 +459,12 @@ impl Launch {
 
 impl Trial {
     /// Has codes run some groups, in turn, and times them.
-    fn run(&self, codes: &Codes, numbers: Range<u64>, mut run: impl FnMut(&GroupCode, Range<u64>)) {
+    fn run(
+        &self,
+        codes: &[Arc<GroupCode>],
+        numbers: Range<u64>,
+        mut run: impl FnMut(&GroupCode, Range<u64>),
+    ) {
         let mut first = numbers.start;
         while first < numbers.end {
             let slice = first / self.slice;

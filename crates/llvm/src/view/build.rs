@@ -1,5 +1,6 @@
 //! Instructions that are built in more than one place.
 
+use super::{LlvmModule, intrinsic_id};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
@@ -23,5 +24,26 @@ pub(crate) unsafe fn shuffle(
         let mut indices: Vec<LLVMValueRef> = lanes.iter().map(index).collect();
         let indices = LLVMConstVector(indices.as_mut_ptr(), indices.len() as u32);
         LLVMBuildShuffleVector(builder, a, b, indices, c"".as_ptr())
+    }
+}
+
+/// Calls an intrinsic for types.
+///
+/// # Safety
+/// A builder that stands somewhere in the module, and live values, as the intrinsic of these types wants them.
+pub(crate) unsafe fn call_intrinsic(
+    module: &LlvmModule,
+    builder: LLVMBuilderRef,
+    name: &str,
+    types: &mut [LLVMTypeRef],
+    args: &mut [LLVMValueRef],
+) -> LLVMValueRef {
+    // SAFETY: the intrinsic is one of LLVM's, and the caller has its arguments.
+    unsafe {
+        let id = intrinsic_id(name);
+        let (pointer, count) = (types.as_mut_ptr(), types.len());
+        let func = LLVMGetIntrinsicDeclaration(module.raw(), id, pointer, count);
+        let ty = LLVMIntrinsicGetType(module.context(), id, pointer, count);
+        LLVMBuildCall2(builder, ty, func, args.as_mut_ptr(), args.len() as u32, c"".as_ptr())
     }
 }

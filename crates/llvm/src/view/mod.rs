@@ -18,7 +18,7 @@ use llvm_sys::target::LLVMTargetDataRef;
 use std::ffi::{CStr, CString, c_char};
 use std::marker::PhantomData;
 
-pub(crate) use build::shuffle;
+pub(crate) use build::{call_intrinsic, shuffle};
 
 /// A module of LLVM IR in a context of its own.
 #[derive(Debug)]

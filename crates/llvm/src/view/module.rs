@@ -4,7 +4,7 @@ use super::{Layout, LlvmModule, Val, chain, take_message};
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
 use llvm_sys::bit_writer::LLVMWriteBitcodeToMemoryBuffer;
 use llvm_sys::core::*;
-use llvm_sys::prelude::{LLVMContextRef, LLVMModuleRef};
+use llvm_sys::prelude::{LLVMContextRef, LLVMModuleRef, LLVMValueRef};
 use llvm_sys::target::LLVMGetModuleDataLayout;
 use std::ffi::{CStr, c_uint};
 use std::marker::PhantomData;
@@ -91,6 +91,25 @@ impl LlvmModule {
             .map(|first| chain(first, |func| unsafe { LLVMGetNextFunction(func.0) }))
             .into_iter()
             .flatten()
+    }
+
+    /// All calls of intrinsics whose names begin like this.
+    pub(crate) fn calls_of(&self, prefix: &str) -> Vec<LLVMValueRef> {
+        let mut calls = Vec::new();
+        for func in self.functions().filter(|func| func.is_declaration() && func.name().starts_with(prefix)) {
+            // SAFETY: uses of a live function, each by a live user.
+            unsafe {
+                let mut at = LLVMGetFirstUse(func.0);
+                while !at.is_null() {
+                    let user = LLVMGetUser(at);
+                    if !LLVMIsACallInst(user).is_null() && LLVMGetCalledValue(user) == func.0 {
+                        calls.push(user);
+                    }
+                    at = LLVMGetNextUse(at);
+                }
+            }
+        }
+        calls
     }
 
     pub(crate) fn globals(&self) -> impl Iterator<Item = Val<'_>> {

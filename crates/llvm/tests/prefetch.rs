@@ -1,0 +1,43 @@
+//! What is accessed under masks is announced to machines that do not foresee it.
+
+use heddle_ir::text::parse_module;
+use heddle_llvm::{Cpu, EmitOptions, emit, optimize};
+
+/// A load and a store of two lines each under a mask; a load whose mask is known; one of the function's own memory.
+const TEXT: &str = "
+func @f(v0: ptr, v1: ptr, v2: <32 x i1>, v3: i64) {
+block0:
+  v4 = masked_load <32 x i32>, v0, v2, splat 0
+  masked_store v4, v1, v2
+  v5 = masked_load <32 x i32>, v1, splat true, poison
+  store v5, v0
+  v6 = alloca 256 align 128
+  store v5, v6
+  v7 = ptradd v6, v3
+  v8 = masked_load <32 x i32>, v7, v2, v5
+  store v8, v1
+  ret
+}
+";
+
+/// The prefetches that code for this machine has, each as what it is for: 0 to be read, 1 to be written.
+fn prefetches(cpu: &str) -> Vec<char> {
+    let module = parse_module(TEXT).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let llvm = emit(&module, EmitOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let cpu = Cpu::named(cpu).unwrap_or_else(|error| panic!("{error}"));
+    optimize(&llvm, &cpu).unwrap_or_else(|error| panic!("{error}"));
+    let text = llvm.text();
+    let calls = text.lines().filter(|line| line.contains("call void @llvm.prefetch"));
+    let purpose = |line: &str| line.split_once(", i32 ").and_then(|(_, rest)| rest.chars().next());
+    calls.filter_map(purpose).collect()
+}
+
+#[test]
+fn lines_under_open_masks_are_announced_where_that_helps() {
+    if !cfg!(target_arch = "x86_64") {
+        return;
+    }
+    assert_eq!(prefetches("znver4"), ['0', '0', '1', '1']);
+    assert_eq!(prefetches("sapphirerapids"), []);
+    assert_eq!(prefetches("znver3"), []);
+}
