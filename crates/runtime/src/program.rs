@@ -4,7 +4,7 @@ use crate::code::{BuildError, Globals, GroupCode, code, report};
 use crate::forced::Forced;
 use crate::kept::Kept;
 use crate::memory::cache_bytes;
-use crate::range::Groups;
+use crate::range::{Groups, TILE_ROWS};
 use crate::vector_code::{Form, Variant};
 use heddle::{KernelReport, Wanted};
 use heddle_ir::diagnostic::{Code, Place};
@@ -423,7 +423,7 @@ impl PreparedKernel {
         let is_open = !info.sees_groups && info.required_local.is_none();
         // Of what lies between barriers, one part may be for vectors and another one not.
         likely.extend(info.sees_groups.then(|| Variant { form: Form::Mixed, ..of(lanes) }));
-        let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(4));
+        let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(TILE_ROWS as u32));
         if is_open && local[0] >= width && local[1] >= height && height > 1 {
             likely.push(Variant { brush: [width, height, 1], ..of(lanes) });
         }

@@ -210,20 +210,31 @@ pub(crate) fn choose_local(range: &NdRange, lanes: u32, sees_groups: bool) -> [u
     [row as u32, rows as u32, 1]
 }
 
-/// Smaller groups of a launch whose kernel does not see them, in rows, so that each of some threads has several that are worth
-/// beginning; a work-item takes so many nanoseconds.
+/// The most rows of a brush that is a tile.
+pub(crate) const TILE_ROWS: u64 = 4;
+/// How many nanoseconds a work-item takes at least that hardly waits for memory.
+const BUSY: f64 = 1.0;
+
+/// Groups of a launch whose kernel does not see them, by how many nanoseconds a work-item takes: long rows where memory may be
+/// what counts, else with room for brushes that are tiles; and small enough that each of some threads has several that are worth
+/// beginning.
 pub(crate) fn share_groups(local: [u32; 3], range: &NdRange, threads: u64, pace: f64) -> [u32; 3] {
-    /// The fewest work-items of a group: the most lanes that there are to choose from.
-    const LEAST: u64 = 64;
+    /// The fewest work-items of a group: more lanes do not pay where there are so few for each thread.
+    const LEAST: u64 = 32;
     const GROUPS: u64 = 16;
+    let [width, height, _] = local.map(u64::from);
     let items: u64 = local.iter().map(|&size| u64::from(size)).product();
+    let rows = if pace >= BUSY { range.global[1].clamp(1, TILE_ROWS).max(height) } else { height };
+    let width = (width * height / rows).clamp(1, width);
     let enough = range.items() / threads.saturating_mul(GROUPS).max(1);
     let wanted = enough.max((CHUNK / pace.max(0.001)) as u64).max(LEAST);
     if threads == 1 || wanted >= items {
-        return local;
+        return [width as u32, rows as u32, local[2]];
     }
-    let row = u64::from(local[0]).min(wanted.next_multiple_of(LEAST));
-    [row as u32, u64::from(local[1]).min(wanted / row).max(1) as u32, 1]
+    let tile = rows.min(TILE_ROWS);
+    let step = if tile == 1 { LEAST } else { LEAST / 2 };
+    let row = width.min((wanted / tile).next_multiple_of(step));
+    [row as u32, rows.min((wanted / row).max(tile)) as u32, 1]
 }
 
 /// How the lanes of brushes lie in work-groups of this size, and how many there are along each dimension.
@@ -283,11 +294,16 @@ mod tests {
             share_groups(choose_local(&range, 16, false), &range, threads, pace)
         };
         assert_eq!(share(&[704], 1, 1600.0), [704, 1, 1]);
-        assert_eq!(share(&[704], 2, 1600.0), [64, 1, 1]);
+        assert_eq!(share(&[704], 2, 1600.0), [32, 1, 1]);
         assert_eq!(share(&[704], 2, 1.0), [704, 1, 1]);
         assert_eq!(share(&[4096], 2, 90.0), [128, 1, 1]);
         assert_eq!(share(&[1 << 20], 2, 90.0), [1024, 1, 1]);
-        assert_eq!(share(&[128, 32], 2, 90.0), [128, 1, 1]);
+        assert_eq!(share(&[128, 32], 2, 90.0), [32, 4, 1]);
+        assert_eq!(share(&[2048, 2048], 2, 90.0), [256, 4, 1]);
+        assert_eq!(share(&[2048, 2048], 1, 90.0), [256, 4, 1]);
+        assert_eq!(share(&[2048, 2048], 2, 0.2), [1024, 1, 1]);
+        assert_eq!(share(&[2048, 2], 2, 90.0), [64, 2, 1]);
+        assert_eq!(share(&[64, 64], 16, 1000.0), [16, 4, 1]);
         assert_eq!(share(&[8, 512], 2, 90.0), [8, 16, 1]);
         assert_eq!(share(&[1, 1], 2, 0.0), [1, 1, 1]);
     }
