@@ -5,6 +5,7 @@ use crate::jit::{CodeLevel, Machine, machine, no_machine, not_compiled};
 use crate::masks::{MaskForm, form_masks};
 use crate::prefetch::announce_masked;
 use crate::roots::estimate_roots;
+use crate::saturation::saturate_vectors;
 use crate::single_lane_params::pass_single_lanes;
 use crate::single_lanes::{make_ready, store_single_lanes};
 use crate::view::{LlvmModule, take_message};
@@ -104,6 +105,7 @@ pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
 pub fn optimize_with_masks(module: &LlvmModule, cpu: &Cpu, form: MaskForm) -> Result<(), Diagnostic> {
     tell_cpu(module, cpu);
     estimate_roots(module, cpu);
+    saturate_vectors(module, cpu);
     LlvmPasses::of_vector_code(cpu)?.run(module)?;
     store_single_lanes(module);
     form_masks(module, form);

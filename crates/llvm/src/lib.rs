@@ -25,6 +25,7 @@ mod fatal;
 mod generate;
 mod masks;
 mod roots;
+mod saturation;
 mod single_calls;
 mod prefetch;
 mod prints;
