@@ -155,3 +155,16 @@ for name, function in PAIRS.items():
         value = function(x, y)
         result, missing = (math.nan, 0) if mpmath.isnan(value) else nearest(value)
         print(f"{name} {bits(x)} {bits(y)} = {bits(result)} {missing}")
+
+# The rest of a quotient is a float, and the C library's is right: nothing is missing.
+chance = random.Random("fmod")
+for _ in range(100):
+    near = of(chance.getrandbits(52) | chance.randint(1, 2045) << 52)
+    for x, y in ((of(chance.getrandbits(64)), of(chance.getrandbits(64))), (near * chance.uniform(-1000, 1000), near),
+                 (near * chance.randint(1, 9), near)):
+        if math.isfinite(x) and math.isfinite(y) and y != 0:
+            print(f"fmod {bits(x)} {bits(y)} = {bits(math.fmod(x, y))} 0")
+for x in (0.0, -0.0, 1.0, -3.0, 5e-324, 1.7976931348623157e308):
+    print(f"fmod {bits(x)} {bits(math.inf)} = {bits(x)} 0")
+    for x, y in ((math.inf, x), (x, 0.0), (x, math.nan), (math.nan, x)):
+        print(f"fmod {bits(x)} {bits(y)} = {bits(math.nan)} 0")

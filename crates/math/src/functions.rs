@@ -63,6 +63,8 @@ functions! {
     expf F32 1 exact
     expm1 F64 1 exact
     expm1f F32 1 exact
+    fmod F64 2 exact
+    fmodf F32 2 exact
     hypot F64 2 exact
     hypotf F32 2 exact
     log F64 1 exact

@@ -115,6 +115,7 @@ fn unary(name: &str) -> Option<fn(f64) -> f64> {
 fn binary(name: &str) -> Option<fn(f64, f64) -> f64> {
     Some(match name {
         "atan2" => libm::atan2,
+        "fmod" => libm::fmod,
         "hypot" => libm::hypot,
         "pow" => libm::pow,
         _ => return None,

@@ -1,0 +1,2 @@
+#define SINGLE
+#include "fmod.inc"
