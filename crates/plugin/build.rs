@@ -21,6 +21,9 @@ fn main() {
         .flag_if_supported("-Wno-deprecated-copy")
         .flag_if_supported("-Wno-redundant-move")
         .opt_level(1)
-        .files(["cpp/pass.cpp", "cpp/marked_loops.cpp", "cpp/dependences.cpp", "cpp/turns.cpp"])
+        .files(
+            ["pass", "marked_loops", "collapsed", "dependences", "turns"]
+                .map(|name| format!("cpp/{name}.cpp")),
+        )
         .compile("heddle_pass");
 }

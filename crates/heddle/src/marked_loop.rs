@@ -34,6 +34,9 @@ pub struct LoopRequest {
     pub promises: Promises,
 }
 
+/// Scalar code is faster for as many iterations as one lane in so many: it has less to set up, and no masks.
+const LANES_FOR_FEW: u32 = 8;
+
 /// How many iterations run together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoopLanes {
@@ -67,8 +70,10 @@ pub struct VectorLoop {
     pub lanes: u32,
     /// How many vectors they fill, of its most frequent width.
     pub interleaved: u32,
-    /// Whether data decide if it is faster than scalar code: lanes share what they walk over, or an inner loop gathers.
+    /// Whether data decide if it is faster than scalar code: lanes share what they walk over, or an innermost loop gathers.
     pub is_doubtful: bool,
+    /// Up to how many iterations scalar code is faster, since a vector takes as long for one as for all of its lanes.
+    pub few: u32,
     /// What diverges in it.
     pub statistics: DivergenceStatistics,
     /// What loads and stores became that had a choice, and why.
@@ -147,11 +152,12 @@ impl Session {
         }
         let lanes = one * interleaved;
         let wide_func = wide_name(name, &[lanes]);
-        let gathers = || wide.function(&wide_func).is_some_and(gathers_in_inner_loop);
+        let gathers = || wide.function(&wide_func).is_some_and(gathers_in_innermost_loop);
         let is_doubtful =
             is_free && !has_own_floats && (asks_lanes && !is_asked_by_callees || !asks_lanes && gathers());
+        let few = if is_free && !has_own_floats && !asks_lanes { lanes / LANES_FOR_FEW } else { 0 };
         let vector = self.loop_code(source, &wide, wide_func)?;
-        Ok(VectorLoop { vector, refilled, lanes, interleaved, is_doubtful, statistics, remarks })
+        Ok(VectorLoop { vector, refilled, lanes, interleaved, is_doubtful, few, statistics, remarks })
     }
 
     /// The form of a loop whose lanes take new iterations, if some may wait; the loop stands in a function, beside its callees.
@@ -231,11 +237,13 @@ fn takes_floats_of_others(module: &Module) -> bool {
     callees.filter(|callee| module.function(&callee.name).is_none()).any(|it| gives_floats(&it.signature))
 }
 
-/// Whether wide code gathers or scatters in a loop within its loop.
-fn gathers_in_inner_loop(wide: &Function) -> bool {
+/// Whether wide code gathers or scatters in a loop that has none in it.
+fn gathers_in_innermost_loop(wide: &Function) -> bool {
     let cycles = CycleForest::new(&Cfg::new(wide));
     let is_scattered = |inst| matches!(wide.inst(inst).op, Op::Gather | Op::Scatter);
-    wide.blocks().any(|block| cycles.depth_of_block(block) > 1 && wide.block_insts(block).any(is_scattered))
+    let deepest = wide.blocks().map(|block| cycles.depth_of_block(block)).max().unwrap_or(0);
+    let is_innermost = |block| cycles.depth_of_block(block) > usize::from(deepest > 1);
+    wide.blocks().any(|block| is_innermost(block) && wide.block_insts(block).any(is_scattered))
 }
 
 /// As many lanes as the widest numbers that differ between lanes, computed or accessed, fit a register.

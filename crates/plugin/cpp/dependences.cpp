@@ -22,13 +22,13 @@ namespace heddle {
 namespace {
 
 /// The name of what an instruction does, in the words of the source.
-std::string in_words(const Instruction &instruction) {
+std::string in_words(const Instruction &instruction, const Loop &loop) {
   if (const auto *call = dyn_cast<CallBase>(&instruction)) {
     if (const Function *callee = call->getCalledFunction())
-      return "the call of `" + callee->getName().str() + "`" + at_line(instruction);
-    return "a call through a pointer" + at_line(instruction);
+      return "the call of `" + callee->getName().str() + "`" + at_line(instruction, loop);
+    return "a call through a pointer" + at_line(instruction, loop);
   }
-  return "a store" + at_line(instruction);
+  return "a store" + at_line(instruction, loop);
 }
 
 /// Whether an instruction writes memory that iterations can see. What is in `errno` behind a loop is of one of them in any case.
@@ -248,7 +248,7 @@ std::string find_dependence(const Loop &loop, bool is_promised, ScalarEvolution 
   Sections sections(loop, evolution);
   const std::string start = "iterations may depend on each other through memory: ";
   if (Instruction *unknown = sections.unknown_writer; unknown && !(is_promised && is_declared_simd(*unknown)))
-    return start + in_words(*unknown) + " may write what another iteration accesses" + way_out;
+    return start + in_words(*unknown, loop) + " may write what another iteration accesses" + way_out;
   const auto own = objects_of_iterations(loop);
   auto is_own = [&](const Touched &touched) {
     if (!touched.place.Ptr)
@@ -268,8 +268,8 @@ std::string find_dependence(const Loop &loop, bool is_promised, ScalarEvolution 
       bool is_other = written.base && written.base != touched.base;
       if (is_promised ? is_other && written.step && !written.step->isZero() : is_other && are_other_objects(written, touched, aliases))
         continue;
-      return start + in_words(*written.instruction) + " may write what another iteration accesses" +
-             (&written == &touched ? "" : at_line(*touched.instruction)) + way_out;
+      return start + in_words(*written.instruction, loop) + " may write what another iteration accesses" +
+             (&written == &touched ? "" : at_line(*touched.instruction, loop)) + way_out;
     }
   }
   return "";
@@ -299,19 +299,19 @@ Independence ask_llvm(Loop &loop, unsigned width, Managers &managers) {
         if (MemoryDepChecker::Dependence::isSafeForVectorization(dependence.Type) !=
             MemoryDepChecker::VectorizationSafetyStatus::Safe) {
           culprit = dependence.getDestination(info.getDepChecker());
-          other = at_line(*dependence.getSource(info.getDepChecker()));
+          other = at_line(*dependence.getSource(info.getDepChecker()), loop);
           break;
         }
     std::string what = other.empty() ? " may touch what another iteration writes"
                                      : " touches what an access of another iteration" + other + " does";
-    result.refusal = "iterations depend on each other through memory: " + in_words(*culprit) + what + way_out;
+    result.refusal = "iterations depend on each other through memory: " + in_words(*culprit, loop) + what + way_out;
     return result;
   }
   if (!info.getDepChecker().isSafeForAnyVectorWidth()) {
     uint64_t bits = info.getDepChecker().getMaxSafeVectorWidthInBits();
     uint64_t lanes = bits / widest_access(loop, function.getDataLayout());
     if (lanes < 2) {
-      result.refusal = "iterations depend on each other through memory: " + in_words(*writer_in(loop)) +
+      result.refusal = "iterations depend on each other through memory: " + in_words(*writer_in(loop), loop) +
                        " writes what the next iterations access" + way_out;
       return result;
     }
@@ -401,10 +401,12 @@ SmallPtrSet<const Value *, 8> objects_of_iterations(const Loop &loop) {
   return found;
 }
 
-std::string at_line(const Instruction &instruction) {
-  if (const DebugLoc &place = instruction.getDebugLoc(); place && place.getLine() > 0)
-    return " (line " + std::to_string(place.getLine()) + ")";
-  return "";
+std::string at_line(const Instruction &instruction, const Loop &loop) {
+  const DebugLoc start = loop.getStartLoc();
+  const DILocation *around = start ? start->getInlinedAt() : nullptr, *place = instruction.getDebugLoc();
+  while (place && place->getInlinedAt() && place->getInlinedAt() != around)
+    place = place->getInlinedAt();
+  return place && place->getLine() > 0 ? " (line " + std::to_string(place->getLine()) + ")" : "";
 }
 
 Independence make_independent(BasicBlock &header, unsigned width, bool is_promised) {
@@ -447,7 +449,7 @@ std::string find_shared_object(const Loop &loop, ScalarEvolution &evolution) {
   for (const Touched &touched : sections.all) {
     bool may_be_shared = !touched.step || touched.step->isZero();
     if (touched.is_written && may_be_shared && read.contains(object_of(touched)))
-      return "iterations share a local object that they read and write: " + in_words(*touched.instruction) + shared_way_out;
+      return "iterations share a local object that they read and write: " + in_words(*touched.instruction, loop) + shared_way_out;
   }
   for (BasicBlock *block : loop.blocks())
     for (Instruction &instruction : *block) {
@@ -459,7 +461,7 @@ std::string find_shared_object(const Loop &loop, ScalarEvolution &evolution) {
         bool is_one_value = object && !object->isArrayAllocation() && !object->getAllocatedType()->isArrayTy();
         if (is_one_value && !own.contains(object) && !is_used_in(*object, loop) &&
             !call->onlyReadsMemory(call->getArgOperandNo(&argument)))
-          return "iterations share a local object that they read and write: " + in_words(*call) + shared_way_out;
+          return "iterations share a local object that they read and write: " + in_words(*call, loop) + shared_way_out;
       }
     }
   return "";

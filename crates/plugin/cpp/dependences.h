@@ -28,8 +28,8 @@ bool is_safe_width(const llvm::Loop &loop);
 /// Objects that begin to live in each iteration: it has them for itself.
 llvm::SmallPtrSet<const llvm::Value *, 8> objects_of_iterations(const llvm::Loop &loop);
 
-/// ` (line 7)`, if the line is known.
-std::string at_line(const llvm::Instruction &instruction);
+/// ` (line 7)`, if the line is known: that of the loop's own text, where something was inlined.
+std::string at_line(const llvm::Instruction &instruction, const llvm::Loop &loop);
 
 /// What a loop needs so that iterations may run together.
 struct Independence {

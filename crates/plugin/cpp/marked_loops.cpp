@@ -1,11 +1,13 @@
 // Finding marked loops and taking them out. Everything here works alike on equal input, since it is done twice: on a copy of
 // the module, to see whether vector code comes out, then on the module itself.
 #include "marked_loops.h"
+#include "collapsed.h"
 #include "dependences.h"
 #include "turns.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/InstructionSimplify.h"
@@ -148,8 +150,8 @@ void sink_offsets(Loop &loop) {
   }
 }
 
-/// Lets the loop count its iterations from 0 in 64 bits, and leave at the end of the last one. Why not, if it can't be.
-std::string count_iterations(Loop &loop, Facts &facts) {
+/// Lets the loop count its iterations from 0 in 64 bits, and leave at the end of the last one, which it gives. Why not, if it can't be.
+std::string count_iterations(Loop &loop, Facts &facts, WeakTrackingVH &last_iteration) {
   BasicBlock *latch = loop.getLoopLatch();
   const SCEV *back = facts.evolution.getExitCount(&loop, latch);
   if (isa<SCEVCouldNotCompute>(back))
@@ -163,6 +165,7 @@ std::string count_iterations(Loop &loop, Facts &facts) {
   if (!expander.isSafeToExpandAt(back, before))
     return "how often it goes round cannot be computed before it runs";
   Value *last = expander.expandCodeFor(back, wide, before);
+  last_iteration = last;
   auto *branch = cast<BranchInst>(latch->getTerminator());
   IRBuilder<> builder(&loop.getHeader()->front());
   PHINode *count = builder.CreatePHI(wide, 2, "heddle.count");
@@ -240,6 +243,19 @@ void count_odd_inductions(Loop &loop, ScalarEvolution &evolution) {
   }
 }
 
+/// Makes calls of a loop that end the program if they throw plain calls: C++ says so of what `omp simd` holds.
+void drop_terminations(Loop &loop) {
+  auto ends_program = [](const BasicBlock &pad) {
+    return isa<UnreachableInst>(pad.getTerminator()) && all_of(pad, [](const Instruction &instruction) {
+             const auto *call = dyn_cast<CallInst>(&instruction);
+             return !call || (call->getCalledFunction() && call->getCalledFunction()->getName() == "__clang_call_terminate");
+           });
+  };
+  for (BasicBlock *block : loop.blocks())
+    if (auto *invoke = dyn_cast<InvokeInst>(block->getTerminator()); invoke && ends_program(*invoke->getUnwindDest()))
+      changeToCall(invoke)->setDoesNotThrow();
+}
+
 /// Takes away ways out of a loop to where nothing ever comes, such as from a `switch` that names all cases.
 void drop_impossible_exits(Loop &loop) {
   auto is_impossible = [&](BasicBlock *block) {
@@ -281,6 +297,22 @@ void drop_impossible_exits(Loop &loop) {
   }
 }
 
+/// The most blocks that are looked at behind a way out.
+constexpr size_t most_blocks_behind = 16;
+
+/// Whether what begins with a block ends the program or throws, as far as one looks.
+bool never_returns(BasicBlock &start) {
+  SetVector<BasicBlock *> behind;
+  behind.insert(&start);
+  for (size_t at = 0; at < behind.size(); ++at) {
+    Instruction *end = behind[at]->getTerminator();
+    if (behind.size() > most_blocks_behind || (succ_empty(behind[at]) && !isa<UnreachableInst, ResumeInst>(end)))
+      return false;
+    behind.insert_range(successors(behind[at]));
+  }
+  return true;
+}
+
 /// Brings a loop into the form of one entry, one latch that leaves it, and one exit. Why not, if it can't be.
 std::string simplify(const MarkedLoop &marked) {
   auto *header = cast<BasicBlock>(static_cast<Value *>(marked.header));
@@ -289,8 +321,10 @@ std::string simplify(const MarkedLoop &marked) {
     DominatorTree dominators(function);
     LoopInfo loops(dominators);
     Loop *loop = loops.getLoopFor(header);
-    if (loop && loop->getHeader() == header)
+    if (loop && loop->getHeader() == header) {
+      drop_terminations(*loop);
       drop_impossible_exits(*loop);
+    }
   }
   Facts facts(function);
   Loop *loop = facts.loops.getLoopFor(header);
@@ -304,10 +338,12 @@ std::string simplify(const MarkedLoop &marked) {
   if (!loop->getUniqueExitBlock() || !loop->getExitingBlock()) {
     SmallVector<BasicBlock *> exiting;
     loop->getExitingBlocks(exiting);
-    std::string place;
-    for (BasicBlock *block : exiting)
-      if (block != loop->getLoopLatch() && place.empty())
-        place = at_line(*block->getTerminator());
+    erase(exiting, loop->getLoopLatch());
+    std::string place = exiting.empty() ? "" : at_line(*exiting.front()->getTerminator(), *loop);
+    auto is_end = [&](BasicBlock *to) { return !loop->contains(to) && never_returns(*to); };
+    if (!exiting.empty() && any_of(successors(exiting.front()), is_end))
+      return "an iteration may end the program or throw" + place +
+             ", and those behind it must not run: ask in a loop of its own in front of this one";
     return "it is left early" + place +
            ", and iterations behind the one that leaves must not run: let the loop run on and remember what was found";
   }
@@ -318,6 +354,7 @@ std::string simplify(const MarkedLoop &marked) {
     if (loop->getExitingBlock() != loop->getLoopLatch() || !loop->getLoopPreheader())
       return "it is left in the middle of an iteration, which needs iterations one after the other";
   }
+  make_nest_again(*loop, facts.dominators, facts.loops, facts.evolution);
   return "";
 }
 
@@ -488,7 +525,7 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
   if (!result.refusal.empty())
     return result;
   formLCSSARecursively(*loop, facts.dominators, &facts.loops, &facts.evolution);
-  result.refusal = count_iterations(*loop, facts);
+  result.refusal = count_iterations(*loop, facts, result.last_iteration);
   if (!result.refusal.empty())
     return result;
   pass_addresses(*loop, function);
@@ -584,6 +621,28 @@ bool are_alike(const Function &one, const Function &other) {
     }
   }
   return true;
+}
+
+CallInst *call_for_few(const Outlined &own, unsigned few) {
+  Value *last = own.last_iteration;
+  if (few == 0 || !last || isa<Constant>(last))
+    return nullptr;
+  ValueToValueMapTy same;
+  Function *scalar = CloneFunction(own.function, same);
+  scalar->setLinkage(GlobalValue::InternalLinkage);
+  DominatorTree dominators(*scalar);
+  LoopInfo loops(dominators);
+  for (Loop *loop : loops)
+    leave_alone(*loop);
+  IRBuilder<> builder(own.call);
+  Value *is_few = builder.CreateICmpULT(last, ConstantInt::get(last->getType(), few));
+  Instruction *then = nullptr, *otherwise = nullptr;
+  SplitBlockAndInsertIfThenElse(is_few, own.call->getIterator(), &then, &otherwise);
+  auto *call = cast<CallInst>(own.call->clone());
+  call->setCalledFunction(scalar);
+  call->insertBefore(then->getIterator());
+  own.call->moveBefore(otherwise->getIterator());
+  return call;
 }
 
 void put_back(CallInst *call) {

@@ -48,6 +48,8 @@ struct Outlined {
   /// Whether it can begin and end with any iteration, and the numbers of the parameters that say which.
   bool is_resumable = false;
   unsigned first = 0, last = 0;
+  /// One less than the number of iterations, outside of it.
+  llvm::WeakTrackingVH last_iteration;
   /// Why there is none.
   std::string refusal;
 };
@@ -57,6 +59,10 @@ Outlined outline(const MarkedLoop &loop, llvm::StringRef name);
 
 /// Whether two outlined functions are the same, instruction by instruction.
 bool are_alike(const llvm::Function &one, const llvm::Function &other);
+
+/// Lets up to `few` iterations run by a copy of the loop as it is, in front of the call. The call of the copy; null if the loop is known
+/// to have more, or always has as many.
+llvm::CallInst *call_for_few(const Outlined &own, unsigned few);
 
 /// Puts the body of an outlined function in the place of its call, and memory that only passed values back into registers.
 void put_back(llvm::CallInst *call);

@@ -38,6 +38,8 @@ const char *heddle_loop_remark(void *batch, size_t index, size_t number);
 uint32_t heddle_loop_trial(void *batch, size_t index);
 /// Whether only running tells if scalar code of a loop is faster.
 bool heddle_loop_is_doubtful(void *batch, size_t index);
+/// Up to how many iterations scalar code of a loop is faster; 0 if the loop runs by vector code alone.
+uint32_t heddle_loop_few(void *batch, size_t index);
 /// Links a form of a loop's vector code into the module: 0 is that whose lanes run iterations side by side, 1 that whose lanes
 /// take new ones. Its name there, or null.
 const char *heddle_loop_link(void *batch, size_t index, uint32_t form, void *module);
@@ -262,11 +264,14 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
       text += ", whichever takes less time";
       vector = heddle::take_turns(forms, scalar, own.first, own.last, heddle_loop_trial(batch, index), name_of(index) + ".turns");
     }
+    CallInst *few = heddle::call_for_few(own, heddle_loop_few(batch, index));
     own.call->setCalledFunction(vector);
     own.call->setCallingConv(vector->getCallingConv());
     if (!takes_turns)
       own.function->eraseFromParent();
     heddle::put_back(own.call);
+    if (few)
+      heddle::put_back(few);
     remark_passed(site, &site.function->getEntryBlock(), text);
     for (size_t number = 1; const char *inside = heddle_loop_remark(batch, index, number); ++number)
       remark_inside(site, &site.function->getEntryBlock(), inside);

@@ -85,9 +85,28 @@ Value *started_at(PHINode &phi, Loop &loop, ScalarEvolution &evolution, Instruct
   return phi.getType() == far->getType() ? builder.CreateAdd(init, far) : nullptr;
 }
 
+/// Whether some iterations side by side access something else than one piece of memory.
+bool may_scatter(Loop &loop, ScalarEvolution &evolution) {
+  const DataLayout &layout = loop.getHeader()->getDataLayout();
+  for (BasicBlock *block : loop.blocks())
+    for (Instruction &instruction : *block) {
+      Value *pointer = getLoadStorePointerOperand(&instruction);
+      const SCEV *address = pointer ? evolution.getSCEV(pointer) : nullptr;
+      if (!address || evolution.isLoopInvariant(address, &loop))
+        continue;
+      auto *recurrence = dyn_cast<SCEVAddRecExpr>(address);
+      auto *step = recurrence && recurrence->isAffine() ? dyn_cast<SCEVConstant>(recurrence->getStepRecurrence(evolution))
+                                                        : nullptr;
+      uint64_t bytes = layout.getTypeStoreSize(getLoadStoreType(&instruction)).getFixedValue();
+      if (!step || step->getAPInt().abs() != bytes)
+        return true;
+    }
+  return false;
+}
+
 bool is_resumable(Loop &loop, ScalarEvolution &evolution) {
   Triple triple(loop.getHeader()->getModule()->getTargetTriple());
-  if (!triple.isX86() || loop.getSubLoops().empty())
+  if (!triple.isX86() || (loop.isInnermost() && !may_scatter(loop, evolution)))
     return false;
   for (PHINode &phi : loop.getHeader()->phis()) {
     auto *recurrence =

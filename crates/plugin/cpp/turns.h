@@ -15,7 +15,8 @@ struct Range {
 };
 
 /// Lets a loop that counts its iterations from 0 to `last` start at any of them, in a block of its own in front of the loop.
-/// Only loops with inner ones, from which nothing goes to iterations or code behind: others are as fast whatever the data.
+/// Only loops with inner ones or with accesses that may be scattered, from which nothing goes to iterations or code behind: others
+/// are as fast whatever the data.
 /// Returns the two numbers, which stay 0 and `last` here; none where that can't be.
 Range make_resumable(llvm::Loop &loop, llvm::DominatorTree &dominators, llvm::LoopInfo &loops,
                      llvm::ScalarEvolution &evolution);

@@ -170,6 +170,20 @@ pub unsafe extern "C" fn heddle_loop_is_doubtful(all: *mut c_void, index: usize)
     matches!(all.loops.get(index), Some(Ok((made, _))) if made.is_doubtful)
 }
 
+/// Up to how many iterations scalar code of a loop is faster; 0 if the loop runs by vector code alone.
+///
+/// # Safety
+/// See `batch`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_loop_few(all: *mut c_void, index: usize) -> u32 {
+    // SAFETY: the caller's promise.
+    let all = unsafe { batch(all) };
+    match all.loops.get(index) {
+        Some(Ok((made, _))) => made.few,
+        _ => 0,
+    }
+}
+
 /// Links a form of a loop's vector code into a module: 0 is that whose lanes run iterations side by side, 1 that whose lanes take
 /// new ones. Its name there, or null if there is none or that is impossible.
 ///

@@ -1,4 +1,4 @@
-//! Programs with marked loops, `tests/loops/*.c`: with the plugin they print what they print without it, and remarks are
+//! Programs with marked loops, `tests/loops/*.c` and `*.cpp`: with the plugin they print what they print without it, and remarks are
 //! those of `NAME.remarks` beside them (`HEDDLE_BLESS=1` rewrites them).
 #![forbid(unsafe_code)]
 
@@ -9,10 +9,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// What programs are linked with.
+const LIBRARIES: [&str; 2] = ["-lm", "-lstdc++"];
+
 fn programs() -> Vec<PathBuf> {
     let entries = fs::read_dir(sources()).expect("tests/loops can be listed");
     let mut found: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
-    found.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "c" || extension == "cpp"));
     found.sort();
     found
 }
@@ -55,11 +58,11 @@ fn marked_loops_compute_what_they_did() {
     for path in programs() {
         let scratch = Scratch::new(&stem(&path));
         let program = scratch.0.join("plain");
-        run(clang(&["-O1"]).arg(&path).arg("-o").arg(&program).arg("-lm"));
+        run(clang(&["-O1"]).arg(&path).arg("-o").arg(&program).args(LIBRARIES));
         let expected = run(&mut Command::new(&program)).stdout;
         for options in settings() {
             let program = scratch.0.join("vector");
-            run(with_plugin(&options).arg(&path).arg("-o").arg(&program).arg("-lm"));
+            run(with_plugin(&options).arg(&path).arg("-o").arg(&program).args(LIBRARIES));
             let found = run(&mut Command::new(&program)).stdout;
             let first = expected.iter().zip(&found).position(|(a, b)| a != b);
             assert!(
@@ -71,6 +74,34 @@ fn marked_loops_compute_what_they_did() {
     }
 }
 
+/// Options choose other code, not other results.
+#[test]
+fn what_is_forced_computes_the_same() {
+    let forced = [
+        "W=4,guards=force,versions=force",
+        "W=16,guards=needed,versions=none",
+        "interleave=2,fuse=yes,target=znver4",
+    ];
+    let options = settings().pop().expect("a machine has an instruction set");
+    for path in programs() {
+        let scratch = Scratch::new(&format!("{}-forced", stem(&path)));
+        let program = scratch.0.join("plain");
+        run(clang(&["-O1"]).arg(&path).arg("-o").arg(&program).args(LIBRARIES));
+        let expected = run(&mut Command::new(&program)).stdout;
+        for words in forced {
+            let program = scratch.0.join("vector");
+            let said = format!("-heddle-loops={words}");
+            run(with_plugin(&options)
+                .args(["-mllvm", &said])
+                .arg(&path)
+                .arg("-o")
+                .arg(&program)
+                .args(LIBRARIES));
+            assert!(run(&mut Command::new(&program)).stdout == expected, "{}: {words}", path.display());
+        }
+    }
+}
+
 /// Codes that take turns run each iteration once, and go on where the one before has stopped: without one of these rules the
 /// program prints something else.
 #[test]
@@ -78,13 +109,13 @@ fn faults_planted_into_turns_are_noticed() {
     let path = sources().join("turns.c");
     let scratch = Scratch::new("turns-without");
     let program = scratch.0.join("plain");
-    run(clang(&["-O1"]).arg(&path).arg("-o").arg(&program).arg("-lm"));
+    run(clang(&["-O1"]).arg(&path).arg("-o").arg(&program).args(LIBRARIES));
     let expected = run(&mut Command::new(&program)).stdout;
     for rule in ["none", "resumes", "once", "all", "sides"] {
         let option = format!("-heddle-turns-without={rule}");
         let program = scratch.0.join(rule);
         let options: &[&str] = if rule == "none" { &["-O2"] } else { &["-O2", "-mllvm", &option] };
-        run(with_plugin(options).arg(&path).arg("-o").arg(&program).arg("-lm"));
+        run(with_plugin(options).arg(&path).arg("-o").arg(&program).args(LIBRARIES));
         // Some do not end.
         let seconds = if rule == "none" { "60" } else { "3" };
         let found =
@@ -139,6 +170,23 @@ fn what_is_not_marked_stays_to_the_byte() {
     let plain = text(clang(&["-fopenmp-simd"]));
     assert!(!plain.is_empty());
     assert!(text(with_plugin(&[])) == plain, "the plugin changed a module without marked loops");
+}
+
+#[test]
+fn records_have_the_remarks() {
+    let scratch = Scratch::new("record");
+    let record = scratch.0.join("record.yaml");
+    run(with_plugin(&["-O2", "-fsave-optimization-record", "-c", "-o", "/dev/null"])
+        .arg(format!("-foptimization-record-file={}", record.display()))
+        .arg(sources().join("dependences.c")));
+    let text = fs::read_to_string(&record).expect("clang wrote a record");
+    let of_heddle = |kind: &str| {
+        let is_ours = |entry: &&str| entry.starts_with(kind) && entry.contains("heddle\n");
+        text.split("--- !").filter(is_ours).count()
+    };
+    let remarks = fs::read_to_string(sources().join("dependences.remarks")).expect("it can be read");
+    assert_eq!(of_heddle("Passed"), remarks.matches("loop vectorized: ").count());
+    assert_eq!(of_heddle("Missed"), remarks.matches("loop not vectorized: ").count());
 }
 
 /// A loop that became vector code is not warned of; LLVM's own vectorizers leave it alone.

@@ -14,6 +14,7 @@ struct Way {
 }
 
 /// The first is what others are checked by; the last is ours, the one before it ours without the branches that may be left out.
+/// ISPC's, which is not asked of all loops, comes behind them.
 const WAYS: &[Way] = &[
     Way { name: "scalar", compiler: "clang-22", options: &["-fno-vectorize", "-fno-slp-vectorize"] },
     Way { name: "clang", compiler: "clang-22", options: &["-fopenmp-simd", "-fveclib=libmvec"] },
@@ -25,6 +26,10 @@ const WAYS: &[Way] = &[
     },
     Way { name: "heddle", compiler: "clang-22", options: &["-fopenmp-simd", "-D__HEDDLE__"] },
 ];
+
+const UNGUARDED: usize = 3;
+const OURS: usize = 4;
+const ISPC: usize = 5;
 
 const ALL: &[&str] = &["-O3", "-march=native", "-fno-math-errno", "-w", "-c"];
 
@@ -69,11 +74,16 @@ const GUARDED: &str = "biased cascade";
 /// How far results may be from scalar ones, relative to 1 plus their size: sums in other orders, mathematical functions.
 const TOLERANCE: f64 = 1e-5;
 
-/// What one loop took, way by way.
+/// What one loop took, by each way that there is of it.
 struct Timed {
     name: String,
     worst: Vec<f64>,
     samples: Vec<Sample>,
+}
+
+/// ISPC's compiler, where the environment names one.
+fn ispc() -> Option<PathBuf> {
+    std::env::var_os("ISPC").map(PathBuf::from)
 }
 
 pub(super) fn run(report: &mut Report) {
@@ -122,11 +132,22 @@ fn measure_in(report: &mut Report, sources: &Path, folder: &Path) -> Result<Vec<
             objects.push(object);
         }
     }
-    for (number, (file, defined)) in AROUND.iter().enumerate() {
+    let mut around = AROUND.to_vec();
+    let ispc = ispc();
+    if let Some(ispc) = &ispc {
+        report.progress("compiling: ispc");
+        let object = folder.join("ispc.o");
+        let mut command = Command::new(ispc);
+        command.args(["-O3", "--target=host", "--pic", "--woff"]);
+        done(command.arg(sources.join("kernels.ispc")).arg("-o").arg(&object))?;
+        objects.push(object);
+        around.push(("ispc.c", &[]));
+    }
+    for (number, (file, defined)) in around.into_iter().enumerate() {
         let object = folder.join(format!("around-{number}.o"));
         let mut command = Command::new("clang-22");
-        command.args(["-O2", "-c"]).args(*defined).arg(sources.join(file)).arg("-o").arg(&object);
-        done(&mut command)?;
+        command.args(["-O2", "-c"]).args(ispc.is_some().then_some("-DISPC")).args(defined);
+        done(command.arg(sources.join(file)).arg("-o").arg(&object))?;
         objects.push(object);
     }
     let program = folder.join("loops");
@@ -146,10 +167,11 @@ fn measure_in(report: &mut Report, sources: &Path, folder: &Path) -> Result<Vec<
 fn read(line: &str) -> Option<Timed> {
     let mut fields = line.split(';');
     let name = fields.next()?.to_string();
+    let ways: usize = fields.next()?.parse().ok().filter(|&ways| ways > OURS)?;
     let numbers: Vec<f64> = fields.map(|field| field.parse().ok()).collect::<Option<_>>()?;
-    let (worst, times) = numbers.split_at_checked(WAYS.len())?;
-    let of_way = |way: usize| Sample::of(times.iter().copied().skip(way).step_by(WAYS.len()).collect());
-    let samples = (0..WAYS.len()).map(of_way).collect::<Option<_>>()?;
+    let (worst, times) = numbers.split_at_checked(ways)?;
+    let of_way = |way: usize| Sample::of(times.iter().copied().skip(way).step_by(ways).collect());
+    let samples = (0..ways).map(of_way).collect::<Option<_>>()?;
     Some(Timed { name, worst: worst.to_vec(), samples })
 }
 
@@ -159,16 +181,14 @@ fn row_of(one: &Timed) -> &str {
 }
 
 fn tell(report: &mut Report, timed: &[Timed]) {
-    let mut head = vec!["loop"];
-    head.extend(WAYS.iter().map(|way| way.name));
-    let mut table = Table::new(&head);
-    let ours = WAYS.len() - 1;
-    let unguarded = ours - 1;
+    let mut names: Vec<&str> = WAYS.iter().map(|way| way.name).collect();
+    names.extend(ispc().map(|_| "ispc"));
+    let mut table = Table::new(&[&["loop"], &*names].concat());
     // How many times faster than a way ours is.
-    let over = |one: &Timed, way: usize| one.samples[way].median() / one.samples[ours].median();
+    let over = |one: &Timed, way: usize| one.samples[way].median() / one.samples[OURS].median();
     for one in timed {
-        for (way, &worst) in WAYS.iter().zip(&one.worst) {
-            report.check(worst <= TOLERANCE, || format!("{} by {}: off by {worst:.1e}", one.name, way.name));
+        for (way, &worst) in names.iter().zip(&one.worst) {
+            report.check(worst <= TOLERANCE, || format!("{} by {way}: off by {worst:.1e}", one.name));
         }
     }
     let faster = |one: &Timed, way: usize| one.samples[0].median() / one.samples[way].median();
@@ -180,16 +200,17 @@ fn tell(report: &mut Report, timed: &[Timed]) {
         }
     }
     for (name, cases) in &rows {
-        let of_way = |way: usize| geomean(&cases.iter().map(|one| faster(one, way)).collect::<Vec<_>>());
-        table.row(
-            std::iter::once(name.to_string()).chain((0..WAYS.len()).map(|way| format!("{:.2}", of_way(way)))),
-        );
+        let of_way = |way: usize| match cases.iter().all(|one| way < one.samples.len()) {
+            true => format!("{:.2}", geomean(&cases.iter().map(|one| faster(one, way)).collect::<Vec<_>>())),
+            false => "-".into(),
+        };
+        table.row(std::iter::once(name.to_string()).chain((0..names.len()).map(of_way)));
     }
     report.say("how many times faster than clang's scalar code");
     report.say(&table);
     let mut table = Table::new(&["queries of spread 0.1, 0.2, …", "times faster than clang's scalar code"]);
     for (name, cases) in rows.iter().filter(|(_, cases)| cases.len() > 1) {
-        let figures: Vec<String> = cases.iter().map(|one| format!("{:.2}", faster(one, ours))).collect();
+        let figures: Vec<String> = cases.iter().map(|one| format!("{:.2}", faster(one, OURS))).collect();
         table.row([name.to_string(), figures.join(" ")]);
     }
     report.say(&table);
@@ -199,19 +220,27 @@ fn tell(report: &mut Report, timed: &[Timed]) {
         (!figures.is_empty()).then(|| geomean(&figures))
     };
     let divergent = [DIVERGENT, GATHERS, STACKS].concat();
-    let best = |one: &Timed| (0..unguarded).map(|way| over(one, way)).fold(f64::INFINITY, f64::min);
-    let best_compiler = |one: &Timed| (1..unguarded).map(|way| over(one, way)).fold(f64::INFINITY, f64::min);
+    let least_over = |one: &Timed, ways: &mut dyn Iterator<Item = usize>| {
+        ways.map(|way| over(one, way)).fold(f64::INFINITY, f64::min)
+    };
+    let best = |one: &Timed| least_over(one, &mut (0..UNGUARDED).chain(ISPC..one.samples.len()));
+    let best_compiler = |one: &Timed| least_over(one, &mut (1..UNGUARDED));
     let aims = [
         ("loops.divergent", of(DIVERGENT, &|one| over(one, 0)), 6.0, "× scalar"),
         ("loops.gathers", of(GATHERS, &|one| over(one, 0)), 1.8, "× scalar"),
         ("loops.stacks", of(STACKS, &|one| over(one, 0)), 1.8, "× scalar"),
         ("loops.best", of(&divergent, &best_compiler), 2.0, "× the best compiler"),
-        ("loops.guards", of(&[GUARDED], &|one| over(one, unguarded)), 1.09, "× without"),
+        ("loops.guards", of(&[GUARDED], &|one| over(one, UNGUARDED)), 1.09, "× without"),
     ];
     for (name, figure, least, unit) in aims {
         if let Some(figure) = figure {
             report.aim(name, figure, Target::AtLeast(least), unit);
         }
+    }
+    let by_ispc: Vec<f64> =
+        timed.iter().filter(|one| one.samples.len() > ISPC).map(|one| over(one, ISPC)).collect();
+    if !by_ispc.is_empty() {
+        report.aim("loops.ispc", geomean(&by_ispc), Target::AtLeast(1.0), "× ISPC");
     }
     let least = timed.iter().map(best).fold(f64::INFINITY, f64::min);
     report.aim("loops.least", least, Target::AtLeast(0.95), "× the best of all");

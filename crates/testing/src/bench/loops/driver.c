@@ -13,14 +13,17 @@ enum { COUNT = 4096, ROUNDS = 25 };
 
 #define DECLARE(way) extern const struct kernel kernels_##way[KERNELS], programs_##way[PROGRAMS];
 WAYS(DECLARE)
+ISPC_WAY(DECLARE)
 #define KERNELS_OF(way) kernels_##way,
 #define PROGRAMS_OF(way) programs_##way,
-static const struct kernel *const kernels[] = {WAYS(KERNELS_OF)}, *const programs[] = {WAYS(PROGRAMS_OF)};
+static const struct kernel *const kernels[] = {WAYS(KERNELS_OF) ISPC_WAY(KERNELS_OF)};
+static const struct kernel *const programs[] = {WAYS(PROGRAMS_OF) ISPC_WAY(PROGRAMS_OF)};
+enum { ALL_WAYS = sizeof kernels / sizeof *kernels };
 
 void measure_searches_float(void);
 void measure_searches_double(void);
 
-static float out[WAY_COUNT][COUNT + 16], a[COUNT + 16], b[COUNT + 16];
+static float out[ALL_WAYS][COUNT + 16], a[COUNT + 16], b[COUNT + 16];
 static int place[COUNT + 16];
 static float sorted[COUNT + 16], close[COUNT + 16];
 
@@ -53,7 +56,7 @@ static void measure_of(const struct kernel *const *ways, int kernel, const char 
   char name[64];
   snprintf(name, sizeof name, "%s%s", ways[0][kernel].name, rest);
   memset(out, 0, sizeof out);
-  take_turns((struct turn){name, run, off, &asked, ROUNDS});
+  take_turns((struct turn){name, ALL_WAYS, run, off, &asked, ROUNDS});
 }
 
 static void measure(int kernel, const char *rest, struct data data) { measure_of(kernels, kernel, rest, data); }

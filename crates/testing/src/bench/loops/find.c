@@ -176,7 +176,7 @@ static void measure(const char *finder, const char *rest, struct search search) 
       asked.finder = k;
   char name[64];
   snprintf(name, sizeof name, "%s %s%s", finder, sizeof(REAL) == 4 ? "f32" : "f64", rest);
-  take_turns((struct turn){name, run, off, &asked, ROUNDS});
+  take_turns((struct turn){name, WAY_COUNT, run, off, &asked, ROUNDS});
 }
 
 /// Coordinates from 0 to 1: anywhere, or near some middles.

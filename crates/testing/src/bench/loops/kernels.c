@@ -155,17 +155,5 @@ static void one_stack(struct data *d) {
     out[i] = neighbours_by_one_stack(a[i], nodes, near);
 }
 
-const struct kernel NAME(kernels)[KERNELS] = {
-    {"scale and add", scale_and_add},
-    {"dot product", dot_product},
-    {"stencil", stencil},
-    {"mandelbrot", mandelbrot},
-    {"black-scholes", black_scholes},
-    {"table lookup", table_lookup},
-    {"cascade", cascade},
-    {"clamped sum", clamped_sum},
-    {"tree lookup", tree_lookup},
-    {"tree in columns", column_lookup},
-    {"own stacks", own_stacks},
-    {"one stack", one_stack},
-};
+#define ENTRY(function, name) {name, function},
+const struct kernel NAME(kernels)[KERNELS] = {KERNEL_LIST(ENTRY)};

@@ -16,6 +16,16 @@ struct data {
   struct tree tree;
 };
 
+/// The kernels of each file, by function and name; the constants above count them.
+#define KERNEL_LIST(kernel)                                                                                            \
+  kernel(scale_and_add, "scale and add") kernel(dot_product, "dot product") kernel(stencil, "stencil")                 \
+  kernel(mandelbrot, "mandelbrot") kernel(black_scholes, "black-scholes") kernel(table_lookup, "table lookup")         \
+  kernel(cascade, "cascade") kernel(clamped_sum, "clamped sum") kernel(tree_lookup, "tree lookup")                     \
+  kernel(column_lookup, "tree in columns") kernel(own_stacks, "own stacks") kernel(one_stack, "one stack")
+#define PROGRAM_LIST(kernel)                                                                                           \
+  kernel(binomial, "binomial") kernel(perlin, "perlin") kernel(volume, "volume") kernel(occlusion, "occlusion")        \
+  kernel(small_matrices, "small matrices") kernel(bodies, "n-body") kernel(biased_cascade, "biased cascade")
+
 struct kernel {
   const char *name;
   void (*run)(struct data *);

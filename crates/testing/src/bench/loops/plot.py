@@ -24,8 +24,8 @@ def read(path):
         cells = [cell for cell in re.split(r"\s{2,}", line.strip()) if cell]
         if cells and cells[0] == "loop":
             ways = cells[1:]
-        elif ways and len(cells) == len(ways) + 1 and all(re.fullmatch(r"\d+\.\d+", cell) for cell in cells[1:]):
-            rows.append((cells[0], [float(cell) for cell in cells[1:]]))
+        elif ways and len(cells) == len(ways) + 1 and all(re.fullmatch(r"\d+\.\d+|-", cell) for cell in cells[1:]):
+            rows.append((cells[0], [0 if cell == "-" else float(cell) for cell in cells[1:]]))
         elif len(cells) == 2 and re.fullmatch(r"\d+\.\d+( \d+\.\d+){4,}", cells[1]):
             curves[cells[0]] = [float(figure) for figure in cells[1].split()]
     return ways, rows, curves
@@ -81,7 +81,7 @@ def searches(curves):
 
 def bars(ways, rows):
     """A bar for each compiler and loop."""
-    shown = [(at, way) for at, way in enumerate(ways) if way in ("clang", "gcc", "heddle")]
+    shown = [(at, way) for at, way in enumerate(ways) if way in ("clang", "gcc", "heddle", "ispc")]
     each, left, wide = 9, 210, 520
     most = max(max(figures) for _, figures in rows)
     scale = wide / math.log2(max(most, 2) * 4)
@@ -92,6 +92,9 @@ def bars(ways, rows):
     for name, figures in rows:
         parts.append(text(left - 8, y + each * 2, name, "end"))
         for way, (at, _) in enumerate(shown):
+            # Not all loops are written in all languages.
+            if not figures[at]:
+                continue
             length = max(math.log2(max(figures[at], 0.25) * 4) * scale, 1)
             parts.append(f"<rect x='{left}' y='{y + way * each}' width='{length:.1f}' height='{each - 1}' fill='{COLOURS[way]}'/>")
             parts.append(text(left + length + 4, y + way * each + 8, f"{figures[at]:.2f}", more="style='font-size:9px'"))

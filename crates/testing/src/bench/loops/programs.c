@@ -202,12 +202,5 @@ static void biased_cascade(struct data *d) {
   out[0] = sum * 1e-3f;
 }
 
-const struct kernel NAME(programs)[PROGRAMS] = {
-    {"binomial", binomial},
-    {"perlin", perlin},
-    {"volume", volume},
-    {"occlusion", occlusion},
-    {"small matrices", small_matrices},
-    {"n-body", bodies},
-    {"biased cascade", biased_cascade},
-};
+#define ENTRY(function, name) {name, function},
+const struct kernel NAME(programs)[PROGRAMS] = {PROGRAM_LIST(ENTRY)};

@@ -14,8 +14,8 @@ static double seconds(void) {
 void take_turns(struct turn turn) {
   if (strncmp(turn.name, only_loops, strlen(only_loops)))
     return;
-  printf("%s", turn.name);
-  for (int way = 0; way < WAY_COUNT; way++) {
+  printf("%s;%d", turn.name, turn.ways);
+  for (int way = 0; way < turn.ways; way++) {
     turn.run(turn.of, way);
     printf(";%g", turn.off(turn.of, way));
   }
@@ -28,7 +28,7 @@ void take_turns(struct turn turn) {
       break;
   }
   for (int round = 0; round < turn.rounds; round++)
-    for (int way = 0; way < WAY_COUNT; way++) {
+    for (int way = 0; way < turn.ways; way++) {
       double start = seconds();
       for (unsigned again = 0; again < repeats; again++)
         turn.run(turn.of, way);
