@@ -120,7 +120,7 @@ pub const PASSES: &[PassInfo] = &[
     PassInfo {
         name: "kernels",
         doc: "sequential code that runs one work-group, in the place of each kernel (`kernels:8`: in brushes of 8 lanes along the \
-              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere; `+mixed`: one work-item after the other between barriers where accesses are scattered; `+refilling`: lanes that are done with a work-item take the next one)",
+              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere; `+mixed`: one work-item after the other between barriers where accesses are scattered; `+refilling`: lanes that are done with a work-item take the next one; `+single`: for groups of one work-item, of which several run as one)",
         requires: Stage::Source,
         ensures: None,
         read: |words| Ok(Pass::Kernels(parse_kernel_options(words)?)),
@@ -552,12 +552,14 @@ fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
     let (brush, words) = words.split_once('+').unwrap_or((words, ""));
     let brush = brush.parse::<Brush>()?.extents().into();
     let (fold, versions) = (Fold::Rows, Versions::Model);
-    let mut options = KernelOptions { brush, fold, is_small: false, versions, running: Running::Brushes };
+    let running = Running::Brushes;
+    let mut options = KernelOptions { brush, fold, is_small: false, versions, running, single: false };
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word {
             "small" => options.is_small = true,
             "mixed" => options.running = Running::Mixed,
             "refilling" => options.running = Running::Refilling,
+            "single" => options.single = true,
             "versions=force" => options.versions = Versions::Force,
             "versions=none" => options.versions = Versions::None,
             _ => options.fold = parse_fold(word)?,

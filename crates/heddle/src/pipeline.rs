@@ -39,7 +39,7 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
     passes.extend(kernels.map(|fold| {
         let brush = brush.extents().into();
         let running = if refill == Wanted::WherePossible { Running::Refilling } else { Running::Brushes };
-        Pass::Kernels(KernelOptions { brush, fold, is_small: false, versions, running })
+        Pass::Kernels(KernelOptions { brush, fold, is_small: false, versions, running, single: false })
     }));
     passes.extend([Pass::Simplify, Pass::Inline]);
     let is_estimated = roots == Roots::Estimated && target.estimates_roots();

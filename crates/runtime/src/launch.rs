@@ -179,14 +179,20 @@ impl PreparedKernel {
         }
     }
 
-    fn plan(&self, range: &NdRange) -> Result<Plan, LaunchError> {
+    /// A plan; `at_once` says that each group runs on a thread of its own.
+    fn plan(&self, range: &NdRange, at_once: bool) -> Result<Plan, LaunchError> {
         let info = self.info();
         if let (Some(found), Some(required)) = (range.local(), info.required_local)
             && found != required
         {
             return Err(LaunchError::Local { kernel: info.name.clone(), required, found });
         }
-        let local = self.local_size(range);
+        // Groups of one work-item with nothing else of their own run as if there were none.
+        let is_single = info.shares_nothing && !at_once && self.local_size(range) == [1; 3];
+        let local = match is_single {
+            true => choose_local(range, self.lanes(), false),
+            false => self.local_size(range),
+        };
         let items = local.iter().map(|&size| u64::from(size)).product();
         if let Some(most) = info.most_items.filter(|&most| items > most) {
             return Err(LaunchError::Items { kernel: info.name.clone(), most, items });
@@ -194,13 +200,15 @@ impl PreparedKernel {
         let groups = range.groups(local);
         let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
         let variant = Variant::of_groups(info, self.lanes(), local, groups.is_uniform(), range.is_small());
+        let variant = if is_single { variant.of_single_items() } else { variant };
         Ok(Plan { local, groups, count, variant })
     }
 
     /// A plan in whose groups so many threads find work, where the kernel does not see groups.
     fn for_threads(&self, plan: Plan, range: &NdRange, threads: usize, pace: Option<f64>) -> Plan {
         let info = self.info();
-        let Some(pace) = pace.filter(|_| !info.sees_groups && info.required_local.is_none()) else {
+        let is_open = plan.variant.single || !info.sees_groups && info.required_local.is_none();
+        let Some(pace) = pace.filter(|_| is_open) else {
             return plan;
         };
         let local = share_groups(plan.local, range, threads as u64, pace);
@@ -213,14 +221,14 @@ impl PreparedKernel {
 
     /// What is known of a launch over this range before it begins.
     pub fn outlook(&self, range: &NdRange, pool: &Pool) -> Outlook {
-        let Ok(plan) = self.plan(range) else { return Outlook::default() };
+        let Ok(plan) = self.plan(range, pool.is_at_once()) else { return Outlook::default() };
         let code = self.code_if_ready(plan.variant);
         code.map(|code| code.outlook(range.items(), pool.threads())).unwrap_or_default()
     }
 
     /// Has the code for launches over this range compiled, so that they only run it.
     pub fn prepare(&self, range: &NdRange) -> Result<(), LaunchError> {
-        let plan = self.plan(range)?;
+        let plan = self.plan(range, false)?;
         if plan.count != 0 {
             self.code(plan.variant)?;
         }
@@ -256,7 +264,7 @@ impl PreparedKernel {
         pool: &Pool,
     ) -> Result<(), LaunchError> {
         let info = self.info();
-        let plan = self.plan(range)?;
+        let plan = self.plan(range, pool.is_at_once())?;
         if plan.count == 0 {
             return Ok(());
         }

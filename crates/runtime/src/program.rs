@@ -83,6 +83,8 @@ pub struct KernelFacts {
     pub sees_groups: bool,
     /// Whether it may see which work-items make a brush.
     pub(crate) sees_brush: bool,
+    /// Whether work-items of a group have neither local memory nor a brush in common.
+    pub(crate) shares_nothing: bool,
     /// The bytes that it says a work-item stores in global memory, loops counted once.
     pub(crate) stored_bytes: u64,
     /// The most work-items of a group, where its local memory has a place for each.
@@ -160,7 +162,8 @@ impl KernelModule {
     ) -> Result<KernelModule, BuildError> {
         crate::exit::watch();
         let globals = Globals::new(&module)?;
-        let [see_groups, see_brush] = [sees_group, sees_brush].map(|sees| functions_that(&module, sees));
+        let [see_groups, see_brush, name_local] =
+            [sees_group, sees_brush, names_local].map(|sees| functions_that(&module, sees));
         // Collectives lay the value of each work-item into local memory, and their result behind.
         let slots = module.globals.iter().find(|global| &*global.name == SLOTS);
         let most_items = slots.map(|slots| (slots.bytes() / 8).saturating_sub(1));
@@ -179,12 +182,14 @@ impl KernelModule {
             let name = func.name.clone();
             let sees_brush = see_brush.contains_key(&*name);
             let sees_groups = takes_local || sees_brush || see_groups.contains_key(&*name);
+            let shares_nothing = !takes_local && !sees_brush && !name_local.contains_key(&*name);
             Some(KernelFacts {
                 name,
                 parameters,
                 required_local,
                 sees_groups,
                 sees_brush,
+                shares_nothing,
                 stored_bytes: stored_bytes(func),
                 most_items,
             })
@@ -297,13 +302,16 @@ fn stored_bytes(func: &Function) -> u64 {
 
 /// Whether an op tells work-items of their group.
 fn sees_group(func: &Function, inst: Inst) -> bool {
-    let data = func.inst(inst);
-    let names_local = |&arg: &Value| matches!(func.constant(arg), Some(Constant::Address(Space::Local, _)));
-    let tells = |op| {
-        use Op::{Barrier, EnqueuedSize, GroupId, LocalId, LocalSize, NumGroups};
-        matches!(op, LocalId | LocalSize | EnqueuedSize | GroupId | NumGroups | Barrier)
-    };
-    tells(data.op) || data.args.iter().any(names_local)
+    use Op::{Barrier, EnqueuedSize, GroupId, LocalId, LocalSize, NumGroups};
+    let op = func.inst(inst).op;
+    matches!(op, LocalId | LocalSize | EnqueuedSize | GroupId | NumGroups | Barrier)
+        || names_local(func, inst)
+}
+
+/// Whether an op names memory that the work-items of a group share.
+fn names_local(func: &Function, inst: Inst) -> bool {
+    let is_local = |&arg: &Value| matches!(func.constant(arg), Some(Constant::Address(Space::Local, _)));
+    func.inst(inst).args.iter().any(is_local)
 }
 
 /// Whether the result depends on which work-items make a brush.
@@ -417,12 +425,16 @@ impl PreparedKernel {
     fn other_variants(&self, first: Variant, groups: &Groups, folds: bool) -> [Vec<Variant>; 2] {
         let (local, is_uniform) = (groups.local().map(|size| size as u32), groups.is_uniform());
         let (info, lanes) = (self.info(), self.program.inner.lanes);
-        let of = |lanes| Variant::of_groups(info, lanes, local, is_uniform, first.is_small);
+        let of = |lanes| {
+            let variant = Variant::of_groups(info, lanes, local, is_uniform, first.is_small);
+            if first.single { variant.of_single_items() } else { variant }
+        };
         let mut likely = vec![of(1), of(2 * lanes)];
         // Neighbours along both dimensions do more alike than those of one row.
-        let is_open = !info.sees_groups && info.required_local.is_none();
+        let is_open = first.single || !info.sees_groups && info.required_local.is_none();
         // Of what lies between barriers, one part may be for vectors and another one not.
-        likely.extend(info.sees_groups.then(|| Variant { form: Form::Mixed, ..of(lanes) }));
+        likely
+            .extend((info.sees_groups && !first.single).then(|| Variant { form: Form::Mixed, ..of(lanes) }));
         let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(TILE_ROWS as u32));
         if is_open && local[0] >= width && local[1] >= height && height > 1 {
             likely.push(Variant { brush: [width, height, 1], ..of(lanes) });

@@ -26,6 +26,8 @@ pub struct Variant {
     pub is_small: bool,
     /// The size of all groups, if the code is for no other.
     pub local: Option<[u32; 3]>,
+    /// Whether groups of the source have one work-item each, and run as if there were none.
+    pub single: bool,
     /// How it is made.
     pub form: Form,
 }
@@ -60,12 +62,18 @@ impl Variant {
         let has_rows = fold == Fold::Linear || brush[1] * brush[2] > 1;
         let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;
         let local = (is_fixed && is_uniform).then_some(local);
-        Variant { fold, brush, is_small, local, form: Form::Usual }
+        Variant { fold, brush, is_small, local, single: false, form: Form::Usual }
+    }
+
+    /// The same for groups of one work-item, which run together in others.
+    pub(crate) fn of_single_items(self) -> Variant {
+        Variant { local: None, single: true, ..self }
     }
 
     /// For launches of a kernel of which nothing is known: of groups that are rows, or as the source fixes them.
     pub fn usual(kernel: &KernelFacts, lanes: u32) -> Variant {
         match kernel.required_local {
+            Some([1, 1, 1]) if kernel.shares_nothing => Variant::of_rows(lanes, true).of_single_items(),
             Some(local) => Variant::of_groups(kernel, lanes, local, true, true),
             None => Variant::of_rows(lanes, true),
         }
@@ -74,7 +82,7 @@ impl Variant {
     /// For launches in groups that are rows.
     pub fn of_rows(lanes: u32, is_small: bool) -> Variant {
         let brush = [lanes, 1, 1];
-        Variant { fold: Fold::Rows, brush, is_small, local: None, form: Form::Usual }
+        Variant { fold: Fold::Rows, brush, is_small, local: None, single: false, form: Form::Usual }
     }
 
     /// The same with lanes that take new work-items, if groups of this size have several for each.
@@ -101,6 +109,7 @@ impl Variant {
                 Form::Mixed => Running::Mixed,
                 Form::Refilling => Running::Refilling,
             },
+            single: self.single,
         }
     }
 }
@@ -132,7 +141,7 @@ impl GroupFunctions {
         for func in &mut module.functions {
             func.kind = match func.kind {
                 Kind::Kernel(sizes) if kernels.contains(&&*func.name) => {
-                    Kind::Kernel(variant.local.or(sizes))
+                    Kind::Kernel(variant.local.or(sizes.filter(|_| !variant.single)))
                 }
                 // A kernel that another one calls is a function like any other.
                 _ => Kind::Function,

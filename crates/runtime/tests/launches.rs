@@ -81,6 +81,43 @@ fn what_was_prepared_is_not_compiled_by_the_launch() {
     assert!((0..24).all(|at| out[at as usize] == at / 6 % 2 * 10 + at % 3), "{out:?}");
 }
 
+#[test]
+fn groups_of_one_work_item_run_together_unless_they_have_memory_of_their_own() {
+    const SINGLE: &str = "kernel void open(global int *out) {
+        int held[3] = { 0, 1, 2 };
+        held[get_group_id(0) % 3] = get_local_size(0) + get_local_id(0);
+        barrier(CLK_GLOBAL_MEM_FENCE);
+        out[get_group_id(0)] = held[0] + 10 * held[1] + 100 * held[2];
+    }
+    kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fixed(global int *out) {
+        out[get_group_id(0)] = get_num_groups(0) + get_local_size(0) + 10 * get_local_id(0);
+    }
+    kernel void own(global int *out) {
+        local int sum;
+        sum = get_global_id(0);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        sum += get_local_size(0);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        out[get_group_id(0)] = sum;
+    }";
+    const COUNT: usize = 1000;
+    let program = program_of("single", SINGLE);
+    let range = range(&[COUNT as u64], Some(&[1]), None);
+    let cases: [(&str, bool, fn(i32) -> i32); 3] = [
+        ("open", true, |at| [211, 210, 110][at as usize % 3]),
+        ("fixed", true, |_| COUNT as i32 + 1),
+        ("own", false, |at| at + 1),
+    ];
+    for (name, together, wanted) in cases {
+        let kernel = program.kernel(name).expect("there is the kernel");
+        let mut out = vec![-1i32; COUNT];
+        // SAFETY: the array has an element for each work-item.
+        unsafe { kernel.launch(&[pointer(&mut out)], &range, &Pool::new(2)) }.expect("it runs");
+        assert!((0..COUNT).all(|at| out[at] == wanted(at as i32)), "{name}: {out:?}");
+        assert_eq!(kernel.reports()[0].code.lanes > 1, together, "{name}");
+    }
+}
+
 const PLACES: &str = "kernel void places(global ulong *out) {
     size_t x = get_global_id(0) - get_global_offset(0), y = get_global_id(1) - get_global_offset(1),
            z = get_global_id(2) - get_global_offset(2);
@@ -95,7 +132,7 @@ const PLACES: &str = "kernel void places(global ulong *out) {
 fn work_items_know_their_place() {
     let kernel = program_of("places", PLACES).kernel("places").expect("there is the kernel");
     let pool = Pool::new(2);
-    let cases: [(&[u64], &[u64], &[u64]); 7] = [
+    let cases: [(&[u64], &[u64], &[u64]); 10] = [
         (&[5], &[5], &[0]),
         (&[40], &[17], &[3]),
         (&[40, 3], &[20, 2], &[1, 2]),
@@ -103,6 +140,9 @@ fn work_items_know_their_place() {
         (&[7, 5], &[3, 2], &[0, 9]),
         (&[4, 4, 4], &[2, 2, 2], &[0, 0, 0]),
         (&[5, 3, 4], &[2, 3, 3], &[1 << 33, 0, 7]),
+        (&[1], &[1], &[4]),
+        (&[300, 7], &[1, 1], &[3, 9]),
+        (&[5, 3, 4], &[1, 1, 1], &[1 << 33, 0, 7]),
     ];
     for (global, local, offset) in cases {
         let full = |of: &[u64], rest: u64| [0, 1, 2].map(|along| of.get(along).copied().unwrap_or(rest));

@@ -147,7 +147,7 @@ fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Ran
     let brush = if is_linear { SmallVec::from_slice(&[brush.iter().product()]) } else { brush.into() };
     let versions = random.pick(&[Versions::Model, Versions::Force, Versions::Force, Versions::None]);
     let running = random.pick(&[Running::Brushes, Running::Mixed, Running::Refilling]);
-    KernelOptions { brush, fold, is_small, versions, running }
+    KernelOptions { brush, fold, is_small, versions, running, single: false }
 }
 
 fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)) -> Result<(), String> {

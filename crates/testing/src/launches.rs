@@ -290,6 +290,7 @@ pub fn vectors(module: &Module, kernel: &str) -> Result<Vectors, String> {
         is_small: false,
         versions: Versions::Model,
         running: Running::Brushes,
+        single: false,
     };
     let made = lower_kernels(&mut module, &options).map_err(|refusal| refusal.to_string())?;
     let info = made.into_iter().find(|it| it.name == kernel).ok_or("the kernel has no group function")?;

@@ -241,6 +241,7 @@ fn brushes_wait_as_often_as_the_kernel_says() {
         is_small: true,
         versions: Versions::Model,
         running: Running::Brushes,
+        single: false,
     };
     let made = lower_kernels(&mut module, &options).expect("the kernel has a group function");
     assert_eq!((made[0].barriers, made[0].synchronization_points), (3, 3));
@@ -272,6 +273,7 @@ fn in_versions(name: &str, is_small: bool) -> (usize, Module) {
         is_small,
         versions: Versions::Model,
         running: Running::Brushes,
+        single: false,
     };
     lower_kernels(&mut module, &options).expect("the kernel has a group function");
     let mut versions = 0;

@@ -90,6 +90,9 @@ pub struct KernelOptions {
     pub versions: Versions,
     /// What runs the work-items.
     pub running: Running,
+    /// Whether groups of the source have one work-item each. What runs as a group then is several of them, which have no local
+    /// memory to keep apart.
+    pub single: bool,
 }
 
 impl KernelOptions {
@@ -236,6 +239,12 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         if options.lanes() == 1 || options.running == Running::Mixed {
             let own_rounds = || hint(&mut module.facts, "llvm.loop.unroll.runtime.disable");
             rounds::hint_at_own_rounds(&mut kernel, own_rounds);
+        }
+        if options.single {
+            // A work-item alone waits for no other.
+            let mut barriers = insts_of(&kernel);
+            barriers.retain(|&inst| inline::is_group_barrier(kernel.inst(inst)));
+            barriers.into_iter().for_each(|inst| kernel.remove_inst(inst));
         }
         let asked = place::ask_by_params(&mut kernel, module, options);
         bounds::extend_operands(&mut kernel, &asked, options.is_small);

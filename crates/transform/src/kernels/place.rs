@@ -137,6 +137,12 @@ impl Asking<'_> {
             let Detail::Dimension(along) = data.detail else { continue };
             let along = along.unwrap_or(0).min(2);
             let value = match data.op {
+                Op::LocalId if self.options.single => self.func.make_int(self.options.unit(), 0),
+                Op::LocalSize | Op::EnqueuedSize if self.options.single => {
+                    self.func.make_int(self.options.unit(), 1)
+                }
+                Op::GroupId if self.options.single => self.index_in_launch(along, inst),
+                Op::NumGroups if self.options.single => self.field(PlaceField::GlobalSize(along)),
                 Op::LocalId => self.local_id(along),
                 Op::GlobalId => {
                     let first = self.field(PlaceField::FirstId(along));
@@ -163,6 +169,16 @@ impl Asking<'_> {
             .collect();
         self.func.map_values(|value| became[value].unwrap_or(value));
         insts.into_iter().for_each(|inst| self.func.remove_inst(inst));
+    }
+
+    /// How many work-items are before this one along a dimension of the launch.
+    fn index_in_launch(&mut self, along: u8, asking: Inst) -> Value {
+        let [first, offset] =
+            [PlaceField::FirstId(along), PlaceField::GlobalOffset(along)].map(|it| self.field(it));
+        let local = self.local_id(along);
+        let mut builder = Builder::new(self.func, At::Before(asking));
+        let first = builder.op(Op::Sub, &[first, offset]);
+        builder.op_with(Op::Add, &[first, local], Flags::of(&[Flag::Nuw, Flag::Nsw]))
     }
 
     /// A number of the record.
