@@ -70,7 +70,8 @@ pub struct VectorLoop {
     pub lanes: u32,
     /// How many vectors they fill, of its most frequent width.
     pub interleaved: u32,
-    /// Whether data decide if it is faster than scalar code: lanes share what they walk over, or an innermost loop gathers.
+    /// Whether data decide if it is faster than scalar code: lanes share what they walk over, an innermost loop gathers, or something is
+    /// done for one lane after the other.
     pub is_doubtful: bool,
     /// Up to how many iterations scalar code is faster, since a vector takes as long for one as for all of its lanes.
     pub few: u32,
@@ -153,8 +154,12 @@ impl Session {
         let lanes = one * interleaved;
         let wide_func = wide_name(name, &[lanes]);
         let gathers = || wide.function(&wide_func).is_some_and(gathers_in_innermost_loop);
-        let is_doubtful =
-            is_free && !has_own_floats && (asks_lanes && !is_asked_by_callees || !asks_lanes && gathers());
+        let is_serialized = || remarks.iter().any(|remark| remark.code == Code::LaneByLane);
+        let may_lose = match asks_lanes {
+            true => !is_asked_by_callees,
+            false => is_serialized() || gathers(),
+        };
+        let is_doubtful = is_free && !has_own_floats && may_lose;
         let few = if is_free && !has_own_floats && !asks_lanes { lanes / LANES_FOR_FEW } else { 0 };
         let vector = self.loop_code(source, &wide, wide_func)?;
         Ok(VectorLoop { vector, refilled, lanes, interleaved, is_doubtful, few, statistics, remarks })
