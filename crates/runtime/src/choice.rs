@@ -220,10 +220,19 @@ impl<C: Candidate> Choice<C> {
         let mut state = self.state();
         state.launches += 1;
         let turn = state.launches;
-        let others = (0..64).zip(&state.others);
-        let fitting = others.map(|(at, code)| u64::from(code.is_for(extent)) << at).sum();
+        let fitting = state.fitting(extent);
         let codes = state.kind(fitting).codes(first);
         Picked { codes, turn, kind: LaunchKind(fitting) }
+    }
+
+    /// The code that launches of this extent run, if that is settled.
+    pub(crate) fn settled(&self, first: &Arc<C>, extent: &Extent) -> Option<Arc<C>> {
+        let mut state = self.state();
+        let fitting = state.fitting(extent);
+        match &state.kind(fitting).stage {
+            Stage::Chosen(best, _) => Some(Arc::clone(best.as_ref().unwrap_or(first))),
+            Stage::Trying(_) => None,
+        }
     }
 
     /// Notes how long a launch took, and what it measured, if it was one of a trial. True asks for others.
@@ -247,6 +256,14 @@ impl<C: Candidate> Choice<C> {
         state.step = Step::Offered;
         state.others = others;
         state.kinds.clear();
+    }
+}
+
+impl<C: Candidate> State<C> {
+    /// Which of the others are for launches of this extent, a bit each.
+    fn fitting(&self, extent: &Extent) -> u64 {
+        let others = (0..64).zip(&self.others);
+        others.map(|(at, code)| u64::from(code.is_for(extent)) << at).sum()
     }
 }
 
@@ -396,9 +413,13 @@ mod tests {
         }
     }
 
+    fn extent(items: u64) -> Extent {
+        Extent { items, local: [1; 3], is_uniform: true }
+    }
+
     /// Launches so many work-items once. How many codes ran, and how fast the first of them is.
     fn launch(choice: &Choice<Code>, first: &Arc<Code>, items: u64) -> (usize, f64) {
-        let picked = choice.pick(first, &Extent { items, local: [1; 3], is_uniform: true });
+        let picked = choice.pick(first, &extent(items));
         let times = |code: &Arc<Code>| vec![code.time; 16];
         let is_trial = picked.codes.len() > 1;
         let measured = is_trial.then(|| Measured { items, times: picked.codes.iter().map(times).collect() });
@@ -417,6 +438,8 @@ mod tests {
         assert_eq!(launch(&choice, &first, 10), (3, 1.0));
         (0..PIECES).for_each(|_| _ = launch(&choice, &first, 10));
         assert_eq!(launch(&choice, &first, 10), (1, 0.8));
+        let settled = |items| choice.settled(&first, &extent(items)).map(|code| code.time);
+        assert_eq!((settled(10), settled(5000)), (Some(0.8), None));
         // A large one has its trial, and small ones keep what they have.
         assert_eq!(launch(&choice, &first, 5000), (4, 1.0));
         (0..PIECES).for_each(|_| _ = launch(&choice, &first, 5000));

@@ -205,13 +205,15 @@ impl PreparedKernel {
     }
 
     /// A plan in whose groups so many threads find work, where the kernel does not see groups.
-    fn for_threads(&self, plan: Plan, range: &NdRange, threads: usize, pace: Option<f64>) -> Plan {
+    fn for_threads(&self, plan: Plan, range: &NdRange, threads: usize, code: &Arc<GroupCode>) -> Plan {
         let info = self.info();
         let is_open = plan.variant.single || !info.sees_groups && info.required_local.is_none();
-        let Some(pace) = pace.filter(|_| is_open) else {
+        let Some(pace) = code.pace().filter(|_| is_open) else {
             return plan;
         };
-        let local = share_groups(plan.local, range, threads as u64, pace);
+        let settled = code.choice.settled(code, &extent_of(&plan.groups, plan.local));
+        let lanes = settled.map(|code| code.options.brush.iter().product());
+        let local = share_groups(plan.local, range, threads as u64, pace, lanes);
         let groups = range.groups(local);
         match groups.count() {
             Some(count) => Plan { local, groups, count, ..plan },
@@ -269,8 +271,7 @@ impl PreparedKernel {
             return Ok(());
         }
         let code = self.code(plan.variant)?;
-        let Plan { local, groups, count, variant } =
-            self.for_threads(plan, range, pool.threads(), code.pace());
+        let Plan { local, groups, count, variant } = self.for_threads(plan, range, pool.threads(), &code);
         let launch = Launch::new(self, &code, args, groups, local, local_bytes)?;
         let needed = launch.local_bytes.saturating_add(launch.scratch_bytes);
         let share = launch.share(&code, count, pool);
@@ -301,6 +302,10 @@ impl PreparedKernel {
             false => Ok(()),
         }
     }
+}
+
+fn extent_of(groups: &Groups, local: [u32; 3]) -> Extent {
+    Extent { items: groups.items(), local, is_uniform: groups.is_uniform() }
 }
 
 /// How many nanoseconds of work another thread is asked for: some times as long as asking takes.
@@ -375,8 +380,7 @@ impl Launch {
             }
         }
         slots.resize(slots.len() + 3 * SLOT, 0);
-        let extent = Extent { items: groups.items(), local, is_uniform: groups.is_uniform() };
-        let Picked { codes, turn, kind } = code.choice.pick(code, &extent);
+        let Picked { codes, turn, kind } = code.choice.pick(code, &extent_of(&groups, local));
         let scratch_of =
             |code: &Arc<GroupCode>| code.needs.brush_bytes.saturating_mul(code.options.brushes(local));
         let scratch_bytes = codes.iter().map(scratch_of).max().unwrap_or(0);

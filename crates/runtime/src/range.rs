@@ -217,22 +217,31 @@ const BUSY: f64 = 1.0;
 
 /// Groups of a launch whose kernel does not see them, by how many nanoseconds a work-item takes: long rows where memory may be
 /// what counts, else with room for brushes that are tiles; and small enough that each of some threads has several that are worth
-/// beginning.
-pub(crate) fn share_groups(local: [u32; 3], range: &NdRange, threads: u64, pace: f64) -> [u32; 3] {
-    /// The fewest work-items of a group: more lanes do not pay where there are so few for each thread.
-    const LEAST: u64 = 32;
+/// beginning, but of as many work-items as there are lanes.
+pub(crate) fn share_groups(
+    local: [u32; 3],
+    range: &NdRange,
+    threads: u64,
+    pace: f64,
+    lanes: Option<u32>,
+) -> [u32; 3] {
     const GROUPS: u64 = 16;
+    const LEAST: u64 = 32;
+    // As long as codes are tried, more lanes do not pay where there are so few work-items for each thread.
+    let least = lanes.map_or(LEAST, u64::from);
+    // Where few lanes are best, work-items differ much.
+    let groups = if least < LEAST / 2 { 4 * GROUPS } else { GROUPS };
     let [width, height, _] = local.map(u64::from);
     let items: u64 = local.iter().map(|&size| u64::from(size)).product();
     let rows = if pace >= BUSY { range.global[1].clamp(1, TILE_ROWS).max(height) } else { height };
     let width = (width * height / rows).clamp(1, width);
-    let enough = range.items() / threads.saturating_mul(GROUPS).max(1);
-    let wanted = enough.max((CHUNK / pace.max(0.001)) as u64).max(LEAST);
+    let enough = range.items() / threads.saturating_mul(groups).max(1);
+    let wanted = enough.max((CHUNK / pace.max(0.001)) as u64).max(least);
     if threads == 1 || wanted >= items {
         return [width as u32, rows as u32, local[2]];
     }
     let tile = rows.min(TILE_ROWS);
-    let step = if tile == 1 { LEAST } else { LEAST / 2 };
+    let step = if tile == 1 { least } else { least.div_ceil(2) };
     let row = width.min((wanted / tile).next_multiple_of(step));
     [row as u32, rows.min((wanted / row).max(tile)) as u32, 1]
 }
@@ -291,11 +300,14 @@ mod tests {
     fn threads_find_groups() {
         let share = |global: &[u64], threads, pace| {
             let range = NdRange::new(global).expect("a range");
-            share_groups(choose_local(&range, 16, false), &range, threads, pace)
+            share_groups(choose_local(&range, 16, false), &range, threads, pace, None)
         };
         assert_eq!(share(&[704], 1, 1600.0), [704, 1, 1]);
         assert_eq!(share(&[704], 2, 1600.0), [32, 1, 1]);
         assert_eq!(share(&[704], 2, 1.0), [704, 1, 1]);
+        let range = NdRange::new(&[704]).expect("a range");
+        let settled = |lanes| share_groups([704, 1, 1], &range, 2, 1600.0, Some(lanes));
+        assert_eq!([1, 16, 64].map(settled), [[5, 1, 1], [32, 1, 1], [64, 1, 1]]);
         assert_eq!(share(&[4096], 2, 90.0), [128, 1, 1]);
         assert_eq!(share(&[1 << 20], 2, 90.0), [1024, 1, 1]);
         assert_eq!(share(&[128, 32], 2, 90.0), [32, 4, 1]);
