@@ -309,7 +309,7 @@ fn extent_of(groups: &Groups, local: [u32; 3]) -> Extent {
 }
 
 /// How many nanoseconds of work another thread is asked for: some times as long as asking takes.
-const WORTH_A_THREAD: f64 = 8_000.0;
+const WORTH_A_THREAD: f64 = 4_000.0;
 /// How many nanoseconds a chunk takes at least: long beside what it takes to begin one.
 pub(crate) const CHUNK: f64 = 2_000.0;
 
@@ -507,9 +507,9 @@ mod tests {
     #[test]
     fn what_is_done_soon_is_not_shared() {
         assert_eq!(share_of(100.0, 16, 8), Share { threads: 1, grain: 20 });
-        assert_eq!(share_of(100.0, 159, 8).threads, 1);
-        assert_eq!(share_of(100.0, 160, 8).threads, 2);
-        assert_eq!(share_of(100.0, 400, 8).threads, 5);
+        assert_eq!(share_of(100.0, 79, 8).threads, 1);
+        assert_eq!(share_of(100.0, 80, 8).threads, 2);
+        assert_eq!(share_of(100.0, 200, 8).threads, 5);
         assert_eq!(share_of(1e6, 1, 8), Share { threads: 8, grain: 1 });
         assert_eq!(share_of(0.0, u64::MAX, 2).threads, 1);
         assert_eq!(share_of(f64::MAX, u64::MAX, 2), Share { threads: 2, grain: 1 });

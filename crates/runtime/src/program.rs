@@ -443,13 +443,13 @@ impl PreparedKernel {
         others.extend((4 * lanes <= MOST_CHOSEN_LANES).then(|| of(4 * lanes)));
         // What half of the work-items do may be what all of some brushes do.
         others.extend(folds.then(|| Variant { form: Form::Guarded, ..of(lanes) }));
-        // Work-items that go round a loop more often than others keep only their own lanes.
         // What does not fit the caches anyway need not be loaded into them before it is overwritten.
         if self.least_items(Form::Streaming).is_some_and(|least| least <= groups.items()) {
             others.extend([lanes, 2 * lanes].map(|lanes| Variant { form: Form::Streaming, ..of(lanes) }));
         }
+        // Work-items that go round a loop more often than others keep only their own lanes.
         if self.options().forced.refill() == Wanted::WherePaying {
-            others.extend(of(2 * lanes).refilling(local).or_else(|| of(lanes).refilling(local)));
+            others.extend([2 * lanes, lanes].into_iter().filter_map(|lanes| of(lanes).refilling(local)));
         }
         [likely, others]
     }
