@@ -103,7 +103,8 @@ fn groups_of_one_work_item_run_together_unless_they_have_memory_of_their_own() {
     const COUNT: usize = 1000;
     let program = program_of("single", SINGLE);
     let range = range(&[COUNT as u64], Some(&[1]), None);
-    let cases: [(&str, bool, fn(i32) -> i32); 3] = [
+    type Wanted = fn(i32) -> i32;
+    let cases: [(&str, bool, Wanted); 3] = [
         ("open", true, |at| [211, 210, 110][at as usize % 3]),
         ("fixed", true, |_| COUNT as i32 + 1),
         ("own", false, |at| at + 1),

@@ -125,7 +125,7 @@ fn in_single_groups(case: &Case, input: &Input) -> Option<Input> {
     let names_local = |func: &Function| {
         let args =
             func.blocks().flat_map(|block| func.block_insts(block)).flat_map(|inst| &func.inst(inst).args);
-        args.filter_map(|&arg| func.constant(arg)).any(|constant| is_local(&constant))
+        args.filter_map(|&arg| func.constant(arg)).any(is_local)
     };
     let takes_local =
         |func: &Function| func.signature.params.iter().any(|it| it.ty.scalar() == Scalar::Ptr(Space::Local));
