@@ -89,6 +89,10 @@ const fn own(name: &'static str, environment: &'static [(&'static str, &'static 
 }
 
 const ROUNDS: usize = 9;
+/// At most, while what counts spreads by more than [`STEADY`]: other programs on the machine slow down a part of the rounds.
+const MOST_ROUNDS: usize = 5 * ROUNDS;
+/// The distance of the quartiles, as a share of the median, from which on more rounds are of no use.
+const STEADY: f64 = 0.05;
 /// For how many milliseconds a way runs in each round.
 const BUDGET: f64 = 8.0;
 /// For how many milliseconds of each thread a way runs before. Heddle finds out meanwhile how many lanes pay; the others
@@ -508,16 +512,21 @@ fn time(
         running.push(started.filter(is_right));
     }
     let mut times = vec![Vec::new(); bench.ways.len()];
-    for _ in 0..ROUNDS {
-        for (one, times) in running.iter_mut().zip(&mut times) {
-            if let Some(one) = one {
-                times.push(one.sample(threads, BUDGET)?);
+    let mut rounds = 0;
+    let times = loop {
+        for _ in 0..ROUNDS {
+            for (one, times) in running.iter_mut().zip(&mut times) {
+                if let Some(one) = one {
+                    times.push(one.sample(threads, BUDGET)?);
+                }
             }
         }
-    }
-    let samples = times.into_iter().map(Sample::of);
-    let times: Vec<_> =
-        samples.map(|sample| sample.map(|sample| (sample.median(), sample.spread()))).collect();
+        rounds += ROUNDS;
+        let figures: Vec<_> = times.iter().map(|times| figures_of(times)).collect();
+        if rounds == MOST_ROUNDS || is_steady(&figures) {
+            break figures;
+        }
+    };
     let limit = match (&running[0], times[0]) {
         (Some(one), Some((seconds, _))) => limit_of(one, workload.is_large, &bench.limits, seconds),
         _ => (0.0, ""),
@@ -534,6 +543,18 @@ fn time(
         ));
     }
     Ok(Some(timed))
+}
+
+/// The median of a way's rounds and their spread, if it ran.
+fn figures_of(times: &[f64]) -> Option<(f64, f64)> {
+    Sample::of(times.to_vec()).map(|sample| (sample.median(), sample.spread()))
+}
+
+/// If the two ways that the ratio is made of, the first one and the fastest of the others, took as long in most rounds.
+fn is_steady(figures: &[Option<(f64, f64)>]) -> bool {
+    let others = figures.iter().skip(1).flatten();
+    let best = others.min_by(|(one, _), (other, _)| one.total_cmp(other));
+    figures.iter().take(1).flatten().chain(best).all(|&(_, spread)| spread <= STEADY)
 }
 
 impl Threads {
