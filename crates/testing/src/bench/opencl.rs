@@ -89,9 +89,9 @@ const fn own(name: &'static str, environment: &'static [(&'static str, &'static 
 }
 
 const ROUNDS: usize = 9;
-/// At most, while what counts spreads by more than [`STEADY`]: other programs on the machine slow down a part of the rounds.
+/// At most, while what counts spreads by more than [`STEADY`], as where some rounds take half as long again.
 const MOST_ROUNDS: usize = 5 * ROUNDS;
-/// The distance of the quartiles, as a share of the median, from which on more rounds are of no use.
+/// The distance of the quartiles, as a share of the median, up to which more rounds are of no use.
 const STEADY: f64 = 0.05;
 /// For how many milliseconds a way runs in each round.
 const BUDGET: f64 = 8.0;
