@@ -3,8 +3,9 @@
 //! A kernel starts with vector code as wide as registers are. Where memory decides, or lanes part all the time, fewer lanes
 //! may be faster, down to one; where values wait for each other, more. No model knows the data. So once a kernel
 //! has run for as long as compiling others may take, a thread makes them; then the groups of launches go to each of them in
-//! turn, a few at a time, so that all get the same kind of work, and the one that takes least stays. After some time
-//! those that came close are tried again, as the data may have changed.
+//! turn, a few at a time, so that all get the same kind of work. A few groups are not a launch: they find in the caches what other
+//! code left there. So the one that takes least and those close to it then run whole launches in turn, and the fastest stays
+//! (`Final`). After some time those that came close are tried again, as the data may have changed.
 //!
 //! Invariant: what work-items compute does not depend on the choice. Kernels that see which work-items make a brush have
 //! none.
@@ -28,6 +29,20 @@ const SLICE: Duration = Duration::from_micros(6);
 const REST: u32 = 100;
 /// The shortest time that it stays.
 const LEAST_REST: Duration = Duration::from_millis(200);
+
+/// Who takes part in a final, at most, and how many times as long as the best it may take.
+const FINALISTS: usize = 3;
+const CLOSE: f64 = 1.1;
+/// For how long each of them runs at a time, but for the first launch, which what ran before is in the way of.
+const BATCH: Duration = Duration::from_micros(500);
+/// What is so long that the first launch counts.
+const LONG_LAUNCH: Duration = Duration::from_millis(2);
+/// How many rounds a final has, and how many are enough if they take long.
+const ROUNDS: usize = 24;
+const FEW_ROUNDS: usize = 8;
+const LONG_FINAL: Duration = Duration::from_millis(60);
+/// How much faster another one has to be than the one that the trial found, in the median and in three of four rounds.
+const FASTER: f64 = 0.98;
 
 /// Code that can be chosen.
 pub(crate) trait Candidate {
@@ -73,10 +88,14 @@ struct Kind<C> {
     /// Those that are worth a trial.
     others: Vec<Arc<C>>,
     stage: Stage<C>,
+    /// What the trial has found out, the first code being none.
+    tried: Vec<(Option<Arc<C>>, f64)>,
 }
 
 enum Stage<C> {
     Trying(Comparison),
+    /// Behind a trial that took so long.
+    Deciding(Final<C>, Duration),
     /// This one, or the first, for so long.
     Chosen(Option<Arc<C>>, Duration),
 }
@@ -94,6 +113,38 @@ struct Comparison {
     open: Piece,
 }
 
+/// Whole launches of the best of a trial and of those close to it.
+struct Final<C> {
+    /// The best one of the trial first; none is the first code of all.
+    codes: Vec<Option<Arc<C>>>,
+    /// What each took for a work-item, of each round.
+    rounds: Vec<Vec<f64>>,
+    /// The round that is not over.
+    open: Vec<f64>,
+    /// Of the one whose turn it is: how many launches, and the time and work-items of those that count.
+    launches: u32,
+    time: Duration,
+    items: u64,
+    /// How long all took.
+    all: Duration,
+}
+
+/// What a trial led to.
+pub(crate) struct Outcome<C> {
+    /// Each code, and what it took for the work in the trial.
+    pub(crate) tried: Vec<(Arc<C>, f64)>,
+    /// Which of them stays.
+    pub(crate) chosen: usize,
+}
+
+/// What follows from a launch.
+pub(crate) enum Next<C> {
+    Nothing,
+    /// Others are to be compiled.
+    Others,
+    Settled(Outcome<C>),
+}
+
 /// Some work that each code had a part of: a launch, or several small ones.
 #[derive(Default)]
 struct Piece {
@@ -108,13 +159,16 @@ pub(crate) struct Picked<C> {
     pub(crate) codes: Vec<Arc<C>>,
     /// Which of them begins.
     pub(crate) turn: u64,
-    /// Of which kind it is.
-    pub(crate) kind: LaunchKind,
+    /// What its time counts for.
+    pub(crate) ticket: Ticket,
 }
 
-/// The launches for which the same codes are.
+/// What the time of a launch counts for: the launches for which the same codes are, and one of the codes of a final.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct LaunchKind(u64);
+pub(crate) struct Ticket {
+    fitting: u64,
+    finalist: usize,
+}
 
 /// What a launch has measured.
 pub(crate) struct Measured {
@@ -221,33 +275,52 @@ impl<C: Candidate> Choice<C> {
         state.launches += 1;
         let turn = state.launches;
         let fitting = state.fitting(extent);
-        let codes = state.kind(fitting).codes(first);
-        Picked { codes, turn, kind: LaunchKind(fitting) }
+        let kind = state.kind(fitting);
+        let finalist = match &kind.stage {
+            Stage::Deciding(last, _) => last.open.len(),
+            _ => 0,
+        };
+        Picked { codes: kind.codes(first), turn, ticket: Ticket { fitting, finalist } }
     }
 
-    /// The code that launches of this extent run, if that is settled.
+    /// The code that the next launch of this extent runs, if it is one.
     pub(crate) fn settled(&self, first: &Arc<C>, extent: &Extent) -> Option<Arc<C>> {
         let mut state = self.state();
         let fitting = state.fitting(extent);
-        match &state.kind(fitting).stage {
-            Stage::Chosen(best, _) => Some(Arc::clone(best.as_ref().unwrap_or(first))),
+        let kind = state.kind(fitting);
+        match kind.stage {
             Stage::Trying(_) => None,
+            Stage::Deciding(..) | Stage::Chosen(..) => kind.codes(first).pop(),
         }
     }
 
-    /// Notes how long a launch took, and what it measured, if it was one of a trial. True asks for others.
-    pub(crate) fn took(&self, kind: LaunchKind, time: Duration, measured: Option<Measured>) -> bool {
+    /// Notes how long a launch of so many work-items took, and what it measured, if it was one of a trial.
+    pub(crate) fn took(
+        &self,
+        first: &Arc<C>,
+        ticket: Ticket,
+        items: u64,
+        time: Duration,
+        measured: Option<Measured>,
+    ) -> Next<C> {
         let mut state = self.state();
         match &mut state.step {
             Step::Waiting(left) if *left > time => *left -= time,
             Step::Waiting(_) => {
                 state.step = Step::Alone;
-                return true;
+                return Next::Others;
             }
             Step::Alone => {}
-            Step::Offered => state.kind(kind.0).took(time, measured),
+            Step::Offered => {
+                let kind = state.kind(ticket.fitting);
+                if let Some(chosen) = kind.took(ticket.finalist, items, time, measured) {
+                    let code = |code: &Option<Arc<C>>| Arc::clone(code.as_ref().unwrap_or(first));
+                    let tried = kind.tried.iter().map(|(it, time)| (code(it), *time)).collect();
+                    return Next::Settled(Outcome { tried, chosen });
+                }
+            }
         }
-        false
+        Next::Nothing
     }
 
     /// Others are there: they are tried.
@@ -283,19 +356,28 @@ impl<C> State<C> {
 impl<C> Kind<C> {
     fn of(fitting: u64, others: Vec<Arc<C>>) -> Self {
         let trial = Comparison::of(others.len() + 1);
-        Kind { fitting, others, stage: Stage::Trying(trial) }
+        Kind { fitting, others, stage: Stage::Trying(trial), tried: Vec::new() }
     }
 
     /// What a launch runs.
     fn codes(&self, first: &Arc<C>) -> Vec<Arc<C>> {
+        let one = |code: &Option<Arc<C>>| vec![Arc::clone(code.as_ref().unwrap_or(first))];
         match &self.stage {
             // All at once, so that they are timed by the same work.
             Stage::Trying(_) => std::iter::once(first).chain(&self.others).cloned().collect(),
-            Stage::Chosen(best, _) => vec![Arc::clone(best.as_ref().unwrap_or(first))],
+            Stage::Deciding(last, _) => one(&last.codes[last.open.len()]),
+            Stage::Chosen(best, _) => one(best),
         }
     }
 
-    fn took(&mut self, time: Duration, measured: Option<Measured>) {
+    /// Notes a launch. Says which of those that were tried stays, when that is known.
+    fn took(
+        &mut self,
+        finalist: usize,
+        items: u64,
+        time: Duration,
+        measured: Option<Measured>,
+    ) -> Option<usize> {
         match (&mut self.stage, measured) {
             (Stage::Chosen(_, left), _) if *left > time => *left -= time,
             (Stage::Chosen(..), _) => *self = Kind::of(self.fitting, std::mem::take(&mut self.others)),
@@ -303,23 +385,101 @@ impl<C> Kind<C> {
                 trial.note(time, measured);
                 if trial.is_over() {
                     let (times, time) = (trial.times(), trial.time);
-                    self.choose(&times, time);
+                    return self.end_trial(&times, time);
                 }
             }
             (Stage::Trying(_), None) => {}
+            (Stage::Deciding(last, trial), _) => {
+                last.note(finalist, items, time);
+                if last.is_over() {
+                    let best = last.codes.swap_remove(last.best());
+                    let all = *trial + last.all;
+                    return self.choose(best, all);
+                }
+            }
         }
+        None
     }
 
     /// Ends a trial, which took so long, by what each code took for all of the work.
-    fn choose(&mut self, times: &[f64], trial: Duration) {
-        let Some((first, rest)) = times.split_first() else { return };
-        let fastest = (0..rest.len()).min_by(|&one, &other| rest[one].total_cmp(&rest[other]));
-        let pays = fastest.filter(|&at| rest[at] < first * 0.97);
-        let best = pays.and_then(|at| self.others.get(at)).map(Arc::clone);
-        let least = rest.iter().copied().fold(*first, f64::min);
+    fn end_trial(&mut self, times: &[f64], trial: Duration) -> Option<usize> {
+        let (&first, rest) = times.split_first()?;
+        let others = self.others.iter().cloned().map(Some);
+        self.tried = std::iter::once(None).chain(others).zip(times.iter().copied()).collect();
+        let fastest = (1..times.len()).min_by(|&one, &other| times[one].total_cmp(&times[other]));
+        let best = fastest.filter(|&at| times[at] < first * 0.97).unwrap_or(0);
+        let least = times.iter().copied().fold(first, f64::min);
         let mut rest = rest.iter();
         self.others.retain(|_| rest.next().is_some_and(|&time| time < least * 1.5));
-        self.stage = Stage::Chosen(best, (trial * REST).max(LEAST_REST));
+        let mut close: Vec<usize> = (0..times.len()).collect();
+        close.retain(|&at| at != best && times[at] < least * CLOSE);
+        close.sort_by(|&one, &other| times[one].total_cmp(&times[other]));
+        close.truncate(FINALISTS - 1);
+        let code = |at: usize| self.tried[at].0.clone();
+        if close.is_empty() {
+            let best = code(best);
+            return self.choose(best, trial);
+        }
+        let codes = std::iter::once(best).chain(close).map(code).collect();
+        self.stage = Stage::Deciding(Final::of(codes), trial);
+        None
+    }
+
+    /// Has a code stay for some time, after it took so long to find.
+    fn choose(&mut self, best: Option<Arc<C>>, took: Duration) -> Option<usize> {
+        let is_best = |code: &Option<Arc<C>>| match (code, &best) {
+            (Some(code), Some(best)) => Arc::ptr_eq(code, best),
+            (code, best) => code.is_none() && best.is_none(),
+        };
+        let chosen = self.tried.iter().position(|(code, _)| is_best(code));
+        self.stage = Stage::Chosen(best, (took * REST).max(LEAST_REST));
+        chosen
+    }
+}
+
+impl<C> Final<C> {
+    fn of(codes: Vec<Option<Arc<C>>>) -> Final<C> {
+        let (time, all) = (Duration::ZERO, Duration::ZERO);
+        Final { codes, rounds: Vec::new(), open: Vec::new(), launches: 0, time, items: 0, all }
+    }
+
+    /// Notes a launch of a finalist; one that came late does not count.
+    fn note(&mut self, finalist: usize, items: u64, time: Duration) {
+        if finalist != self.open.len() {
+            return;
+        }
+        self.launches += 1;
+        self.all += time;
+        if self.launches > 1 || time >= LONG_LAUNCH {
+            self.time += time;
+            self.items += items;
+        }
+        if self.time < BATCH {
+            return;
+        }
+        self.open.push(self.time.as_nanos() as f64 / self.items.max(1) as f64);
+        (self.launches, self.time, self.items) = (0, Duration::ZERO, 0);
+        if self.open.len() == self.codes.len() {
+            self.rounds.push(std::mem::take(&mut self.open));
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let rounds = self.rounds.len();
+        rounds >= ROUNDS || rounds >= FEW_ROUNDS && self.all >= LONG_FINAL
+    }
+
+    /// The fastest one: the best of the trial, if no other one is clearly faster.
+    fn best(&self) -> usize {
+        let median = |at: usize| {
+            let mut ratios: Vec<f64> = self.rounds.iter().map(|round| round[at] / round[0]).collect();
+            ratios.sort_by(f64::total_cmp);
+            // Three of four have to be lower than one.
+            let is_clear = ratios.get(ratios.len() * 3 / 4).is_some_and(|&ratio| ratio < 1.0);
+            ratios.get(ratios.len() / 2).copied().filter(|&ratio| is_clear && ratio < FASTER)
+        };
+        let faster = (1..self.codes.len()).filter_map(|at| Some((at, median(at)?)));
+        faster.min_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(0, |(at, _)| at)
     }
 }
 
@@ -392,19 +552,21 @@ mod tests {
 
     #[test]
     fn others_are_asked_for_once() {
-        let (choice, kind) = (Choice::<Code>::default(), LaunchKind::default());
-        assert!(!choice.took(kind, PATIENCE / 2, None));
-        assert!(choice.took(kind, PATIENCE, None));
-        assert!(!choice.took(kind, PATIENCE * 10, None));
+        let (choice, first) = (Choice::default(), code(0, 1.0, 1.0));
+        let asks = |time| matches!(choice.took(&first, Ticket::default(), 1, time, None), Next::Others);
+        assert!(!asks(PATIENCE / 2));
+        assert!(asks(PATIENCE));
+        assert!(!asks(PATIENCE * 10));
         // Nothing else could be compiled.
         choice.offer(Vec::new());
-        assert!(!choice.took(kind, PATIENCE * 10, None));
+        assert!(!asks(PATIENCE * 10));
     }
 
-    /// Code that is for launches of so many work-items and more, and takes so long for one.
+    /// Code that is for launches of so many work-items and more, and takes so long for one: in slices, and in whole launches.
     struct Code {
         least: u64,
-        time: f64,
+        slices: f64,
+        whole: f64,
     }
 
     impl Candidate for Code {
@@ -413,41 +575,103 @@ mod tests {
         }
     }
 
+    fn code(least: u64, slices: f64, whole: f64) -> Arc<Code> {
+        Arc::new(Code { least, slices, whole })
+    }
+
     fn extent(items: u64) -> Extent {
         Extent { items, local: [1; 3], is_uniform: true }
     }
 
-    /// Launches so many work-items once. How many codes ran, and how fast the first of them is.
-    fn launch(choice: &Choice<Code>, first: &Arc<Code>, items: u64) -> (usize, f64) {
+    /// Launches so many work-items once. How many codes ran, how fast the first of them is in slices, and what followed.
+    fn launch(choice: &Choice<Code>, first: &Arc<Code>, items: u64) -> (usize, f64, Next<Code>) {
         let picked = choice.pick(first, &extent(items));
-        let times = |code: &Arc<Code>| vec![code.time; 16];
         let is_trial = picked.codes.len() > 1;
+        let times = |code: &Arc<Code>| vec![code.slices; 16];
         let measured = is_trial.then(|| Measured { items, times: picked.codes.iter().map(times).collect() });
-        choice.took(picked.kind, Duration::from_micros(20), measured);
-        (picked.codes.len(), picked.codes[0].time)
+        let time = Duration::from_secs_f64(20e-6 * picked.codes[0].whole);
+        let next = choice.took(first, picked.ticket, items, time, measured);
+        (picked.codes.len(), picked.codes[0].slices, next)
+    }
+
+    fn offered(others: Vec<Arc<Code>>) -> (Choice<Code>, Arc<Code>) {
+        let (choice, first) = (Choice::default(), code(0, 1.0, 1.0));
+        let next = choice.took(&first, Ticket::default(), 1, PATIENCE, None);
+        assert!(matches!(next, Next::Others));
+        choice.offer(others);
+        (choice, first)
+    }
+
+    /// Launches until a choice is made: which code it is, and how many launches had one code.
+    fn settle(choice: &Choice<Code>, first: &Arc<Code>, items: u64) -> (usize, usize) {
+        let mut single = 0;
+        for _ in 0..100_000 {
+            let (codes, _, next) = launch(choice, first, items);
+            single += usize::from(codes == 1);
+            if let Next::Settled(outcome) = next {
+                return (outcome.chosen, single);
+            }
+        }
+        panic!("no choice is made");
     }
 
     #[test]
     fn launches_of_each_kind_have_their_own_choice() {
-        let choice = Choice::default();
-        let code = |least, time| Arc::new(Code { least, time });
-        let first = code(0, 1.0);
-        assert!(choice.took(LaunchKind::default(), PATIENCE, None));
-        choice.offer(vec![code(0, 0.8), code(1000, 0.5), code(0, 2.0)]);
+        let (choice, first) = offered(vec![code(0, 0.8, 0.8), code(1000, 0.5, 0.5), code(0, 2.0, 2.0)]);
+        let ran = |items| {
+            let (codes, time, _) = launch(&choice, &first, items);
+            (codes, time)
+        };
         // No large launch comes, and none is waited for.
-        assert_eq!(launch(&choice, &first, 10), (3, 1.0));
-        (0..PIECES).for_each(|_| _ = launch(&choice, &first, 10));
-        assert_eq!(launch(&choice, &first, 10), (1, 0.8));
-        let settled = |items| choice.settled(&first, &extent(items)).map(|code| code.time);
+        assert_eq!(ran(10), (3, 1.0));
+        (0..PIECES).for_each(|_| _ = ran(10));
+        assert_eq!(ran(10), (1, 0.8));
+        let settled = |items| choice.settled(&first, &extent(items)).map(|code| code.slices);
         assert_eq!((settled(10), settled(5000)), (Some(0.8), None));
         // A large one has its trial, and small ones keep what they have.
-        assert_eq!(launch(&choice, &first, 5000), (4, 1.0));
-        (0..PIECES).for_each(|_| _ = launch(&choice, &first, 5000));
-        assert_eq!(launch(&choice, &first, 5000), (1, 0.5));
-        assert_eq!(launch(&choice, &first, 10), (1, 0.8));
+        assert_eq!(ran(5000), (4, 1.0));
+        (0..PIECES).for_each(|_| _ = ran(5000));
+        assert_eq!(ran(5000), (1, 0.5));
+        assert_eq!(ran(10), (1, 0.8));
         // After a while both are tried again, without what was far behind.
-        while launch(&choice, &first, 10).0 == 1 {}
-        assert_eq!(launch(&choice, &first, 10), (2, 1.0));
-        assert_eq!(launch(&choice, &first, 5000), (1, 0.5));
+        while ran(10).0 == 1 {}
+        assert_eq!(ran(10), (2, 1.0));
+        assert_eq!(ran(5000), (1, 0.5));
+    }
+
+    #[test]
+    fn whole_launches_decide_among_those_that_are_close() {
+        // In slices the second is best, in launches the third; the fourth is too slow to be asked again.
+        let others = vec![code(0, 0.80, 0.80), code(0, 0.84, 0.76), code(0, 0.95, 0.5)];
+        let (choice, first) = offered(others);
+        let (chosen, single) = settle(&choice, &first, 100);
+        assert_eq!(chosen, 2);
+        // Both run for half a millisecond in each round.
+        assert!((ROUNDS * 2 * 32..ROUNDS * 2 * 35).contains(&single), "{single}");
+        assert_eq!(launch(&choice, &first, 100).1, 0.84);
+    }
+
+    #[test]
+    fn what_is_not_clearly_faster_does_not_replace_the_best_of_a_trial() {
+        let (choice, first) = offered(vec![code(0, 0.80, 0.80), code(0, 0.84, 0.79)]);
+        assert_eq!(settle(&choice, &first, 100).0, 1);
+        // The first code of all may be among them.
+        let (choice, first) = offered(vec![code(0, 0.95, 1.05)]);
+        assert_eq!(settle(&choice, &first, 100).0, 0);
+        // Rounds in which launches have other things to do contradict each other.
+        let mut last = Final::<Code>::of(vec![None, Some(code(0, 1.0, 1.0))]);
+        last.rounds = (0..ROUNDS).map(|round| vec![1.0, if round % 3 == 0 { 3.0 } else { 0.5 }]).collect();
+        assert_eq!(last.best(), 0);
+        last.rounds = (0..ROUNDS).map(|round| vec![1.0, if round % 5 == 0 { 3.0 } else { 0.5 }]).collect();
+        assert_eq!(last.best(), 1);
+    }
+
+    #[test]
+    fn a_launch_that_ends_late_counts_for_nobody() {
+        let mut last = Final::<Code>::of(vec![None, None]);
+        last.note(1, 10, BATCH * 10);
+        assert!(last.open.is_empty());
+        last.note(0, 10, BATCH * 10);
+        assert_eq!(last.open.len(), 1);
     }
 }

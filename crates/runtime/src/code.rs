@@ -87,10 +87,10 @@ pub(crate) struct GroupCode {
     pub(crate) report: Option<KernelReport>,
     /// What costs much, a line each.
     pub(crate) warnings: String,
+    /// For what it was made.
+    pub(crate) variant: Variant,
     /// How it was made.
     pub(crate) options: KernelOptions,
-    /// The size of groups, if it is for no other.
-    pub(crate) local: Option<[u32; 3]>,
     /// The fewest work-items of a launch that it is for.
     pub(crate) least_items: u64,
     /// Whether other code runs in its place.
@@ -158,7 +158,7 @@ impl GroupCode {
 impl Candidate for GroupCode {
     fn is_for(&self, extent: &Extent) -> bool {
         let fits = |fixed| extent.is_uniform && fixed == extent.local;
-        self.least_items <= extent.items && self.local.is_none_or(fits)
+        self.least_items <= extent.items && self.variant.local.is_none_or(fits)
     }
 }
 
@@ -250,7 +250,7 @@ pub(crate) fn code(
         report,
         warnings: made.warnings,
         options: variant.options(),
-        local: variant.local,
+        variant,
         least_items: 0,
         choice: Choice::default(),
         pace: AtomicU64::new(UNKNOWN),

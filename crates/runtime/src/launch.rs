@@ -1,6 +1,6 @@
 //! Launches: arguments, work-groups, workers.
 
-use crate::choice::{Extent, LaunchKind, Measured, Picked, slice, turn};
+use crate::choice::{Extent, Measured, Next, Picked, Ticket, slice, turn};
 use crate::code::{BuildError, GroupCode};
 use crate::memory::AlignedMemory;
 use crate::pool::{Pool, Share};
@@ -118,7 +118,7 @@ pub struct Outlook {
 struct Launch {
     /// The code, or those that are tried in turn.
     codes: Vec<Arc<GroupCode>>,
-    kind: LaunchKind,
+    ticket: Ticket,
     trial: Option<Trial>,
     groups: Groups,
     /// The arguments, each in its slot, and room for what differs between workers.
@@ -275,7 +275,7 @@ impl PreparedKernel {
         let launch = Launch::new(self, &code, args, groups, local, local_bytes)?;
         let needed = launch.local_bytes.saturating_add(launch.scratch_bytes);
         let share = launch.share(&code, count, pool);
-        let kind = launch.kind;
+        let ticket = launch.ticket;
         let start = Instant::now();
         let (is_out_of_memory, measured) = match share.threads {
             1 => {
@@ -293,8 +293,10 @@ impl PreparedKernel {
                 launch.outcome(range.items())
             }
         };
-        if code.choice.took(kind, start.elapsed(), measured) {
-            self.compile_others(&code, variant, &groups);
+        match code.choice.took(&code, ticket, range.items(), start.elapsed(), measured) {
+            Next::Nothing => {}
+            Next::Others => self.compile_others(&code, variant, &groups),
+            Next::Settled(outcome) => self.tell(&outcome, range.items()),
         }
         crate::print::flush();
         match is_out_of_memory {
@@ -380,7 +382,7 @@ impl Launch {
             }
         }
         slots.resize(slots.len() + 3 * SLOT, 0);
-        let Picked { codes, turn, kind } = code.choice.pick(code, &extent_of(&groups, local));
+        let Picked { codes, turn, ticket } = code.choice.pick(code, &extent_of(&groups, local));
         let scratch_of =
             |code: &Arc<GroupCode>| code.needs.brush_bytes.saturating_mul(code.options.brushes(local));
         let scratch_bytes = codes.iter().map(scratch_of).max().unwrap_or(0);
@@ -394,7 +396,7 @@ impl Launch {
         let is_out_of_memory = AtomicBool::new(false);
         Ok(Launch {
             codes,
-            kind,
+            ticket,
             trial,
             groups,
             slots,

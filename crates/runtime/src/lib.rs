@@ -12,6 +12,7 @@ pub mod program;
 pub mod launch;
 pub mod exit;
 pub mod memory;
+pub mod environment;
 
 pub mod vector_code;
 

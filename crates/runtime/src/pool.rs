@@ -226,13 +226,9 @@ impl Pool {
         pool
     }
 
-    /// The pool of the process: `HEDDLE_THREADS` threads, or as many as the machine runs at once.
+    /// The pool of the process, of [`threads`](crate::environment::threads).
     pub fn of_process() -> &'static Pool {
-        static POOL: LazyLock<Pool> = LazyLock::new(|| {
-            let asked = std::env::var("HEDDLE_THREADS").ok().and_then(|text| text.trim().parse().ok());
-            let threads = asked.filter(|&threads| threads > 0);
-            Pool::new(threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)))
-        });
+        static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(crate::environment::threads()));
         &POOL
     }
 

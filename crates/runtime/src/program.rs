@@ -1,5 +1,6 @@
 //! Programs and their kernels.
 
+use crate::choice::Outcome;
 use crate::code::{BuildError, Globals, GroupCode, code, report};
 use crate::forced::Forced;
 use crate::kept::Kept;
@@ -19,6 +20,7 @@ use heddle_math::Accuracy;
 use heddle_transform::{Races, Target};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
@@ -91,8 +93,8 @@ pub struct KernelFacts {
     pub(crate) most_items: Option<u64>,
 }
 
-/// Sees what became of a kernel when it is compiled.
-pub type Watch = Arc<dyn Fn(&KernelReport) + Send + Sync>;
+/// Sees what became of a kernel when it is compiled (a [`KernelReport`]), and which of its codes stays when several were tried.
+pub type Watch = Arc<dyn Fn(&dyn fmt::Display) + Send + Sync>;
 
 /// What is done beside compiling.
 #[derive(Clone, Default)]
@@ -103,8 +105,8 @@ pub struct Making {
     pub watch: Option<Watch>,
 }
 
-impl std::fmt::Debug for Making {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Making {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Making").field("kept", &self.kept).finish_non_exhaustive()
     }
 }
@@ -128,8 +130,8 @@ struct Inner {
     codes: Mutex<FxHashMap<(usize, Variant), Arc<GroupCode>>>,
 }
 
-impl std::fmt::Debug for Inner {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KernelModule").field("kernels", &self.kernels).finish_non_exhaustive()
     }
 }
@@ -489,6 +491,23 @@ impl PreparedKernel {
         };
         // Where the system has no more threads, the first stays.
         let _ = thread::Builder::new().name("heddle-compiler".into()).spawn(compile);
+    }
+
+    /// Tells whoever watches which code stays, after a launch of so many work-items.
+    pub(crate) fn tell(&self, outcome: &Outcome<GroupCode>, items: u64) {
+        let (Some(watch), name) = (&self.program.inner.making.watch, &self.info().name) else { return };
+        let (best, least) = &outcome.tried[outcome.chosen];
+        let others = outcome.tried.iter().enumerate().filter(|&(at, _)| at != outcome.chosen);
+        let others: Vec<String> =
+            others.map(|(_, (code, time))| format!("{:.2} ({})", time / least, code.variant)).collect();
+        let tried = match &others[..] {
+            [] => String::new(),
+            others => format!("; in a trial, others took {}", others.join(", ")),
+        };
+        watch(&format_args!(
+            "kernel {name}: launches like one of {items} work-items run by {}{tried}\n",
+            best.variant
+        ));
     }
 
     /// What is made for some launches; where a pass refuses that, for one work-item at a time.

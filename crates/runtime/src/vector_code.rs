@@ -14,6 +14,7 @@ use heddle_llvm::{
     Cpu, EmitOptions, LlvmModule, Output, define_prints, emit, generate, keep_private_but, optimize,
 };
 use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, Versions, lower_kernels};
+use std::fmt;
 
 /// For what launches code is made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -111,6 +112,24 @@ impl Variant {
             },
             single: self.single,
         }
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.brush {
+            [1, 1, 1] => write!(f, "1 lane")?,
+            [lanes, 1, 1] => write!(f, "{lanes} lanes")?,
+            [x, y, 1] => write!(f, "{x} x {y} lanes")?,
+            [x, y, z] => write!(f, "{x} x {y} x {z} lanes")?,
+        }
+        f.write_str(match self.form {
+            Form::Usual => "",
+            Form::Mixed => ", parts by one work-item after the other",
+            Form::Refilling => ", which take new work-items",
+            Form::Guarded => ", all guards",
+            Form::Streaming => ", stores past the caches",
+        })
     }
 }
 

@@ -2,7 +2,10 @@
 
 use heddle_ir::Module;
 use heddle_llvm::{compile, import};
-use heddle_runtime::{BuildOptions, KernelModule, LaunchArgument, LaunchError, NdRange, Pool};
+use heddle_runtime::{BuildOptions, KernelModule, LaunchArgument, LaunchError, Making, NdRange, Pool};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// The module of a source in OpenCL C.
 fn module_of(name: &str, source: &str) -> Module {
@@ -19,6 +22,26 @@ fn module_of(name: &str, source: &str) -> Module {
 fn program_of(name: &str, source: &str) -> KernelModule {
     KernelModule::new(module_of(name, source), &BuildOptions::default()).expect("the program can be made")
 }
+
+/// The same, and how often it was told which of several codes stays.
+fn program_that_tells(name: &str, source: &str) -> (KernelModule, Arc<AtomicUsize>) {
+    let choices = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&choices);
+    let watch = move |told: &dyn std::fmt::Display| {
+        let text = told.to_string();
+        let is_choice = text.contains(" run by ") && text.contains("in a trial, others took ");
+        seen.fetch_add(usize::from(is_choice), Ordering::Relaxed);
+    };
+    let making = Making { watch: Some(Arc::new(watch)), ..Making::default() };
+    let module = module_of(name, source);
+    (
+        KernelModule::making(module, &BuildOptions::default(), making).expect("the program can be made"),
+        choices,
+    )
+}
+
+/// How long a choice may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(100);
 
 /// The address of a vector's elements, and bytes of a value.
 fn pointer<T>(values: &mut [T]) -> LaunchArgument<'static> {
@@ -309,7 +332,8 @@ const STEPS: &str = "kernel void steps(global const uint *in, global uint *out) 
 
 #[test]
 fn results_stay_while_codes_of_other_widths_are_tried() {
-    let kernel = program_of("steps", STEPS).kernel("steps").expect("there is the kernel");
+    let (program, choices) = program_that_tells("steps", STEPS);
+    let kernel = program.kernel("steps").expect("there is the kernel");
     let steps = |at: u32| {
         std::iter::successors(Some(at), |&at| match at {
             1 => None,
@@ -323,9 +347,10 @@ fn results_stay_while_codes_of_other_widths_are_tried() {
     let wanted: Vec<u32> =
         (0..count as usize).map(|it| own[it] * 1000 + own[it / 64 * 64 + (it + 1) % 64]).collect();
     let pool = Pool::new(2);
-    let start = std::time::Instant::now();
-    // Others are compiled after a tenth of a second, and tried within a few launches.
-    while start.elapsed().as_secs_f64() < 1.0 {
+    let start = Instant::now();
+    // Others are compiled after a tenth of a second, first those that are likely and then all, and tried within a few launches.
+    while choices.load(Ordering::Relaxed) < 2 {
+        assert!(start.elapsed() < PATIENCE, "no code is chosen");
         let mut out = vec![0u32; count as usize];
         let args = [pointer(&mut input), pointer(&mut out)];
         // SAFETY: the arrays have an element for each work-item.
@@ -350,7 +375,8 @@ const STEPS_IN_ROWS: &str = "kernel void steps(global uint *out) {
 
 #[test]
 fn codes_for_full_groups_only_run_no_smaller_ones() {
-    let kernel = program_of("steps-in-rows", STEPS_IN_ROWS).kernel("steps").expect("there is the kernel");
+    let (program, choices) = program_that_tells("steps-in-rows", STEPS_IN_ROWS);
+    let kernel = program.kernel("steps").expect("there is the kernel");
     let steps = |at: u32| {
         std::iter::successors(Some(at), |&at| (at > 1).then(|| if at % 2 == 1 { 3 * at + 1 } else { at / 2 }))
             .count() as u32
@@ -369,10 +395,11 @@ fn codes_for_full_groups_only_run_no_smaller_ones() {
         ([u64::from(width), u64::from(height)], all)
     });
     let pool = Pool::new(2);
-    let start = std::time::Instant::now();
-    // Codes for groups of eight by four are asked for by full groups, and tried within this time.
-    while start.elapsed().as_secs_f64() < 1.0 {
-        let has_asked = start.elapsed().as_secs_f64() > 0.3;
+    let start = Instant::now();
+    // Full groups ask for codes for groups of eight by four. Once these are there, both kinds of launches have their trial.
+    while choices.load(Ordering::Relaxed) < 3 {
+        assert!(start.elapsed() < PATIENCE, "no code is chosen");
+        let has_asked = choices.load(Ordering::Relaxed) > 0;
         for (size, wanted) in wanted.iter().take(if has_asked { 2 } else { 1 }) {
             let mut out = vec![0u32; wanted.len()];
             let args = [pointer(&mut out)];

@@ -5,12 +5,11 @@ use crate::core::host;
 use crate::core::image::{Reason, Text};
 use crate::core::memory;
 use crate::core::registry::Table;
-use crate::core::verify;
 use crate::cuda::*;
 use heddle_ir::{Module as IrModule, Space};
 use heddle_ptx::lower::{Kernel as Layout, KernelParam, LAUNCH};
 use heddle_ptx::module::Item;
-use heddle_runtime::{BuildOptions, Kept, KernelModule, Making, PreparedKernel};
+use heddle_runtime::{BuildOptions, Kept, KernelModule, Making, PreparedKernel, environment};
 use rustc_hash::FxHashSet;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -193,12 +192,12 @@ impl Module {
         }
         let names: Vec<String> =
             lowered.module.globals.iter().map(|global| global.name.to_string()).collect();
-        let options = BuildOptions { warp: Some(WARP), ..BuildOptions::default() };
+        let options = BuildOptions { warp: Some(WARP), ..environment::options() };
         let program = match lowered.module.functions.is_empty() && names.is_empty() {
             true => None,
             false => {
                 let kept = Kept::of_user(format!("cuda\n{text}").into_bytes());
-                let making = Making { kept, ..Making::default() };
+                let making = Making { kept, watch: environment::watch() };
                 // SAFETY: they are functions of C, as CUDA declares them, and stay as long as the process.
                 let made = unsafe {
                     KernelModule::with_functions(lowered.module, &options, making, &host::functions())
@@ -217,7 +216,7 @@ impl Module {
             })
             .collect();
         let functions = Mutex::new(vec![None; layouts.len()]);
-        let text = verify::is_wanted().then(|| text.to_string());
+        let text = environment::is_verified().then(|| text.to_string());
         let told = program.as_ref().and_then(|program| program.global(LAUNCH)).map(|(start, _)| start);
         let make = |handle| {
             Arc::new(Module {

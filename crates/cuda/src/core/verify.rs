@@ -14,16 +14,9 @@ use heddle_interp::{Argument, Datum, FaultKind, LaunchGeometry, Limits, Memory, 
 use heddle_ir::Space;
 use heddle_ir::diagnostic::Diagnostic;
 use heddle_math::Accuracy;
-use std::sync::OnceLock;
 
 /// The most memory that is copied.
 const MOST_BYTES: usize = 1 << 30;
-
-/// Whether launches are verified.
-pub fn is_wanted() -> bool {
-    static IS_WANTED: OnceLock<bool> = OnceLock::new();
-    *IS_WANTED.get_or_init(|| std::env::var_os("HEDDLE_VERIFY").is_some_and(|value| value == "1"))
-}
 
 /// What the oracle says of a launch.
 #[derive(Debug)]

@@ -2,11 +2,9 @@
 
 use crate::cl::*;
 use crate::core::registry::{Handle, publish};
-use crate::core::verify;
-use heddle_ir::types::MAX_LANES;
 use heddle_llvm::Cpu;
-use heddle_runtime as runtime;
-use std::sync::{Arc, LazyLock, OnceLock};
+use heddle_runtime::environment::{options, threads};
+use std::sync::{Arc, OnceLock};
 
 /// The most work-items of a group.
 pub const MAX_WORK_GROUP_SIZE: usize = 4096;
@@ -48,36 +46,6 @@ fn system(name: libc::c_int) -> Option<u64> {
 fn processor_field(info: &str, field: &str) -> Option<String> {
     let line = info.lines().find(|line| line.split(':').next().is_some_and(|name| name.trim() == field))?;
     Some(line.split_once(':')?.1.trim().to_string())
-}
-
-/// How many threads work: `HEDDLE_THREADS`, or as many as the machine has.
-pub fn threads() -> usize {
-    let asked = std::env::var("HEDDLE_THREADS").ok().and_then(|text| text.trim().parse().ok());
-    let there = || std::thread::available_parallelism().map_or(1, |count| count.get());
-    asked.filter(|&count: &usize| (1..=1024).contains(&count)).unwrap_or_else(there)
-}
-
-/// How kernels are compiled: for `HEDDLE_LANES` lanes, a power of two or `registers` for what those hold, or for whatever
-/// number runs fastest; with what `HEDDLE_OPTIONS` forces.
-pub fn options() -> runtime::BuildOptions {
-    static OPTIONS: LazyLock<runtime::BuildOptions> = LazyLock::new(options_of_environment);
-    *OPTIONS
-}
-
-fn options_of_environment() -> runtime::BuildOptions {
-    let asked = std::env::var("HEDDLE_LANES").ok().and_then(|text| match text.trim() {
-        "registers" => Some(runtime::BuildOptions::default().lanes_on(&Cpu::host())),
-        number => number.parse().ok(),
-    });
-    let lanes = asked.filter(|&lanes: &u32| lanes.is_power_of_two() && lanes <= MAX_LANES);
-    let forced = std::env::var("HEDDLE_OPTIONS").ok().map(|text| text.trim().parse());
-    let forced = forced.unwrap_or_else(|| Ok(runtime::Forced::default())).unwrap_or_else(|told| {
-        eprintln!("heddle: HEDDLE_OPTIONS: {told}");
-        runtime::Forced::default()
-    });
-    // The oracle, beside which launches run, has no estimates.
-    let forced = if verify::is_wanted() { forced.with_exact_roots() } else { forced };
-    runtime::BuildOptions { lanes, forced, ..runtime::BuildOptions::default() }
 }
 
 impl Device {

@@ -9,7 +9,7 @@ use crate::core::memory::Address;
 use crate::core::program::Program;
 use crate::core::queue::Doer;
 use crate::core::registry::Handle;
-use crate::core::verify::{self, Before};
+use crate::core::verify::Before;
 use heddle_ir::Space;
 use heddle_llvm::{KernelInfo, Passed};
 use heddle_runtime::Outlook;
@@ -120,7 +120,8 @@ impl Launch {
     pub fn run_quietly(&self) -> Result<(), String> {
         let info = &self.code.kernels[self.index];
         // SAFETY: buffers of the arguments are kept alive; the rest is the application's promise for its kernel.
-        let before = verify::is_wanted().then(|| unsafe { Before::new(&self.places()) });
+        let before =
+            heddle_runtime::environment::is_verified().then(|| unsafe { Before::new(&self.places()) });
         // SAFETY: as above.
         unsafe { self.code.run(self.index, &self.given, &self.range) }?;
         if let Some(before) = before {

@@ -1,15 +1,13 @@
 //! Running a kernel over its work-items.
 
-use crate::core::device::{options, threads};
 use crate::core::kernel::divide;
 use crate::core::memory::Address;
 use heddle_ir::{Code as Cause, Diagnostic, Module};
 use heddle_llvm::{Cpu, KernelInfo, LlvmModule};
 use heddle_runtime as runtime;
-use heddle_runtime::{Kept, Making, Outlook, Pool, Watch};
+use heddle_runtime::{Kept, Making, Outlook, Pool, environment};
 use rustc_hash::FxHashSet;
 use std::fmt::Display;
-use std::sync::Arc;
 
 /// What the build log says of a program with code.
 #[derive(Default, Debug)]
@@ -80,11 +78,6 @@ impl NdRange {
     }
 }
 
-/// Whether a variable of the environment is 1.
-pub fn is_on(variable: &str) -> bool {
-    std::env::var(variable).is_ok_and(|value| value.trim() == "1")
-}
-
 /// Why there is no code, as lines of the build log.
 fn errors<T: Display>(reasons: impl IntoIterator<Item = T>) -> String {
     reasons.into_iter().map(|reason| format!("error: {reason}\n")).collect()
@@ -118,10 +111,10 @@ impl Code {
             return Err(errors(undefined));
         }
         let kept = Kept::of_user(bitcode);
-        let watch = is_on("HEDDLE_REPORT").then(|| -> Watch { Arc::new(|report| eprint!("{report}")) });
+        let watch = environment::watch();
         // Reports come in the order of the kernels.
-        let threads = if watch.is_some() { 1 } else { threads() };
-        let program = runtime::KernelModule::making(module, &options(), Making { kept, watch })
+        let threads = if watch.is_some() { 1 } else { environment::threads() };
+        let program = runtime::KernelModule::making(module, &environment::options(), Making { kept, watch })
             .map_err(|reason| errors([reason]))?;
         let mut warnings = Warnings::default();
         for (kernel, prepared) in program.kernels().iter().zip(program.prepare(threads)) {

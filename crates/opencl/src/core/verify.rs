@@ -12,13 +12,7 @@ use heddle_ir::module::Declaration;
 use heddle_ir::{Function, Module, Scalar, Space};
 use heddle_llvm::{Cpu, KernelInfo, PRINTF, Passed};
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
-
-/// Whether launches are verified.
-pub fn is_wanted() -> bool {
-    static IS_WANTED: LazyLock<bool> = LazyLock::new(|| crate::core::launch::is_on("HEDDLE_VERIFY"));
-    *IS_WANTED
-}
+use std::sync::Arc;
 
 /// A piece of the application's memory, as it was before a launch.
 #[derive(Debug)]

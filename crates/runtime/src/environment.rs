@@ -1,0 +1,57 @@
+//! What the environment of the process asks of every driver.
+
+use crate::forced::Forced;
+use crate::program::{BuildOptions, Watch};
+use heddle_ir::types::MAX_LANES;
+use heddle_llvm::Cpu;
+use std::sync::{Arc, LazyLock};
+
+/// Whether a variable is 1.
+pub fn is_on(variable: &str) -> bool {
+    std::env::var(variable).is_ok_and(|value| value.trim() == "1")
+}
+
+/// How many threads work: `HEDDLE_THREADS`, or as many as the machine runs at once.
+pub fn threads() -> usize {
+    let asked = std::env::var("HEDDLE_THREADS").ok().and_then(|text| text.trim().parse().ok());
+    let there = || std::thread::available_parallelism().map_or(1, usize::from);
+    asked.filter(|&count: &usize| (1..=1024).contains(&count)).unwrap_or_else(there)
+}
+
+/// Whether `HEDDLE_VERIFY=1` asks for launches beside the oracle.
+pub fn is_verified() -> bool {
+    static IS_VERIFIED: LazyLock<bool> = LazyLock::new(|| is_on("HEDDLE_VERIFY"));
+    *IS_VERIFIED
+}
+
+/// Whether `HEDDLE_REPORT=1` asks for what may be worth knowing.
+pub fn reports() -> bool {
+    static REPORTS: LazyLock<bool> = LazyLock::new(|| is_on("HEDDLE_REPORT"));
+    *REPORTS
+}
+
+/// What tells on the standard error what became of kernels, if that is asked for.
+pub fn watch() -> Option<Watch> {
+    reports().then(|| -> Watch { Arc::new(|told| eprint!("{told}")) })
+}
+
+/// How kernels are compiled: for `HEDDLE_LANES` lanes, a power of two or `registers` for what those hold, or for whatever
+/// number runs fastest; with what `HEDDLE_OPTIONS` forces.
+pub fn options() -> BuildOptions {
+    static OPTIONS: LazyLock<BuildOptions> = LazyLock::new(|| {
+        let asked = std::env::var("HEDDLE_LANES").ok().and_then(|text| match text.trim() {
+            "registers" => Some(BuildOptions::default().lanes_on(&Cpu::host())),
+            number => number.parse().ok(),
+        });
+        let lanes = asked.filter(|&lanes: &u32| lanes.is_power_of_two() && lanes <= MAX_LANES);
+        let forced = std::env::var("HEDDLE_OPTIONS").ok().map(|text| text.trim().parse());
+        let forced = forced.unwrap_or_else(|| Ok(Forced::default())).unwrap_or_else(|told| {
+            eprintln!("heddle: HEDDLE_OPTIONS: {told}");
+            Forced::default()
+        });
+        // The oracle, beside which launches run, has no estimates.
+        let forced = if is_verified() { forced.with_exact_roots() } else { forced };
+        BuildOptions { lanes, forced, ..BuildOptions::default() }
+    });
+    *OPTIONS
+}
