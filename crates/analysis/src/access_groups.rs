@@ -11,7 +11,8 @@
 //!
 //! Where the shape of a term does not say how its lanes lie, a [`Condition`] on a uniform value may: `lane % u` is `lane`
 //! if `u` is at least the number of lanes; `sext(u + lane)` does not wrap around if `u` is not too close to the end. So
-//! may one on lane 0's number of a value that steps: nothing wraps around if that is far enough from the end.
+//! may one on lane 0's number of a value that steps: nothing wraps around if that is far enough from the end, and
+//! `min(max(x, 0), u)`, as a clamped coordinate is, is `x` if lane 0 is not below 0 and the last lane not above `u`.
 //! Code that tests the conditions at run time may take the group for what it then is.
 //!
 //! What is claimed: whenever lanes execute an access of a group together and its conditions hold of what these values
@@ -42,6 +43,17 @@ const MOST_CONDITIONS: usize = 3;
 /// Addresses have so many bits.
 const ADDRESS: u32 = 64;
 
+/// A uniform value that all lanes are to be on one side of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Bound {
+    /// The value.
+    pub value: Value,
+    /// Whether it is the greatest that lanes may have, not the least.
+    pub is_greatest: bool,
+    /// How far the lane that comes closest is from lane 0.
+    pub reach: i64,
+}
+
 /// A value is within bounds, in the execution of the access: in lane 0, or as it would be there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Condition {
@@ -59,14 +71,26 @@ pub struct Condition {
     pub least: i128,
     /// The greatest.
     pub greatest: i128,
+    /// What else it is compared with. The sum of it and the reach does not wrap around where the conditions of an access that
+    /// has this one hold.
+    pub bound: Option<Bound>,
 }
 
 impl Condition {
-    /// Whether it holds where a lane has these bits.
-    pub fn holds(&self, bits: u128, lane: usize) -> bool {
+    /// Whether it holds where a lane has these bits, and its bound those.
+    pub fn holds(&self, bits: u128, lane: usize, of_bound: Option<u128>) -> bool {
         let first = (bits as i128).wrapping_sub(i128::from(self.stride) * lane as i128);
         let number = interpret(first, self.width, self.is_signed);
-        (self.least..=self.greatest).contains(&number)
+        let is_within = match (self.bound, of_bound) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(bound), Some(bits)) => {
+                let limit = interpret(bits as i128, self.width, self.is_signed);
+                let closest = number + i128::from(bound.reach);
+                if bound.is_greatest { closest <= limit } else { closest >= limit }
+            }
+        };
+        is_within && (self.least..=self.greatest).contains(&number)
     }
 
     /// Whether there are numbers below those that it allows.
@@ -94,7 +118,18 @@ impl Condition {
         };
         let lane = if self.stride != 0 { " in lane 0" } else { "" };
         let sign = if self.is_signed { " (signed)" } else { "" };
-        format!("{range}{lane}{sign}")
+        let Some(bound) = self.bound else { return format!("{range}{lane}{sign}") };
+        let of_bound = func.describe(bound.value);
+        let closest = match bound.reach {
+            0 => value.clone(),
+            reach @ 1.. => format!("{value} + {reach}"),
+            reach => format!("{value} - {}", reach.unsigned_abs()),
+        };
+        let bounds = format!("{closest} {} {of_bound}", if bound.is_greatest { "<=" } else { ">=" });
+        match self.has_least() || self.has_greatest() {
+            true => format!("{range} and {bounds}{lane}{sign}"),
+            false => format!("{bounds}{lane}{sign}"),
+        }
     }
 }
 
@@ -596,6 +631,7 @@ impl Finder<'_> {
         }
         self.sum(value, extension, block, depth)
             .or_else(|| self.stepping_line(value, self.width(value), extension, block))
+            .or_else(|| self.clamped_line(value, extension, block))
     }
 
     /// The line of the lowest bits of a value that steps: no lane wraps around if lane 0 is far enough from the end.
@@ -606,9 +642,73 @@ impl Finder<'_> {
         let (least, greatest) = range_of(width, is_signed);
         let (least, greatest) = (least - reach.min(0), greatest - reach.max(0));
         let is_part = width < self.width(value);
-        let condition = Condition { value, stride, width, is_part, is_signed, least, greatest };
+        let condition = Condition { value, stride, width, is_part, is_signed, least, greatest, bound: None };
         let conditions = SmallVec::from_iter([condition]);
         (least <= greatest).then(|| Line { stride: stride.into(), range: None, conditions })
+    }
+
+    /// The line of a value that steps and is kept within bounds, which are uniform: all lanes are within them.
+    fn clamped_line(&self, value: Value, extension: Extension, block: Block) -> Option<Line> {
+        let op = |inst: Inst| self.func.inst(inst).op;
+        let width = self.width(value);
+        let is_signed = match op(self.func.def_inst(value)?) {
+            Op::Smin | Op::Smax => true,
+            Op::Umin | Op::Umax => false,
+            _ => return None,
+        };
+        let own = if is_signed { Extension::Signed } else { Extension::Unsigned };
+        // What it is read as has to be the same number.
+        let (asked_low, asked_high) = range_of(width, extension == Extension::Signed);
+        let (low, high) = range_of(width, is_signed);
+        let (mut low, mut high) = (low.max(asked_low), high.min(asked_high));
+        let mut bounds: SmallVec<[(Value, bool); MOST_CONDITIONS]> = SmallVec::new();
+        let mut inner = value;
+        while let Some(inst) = self.func.def_inst(inner).filter(|&inst| self.is_fresh(inst, block)) {
+            let is_greatest = match (op(inst), is_signed) {
+                (Op::Smin, true) | (Op::Umin, false) => true,
+                (Op::Smax, true) | (Op::Umax, false) => false,
+                _ => break,
+            };
+            let [mut of, mut by] = [0, 1].map(|arg| self.func.inst(inst).args[arg]);
+            if self.is_uniform(of, block) {
+                std::mem::swap(&mut of, &mut by);
+            }
+            match self.constant(by, own) {
+                Some(constant) if is_greatest => high = high.min(constant),
+                Some(constant) => low = low.max(constant),
+                None if !self.is_uniform(by, block) || bounds.len() == MOST_CONDITIONS => return None,
+                None => bounds.push((by, is_greatest)),
+            }
+            inner = of;
+        }
+        let stride = self.strides(inner, block).filter(|&stride| stride != 0)?;
+        let reach = stride.checked_mul(i64::from(self.geometry.width()?) - 1)?;
+        let (least, greatest) = (low - i128::from(reach.min(0)), high - i128::from(reach.max(0)));
+        // Of lanes that are known, lane 0 may be out of bounds in any case.
+        let known = self.known_line(inner, own, block).and_then(|line| line.range);
+        let is_out = |(first, last): (i128, i128)| first < low || last > high;
+        if least > greatest || known.is_some_and(is_out) {
+            return None;
+        }
+        let within = |(least, greatest), bound| Condition {
+            value: inner,
+            stride,
+            width,
+            is_part: false,
+            is_signed,
+            least,
+            greatest,
+            bound,
+        };
+        let bound = |(value, is_greatest)| {
+            let reach = if is_greatest { reach.max(0) } else { reach.min(0) };
+            Some(Bound { value, is_greatest, reach })
+        };
+        // One of them says that no lane wraps around.
+        let mut bounds = bounds.into_iter().map(bound);
+        let mut conditions = SmallVec::from_iter([within((least, greatest), bounds.next().flatten())]);
+        conditions.extend(bounds.map(|bound| within(range_of(width, is_signed), bound)));
+        Some(Line { stride: stride.into(), range: None, conditions })
     }
 
     /// The line of a sum of a multiple of one uniform value and of numbers that are known from lane to lane, if no lane
@@ -675,6 +775,7 @@ impl Finder<'_> {
                     is_signed,
                     least: from,
                     greatest: to,
+                    bound: None,
                 });
                 sum.range = None;
                 Some(sum)
@@ -768,6 +869,7 @@ impl Finder<'_> {
             is_signed,
             least,
             greatest,
+            bound: None,
         });
         Some(line)
     }

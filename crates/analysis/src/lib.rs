@@ -56,7 +56,7 @@ mod lists;
 mod tree;
 mod uses;
 
-pub use access_groups::{AccessGroup, AccessGroups, AccessKind, Condition, GroupedAccess};
+pub use access_groups::{AccessGroup, AccessGroups, AccessKind, Bound, Condition, GroupedAccess};
 pub use block_index::BlockIndex;
 pub use cfg::{Cfg, Edge};
 pub use control_tables::ControlTables;

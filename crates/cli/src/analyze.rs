@@ -585,6 +585,11 @@ fn condition_json(condition: &Condition) -> ConditionJson {
         // Beyond what many readers of JSON take for a number.
         least: condition.least.to_string(),
         greatest: condition.greatest.to_string(),
+        bound: condition.bound.map(|bound| BoundJson {
+            value: bound.value.to_string(),
+            is_greatest: bound.is_greatest,
+            reach: bound.reach,
+        }),
     }
 }
 
@@ -623,6 +628,14 @@ struct ConditionJson {
     signed: bool,
     least: String,
     greatest: String,
+    bound: Option<BoundJson>,
+}
+
+#[derive(Serialize)]
+struct BoundJson {
+    value: String,
+    is_greatest: bool,
+    reach: i64,
 }
 
 #[derive(Serialize)]

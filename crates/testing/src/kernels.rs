@@ -8,7 +8,10 @@ use heddle::Session;
 use heddle_interp::{Datum, Limits, Memory, RunOptions, run};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Constant, Function, Module, Op, Scalar, Space};
-use heddle_llvm::{CodeLevel, EmitOptions, Jit, SharedMemory, emit, optimize, slot_bytes};
+use heddle_llvm::{
+    CodeLevel, EmitOptions, Jit, SharedMemory, emit, entry_name, keep_private_but, object_here, optimize,
+    slot_bytes, withstanding,
+};
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 use heddle_transform::widen::Versions;
 use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, lower_kernels};
@@ -78,6 +81,9 @@ impl std::fmt::Display for Compared {
     }
 }
 
+/// Bytes of stack for what compiles.
+const STACK: usize = 64 << 20;
+
 fn runs_natively(case: &Case) -> bool {
     case.seed.is_multiple_of(16)
 }
@@ -133,7 +139,8 @@ fn in_single_groups(case: &Case, input: &Input) -> Option<Input> {
         return None;
     }
     let groups = [0, 1, 2].map(|along| input.groups[along] * local[along]);
-    Some(Input { brush: vec![1], group: Some([1; 3]), groups, ..input.clone() })
+    // The number of dimensions of a launch is that of its brush.
+    Some(Input { brush: vec![1; input.brush.len()], group: Some([1; 3]), groups, ..input.clone() })
 }
 
 /// How work-items lie in brushes: anyhow, but as on the oracle where the program sees it.
@@ -327,12 +334,19 @@ fn natively(
     let local = input.group.unwrap_or([1; 3]);
     let mut memory = expected.memory.clone();
     let emission = EmitOptions { canonical_nans: true, fused: Some(fused), exact_roots: true, entries: true };
-    let llvm = emit(module, emission).map_err(|error| say(&error))?;
     let level = if case.seed.is_multiple_of(64) { CodeLevel::Default } else { CodeLevel::Least };
-    if level == CodeLevel::Default {
-        optimize(&llvm, &heddle_llvm::Cpu::host()).map_err(|error| say(&error))?;
-    }
-    let jit = Jit::new(llvm, level, &[]).map_err(|error| say(&error))?;
+    let (copy, entry) = (module.clone(), entry_name(&case.entry));
+    // Where LLVM would end the process, that is a find like any other.
+    let compile = move || {
+        let llvm = emit(&copy, emission)?;
+        keep_private_but(&llvm, &[&entry]);
+        if level == CodeLevel::Default {
+            optimize(&llvm, &heddle_llvm::Cpu::host())?;
+        }
+        object_here(&llvm, level)
+    };
+    let object = withstanding(STACK, compile).flatten().map_err(|error| say(&error))?;
+    let jit = Jit::of_object(&object, &[]).map_err(|error| say(&error))?;
     let entry = jit.entry(&case.entry).map_err(|error| say(&error))?;
     let func = module.function(&case.entry).ok_or("the group function is gone")?;
 

@@ -428,7 +428,9 @@ impl Frame {
             let mut all = mask.iter().filter_map(address);
             let Some((first, start)) = all.next() else { continue };
             let holds = |condition: &heddle_analysis::Condition| {
-                self.get(claims.func, condition.value, first).is_some_and(|bits| condition.holds(bits, first))
+                let bound = condition.bound.and_then(|bound| self.get(claims.func, bound.value, first));
+                let value = self.get(claims.func, condition.value, first);
+                value.is_some_and(|bits| condition.holds(bits, first, bound))
             };
             let offset = group.accesses.iter().find(|access| access.inst == inst).map_or(0, |it| it.offset);
             // Constants are claimed to differ whatever holds of the lanes.

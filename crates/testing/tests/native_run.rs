@@ -7,6 +7,7 @@ use heddle_runs::line::RunLine;
 use heddle_runs::native::{NativeOptions, run_native};
 use heddle_testing::generate::Random;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const NATIVE: NativeOptions = NativeOptions { limit: None, level: CodeLevel::Default, cache: None };
 
@@ -296,4 +297,33 @@ fn lanes_of_c_programs_ask_each_other() {
     }
     let _ = std::fs::remove_dir_all(&folder);
     assert_eq!(runs, 4 * 7 * 3 * 3);
+}
+
+/// LLVM's own loop for these does not end where one of the smallest numbers is in memory.
+#[test]
+fn arithmetic_on_bf16_in_memory_ends() {
+    const LIMITED: NativeOptions = NativeOptions { limit: Some(Duration::from_secs(20)), ..NATIVE };
+    for op in ["fadd", "fsub", "fmin", "fmax"] {
+        let text = format!(
+            "func @at(v0: ptr(global) uniform, v1: bf16 uniform) -> bf16 {{
+block0:
+  v2 = lane i64
+  v3 = shl v2, 1
+  v4 = ptradd v0, v3
+  v5 = atomic_rmw {op} v4, v1 acquire group
+  ret v5
+}}"
+        );
+        let module = heddle::ir::parse_module(&text).expect("it is a module");
+        let line =
+            "@at(&a, 2e-39) lanes=8 with a: bf16 [5.4e-39, 1e-40, 3.0, -7.5e-39, 0.0, inf, -2e-39, 1e-38]";
+        let line = RunLine::parse(line).expect("it is a run");
+        let expected = outcome(&module, &line, false);
+        for level in [CodeLevel::Default, CodeLevel::Least] {
+            let ran = run_native(&module, &line, &NativeOptions { level, ..LIMITED }).expect("it ends");
+            let results = ran.outcome.expect("it runs").results;
+            let memory = ran.memory.object("a").expect("it is there").bytes.clone();
+            assert_eq!((results, vec![memory]), expected, "{op}, {level:?}");
+        }
+    }
 }

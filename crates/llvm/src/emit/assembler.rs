@@ -157,6 +157,12 @@ impl Assembler {
         Ty(unsafe { LLVMFunctionType(result.0, params.as_mut_ptr(), params.len() as u32, 1) })
     }
 
+    /// The number of the space of a pointer's type.
+    pub(super) fn space_of(&self, pointer: Ty) -> u32 {
+        // SAFETY: live, and the type of a pointer.
+        unsafe { LLVMGetPointerAddressSpace(pointer.0) }
+    }
+
     pub(super) fn type_of(&self, node: Node) -> Ty {
         // SAFETY: live.
         Ty(unsafe { LLVMTypeOf(node.0) })
@@ -294,6 +300,12 @@ impl Assembler {
     pub(super) fn add_label(&self, func: Node) -> Label {
         // SAFETY: live.
         Label(unsafe { LLVMAppendBasicBlockInContext(self.context(), func.0, NO_NAME) })
+    }
+
+    /// The block that is being written.
+    pub(super) fn here(&self) -> Label {
+        // SAFETY: live.
+        Label(unsafe { LLVMGetInsertBlock(self.builder) })
     }
 
     pub(super) fn go(&self, label: Label) {

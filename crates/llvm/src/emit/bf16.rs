@@ -10,7 +10,9 @@
 
 use super::assembler::Node;
 use super::function::Body;
-use heddle_ir::words::{FloatPredicate, IntPredicate};
+use super::memory::ordering;
+use heddle_ir::inst::{Access, InstData};
+use heddle_ir::words::{Flag, FloatPredicate, IntPredicate, Ordering, Rmw, Scope};
 use heddle_ir::{Op, Scalar, Type};
 use llvm_sys::LLVMOpcode as Code;
 
@@ -90,6 +92,12 @@ impl Body<'_, '_> {
     /// Rounds f32 or f64 to bf16.
     pub(super) fn round_to_bf16(&self, value: Node, from: Type, to: Type) -> Node {
         let asm = &self.module.asm;
+        asm.cast(Code::LLVMBitCast, self.bits_of_bf16(value, from), asm.ty(to))
+    }
+
+    /// The bits of f32 or f64 rounded to bf16.
+    fn bits_of_bf16(&self, value: Node, from: Type) -> Node {
+        let asm = &self.module.asm;
         let (single, word) = (from.with_scalar(Scalar::F32), from.with_scalar(Scalar::I32));
         let all = |bits: u128| {
             let one = asm.scalar(Scalar::I32, bits);
@@ -116,7 +124,82 @@ impl Body<'_, '_> {
         let is_nan = asm.fcmp(FloatPredicate::Uno, value, value);
         let quiet = asm.binary(Code::LLVMOr, bits, all(0x40_0000));
         let rounded = asm.binary(Code::LLVMLShr, asm.select(is_nan, quiet, up), all(16));
-        let half = asm.cast(Code::LLVMTrunc, rounded, asm.ty(from.with_scalar(Scalar::I16)));
-        asm.cast(Code::LLVMBitCast, half, asm.ty(to))
+        asm.cast(Code::LLVMTrunc, rounded, asm.ty(from.with_scalar(Scalar::I16)))
+    }
+
+    /// Arithmetic on bf16 in memory that nothing else comes between, by a function that compares and exchanges bits; none if it
+    /// is none. LLVM 22.1 rounds what it expects to find there once more, by an instruction that makes zeros of the smallest numbers:
+    /// where one of these is in memory, its loop does not end.
+    ///
+    /// ```text
+    ///     i16 @heddle.rmw.….bf16(ptr, i16):  old = load; again: old = φ; cmpxchg old, round(f32(old) op f32(operand))
+    /// ```
+    pub(super) fn rmw_of_bf16(
+        &self,
+        rmw: Rmw,
+        data: &InstData,
+        args: &[Node],
+        ty: Type,
+        access: &Access,
+    ) -> Option<Node> {
+        let asm = &self.module.asm;
+        let single = Type::from(Scalar::F32);
+        let compute = |old: Node, operand: Node| match rmw {
+            Rmw::Fadd => Some(asm.binary(Code::LLVMFAdd, old, operand)),
+            Rmw::Fsub => Some(asm.binary(Code::LLVMFSub, old, operand)),
+            Rmw::Fmin => Some(asm.intrinsic("llvm.minnum", &[asm.ty(single)], &[old, operand])),
+            Rmw::Fmax => Some(asm.intrinsic("llvm.maxnum", &[asm.ty(single)], &[old, operand])),
+            _ => None,
+        };
+        let is_arithmetic = matches!(rmw, Rmw::Fadd | Rmw::Fsub | Rmw::Fmin | Rmw::Fmax);
+        if ty.scalar() != Scalar::BF16 || !is_arithmetic {
+            return None;
+        }
+        let (order, scope) = access.atomic.unwrap_or((Ordering::SeqCst, Scope::System));
+        let (is_single, is_volatile) = (scope == Scope::Lane, data.flags.has(Flag::Volatile));
+        let (half, pointer) = (asm.int_ty(16), asm.type_of(args[0]));
+        let space = asm.space_of(pointer);
+        let name = format!(
+            "heddle.rmw.{rmw:?}.{order:?}.{}{}{space}.{}.bf16",
+            if is_single { "lane." } else { "" },
+            if is_volatile { "volatile." } else { "" },
+            access.align
+        );
+        let function_ty = asm.function_ty(half, &[pointer, half]);
+        let func = asm.function_named(&name, function_ty);
+        if asm.is_declared(func) {
+            let here = asm.here();
+            asm.set_internal(func);
+            let [entry, again, end] = [(); 3].map(|()| asm.add_label(func));
+            let as_single = |bits: Node| {
+                let word = asm.cast(Code::LLVMZExt, bits, asm.int_ty(32));
+                let word = asm.binary(Code::LLVMShl, word, asm.int(32, 16));
+                asm.cast(Code::LLVMBitCast, word, asm.ty(single))
+            };
+            asm.go(entry);
+            let (address, operand) = (asm.param(func, 0), as_single(asm.param(func, 1)));
+            let first = asm.load(half, address, access.align);
+            asm.make_atomic(first, ordering(Ordering::Relaxed), is_single);
+            asm.jump(again);
+            asm.go(again);
+            let old = asm.phi(half);
+            let new = self.bits_of_bf16(compute(as_single(old), operand)?, single);
+            let orders = [order, Ordering::Relaxed].map(ordering);
+            let both = asm.exchange([address, old, new], orders, is_single, access.align);
+            if is_volatile {
+                asm.make_volatile(first);
+                asm.make_volatile(both);
+            }
+            let seen = asm.field(both, 0);
+            asm.branch(asm.field(both, 1), end, again);
+            asm.add_incoming(old, first, entry);
+            asm.add_incoming(old, seen, again);
+            asm.go(end);
+            asm.ret(Some(seen));
+            asm.go(here);
+        }
+        let operand = asm.cast(Code::LLVMBitCast, args[1], half);
+        let old = asm.call(function_ty, func, &[args[0], operand]);
+        Some(asm.cast(Code::LLVMBitCast, old, asm.ty(ty)))
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn store_plain(asm: &Assembler, ty: Type, value: Node, address: Node,
     asm.store(value, address, align);
 }
 
-fn ordering(ordering: Ordering) -> LLVMAtomicOrdering {
+pub(super) fn ordering(ordering: Ordering) -> LLVMAtomicOrdering {
     use LLVMAtomicOrdering::*;
     match ordering {
         Ordering::Unordered => LLVMAtomicOrderingUnordered,
@@ -197,7 +197,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn rmw(&self, data: &InstData, args: &[Node], _ty: Type, access: &Access) -> Node {
+    fn rmw(&self, data: &InstData, args: &[Node], ty: Type, access: &Access) -> Node {
         use LLVMAtomicRMWBinOp::*;
         let Detail::Rmw(rmw, _) = data.detail else { return args[1] };
         let op = match rmw {
@@ -220,6 +220,9 @@ impl Body<'_, '_> {
             Rmw::DecWrap => LLVMAtomicRMWBinOpUDecWrap,
         };
         let (order, scope) = access.atomic.unwrap_or((Ordering::SeqCst, Scope::System));
+        if let Some(done) = self.rmw_of_bf16(rmw, data, args, ty, access) {
+            return done;
+        }
         let asm = &self.module.asm;
         let rmw = asm.rmw(op, args[0], args[1], ordering(order), scope == Scope::Lane, access.align);
         if data.flags.has(Flag::Volatile) {

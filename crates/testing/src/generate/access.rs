@@ -128,7 +128,10 @@ impl Writer<'_> {
                 let step = self.random.pick(&[1, 1, 1, -1, 2, 4]);
                 let lane = if step == 1 { lane } else { self.op_int(Op::Mul, lane, step) };
                 let from = self.pick(Scalar::I8, Want { clean: true, uniform: true });
-                let index = self.op(Op::Add, &[from, lane]);
+                let mut index = self.op(Op::Add, &[from, lane]);
+                if self.random.chance(40) {
+                    index = self.clamped(index);
+                }
                 (self.op_to(Op::Zext, Scalar::I64, &[index]), 1)
             }
             // Structures anywhere.
@@ -156,6 +159,23 @@ impl Writer<'_> {
                 (self.op(Op::Add, &[before, column]), 1)
             }
         }
+    }
+
+    /// A number of eight bits, kept on one side of a uniform one or between two.
+    fn clamped(&mut self, mut number: Temp) -> Temp {
+        let [least, greatest] =
+            self.random.pick(&[[Op::Smax, Op::Smin], [Op::Smax, Op::Smin], [Op::Umax, Op::Umin]]);
+        for op in self.random.pick(&[&[least, greatest][..], &[greatest, least], &[least], &[greatest]]) {
+            let bound = match self.random.below(3) {
+                0 => self.pick(Scalar::I8, Want { clean: true, uniform: true }),
+                _ => {
+                    let bound = self.random.between(0, 120);
+                    self.int(Scalar::I8, bound.into())
+                }
+            };
+            number = self.op(*op, &[number, bound]);
+        }
+        number
     }
 
     /// The address of the element that a walk is at, or of one beside it, computed in one of several ways.

@@ -333,7 +333,12 @@ impl Order<'_> {
                 (None, Kind::Steps(steps)) => steps,
                 _ => return false,
             };
+            let is_uniform = |value| match kinds.of(value) {
+                Kind::Steps(steps) => kinds.lane_step(steps) == Some(0),
+                Kind::Lanes => false,
+            };
             kinds.lane_step(steps) == Some(condition.stride)
+                && condition.bound.is_none_or(|bound| is_uniform(bound.value))
         };
         let is_known = group.conditions.iter().all(is_told) && !kinds.is_rebased(touch.address);
         (fits && is_plain && is_known).then(|| Open {

@@ -444,7 +444,15 @@ impl<'a> Writer<'a> {
 
     fn one_holds(&mut self, condition: &Condition) -> Value {
         let (block, at) = (self.block, self.at);
-        if let Some(preheader) = self.preheader(condition.value)
+        let home = match condition.bound {
+            None => self.preheader(condition.value),
+            // Where both are known.
+            Some(bound) => {
+                let homes = self.preheader(condition.value).zip(self.preheader(bound.value));
+                homes.map(|(one, other)| if self.dominators.dominates(one, other) { other } else { one })
+            }
+        };
+        if let Some(preheader) = home
             && let Some(terminator) = self.ends[preheader].and_then(|end| self.new.terminator(end))
         {
             (self.block, self.at) = (preheader, At::Before(terminator));
@@ -457,7 +465,7 @@ impl<'a> Writer<'a> {
         }
         let [least, greatest] = [condition.least, condition.greatest]
             .map(|number| self.new.make_const(Constant::int(scalar, number)));
-        let holds = if condition.least == condition.greatest {
+        let mut holds = if condition.least == condition.greatest {
             self.compare(IntPredicate::Eq, value, least)
         } else {
             let (at_least, at_most) = match condition.is_signed {
@@ -474,6 +482,19 @@ impl<'a> Writer<'a> {
                 }
             }
         };
+        if let Some(bound) = condition.bound {
+            let limit = self.scalar(bound.value);
+            let reach = self.new.make_const(Constant::int(scalar, bound.reach.into()));
+            let closest = self.emit(InstData::plain(Op::Add, [value, reach]), None);
+            let predicate = match (bound.is_greatest, condition.is_signed) {
+                (true, true) => IntPredicate::Sle,
+                (true, false) => IntPredicate::Ule,
+                (false, true) => IntPredicate::Sge,
+                (false, false) => IntPredicate::Uge,
+            };
+            let is_within = self.compare(predicate, closest, limit);
+            holds = self.emit(InstData::plain(Op::And, [holds, is_within]), None);
+        }
         self.conditions.entry(*condition).or_default().push((self.block, holds));
         (self.block, self.at) = (block, at);
         holds
