@@ -927,11 +927,11 @@ mod tests {
             is_signed: true,
             least: -3,
             greatest: 100,
+            bound: None,
         };
-        assert!(signed.holds(100, 0) && signed.holds(0x1fd, 0) && signed.holds(106, 3) && signed.holds(3, 3));
-        assert!(
-            !signed.holds(101, 0) && !signed.holds(0xfc, 0) && !signed.holds(107, 3) && !signed.holds(2, 3)
-        );
+        let holds = |bits, lane| signed.holds(bits, lane, None);
+        assert!(holds(100, 0) && holds(0x1fd, 0) && holds(106, 3) && holds(3, 3));
+        assert!(!holds(101, 0) && !holds(0xfc, 0) && !holds(107, 3) && !holds(2, 3));
         assert!(signed.has_least() && signed.has_greatest());
         assert_eq!(signed.in_words(func), "-3 <= v4 mod 2^8 <= 100 in lane 0 (signed)");
         let all = Condition { stride: 0, is_part: false, least: -128, greatest: 127, ..signed };
@@ -940,5 +940,16 @@ mod tests {
         assert_eq!(below.in_words(func), "v4 <= 7");
         assert_eq!(Condition { least: 7, ..below }.in_words(func), "v4 == 7");
         assert_eq!(Condition { least: 7, greatest: 255, ..below }.in_words(func), "v4 >= 7");
+        // Six more in the last lane, which is not to be above another value; then six less, and not below it.
+        let bound = Bound { value, is_greatest: true, reach: 6 };
+        let kept = Condition { bound: Some(bound), ..signed };
+        assert!(kept.holds(10, 0, Some(16)) && kept.holds(16, 3, Some(16)) && !kept.holds(11, 0, Some(16)));
+        assert!(!kept.holds(10, 0, None) && !kept.holds(101, 0, Some(127)) && !kept.holds(10, 0, Some(0xf0)));
+        let words = "-3 <= v4 mod 2^8 <= 100 and v4 mod 2^8 + 6 <= v4 in lane 0 (signed)";
+        assert_eq!(kept.in_words(func), words);
+        let above = Bound { value, is_greatest: false, reach: -6 };
+        let kept = Condition { bound: Some(above), stride: -2, ..signed };
+        assert!(kept.holds(10, 0, Some(4)) && kept.holds(4, 3, Some(4)) && !kept.holds(9, 0, Some(4)));
+        assert_eq!(Condition { bound: Some(above), ..all }.in_words(func), "v4 - 6 >= v4 (signed)");
     }
 }
