@@ -31,8 +31,8 @@ const REST: u32 = 100;
 const LEAST_REST: Duration = Duration::from_millis(200);
 
 /// Who takes part in a final, at most, and how many times as long as the best it may take.
-const FINALISTS: usize = 3;
-const CLOSE: f64 = 1.1;
+const FINALISTS: usize = 5;
+const CLOSE: f64 = 1.2;
 /// For how long each of them runs at a time, but for the first launch, which what ran before is in the way of.
 const BATCH: Duration = Duration::from_micros(500);
 /// What is so long that the first launch counts.
@@ -40,9 +40,9 @@ const LONG_LAUNCH: Duration = Duration::from_millis(2);
 /// How many rounds a final has, and how many are enough if they take long.
 const ROUNDS: usize = 24;
 const FEW_ROUNDS: usize = 8;
-const LONG_FINAL: Duration = Duration::from_millis(60);
+const LONG_FINAL: Duration = Duration::from_millis(100);
 /// How much faster another one has to be than the one that the trial found, in the median and in three of four rounds.
-const FASTER: f64 = 0.98;
+const FASTER: f64 = 0.985;
 
 /// Code that can be chosen.
 pub(crate) trait Candidate {
@@ -642,7 +642,7 @@ mod tests {
     #[test]
     fn whole_launches_decide_among_those_that_are_close() {
         // In slices the second is best, in launches the third; the fourth is too slow to be asked again.
-        let others = vec![code(0, 0.80, 0.80), code(0, 0.84, 0.76), code(0, 0.95, 0.5)];
+        let others = vec![code(0, 0.80, 0.80), code(0, 0.84, 0.76), code(0, 1.0, 0.5)];
         let (choice, first) = offered(others);
         let (chosen, single) = settle(&choice, &first, 100);
         assert_eq!(chosen, 2);

@@ -128,8 +128,8 @@ impl Body<'_, '_> {
     }
 
     /// Arithmetic on bf16 in memory that nothing else comes between, by a function that compares and exchanges bits; none if it
-    /// is none. LLVM 22.1 rounds what it expects to find there once more, by an instruction that makes zeros of the smallest numbers:
-    /// where one of these is in memory, its loop does not end.
+    /// is none. LLVM 22.1 rounds what it expects to find in memory once more, which on x86 may make a zero of one of the smallest
+    /// numbers: then its loop does not end.
     ///
     /// ```text
     ///     i16 @heddle.rmw.….bf16(ptr, i16):  old = load; again: old = φ; cmpxchg old, round(f32(old) op f32(operand))
