@@ -4,6 +4,7 @@ use crate::forced::Forced;
 use crate::program::{BuildOptions, Watch};
 use heddle_ir::types::MAX_LANES;
 use heddle_llvm::Cpu;
+use std::io::Write as _;
 use std::sync::{Arc, LazyLock};
 
 /// Whether a variable is 1.
@@ -32,7 +33,8 @@ pub fn reports() -> bool {
 
 /// What tells on the standard error what became of kernels, if that is asked for.
 pub fn watch() -> Option<Watch> {
-    reports().then(|| -> Watch { Arc::new(|told| eprint!("{told}")) })
+    // Where it cannot be written there is no one to tell.
+    reports().then(|| -> Watch { Arc::new(|told| _ = write!(std::io::stderr().lock(), "{told}")) })
 }
 
 /// How kernels are compiled: for `HEDDLE_LANES` lanes, a power of two or `registers` for what those hold, or for whatever
