@@ -36,7 +36,7 @@ def kernels():
     return {
         "saxpy": (HERE / "saxpy.cl", "saxpy", [floats(1 << 20), floats(1 << 20), f(0.5)], [1 << 20], [256], [0]),
         "matmul": ("matmul.cl", "multiply", [floats(512, 512), floats(512, 512), zeros(512, 512), n(512)], [512, 512], [16, 16], [2]),
-        # Larger than the caches, it takes 0.85 to 1.6 ms through either door, by where its pages lie.
+        # Larger than the caches, it takes 0.85 to 1.6 ms through either door, from run to run.
         "reduction": ("reduce.cl", "sum", [floats(1 << 18), zeros(64), n(1 << 18)], [64 * 256], [256], [1]),
         "scan": (
             "scan.cl", "blocks",
