@@ -663,7 +663,10 @@ impl Finder<'_> {
         let (mut low, mut high) = (low.max(asked_low), high.min(asked_high));
         let mut bounds: SmallVec<[(Value, bool); MOST_CONDITIONS]> = SmallVec::new();
         let mut inner = value;
-        while let Some(inst) = self.func.def_inst(inner).filter(|&inst| self.is_fresh(inst, block)) {
+        for _ in 0..MOST_PARTS {
+            let Some(inst) = self.func.def_inst(inner).filter(|&inst| self.is_fresh(inst, block)) else {
+                break;
+            };
             let is_greatest = match (op(inst), is_signed) {
                 (Op::Smin, true) | (Op::Umin, false) => true,
                 (Op::Smax, true) | (Op::Umax, false) => false,

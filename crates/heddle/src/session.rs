@@ -28,7 +28,7 @@ use heddle_ir::{Code, Detail, Diagnostic, Function, Inst, Module, Op, Value, par
 use heddle_llvm::{
     CodeLevel, Cpu, EmitOptions, Imported, Jit, Language, LlvmModule, ObjectCache, Output, cleaned, cut_out,
     emit, generate, import, keep_private_but, language_of, link, optimize, param_parts, read_ir,
-    share_globals, vector_form_names,
+    share_globals, simplify, vector_form_names,
 };
 use heddle_transform::specialize::enter_with_mask;
 use heddle_transform::widen::wide_name;
@@ -442,6 +442,7 @@ impl Session {
     /// session's cache.
     pub fn jit(&self, module: &Module, emission: EmitOptions, level: CodeLevel) -> Result<Jit, Diagnostic> {
         let code = emit(module, emission).map_err(|told| told.in_module(module))?;
+        simplify(&code);
         match &self.cache {
             Some(cache) => Jit::cached(code, level, &[], cache),
             None => Jit::new(code, level, &[]),

@@ -20,7 +20,7 @@ use std::sync::Once;
 /// How much the code generator does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CodeLevel {
-    /// As little as it may: quick to compile.
+    /// As little as it may: quick to compile, and for what has not been through LLVM's passes.
     Least,
     /// What it does by default.
     Default,
@@ -205,7 +205,7 @@ fn new_machine(cpu: &Cpu, level: CodeLevel) -> Result<Machine, String> {
 pub fn object_here(module: &LlvmModule, level: CodeLevel) -> Result<Vec<u8>, Diagnostic> {
     let machine = machine(&Cpu::host(), level).map_err(no_machine)?;
     aim(module, &machine);
-    emit_object(module, &machine)
+    emit_object(module, &machine, level)
 }
 
 impl Jit {
@@ -247,7 +247,7 @@ impl Jit {
             }
             None => {
                 let machine = machine(&cpu, level).map_err(no_machine)?;
-                let object = emit_object(&module, &machine)?;
+                let object = emit_object(&module, &machine, level)?;
                 cache.keep(key.as_bytes(), &object);
                 object
             }

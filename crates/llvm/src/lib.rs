@@ -47,7 +47,7 @@ pub use cpu::{Cpu, UnknownCpu};
 pub use emit::{EmitOptions, emit, emit_together, entry_name, slot_bytes};
 pub use fatal::withstanding;
 pub use front_end::{Language, compile, language_of, read_source, refused_by_clang};
-pub use generate::{LlvmPasses, Output, generate, generate_at, optimize, optimize_with_masks};
+pub use generate::{LlvmPasses, Output, generate, generate_at, optimize, optimize_with_masks, simplify};
 pub use import::work_items::is_imported_builtin;
 pub use import::{Imported, import, param_parts};
 pub use jit::{CodeLevel, Entry, Jit, object_here};

@@ -5,34 +5,31 @@
 //! writes eight bytes. So no such store is left to it. It knows what masks are by `instcombine` as well as by what it
 //! does when it selects instructions, so that goes before.
 
+use crate::generate::{run_pass, simplify};
+use crate::jit::CodeLevel;
 use crate::single_lane_params::pass_single_lanes;
 use crate::view::{LlvmModule, Val, attribute_kind};
 use llvm_sys::LLVMTypeKind;
 use llvm_sys::core::*;
-use llvm_sys::error::LLVMConsumeError;
 use llvm_sys::prelude::*;
-use llvm_sys::transforms::pass_builder::*;
 
 /// How the names of stores under masks begin, whatever their types.
 pub(crate) const MASKED_STORE: &str = "llvm.masked.store.";
 
 /// Before machine code is made of a module: finds out what masks of truncated lanes are, and takes out single lanes, those that
-/// functions pass to each other included.
-pub(crate) fn make_ready(module: &LlvmModule) {
-    // SAFETY: each is a live call of a masked store; module and options are live.
+/// functions pass to each other included. What is compiled with the least effort has been through none of LLVM's passes.
+pub(crate) fn make_ready(module: &LlvmModule, level: CodeLevel) {
+    // SAFETY: each is a live call of a masked store.
     unsafe {
         let is_open = |&call: &LLVMValueRef| {
             !LLVMIsATruncInst(LLVMGetOperand(call, 0)).is_null()
                 && LLVMIsConstant(LLVMGetOperand(call, 2)) == 0
         };
         if module.calls_of(MASKED_STORE).iter().any(is_open) {
-            let options = LLVMCreatePassBuilderOptions();
             // One round is enough; whether another would find more is nothing to end the process for.
-            let names = c"instcombine<no-verify-fixpoint>";
-            let error = LLVMRunPasses(module.raw(), names.as_ptr(), std::ptr::null_mut(), options);
-            // It knows the pass.
-            LLVMConsumeError(error);
-            LLVMDisposePassBuilderOptions(options);
+            run_pass(module, c"instcombine<no-verify-fixpoint>");
+        } else if level == CodeLevel::Least {
+            simplify(module);
         }
     }
     store_single_lanes(module);

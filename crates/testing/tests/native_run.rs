@@ -327,3 +327,35 @@ block0:
         }
     }
 }
+
+/// LLVM's code generator does not end on this where nothing was folded before: which bits are zero it finds out in one place, and
+/// does not see in the next.
+#[test]
+fn bits_that_are_known_to_be_zero_compile() {
+    let text = "func @at(v0: i64, v10: i1 uniform) -> i1 {
+block0:
+  v1 = mul v0, 16
+  v2 = and v1, 1
+  v3 = lshr 1, v2
+  v4 = trunc i1, v3
+  v5 = xor v4, true
+  v6 = sext i32, v5
+  v7 = zext i32, v5
+  v8 = add v7, 1
+  br v10, block1, block2
+
+block1:
+  v9 = icmp eq v8, v6
+  ret v9
+
+block2:
+  ret v5
+}";
+    let module = heddle::ir::parse_module(text).expect("it is a module");
+    let line = RunLine::parse("@at([0, 1, 2, 3], true) lanes=4").expect("it is a run");
+    let (expected, _) = outcome(&module, &line, false);
+    for level in [CodeLevel::Default, CodeLevel::Least] {
+        let ran = run_native(&module, &line, &NativeOptions { level, ..NATIVE }).expect("it is compiled");
+        assert_eq!(ran.outcome.expect("it runs").results, expected, "{level:?}");
+    }
+}
