@@ -16,6 +16,7 @@ pub mod environment;
 
 pub mod vector_code;
 
+mod arena;
 mod choice;
 mod code;
 mod forced;

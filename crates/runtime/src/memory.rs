@@ -1,13 +1,16 @@
 //! Memory for every type: of values, what a worker keeps from one group to the next, and what drivers give to applications.
 
-use std::alloc::{Layout, alloc, alloc_zeroed};
+use crate::arena::{Arena, GRAIN};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A page of the larger kind: rows of large buffers are pages apart, and the processor remembers few of those.
-const HUGE_PAGE: usize = 2 << 20;
-/// From how many bytes on memory is in such pages.
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
+/// From how many bytes on memory is in such pages of its own,
 const LARGE: usize = 2 * HUGE_PAGE;
+/// and from how many on it shares them.
+const MIDDLING: usize = 64 << 10;
 
 /// What the bytes of memory are at first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,34 +21,68 @@ pub enum Contents {
     Unknown,
 }
 
+/// Where memory comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Heap,
+    Shared,
+    OwnPages,
+}
+
+fn source_of(layout: Layout) -> Source {
+    match layout.size() {
+        LARGE.. => Source::OwnPages,
+        MIDDLING.. if layout.align() <= GRAIN => Source::Shared,
+        _ => Source::Heap,
+    }
+}
+
+fn shared() -> MutexGuard<'static, Arena> {
+    static SHARED: Mutex<Arena> = Mutex::new(Arena::new());
+    SHARED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// How memory of an application lies: large memory is in large pages.
 pub fn layout_of(bytes: usize, align: usize) -> Option<Layout> {
     let align = if bytes >= LARGE { align.max(HUGE_PAGE) } else { align };
     Layout::from_size_align(bytes.max(1), align).ok()
 }
 
-/// Gets memory that lies as [`layout_of`] has it, which [`std::alloc::dealloc`] takes back; none if there is not so much.
+/// Gets memory that lies as [`layout_of`] has it, which [`free`] takes back; none if there is not so much.
 pub fn allocate(layout: Layout, contents: Contents) -> Option<NonNull<u8>> {
     if layout.size() == 0 {
         return None;
     }
-    let is_large = layout.size() >= LARGE;
-    let start = match contents {
+    let source = source_of(layout);
+    let start = match (source, contents) {
+        (Source::Shared, _) => shared().take(layout.size())?,
         // SAFETY: the layout has bytes.
-        Contents::Zeros if !is_large => unsafe { alloc_zeroed(layout) },
+        (Source::Heap, Contents::Zeros) => NonNull::new(unsafe { alloc_zeroed(layout) })?,
         // SAFETY: as above.
-        _ => unsafe { alloc(layout) },
+        _ => NonNull::new(unsafe { alloc(layout) })?,
     };
-    let start = NonNull::new(start)?;
-    if is_large {
+    if source == Source::OwnPages {
         // SAFETY: it is memory of this size, page by page. Advice that the system does not take changes nothing but speed.
         unsafe { libc::madvise(start.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
-        if contents == Contents::Zeros {
-            // SAFETY: as above; nothing else knows of it yet.
-            unsafe { start.write_bytes(0, layout.size()) };
-        }
+    }
+    if source != Source::Heap && contents == Contents::Zeros {
+        // SAFETY: it has as many bytes; nothing else knows of it yet.
+        unsafe { start.write_bytes(0, layout.size()) };
     }
     Some(start)
+}
+
+/// Takes memory back.
+///
+/// # Safety
+/// It came from [`allocate`] with this layout, and nobody uses it any more.
+pub unsafe fn free(start: NonNull<u8>, layout: Layout) {
+    match source_of(layout) {
+        // SAFETY: the caller's promise.
+        Source::Shared => unsafe { shared().give_back(start, layout.size()) },
+        // SAFETY: as above.
+        _ => unsafe { dealloc(start.as_ptr(), layout) },
+    }
 }
 
 /// The bytes of the largest cache, if the system tells.

@@ -8,8 +8,9 @@ use crate::core::error::{Answer, Error, ensure};
 use crate::core::registry::Table;
 use crate::cuda::*;
 use heddle_runtime::memory::{self, Contents};
-use std::alloc::{Layout, dealloc};
+use std::alloc::Layout;
 use std::collections::BTreeMap;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -137,9 +138,10 @@ fn give_back(allocation: &Allocation) {
     {
         pool.used[0].fetch_sub(allocation.bytes as u64, Ordering::Relaxed);
     }
-    if let (true, Ok(layout)) = (allocation.is_own(), layout(allocation.bytes)) {
+    let start = NonNull::new(std::ptr::with_exposed_provenance_mut(allocation.start));
+    if let (true, Ok(layout), Some(start)) = (allocation.is_own(), layout(allocation.bytes), start) {
         // SAFETY: it was allocated with this layout, and has just been taken out of the table, so it is freed once.
-        unsafe { dealloc(std::ptr::with_exposed_provenance_mut(allocation.start), layout) };
+        unsafe { memory::free(start, layout) };
     }
 }
 

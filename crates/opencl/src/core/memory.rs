@@ -3,9 +3,10 @@
 //! Invariant: a piece of memory lives as long as its `Memory`. Which commands access it when is the application's affair,
 //! as OpenCL has it, so everything goes through raw pointers and nothing here makes references to contents.
 
-use heddle_runtime::memory::{Contents, allocate, layout_of};
-use std::alloc::{Layout, dealloc};
+use heddle_runtime::memory::{Contents, allocate, free, layout_of};
+use std::alloc::Layout;
 use std::fmt;
+use std::ptr::NonNull;
 
 /// An address in the process: of a buffer, of shared virtual memory, or of the application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -189,9 +190,9 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if let Some(layout) = self.layout {
+        if let (Some(layout), Some(start)) = (self.layout, NonNull::new(self.base.pointer())) {
             // SAFETY: allocated with this layout, and freed once.
-            unsafe { dealloc(self.base.pointer(), layout) };
+            unsafe { free(start, layout) };
         }
     }
 }

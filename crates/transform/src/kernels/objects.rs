@@ -55,7 +55,15 @@ pub(super) fn objects_across(kernel: &Function, states: &States) -> Vec<Object> 
                 kernel.layout.block_of(user).into_iter().for_each(|block| _ = blocks[number].insert(block));
                 match data.op {
                     Op::Load | Op::Memset | Op::Memcpy | Op::Memmove => {}
-                    Op::Store => escapes[number] |= data.args[0] == value,
+                    Op::Store if data.args[0] == value => match cell_at(kernel, data.args[1], &users) {
+                        Some((cell, loaded)) => {
+                            let block = |inst| kernel.layout.block_of(inst);
+                            is_joined[number] |= block(cell) != block(alloca);
+                            work.extend(loaded);
+                        }
+                        None => escapes[number] = true,
+                    },
+                    Op::Store => {}
                     Op::Phi => {
                         is_joined[number] = true;
                         work.extend(kernel.results(user));
@@ -86,6 +94,27 @@ pub(super) fn objects_across(kernel: &Function, states: &States) -> Vec<Object> 
         Object { alloca, is_followed, element: None }
     };
     across.map(object).collect()
+}
+
+/// The private object that an address is of, and what is loaded there, if all that is done with the object is to load and to store
+/// pointers.
+fn cell_at(
+    kernel: &Function,
+    address: Value,
+    users: &SecondaryMap<Value, Vec<Inst>>,
+) -> Option<(Inst, Vec<Value>)> {
+    let cell = kernel.def_inst(address).filter(|&inst| kernel.inst(inst).op == Op::Alloca)?;
+    let mut loaded = Vec::new();
+    for &user in &users[address] {
+        let data = kernel.inst(user);
+        match data.op {
+            Op::Load => loaded.extend(kernel.results(user)),
+            Op::Store if data.args[0] != address => {}
+            _ => return None,
+        }
+    }
+    let is_pointer = |&value: &Value| matches!(kernel.value_type(value).scalar(), Scalar::Ptr(_));
+    loaded.iter().all(is_pointer).then_some((cell, loaded))
 }
 
 /// The readers of each value, once for each operand.
