@@ -105,6 +105,7 @@ pub(crate) fn run_pass(module: &LlvmModule, pass: &CStr) {
     // SAFETY: module and options are live.
     unsafe {
         let options = LLVMCreatePassBuilderOptions();
+        // It knows the pass.
         llvm_sys::error::LLVMConsumeError(LLVMRunPasses(
             module.raw(),
             pass.as_ptr(),
