@@ -78,22 +78,8 @@ impl<M: Mask> Brush<'_, '_, M> {
         }
     }
 
-    /// The element's address: of a gather or scatter its own, else the one behind the element before.
-    fn element_address(
-        &self,
-        data: &InstData,
-        code: &Code<'_>,
-        address: Value,
-        (lane, element): (usize, usize),
-        size: u64,
-    ) -> Result<u64, Error> {
-        if matches!(data.op, Op::Gather | Op::Scatter) {
-            return self.address(code, address, lane, element);
-        }
-        Ok(self.address(code, address, lane, 0)?.wrapping_add(element as u64 * size))
-    }
-
     /// Whether the mask operand of a masked access holds for an element.
+    #[inline]
     fn admits(
         &self,
         code: &Code<'_>,
@@ -108,15 +94,6 @@ impl<M: Mask> Brush<'_, '_, M> {
         }
     }
 
-    /// The access of the element after the first: vectors promise alignment only for their start.
-    fn element_access(data: &InstData, access: &Access, element: usize, size: u64) -> Access {
-        match data.op {
-            Op::Gather | Op::Scatter => *access,
-            _ if element == 0 => *access,
-            _ => Access { align: access.align.min(size as u32), dereferenceable: 0, ..*access },
-        }
-    }
-
     /// Goes through the elements that an access is made for, each in each of its lanes: finds what it touches, unless the
     /// mask operand leaves it out.
     fn for_each_element(
@@ -127,16 +104,26 @@ impl<M: Mask> Brush<'_, '_, M> {
         world: &mut World<'_>,
         mut make: impl FnMut(&mut Self, &mut World<'_>, (usize, usize), Option<Target>),
     ) -> Result<(), Error> {
+        let &Accessed { address: addresses, mask, access, is_write, .. } = accessed;
         let size = accessed.size as u64;
+        let elements = self.elements(code, accessed.value);
+        // The elements of a gather or scatter have addresses of their own. Others lie one behind the other, and what is
+        // promised is promised of the first.
+        let each_by_itself = matches!(data.op, Op::Gather | Op::Scatter);
+        let behind = Access { align: access.align.min(size as u32), dereferenceable: 0, ..*access };
         for lane in accessed.lanes.lanes() {
-            for element in 0..self.elements(code, accessed.value) {
+            for element in 0..elements {
                 let mut target = None;
-                if self.admits(code, accessed.mask, lane, element)? {
-                    let address =
-                        self.element_address(data, code, accessed.address, (lane, element), size)?;
-                    let access = Self::element_access(data, accessed.access, element, size);
-                    target =
-                        Some(self.touch(address, size, &access, accessed.is_write, (code, lane), world)?);
+                if self.admits(code, mask, lane, element)? {
+                    let (address, access) = match element {
+                        _ if each_by_itself => (self.address(code, addresses, lane, element)?, access),
+                        0 => (self.address(code, addresses, lane, 0)?, access),
+                        _ => {
+                            let first = self.address(code, addresses, lane, 0)?;
+                            (first.wrapping_add(element as u64 * size), &behind)
+                        }
+                    };
+                    target = Some(self.touch(address, size, access, is_write, (code, lane), world)?);
                 }
                 make(self, world, (lane, element), target);
             }

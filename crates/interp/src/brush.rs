@@ -83,6 +83,8 @@ pub(crate) struct Brush<'p, 'm, M> {
     /// What φs are about to copy, and the values on their way where φs read φs; empty between blocks.
     copies: Vec<Copy<M>>,
     copied: Vec<Option<u128>>,
+    /// Registers of functions that have finished, for those that come.
+    pub(crate) spare: Vec<Registers<M>>,
 }
 
 /// What a φ gives to some lanes: the rows of a value, or ⊤.
@@ -149,6 +151,7 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
             finished: Vec::new(),
             copies: Vec::new(),
             copied: Vec::new(),
+            spare: Vec::new(),
         };
         let code = &program.codes[entry];
         let registers = brush.new_registers(code, world);
@@ -168,13 +171,14 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
     }
 
     pub(crate) fn new_registers(
-        &self,
+        &mut self,
         code: &Code<'_>,
         world: &mut World<'_>,
     ) -> Result<Registers<M>, FaultKind> {
         world.budget.hold(Registers::<M>::cost_of(code.rows, self.lanes))?;
         world.budget.work((code.rows * self.lanes) as u64 / 4)?;
-        let mut registers = Registers::poisoned(code.rows, self.lanes);
+        let mut registers = self.spare.pop().unwrap_or_else(|| Registers::new(self.lanes));
+        registers.forget(code.rows);
         for (value, elements) in &code.constants {
             for (row, &element) in code.slot(*value).rows().zip(elements) {
                 registers.fill(row, M::first(self.lanes), element);
@@ -535,17 +539,25 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
     }
 
     fn store_results(&mut self, data: &InstData, code: &Code<'_>, active: M) -> Result<(), Error> {
-        let is_entry = self.frames.len() == 1;
-        let frame = self.frames.last_mut().expect("a running brush has a frame");
-        for (index, &value) in data.args.iter().enumerate() {
+        let (frame, callers) = self.frames.split_last_mut().expect("a running brush has a frame");
+        if let (Some(caller), Some(call)) = (callers.last_mut(), frame.call) {
+            let calling = &self.program.codes[caller.code];
+            for (&value, &result) in data.args.iter().zip(calling.func.results(call)) {
+                for (from, to) in code.slot(value).rows().zip(calling.slot(result).rows()) {
+                    caller.registers.copy_lanes_from(&frame.registers, from, to, active);
+                }
+            }
+            return Ok(());
+        }
+        for (result, &value) in frame.results.iter_mut().zip(&data.args) {
             let slot = code.slot(value);
             for lane in active.lanes() {
                 for element in 0..slot.elements {
                     let bits = frame.registers.get(slot.row(element), lane);
-                    if bits.is_none() && is_entry && slot.elements == 1 {
+                    if bits.is_none() && slot.elements == 1 {
                         return Err((FaultKind::PoisonResult(value), Some(lane)));
                     }
-                    frame.results[index][lane * slot.elements + element] = bits;
+                    result[lane * slot.elements + element] = bits;
                 }
             }
         }

@@ -40,11 +40,14 @@ impl<M: Mask> Brush<'_, '_, M> {
         };
         let mut places = Parties::new();
         places.put(Place::At { node, target: entry }, mask);
-        let results = func
-            .signature
-            .results
-            .iter()
-            .map(|result| vec![None; self.lanes * usize::from(result.ty.lanes().unwrap_or(1))]);
+        let is_entry = call.is_none();
+        let results = func.signature.results.iter().filter(|_| is_entry);
+        let results =
+            results.map(|result| vec![None; self.lanes * usize::from(result.ty.lanes().unwrap_or(1))]);
+        let stack = match world.options.scheduler {
+            Scheduler::Ipdom => vec![StackEntry { lanes: mask, at: Some(entry), until: None }],
+            _ => Vec::new(),
+        };
         self.frames.push(Frame {
             code,
             registers,
@@ -59,7 +62,7 @@ impl<M: Mask> Brush<'_, '_, M> {
             mark: world.memory.mark(self.level),
             call,
             track,
-            stack: vec![StackEntry { lanes: mask, at: Some(entry), until: None }],
+            stack,
             rounds: Rounds::default(),
             step: 0,
         });
@@ -128,34 +131,28 @@ impl<M: Mask> Brush<'_, '_, M> {
     /// Gives the results of the finished function on top to its caller.
     pub(crate) fn finish_frame(&mut self, world: &mut World<'_>) -> Result<(), Fault> {
         let frame = self.frames.pop().expect("a running brush has a frame");
-        world.memory.release(self.level, &frame.mark, &mut world.budget);
+        world.memory.release(self.level, frame.mark, &mut world.budget);
         world.budget.give_back(frame.registers.cost());
         let Some(call) = frame.call else {
             self.finished = frame.results;
             return Ok(());
         };
-        let program = self.program;
-        let code = &program.codes[self.frame().code];
-        let returned = frame.places.lanes(Place::Returned);
-        self.write_nothing(call, code, returned, world);
-        let caller = self.frame_mut();
-        for (&value, result) in code.func.results(call).iter().zip(&frame.results) {
-            let slot = code.slot(value);
-            for lane in returned.lanes() {
-                for (row, &bits) in slot.rows().zip(&result[lane * slot.elements..]) {
-                    caller.registers.set(row, lane, bits);
-                }
-            }
-        }
+        self.spare.push(frame.registers);
+        let code = &self.program.codes[self.frame().code];
+        self.write_nothing(call, code, frame.places.lanes(Place::Returned), world);
         Ok(())
     }
 
     /// What happens to the results of an instruction in lanes that did not execute it.
+    #[inline]
     pub(crate) fn write_nothing(&mut self, inst: Inst, code: &Code<'_>, executed: M, world: &World<'_>) {
         if world.options.semantics == Semantics::Freezing {
             return;
         }
         let others = M::first(self.lanes) & !executed;
+        if others.is_none() {
+            return;
+        }
         let frame = self.frame_mut();
         for &value in code.func.results(inst) {
             code.slot(value).rows().for_each(|row| frame.registers.fill(row, others, None));

@@ -7,7 +7,6 @@ use crate::frame::Registers;
 use crate::lanes::Mask;
 use crate::program::{Code, Elementwise, Slot};
 use crate::scalar::Trap;
-use heddle_ir::ops::Effect;
 use heddle_ir::words::Flag;
 
 use heddle_ir::{Detail, Inst, InstData, Op, Scalar, Value};
@@ -62,7 +61,8 @@ impl<M: Mask> Brush<'_, '_, M> {
         let mask = if data.is_total() { M::first(self.lanes) } else { self.frame().active };
         let active = u64::from(mask.count());
         world.counters.lane_operations += active;
-        let elements = match &code.elementwise[inst] {
+        let elementwise = code.elementwise[inst].as_ref();
+        let elements = match elementwise {
             Some(operation) => operation.to.elements,
             None => {
                 let values = code.func.results(inst).iter().chain(&data.args);
@@ -70,12 +70,14 @@ impl<M: Mask> Brush<'_, '_, M> {
             }
         };
         world.budget.work(1 + active * elements as u64).map_err(|kind| (kind, None))?;
-        self.profile_access(inst, data, code, mask, world).map_err(|kind| (kind, None))?;
-        if let Some(operation) = &code.elementwise[inst] {
+        if let Some(operation) = elementwise {
             self.write_nothing(inst, code, mask, world);
-            let divisor = (data.op.info().effect == Effect::Traps).then(|| data.args[1]);
+            let divisor = operation.traps.then(|| data.args[1]);
             let running = Running { operation, mask, divisor, registers: &mut self.frame_mut().registers };
             return elementwise::evaluate(data, operation, world.options.fused, running);
+        }
+        if world.profile.is_some() {
+            self.profile_access(inst, data, code, mask, world).map_err(|kind| (kind, None))?;
         }
         // `mask` tells every lane.
         let executed = if data.op == Op::Mask { M::first(self.lanes) } else { mask };

@@ -31,8 +31,15 @@ pub(crate) struct Registers<M> {
 }
 
 impl<M: Mask> Registers<M> {
-    pub(crate) fn poisoned(rows: usize, lanes: usize) -> Registers<M> {
-        Registers { lanes, bits: vec![0; rows * lanes], poison: vec![M::first(lanes); rows] }
+    pub(crate) fn new(lanes: usize) -> Registers<M> {
+        Registers { lanes, bits: Vec::new(), poison: Vec::new() }
+    }
+
+    /// Makes of them so many rows of ⊤, whatever they were.
+    pub(crate) fn forget(&mut self, rows: usize) {
+        self.bits.resize(rows * self.lanes, 0);
+        self.poison.clear();
+        self.poison.resize(rows, M::first(self.lanes));
     }
 
     /// What the registers of a frame take in memory, with what else there is in a frame.
@@ -92,6 +99,13 @@ impl<M: Mask> Registers<M> {
         self.poison[to] = other.poison[from];
     }
 
+    /// Copies these lanes of a row from other registers.
+    pub(crate) fn copy_lanes_from(&mut self, other: &Registers<M>, from: usize, to: usize, lanes: M) {
+        let row = &mut self.bits[to * self.lanes..][..self.lanes];
+        lanes.lanes().for_each(|lane| row[lane] = other.row(from)[lane]);
+        self.set_poison(to, lanes, other.poison[from] & lanes);
+    }
+
     /// The bits of a row, lane by lane.
     #[inline]
     pub(crate) fn row(&self, row: usize) -> &[u128] {
@@ -134,8 +148,10 @@ pub(crate) struct Frame<M> {
     pub(crate) reads_predicate: Option<Inst>,
     pub(crate) control: M,
     pub(crate) active: M,
+    /// What the entry function returns; another one's results go to the registers of its caller.
     pub(crate) results: Vec<Vec<Option<u128>>>,
-    pub(crate) mark: Vec<usize>,
+    /// The private objects that were there before it.
+    pub(crate) mark: usize,
     /// The call that this frame answers, in the frame below.
     pub(crate) call: Option<Inst>,
     /// Where it stands in the schedule.

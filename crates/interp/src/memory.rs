@@ -128,6 +128,8 @@ impl Heap {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Level {
     lanes: Vec<Heap>,
+    /// The lane of each object there is, in the order in which they were allocated.
+    allocated: Vec<usize>,
     /// The level of the sequential code that launched the brush, if it did.
     host: Option<usize>,
     /// How many launches lie around the brush; private addresses carry it.
@@ -277,7 +279,12 @@ impl Memory {
     /// Opens the private memories of a brush; they are closed in reverse order.
     pub(crate) fn open_level(&mut self, lanes: usize, host: Option<usize>) -> usize {
         let nesting = host.map_or(0, |host| self.private[host].nesting + 1);
-        self.private.push(Level { lanes: vec![Heap::default(); lanes], host, nesting });
+        self.private.push(Level {
+            lanes: vec![Heap::default(); lanes],
+            allocated: Vec::new(),
+            host,
+            nesting,
+        });
         self.private.len() - 1
     }
 
@@ -299,8 +306,9 @@ impl Memory {
         let count = lanes.clone().count() as u64;
         budget.hold(Object::cost(size).saturating_mul(count))?;
         budget.work(count.saturating_mul(1 + size / BYTES_PER_WORK))?;
-        let base = (Space::Private as u64) << SPACE_SHIFT | self.private[level].nesting << LEVEL_SHIFT;
-        let next = self.private[level].lanes.iter().map(|heap| heap.next).max().unwrap_or(0);
+        let level = &mut self.private[level];
+        let base = (Space::Private as u64) << SPACE_SHIFT | level.nesting << LEVEL_SHIFT;
+        let next = level.lanes.iter().map(|heap| heap.next).max().unwrap_or(0);
         // Alignment may use up addresses faster than memory.
         if next.saturating_add(size).saturating_add(u64::from(align)) >= 1 << (LEVEL_SHIFT - 1) {
             return Err(budget.exceeded(Limit::Memory));
@@ -309,9 +317,10 @@ impl Memory {
         for lane in lanes {
             let (bytes, poison) = (vec![0; size as usize], vec![true; size as usize]);
             let object = Object { name: None, space: Space::Private, address: 0, bytes, poison };
-            let heap = &mut self.private[level].lanes[lane];
+            let heap = &mut level.lanes[lane];
             heap.next = next;
             address = heap.add(base, object, align);
+            level.allocated.push(lane);
         }
         Ok(address)
     }
@@ -322,15 +331,17 @@ impl Memory {
         is_private && address >> LEVEL_SHIFT & 0xff == self.private[level].nesting
     }
 
-    /// How many private objects each lane holds: what `release` goes back to.
-    pub(crate) fn mark(&self, level: usize) -> Vec<usize> {
-        self.private[level].lanes.iter().map(|heap| heap.objects.len()).collect()
+    /// How many private objects all lanes hold: what `release` goes back to.
+    pub(crate) fn mark(&self, level: usize) -> usize {
+        self.private[level].allocated.len()
     }
 
     /// Frees the private objects allocated since the mark.
-    pub(crate) fn release(&mut self, level: usize, mark: &[usize], budget: &mut Budget) {
-        for (heap, &count) in self.private[level].lanes.iter_mut().zip(mark) {
-            for object in heap.objects.drain(count..) {
+    pub(crate) fn release(&mut self, level: usize, mark: usize, budget: &mut Budget) {
+        let level = &mut self.private[level];
+        for lane in level.allocated.drain(mark..).rev() {
+            let heap = &mut level.lanes[lane];
+            if let Some(object) = heap.objects.pop() {
                 budget.give_back(Object::cost(object.bytes.len() as u64));
             }
             let end =

@@ -9,6 +9,7 @@ use crate::run::RunOptions;
 use crate::schedule::Scheduler;
 use heddle_ir::entity::{Entity as _, EntitySet, SecondaryMap};
 use heddle_ir::module::Declaration;
+use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Constant, Detail, Function, Inst, Module, Op, Scalar, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
@@ -50,6 +51,8 @@ pub(crate) struct Elementwise {
     pub(crate) to_scalar: Scalar,
     pub(crate) from_scalars: [Scalar; 3],
     pub(crate) operands: usize,
+    /// Whether ⊤ in its second operand, the divisor, is an error.
+    pub(crate) traps: bool,
 }
 
 impl Elementwise {
@@ -63,6 +66,7 @@ impl Elementwise {
             to_scalar: func.value_type(result).scalar(),
             from_scalars: [0, 1, 2].map(|index| func.value_type(operand(index)).scalar()),
             operands: data.args.len().min(3),
+            traps: data.op.info().effect == Effect::Traps,
         })
     }
 }
