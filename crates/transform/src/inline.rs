@@ -72,25 +72,54 @@ pub fn inline_small(module: &mut Module) -> usize {
     count
 }
 
-/// About how many instructions a function is; blocks and calls count more than one.
-fn cost(func: &Function) -> usize {
-    let blocks = func.blocks().count() - 1;
-    let insts = func.blocks().flat_map(|block| func.block_insts(block));
-    let cost = |inst| match func.inst(inst).op {
-        Op::Br | Op::Ret => 0,
-        Op::Call | Op::Switch => 4,
-        _ => 1,
-    };
-    insts.map(cost).sum::<usize>() + 2 * blocks
+/// What inlining asks of a function's instructions.
+struct Survey {
+    /// In layout order.
+    calls: Vec<Inst>,
+    /// About how many instructions it is; blocks and calls count more than one.
+    cost: usize,
+    /// Whether its body can stand elsewhere.
+    is_copyable: bool,
+}
+
+impl Survey {
+    /// Goes through a function once: it may be larger than what a cache holds.
+    fn new(func: &Function) -> Survey {
+        let is_open = |shape: &Option<DeclaredShape>| matches!(shape, None | Some(DeclaredShape::Varying));
+        let promises_nothing = func.signature.params.iter().all(|param| is_open(&param.shape))
+            && func.signature.results.iter().all(|result| is_open(&result.shape));
+        let (mut calls, mut cost) = (Vec::new(), 0);
+        let (mut returns, mut launches, mut has_predicate) = (false, false, false);
+        for (number, block) in func.blocks().enumerate() {
+            has_predicate |= func.predicate(block).is_some();
+            cost += if number == 0 { 0 } else { 2 };
+            for inst in func.block_insts(block) {
+                let op = func.inst(inst).op;
+                returns |= op == Op::Ret;
+                launches |= op == Op::Launch;
+                if op == Op::Call {
+                    calls.push(inst);
+                }
+                cost += match op {
+                    Op::Br | Op::Ret => 0,
+                    Op::Call | Op::Switch => 4,
+                    _ => 1,
+                };
+            }
+        }
+        let is_copyable = promises_nothing && returns && !launches && !has_predicate;
+        Survey { calls, cost, is_copyable }
+    }
 }
 
 /// Inlines the calls that are wanted, callees first; gives how many. Functions stay, called or not. What can't be inlined
 /// is not asked for: functions that are only declared, that call themselves by way of the caller, that never return,
 /// that launch, or of whose parameters shapes are promised.
 pub fn inline_calls(module: &mut Module, mut wanted: impl FnMut(&Site<'_>) -> bool) -> usize {
+    let surveys: Vec<Survey> = module.functions.iter().map(Survey::new).collect();
     let mut sites: FxHashMap<String, usize> = FxHashMap::default();
-    for func in &module.functions {
-        for inst in insts_of(func, Op::Call) {
+    for (func, survey) in module.functions.iter().zip(&surveys) {
+        for &inst in &survey.calls {
             if let Some(callee) = func.callee_of(func.inst(inst)) {
                 *sites.entry(callee.name.clone()).or_default() += 1;
             }
@@ -102,9 +131,10 @@ pub fn inline_calls(module: &mut Module, mut wanted: impl FnMut(&Site<'_>) -> bo
     for number in callees_first(module) {
         let nothing = Function::new("", Signature::new(&[], &[]));
         let mut func = std::mem::replace(&mut module.functions[number], nothing);
-        let mut size = cost(&func);
+        let survey = &surveys[number];
+        let mut size = survey.cost;
         let mut chosen: Vec<(Inst, &Function)> = Vec::new();
-        for call in insts_of(&func, Op::Call) {
+        for &call in &survey.calls {
             let Some(declared) = func.callee_of(func.inst(call)) else { continue };
             let Some(&(number, cost)) = done.get(&declared.name) else { continue };
             let (callee, calls) = (&module.functions[number], sites[&declared.name]);
@@ -116,8 +146,10 @@ pub fn inline_calls(module: &mut Module, mut wanted: impl FnMut(&Site<'_>) -> bo
         }
         count += chosen.len();
         inline_chosen(&mut func, &chosen);
-        if is_copyable(&func) {
-            done.insert(func.name.clone(), (number, cost(&func)));
+        let inlined = (!chosen.is_empty()).then(|| Survey::new(&func));
+        let survey = inlined.as_ref().unwrap_or(survey);
+        if survey.is_copyable {
+            done.insert(func.name.clone(), (number, survey.cost));
         }
         module.functions[number] = func;
     }
@@ -138,10 +170,6 @@ pub fn forget_unreached(module: &mut Module, named: impl IntoIterator<Item = Str
     module.functions.retain(|func| reached.contains(&func.name));
 }
 
-fn insts_of(func: &Function, op: Op) -> impl Iterator<Item = Inst> + '_ {
-    func.blocks().flat_map(|block| func.block_insts(block)).filter(move |&inst| func.inst(inst).op == op)
-}
-
 /// Whether a call and its callee go together.
 fn fits(caller: &Function, call: Inst, callee: &Function) -> bool {
     let data = caller.inst(call);
@@ -150,17 +178,6 @@ fn fits(caller: &Function, call: Inst, callee: &Function) -> bool {
         && block.is_some_and(|block| caller.predicate(block).is_none())
         && callee.params().len() == data.args.len()
         && callee.signature.results.len() == caller.results(call).len()
-}
-
-/// Whether the body of a function can stand elsewhere.
-fn is_copyable(func: &Function) -> bool {
-    let is_open = |shape: &Option<DeclaredShape>| matches!(shape, None | Some(DeclaredShape::Varying));
-    let has = |op| insts_of(func, op).next().is_some();
-    func.signature.params.iter().all(|param| is_open(&param.shape))
-        && func.signature.results.iter().all(|result| is_open(&result.shape))
-        && func.blocks().all(|block| func.predicate(block).is_none())
-        && has(Op::Ret)
-        && !has(Op::Launch)
 }
 
 /// Replaces calls, which stand in layout order, by bodies.

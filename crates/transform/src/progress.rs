@@ -46,12 +46,22 @@ struct Waiting {
 /// Lets lanes of functions that wait for each other go on one block a round. Gives a remark for each loop that waits.
 pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
     let sequential = sequential_functions(module);
-    let spinning = spinning_functions(module);
+    let tries: Vec<Tries> = module.functions.iter().map(Tries::new).collect();
+    // A loop that calls one of these may wait.
+    let spinning: FxHashSet<String> = module
+        .functions
+        .iter()
+        .zip(&tries)
+        .filter_map(|(func, tries)| (*tries == Tries::Shared).then(|| func.name.clone()))
+        .collect();
     let mut remarks: Vec<Remark> = Vec::new();
     // The functions that wait, themselves or by what is inlined into them.
     let mut waiting: FxHashMap<String, Waiting> = FxHashMap::default();
-    for func in module.functions.iter().filter(|func| !sequential.contains(&func.name)) {
-        if let Some(inst) = waits(func, &spinning) {
+    for (func, &tries) in module.functions.iter().zip(&tries) {
+        if sequential.contains(&func.name) {
+            continue;
+        }
+        if let Some(inst) = waits(func, tries, &spinning) {
             let op = func.inst(inst).op;
             let text =
                 format!("a loop waits by `{op}` for what another lane does: lanes go on one block a round");
@@ -109,15 +119,27 @@ fn asks_lanes(func: &Function) -> Option<Inst> {
     })
 }
 
-/// The functions that try something without a loop of their own: a loop that calls one may wait.
-fn spinning_functions(module: &Module) -> FxHashSet<String> {
-    let tries = |func: &&Function| {
-        insts(func).any(|inst| {
+/// What a function itself reads anew, each time that it is executed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Tries {
+    Nothing,
+    /// Only objects of the lane's own.
+    Private,
+    Shared,
+}
+
+impl Tries {
+    fn new(func: &Function) -> Tries {
+        let of_inst = |inst: Inst| {
             let data = func.inst(inst);
-            is_read_anew(data) && data.address().is_none_or(|address| !is_private(func, address))
-        })
-    };
-    module.functions.iter().filter(tries).map(|func| func.name.clone()).collect()
+            match data.address() {
+                _ if !is_read_anew(data) => Tries::Nothing,
+                Some(address) if is_private(func, address) => Tries::Private,
+                _ => Tries::Shared,
+            }
+        };
+        insts(func).map(of_inst).max().unwrap_or(Tries::Nothing)
+    }
 }
 
 /// Whether an access may find each time what another lane wrote in the meantime, and changes nothing the second time.
@@ -160,8 +182,9 @@ fn is_private(func: &Function, address: Value) -> bool {
 }
 
 /// The access by which a loop of the function waits for another lane, if one does.
-fn waits(func: &Function, spinning: &FxHashSet<String>) -> Option<Inst> {
-    if func.layout.entry().is_none() || !insts(func).any(|inst| may_wait(func, func.inst(inst), spinning)) {
+fn waits(func: &Function, tries: Tries, spinning: &FxHashSet<String>) -> Option<Inst> {
+    let calls_one = || func.callees.values().any(|callee| spinning.contains(&callee.name));
+    if func.layout.entry().is_none() || tries == Tries::Nothing && !calls_one() {
         return None;
     }
     let cfg = Cfg::new(func);

@@ -69,6 +69,9 @@ pub fn entered_functions(module: &Module) -> Vec<String> {
 }
 
 pub(super) fn insts_of(func: &Function, op: Op) -> Vec<Inst> {
+    if func.callees.is_empty() && matches!(op, Op::Call | Op::Launch) {
+        return Vec::new();
+    }
     func.blocks().flat_map(|block| func.block_insts(block)).filter(|&inst| func.inst(inst).op == op).collect()
 }
 
