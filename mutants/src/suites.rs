@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What is asked of `heddle-testing`, beside the tests that a mutated package has itself: what takes seconds. Left out are
-/// tests that run for minutes, by which the same is checked on more programs (`generated`, `linearized`, `retained`),
-/// tests of the tests (the planted faults), and native code, which runs what `widen` made already.
-const SHARED: &[&str] = &["files", "figures", "slice", "divergence", "shapes", "transform", "baselines"];
+/// tests by which the same is checked on more programs (`harness`, `passes`), tests of the tests (`faults`), and native code,
+/// which runs what `widen` made already.
+const SHARED: &[&str] = &["quick", "figures", "shapes"];
 
 /// Tests that are left out of these: of the tests, of time, those whose time the caller sets, and those on thousands of
 /// programs.

@@ -442,7 +442,10 @@ impl Session {
     /// session's cache.
     pub fn jit(&self, module: &Module, emission: EmitOptions, level: CodeLevel) -> Result<Jit, Diagnostic> {
         let code = emit(module, emission).map_err(|told| told.in_module(module))?;
-        simplify(&code);
+        // With the least effort that is done when machine code is made.
+        if level != CodeLevel::Least {
+            simplify(&code);
+        }
         match &self.cache {
             Some(cache) => Jit::cached(code, level, &[], cache),
             None => Jit::new(code, level, &[]),

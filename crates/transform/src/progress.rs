@@ -52,7 +52,8 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
         .functions
         .iter()
         .zip(&tries)
-        .filter_map(|(func, tries)| (*tries == Tries::Shared).then(|| func.name.clone()))
+        .filter(|(_, tries)| **tries == Tries::Shared)
+        .map(|(func, _)| func.name.clone())
         .collect();
     let mut remarks: Vec<Remark> = Vec::new();
     // The functions that wait, themselves or by what is inlined into them.

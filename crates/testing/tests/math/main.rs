@@ -3,6 +3,7 @@
 //! `HEDDLE_ULP=all` looks at each f32 there is, for hours; otherwise at one in some thousands.
 
 mod library;
+mod text;
 mod truth;
 mod wide;
 

@@ -1,0 +1,175 @@
+//! Addresses taken apart: a base, values times constants, and a constant.
+
+use heddle_ir::words::Flag;
+use heddle_ir::{Constant, Op, Value};
+use smallvec::SmallVec;
+
+use super::Finder;
+use super::condition::interpret;
+use crate::cycles::Cycle;
+
+/// How many parts of an address are looked at.
+pub(super) const MOST_PARTS: usize = 32;
+/// Addresses have so many bits.
+pub(super) const ADDRESS: u32 = 64;
+
+/// How a number is made as wide as an address.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(super) enum Extension {
+    Signed,
+    Unsigned,
+}
+
+/// A value, made as wide as an address, times a constant.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(super) struct Term {
+    pub(super) value: Value,
+    pub(super) extension: Extension,
+    /// Whether a promise keeps the value to half of its range: a multiple of it does not wrap around.
+    pub(super) is_half: bool,
+    pub(super) factor: i64,
+}
+
+pub(super) struct Address {
+    pub(super) root: Value,
+    pub(super) terms: SmallVec<[Term; 4]>,
+    pub(super) offset: i64,
+}
+
+/// What the addresses of a group have in common.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) root: Value,
+    pub(super) terms: SmallVec<[Term; 4]>,
+    pub(super) around: Option<Cycle>,
+}
+
+impl Finder<'_> {
+    pub(super) fn width(&self, value: Value) -> u32 {
+        self.func.value_type(value).scalar().bits()
+    }
+
+    pub(super) fn constant(&self, value: Value, extension: Extension) -> Option<i128> {
+        match self.func.constant(value) {
+            Some(Constant::Scalar(_, bits)) => {
+                Some(interpret(*bits as i128, self.width(value), extension == Extension::Signed))
+            }
+            _ => None,
+        }
+    }
+
+    /// An address as base, terms and constant, all modulo 2^64.
+    pub(super) fn address(&self, pointer: Value) -> Option<Address> {
+        let mut root = pointer;
+        let mut parts: Vec<Term> = Vec::new();
+        while let Some(inst) = self.func.def_inst(root).filter(|&inst| self.func.inst(inst).op == Op::PtrAdd)
+        {
+            let data = self.func.inst(inst);
+            if parts.len() == MOST_PARTS || self.width(data.args[1]) > ADDRESS {
+                break;
+            }
+            let offset =
+                Term { value: data.args[1], extension: Extension::Signed, is_half: false, factor: 1 };
+            parts.push(offset);
+            root = data.args[0];
+        }
+        if self.width(root) != ADDRESS {
+            return None;
+        }
+        let mut terms: SmallVec<[Term; 4]> = SmallVec::new();
+        let mut offset = 0i64;
+        let mut seen = 0;
+        while let Some(part) = parts.pop() {
+            seen += 1;
+            let Term { value, extension, is_half, factor } = part;
+            if let Some(constant) = self.constant(value, extension) {
+                offset = offset.wrapping_add(factor.wrapping_mul(constant as i64));
+            } else if seen > MOST_PARTS || !self.split(part, &mut parts) {
+                // At this width both are the same.
+                let extension = if self.width(value) == ADDRESS { Extension::Signed } else { extension };
+                terms.push(Term { value, extension, is_half, factor });
+            }
+        }
+        terms.sort_unstable();
+        let mut merged: SmallVec<[Term; 4]> = SmallVec::new();
+        for term in terms {
+            match merged.last_mut() {
+                Some(last) if (last.value, last.extension) == (term.value, term.extension) => {
+                    last.factor = last.factor.wrapping_add(term.factor);
+                    last.is_half |= term.is_half;
+                }
+                _ => merged.push(term),
+            }
+        }
+        merged.retain(|term| term.factor != 0);
+        Some(Address { root, terms: merged, offset })
+    }
+
+    /// Adds the parts of a sum or a multiple; whether it is one, modulo 2^64.
+    fn split(&self, part: Term, parts: &mut Vec<Term>) -> bool {
+        let Term { value, extension, factor, .. } = part;
+        let Some(inst) = self.func.def_inst(value) else { return false };
+        let data = self.func.inst(inst);
+        // A promise that is broken makes an address of which nothing need be known.
+        let keeps = self.width(value) == ADDRESS
+            || match extension {
+                Extension::Signed => data.flags.has(Flag::Nsw),
+                Extension::Unsigned => data.flags.has(Flag::Nuw),
+            };
+        let mut push_half = |value: Value, factor: i64, is_half: bool| {
+            parts.push(Term { value, extension, is_half, factor });
+        };
+        let mut push = |value: Value, factor: i64| push_half(value, factor, false);
+        match data.op {
+            Op::Add if keeps => {
+                push(data.args[0], factor);
+                push(data.args[1], factor);
+            }
+            Op::Or if data.flags.has(Flag::Disjoint) || self.is_free(data.args[0], data.args[1]) => {
+                push(data.args[0], factor);
+                push(data.args[1], factor);
+            }
+            Op::Sub if keeps => {
+                push(data.args[0], factor);
+                push(data.args[1], factor.wrapping_neg());
+            }
+            Op::Mul if keeps => {
+                let [Some(left), None] = [1, 0].map(|arg| self.constant(data.args[arg], extension)) else {
+                    return false;
+                };
+                push_half(data.args[0], factor.wrapping_mul(left as i64), left.unsigned_abs() > 1);
+            }
+            Op::Shl if keeps => match self.constant(data.args[1], Extension::Unsigned) {
+                Some(amount @ 0..63) => {
+                    push_half(data.args[0], factor.wrapping_shl(amount as u32), amount > 0);
+                }
+                _ => return false,
+            },
+            Op::Sext if extension == Extension::Signed || self.width(value) == ADDRESS => {
+                parts.push(Term {
+                    value: data.args[0],
+                    extension: Extension::Signed,
+                    is_half: false,
+                    factor,
+                });
+            }
+            Op::Zext => {
+                parts.push(Term {
+                    value: data.args[0],
+                    extension: Extension::Unsigned,
+                    is_half: false,
+                    factor,
+                });
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether one value surely has zeros where the other, a constant, has ones.
+    fn is_free(&self, value: Value, constant: Value) -> bool {
+        let Some(constant) = self.constant(constant, Extension::Unsigned) else { return false };
+        let zeros = self.divergence.shape(value).each().zeros();
+        constant < 1 << zeros.min(ADDRESS)
+    }
+}

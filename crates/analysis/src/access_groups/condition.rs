@@ -1,0 +1,165 @@
+//! Conditions under which lanes lie regularly: what is asked of a uniform value, or of lane 0's number, at run time.
+
+use heddle_ir::{Function, Value};
+
+/// A uniform value that all lanes are to be on one side of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Bound {
+    /// The value.
+    pub value: Value,
+    /// Whether it is the greatest that lanes may have, not the least.
+    pub is_greatest: bool,
+    /// How far the lane that comes closest is from lane 0.
+    pub reach: i64,
+}
+
+/// A value is within bounds, in the execution of the access: in lane 0, or as it would be there.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Condition {
+    /// The value.
+    pub value: Value,
+    /// Its step from a lane to the next, modulo its width; 0 if it is uniform.
+    pub stride: i64,
+    /// How many of its bits are looked at, from the lowest on.
+    pub width: u32,
+    /// Whether it has more.
+    pub is_part: bool,
+    /// Whether they are read as a signed number.
+    pub is_signed: bool,
+    /// The least that it may be.
+    pub least: i128,
+    /// The greatest.
+    pub greatest: i128,
+    /// What else it is compared with. The sum of it and the reach does not wrap around where the conditions of an access that
+    /// has this one hold.
+    pub bound: Option<Bound>,
+}
+
+impl Condition {
+    /// Whether it holds where a lane has these bits, and its bound those.
+    pub fn holds(&self, bits: u128, lane: usize, of_bound: Option<u128>) -> bool {
+        let first = (bits as i128).wrapping_sub(i128::from(self.stride) * lane as i128);
+        let number = interpret(first, self.width, self.is_signed);
+        let is_within = match (self.bound, of_bound) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(bound), Some(bits)) => {
+                let limit = interpret(bits as i128, self.width, self.is_signed);
+                let closest = number + i128::from(bound.reach);
+                if bound.is_greatest { closest <= limit } else { closest >= limit }
+            }
+        };
+        is_within && (self.least..=self.greatest).contains(&number)
+    }
+
+    /// Whether there are numbers below those that it allows.
+    pub fn has_least(&self) -> bool {
+        self.least > range_of(self.width, self.is_signed).0
+    }
+
+    /// Whether there are numbers above those that it allows.
+    pub fn has_greatest(&self) -> bool {
+        self.greatest < range_of(self.width, self.is_signed).1
+    }
+
+    /// As a comparison, in the words of the source.
+    pub fn in_words(&self, func: &Function) -> String {
+        let (first, last) = range_of(self.width, self.is_signed);
+        let value = func.describe(self.value);
+        let value = if self.is_part { format!("{value} mod 2^{}", self.width) } else { value };
+        let range = match (self.least, self.greatest) {
+            (least, greatest) if least == greatest => format!("{value} == {least}"),
+            (least, greatest) if greatest == last => format!("{value} >= {least}"),
+            (least, greatest) if least == first => format!("{value} <= {greatest}"),
+            (least, greatest) => format!("{least} <= {value} <= {greatest}"),
+        };
+        let lane = if self.stride != 0 { " in lane 0" } else { "" };
+        let sign = if self.is_signed { " (signed)" } else { "" };
+        let Some(bound) = self.bound else { return format!("{range}{lane}{sign}") };
+        let of_bound = func.describe(bound.value);
+        let closest = match bound.reach {
+            0 => value.clone(),
+            reach @ 1.. => format!("{value} + {reach}"),
+            reach => format!("{value} - {}", reach.unsigned_abs()),
+        };
+        let bounds = format!("{closest} {} {of_bound}", if bound.is_greatest { "<=" } else { ">=" });
+        match self.has_least() || self.has_greatest() {
+            true => format!("{range} and {bounds}{lane}{sign}"),
+            false => format!("{bounds}{lane}{sign}"),
+        }
+    }
+}
+
+/// The numbers of a width.
+pub(super) fn range_of(width: u32, is_signed: bool) -> (i128, i128) {
+    let bits = width.clamp(1, 100);
+    match is_signed {
+        true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        false => (0, (1 << bits) - 1),
+    }
+}
+
+/// The number that the low bits stand for.
+pub(super) fn interpret(bits: i128, width: u32, is_signed: bool) -> i128 {
+    let shift = 128 - width.clamp(1, 128);
+    match is_signed {
+        true => bits << shift >> shift,
+        false => ((bits as u128) << shift >> shift) as i128,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_read_as_numbers_of_their_width() {
+        assert_eq!(interpret(0xff, 8, true), -1);
+        assert_eq!(interpret(0xff, 8, false), 255);
+        assert_eq!(interpret(0x17f, 8, true), 127);
+        assert_eq!(interpret(-1, 64, false), (1 << 64) - 1);
+        assert_eq!(interpret(1 << 63, 64, true), -(1 << 63));
+        assert_eq!((range_of(8, true), range_of(8, false)), ((-128, 127), (0, 255)));
+        assert_eq!((range_of(1, true), range_of(1, false)), ((-1, 0), (0, 1)));
+    }
+
+    /// A value that goes up by two from lane to lane, in eight bits of more, from -3 up to 100 in lane 0.
+    #[test]
+    fn conditions_are_about_lane_0() {
+        let module = heddle_ir::parse_bytes(b"func @f() {\nblock0:\n  v4 = lane i32\n  ret\n}\n")
+            .expect("it is well-formed");
+        let (func, value) = (&module.functions[0], Value::from_u32(4));
+        let signed = Condition {
+            value,
+            stride: 2,
+            width: 8,
+            is_part: true,
+            is_signed: true,
+            least: -3,
+            greatest: 100,
+            bound: None,
+        };
+        let holds = |bits, lane| signed.holds(bits, lane, None);
+        assert!(holds(100, 0) && holds(0x1fd, 0) && holds(106, 3) && holds(3, 3));
+        assert!(!holds(101, 0) && !holds(0xfc, 0) && !holds(107, 3) && !holds(2, 3));
+        assert!(signed.has_least() && signed.has_greatest());
+        assert_eq!(signed.in_words(func), "-3 <= v4 mod 2^8 <= 100 in lane 0 (signed)");
+        let all = Condition { stride: 0, is_part: false, least: -128, greatest: 127, ..signed };
+        assert!(!all.has_least() && !all.has_greatest());
+        let below = Condition { is_signed: false, least: 0, greatest: 7, ..all };
+        assert_eq!(below.in_words(func), "v4 <= 7");
+        assert_eq!(Condition { least: 7, ..below }.in_words(func), "v4 == 7");
+        assert_eq!(Condition { least: 7, greatest: 255, ..below }.in_words(func), "v4 >= 7");
+        // Six more in the last lane, which is not to be above another value; then six less, and not below it.
+        let bound = Bound { value, is_greatest: true, reach: 6 };
+        let kept = Condition { bound: Some(bound), ..signed };
+        assert!(kept.holds(10, 0, Some(16)) && kept.holds(16, 3, Some(16)) && !kept.holds(11, 0, Some(16)));
+        assert!(!kept.holds(10, 0, None) && !kept.holds(101, 0, Some(127)) && !kept.holds(10, 0, Some(0xf0)));
+        let words = "-3 <= v4 mod 2^8 <= 100 and v4 mod 2^8 + 6 <= v4 in lane 0 (signed)";
+        assert_eq!(kept.in_words(func), words);
+        let above = Bound { value, is_greatest: false, reach: -6 };
+        let kept = Condition { bound: Some(above), stride: -2, ..signed };
+        assert!(kept.holds(10, 0, Some(4)) && kept.holds(4, 3, Some(4)) && !kept.holds(9, 0, Some(4)));
+        assert_eq!(Condition { bound: Some(above), ..all }.in_words(func), "v4 - 6 >= v4 (signed)");
+    }
+}

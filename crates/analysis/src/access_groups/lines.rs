@@ -1,0 +1,398 @@
+//! How the lanes of the parts of an address lie: on a line, perhaps under conditions.
+
+use heddle_ir::types::MAX_LANES;
+use heddle_ir::words::Flag;
+use heddle_ir::{Block, Inst, Op, Value};
+use smallvec::SmallVec;
+
+use super::Finder;
+use super::addresses::{ADDRESS, Extension, Key, MOST_PARTS};
+use super::condition::{Bound, Condition, interpret, range_of};
+use crate::shape::Shape;
+
+/// How deeply is looked, and how many conditions a group may have.
+const MOST_DEPTH: usize = 3;
+const MOST_CONDITIONS: usize = 3;
+
+/// How the lanes of a number lie, read as signed or unsigned: on a line without wrapping around.
+struct Line {
+    stride: i128,
+    /// The least and the greatest number in any lane of the brush, if known.
+    range: Option<(i128, i128)>,
+    conditions: SmallVec<[Condition; MOST_CONDITIONS]>,
+}
+
+impl Finder<'_> {
+    /// The stride of all addresses of a kind in a block, and what must hold.
+    pub(super) fn stride(&self, key: &Key, block: Block) -> Option<(i64, Vec<Condition>)> {
+        let mut stride = self.strides(key.root, block)?;
+        let mut conditions: Vec<Condition> = Vec::new();
+        for term in &key.terms {
+            let fact = self.divergence.fact_at(self.func, self.control, term.value, block);
+            let is_straight = self.width(term.value) == ADDRESS
+                || match term.extension {
+                    Extension::Signed => fact.straight.signed,
+                    Extension::Unsigned => fact.straight.unsigned,
+                }
+                || term.is_half && self.spans_less_than_half(term.value, block);
+            let own = match self.strides(term.value, block).filter(|_| is_straight) {
+                Some(own) => own,
+                None => {
+                    let line = self.line(term.value, term.extension, block, 0)?;
+                    conditions.extend(line.conditions);
+                    line.stride as i64
+                }
+            };
+            stride = stride.wrapping_add(own.wrapping_mul(term.factor));
+        }
+        conditions.sort_unstable();
+        conditions.dedup();
+        (conditions.len() <= MOST_CONDITIONS).then_some((stride, conditions))
+    }
+
+    /// Whether the lanes of a value that keeps to half of its range must lie on a line: the difference of two of them is
+    /// less than half of all numbers, as what the step says of it is, so both are the same.
+    fn spans_less_than_half(&self, value: Value, block: Block) -> bool {
+        let lanes = self.geometry.width().unwrap_or(MAX_LANES);
+        let reach = |stride: i64| i128::from(stride).unsigned_abs() * u128::from(lanes.saturating_sub(1));
+        let Some(half) = self.width(value).checked_sub(1) else { return false };
+        self.strides(value, block).is_some_and(|stride| reach(stride) < 1 << half)
+    }
+
+    /// The step of a value from lane to lane, modulo 2^width.
+    pub(super) fn strides(&self, value: Value, block: Block) -> Option<i64> {
+        let shape = self.divergence.fact_at(self.func, self.control, value, block).shape;
+        let steps = shape.strides()?.all();
+        // Rows and planes of lanes must go on where the last one ended.
+        let goes_on = |step: i64, dimension: usize| {
+            let before =
+                (0..dimension).map(|at| self.geometry.extent(at).map(i64::from)).product::<Option<i64>>();
+            self.geometry.extent(dimension) == Some(1)
+                || before.is_some_and(|before| step == steps[0].wrapping_mul(before))
+        };
+        let is_line = || (1..steps.len()).all(|dimension| goes_on(steps[dimension], dimension));
+        (shape.is_uniform() || is_line()).then_some(steps[0])
+    }
+
+    fn is_uniform(&self, value: Value, block: Block) -> bool {
+        self.divergence.fact_at(self.func, self.control, value, block).is_uniform()
+    }
+
+    /// Whether what a value was computed from still is what it was, in all lanes: they have left no loop in different
+    /// rounds since.
+    fn is_fresh(&self, inst: Inst, block: Block) -> bool {
+        let cycles = &self.control.cycles;
+        let mut around = self.func.layout.block_of(inst).and_then(|at| cycles.innermost(at));
+        while let Some(cycle) = around.filter(|&cycle| !cycles.contains(cycle, block)) {
+            if self.divergence.is_divergent_loop(cycle) {
+                return false;
+            }
+            around = cycles.parent(cycle);
+        }
+        true
+    }
+
+    /// The line of a value whose base is known, from lane to lane.
+    fn known_line(&self, value: Value, extension: Extension, block: Block) -> Option<Line> {
+        let lanes = i128::from(self.geometry.width()?);
+        if self.geometry.extent(0) != self.geometry.width() {
+            return None;
+        }
+        let fact = self.divergence.fact_at(self.func, self.control, value, block);
+        let Shape::Strided { strides, base } = fact.shape else { return None };
+        let width = self.width(value);
+        let first = interpret(base.constant(width)?.into(), width, extension == Extension::Signed);
+        let stride = i128::from(strides.along(0));
+        let last = first + stride * (lanes - 1);
+        let range = (first.min(last), first.max(last));
+        let (least, greatest) = range_of(width, extension == Extension::Signed);
+        let fits = least <= range.0 && range.1 <= greatest;
+        fits.then(|| Line { stride, range: Some(range), conditions: SmallVec::new() })
+    }
+
+    /// How the lanes of a value lie, if that takes conditions.
+    fn line(&self, value: Value, extension: Extension, block: Block, depth: usize) -> Option<Line> {
+        if depth > MOST_DEPTH || self.width(value) > ADDRESS {
+            return None;
+        }
+        if let Some(line) = self.known_line(value, extension, block) {
+            return Some(line);
+        }
+        if let Some(inst) = self.func.def_inst(value).filter(|&inst| self.is_fresh(inst, block)) {
+            let data = self.func.inst(inst);
+            match (data.op, extension) {
+                (Op::Zext, _) => return self.line(data.args[0], Extension::Unsigned, block, depth + 1),
+                (Op::Sext, Extension::Signed) => {
+                    return self.line(data.args[0], Extension::Signed, block, depth + 1);
+                }
+                // The lowest bits, as if they had been cut off and extended.
+                (Op::And, _) => {
+                    let mask = self.constant(data.args[1], Extension::Unsigned).filter(|&mask| mask > 0);
+                    let width = mask.filter(|mask| mask & (mask + 1) == 0).map(|mask| mask.count_ones());
+                    if let Some(width) = width.filter(|&width| width < self.width(value)) {
+                        return self.stepping_line(data.args[0], width, Extension::Unsigned, block);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.sum(value, extension, block, depth)
+            .or_else(|| self.stepping_line(value, self.width(value), extension, block))
+            .or_else(|| self.clamped_line(value, extension, block))
+    }
+
+    /// The line of the lowest bits of a value that steps: no lane wraps around if lane 0 is far enough from the end.
+    fn stepping_line(&self, value: Value, width: u32, extension: Extension, block: Block) -> Option<Line> {
+        let stride = self.strides(value, block).filter(|&stride| stride != 0)?;
+        let is_signed = extension == Extension::Signed;
+        let reach = i128::from(stride) * (i128::from(self.geometry.width()?) - 1);
+        let (least, greatest) = range_of(width, is_signed);
+        let (least, greatest) = (least - reach.min(0), greatest - reach.max(0));
+        let is_part = width < self.width(value);
+        let condition = Condition { value, stride, width, is_part, is_signed, least, greatest, bound: None };
+        let conditions = SmallVec::from_iter([condition]);
+        (least <= greatest).then(|| Line { stride: stride.into(), range: None, conditions })
+    }
+
+    /// The line of a value that steps and is kept within bounds, which are uniform: all lanes are within them.
+    fn clamped_line(&self, value: Value, extension: Extension, block: Block) -> Option<Line> {
+        let op = |inst: Inst| self.func.inst(inst).op;
+        let width = self.width(value);
+        let is_signed = match op(self.func.def_inst(value)?) {
+            Op::Smin | Op::Smax => true,
+            Op::Umin | Op::Umax => false,
+            _ => return None,
+        };
+        let own = if is_signed { Extension::Signed } else { Extension::Unsigned };
+        // What it is read as has to be the same number.
+        let (asked_low, asked_high) = range_of(width, extension == Extension::Signed);
+        let (low, high) = range_of(width, is_signed);
+        let (mut low, mut high) = (low.max(asked_low), high.min(asked_high));
+        let mut bounds: SmallVec<[(Value, bool); MOST_CONDITIONS]> = SmallVec::new();
+        let mut inner = value;
+        for _ in 0..MOST_PARTS {
+            let Some(inst) = self.func.def_inst(inner).filter(|&inst| self.is_fresh(inst, block)) else {
+                break;
+            };
+            let is_greatest = match (op(inst), is_signed) {
+                (Op::Smin, true) | (Op::Umin, false) => true,
+                (Op::Smax, true) | (Op::Umax, false) => false,
+                _ => break,
+            };
+            let [mut of, mut by] = [0, 1].map(|arg| self.func.inst(inst).args[arg]);
+            if self.is_uniform(of, block) {
+                std::mem::swap(&mut of, &mut by);
+            }
+            match self.constant(by, own) {
+                Some(constant) if is_greatest => high = high.min(constant),
+                Some(constant) => low = low.max(constant),
+                None if !self.is_uniform(by, block) || bounds.len() == MOST_CONDITIONS => return None,
+                None => bounds.push((by, is_greatest)),
+            }
+            inner = of;
+        }
+        let stride = self.strides(inner, block).filter(|&stride| stride != 0)?;
+        let reach = stride.checked_mul(i64::from(self.geometry.width()?) - 1)?;
+        let (least, greatest) = (low - i128::from(reach.min(0)), high - i128::from(reach.max(0)));
+        // Of lanes that are known, lane 0 may be out of bounds in any case.
+        let known = self.known_line(inner, own, block).and_then(|line| line.range);
+        let is_out = |(first, last): (i128, i128)| first < low || last > high;
+        if least > greatest || known.is_some_and(is_out) {
+            return None;
+        }
+        let within = |(least, greatest), bound| Condition {
+            value: inner,
+            stride,
+            width,
+            is_part: false,
+            is_signed,
+            least,
+            greatest,
+            bound,
+        };
+        let bound = |(value, is_greatest)| {
+            let reach = if is_greatest { reach.max(0) } else { reach.min(0) };
+            Some(Bound { value, is_greatest, reach })
+        };
+        // One of them says that no lane wraps around.
+        let mut bounds = bounds.into_iter().map(bound);
+        let mut conditions = SmallVec::from_iter([within((least, greatest), bounds.next().flatten())]);
+        conditions.extend(bounds.map(|bound| within(range_of(width, is_signed), bound)));
+        Some(Line { stride: stride.into(), range: None, conditions })
+    }
+
+    /// The line of a sum of a multiple of one uniform value and of numbers that are known from lane to lane, if no lane
+    /// of it wraps around.
+    fn sum(&self, value: Value, extension: Extension, block: Block, depth: usize) -> Option<Line> {
+        let width = self.width(value);
+        let (least, greatest) = range_of(width, extension == Extension::Signed);
+        // The sum, modulo 2^width: `factor` times `uniform`, and what lies within `range`.
+        let mut uniform: Option<(Value, i128)> = None;
+        let mut sum = Line { stride: 0, range: Some((0, 0)), conditions: SmallVec::new() };
+        let mut parts: SmallVec<[(Value, i128); 8]> = SmallVec::from_iter([(value, 1)]);
+        let mut seen = 0;
+        while let Some((part, factor)) = parts.pop() {
+            seen += 1;
+            if seen > MOST_PARTS || factor.unsigned_abs() > 1 << 40 {
+                return None;
+            }
+            let (low, high) = sum.range?;
+            if let Some(constant) = self.constant(part, extension) {
+                sum.range = Some((low + factor * constant, high + factor * constant));
+                continue;
+            }
+            if self.is_uniform(part, block) {
+                let (known, old) = uniform.unwrap_or((part, 0));
+                if known != part {
+                    return None;
+                }
+                uniform = Some((part, old + factor));
+                continue;
+            }
+            if self.split_modulo(part, factor, block, &mut parts) {
+                continue;
+            }
+            let line = match self.known_line(part, extension, block) {
+                Some(line) => line,
+                None => self.special(part, extension, block, depth)?,
+            };
+            let (first, last) = line.range?;
+            let (first, last) = (factor * first, factor * last);
+            sum.range = Some((low + first.min(last), high + first.max(last)));
+            sum.stride += factor * line.stride;
+            sum.conditions.extend(line.conditions);
+        }
+        let (low, high) = sum.range?;
+        match uniform.filter(|&(_, factor)| factor != 0) {
+            None => (least <= low && high <= greatest).then_some(sum),
+            Some((value, factor)) => {
+                // least <= factor * u + low, factor * u + high <= greatest
+                let (from, to) = (least - low, greatest - high);
+                let (from, to) = match factor {
+                    1.. => (ceiling(from, factor), to.div_euclid(factor)),
+                    _ => (ceiling(-to, -factor), (-from).div_euclid(-factor)),
+                };
+                let (from, to) = (from.max(least), to.min(greatest));
+                if from > to || sum.conditions.len() == MOST_CONDITIONS {
+                    return None;
+                }
+                let is_signed = extension == Extension::Signed;
+                sum.conditions.push(Condition {
+                    value,
+                    stride: 0,
+                    width,
+                    is_part: false,
+                    is_signed,
+                    least: from,
+                    greatest: to,
+                    bound: None,
+                });
+                sum.range = None;
+                Some(sum)
+            }
+        }
+    }
+
+    /// Adds the parts of a sum or a multiple, modulo 2^width; whether it is one.
+    fn split_modulo(
+        &self,
+        value: Value,
+        factor: i128,
+        block: Block,
+        parts: &mut SmallVec<[(Value, i128); 8]>,
+    ) -> bool {
+        let Some(inst) = self.func.def_inst(value).filter(|&inst| self.is_fresh(inst, block)) else {
+            return false;
+        };
+        let data = self.func.inst(inst);
+        match data.op {
+            Op::Add => parts.extend([(data.args[0], factor), (data.args[1], factor)]),
+            Op::Or if data.flags.has(Flag::Disjoint) => {
+                parts.extend([(data.args[0], factor), (data.args[1], factor)]);
+            }
+            Op::Sub => parts.extend([(data.args[0], factor), (data.args[1], -factor)]),
+            Op::Mul => match self.constant(data.args[1], Extension::Signed) {
+                Some(constant) if constant.unsigned_abs() < 1 << 40 => {
+                    parts.push((data.args[0], factor * constant));
+                }
+                _ => return false,
+            },
+            Op::Shl => match self.constant(data.args[1], Extension::Unsigned) {
+                Some(amount) if (0..i128::from(self.width(value).min(40))).contains(&amount) => {
+                    parts.push((data.args[0], factor << amount));
+                }
+                _ => return false,
+            },
+            _ => return false,
+        }
+        true
+    }
+
+    /// An operation that leaves a line as it is if its other operand, which is uniform, is large enough, or one.
+    fn special(&self, value: Value, extension: Extension, block: Block, depth: usize) -> Option<Line> {
+        let inst = self.func.def_inst(value).filter(|&inst| self.is_fresh(inst, block))?;
+        let data = self.func.inst(inst);
+        let is_signed = match data.op {
+            Op::Urem | Op::Udiv | Op::Umin => false,
+            Op::Srem | Op::Sdiv | Op::Smin => true,
+            Op::Mul | Op::Shl => extension == Extension::Signed,
+            _ => return None,
+        };
+        let [mut of, mut by] = [data.args[0], data.args[1]];
+        let commutes = matches!(data.op, Op::Umin | Op::Smin | Op::Mul);
+        if commutes && self.is_uniform(of, block) {
+            std::mem::swap(&mut of, &mut by);
+        }
+        if !self.is_uniform(by, block) || self.func.constant(by).is_some() {
+            return None;
+        }
+        let width = self.width(value);
+        let inner = if is_signed { Extension::Signed } else { Extension::Unsigned };
+        let mut line = self.line(of, inner, block, depth + 1)?;
+        let (low, high) = line.range?;
+        let greatest = range_of(width, is_signed).1;
+        let (least, greatest) = match data.op {
+            Op::Mul => (1, 1),
+            Op::Shl => (0, 0),
+            Op::Umin | Op::Smin => (high, greatest),
+            // Of negative numbers remainders and quotients go the other way.
+            _ if low < 0 || high == greatest => return None,
+            _ => (high + 1, greatest),
+        };
+        // The result must read the same in the way that is asked for.
+        if range_of(width, extension == Extension::Signed).1 < high
+            || range_of(width, extension == Extension::Signed).0 > low
+        {
+            return None;
+        }
+        if matches!(data.op, Op::Udiv | Op::Sdiv) {
+            (line.stride, line.range) = (0, Some((0, 0)));
+        }
+        if line.conditions.len() == MOST_CONDITIONS {
+            return None;
+        }
+        line.conditions.push(Condition {
+            value: by,
+            stride: 0,
+            width,
+            is_part: false,
+            is_signed,
+            least,
+            greatest,
+            bound: None,
+        });
+        Some(line)
+    }
+}
+
+fn ceiling(number: i128, by: i128) -> i128 {
+    -(-number).div_euclid(by)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn quotients_are_rounded_up() {
+        assert_eq!([-7, -6, 0, 6, 7].map(|number| super::ceiling(number, 3)), [-2, -2, 0, 2, 3]);
+    }
+}

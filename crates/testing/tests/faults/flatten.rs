@@ -1,0 +1,291 @@
+//! Faults planted into flattened nests, one or more for each rule of the transformation, and rules of refusal left out: each
+//! is caught. And what the generated programs cover of it.
+
+use heddle::verdicts::verdicts;
+use heddle_interp::{self as interp, Argument, Datum, Memory, Scheduler};
+use heddle_ir::entity::Entity as _;
+use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Space, Value, parse_module};
+use heddle_testing::flattening::{Flattened, flatten_function, flattens, flattens_by, profile};
+use heddle_testing::generate::{Random, generate};
+use heddle_transform::canonicalize;
+use heddle_transform::flatten::{Decision, FlattenOptions, Policy, Rule, Verdict, flatten_without};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// How often a fault must be caught; then the next one has its turn.
+const CAUGHT: u32 = 2;
+/// As many programs are tried until a fault shows: how soon depends on what is generated.
+const MOST_PROGRAMS: u64 = 20_000;
+
+/// N and L of a nest.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    header: Block,
+    latch: Block,
+}
+
+/// The flattened nests: a new block that is left where a new φ says so, and the loop that it closes.
+fn nests(func: &Function, old_blocks: usize) -> Vec<Parts> {
+    let is_new = |block: &Block| block.index() >= old_blocks;
+    let mut found = Vec::new();
+    for latch in func.blocks().filter(is_new) {
+        let Some(branch) = func.terminator(latch) else { continue };
+        let &[_, header] = func.inst(branch).targets() else { continue };
+        let done = func.inst(branch).args.first().and_then(|&value| func.def_inst(value));
+        let is_done = |inst: Inst| {
+            let data = func.inst(inst);
+            func.layout.block_of(inst) == Some(latch)
+                && data.op == Op::Phi
+                && data
+                    .args
+                    .iter()
+                    .all(|&arg| matches!(func.constant(arg), Some(Constant::Scalar(Scalar::I1, _))))
+        };
+        if is_new(&header) && done.is_some_and(is_done) {
+            found.push(Parts { header, latch });
+        }
+    }
+    found
+}
+
+fn pick<T: Clone>(random: &mut Random, items: &[T]) -> Option<T> {
+    (!items.is_empty()).then(|| items[random.below(items.len())].clone())
+}
+
+fn swap_targets(func: &mut Function, block: Block) -> Option<()> {
+    let branch = func.terminator(block)?;
+    let targets = func.inst_mut(branch).targets_mut();
+    (targets.len() == 2 && targets[0] != targets[1]).then(|| targets.swap(0, 1))
+}
+
+/// The condition of a block's branch, if it is a φ.
+fn asked(func: &Function, block: Block) -> Option<Inst> {
+    let value = *func.inst(func.terminator(block)?).args.first()?;
+    func.def_inst(value).filter(|&inst| func.inst(inst).op == Op::Phi)
+}
+
+/// Turns one truth value that a φ is given.
+fn flip(func: &mut Function, phi: Inst, random: &mut Random) -> Option<()> {
+    let count = func.inst(phi).args.len();
+    let index = random.below(count);
+    let is_true = matches!(func.constant(func.inst(phi).args[index])?, Constant::Scalar(Scalar::I1, 1));
+    let other = func.make_bool(!is_true);
+    func.inst_mut(phi).args[index] = other;
+    Some(())
+}
+
+/// The φs of N that carry more than the state, with the operand that comes from L.
+fn carried(func: &Function, parts: &Parts) -> Vec<(Inst, usize, Value)> {
+    let from_latch = |phi: Inst| {
+        let (index, (_, value)) =
+            func.inst(phi).incoming().enumerate().find(|(_, (from, _))| *from == parts.latch)?;
+        func.constant(value).is_none().then_some((phi, index, value))
+    };
+    func.phis(parts.header).filter_map(from_latch).collect()
+}
+
+fn is_poison(func: &Function, value: Value) -> bool {
+    matches!(func.constant(value), Some(Constant::Poison(_)))
+}
+
+/// The operands of φs of L that are no truth values: φ, number, value.
+fn joined(func: &Function, parts: &Parts) -> Vec<(Inst, usize, Value)> {
+    let done = asked(func, parts.latch);
+    let phis = func.phis(parts.latch).filter(|&phi| Some(phi) != done);
+    phis.flat_map(|phi| func.inst(phi).args.iter().enumerate().map(move |(index, &arg)| (phi, index, arg)))
+        .filter(|&(_, _, value)| !is_poison(func, value))
+        .collect()
+}
+
+type Plant = fn(&mut Function, &Parts, &mut Random) -> Option<()>;
+
+const FAULTS: &[(&str, Plant)] = &[
+    ("lanes begin in the inner loop", |func, parts, _| {
+        let phi = asked(func, parts.header)?;
+        let yes = func.make_bool(true);
+        func.inst_mut(phi).args[0] = yes;
+        Some(())
+    }),
+    ("the state is asked the other way round", |func, parts, _| swap_targets(func, parts.header)),
+    ("the state of one way is another", |func, parts, random| {
+        let phi = func.def_inst(asked(func, parts.header).map(|phi| func.inst(phi).args[1])?)?;
+        flip(func, phi, random)
+    }),
+    ("lanes leave that go round, or the other way", |func, parts, random| {
+        let phi = asked(func, parts.latch)?;
+        flip(func, phi, random)
+    }),
+    ("lanes leave where they go round", |func, parts, _| swap_targets(func, parts.latch)),
+    ("a value is not updated", |func, parts, random| {
+        let (phi, index, _) = pick(random, &carried(func, parts))?;
+        let own = func.result(phi)?;
+        func.inst_mut(phi).args[index] = own;
+        Some(())
+    }),
+    ("a value is not carried", |func, parts, random| {
+        let (phi, index, value) = pick(random, &carried(func, parts))?;
+        let none = func.make_poison(func.value_type(value));
+        func.inst_mut(phi).args[index] = none;
+        Some(())
+    }),
+    ("a way brings nothing", |func, parts, random| {
+        let (phi, index, value) = pick(random, &joined(func, parts))?;
+        let none = func.make_poison(func.value_type(value));
+        func.inst_mut(phi).args[index] = none;
+        Some(())
+    }),
+    ("two ways bring each other's values", |func, parts, random| {
+        let (phi, index, value) = pick(random, &joined(func, parts))?;
+        let others = joined(func, parts);
+        let of_phi: Vec<_> =
+            others.iter().filter(|&&(other, _, arg)| other == phi && arg != value).copied().collect();
+        let (_, other, _) = pick(random, &of_phi)?;
+        func.inst_mut(phi).args.swap(index, other);
+        Some(())
+    }),
+    ("a test asks for another state or exit", |func, parts, random| {
+        let in_new = |inst: &Inst| {
+            let data = func.inst(*inst);
+            data.op == Op::Icmp
+                && func
+                    .def_inst(data.args[0])
+                    .and_then(|phi| func.layout.block_of(phi))
+                    .is_some_and(|block| block == parts.header || block == parts.latch)
+                && func.constant(data.args[1]).is_some()
+        };
+        let insts: Vec<Inst> =
+            func.blocks().flat_map(|block| func.block_insts(block)).filter(in_new).collect();
+        let inst = pick(random, &insts)?;
+        let other = func.make_int(Scalar::I32, 77);
+        func.inst_mut(inst).args[1] = other;
+        Some(())
+    }),
+];
+
+/// Whether the harness says something; what panics is caught, too.
+fn is_caught(seed: u64, pass: &dyn Fn(&mut Function, &FlattenOptions) -> Vec<Decision>) -> bool {
+    let case = generate(seed, &profile());
+    !matches!(catch_unwind(AssertUnwindSafe(|| flattens_by(&case, pass))), Ok(Ok(_)))
+}
+
+#[test]
+fn every_planted_fault_is_caught() {
+    let mut missed = Vec::new();
+    for (name, fault) in FAULTS {
+        let (mut planted, mut caught) = (0, 0);
+        for seed in 0..MOST_PROGRAMS {
+            let random = RefCell::new(Random::new(seed));
+            let is_planted = Cell::new(false);
+            let pass = |func: &mut Function, options: &FlattenOptions| {
+                let blocks = func.block_count();
+                let decisions = flatten_function(func, options);
+                let random = &mut *random.borrow_mut();
+                if let Some(parts) = pick(random, &nests(func, blocks)) {
+                    is_planted.set(is_planted.get() || fault(func, &parts, random).is_some());
+                }
+                decisions
+            };
+            let found = is_caught(seed, &pass);
+            planted += u32::from(is_planted.get());
+            caught += u32::from(found && is_planted.get());
+            if caught == CAUGHT {
+                break;
+            }
+        }
+        println!("{name}: {caught} of {planted}");
+        if caught < CAUGHT {
+            missed.push(format!("{name}: {caught} of {planted}"));
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+/// What may not be flattened, in a nest of three iterations of the outer loop: declarations, and what stands in the payload, with
+/// its result `v20`. Lanes 0 and 1 run it, lane 0 with fewer iterations of the inner loop.
+const TELLING: &[(Rule, &str, &str)] = &[
+    (Rule::AsksLanes, "", "v19 = icmp eq v0, v0\n v20 = popcount i32, v19"),
+    (Rule::Waits, "", "barrier brush\n v20 = add v3, 0"),
+    (Rule::Ordered, "", "v20 = atomic_rmw add v1, i32 1 relaxed device"),
+    (
+        Rule::Calls,
+        "func @count(v0: ptr(global)) -> i32 {\nblock0:\n v1 = atomic_rmw add v0, i32 1 relaxed device\n ret v1\n}\n",
+        "v20 = call @count(v1)",
+    ),
+    (Rule::SharedWrite, "", "v20 = load i32, v1 align 4\n v30 = add v20, 1\n store v30, v1 align 4"),
+    (Rule::SharedRead, "", "v20 = load i32, v1 align 4"),
+];
+
+fn telling(declarations: &str, payload: &str) -> Module {
+    let text = format!(
+        "{declarations}func @main(v0: i32, v1: ptr(global)) -> i32 {{\nblock0:\n v40 = lane i32\n v41 = icmp ult v40, 2\n \
+         br v41, block5, block6\nblock5:\n br block1\nblock1:\n v2 = phi i32 [block5: 0], [block3: v10]\n \
+         v3 = phi i32 [block5: 0], [block3: v9]\n {payload}\n v4 = mul v3, 10\n v5 = add v4, v20\n br block2\nblock2:\n \
+         v6 = phi i32 [block1: 0], [block2: v7]\n v7 = add v6, 1\n v8 = icmp ult v7, v0\n br v8, block2, block3\nblock3:\n \
+         v9 = phi i32 [block2: v5]\n v10 = add v2, 1\n v11 = icmp ult v10, 3\n br v11, block1, block4\nblock4:\n \
+         v12 = phi i32 [block3: v9]\n br block7\nblock6:\n br block8\nblock8:\n br block9\nblock9:\n {}\n br block7\nblock7:\n \
+         v13 = phi i32 [block4: v12], [block9: 0]\n ret v13\n}}\n",
+        if payload.contains("store") || payload.contains("atomic") || payload.contains("call") {
+            ""
+        } else {
+            "store i32 7, v1 align 4"
+        }
+    );
+    let mut module = parse_module(&text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    module.functions.iter_mut().for_each(canonicalize);
+    module
+}
+
+/// All that lanes are seen to return: numbers, or a fault.
+fn outcomes(module: &Module, lanes: u32, seeds: u64) -> BTreeSet<String> {
+    let schedulers = std::iter::once(Scheduler::Greedy).chain((0..seeds).map(Scheduler::Random));
+    schedulers
+        .map(|scheduler| {
+            let mut memory = Memory::new();
+            let address = memory.add(Space::Global, Some("a"), 16, vec![0; 4]);
+            let trips = [1, 4, 1, 1][..lanes as usize].iter().map(|&bits| Datum::Bits(bits)).collect();
+            let args = [Argument::Varying(trips), Argument::Uniform(Datum::Bits(address.into()))];
+            let options = interp::RunOptions { scheduler, ..interp::RunOptions::lanes(lanes) };
+            match interp::run(module, "main", &args, &mut memory, &options) {
+                Ok(outcome) => format!("{:?}", outcome.results),
+                Err(fault) => fault.to_string(),
+            }
+        })
+        .collect()
+}
+
+/// What is refused has a reason: without it, something is seen that the source never shows.
+#[test]
+fn every_rule_that_refuses_is_needed() {
+    for &(rule, declarations, payload) in TELLING {
+        let before = telling(declarations, payload);
+        // Lanes 2 and 3 run beside the nest.
+        let lanes = if rule == Rule::SharedRead { 4 } else { 2 };
+        let expected = outcomes(&before, lanes, 400);
+        let flattened = |without: Option<Rule>| {
+            let mut module = before.clone();
+            let main = module.functions.last_mut().expect("a function");
+            let options = FlattenOptions { policy: Policy::Force, ..FlattenOptions::default() };
+            let verdict = flatten_without(main, verdicts, &options, without).pop().expect("a nest").verdict;
+            (module, verdict)
+        };
+        let (_, verdict) = flattened(None);
+        let Verdict::Refused(reason) = verdict else { panic!("{rule:?}: not refused") };
+        assert!(reason.to_string().contains(&rule.to_string()), "{rule:?}: {reason}");
+        let (module, verdict) = flattened(Some(rule));
+        assert_eq!(verdict, Verdict::Flattened, "{rule:?}");
+        let found = outcomes(&module, lanes, 100);
+        assert!(found.difference(&expected).next().is_some(), "{rule:?} refuses in vain: {found:?}");
+    }
+}
+
+#[test]
+fn generated_programs_cover_the_forms_of_nests() {
+    let mut all = Flattened::default();
+    for seed in 0..120 {
+        let case = generate(seed, &profile());
+        all.add(&flattens(&case).unwrap_or_else(|reason| panic!("seed {seed}: {reason}")));
+    }
+    println!("{all:?}");
+    assert!(all.nests > 120 && all.deep > 10 && all.several > 6 && all.refused > 40, "{all:?}");
+}

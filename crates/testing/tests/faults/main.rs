@@ -1,0 +1,17 @@
+//! Faults planted into passes and analyses, one for each of their rules: the harness notices every one.
+#![forbid(unsafe_code)]
+
+mod analyses;
+mod boscc;
+mod canonicalize;
+mod caught;
+mod flatten;
+mod fuse;
+mod inline;
+mod linearize;
+mod loops;
+mod specialize;
+mod ssrqp;
+mod tidy;
+mod vectorizations;
+mod widen;

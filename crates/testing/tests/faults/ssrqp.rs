@@ -1,0 +1,89 @@
+//! Rules of scalar replacement left out, one at a time: each is caught. And what generated programs cover of it.
+
+use crate::caught::all_are_caught;
+use heddle_ir::{Function, Module, Op, parse_bytes};
+use heddle_testing::file_test::{RunPasses, failures_behind};
+use heddle_testing::generate::generate;
+use heddle_testing::scalars::{Counted, profile, replaces, replaces_by};
+use heddle_transform::scalar_replacement::{ReplacementOptions, Rule, Variant, replace_scalars_without};
+use heddle_transform::{Races, canonicalize, replace_scalars};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// As many programs are tried until a fault shows: how soon depends on what is generated.
+const MOST_PROGRAMS: u64 = 20_000;
+
+/// Rules that generated programs rarely need: each with the file whose runs do.
+const RARE: &[(Rule, &str, RunPasses)] = &[
+    (Rule::Fences, "ssrqp-fences.hed", |module, _| without(module, Rule::Fences)),
+    (Rule::Races, "ssrqp-races.hed", |module, _| without(module, Rule::Races)),
+    (Rule::Types, "ssrqp-types.hed", |module, _| without(module, Rule::Types)),
+];
+
+fn without(module: &mut Module, rule: Rule) -> Result<(), String> {
+    for func in &mut module.functions {
+        canonicalize(func);
+        replace_scalars_without(func, &ReplacementOptions::default(), Some(rule));
+    }
+    Ok(())
+}
+
+#[test]
+fn every_rule_is_needed() {
+    for (rule, file, fault) in RARE {
+        let failures = failures_behind(&path(file), *fault).expect("the file is there");
+        assert!(!failures.is_empty(), "{file} does not catch {rule:?}");
+    }
+    let is_rare = |rule: Rule| rule == Rule::Promises || RARE.iter().any(|&(rare, ..)| rare == rule);
+    let rules = Rule::ALL.into_iter().filter(|&rule| !is_rare(rule)).map(|rule| (format!("{rule:?}"), rule));
+    all_are_caught(rules, &[("Aliases", 334)], MOST_PROGRAMS, |seed, rule| {
+        let pass = |func: &mut Function, options: &ReplacementOptions| {
+            replace_scalars_without(func, options, Some(rule))
+        };
+        let case = generate(seed, &profile());
+        !matches!(catch_unwind(AssertUnwindSafe(|| replaces_by(&case, &pass))), Ok(Ok(_)))
+    });
+}
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/transform").join(name)
+}
+
+/// The function of a file, with its scalars replaced without a rule.
+fn replaced(name: &str, variant: Variant, without: Option<Rule>) -> Function {
+    let text = std::fs::read(path(name)).expect("the file is there");
+    let mut func = parse_bytes(&text).expect("the file is right").functions.remove(0);
+    canonicalize(&mut func);
+    let options = ReplacementOptions { variant, races: Races::Excluded, ..ReplacementOptions::default() };
+    match without {
+        None => replace_scalars(&mut func, &options),
+        rule => replace_scalars_without(&mut func, &options, rule),
+    };
+    func
+}
+
+/// What stands for another value as well keeps only what both promise.
+#[test]
+fn promises_are_those_of_both() {
+    let promises = |func: &Function| {
+        let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+        insts.any(|inst| func.inst(inst).op == Op::Mul && !func.inst(inst).flags.is_empty())
+    };
+    let [right, wrong] =
+        [None, Some(Rule::Promises)].map(|rule| replaced("ssrqp-promises.hed", Variant::Srqp, rule));
+    assert!(!promises(&right));
+    assert!(promises(&wrong), "the rule is not needed");
+}
+
+#[test]
+fn generated_programs_cover_it() {
+    let mut all = Counted::default();
+    for seed in 0..150 {
+        let case = generate(seed, &profile());
+        all.add(&replaces(&case).unwrap_or_else(|reason| panic!("seed {seed}: {reason}")));
+    }
+    println!("{all:?}");
+    let found = all.all;
+    assert!(all.changed * 2 > all.programs, "{all:?}");
+    assert!(found.loads > 300 && found.inserted > 80 && found.hoisted > 300 && found.phis > 25, "{all:?}");
+}

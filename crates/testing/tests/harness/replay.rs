@@ -1,0 +1,80 @@
+//! Whatever a schedule says, what a replay of it runs is a legal schedule. So a replay may be as free as it likes with what its
+//! schedule does not tell: no outcome comes up that the program does not have, and none hides a fault.
+
+use heddle_interp::{Origin, Schedule, Scheduler, Step};
+use heddle_testing::differential::is_deterministic;
+use heddle_testing::execution::{Part, difference, observe, options_with};
+use heddle_testing::generate::{Class, Profile, Random, generate};
+
+/// Steps left out, made those of no lane, said twice, put elsewhere; and whole blocks that are not told of.
+fn spoiled(schedule: &Schedule, random: &mut Random) -> Schedule {
+    let mut schedule = schedule.clone();
+    for invocation in &mut schedule.invocations {
+        let untold = random.below(4) as u32;
+        let mut steps: Vec<Step> = Vec::new();
+        for &step in &invocation.steps {
+            let is_told = untold == 0 || step.block.as_u32() % 4 != untold;
+            match random.below(12) {
+                0 => {}
+                1 => steps.extend([step, step]),
+                2 => {
+                    let at = random.below(steps.len() + 1);
+                    steps.insert(at, step);
+                }
+                _ => steps.push(Step { is_active: step.is_active && is_told, ..step }),
+            }
+        }
+        invocation.steps = steps;
+    }
+    schedule
+}
+
+#[test]
+fn replays_run_legal_schedules_only() {
+    let (mut refused, mut free, mut compared) = (0, 0, 0);
+    for seed in 0..400 {
+        let case = generate(seed, &Profile { nests: 100, ..Profile::source() });
+        if case.traits.class == Class::Predicated {
+            continue;
+        }
+        for input in &case.inputs {
+            let run =
+                |scheduler: Scheduler| observe(&case, &case.module, input, &options_with(input, scheduler));
+            let expected =
+                run(Scheduler::Random(seed)).unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
+            // Brushes of a group are in an order that no schedule tells.
+            let is_other = |origin: Origin| matches!(origin, Origin::Run { brush: 1.., .. });
+            let is_told = !expected.schedule.invocations.iter().any(|invocation| is_other(invocation.origin));
+            let mut random = Random::new(seed);
+            for _ in 0..3 {
+                let asked = spoiled(&expected.schedule, &mut random);
+                let found = match run(Scheduler::Replay(asked.clone())) {
+                    Ok(found) => found,
+                    Err(fault) => {
+                        // Of a region it is told by what launched it.
+                        let is_refusal = fault.to_string().contains("lanes that lead to it wait elsewhere");
+                        assert!(is_refusal, "seed {seed}: {fault}");
+                        refused += 1;
+                        continue;
+                    }
+                };
+                free += u32::from(found.schedule != asked);
+                if is_deterministic(&case) {
+                    compared += 1;
+                    let difference = difference(&case, &expected, &found, Part::Whole);
+                    assert!(difference.is_none(), "seed {seed}: {difference:?}");
+                }
+                if !is_told {
+                    continue;
+                }
+                // All of it is told now, and nothing is left to choose.
+                let again = run(Scheduler::Replay(found.schedule.clone()))
+                    .unwrap_or_else(|fault| panic!("seed {seed}: what ran is not legal: {fault}"));
+                let difference = difference(&case, &found, &again, Part::Whole);
+                assert!(difference.is_none(), "seed {seed}: {difference:?}");
+            }
+        }
+    }
+    println!("{refused} refused, {free} other than asked for, {compared} compared");
+    assert!(free > 200 && compared > 200);
+}

@@ -1,0 +1,73 @@
+//! The topics of native code, briefly: they hold of the first programs, and notice what is wrong.
+
+use heddle_ir::{Module, Op};
+use heddle_testing::native::c::{self, Contract};
+use heddle_testing::native::hed::{self, Bench};
+use heddle_testing::native::{Plan, Tally, Target, drive, native_topic};
+use std::path::PathBuf;
+use std::time::Duration;
+
+fn folder(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("heddle-{name}-{}", std::process::id()))
+}
+
+fn run(name: &str, count: u64, targets: Vec<Target>) -> Tally {
+    let topic = native_topic(name).expect("there is the topic");
+    let (time, folder) = (Duration::from_secs(3600), folder(name));
+    let plan = Plan { topic, seed: 1, time, count: Some(count), jobs: 1, targets, folder: folder.clone() };
+    let report = drive(&plan, &|_, _| {}).expect("clang is there");
+    let finds: Vec<String> = report
+        .tally
+        .finds
+        .iter()
+        .map(|find| format!("seed {}, {}: {}", find.pair.seed, find.pair.form, find.reason))
+        .collect();
+    assert!(finds.is_empty(), "{}\n{:?}", finds.join("\n"), report.files);
+    let _ = std::fs::remove_dir_all(&folder);
+    report.tally
+}
+
+#[test]
+fn native_code_of_generated_programs_is_right() {
+    let tally = run("native", 60, vec![Target::Sse42]);
+    assert!(tally.all_pairs() >= 150, "{tally}");
+}
+
+#[test]
+fn native_code_of_generated_c_is_right() {
+    let tally = run("c", 16, vec![Target::Sse42]);
+    assert!(tally.all_pairs() >= 100, "{tally}");
+}
+
+#[test]
+fn contracted_products_may_be_rounded_either_way() {
+    let tally = run("c-contract", 8, vec![Target::Sse42]);
+    assert!(tally.all_pairs() >= 50, "{tally}");
+}
+
+/// Adds where it should subtract.
+fn spoil(module: &mut Module) {
+    for func in &mut module.functions {
+        let insts: Vec<_> =
+            func.blocks().flat_map(|block| func.block_insts(block).collect::<Vec<_>>()).collect();
+        for inst in insts {
+            let data = func.inst_mut(inst);
+            match data.op {
+                Op::Xor => data.op = Op::Or,
+                Op::Fadd => data.op = Op::Fsub,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_vector_code_is_noticed() {
+    let folder = folder("spoiled");
+    let bench = Bench::new(&folder, &[Target::Sse42]).expect("clang is there");
+    let native = hed::run_batch_by(&bench, 0..12, spoil);
+    let of_c = c::run_batch_by(&bench, 0..4, Contract::Off, spoil);
+    let _ = std::fs::remove_dir_all(&folder);
+    assert!(native.finds.len() > 5, "{native}");
+    assert!(of_c.finds.len() > 5, "{of_c}");
+}

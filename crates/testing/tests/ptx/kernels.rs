@@ -1,0 +1,26 @@
+//! The kernels of `tests/cuda/kernels`, in PTX by clang and by NVRTC, at -O0 and -O3: what they compute on the oracle is what
+//! vector code computes, and what comes back of PTX that went out; all compilers' PTX agrees; NVIDIA's assembler takes what goes out.
+
+use crate::compile::{CLANG, NVRTC, ptx_of, sources};
+use crate::round::Round;
+use std::collections::BTreeMap;
+
+#[test]
+fn kernels_compute_the_same_all_the_way_round() {
+    let mut wrong = Vec::new();
+    let mut round = Round::new();
+    // What each launch gave, by its line.
+    let mut given = BTreeMap::new();
+    let mut compiled = 0;
+    for source in sources() {
+        for how in CLANG.iter().chain(NVRTC) {
+            let Some(text) = ptx_of(&source, how) else { continue };
+            compiled += 1;
+            let what = format!("{}, {how}", source.name);
+            wrong.extend(round.check(&what, &text, &source.launches, &mut given));
+        }
+    }
+    println!("{compiled} modules, {round}");
+    assert!(compiled >= 18, "only {compiled} modules were compiled");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
