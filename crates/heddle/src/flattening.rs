@@ -7,7 +7,7 @@ use heddle_ir::diagnostic::Place;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Block, Code, Diagnostic, Module};
 use heddle_transform::Races;
-use heddle_transform::flatten::{FlattenOptions, Policy, Trips, Verdict, flatten};
+use heddle_transform::flatten::{FlattenOptions, Policy, Trips, Verdict, flatten, has_nests};
 use heddle_transform::fuse::Machine;
 use heddle_transform::widen::{ChosenForm, Remark};
 use std::collections::BTreeSet;
@@ -54,7 +54,7 @@ pub(crate) fn flatten_module(
 ) -> Result<Vec<Remark>, Diagnostic> {
     let mut remarks = Vec::new();
     let mut met: BTreeSet<Block> = BTreeSet::new();
-    for func in &mut module.functions {
+    for func in module.functions.iter_mut().filter(|func| has_nests(func)) {
         let source = func.clone();
         let mut options = options.clone();
         if let Some(profile) = &context.profile {

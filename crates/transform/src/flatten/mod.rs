@@ -45,7 +45,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use heddle_analysis::divergence::Divergence;
-use heddle_analysis::{ControlTables, Cycle};
+use heddle_analysis::{ControlTables, Cycle, CycleForest};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function};
 
@@ -187,6 +187,15 @@ pub fn flatten_without(
     decisions
 }
 
+/// Whether there is a loop in a loop: else there is nothing to flatten.
+pub fn has_nests(func: &Function) -> bool {
+    holds_nests(Flow::new(func).forest())
+}
+
+fn holds_nests(forest: &CycleForest) -> bool {
+    forest.cycles().any(|cycle| forest.parent(cycle).is_some())
+}
+
 /// The nests to flatten next, none inside of another, and how often lanes go round what they become. Those inside of others come
 /// first.
 fn choose(
@@ -200,7 +209,7 @@ fn choose(
     let forest = &control.cycles;
     let mut nests = Vec::new();
     let mut holds_chosen: EntitySet<Cycle> = EntitySet::new();
-    if forest.cycles().all(|cycle| forest.parent(cycle).is_none()) {
+    if !holds_nests(forest) {
         return nests;
     }
     let costs = model::Costs::new(func, control, options);

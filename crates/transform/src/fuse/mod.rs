@@ -144,9 +144,13 @@ fn candidates(
     settled: &EntitySet<Inst>,
 ) -> (Vec<Candidate>, Vec<Fusion>) {
     let control = ControlTables::new(func);
-    let facts = divergence(func, &control, &InitialShapes::declared(func, options.machine.geometry()));
     let post_dominators = PostDominators::new(&control.cfg);
     let finder = Finder::new(func, &control, &post_dominators, options.races);
+    // Without sides nothing can be fused, and what diverges need not be known, unless it is asked why.
+    if !options.explain && !control.index.order().iter().any(|&block| finder.has_sides(block)) {
+        return (Vec::new(), Vec::new());
+    }
+    let facts = divergence(func, &control, &InitialShapes::declared(func, options.machine.geometry()));
     let planner = Planner { func, control: &control, facts: &facts, machine: options.machine };
     let (mut found, mut refused) = (Vec::new(), Vec::new());
     for &block in control.index.order() {

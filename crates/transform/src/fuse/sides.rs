@@ -160,7 +160,14 @@ impl<'a> Finder<'a> {
         (data.op == Op::Br && left != right).then(|| self.sides(block, condition, left, right))
     }
 
-    fn sides(&self, block: Block, condition: Value, left: Block, right: Block) -> Result<Unifiable, Reason> {
+    /// Whether a block ends in a branch whose sides meet again, both with something in them.
+    pub(super) fn has_sides(&self, block: Block) -> bool {
+        let targets = self.func.terminator(block).map(|inst| self.func.inst(inst)).map(|data| data.targets());
+        matches!(targets, Some(&[left, right]) if left != right && self.join(block, left, right).is_ok())
+    }
+
+    /// Where the sides of a branch meet.
+    fn join(&self, block: Block, left: Block, right: Block) -> Result<Block, Reason> {
         let join = self.post_dominators.ipdom(block).ok_or(Reason::NoJoin)?;
         if join == left || join == right {
             return Err(Reason::OneSided);
@@ -171,6 +178,11 @@ impl<'a> Finder<'a> {
         {
             return Err(Reason::NoJoin);
         }
+        Ok(join)
+    }
+
+    fn sides(&self, block: Block, condition: Value, left: Block, right: Block) -> Result<Unifiable, Reason> {
+        let join = self.join(block, left, right)?;
         let left = self.side(block, left, join)?;
         let right = self.side(block, right, join)?;
         if let Some(shared) = left.blocks.iter().find(|&shared| right.blocks.contains(shared)) {

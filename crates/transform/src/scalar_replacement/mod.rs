@@ -29,6 +29,7 @@ mod round;
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, Edge, InitialShapes, PostDominators, divergence};
+use heddle_ir::entity::EntitySet;
 use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::{Block, Function, Op, Value};
 
@@ -38,6 +39,7 @@ use crate::canonicalize::{lcssa, split_critical_edges};
 use crate::flow::Flow;
 use crate::fuse::Machine;
 use crate::races::Races;
+use model::Frequencies;
 use round::{Around, Round, is_costly};
 
 /// Where values are inserted and hoisted.
@@ -138,6 +140,8 @@ enum Insertion {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Hoisting {
     None,
+    /// None, but it is seen whether something could be hoisted out of divergent ones.
+    Seen,
     Divergent,
     All,
 }
@@ -209,31 +213,40 @@ pub fn replace_scalars_without(
         Variant::SsrqpS => &[Policy { insertion: Insertion::Together, hoisting: Hoisting::All }],
         Variant::Ssrqp => &[Policy { insertion: Insertion::Together, hoisting: Hoisting::Divergent }],
         Variant::Cost => &[
-            Policy { insertion: Insertion::Seldom, hoisting: Hoisting::None },
+            Policy { insertion: Insertion::Seldom, hoisting: Hoisting::Seen },
             Policy { insertion: Insertion::Seldom, hoisting: Hoisting::Divergent },
         ],
     };
     if let [policy] = policies {
-        return replace(func, options, *policy, without);
+        let prepared = Prepared::new(func);
+        return prepared.replace(func, options, *policy, without).0;
     }
     let costs = |func: &Function| {
         let control = ControlTables::new(func);
         let initial = InitialShapes::declared(func, options.machine.geometry());
         model::cost(func, &control, &divergence(func, &control, &initial), options.machine)
     };
-    let mut least = costs(func);
-    let mut best = None;
+    let mut source = func.clone();
+    let prepared = Prepared::new(&mut source);
+    let (mut least, mut best) = (None, None);
+    // Where nothing can be hoisted, those that may hoist do the same as those that may not.
+    let mut could_hoist = true;
     for &policy in policies {
-        let mut trial = func.clone();
-        let replaced = replace(&mut trial, options, policy, without);
-        if replaced != Replaced::default() {
-            // What only computes addresses that nothing reads any more is no cost.
-            crate::simplify::dead::remove_dead(&mut trial);
-            let cost = costs(&trial);
-            if cost < least {
-                least = cost;
-                best = Some((trial, replaced));
-            }
+        if policy.hoisting == Hoisting::Divergent && !could_hoist {
+            continue;
+        }
+        let mut trial = source.clone();
+        let (replaced, could) = prepared.replace(&mut trial, options, policy, without);
+        could_hoist = could;
+        if replaced == Replaced::default() {
+            continue;
+        }
+        // What only computes addresses that nothing reads any more is no cost.
+        crate::simplify::dead::remove_dead(&mut trial);
+        let (cost, least) = (costs(&trial), least.get_or_insert_with(|| costs(func)));
+        if cost < *least {
+            *least = cost;
+            best = Some((trial, replaced));
         }
     }
     let Some((trial, replaced)) = best else { return Replaced::default() };
@@ -247,47 +260,77 @@ fn facts(func: &Function, control: &ControlTables) -> Divergence {
     divergence(func, control, &InitialShapes::declared(func, geometry))
 }
 
-fn replace(
-    func: &mut Function,
-    options: &ReplacementOptions,
-    policy: Policy,
-    without: Option<Rule>,
-) -> Replaced {
-    let mut replaced = Replaced::default();
-    let blocks = func.block_count();
-    let flow = Flow::new(func);
-    let forest = flow.forest();
-    // Exits of loops stay as they are, so that they are left from those loops only.
-    let stays = |edge: Edge| forest.innermost(edge.from).is_none_or(|cycle| forest.contains(cycle, edge.to));
-    split_critical_edges(func, stays);
-    let control = ControlTables::new(func);
-    let facts = facts(func, &control);
-    let together = facts.region_of_nondivergence(&control);
-    let around = Around {
-        control: &control,
-        post_dominators: &PostDominators::new(&control.cfg),
-        facts: &facts,
-        together: &together,
-        frequency: &model::frequencies(func, &control, &facts),
-        races: options.races,
-        policy,
-        inserts: true,
-        without,
-    };
-    for inserts in [true, false] {
-        for _ in 0..MOST_ROUNDS {
-            let mut round = Round::new(func, Around { inserts, ..around });
-            round.run();
-            let found = round.finish();
-            replaced.add(&found);
-            if found == Replaced::default() {
-                break;
-            }
+/// What is known of a function whose critical edges are split, before anything is replaced.
+struct Prepared {
+    /// How many blocks it had before.
+    blocks: usize,
+    control: ControlTables,
+    post_dominators: PostDominators,
+    facts: Divergence,
+    together: EntitySet<Block>,
+    frequency: Frequencies,
+}
+
+impl Prepared {
+    fn new(func: &mut Function) -> Prepared {
+        let blocks = func.block_count();
+        let flow = Flow::new(func);
+        let forest = flow.forest();
+        // Exits of loops stay as they are, so that they are left from those loops only.
+        let stays =
+            |edge: Edge| forest.innermost(edge.from).is_none_or(|cycle| forest.contains(cycle, edge.to));
+        split_critical_edges(func, stays);
+        let control = ControlTables::new(func);
+        let facts = facts(func, &control);
+        Prepared {
+            blocks,
+            post_dominators: PostDominators::new(&control.cfg),
+            together: facts.region_of_nondivergence(&control),
+            frequency: model::frequencies(func, &control, &facts),
+            facts,
+            control,
         }
     }
-    drop_empty_blocks(func, blocks);
-    lcssa::close_loops(func, &Flow::new(func));
-    replaced
+
+    /// Replaces scalars of that function, or of a copy of it; and whether something could be hoisted, if that was to be seen.
+    fn replace(
+        &self,
+        func: &mut Function,
+        options: &ReplacementOptions,
+        policy: Policy,
+        without: Option<Rule>,
+    ) -> (Replaced, bool) {
+        let Prepared { control, post_dominators, facts, together, frequency, .. } = self;
+        let races = options.races;
+        let (mut replaced, mut could_hoist) = (Replaced::default(), false);
+        // Where nothing is found with insertions, nothing is found without.
+        'rounds: for inserts in [true, false] {
+            for _ in 0..MOST_ROUNDS {
+                let around = Around {
+                    control,
+                    post_dominators,
+                    facts,
+                    together,
+                    frequency,
+                    races,
+                    policy,
+                    inserts,
+                    without,
+                };
+                let mut round = Round::new(func, around);
+                round.run();
+                could_hoist |= round.could_hoist;
+                let found = round.finish();
+                replaced.add(&found);
+                if found == Replaced::default() {
+                    break 'rounds;
+                }
+            }
+        }
+        drop_empty_blocks(func, self.blocks);
+        lcssa::close_loops(func, &Flow::new(func));
+        (replaced, could_hoist)
+    }
 }
 
 fn has_candidates(func: &Function) -> bool {

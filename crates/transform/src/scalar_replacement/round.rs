@@ -43,6 +43,8 @@ pub(super) struct Round<'a> {
     /// What values stand for that are in `now`.
     gone: EntitySet<Inst>,
     done: Replaced,
+    /// Whether something was seen that could be hoisted.
+    pub(super) could_hoist: bool,
 }
 
 impl<'a> Round<'a> {
@@ -55,7 +57,8 @@ impl<'a> Round<'a> {
             }
         }
         let now = SecondaryMap::with_len(func.value_count());
-        Round { func, around, memory, operations, now, gone: EntitySet::new(), done: Replaced::default() }
+        let (gone, done) = (EntitySet::new(), Replaced::default());
+        Round { func, around, memory, operations, now, gone, done, could_hoist: false }
     }
 
     /// Asks for each instruction, in an order in which definitions come first.
@@ -135,16 +138,19 @@ impl<'a> Round<'a> {
             self.answer(subject, &question);
             return;
         }
-        let parts = |branch: Block| match policy.hoisting {
-            Hoisting::None => false,
-            Hoisting::All => true,
-            Hoisting::Divergent => facts.is_divergent_branch(branch),
+        let is_asked = match policy.hoisting {
+            Hoisting::Seen => !self.could_hoist,
+            hoisting => hoisting != Hoisting::None,
         };
+        let parts = |branch: Block| policy.hoisting == Hoisting::All || facts.is_divergent_branch(branch);
         if inserts
-            && policy.hoisting != Hoisting::None
+            && is_asked
             && let Some(target) = hoist::target(&program, subject, &mut question, post_dominators, parts)
         {
-            self.hoist(subject, &target);
+            match policy.hoisting {
+                Hoisting::Seen => self.could_hoist = true,
+                _ => self.hoist(subject, &target),
+            }
         }
     }
 
