@@ -66,8 +66,8 @@ fn the_process_ends_while_kernels_are_compiled() {
         leaves(&[microseconds]);
     }
     // By another thread than the first, at many places of the compilation.
-    for time in 0..25 {
-        leaves(&[&(time * time * 800).to_string(), "thread"]);
+    for time in 0..50 {
+        leaves(&[&(time * time * 200).to_string(), "thread"]);
     }
 }
 

@@ -1,13 +1,18 @@
 //! What LLVM makes of wide code computes what the oracle says.
+#![deny(unsafe_code)]
 
+#[allow(unsafe_code, reason = "it calls machine code")]
 mod c_programs;
+#[allow(unsafe_code, reason = "it calls machine code")]
 mod files;
 mod llvm_files;
 mod marked_loops;
 mod object_cache;
+#[allow(unsafe_code, reason = "it calls machine code")]
 mod pipeline;
 mod progress;
 mod run;
 mod topics;
+#[allow(unsafe_code, reason = "it calls machine code")]
 mod wide;
 mod wide_brushes;

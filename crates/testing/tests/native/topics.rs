@@ -65,9 +65,9 @@ fn spoil(module: &mut Module) {
 fn wrong_vector_code_is_noticed() {
     let folder = folder("spoiled");
     let bench = Bench::new(&folder, &[Target::Sse42]).expect("clang is there");
-    let native = hed::run_batch_by(&bench, 0..12, spoil);
-    let of_c = c::run_batch_by(&bench, 0..4, Contract::Off, spoil);
+    let native = hed::run_batch_by(&bench, 0..24, spoil);
+    let of_c = c::run_batch_by(&bench, 0..8, Contract::Off, spoil);
     let _ = std::fs::remove_dir_all(&folder);
-    assert!(native.finds.len() > 5, "{native}");
-    assert!(of_c.finds.len() > 5, "{of_c}");
+    assert!(native.finds.len() > 10, "{native}");
+    assert!(of_c.finds.len() > 10, "{of_c}");
 }

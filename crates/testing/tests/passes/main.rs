@@ -1,4 +1,5 @@
 //! Passes and analyses by themselves: what they promise, and that they keep the meaning.
+#![deny(unsafe_code)]
 
 mod brushes;
 mod callee_forms;
@@ -6,6 +7,7 @@ mod flatten_options;
 mod linearized;
 mod refill;
 mod retained;
+#[allow(unsafe_code, reason = "it calls machine code")]
 mod roots;
 mod stream;
 mod thread;
