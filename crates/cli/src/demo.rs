@@ -7,7 +7,7 @@ use heddle::ir::module::DeclaredShape;
 use heddle::ir::verify::Stage;
 use heddle::ir::{Module, Value, parse_module};
 use heddle::{Brush, Request, Session};
-use heddle_interp::{RunOptions, Semantics};
+use heddle_interp::{PassiveSemantics, RunOptions};
 use heddle_llvm::Output;
 use heddle_runs::line::RunLine;
 use heddle_runs::trace_table::trace_table;
@@ -45,7 +45,7 @@ struct Scene {
     title: &'static str,
     text: &'static str,
     say: &'static str,
-    runs: &'static [(&'static str, Semantics)],
+    runs: &'static [(&'static str, PassiveSemantics)],
     watch: &'static [u32],
 }
 
@@ -58,21 +58,21 @@ const SCENES: &[Scene] = &[
               v3 = 1, and block2 waits for lane 0.\n\
               OBLIVIOUS is what SIMD registers do: rounds that a lane does not take part in overwrite its values with\n\
               ⊤. Nothing in this text protects lane 1's, and the oracle says so.",
-        runs: &[(LANES, Semantics::Freezing), (LANES, Semantics::Oblivious)],
+        runs: &[(LANES, PassiveSemantics::Freezing), (LANES, PassiveSemantics::Oblivious)],
         watch: &[4, 3],
     },
     Scene {
         title: "2. What each lane left with is tracked",
         text: TRACKED,
         say: "v13 takes v3 where a lane leaves (v11) and keeps its own value elsewhere. Now both readings agree.",
-        runs: &[(LANES, Semantics::Freezing), (LANES, Semantics::Oblivious)],
+        runs: &[(LANES, PassiveSemantics::Freezing), (LANES, PassiveSemantics::Oblivious)],
         watch: &[8, 4, 13],
     },
     Scene {
         title: "3. The same as SIMD code: one thread, vectors",
         text: WIDE,
         say: "The counter v2 stays one scalar for all lanes; only what can differ is a vector.",
-        runs: &[(VECTOR, Semantics::Freezing)],
+        runs: &[(VECTOR, PassiveSemantics::Freezing)],
         watch: &[8, 3, 13],
     },
 ];
@@ -236,15 +236,15 @@ impl Scene {
         Ok(())
     }
 
-    fn run(&self, module: &Module, call: &str, semantics: Semantics) -> Result<(), String> {
+    fn run(&self, module: &Module, call: &str, semantics: PassiveSemantics) -> Result<(), String> {
         let name = module.functions.first().map_or("", |func| &func.name);
         let line = RunLine::parse(&format!("@{name}{call}")).map_err(|error| error.to_string())?;
         let options = RunOptions { trace: true, semantics, ..line.options.clone() };
         let ran = line.run(module, &options).map_err(|error| error.to_string())?;
         let reading = match semantics {
             _ if call == VECTOR => "one thread",
-            Semantics::Freezing => "FREEZING",
-            Semantics::Oblivious => "OBLIVIOUS",
+            PassiveSemantics::Freezing => "FREEZING",
+            PassiveSemantics::Oblivious => "OBLIVIOUS",
         };
         say_line!("  {reading}: {}", line.show(module, &ran));
         if let Ok(outcome) = &ran.outcome {

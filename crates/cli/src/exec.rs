@@ -5,7 +5,7 @@ use crate::report::{error, fail, note, parse_stage, read_module, read_ptx};
 use clap::{Args, ValueEnum};
 use heddle::ir::Value;
 use heddle::ir::verify::Stage;
-use heddle_interp::{Limits, RunOptions, Scheduler, Semantics};
+use heddle_interp::{PassiveSemantics, RunLimits, RunOptions, Scheduler};
 use heddle_llvm::ObjectCache;
 use heddle_runs::line::{
     Expectation, Ran, RunLine, parse_brush, parse_geometry, parse_scheduler, parse_semantics,
@@ -46,7 +46,7 @@ fn scheduler(word: &str) -> Result<Scheduler, String> {
     parse_scheduler(word).ok_or_else(|| "write `greedy`, `random:SEED` or `ipdom`".into())
 }
 
-fn semantics(word: &str) -> Result<Semantics, String> {
+fn semantics(word: &str) -> Result<PassiveSemantics, String> {
     parse_semantics(word).ok_or_else(|| "write `freezing` or `oblivious`".into())
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Exec {
     scheduler: Scheduler,
     /// What becomes of variables in lanes that do not execute: freezing keeps them, oblivious makes them ⊤
     #[arg(long, default_value = "freezing", value_parser = semantics)]
-    semantics: Semantics,
+    semantics: PassiveSemantics,
     /// Launch over work-groups of this size: `64`, `8x8`
     #[arg(long, value_name = "SIZE")]
     local: Option<String>,
@@ -113,16 +113,16 @@ pub(crate) struct Exec {
     #[arg(long, default_value = "0", requires = "local", value_name = "INDEX")]
     offset: String,
     /// The most blocks to execute
-    #[arg(long, default_value_t = Limits::default().steps, value_name = "N")]
+    #[arg(long, default_value_t = RunLimits::default().steps, value_name = "N")]
     limit: u64,
     /// The most work: about one unit for each instruction in each lane
-    #[arg(long, default_value_t = Limits::default().work, value_name = "N")]
+    #[arg(long, default_value_t = RunLimits::default().work, value_name = "N")]
     limit_work: u64,
     /// The most bytes held at once, with what tracing and looking for races take
-    #[arg(long, default_value_t = Limits::default().memory, value_name = "N")]
+    #[arg(long, default_value_t = RunLimits::default().memory, value_name = "N")]
     limit_memory: u64,
     /// The most calls inside of each other
-    #[arg(long, default_value_t = Limits::default().calls, value_name = "N")]
+    #[arg(long, default_value_t = RunLimits::default().calls, value_name = "N")]
     limit_calls: u64,
     /// Round `fmuladd` once
     #[arg(long)]
@@ -164,7 +164,7 @@ impl Exec {
             brush: self.lanes.clone().unwrap_or_else(|| vec![if is_ptx { 32 } else { 4 }]),
             semantics: self.semantics,
             scheduler: self.scheduler.clone(),
-            limits: Limits {
+            limits: RunLimits {
                 steps: self.limit,
                 work: self.limit_work,
                 memory: self.limit_memory,

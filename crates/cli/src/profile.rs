@@ -9,7 +9,9 @@ use heddle::ir::verify::Stage;
 use heddle::ir::{Block, Function, Inst, Module, Op};
 use heddle::transform::canonicalize;
 use heddle::verdicts::verdicts;
-use heddle_interp::{AccessProfile, Cycles, FunctionProfile, Limits, RunOptions, Scheduler, is_issued};
+use heddle_interp::{
+    AccessProfile, CycleCosts, FunctionProfile, RunLimits, RunOptions, Scheduler, is_issued,
+};
 use heddle_runs::line::{Expectation, RunLine, parse_brush, parse_geometry, parse_scheduler};
 use heddle_runs::trace_table::align;
 use serde::Serialize;
@@ -176,7 +178,7 @@ impl ProfileRun {
         let mut options = RunOptions {
             brush: self.lanes.clone(),
             scheduler: self.scheduler.clone(),
-            limits: Limits { steps: self.limit, work: self.limit_work, ..Limits::default() },
+            limits: RunLimits { steps: self.limit, work: self.limit_work, ..RunLimits::default() },
             profile: true,
             ..RunOptions::default()
         };
@@ -284,7 +286,7 @@ fn function_report(
     profile: &FunctionProfile,
     called: Option<&BTreeMap<Block, bool>>,
 ) -> FunctionReport {
-    let cycles = Cycles::default();
+    let cycles = CycleCosts::default();
     let (warp_instructions, taken) = profile.total(func, &cycles);
     let mut report = FunctionReport {
         name: func.name.clone(),

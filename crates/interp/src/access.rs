@@ -1,20 +1,20 @@
 //! Loads, stores, copies and atomics.
 
-use crate::brush::{Brush, Error, World};
+use crate::brush::{Brush, LaneFault, RunContext};
 use crate::elementwise;
 use crate::fault::FaultKind;
-use crate::lanes::Mask;
+use crate::lanes::LaneMask;
 use crate::limits::BYTES_PER_WORK;
-use crate::memory::Target;
-use crate::program::Code;
-use crate::race::{Item, Race};
+use crate::memory::ResolvedAddress;
+use crate::program::PreparedFunction;
+use crate::race::{ItemEpoch, Race};
 use heddle_ir::inst::Access;
 use heddle_ir::words::{Ordering, Rmw, Scope};
 use heddle_ir::{Detail, Inst, InstData, Op, Space, Value};
 use smallvec::SmallVec;
 
 /// What a load or a store accesses, in these lanes.
-struct Accessed<'a, M> {
+struct MemoryAccess<'a, M> {
     /// What is read or written.
     value: Value,
     address: Value,
@@ -27,7 +27,7 @@ struct Accessed<'a, M> {
     lanes: M,
 }
 
-impl<M: Mask> Brush<'_, '_, M> {
+impl<M: LaneMask> Brush<'_, '_, M> {
     /// Finds what an access of a lane touches, and notes it for the race detector.
     fn touch(
         &self,
@@ -35,9 +35,9 @@ impl<M: Mask> Brush<'_, '_, M> {
         size: u64,
         access: &Access,
         is_write: bool,
-        (code, lane): (&Code<'_>, usize),
-        world: &mut World<'_>,
-    ) -> Result<Target, Error> {
+        (code, lane): (&PreparedFunction<'_>, usize),
+        world: &mut RunContext<'_>,
+    ) -> Result<ResolvedAddress, LaneFault> {
         let fault = |kind| (kind, Some(lane));
         if !address.is_multiple_of(u64::from(access.align.max(1))) {
             return Err(fault(FaultKind::Misaligned { address, align: access.align }));
@@ -60,7 +60,7 @@ impl<M: Mask> Brush<'_, '_, M> {
             && let Some(detector) = &mut world.detector
         {
             let item = self.position.item(lane);
-            let seen = Item { number: item, group: self.position.group_number, epoch: world.epoch };
+            let seen = ItemEpoch { number: item, group: self.position.group_number, epoch: world.epoch };
             let how = (is_write, access.atomic.is_some());
             let race = detector.note(target, size as usize, seen, how, &mut world.budget).map_err(fault)?;
             if let (Some((offset, other)), None) = (race, &world.race) {
@@ -71,7 +71,13 @@ impl<M: Mask> Brush<'_, '_, M> {
         Ok(target)
     }
 
-    fn address(&self, code: &Code<'_>, value: Value, lane: usize, element: usize) -> Result<u64, Error> {
+    fn address(
+        &self,
+        code: &PreparedFunction<'_>,
+        value: Value,
+        lane: usize,
+        element: usize,
+    ) -> Result<u64, LaneFault> {
         match self.get(code, value, lane, element) {
             Some(bits) => Ok(bits as u64),
             None => Err((FaultKind::PoisonAddress(value), Some(lane))),
@@ -82,11 +88,11 @@ impl<M: Mask> Brush<'_, '_, M> {
     #[inline]
     fn admits(
         &self,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         mask: Option<Value>,
         lane: usize,
         element: usize,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, LaneFault> {
         let Some(mask) = mask else { return Ok(true) };
         match self.get(code, mask, lane, element) {
             Some(bit) => Ok(bit == 1),
@@ -99,12 +105,12 @@ impl<M: Mask> Brush<'_, '_, M> {
     fn for_each_element(
         &mut self,
         data: &InstData,
-        code: &Code<'_>,
-        accessed: &Accessed<'_, M>,
-        world: &mut World<'_>,
-        mut make: impl FnMut(&mut Self, &mut World<'_>, (usize, usize), Option<Target>),
-    ) -> Result<(), Error> {
-        let &Accessed { address: addresses, mask, access, is_write, .. } = accessed;
+        code: &PreparedFunction<'_>,
+        accessed: &MemoryAccess<'_, M>,
+        world: &mut RunContext<'_>,
+        mut make: impl FnMut(&mut Self, &mut RunContext<'_>, (usize, usize), Option<ResolvedAddress>),
+    ) -> Result<(), LaneFault> {
+        let &MemoryAccess { address: addresses, mask, access, is_write, .. } = accessed;
         let size = accessed.size as u64;
         let elements = self.elements(code, accessed.value);
         // The elements of a gather or scatter have addresses of their own. Others lie one behind the other, and what is
@@ -135,17 +141,17 @@ impl<M: Mask> Brush<'_, '_, M> {
         &mut self,
         inst: Inst,
         data: &InstData,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         lanes: M,
-        world: &mut World<'_>,
-    ) -> Result<(), Error> {
+        world: &mut RunContext<'_>,
+    ) -> Result<(), LaneFault> {
         let (Detail::Access(access), Some(value)) = (&data.detail, code.func.result(inst)) else {
             return Ok(());
         };
         let scalar = self.scalar_of(code, value);
         let size = scalar.bytes() as usize;
         let (address, mask, otherwise) = (data.args[0], data.args.get(1).copied(), data.args.get(2).copied());
-        let accessed = Accessed { value, address, mask, access, is_write: false, size, lanes };
+        let accessed = MemoryAccess { value, address, mask, access, is_write: false, size, lanes };
         self.for_each_element(data, code, &accessed, world, |brush, world, (lane, element), target| {
             let bits = match target {
                 // A byte that is no truth value was not written as one.
@@ -162,14 +168,14 @@ impl<M: Mask> Brush<'_, '_, M> {
     pub(crate) fn store(
         &mut self,
         data: &InstData,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         lanes: M,
-        world: &mut World<'_>,
-    ) -> Result<(), Error> {
+        world: &mut RunContext<'_>,
+    ) -> Result<(), LaneFault> {
         let Detail::Access(access) = &data.detail else { return Ok(()) };
         let (value, address, mask) = (data.args[0], data.args[1], data.args.get(2).copied());
         let size = self.scalar_of(code, value).bytes() as usize;
-        let accessed = Accessed { value, address, mask, access, is_write: true, size, lanes };
+        let accessed = MemoryAccess { value, address, mask, access, is_write: true, size, lanes };
         self.for_each_element(data, code, &accessed, world, |brush, world, (lane, element), target| {
             if let Some(target) = target {
                 let bits = brush.get(code, value, lane, element);
@@ -181,10 +187,10 @@ impl<M: Mask> Brush<'_, '_, M> {
     pub(crate) fn transfer(
         &mut self,
         data: &InstData,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         mask: M,
-        world: &mut World<'_>,
-    ) -> Result<(), Error> {
+        world: &mut RunContext<'_>,
+    ) -> Result<(), LaneFault> {
         for lane in mask.lanes() {
             let Some(size) = self.get(code, data.args[2], lane, 0) else {
                 return Err((FaultKind::PoisonSize(data.args[2]), Some(lane)));
@@ -234,10 +240,10 @@ impl<M: Mask> Brush<'_, '_, M> {
         &mut self,
         inst: Inst,
         data: &InstData,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         mask: M,
-        world: &mut World<'_>,
-    ) -> Result<(), Error> {
+        world: &mut RunContext<'_>,
+    ) -> Result<(), LaneFault> {
         let (Detail::Rmw(_, access) | Detail::CompareExchange(access, _)) = &data.detail else {
             return Ok(());
         };

@@ -3,23 +3,23 @@
 //! The execution of a block follows thesis 4.7: φs by the control mask, then the predicate, then instructions
 //! under the activation, then the terminator. Calls push a frame; a barrier suspends the whole brush.
 
-use crate::fault::{Fault, FaultKind};
-use crate::frame::{Frame, Place, Registers};
-use crate::lanes::{LaneSet, Mask};
-use crate::limits::{Budget, Limit};
+use crate::fault::{ExecutionFault, FaultKind};
+use crate::frame::{CallFrame, LaneState, RegisterFile};
+use crate::lane_partition::LanePartition;
+use crate::lanes::{LaneMask, LaneSet};
+use crate::limits::{Budget, LimitKind};
 use crate::memory::Memory;
-use crate::parties::Parties;
 use crate::profile::RunProfile;
-use crate::program::{Code, Program, Slot};
-use crate::race::{Detector, Race};
-use crate::run::{Counters, Datum, Position, RunOptions, Semantics};
-use crate::schedule::{Course, Rng, Scheduler};
-use crate::trace::{Next, Trace, TraceStep};
+use crate::program::{PreparedFunction, PreparedModule, RegisterSlot};
+use crate::race::{Race, RaceDetector};
+use crate::run::{BrushPosition, Datum, PassiveSemantics, RunCounters, RunOptions};
+use crate::schedule::{Rng, ScheduleRecorder, Scheduler};
+use crate::trace::{LaneSuccessor, Trace, TraceStep};
 use heddle_ir::words::Scope;
 use heddle_ir::{Block, Detail, Inst, InstData, Op, Value};
 
 /// What went wrong, and in which lane.
-pub(crate) type Error = (FaultKind, Option<usize>);
+pub(crate) type LaneFault = (FaultKind, Option<usize>);
 
 const MAX_NESTING: u32 = 8;
 const TRACE_STEP_COST: u64 = 256;
@@ -27,14 +27,14 @@ const NOWHERE: u32 = u32::MAX;
 
 /// What all brushes of a run share.
 #[derive(Debug)]
-pub(crate) struct World<'a> {
+pub(crate) struct RunContext<'a> {
     pub(crate) memory: &'a mut Memory,
-    pub(crate) detector: Option<Detector>,
+    pub(crate) detector: Option<RaceDetector>,
     pub(crate) race: Option<Race>,
     pub(crate) options: &'a RunOptions,
     pub(crate) budget: Budget,
-    pub(crate) counters: Counters,
-    pub(crate) course: Course<'a>,
+    pub(crate) counters: RunCounters,
+    pub(crate) course: ScheduleRecorder<'a>,
     pub(crate) trace: Trace,
     pub(crate) profile: Option<RunProfile>,
     pub(crate) rng: Rng,
@@ -46,7 +46,7 @@ pub(crate) struct World<'a> {
     pub(crate) nesting: u32,
 }
 
-impl World<'_> {
+impl RunContext<'_> {
     /// Puts the numbers into some order: as they are, unless choices are random.
     pub(crate) fn shuffle(&mut self, order: &mut [usize]) {
         if self.rng.is_random() {
@@ -59,7 +59,7 @@ impl World<'_> {
 
 /// Why a brush stopped running.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Paused {
+pub(crate) enum StopReason {
     Finished,
     /// At this barrier, of the function of this number, met this deep in calls.
     AtBarrier {
@@ -72,31 +72,31 @@ pub(crate) enum Paused {
 /// `W` lanes that run in lock-step.
 #[derive(Debug)]
 pub(crate) struct Brush<'p, 'm, M> {
-    pub(crate) program: &'p Program<'m>,
-    pub(crate) position: Position,
+    pub(crate) program: &'p PreparedModule<'m>,
+    pub(crate) position: BrushPosition,
     pub(crate) dims: Vec<u32>,
     pub(crate) lanes: usize,
     pub(crate) level: usize,
     pub(crate) number: u32,
-    pub(crate) frames: Vec<Frame<M>>,
+    pub(crate) frames: Vec<CallFrame<M>>,
     pub(crate) finished: Vec<Vec<Option<u128>>>,
     /// What φs are about to copy, and the values on their way where φs read φs; empty between blocks.
-    copies: Vec<Copy<M>>,
+    copies: Vec<PhiCopy<M>>,
     copied: Vec<Option<u128>>,
     /// Registers of functions that have finished, for those that come.
-    pub(crate) spare: Vec<Registers<M>>,
+    pub(crate) spare: Vec<RegisterFile<M>>,
 }
 
 /// What a φ gives to some lanes: the rows of a value, or ⊤.
 #[derive(Clone, Copy, Debug)]
-struct Copy<M> {
-    from: Option<Slot>,
-    to: Slot,
+struct PhiCopy<M> {
+    from: Option<RegisterSlot>,
+    to: RegisterSlot,
     lanes: M,
 }
 
-impl<M: Mask> Copy<M> {
-    fn run(self, registers: &mut Registers<M>) {
+impl<M: LaneMask> PhiCopy<M> {
+    fn run(self, registers: &mut RegisterFile<M>) {
         for (element, row) in self.to.rows().enumerate() {
             match self.from {
                 Some(from) => registers.copy(from.row(element), row, self.lanes),
@@ -106,15 +106,15 @@ impl<M: Mask> Copy<M> {
     }
 }
 
-impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
+impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
     pub(crate) fn new(
-        program: &'p Program<'m>,
+        program: &'p PreparedModule<'m>,
         entry: usize,
         args: &[Vec<Datum>],
-        position: Position,
+        position: BrushPosition,
         number: u32,
-        world: &mut World<'_>,
-    ) -> Result<Brush<'p, 'm, M>, Fault> {
+        world: &mut RunContext<'_>,
+    ) -> Result<Brush<'p, 'm, M>, ExecutionFault> {
         let options = world.options;
         let present = |lane: usize| {
             position.local[lane].is_some()
@@ -128,16 +128,16 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
 
     #[expect(clippy::too_many_arguments, reason = "a launch and a run give the same parts")]
     pub(crate) fn with_mask(
-        program: &'p Program<'m>,
+        program: &'p PreparedModule<'m>,
         entry: usize,
         args: &[Vec<Datum>],
-        position: Position,
+        position: BrushPosition,
         dims: Vec<u32>,
         number: u32,
         mask: M,
         host: Option<(&Brush<'_, '_, M>, Inst)>,
-        world: &mut World<'_>,
-    ) -> Result<Brush<'p, 'm, M>, Fault> {
+        world: &mut RunContext<'_>,
+    ) -> Result<Brush<'p, 'm, M>, ExecutionFault> {
         let lanes = position.local.len();
         let level = world.memory.open_level(lanes, host.map(|(host, _)| host.level));
         let mut brush = Brush {
@@ -155,7 +155,7 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
         };
         let code = &program.codes[entry];
         let registers = brush.new_registers(code, world);
-        let mut registers = registers.map_err(|kind| Fault::new(kind, &code.func.name))?;
+        let mut registers = registers.map_err(|kind| ExecutionFault::new(kind, &code.func.name))?;
         for (&param, datums) in code.func.params().iter().zip(args) {
             let slot = code.slot(param);
             for (index, datum) in datums.iter().enumerate() {
@@ -172,12 +172,12 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
 
     pub(crate) fn new_registers(
         &mut self,
-        code: &Code<'_>,
-        world: &mut World<'_>,
-    ) -> Result<Registers<M>, FaultKind> {
-        world.budget.hold(Registers::<M>::cost_of(code.rows, self.lanes))?;
+        code: &PreparedFunction<'_>,
+        world: &mut RunContext<'_>,
+    ) -> Result<RegisterFile<M>, FaultKind> {
+        world.budget.hold(RegisterFile::<M>::cost_of(code.rows, self.lanes))?;
         world.budget.work((code.rows * self.lanes) as u64 / 4)?;
-        let mut registers = self.spare.pop().unwrap_or_else(|| Registers::new(self.lanes));
+        let mut registers = self.spare.pop().unwrap_or_else(|| RegisterFile::new(self.lanes));
         registers.forget(code.rows);
         for (value, elements) in &code.constants {
             for (row, &element) in code.slot(*value).rows().zip(elements) {
@@ -194,7 +194,7 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
     }
 
     /// Runs up to the next barrier or the end.
-    pub(crate) fn resume(&mut self, world: &mut World<'_>) -> Result<Paused, Fault> {
+    pub(crate) fn resume(&mut self, world: &mut RunContext<'_>) -> Result<StopReason, ExecutionFault> {
         while let Some(frame) = self.frames.last() {
             let Some(inst) = frame.next else {
                 if !self.start_block(world)? {
@@ -230,23 +230,29 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
             };
             result.map_err(|(kind, lane)| self.fault(code, inst, kind, lane))?;
         }
-        Ok(Paused::Finished)
+        Ok(StopReason::Finished)
     }
 
-    pub(crate) fn advance(&mut self, inst: Inst, code: &Code<'_>) {
+    pub(crate) fn advance(&mut self, inst: Inst, code: &PreparedFunction<'_>) {
         self.frame_mut().next = code.func.layout.next_inst(inst);
     }
 
-    pub(crate) fn frame(&self) -> &Frame<M> {
+    pub(crate) fn frame(&self) -> &CallFrame<M> {
         self.frames.last().expect("a running brush has a frame")
     }
 
-    pub(crate) fn frame_mut(&mut self) -> &mut Frame<M> {
+    pub(crate) fn frame_mut(&mut self) -> &mut CallFrame<M> {
         self.frames.last_mut().expect("a running brush has a frame")
     }
 
-    pub(crate) fn fault(&self, code: &Code<'_>, inst: Inst, kind: FaultKind, lane: Option<usize>) -> Fault {
-        Fault {
+    pub(crate) fn fault(
+        &self,
+        code: &PreparedFunction<'_>,
+        inst: Inst,
+        kind: FaultKind,
+        lane: Option<usize>,
+    ) -> ExecutionFault {
+        ExecutionFault {
             kind,
             func: code.func.name.clone(),
             block: code.func.layout.block_of(inst),
@@ -259,12 +265,14 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
     // Scheduling.
 
     /// Starts the next block; false when all lanes have returned.
-    fn start_block(&mut self, world: &mut World<'_>) -> Result<bool, Fault> {
+    fn start_block(&mut self, world: &mut RunContext<'_>) -> Result<bool, ExecutionFault> {
         let program = self.program;
         let code = &program.codes[self.frame().code];
         let block = match world.options.scheduler {
             Scheduler::Ipdom => self.pick_by_stack(),
-            _ => self.pick(code.control(), world).map_err(|kind| Fault::new(kind, &code.func.name))?,
+            _ => {
+                self.pick(code.control(), world).map_err(|kind| ExecutionFault::new(kind, &code.func.name))?
+            }
         };
         let Some(block) = block else { return Ok(false) };
         let control = match (&world.options.scheduler, self.frame().stack.last()) {
@@ -272,7 +280,7 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
             (Scheduler::Ipdom, None) => M::NONE,
             _ => {
                 let node = code.control().block_node(block);
-                self.frame().places.lanes(Place::At { node, target: block })
+                self.frame().places.lanes(LaneState::At { node, target: block })
             }
         };
         self.enter(code, block, control, world)?;
@@ -281,20 +289,21 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
 
     fn enter(
         &mut self,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         block: Block,
         control: M,
-        world: &mut World<'_>,
-    ) -> Result<(), Fault> {
-        let fault = |kind| Fault { block: Some(block), ..Fault::new(kind, &code.func.name) };
+        world: &mut RunContext<'_>,
+    ) -> Result<(), ExecutionFault> {
+        let fault =
+            |kind| ExecutionFault { block: Some(block), ..ExecutionFault::new(kind, &code.func.name) };
         let value = world.budget.limits.steps;
         if world.counters.steps >= value {
             let empty = world.empty_run > value / 2;
-            return Err(fault(FaultKind::Limit { limit: Limit::Steps, value, empty }));
+            return Err(fault(FaultKind::Limit { limit: LimitKind::Steps, value, empty }));
         }
         world.counters.steps += 1;
         world.course.note(&mut self.frame_mut().track, block, &mut world.budget).map_err(fault)?;
-        let oblivious = world.options.semantics == Semantics::Oblivious;
+        let oblivious = world.options.semantics == PassiveSemantics::Oblivious;
         let next = self.run_phis(code, block, control, oblivious, &mut world.budget).map_err(fault)?;
         let comes = |lane: usize| control.has(lane) && self.frame().from.of(lane).is_some();
         let is_entered = world.options.trace && !control.is_none() && !(0..self.lanes).any(comes);
@@ -343,13 +352,13 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
     /// Reads the predicate of the running block.
     fn read_predicate(
         &mut self,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         predicate: Value,
-        world: &mut World<'_>,
-    ) -> Result<(), Fault> {
+        world: &mut RunContext<'_>,
+    ) -> Result<(), ExecutionFault> {
         self.frame_mut().reads_predicate = None;
         let mask = self.read_mask(code, predicate, self.frame().control).map_err(|(kind, lane)| {
-            let mut fault = Fault::new(kind, &code.func.name);
+            let mut fault = ExecutionFault::new(kind, &code.func.name);
             (fault.block, fault.lane) = (self.frame().block, lane.map(|lane| lane as u32));
             fault
         })?;
@@ -358,7 +367,7 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
     }
 
     /// Goes on with the lanes of the running block for which its predicate holds.
-    fn activate(&mut self, predicate: M, world: &mut World<'_>) {
+    fn activate(&mut self, predicate: M, world: &mut RunContext<'_>) {
         let lanes = self.lanes;
         let frame = self.frame_mut();
         frame.active = frame.control & predicate;
@@ -379,7 +388,12 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
     }
 
     /// The lanes where a truth value holds; ⊤ in one of `needed` is a fault, elsewhere it counts as false.
-    pub(crate) fn read_mask(&self, code: &Code<'_>, value: Value, needed: M) -> Result<M, Error> {
+    pub(crate) fn read_mask(
+        &self,
+        code: &PreparedFunction<'_>,
+        value: Value,
+        needed: M,
+    ) -> Result<M, LaneFault> {
         let (row, registers) = (code.slot(value).first, &self.frame().registers);
         let poison = registers.poison(row);
         if let Some(lane) = (needed & poison).lanes().next() {
@@ -391,7 +405,7 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
     /// Gives the φs of the block their values, all of them read before one is written. Gives the instruction behind.
     fn run_phis(
         &mut self,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         block: Block,
         control: M,
         oblivious: bool,
@@ -411,7 +425,7 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
             let to = code.slot(result);
             budget.work((data.args.len() + to.elements) as u64)?;
             let mut give = |source: Option<Value>, lanes: M| {
-                let copy = Copy { from: source.map(|source| code.slot(source)), to, lanes };
+                let copy = PhiCopy { from: source.map(|source| code.slot(source)), to, lanes };
                 match is_tangled {
                     true => self.copies.push(copy),
                     false => copy.run(registers),
@@ -431,7 +445,7 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
                 give(shadow, M::first(self.lanes) & !control);
             }
         }
-        for Copy { from, lanes, .. } in &self.copies {
+        for PhiCopy { from, lanes, .. } in &self.copies {
             for row in from.iter().flat_map(|from| from.rows()) {
                 self.copied.extend((*lanes).lanes().map(|lane| registers.get(row, lane)));
             }
@@ -451,13 +465,18 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
 
     // Terminators.
 
-    fn terminate(&mut self, data: &InstData, code: &Code<'_>, world: &mut World<'_>) -> Result<(), Error> {
+    fn terminate(
+        &mut self,
+        data: &InstData,
+        code: &PreparedFunction<'_>,
+        world: &mut RunContext<'_>,
+    ) -> Result<(), LaneFault> {
         let lanes = self.lanes;
         let frame = self.frame();
         let (control, active) = (frame.control, frame.active);
         let block = frame.block.expect("a terminator runs in a block");
         // Lanes that go nowhere return.
-        let mut goes: Parties<Block, M> = Parties::new();
+        let mut goes: LanePartition<Block, M> = LanePartition::new();
         match (&data.detail, data.op) {
             (_, Op::Unreachable) if !active.is_none() => {
                 return Err((FaultKind::Unreachable, active.lanes().next()));
@@ -510,15 +529,15 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
                 Scheduler::Ipdom => NOWHERE,
                 _ => code.control().along(block, target),
             };
-            frame.places.put(Place::At { node, target }, party);
+            frame.places.put(LaneState::At { node, target }, party);
             returned &= !party;
         }
-        frame.places.put(Place::Returned, returned);
+        frame.places.put(LaneState::Returned, returned);
         if world.options.trace {
             let next = (0..lanes).map(|lane| match frame.places.of(lane) {
-                Some(Place::At { target, .. }) => Next::Block(target),
-                Some(Place::Returned) => Next::Returned,
-                None => Next::Absent,
+                Some(LaneState::At { target, .. }) => LaneSuccessor::Block(target),
+                Some(LaneState::Returned) => LaneSuccessor::Returned,
+                None => LaneSuccessor::Absent,
             });
             world.trace.steps[frame.step].next = next.collect();
         }
@@ -529,7 +548,13 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
         Ok(())
     }
 
-    fn count_branch(&self, goes: &Parties<Block, M>, active: M, data: &InstData, world: &mut World<'_>) {
+    fn count_branch(
+        &self,
+        goes: &LanePartition<Block, M>,
+        active: M,
+        data: &InstData,
+        world: &mut RunContext<'_>,
+    ) {
         if data.targets().len() > 1 && !active.is_none() {
             match goes.iter().filter(|(_, party)| !(*party & active).is_none()).count() {
                 1 => world.counters.uniform_branches += 1,
@@ -538,7 +563,12 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
         }
     }
 
-    fn store_results(&mut self, data: &InstData, code: &Code<'_>, active: M) -> Result<(), Error> {
+    fn store_results(
+        &mut self,
+        data: &InstData,
+        code: &PreparedFunction<'_>,
+        active: M,
+    ) -> Result<(), LaneFault> {
         let (frame, callers) = self.frames.split_last_mut().expect("a running brush has a frame");
         if let (Some(caller), Some(call)) = (callers.last_mut(), frame.call) {
             let calling = &self.program.codes[caller.code];
@@ -564,7 +594,12 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
         Ok(())
     }
 
-    fn trace_values(&self, code: &Code<'_>, block: Block, world: &mut World<'_>) -> Result<(), FaultKind> {
+    fn trace_values(
+        &self,
+        code: &PreparedFunction<'_>,
+        block: Block,
+        world: &mut RunContext<'_>,
+    ) -> Result<(), FaultKind> {
         if !world.options.trace {
             return Ok(());
         }
@@ -577,9 +612,9 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
     /// What these values hold in each lane.
     fn traced(
         &self,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         values: &[Value],
-        world: &mut World<'_>,
+        world: &mut RunContext<'_>,
     ) -> Result<Vec<(Value, Vec<Datum>)>, FaultKind> {
         let frame = self.frame();
         let mut all = Vec::with_capacity(values.len());
@@ -595,7 +630,7 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
 
     // Barriers.
 
-    fn barrier(&self, inst: Inst, data: &InstData) -> Result<Option<Paused>, FaultKind> {
+    fn barrier(&self, inst: Inst, data: &InstData) -> Result<Option<StopReason>, FaultKind> {
         let Detail::Barrier(scope) = data.detail else {
             return Err(FaultKind::Misplaced("the barrier has no scope".into()));
         };
@@ -603,8 +638,8 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
         // Lanes wait in every frame; all that ever started must be here, none may have returned.
         let is_missing = |lane: usize| match self.frames[0].places.of(lane) {
             None => false,
-            Some(Place::Returned) => true,
-            Some(Place::At { .. }) => !active.has(lane),
+            Some(LaneState::Returned) => true,
+            Some(LaneState::At { .. }) => !active.has(lane),
         };
         if let Some(lane) = (0..self.lanes).find(|&lane| is_missing(lane)) {
             return Err(FaultKind::DivergentBarrier(format!(
@@ -614,21 +649,24 @@ impl<'p, 'm, M: Mask> Brush<'p, 'm, M> {
         Ok(match scope {
             Scope::Lane | Scope::Brush => None,
             Scope::Group | Scope::Device | Scope::System => {
-                Some(Paused::AtBarrier { code: self.frame().code, depth: self.frames.len(), inst })
+                Some(StopReason::AtBarrier { code: self.frame().code, depth: self.frames.len(), inst })
             }
         })
     }
 
     /// Runs a region from sequential code, to its end.
-    pub(crate) fn run_region(&mut self, world: &mut World<'_>) -> Result<Vec<Vec<Datum>>, Fault> {
+    pub(crate) fn run_region(
+        &mut self,
+        world: &mut RunContext<'_>,
+    ) -> Result<Vec<Vec<Datum>>, ExecutionFault> {
         if world.nesting >= MAX_NESTING {
             let name = &self.program.codes[self.frame().code].func.name;
-            return Err(Fault::new(FaultKind::Nesting(MAX_NESTING), name));
+            return Err(ExecutionFault::new(FaultKind::Nesting(MAX_NESTING), name));
         }
         world.nesting += 1;
         let paused = self.resume(world)?;
         world.nesting -= 1;
-        if let Paused::AtBarrier { code, inst, .. } = paused {
+        if let StopReason::AtBarrier { code, inst, .. } = paused {
             let reason = "a launched region is no work-group: it has no barriers of this scope";
             let kind = FaultKind::Misplaced(reason.into());
             return Err(self.fault(&self.program.codes[code], inst, kind, None));

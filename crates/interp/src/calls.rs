@@ -1,35 +1,35 @@
 //! Calls: a frame for the active lanes, and what becomes of results in the others.
 
-use crate::brush::{Brush, Error, World};
-use crate::fault::{Fault, FaultKind};
-use crate::frame::{Frame, Place, Registers};
-use crate::lanes::Mask;
-use crate::limits::Limit;
-use crate::parties::Parties;
-use crate::profile::Rounds;
-use crate::program::Code;
+use crate::brush::{Brush, LaneFault, RunContext};
+use crate::fault::{ExecutionFault, FaultKind};
+use crate::frame::{CallFrame, LaneState, RegisterFile};
+use crate::lane_partition::LanePartition;
+use crate::lanes::LaneMask;
+use crate::limits::LimitKind;
+use crate::profile::TripCounters;
+use crate::program::PreparedFunction;
 use crate::reconvergence::StackEntry;
-use crate::run::Semantics;
-use crate::schedule::{Scheduler, Track};
+use crate::run::PassiveSemantics;
+use crate::schedule::{InvocationCursor, Scheduler};
 use heddle_ir::{Inst, InstData};
 
 const NOWHERE: u32 = u32::MAX;
 
-impl<M: Mask> Brush<'_, '_, M> {
+impl<M: LaneMask> Brush<'_, '_, M> {
     /// Starts a function with these lanes.
     pub(crate) fn push_frame(
         &mut self,
         code: usize,
-        registers: Registers<M>,
+        registers: RegisterFile<M>,
         mask: M,
         call: Option<Inst>,
-        track: Track,
-        world: &mut World<'_>,
-    ) -> Result<(), Fault> {
+        track: InvocationCursor,
+        world: &mut RunContext<'_>,
+    ) -> Result<(), ExecutionFault> {
         let func = self.program.codes[code].func;
-        let fault = |kind| Fault::new(kind, &func.name);
+        let fault = |kind| ExecutionFault::new(kind, &func.name);
         if self.frames.len() as u64 >= world.budget.limits.calls {
-            return Err(fault(world.budget.exceeded(Limit::Calls)));
+            return Err(fault(world.budget.exceeded(LimitKind::Calls)));
         }
         self.check_shared(code, &registers, mask, world).map_err(fault)?;
         self.program.codes[code].prepare(world.options, &mut world.budget).map_err(fault)?;
@@ -38,8 +38,8 @@ impl<M: Mask> Brush<'_, '_, M> {
             Scheduler::Ipdom => NOWHERE,
             _ => self.program.codes[code].control().start(func),
         };
-        let mut places = Parties::new();
-        places.put(Place::At { node, target: entry }, mask);
+        let mut places = LanePartition::new();
+        places.put(LaneState::At { node, target: entry }, mask);
         let is_entry = call.is_none();
         let results = func.signature.results.iter().filter(|_| is_entry);
         let results =
@@ -48,11 +48,11 @@ impl<M: Mask> Brush<'_, '_, M> {
             Scheduler::Ipdom => vec![StackEntry { lanes: mask, at: Some(entry), until: None }],
             _ => Vec::new(),
         };
-        self.frames.push(Frame {
+        self.frames.push(CallFrame {
             code,
             registers,
             places,
-            from: Parties::new(),
+            from: LanePartition::new(),
             block: None,
             next: None,
             reads_predicate: None,
@@ -63,7 +63,7 @@ impl<M: Mask> Brush<'_, '_, M> {
             call,
             track,
             stack,
-            rounds: Rounds::default(),
+            rounds: TripCounters::default(),
             step: 0,
         });
         Ok(())
@@ -73,9 +73,9 @@ impl<M: Mask> Brush<'_, '_, M> {
     fn check_shared(
         &self,
         code: usize,
-        registers: &Registers<M>,
+        registers: &RegisterFile<M>,
         mask: M,
-        world: &World<'_>,
+        world: &RunContext<'_>,
     ) -> Result<(), FaultKind> {
         if self.lanes == 1 {
             return Ok(());
@@ -100,9 +100,9 @@ impl<M: Mask> Brush<'_, '_, M> {
         &mut self,
         inst: Inst,
         data: &InstData,
-        code: &Code<'_>,
-        world: &mut World<'_>,
-    ) -> Result<(), Error> {
+        code: &PreparedFunction<'_>,
+        world: &mut RunContext<'_>,
+    ) -> Result<(), LaneFault> {
         let mask = if data.is_total() { M::first(self.lanes) } else { self.frame().active };
         let Some(declaration) = code.func.callee_of(data) else {
             return Err((FaultKind::Misplaced("the callee is not declared".into()), None));
@@ -129,7 +129,7 @@ impl<M: Mask> Brush<'_, '_, M> {
     }
 
     /// Gives the results of the finished function on top to its caller.
-    pub(crate) fn finish_frame(&mut self, world: &mut World<'_>) -> Result<(), Fault> {
+    pub(crate) fn finish_frame(&mut self, world: &mut RunContext<'_>) -> Result<(), ExecutionFault> {
         let frame = self.frames.pop().expect("a running brush has a frame");
         world.memory.release(self.level, frame.mark, &mut world.budget);
         world.budget.give_back(frame.registers.cost());
@@ -139,14 +139,20 @@ impl<M: Mask> Brush<'_, '_, M> {
         };
         self.spare.push(frame.registers);
         let code = &self.program.codes[self.frame().code];
-        self.write_nothing(call, code, frame.places.lanes(Place::Returned), world);
+        self.write_nothing(call, code, frame.places.lanes(LaneState::Returned), world);
         Ok(())
     }
 
     /// What happens to the results of an instruction in lanes that did not execute it.
     #[inline]
-    pub(crate) fn write_nothing(&mut self, inst: Inst, code: &Code<'_>, executed: M, world: &World<'_>) {
-        if world.options.semantics == Semantics::Freezing {
+    pub(crate) fn write_nothing(
+        &mut self,
+        inst: Inst,
+        code: &PreparedFunction<'_>,
+        executed: M,
+        world: &RunContext<'_>,
+    ) {
+        if world.options.semantics == PassiveSemantics::Freezing {
             return;
         }
         let others = M::first(self.lanes) & !executed;

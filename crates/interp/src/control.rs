@@ -31,7 +31,7 @@ const BLOCK_WORK: u64 = 16;
 
 /// A place where lanes wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Node {
+pub(crate) enum ControlNode {
     Block(Block),
     Latch(u32),
     Entrance(u32),
@@ -51,8 +51,8 @@ struct Cycle {
 
 /// The places of a function and how they lie.
 #[derive(Debug)]
-pub(crate) struct Control {
-    nodes: Vec<Node>,
+pub(crate) struct ControlGraph {
+    nodes: Vec<ControlNode>,
     /// The place of each reachable block.
     node_of: SecondaryMap<Block, u32>,
     successors: Vec<SmallVec<[u32; 2]>>,
@@ -66,11 +66,11 @@ pub(crate) struct Control {
     seen: RefCell<(Vec<u32>, u32)>,
 }
 
-impl Control {
-    pub(crate) fn new(func: &Function, budget: &mut Budget) -> Result<Control, FaultKind> {
+impl ControlGraph {
+    pub(crate) fn new(func: &Function, budget: &mut Budget) -> Result<ControlGraph, FaultKind> {
         let blocks = reachable_blocks(func);
         budget.work(blocks.len() as u64 * BLOCK_WORK)?;
-        let mut control = Control {
+        let mut control = ControlGraph {
             nodes: Vec::new(),
             node_of: SecondaryMap::filled(u32::MAX, func.block_count()),
             successors: Vec::new(),
@@ -81,7 +81,7 @@ impl Control {
             seen: RefCell::default(),
         };
         for &block in &blocks {
-            let node = control.add_node(Node::Block(block));
+            let node = control.add_node(ControlNode::Block(block));
             control.node_of[block] = node;
         }
         control.find_cycles(func, &blocks, budget)?;
@@ -92,13 +92,13 @@ impl Control {
         Ok(control)
     }
 
-    fn add_node(&mut self, node: Node) -> u32 {
+    fn add_node(&mut self, node: ControlNode) -> u32 {
         self.nodes.push(node);
         self.successors.push(SmallVec::new());
         self.nodes.len() as u32 - 1
     }
 
-    pub(crate) fn node(&self, node: u32) -> Node {
+    pub(crate) fn node(&self, node: u32) -> ControlNode {
         self.nodes[node as usize]
     }
 
@@ -129,8 +129,8 @@ impl Control {
     /// The place behind a latch or an entrance for a lane on its way to `to`.
     pub(crate) fn behind(&self, node: u32, to: Block) -> u32 {
         match self.node(node) {
-            Node::Latch(cycle) => self.cycles[cycle as usize].entrance.unwrap_or(self.node_of[to]),
-            Node::Entrance(_) | Node::Block(_) => self.node_of[to],
+            ControlNode::Latch(cycle) => self.cycles[cycle as usize].entrance.unwrap_or(self.node_of[to]),
+            ControlNode::Entrance(_) | ControlNode::Block(_) => self.node_of[to],
         }
     }
 
@@ -234,8 +234,8 @@ impl Control {
                 let is_entry =
                     |block: &Block| *block == func.entry() || predecessors[*block].iter().any(is_outside);
                 let entries: Vec<Block> = component.iter().copied().filter(is_entry).collect();
-                let latch = self.add_node(Node::Latch(cycle));
-                let entrance = (entries.len() > 1).then(|| self.add_node(Node::Entrance(cycle)));
+                let latch = self.add_node(ControlNode::Latch(cycle));
+                let entrance = (entries.len() > 1).then(|| self.add_node(ControlNode::Entrance(cycle)));
                 entries.iter().for_each(|&entry| self.entered[entry] = Some(cycle));
                 self.cycles.push(Cycle { parent, entries, latch, entrance, place: 0, count: 1 });
                 work.push((Some(cycle), component));

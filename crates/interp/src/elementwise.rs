@@ -1,7 +1,7 @@
 //! The operations that work on each lane by itself: from the ops table to the scalar meaning.
 
-use crate::brush::Error;
-use crate::program::Elementwise;
+use crate::brush::LaneFault;
+use crate::program::ElementwiseInst;
 use crate::scalar::{
     self, FastMath, FloatFormat, Trap, bitwise, convert, float, integer, integral, minmax, shift,
 };
@@ -98,19 +98,22 @@ pub(crate) fn is_elementwise(op: Op) -> bool {
 }
 
 /// Lanes that an operation is executed for. The operation is looked up once; its meaning then runs lane by lane.
-pub(crate) trait Lanes {
+pub(crate) trait LaneExecutor {
     /// Executes the operation; `meaning` gives the result of a lane from its operands, none of them ⊤. An operation
     /// of less than three operands ignores the others.
-    fn execute(self, meaning: impl Fn(u128, u128, u128) -> Result<Option<u128>, Trap>) -> Result<(), Error>;
+    fn execute(
+        self,
+        meaning: impl Fn(u128, u128, u128) -> Result<Option<u128>, Trap>,
+    ) -> Result<(), LaneFault>;
 }
 
 /// Executes an operation for these lanes. `fused` chooses the rounding of `fmuladd`.
 pub(crate) fn evaluate(
     inst: &InstData,
-    operation: &Elementwise,
+    operation: &ElementwiseInst,
     fused: bool,
-    lanes: impl Lanes,
-) -> Result<(), Error> {
+    lanes: impl LaneExecutor,
+) -> Result<(), LaneFault> {
     let (from, to) = (&operation.from_scalars[..operation.operands], operation.to_scalar);
     // The widths and formats are constants to the compiler, so that what is said for any of them costs nothing.
     match (from[0], to) {
@@ -128,7 +131,11 @@ pub(crate) fn evaluate(
     }
 }
 
-fn evaluate_integer<const BITS: u32>(inst: &InstData, to: Scalar, lanes: impl Lanes) -> Result<(), Error> {
+fn evaluate_integer<const BITS: u32>(
+    inst: &InstData,
+    to: Scalar,
+    lanes: impl LaneExecutor,
+) -> Result<(), LaneFault> {
     let has = |flag| inst.flags.has(flag);
     let (nuw, nsw, exact) = (has(Flag::Nuw), has(Flag::Nsw), has(Flag::Exact));
     let (disjoint, nneg, strict) = (has(Flag::Disjoint), has(Flag::Nneg), has(Flag::Strict));
@@ -176,7 +183,12 @@ fn evaluate_integer<const BITS: u32>(inst: &InstData, to: Scalar, lanes: impl La
     }
 }
 
-fn evaluate_to_float(inst: &InstData, from: Scalar, to: Scalar, lanes: impl Lanes) -> Result<(), Error> {
+fn evaluate_to_float(
+    inst: &InstData,
+    from: Scalar,
+    to: Scalar,
+    lanes: impl LaneExecutor,
+) -> Result<(), LaneFault> {
     let nneg = inst.flags.has(Flag::Nneg);
     let (bits, to) = (from.bits(), format(to));
     match inst.op {
@@ -192,8 +204,8 @@ fn evaluate_float<const FORMAT: usize>(
     from: &[Scalar],
     to: Scalar,
     fused: bool,
-    lanes: impl Lanes,
-) -> Result<(), Error> {
+    lanes: impl LaneExecutor,
+) -> Result<(), LaneFault> {
     let promises = fast_math(inst.flags);
     let of = FloatFormat::ALL[FORMAT];
     let (to_format, bits) = (format(to), to.bits());

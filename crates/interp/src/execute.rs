@@ -1,29 +1,33 @@
 //! What each instruction does, for the lanes that execute it.
 
-use crate::brush::{Brush, Error, World};
+use crate::brush::{Brush, LaneFault, RunContext};
 use crate::elementwise;
 use crate::fault::FaultKind;
-use crate::frame::Registers;
-use crate::lanes::Mask;
-use crate::program::{Code, Elementwise, Slot};
+use crate::frame::RegisterFile;
+use crate::lanes::LaneMask;
+use crate::program::{ElementwiseInst, PreparedFunction, RegisterSlot};
 use crate::scalar::Trap;
 use heddle_ir::words::Flag;
 
 use heddle_ir::{Detail, Inst, InstData, Op, Scalar, Value};
 
 /// The lanes of an element-wise operation, with the registers that it reads and writes.
-struct Running<'r, M> {
-    operation: &'r Elementwise,
+struct ElementwiseExecutor<'r, M> {
+    operation: &'r ElementwiseInst,
     mask: M,
     /// Where the operation is a division: ⊤ there is an error.
     divisor: Option<Value>,
-    registers: &'r mut Registers<M>,
+    registers: &'r mut RegisterFile<M>,
 }
 
-impl<M: Mask> elementwise::Lanes for Running<'_, M> {
+impl<M: LaneMask> elementwise::LaneExecutor for ElementwiseExecutor<'_, M> {
     #[inline]
-    fn execute(self, meaning: impl Fn(u128, u128, u128) -> Result<Option<u128>, Trap>) -> Result<(), Error> {
-        let Running { operation: &Elementwise { to, from, .. }, mask, divisor, registers } = self;
+    fn execute(
+        self,
+        meaning: impl Fn(u128, u128, u128) -> Result<Option<u128>, Trap>,
+    ) -> Result<(), LaneFault> {
+        let ElementwiseExecutor { operation: &ElementwiseInst { to, from, .. }, mask, divisor, registers } =
+            self;
         for element in 0..to.elements {
             let (to, [x, y, z]) = (to.row(element), from.map(|slot| slot.row(element)));
             let mut poison =
@@ -49,15 +53,15 @@ impl<M: Mask> elementwise::Lanes for Running<'_, M> {
     }
 }
 
-impl<M: Mask> Brush<'_, '_, M> {
+impl<M: LaneMask> Brush<'_, '_, M> {
     /// Executes an instruction that neither ends a block nor calls nor waits.
     pub(crate) fn execute(
         &mut self,
         inst: Inst,
         data: &InstData,
-        code: &Code<'_>,
-        world: &mut World<'_>,
-    ) -> Result<(), Error> {
+        code: &PreparedFunction<'_>,
+        world: &mut RunContext<'_>,
+    ) -> Result<(), LaneFault> {
         let mask = if data.is_total() { M::first(self.lanes) } else { self.frame().active };
         let active = u64::from(mask.count());
         world.counters.lane_operations += active;
@@ -73,7 +77,8 @@ impl<M: Mask> Brush<'_, '_, M> {
         if let Some(operation) = elementwise {
             self.write_nothing(inst, code, mask, world);
             let divisor = operation.traps.then(|| data.args[1]);
-            let running = Running { operation, mask, divisor, registers: &mut self.frame_mut().registers };
+            let running =
+                ElementwiseExecutor { operation, mask, divisor, registers: &mut self.frame_mut().registers };
             return elementwise::evaluate(data, operation, world.options.fused, running);
         }
         if world.profile.is_some() {
@@ -132,18 +137,24 @@ impl<M: Mask> Brush<'_, '_, M> {
         Ok(())
     }
 
-    pub(crate) fn scalar_of(&self, code: &Code<'_>, value: Value) -> Scalar {
+    pub(crate) fn scalar_of(&self, code: &PreparedFunction<'_>, value: Value) -> Scalar {
         code.func.value_type(value).scalar()
     }
 
     /// One element of a value in a lane.
-    pub(crate) fn get(&self, code: &Code<'_>, value: Value, lane: usize, element: usize) -> Option<u128> {
+    pub(crate) fn get(
+        &self,
+        code: &PreparedFunction<'_>,
+        value: Value,
+        lane: usize,
+        element: usize,
+    ) -> Option<u128> {
         self.frame().registers.get(code.slot(value).row(element), lane)
     }
 
     pub(crate) fn set(
         &mut self,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         value: Value,
         lane: usize,
         element: usize,
@@ -152,7 +163,7 @@ impl<M: Mask> Brush<'_, '_, M> {
         self.frame_mut().registers.set(code.slot(value).row(element), lane, bits);
     }
 
-    pub(crate) fn elements(&self, code: &Code<'_>, value: Value) -> usize {
+    pub(crate) fn elements(&self, code: &PreparedFunction<'_>, value: Value) -> usize {
         code.slot(value).elements
     }
 
@@ -160,7 +171,7 @@ impl<M: Mask> Brush<'_, '_, M> {
     pub(crate) fn write_lanes(
         &mut self,
         inst: Inst,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         mask: M,
         bits: impl Fn(usize) -> Option<u128>,
     ) {
@@ -176,7 +187,7 @@ impl<M: Mask> Brush<'_, '_, M> {
         &mut self,
         inst: Inst,
         data: &InstData,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         mask: M,
         f: impl Fn(Option<u128>) -> Option<u128>,
     ) {
@@ -189,7 +200,7 @@ impl<M: Mask> Brush<'_, '_, M> {
         }
     }
 
-    fn select(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M) {
+    fn select(&mut self, inst: Inst, data: &InstData, code: &PreparedFunction<'_>, mask: M) {
         let Some(result) = code.func.result(inst) else { return };
         let [condition, then, otherwise] = [0, 1, 2].map(|index| code.slot(data.args[index]));
         let to = code.slot(result);
@@ -206,7 +217,7 @@ impl<M: Mask> Brush<'_, '_, M> {
         }
     }
 
-    fn bitcast(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M) {
+    fn bitcast(&mut self, inst: Inst, data: &InstData, code: &PreparedFunction<'_>, mask: M) {
         let Some(result) = code.func.result(inst) else { return };
         let (from_bits, to_bits) =
             (self.scalar_of(code, data.args[0]).bits(), self.scalar_of(code, result).bits());
@@ -233,7 +244,14 @@ impl<M: Mask> Brush<'_, '_, M> {
         }
     }
 
-    fn ptradd(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M, world: &World<'_>) {
+    fn ptradd(
+        &mut self,
+        inst: Inst,
+        data: &InstData,
+        code: &PreparedFunction<'_>,
+        mask: M,
+        world: &RunContext<'_>,
+    ) {
         let Some(result) = code.func.result(inst) else { return };
         let offset_bits = self.scalar_of(code, data.args[1]).bits();
         let [to, base, offset] = [result, data.args[0], data.args[1]].map(|value| code.slot(value));
@@ -241,7 +259,7 @@ impl<M: Mask> Brush<'_, '_, M> {
         for lane in mask.lanes() {
             for element in 0..to.elements {
                 let registers = &self.frame().registers;
-                let read = |slot: Slot| registers.get(slot.row(element), lane);
+                let read = |slot: RegisterSlot| registers.get(slot.row(element), lane);
                 let operands = read(base).zip(read(offset));
                 let bits = operands.and_then(|(base, offset)| {
                     let offset = crate::scalar::integer::signed(offset_bits, offset);
@@ -256,7 +274,7 @@ impl<M: Mask> Brush<'_, '_, M> {
     }
 
     /// Whether both addresses lie in one object or at its end.
-    fn is_inside(&self, from: u64, to: u64, lane: usize, world: &World<'_>) -> bool {
+    fn is_inside(&self, from: u64, to: u64, lane: usize, world: &RunContext<'_>) -> bool {
         let Ok(target) = world.memory.find(from, 0, self.level, lane) else { return false };
         let object = world.memory.target(target);
         to >= object.address && to <= object.address + object.bytes.len() as u64
@@ -264,7 +282,7 @@ impl<M: Mask> Brush<'_, '_, M> {
 
     // Geometry.
 
-    fn geometry(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M) {
+    fn geometry(&mut self, inst: Inst, data: &InstData, code: &PreparedFunction<'_>, mask: M) {
         let (Detail::Dimension(dimension), Some(result)) = (&data.detail, code.func.result(inst)) else {
             return;
         };

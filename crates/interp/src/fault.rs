@@ -1,13 +1,13 @@
 //! What can go wrong when a program runs.
 
-use crate::limits::Limit;
+use crate::limits::LimitKind;
 use heddle_ir::{Block, Inst, Module, Value};
 use std::fmt;
 use thiserror::Error;
 
 /// An error of the program, its input or its schedule, with its place.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub struct Fault {
+pub struct ExecutionFault {
     /// What went wrong.
     pub kind: FaultKind,
     /// The function in which it happened.
@@ -92,7 +92,7 @@ pub enum FaultKind {
     )]
     Limit {
         /// Which one.
-        limit: Limit,
+        limit: LimitKind,
         /// Its value.
         value: u64,
         /// Whether the last steps had no active lane.
@@ -106,7 +106,7 @@ pub enum FaultKind {
     UnknownFunction(String),
     /// A fault in a region that sequential code launches.
     #[error("in the region: {0}")]
-    InRegion(Box<Fault>),
+    InRegion(Box<ExecutionFault>),
     /// An instruction that cannot run here.
     #[error("{0}")]
     Misplaced(String),
@@ -121,10 +121,10 @@ pub enum FaultKind {
     Arguments(String),
 }
 
-impl Fault {
+impl ExecutionFault {
     /// A fault without a place.
-    pub fn new(kind: FaultKind, func: &str) -> Fault {
-        Fault { kind, func: func.into(), block: None, inst: None, text: None, lane: None }
+    pub fn new(kind: FaultKind, func: &str) -> ExecutionFault {
+        ExecutionFault { kind, func: func.into(), block: None, inst: None, text: None, lane: None }
     }
 
     /// The message, behind file and line of the source where the module that ran tells them.
@@ -138,7 +138,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ExecutionFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "in @{}", self.func)?;
         if let Some(block) = self.block {

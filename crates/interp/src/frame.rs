@@ -1,10 +1,10 @@
 //! What a running function holds: its registers, and where each lane stands.
 
-use crate::lanes::Mask;
-use crate::parties::Parties;
-use crate::profile::Rounds;
+use crate::lane_partition::LanePartition;
+use crate::lanes::LaneMask;
+use crate::profile::TripCounters;
 use crate::reconvergence::StackEntry;
-use crate::schedule::Track;
+use crate::schedule::InvocationCursor;
 use heddle_ir::{Block, Inst};
 use std::cell::Cell;
 
@@ -12,7 +12,7 @@ const FRAME_COST: u64 = 1024;
 
 /// Where a lane stands in a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum LaneState {
     /// Waits at a place of the control graph, on its way to a block.
     At {
         node: u32,
@@ -24,15 +24,15 @@ pub(crate) enum Place {
 /// The values of a frame, in rows: for each element of a value the bits of all lanes side by side, and a word that says
 /// in which lanes it is ⊤ (where the bits mean nothing).
 #[derive(Debug)]
-pub(crate) struct Registers<M> {
+pub(crate) struct RegisterFile<M> {
     lanes: usize,
     bits: Vec<u128>,
     poison: Vec<M>,
 }
 
-impl<M: Mask> Registers<M> {
-    pub(crate) fn new(lanes: usize) -> Registers<M> {
-        Registers { lanes, bits: Vec::new(), poison: Vec::new() }
+impl<M: LaneMask> RegisterFile<M> {
+    pub(crate) fn new(lanes: usize) -> RegisterFile<M> {
+        RegisterFile { lanes, bits: Vec::new(), poison: Vec::new() }
     }
 
     /// Makes of them so many rows of ⊤, whatever they were.
@@ -50,7 +50,7 @@ impl<M: Mask> Registers<M> {
     }
 
     pub(crate) fn cost(&self) -> u64 {
-        Registers::<M>::cost_of(self.poison.len(), self.lanes)
+        RegisterFile::<M>::cost_of(self.poison.len(), self.lanes)
     }
 
     #[inline]
@@ -94,13 +94,13 @@ impl<M: Mask> Registers<M> {
     }
 
     /// Copies a whole row from other registers.
-    pub(crate) fn copy_from(&mut self, other: &Registers<M>, from: usize, to: usize) {
+    pub(crate) fn copy_from(&mut self, other: &RegisterFile<M>, from: usize, to: usize) {
         self.bits[to * self.lanes..][..self.lanes].copy_from_slice(other.row(from));
         self.poison[to] = other.poison[from];
     }
 
     /// Copies these lanes of a row from other registers.
-    pub(crate) fn copy_lanes_from(&mut self, other: &Registers<M>, from: usize, to: usize, lanes: M) {
+    pub(crate) fn copy_lanes_from(&mut self, other: &RegisterFile<M>, from: usize, to: usize, lanes: M) {
         let row = &mut self.bits[to * self.lanes..][..self.lanes];
         lanes.lanes().for_each(|lane| row[lane] = other.row(from)[lane]);
         self.set_poison(to, lanes, other.poison[from] & lanes);
@@ -134,13 +134,13 @@ impl<M: Mask> Registers<M> {
 
 /// A function that is running.
 #[derive(Debug)]
-pub(crate) struct Frame<M> {
+pub(crate) struct CallFrame<M> {
     pub(crate) code: usize,
-    pub(crate) registers: Registers<M>,
+    pub(crate) registers: RegisterFile<M>,
     /// Where each lane stands; one that never started stands nowhere.
-    pub(crate) places: Parties<Place, M>,
+    pub(crate) places: LanePartition<LaneState, M>,
     /// The block that each lane comes from, once it comes from one.
-    pub(crate) from: Parties<Block, M>,
+    pub(crate) from: LanePartition<Block, M>,
     /// The block that is running, if one is.
     pub(crate) block: Option<Block>,
     pub(crate) next: Option<Inst>,
@@ -155,10 +155,10 @@ pub(crate) struct Frame<M> {
     /// The call that this frame answers, in the frame below.
     pub(crate) call: Option<Inst>,
     /// Where it stands in the schedule.
-    pub(crate) track: Track,
+    pub(crate) track: InvocationCursor,
     pub(crate) stack: Vec<StackEntry<M>>,
     /// For a profile.
-    pub(crate) rounds: Rounds,
+    pub(crate) rounds: TripCounters,
     /// The number of the running block's step in the trace.
     pub(crate) step: usize,
 }

@@ -2,23 +2,23 @@
 
 use crate::brush::Brush;
 use crate::elementwise::{combine, neutral};
-use crate::lanes::Mask;
-use crate::program::Code;
+use crate::lanes::LaneMask;
+use crate::program::PreparedFunction;
 use heddle_ir::{Detail, Inst, InstData, Op, Value};
 use smallvec::SmallVec;
 
 /// The elements that a horizontal operation ranges over, in ascending order: of a scalar those of the active lanes,
 /// of a vector all of it.
-type Row = SmallVec<[(usize, Option<u128>); 32]>;
+type HorizontalElements = SmallVec<[(usize, Option<u128>); 32]>;
 
 /// The bit of a lane in an integer; none beyond the widest.
 fn bit_of(lane: usize) -> u128 {
     u32::try_from(lane).ok().and_then(|lane| 1u128.checked_shl(lane)).unwrap_or(0)
 }
 
-impl<M: Mask> Brush<'_, '_, M> {
+impl<M: LaneMask> Brush<'_, '_, M> {
     /// The elements that a horizontal operation of this lane ranges over.
-    fn row(&self, code: &Code<'_>, value: Value, lane: usize, mask: M) -> Row {
+    fn row(&self, code: &PreparedFunction<'_>, value: Value, lane: usize, mask: M) -> HorizontalElements {
         match self.elements_if_vector(code, value) {
             Some(elements) => {
                 (0..elements).map(|element| (element, self.get(code, value, lane, element))).collect()
@@ -27,16 +27,16 @@ impl<M: Mask> Brush<'_, '_, M> {
         }
     }
 
-    pub(crate) fn elements_if_vector(&self, code: &Code<'_>, value: Value) -> Option<usize> {
+    pub(crate) fn elements_if_vector(&self, code: &PreparedFunction<'_>, value: Value) -> Option<usize> {
         code.func.value_type(value).lanes().map(usize::from)
     }
 
-    pub(crate) fn reduce(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M) {
+    pub(crate) fn reduce(&mut self, inst: Inst, data: &InstData, code: &PreparedFunction<'_>, mask: M) {
         let Some(result) = code.func.result(inst) else { return };
         let operand = data.args[0];
         let scalar = self.scalar_of(code, operand);
         let result_mask = self.scalar_of(code, result).bit_mask();
-        let value_of = |row: &Row| {
+        let value_of = |row: &HorizontalElements| {
             let known: Option<Vec<(usize, u128)>> =
                 row.iter().map(|&(index, bits)| bits.map(|bits| (index, bits))).collect();
             let known = known?;
@@ -65,15 +65,15 @@ impl<M: Mask> Brush<'_, '_, M> {
         }
     }
 
-    pub(crate) fn scan(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M) {
+    pub(crate) fn scan(&mut self, inst: Inst, data: &InstData, code: &PreparedFunction<'_>, mask: M) {
         let (Some(result), Detail::Scan { by, before }) = (code.func.result(inst), &data.detail) else {
             return;
         };
         let scalar = self.scalar_of(code, result);
-        let scanned = |row: &Row| {
+        let scanned = |row: &HorizontalElements| {
             let mut sum: Option<u128> = None;
             let mut is_poison = false;
-            let mut all: Row = Row::new();
+            let mut all: HorizontalElements = HorizontalElements::new();
             for &(index, bits) in row {
                 let earlier = (sum, is_poison);
                 is_poison |= bits.is_none();
@@ -101,10 +101,10 @@ impl<M: Mask> Brush<'_, '_, M> {
         }
     }
 
-    pub(crate) fn shuffle(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M) {
+    pub(crate) fn shuffle(&mut self, inst: Inst, data: &InstData, code: &PreparedFunction<'_>, mask: M) {
         let Some(result) = code.func.result(inst) else { return };
         let operand = data.args[0];
-        let find = |row: &Row, index: Option<u128>| {
+        let find = |row: &HorizontalElements, index: Option<u128>| {
             let index = usize::try_from(index?).ok()?;
             row.iter().find(|(at, _)| *at == index)?.1
         };
@@ -132,7 +132,7 @@ impl<M: Mask> Brush<'_, '_, M> {
         mask.lanes().for_each(|lane| self.set(code, result, lane, 0, found[lane].filter(|_| defined)));
     }
 
-    pub(crate) fn rearrange(&mut self, inst: Inst, data: &InstData, code: &Code<'_>, mask: M) {
+    pub(crate) fn rearrange(&mut self, inst: Inst, data: &InstData, code: &PreparedFunction<'_>, mask: M) {
         let Some(result) = code.func.result(inst) else { return };
         let count = self.elements(code, result);
         let operand = data.args[0];

@@ -33,7 +33,7 @@ impl LaneSet {
 
     /// The lanes, in ascending order.
     pub fn iter(self) -> impl Iterator<Item = usize> + Clone {
-        Mask::lanes(self)
+        LaneMask::lanes(self)
     }
 }
 
@@ -57,7 +57,7 @@ impl fmt::Debug for LaneSet {
 }
 
 /// The form in which a run holds a set of lanes.
-pub(crate) trait Mask:
+pub(crate) trait LaneMask:
     Copy
     + Eq
     + fmt::Debug
@@ -93,7 +93,7 @@ pub(crate) trait Mask:
     }
 }
 
-impl Mask for u128 {
+impl LaneMask for u128 {
     const NONE: u128 = 0;
     const EVERY: u128 = u128::MAX;
 
@@ -141,7 +141,7 @@ impl Mask for u128 {
     }
 }
 
-impl Mask for LaneSet {
+impl LaneMask for LaneSet {
     const NONE: LaneSet = LaneSet::NONE;
     const EVERY: LaneSet = LaneSet::EVERY;
 

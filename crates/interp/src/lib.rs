@@ -12,7 +12,7 @@ mod control;
 mod schedule;
 mod brush;
 mod frame;
-mod parties;
+mod lane_partition;
 mod next_block;
 mod reconvergence;
 mod post_dominators;
@@ -31,14 +31,15 @@ mod profile;
 mod limits;
 mod fault;
 
-pub use fault::{Fault, FaultKind};
+pub use fault::{ExecutionFault, FaultKind};
 pub use lanes::LaneSet;
-pub use limits::{Limit, Limits};
-pub use memory::{Memory, Object};
+pub use limits::{LimitKind, RunLimits};
+pub use memory::{Memory, MemoryObject};
 pub use profile::{
-    AccessProfile, BlockProfile, BranchProfile, Cycles, FunctionProfile, LoopProfile, RunProfile, is_issued,
+    AccessProfile, BlockProfile, BranchProfile, CycleCosts, FunctionProfile, LoopProfile, RunProfile,
+    is_issued,
 };
 pub use race::Race;
-pub use run::{Argument, Counters, Datum, LaunchGeometry, Outcome, RunOptions, Semantics, run};
-pub use schedule::{Invocation, Origin, Schedule, Scheduler, Step};
-pub use trace::{Next, Trace, TraceStep};
+pub use run::{Argument, Datum, LaunchGeometry, PassiveSemantics, RunCounters, RunOptions, RunOutcome, run};
+pub use schedule::{Invocation, InvocationOrigin, Schedule, ScheduleStep, Scheduler};
+pub use trace::{LaneSuccessor, Trace, TraceStep};

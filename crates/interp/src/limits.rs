@@ -10,7 +10,7 @@ pub(crate) const BYTES_PER_WORK: u64 = 32;
 
 /// The limits of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct RunLimits {
     /// The most blocks that may be executed.
     pub steps: u64,
     /// The most work: an instruction in a lane is 1, other things are what they take in comparison.
@@ -21,40 +21,41 @@ pub struct Limits {
     pub calls: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { steps: 1_000_000, work: 1_000_000_000, memory: 1 << 30, calls: 256 }
+impl Default for RunLimits {
+    fn default() -> RunLimits {
+        RunLimits { steps: 1_000_000, work: 1_000_000_000, memory: 1 << 30, calls: 256 }
     }
 }
 
-impl Limits {
+impl RunLimits {
     /// No limits but those of the machine.
-    pub const NONE: Limits = Limits { steps: u64::MAX, work: u64::MAX, memory: u64::MAX, calls: u64::MAX };
+    pub const NONE: RunLimits =
+        RunLimits { steps: u64::MAX, work: u64::MAX, memory: u64::MAX, calls: u64::MAX };
 
     /// The value of a limit.
-    pub fn get(&self, limit: Limit) -> u64 {
+    pub fn get(&self, limit: LimitKind) -> u64 {
         match limit {
-            Limit::Steps => self.steps,
-            Limit::Work => self.work,
-            Limit::Memory => self.memory,
-            Limit::Calls => self.calls,
+            LimitKind::Steps => self.steps,
+            LimitKind::Work => self.work,
+            LimitKind::Memory => self.memory,
+            LimitKind::Calls => self.calls,
         }
     }
 
     /// The value of a limit, to change it.
-    pub fn get_mut(&mut self, limit: Limit) -> &mut u64 {
+    pub fn get_mut(&mut self, limit: LimitKind) -> &mut u64 {
         match limit {
-            Limit::Steps => &mut self.steps,
-            Limit::Work => &mut self.work,
-            Limit::Memory => &mut self.memory,
-            Limit::Calls => &mut self.calls,
+            LimitKind::Steps => &mut self.steps,
+            LimitKind::Work => &mut self.work,
+            LimitKind::Memory => &mut self.memory,
+            LimitKind::Calls => &mut self.calls,
         }
     }
 }
 
 /// One of the limits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Limit {
+pub enum LimitKind {
     /// Blocks executed.
     Steps,
     /// Work done.
@@ -65,27 +66,28 @@ pub enum Limit {
     Calls,
 }
 
-impl Limit {
+impl LimitKind {
     /// All of them.
-    pub const ALL: &'static [Limit] = &[Limit::Steps, Limit::Work, Limit::Memory, Limit::Calls];
+    pub const ALL: &'static [LimitKind] =
+        &[LimitKind::Steps, LimitKind::Work, LimitKind::Memory, LimitKind::Calls];
 
     /// The option that sets it: `--limit N` of the command, `limit=N` of a run in a line.
     pub fn option(self) -> &'static str {
         match self {
-            Limit::Steps => "limit",
-            Limit::Work => "limit-work",
-            Limit::Memory => "limit-memory",
-            Limit::Calls => "limit-calls",
+            LimitKind::Steps => "limit",
+            LimitKind::Work => "limit-work",
+            LimitKind::Memory => "limit-memory",
+            LimitKind::Calls => "limit-calls",
         }
     }
 
     /// What it counts.
     pub fn unit(self) -> &'static str {
         match self {
-            Limit::Steps => "steps",
-            Limit::Work => "units of work",
-            Limit::Memory => "bytes",
-            Limit::Calls => "calls inside of each other",
+            LimitKind::Steps => "steps",
+            LimitKind::Work => "units of work",
+            LimitKind::Memory => "bytes",
+            LimitKind::Calls => "calls inside of each other",
         }
     }
 }
@@ -93,17 +95,17 @@ impl Limit {
 /// What a run has used of its limits. Steps and calls are counted where they happen.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    pub(crate) limits: Limits,
+    pub(crate) limits: RunLimits,
     work: u64,
     memory: u64,
 }
 
 impl Budget {
-    pub(crate) fn new(limits: Limits) -> Budget {
+    pub(crate) fn new(limits: RunLimits) -> Budget {
         Budget { limits, work: 0, memory: 0 }
     }
 
-    pub(crate) fn exceeded(&self, limit: Limit) -> FaultKind {
+    pub(crate) fn exceeded(&self, limit: LimitKind) -> FaultKind {
         FaultKind::Limit { limit, value: self.limits.get(limit), empty: false }
     }
 
@@ -111,14 +113,14 @@ impl Budget {
     #[inline]
     pub(crate) fn work(&mut self, amount: u64) -> Result<(), FaultKind> {
         self.work = self.work.saturating_add(amount);
-        if self.work > self.limits.work { Err(self.exceeded(Limit::Work)) } else { Ok(()) }
+        if self.work > self.limits.work { Err(self.exceeded(LimitKind::Work)) } else { Ok(()) }
     }
 
     /// Counts bytes that are about to be held.
     #[inline]
     pub(crate) fn hold(&mut self, bytes: u64) -> Result<(), FaultKind> {
         self.memory = self.memory.saturating_add(bytes);
-        if self.memory > self.limits.memory { Err(self.exceeded(Limit::Memory)) } else { Ok(()) }
+        if self.memory > self.limits.memory { Err(self.exceeded(LimitKind::Memory)) } else { Ok(()) }
     }
 
     /// Counts bytes that are held no more.

@@ -7,7 +7,7 @@
 //! nesting level and are seen by all lanes of the region.
 
 use crate::fault::FaultKind;
-use crate::limits::{BYTES_PER_WORK, Budget, Limit};
+use crate::limits::{BYTES_PER_WORK, Budget, LimitKind};
 use heddle_ir::Space;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const OBJECT_COST: u64 = 128;
 
 /// An object.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Object {
+pub struct MemoryObject {
     /// The name of the global or of the argument that it is, if it is one.
     pub name: Option<Arc<str>>,
     /// Where it lies.
@@ -34,7 +34,7 @@ pub struct Object {
     pub poison: Vec<bool>,
 }
 
-impl Object {
+impl MemoryObject {
     /// What an object of this size takes in memory.
     pub fn cost(size: u64) -> u64 {
         size.saturating_mul(2).saturating_add(OBJECT_COST)
@@ -98,22 +98,22 @@ fn are_nans(one: (Option<u32>, Option<u64>), other: (Option<u32>, Option<u64>)) 
 /// Objects of one space, in the order of their addresses.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Heap {
-    objects: Vec<Object>,
+    objects: Vec<MemoryObject>,
     next: u64,
 }
 
 impl Heap {
-    fn add(&mut self, base: u64, object: Object, align: u32) -> u64 {
+    fn add(&mut self, base: u64, object: MemoryObject, align: u32) -> u64 {
         let align = u64::from(align.max(1)).max(16);
         let address = base + self.next.max(GAP).next_multiple_of(align);
-        let object = Object { address, ..object };
+        let object = MemoryObject { address, ..object };
         self.next = address - base + object.bytes.len() as u64 + GAP;
         self.objects.push(object);
         address
     }
 
     /// Adds an object where it lies already.
-    fn place(&mut self, object: Object) {
+    fn place(&mut self, object: MemoryObject) {
         let behind = self.objects.partition_point(|known| known.address <= object.address);
         self.objects.insert(behind, object);
     }
@@ -126,7 +126,7 @@ impl Heap {
 
 /// The private memories of a brush.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Level {
+struct PrivateMemory {
     lanes: Vec<Heap>,
     /// The lane of each object there is, in the order in which they were allocated.
     allocated: Vec<usize>,
@@ -138,7 +138,7 @@ struct Level {
 
 /// Where an access goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Target {
+pub(crate) struct ResolvedAddress {
     pub(crate) heap: HeapId,
     pub(crate) object: usize,
     pub(crate) offset: usize,
@@ -159,7 +159,7 @@ pub struct Memory {
     constant: Heap,
     /// What the host has placed.
     placed: Heap,
-    private: Vec<Level>,
+    private: Vec<PrivateMemory>,
     /// The first shared object of each name.
     names: FxHashMap<Arc<str>, (Space, usize)>,
     shared_cost: u64,
@@ -176,9 +176,9 @@ impl Memory {
     pub fn add(&mut self, space: Space, name: Option<&str>, align: u32, bytes: Vec<u8>) -> u64 {
         let space = if matches!(space, Space::Generic | Space::Private) { Space::Global } else { space };
         let poison = vec![false; bytes.len()];
-        self.shared_cost = self.shared_cost.saturating_add(Object::cost(bytes.len() as u64));
+        self.shared_cost = self.shared_cost.saturating_add(MemoryObject::cost(bytes.len() as u64));
         let name: Option<Arc<str>> = name.map(Arc::from);
-        let object = Object { name: name.clone(), space, address: 0, bytes, poison };
+        let object = MemoryObject { name: name.clone(), space, address: 0, bytes, poison };
         let heap = self.shared_mut(space);
         let place = (space, heap.objects.len());
         let address = heap.add((space as u64) << SPACE_SHIFT, object, align);
@@ -193,9 +193,9 @@ impl Memory {
     pub fn place(&mut self, objects: impl IntoIterator<Item = (u64, Option<String>, Vec<u8>)>) {
         for (address, name, bytes) in objects {
             let poison = vec![false; bytes.len()];
-            self.shared_cost = self.shared_cost.saturating_add(Object::cost(bytes.len() as u64));
+            self.shared_cost = self.shared_cost.saturating_add(MemoryObject::cost(bytes.len() as u64));
             let name = name.map(Arc::from);
-            self.placed.place(Object { name, space: Space::Global, address, bytes, poison });
+            self.placed.place(MemoryObject { name, space: Space::Global, address, bytes, poison });
         }
         for (index, object) in self.placed.objects.iter().enumerate() {
             if let Some(name) = &object.name {
@@ -205,28 +205,28 @@ impl Memory {
     }
 
     /// The objects that the host has placed, by their addresses.
-    pub fn placed(&self) -> &[Object] {
+    pub fn placed(&self) -> &[MemoryObject] {
         &self.placed.objects
     }
 
     /// The shared objects that are not placed, space by space, in the order in which they were added.
-    pub fn objects(&self) -> impl Iterator<Item = &Object> {
+    pub fn objects(&self) -> impl Iterator<Item = &MemoryObject> {
         self.global.objects.iter().chain(&self.constant.objects).chain(&self.local.objects)
     }
 
     /// The shared objects, to change them.
-    pub fn objects_mut(&mut self) -> impl Iterator<Item = &mut Object> {
+    pub fn objects_mut(&mut self) -> impl Iterator<Item = &mut MemoryObject> {
         self.global.objects.iter_mut().chain(&mut self.constant.objects).chain(&mut self.local.objects)
     }
 
     /// The object of this name.
-    pub fn object(&self, name: &str) -> Option<&Object> {
+    pub fn object(&self, name: &str) -> Option<&MemoryObject> {
         let &(space, index) = self.names.get(name)?;
         Some(&self.heap(HeapId::Shared(space)).objects[index])
     }
 
     /// The object of this name, to change it.
-    pub fn object_mut(&mut self, name: &str) -> Option<&mut Object> {
+    pub fn object_mut(&mut self, name: &str) -> Option<&mut MemoryObject> {
         let &(space, index) = self.names.get(name)?;
         Some(&mut self.shared_mut(space).objects[index])
     }
@@ -255,11 +255,11 @@ impl Memory {
         }
     }
 
-    pub(crate) fn target(&self, target: Target) -> &Object {
+    pub(crate) fn target(&self, target: ResolvedAddress) -> &MemoryObject {
         &self.heap(target.heap).objects[target.object]
     }
 
-    pub(crate) fn target_mut(&mut self, target: Target) -> &mut Object {
+    pub(crate) fn target_mut(&mut self, target: ResolvedAddress) -> &mut MemoryObject {
         let heap = match target.heap {
             HeapId::Shared(space) => self.shared_mut(space),
             HeapId::Private { level, lane } => &mut self.private[level].lanes[lane],
@@ -279,7 +279,7 @@ impl Memory {
     /// Opens the private memories of a brush; they are closed in reverse order.
     pub(crate) fn open_level(&mut self, lanes: usize, host: Option<usize>) -> usize {
         let nesting = host.map_or(0, |host| self.private[host].nesting + 1);
-        self.private.push(Level {
+        self.private.push(PrivateMemory {
             lanes: vec![Heap::default(); lanes],
             allocated: Vec::new(),
             host,
@@ -290,7 +290,9 @@ impl Memory {
 
     pub(crate) fn close_level(&mut self, budget: &mut Budget) {
         for heap in self.private.pop().map(|level| level.lanes).unwrap_or_default() {
-            heap.objects.iter().for_each(|object| budget.give_back(Object::cost(object.bytes.len() as u64)));
+            heap.objects
+                .iter()
+                .for_each(|object| budget.give_back(MemoryObject::cost(object.bytes.len() as u64)));
         }
     }
 
@@ -304,19 +306,19 @@ impl Memory {
         budget: &mut Budget,
     ) -> Result<u64, FaultKind> {
         let count = lanes.clone().count() as u64;
-        budget.hold(Object::cost(size).saturating_mul(count))?;
+        budget.hold(MemoryObject::cost(size).saturating_mul(count))?;
         budget.work(count.saturating_mul(1 + size / BYTES_PER_WORK))?;
         let level = &mut self.private[level];
         let base = (Space::Private as u64) << SPACE_SHIFT | level.nesting << LEVEL_SHIFT;
         let next = level.lanes.iter().map(|heap| heap.next).max().unwrap_or(0);
         // Alignment may use up addresses faster than memory.
         if next.saturating_add(size).saturating_add(u64::from(align)) >= 1 << (LEVEL_SHIFT - 1) {
-            return Err(budget.exceeded(Limit::Memory));
+            return Err(budget.exceeded(LimitKind::Memory));
         }
         let mut address = 0;
         for lane in lanes {
             let (bytes, poison) = (vec![0; size as usize], vec![true; size as usize]);
-            let object = Object { name: None, space: Space::Private, address: 0, bytes, poison };
+            let object = MemoryObject { name: None, space: Space::Private, address: 0, bytes, poison };
             let heap = &mut level.lanes[lane];
             heap.next = next;
             address = heap.add(base, object, align);
@@ -342,10 +344,11 @@ impl Memory {
         for lane in level.allocated.drain(mark..).rev() {
             let heap = &mut level.lanes[lane];
             if let Some(object) = heap.objects.pop() {
-                budget.give_back(Object::cost(object.bytes.len() as u64));
+                budget.give_back(MemoryObject::cost(object.bytes.len() as u64));
             }
-            let end =
-                |object: &Object| (object.address & ((1 << LEVEL_SHIFT) - 1)) + object.bytes.len() as u64;
+            let end = |object: &MemoryObject| {
+                (object.address & ((1 << LEVEL_SHIFT) - 1)) + object.bytes.len() as u64
+            };
             heap.next = heap.objects.last().map_or(0, |object| end(object) + GAP);
         }
     }
@@ -357,7 +360,7 @@ impl Memory {
         size: u64,
         level: usize,
         lane: usize,
-    ) -> Result<Target, FaultKind> {
+    ) -> Result<ResolvedAddress, FaultKind> {
         let out_of_bounds = |near: Option<String>| FaultKind::OutOfBounds { address, bytes: size, near };
         let heap = match Space::ALL.get((address >> SPACE_SHIFT) as usize) {
             Some(Space::Private) => {
@@ -389,7 +392,7 @@ impl Memory {
             let near = format!("{name} has {} bytes, and this is byte {offset}", objects[object].bytes.len());
             return Err(out_of_bounds(Some(near)));
         }
-        Ok(Target { heap, object, offset: offset as usize })
+        Ok(ResolvedAddress { heap, object, offset: offset as usize })
     }
 }
 

@@ -1,17 +1,17 @@
 //! Which block a brush runs next, and where lanes go that are at a branch without being active.
 
-use crate::brush::{Brush, World};
-use crate::control::{Control, Node};
+use crate::brush::{Brush, RunContext};
+use crate::control::{ControlGraph, ControlNode};
 use crate::fault::FaultKind;
-use crate::frame::Place;
-use crate::lanes::Mask;
+use crate::frame::LaneState;
+use crate::lane_partition::LanePartition;
+use crate::lanes::LaneMask;
 use crate::limits::Budget;
-use crate::parties::Parties;
-use crate::program::Code;
+use crate::program::PreparedFunction;
 use heddle_ir::{Block, InstData};
 
 /// Of the places where lanes wait, those that no other of them leads to.
-fn legal(control: &Control, waiting: &[u32], budget: &mut Budget) -> Result<Vec<u32>, FaultKind> {
+fn legal(control: &ControlGraph, waiting: &[u32], budget: &mut Budget) -> Result<Vec<u32>, FaultKind> {
     let mut legal = Vec::with_capacity(waiting.len());
     'places: for &node in waiting {
         for &other in waiting {
@@ -24,25 +24,25 @@ fn legal(control: &Control, waiting: &[u32], budget: &mut Budget) -> Result<Vec<
     Ok(legal)
 }
 
-impl<M: Mask> Brush<'_, '_, M> {
+impl<M: LaneMask> Brush<'_, '_, M> {
     /// The next block of the greedy schedule, after lanes at latches and entrances have moved on.
     pub(crate) fn pick(
         &mut self,
-        control: &Control,
-        world: &mut World<'_>,
+        control: &ControlGraph,
+        world: &mut RunContext<'_>,
     ) -> Result<Option<Block>, FaultKind> {
         loop {
             if !world.course.is_replayed() && !world.rng.is_random() {
                 let Some(first) = self.first_in_order(control) else { return Ok(None) };
                 match control.node(first) {
-                    Node::Block(block) => return Ok(Some(block)),
-                    Node::Latch(_) | Node::Entrance(_) => self.move_on(control, first),
+                    ControlNode::Block(block) => return Ok(Some(block)),
+                    ControlNode::Latch(_) | ControlNode::Entrance(_) => self.move_on(control, first),
                 }
                 continue;
             }
             let mut waiting: Vec<u32> = Vec::with_capacity(self.lanes);
             for (place, _) in self.frame().places.iter() {
-                if let Place::At { node, .. } = place
+                if let LaneState::At { node, .. } = place
                     && !waiting.contains(&node)
                 {
                     waiting.push(node);
@@ -55,22 +55,22 @@ impl<M: Mask> Brush<'_, '_, M> {
                 let legal = legal(control, &waiting, &mut world.budget)?;
                 chosen = legal[world.rng.below(legal.len())];
             } else if let Some(block) = world.course.next(&mut self.frame_mut().track) {
-                let is_aim = |(place, _)| matches!(place, Place::At { target, .. } if target == block);
+                let is_aim = |(place, _)| matches!(place, LaneState::At { target, .. } if target == block);
                 let is_aim = self.frame().places.iter().any(is_aim);
                 // Lanes at latches and entrances move on first where the block needs it; then those whose blocks the
                 // schedule does not tell of.
-                let is_block = |node: u32| is_aim && control.node(node) == Node::Block(block);
-                let moves = |node: u32| is_aim && !matches!(control.node(node), Node::Block(_));
+                let is_block = |node: u32| is_aim && control.node(node) == ControlNode::Block(block);
+                let moves = |node: u32| is_aim && !matches!(control.node(node), ControlNode::Block(_));
                 let legal = legal(control, &waiting, &mut world.budget)?;
                 let find = |suits: &dyn Fn(u32) -> bool| legal.iter().copied().find(|&node| suits(node));
                 let frame = self.frame();
                 let mut is_free = |node: &u32| {
                     let mut places = frame.places.iter();
                     places.any(|(place, _)| match place {
-                        Place::At { node: at, target } => {
+                        LaneState::At { node: at, target } => {
                             at == *node && !world.course.tells_of(&frame.track, target)
                         }
-                        Place::Returned => false,
+                        LaneState::Returned => false,
                     })
                 };
                 let next = find(&is_block).or_else(|| find(&moves));
@@ -87,29 +87,29 @@ impl<M: Mask> Brush<'_, '_, M> {
                 }
             }
             match control.node(chosen) {
-                Node::Block(block) => return Ok(Some(block)),
-                Node::Latch(_) | Node::Entrance(_) => self.move_on(control, chosen),
+                ControlNode::Block(block) => return Ok(Some(block)),
+                ControlNode::Latch(_) | ControlNode::Entrance(_) => self.move_on(control, chosen),
             }
         }
     }
 
     /// Of the places where lanes wait, the first in the greedy order.
-    fn first_in_order(&self, control: &Control) -> Option<u32> {
+    fn first_in_order(&self, control: &ControlGraph) -> Option<u32> {
         let nodes = self.frame().places.iter().filter_map(|(place, _)| match place {
-            Place::At { node, .. } => Some(node),
-            Place::Returned => None,
+            LaneState::At { node, .. } => Some(node),
+            LaneState::Returned => None,
         });
         nodes.min_by_key(|&node| control.rank(node))
     }
 
     /// Lets the lanes at a latch or an entrance go on to the place behind it.
-    fn move_on(&mut self, control: &Control, from: u32) {
+    fn move_on(&mut self, control: &ControlGraph, from: u32) {
         let places = &mut self.frame_mut().places;
         for (place, party) in places.clone().iter() {
-            if let Place::At { node, target } = place
+            if let LaneState::At { node, target } = place
                 && node == from
             {
-                places.put(Place::At { node: control.behind(node, target), target }, party);
+                places.put(LaneState::At { node: control.behind(node, target), target }, party);
             }
         }
     }
@@ -118,10 +118,10 @@ impl<M: Mask> Brush<'_, '_, M> {
     /// as the condition says if it is known and the same for all, else anywhere.
     pub(crate) fn guide(
         &self,
-        goes: &mut Parties<Block, M>,
+        goes: &mut LanePartition<Block, M>,
         data: &InstData,
-        code: &Code<'_>,
-        world: &mut World<'_>,
+        code: &PreparedFunction<'_>,
+        world: &mut RunContext<'_>,
     ) {
         let frame = self.frame();
         let passive = frame.control & !frame.active;

@@ -14,12 +14,12 @@ const UNSEEN: u32 = u32::MAX;
 
 /// The immediate post-dominator of each block that has one.
 #[derive(Debug)]
-pub(crate) struct PostDominators {
+pub(crate) struct ImmediatePostDominators {
     immediate: SecondaryMap<Block, Option<Block>>,
 }
 
-impl PostDominators {
-    pub(crate) fn new(func: &Function) -> PostDominators {
+impl ImmediatePostDominators {
+    pub(crate) fn new(func: &Function) -> ImmediatePostDominators {
         let mut predecessors: SecondaryMap<Block, Vec<Block>> = SecondaryMap::with_len(func.block_count());
         for from in func.blocks() {
             func.successors(from).iter().for_each(|&to| predecessors[to].push(from));
@@ -38,7 +38,7 @@ impl PostDominators {
             }
         }
         let is_end = |block: Block| func.successors(block).is_empty();
-        let mut forest = Forest::new(&parents);
+        let mut forest = LinkEvalForest::new(&parents);
         let mut semi: Vec<u32> = (0..blocks.len() as u32).collect();
         for here in (1..blocks.len() as u32).rev() {
             let Some(block) = blocks[here as usize] else { continue };
@@ -61,7 +61,7 @@ impl PostDominators {
                 immediate[block] = blocks[above as usize];
             }
         }
-        PostDominators { immediate }
+        ImmediatePostDominators { immediate }
     }
 
     /// The first block that all ways from this one to the end go through, but itself.
@@ -71,14 +71,14 @@ impl PostDominators {
 }
 
 /// The search tree, as far as it has been worked on, with the paths to the least semi-dominators shortened.
-struct Forest {
+struct LinkEvalForest {
     above: Vec<u32>,
     label: Vec<u32>,
 }
 
-impl Forest {
-    fn new(parents: &[u32]) -> Forest {
-        Forest { above: parents.to_vec(), label: (0..parents.len() as u32).collect() }
+impl LinkEvalForest {
+    fn new(parents: &[u32]) -> LinkEvalForest {
+        LinkEvalForest { above: parents.to_vec(), label: (0..parents.len() as u32).collect() }
     }
 
     /// Of the tree path from a block up to those that are done (numbers above `done`), the block whose semi-dominator is
@@ -161,7 +161,7 @@ mod tests {
                     _ => _ = builder.branch(condition, names[targets[0]], names[targets[1]]),
                 }
             }
-            let found = PostDominators::new(&func);
+            let found = ImmediatePostDominators::new(&func);
             for block in 0..blocks {
                 let expected = by_definition(&edges, block).map(|block| names[block]);
                 assert_eq!(found.immediate(names[block]), expected, "of {block} in {edges:?}");

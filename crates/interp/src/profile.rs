@@ -1,15 +1,15 @@
 //! The divergence profile of a run: where lanes part, how many are active, how they access memory, how often loops go round.
 //!
 //! It observes and changes nothing. What is counted is counted once for each execution by a brush; what an instruction costs
-//! is a question for the reader of the profile ([`Cycles`] is one answer).
+//! is a question for the reader of the profile ([`CycleCosts`] is one answer).
 
-use crate::brush::{Brush, World};
-use crate::control::Control;
+use crate::brush::{Brush, RunContext};
+use crate::control::ControlGraph;
 use crate::fault::FaultKind;
-use crate::lanes::Mask;
+use crate::lane_partition::LanePartition;
+use crate::lanes::LaneMask;
 use crate::limits::Budget;
-use crate::parties::Parties;
-use crate::program::Code;
+use crate::program::PreparedFunction;
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
@@ -108,7 +108,7 @@ pub struct LoopProfile {
 
 /// About how many cycles instructions take that a brush executes together, as on a GPU that issues one each cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cycles {
+pub struct CycleCosts {
     /// What is not listed.
     pub plain: u64,
     /// Quotients and roots.
@@ -119,9 +119,9 @@ pub struct Cycles {
     pub segment: u64,
 }
 
-impl Default for Cycles {
-    fn default() -> Cycles {
-        Cycles { plain: 1, division: 16, access: 4, segment: 4 }
+impl Default for CycleCosts {
+    fn default() -> CycleCosts {
+        CycleCosts { plain: 1, division: 16, access: 4, segment: 4 }
     }
 }
 
@@ -130,7 +130,7 @@ pub fn is_issued(data: &InstData) -> bool {
     !(data.op == Op::Phi || data.op == Op::Br && data.args.is_empty())
 }
 
-impl Cycles {
+impl CycleCosts {
     /// Those of one execution, but for the pieces of memory.
     pub fn of(&self, data: &InstData) -> u64 {
         match data.op {
@@ -157,7 +157,7 @@ impl FunctionProfile {
     }
 
     /// Instructions that brushes executed in a block, and about how many cycles that took.
-    pub fn cost(&self, func: &Function, block: Block, cycles: &Cycles) -> (u64, u64) {
+    pub fn cost(&self, func: &Function, block: Block, cycles: &CycleCosts) -> (u64, u64) {
         let executions = self.blocks[block].executions();
         let mut cost = (0, 0);
         for inst in func.block_insts(block) {
@@ -168,7 +168,7 @@ impl FunctionProfile {
     }
 
     /// The same of an instruction, in a block that was executed so often.
-    pub fn inst_cost(&self, func: &Function, inst: Inst, executions: u64, cycles: &Cycles) -> (u64, u64) {
+    pub fn inst_cost(&self, func: &Function, inst: Inst, executions: u64, cycles: &CycleCosts) -> (u64, u64) {
         let data = func.inst(inst);
         let access = &self.accesses[inst];
         let more = access.segments_128.saturating_sub(access.executed) * cycles.segment;
@@ -176,7 +176,7 @@ impl FunctionProfile {
     }
 
     /// Instructions that brushes executed, and about how many cycles that took.
-    pub fn total(&self, func: &Function, cycles: &Cycles) -> (u64, u64) {
+    pub fn total(&self, func: &Function, cycles: &CycleCosts) -> (u64, u64) {
         func.blocks().fold((0, 0), |total, block| {
             let cost = self.cost(func, block, cycles);
             (total.0 + cost.0, total.1 + cost.1)
@@ -210,12 +210,12 @@ impl RunProfile {
     }
 
     /// Active lanes go from a block to these.
-    pub(crate) fn note_branch<M: Mask>(
+    pub(crate) fn note_branch<M: LaneMask>(
         &mut self,
         code: usize,
         block: Block,
         targets: &[Block],
-        goes: &Parties<Block, M>,
+        goes: &LanePartition<Block, M>,
         active: M,
     ) {
         let branch = &mut self.functions[code].branches[block];
@@ -237,17 +237,17 @@ impl RunProfile {
 
 /// How often the lanes of a frame have gone round its loops.
 #[derive(Debug, Default)]
-pub(crate) struct Rounds {
+pub(crate) struct TripCounters {
     /// For each loop that was gone round, each lane's iterations behind the first.
     of_loop: BTreeMap<u32, Vec<u64>>,
 }
 
-impl Rounds {
+impl TripCounters {
     /// Lanes go along an edge, or return: tells of the loops that they leave.
     #[expect(clippy::too_many_arguments, reason = "an edge, with what takes it and where that is noted")]
-    fn follow<M: Mask>(
+    fn follow<M: LaneMask>(
         &mut self,
-        control: &Control,
+        control: &ControlGraph,
         from: Block,
         to: Option<Block>,
         party: M,
@@ -281,15 +281,15 @@ impl Rounds {
     }
 }
 
-impl<M: Mask> Brush<'_, '_, M> {
+impl<M: LaneMask> Brush<'_, '_, M> {
     /// Notes where the lanes of the running block go.
     pub(crate) fn profile_ways(
         &mut self,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         block: Block,
         data: &InstData,
-        goes: &Parties<Block, M>,
-        world: &mut World<'_>,
+        goes: &LanePartition<Block, M>,
+        world: &mut RunContext<'_>,
     ) -> Result<(), FaultKind> {
         let Some(profile) = &mut world.profile else { return Ok(()) };
         let lanes = self.lanes;
@@ -312,9 +312,9 @@ impl<M: Mask> Brush<'_, '_, M> {
         &self,
         inst: Inst,
         data: &InstData,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         mask: M,
-        world: &mut World<'_>,
+        world: &mut RunContext<'_>,
     ) -> Result<(), FaultKind> {
         let Some(profile) = &mut world.profile else { return Ok(()) };
         let Some(address) = data.address().filter(|_| !mask.is_none()) else { return Ok(()) };

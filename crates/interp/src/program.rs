@@ -1,10 +1,10 @@
 //! A module made ready to run: for each function where its values lie, and where its lanes may wait.
 
-use crate::control::Control;
+use crate::control::ControlGraph;
 use crate::elementwise::is_elementwise;
 use crate::fault::FaultKind;
 use crate::limits::Budget;
-use crate::post_dominators::PostDominators;
+use crate::post_dominators::ImmediatePostDominators;
 use crate::run::RunOptions;
 use crate::schedule::Scheduler;
 use heddle_ir::entity::{Entity as _, EntitySet, SecondaryMap};
@@ -17,14 +17,14 @@ use std::ops::Range;
 
 /// Where a value lies in a frame's registers: a row for each of its elements.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct RegisterSlot {
     /// The row of its first element.
     pub(crate) first: usize,
     /// Elements in one lane: one, or those of a vector.
     pub(crate) elements: usize,
 }
 
-impl Slot {
+impl RegisterSlot {
     /// The row of an element. A scalar stands for each element of a vector.
     #[inline]
     pub(crate) fn row(self, element: usize) -> usize {
@@ -44,10 +44,10 @@ impl Slot {
 /// An instruction that works on each element by itself: where its operands and its result lie, and of what types
 /// they are.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Elementwise {
-    pub(crate) to: Slot,
+pub(crate) struct ElementwiseInst {
+    pub(crate) to: RegisterSlot,
     /// An operand that is not there is the first one again.
-    pub(crate) from: [Slot; 3],
+    pub(crate) from: [RegisterSlot; 3],
     pub(crate) to_scalar: Scalar,
     pub(crate) from_scalars: [Scalar; 3],
     pub(crate) operands: usize,
@@ -55,12 +55,16 @@ pub(crate) struct Elementwise {
     pub(crate) traps: bool,
 }
 
-impl Elementwise {
-    fn new(func: &Function, inst: Inst, slots: &SecondaryMap<Value, Slot>) -> Option<Elementwise> {
+impl ElementwiseInst {
+    fn new(
+        func: &Function,
+        inst: Inst,
+        slots: &SecondaryMap<Value, RegisterSlot>,
+    ) -> Option<ElementwiseInst> {
         let data = func.inst(inst);
         let result = func.result(inst).filter(|_| is_elementwise(data.op))?;
         let operand = |index: usize| *data.args.get(index).unwrap_or(&data.args[0]);
-        Some(Elementwise {
+        Some(ElementwiseInst {
             to: slots[result],
             from: [0, 1, 2].map(|index| slots[operand(index)]),
             to_scalar: func.value_type(result).scalar(),
@@ -73,17 +77,17 @@ impl Elementwise {
 
 /// A function made ready to run.
 #[derive(Debug)]
-pub(crate) struct Code<'m> {
+pub(crate) struct PreparedFunction<'m> {
     pub(crate) func: &'m Function,
-    control: OnceCell<Control>,
-    post_dominators: OnceCell<PostDominators>,
-    slots: SecondaryMap<Value, Slot>,
+    control: OnceCell<ControlGraph>,
+    post_dominators: OnceCell<ImmediatePostDominators>,
+    slots: SecondaryMap<Value, RegisterSlot>,
     /// The rows of all values.
     pub(crate) rows: usize,
     /// The constants, with the bits of their elements; none is ⊤.
     pub(crate) constants: Vec<(Value, Vec<Option<u128>>)>,
     /// The instructions that work on each element by itself.
-    pub(crate) elementwise: SecondaryMap<Inst, Option<Elementwise>>,
+    pub(crate) elementwise: SecondaryMap<Inst, Option<ElementwiseInst>>,
     /// The blocks with a φ that reads another one of them.
     pub(crate) tangled_phis: EntitySet<Block>,
     /// The most lanes that it launches.
@@ -99,16 +103,16 @@ fn phis_read_phis(func: &Function, block: Block) -> bool {
     func.phis(block).any(|phi| func.inst(phi).args.iter().any(|&arg| is_other(phi, arg)))
 }
 
-impl<'m> Code<'m> {
-    fn new(func: &'m Function, address_of: &FxHashMap<&str, u64>) -> Code<'m> {
-        let mut slots = SecondaryMap::filled(Slot::default(), func.value_count());
+impl<'m> PreparedFunction<'m> {
+    fn new(func: &'m Function, address_of: &FxHashMap<&str, u64>) -> PreparedFunction<'m> {
+        let mut slots = SecondaryMap::filled(RegisterSlot::default(), func.value_count());
         let (mut rows, mut constants) = (0, Vec::new());
         for value in (0..func.value_count()).map(Value::new) {
             if func.value_def(value) == ValueDef::None {
                 continue;
             }
             let elements = elements_of(func.value_type(value));
-            slots[value] = Slot { first: rows, elements };
+            slots[value] = RegisterSlot { first: rows, elements };
             rows += elements;
             if let Some(constant) = func.constant(value) {
                 constants.push((value, constant_elements(constant, address_of)));
@@ -118,7 +122,7 @@ impl<'m> Code<'m> {
         let (mut tangled_phis, mut widest) = (EntitySet::new(), 0);
         for block in func.blocks() {
             for inst in func.block_insts(block) {
-                elementwise[inst] = Elementwise::new(func, inst, &slots);
+                elementwise[inst] = ElementwiseInst::new(func, inst, &slots);
                 if let Detail::Launch(launch) = &func.inst(inst).detail {
                     widest = widest.max(launch.lanes() as usize);
                 }
@@ -128,7 +132,17 @@ impl<'m> Code<'m> {
             }
         }
         let (control, post_dominators) = (OnceCell::new(), OnceCell::new());
-        Code { func, control, post_dominators, slots, rows, constants, elementwise, tangled_phis, widest }
+        PreparedFunction {
+            func,
+            control,
+            post_dominators,
+            slots,
+            rows,
+            constants,
+            elementwise,
+            tangled_phis,
+            widest,
+        }
     }
 
     /// Makes ready what the scheduler, or a profile, asks for.
@@ -136,26 +150,26 @@ impl<'m> Code<'m> {
         let by_stack = options.scheduler == Scheduler::Ipdom;
         if by_stack && self.post_dominators.get().is_none() {
             budget.work(self.func.block_count() as u64)?;
-            let _ = self.post_dominators.set(PostDominators::new(self.func));
+            let _ = self.post_dominators.set(ImmediatePostDominators::new(self.func));
         }
         // A profile knows loops, whatever the scheduler.
         if (!by_stack || options.profile) && self.control.get().is_none() {
-            let _ = self.control.set(Control::new(self.func, budget)?);
+            let _ = self.control.set(ControlGraph::new(self.func, budget)?);
         }
         Ok(())
     }
 
-    pub(crate) fn control(&self) -> &Control {
+    pub(crate) fn control(&self) -> &ControlGraph {
         self.control.get().expect("the function of a frame is prepared")
     }
 
-    pub(crate) fn post_dominators(&self) -> &PostDominators {
+    pub(crate) fn post_dominators(&self) -> &ImmediatePostDominators {
         self.post_dominators.get().expect("the function of a frame is prepared")
     }
 
     /// Where a value lies.
     #[inline]
-    pub(crate) fn slot(&self, value: Value) -> Slot {
+    pub(crate) fn slot(&self, value: Value) -> RegisterSlot {
         self.slots[value]
     }
 }
@@ -171,20 +185,21 @@ fn constant_elements(constant: &Constant, address_of: &FxHashMap<&str, u64>) -> 
 
 /// A module made ready to run.
 #[derive(Debug)]
-pub(crate) struct Program<'m> {
-    pub(crate) codes: Vec<Code<'m>>,
+pub(crate) struct PreparedModule<'m> {
+    pub(crate) codes: Vec<PreparedFunction<'m>>,
     /// The most lanes that a launch in it has.
     pub(crate) widest: usize,
     by_name: FxHashMap<&'m str, usize>,
 }
 
-impl<'m> Program<'m> {
-    pub(crate) fn new(module: &'m Module, address_of: &FxHashMap<&str, u64>) -> Program<'m> {
-        let codes: Vec<Code<'m>> = module.functions.iter().map(|func| Code::new(func, address_of)).collect();
+impl<'m> PreparedModule<'m> {
+    pub(crate) fn new(module: &'m Module, address_of: &FxHashMap<&str, u64>) -> PreparedModule<'m> {
+        let codes: Vec<PreparedFunction<'m>> =
+            module.functions.iter().map(|func| PreparedFunction::new(func, address_of)).collect();
         let by_name =
             codes.iter().enumerate().map(|(index, code)| (code.func.name.as_str(), index)).collect();
         let launches = codes.iter().map(|code| code.widest).max();
-        Program { codes, widest: launches.unwrap_or(0), by_name }
+        PreparedModule { codes, widest: launches.unwrap_or(0), by_name }
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<usize> {

@@ -5,7 +5,7 @@
 
 use crate::fault::FaultKind;
 use crate::limits::Budget;
-use crate::memory::{HeapId, Target};
+use crate::memory::{HeapId, ResolvedAddress};
 use heddle_ir::Space;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
@@ -34,7 +34,7 @@ impl std::fmt::Display for Race {
 
 /// What accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Item {
+pub(crate) struct ItemEpoch {
     /// Linear number in the launch.
     pub(crate) number: u32,
     /// Linear number of the group.
@@ -60,13 +60,13 @@ impl Accessors {
     const NONE: Accessors = Accessors { here: [NO_ITEM; 2], elsewhere: NO_ITEM, group: 0, epoch: 0 };
 
     /// One whose access nothing orders with one of this item.
-    fn unordered_with(&self, item: Item) -> Option<u32> {
+    fn unordered_with(&self, item: ItemEpoch) -> Option<u32> {
         let is_here = self.group != item.group || self.epoch == item.epoch;
         let here = self.here.into_iter().filter(|_| is_here);
         here.chain([self.elsewhere]).find(|&other| other != NO_ITEM && other != item.number)
     }
 
-    fn note(&mut self, item: Item) {
+    fn note(&mut self, item: ItemEpoch) {
         if self.group != item.group {
             let was_here = self.here[0] != NO_ITEM;
             self.elsewhere = if was_here { self.here[0] } else { self.elsewhere };
@@ -84,31 +84,31 @@ impl Accessors {
 }
 
 /// What the notes on a page take in memory.
-const PAGE_COST: u64 = (PAGE * size_of::<Shadow>()) as u64 + 64;
+const PAGE_COST: u64 = (PAGE * size_of::<ShadowByte>()) as u64 + 64;
 
 /// The accesses to a byte: by whether they write, and by whether they are atomic.
 #[derive(Clone, Copy, Debug)]
-struct Shadow([[Accessors; 2]; 2]);
+struct ShadowByte([[Accessors; 2]; 2]);
 
 /// How many bytes of an object are noted together, if one of them is.
 const PAGE: usize = 64;
 
-type Pages = FxHashMap<(HeapId, usize, usize), Box<[Shadow; PAGE]>>;
+type ShadowPages = FxHashMap<(HeapId, usize, usize), Box<[ShadowByte; PAGE]>>;
 
 /// What has been accessed so far, page by page.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Detector {
-    shared: Pages,
-    local: Pages,
+pub(crate) struct RaceDetector {
+    shared: ShadowPages,
+    local: ShadowPages,
 }
 
-impl Detector {
+impl RaceDetector {
     /// Notes an access; says which other item it races with.
     pub(crate) fn note(
         &mut self,
-        target: Target,
+        target: ResolvedAddress,
         size: usize,
-        item: Item,
+        item: ItemEpoch,
         (is_write, is_atomic): (bool, bool),
         budget: &mut Budget,
     ) -> Result<Option<(usize, u32)>, FaultKind> {
@@ -127,10 +127,10 @@ impl Detector {
                 Entry::Occupied(found) => found.into_mut(),
                 Entry::Vacant(place) => {
                     budget.hold(PAGE_COST)?;
-                    place.insert(Box::new([Shadow([[Accessors::NONE; 2]; 2]); PAGE]))
+                    place.insert(Box::new([ShadowByte([[Accessors::NONE; 2]; 2]); PAGE]))
                 }
             };
-            for Shadow(shadow) in &mut shadows[offset % PAGE..=(page_end - 1) % PAGE] {
+            for ShadowByte(shadow) in &mut shadows[offset % PAGE..=(page_end - 1) % PAGE] {
                 // Two accesses race unless both read or both are atomic.
                 let rivals = &shadow[usize::from(!is_write)..];
                 for accessors in rivals.iter().flat_map(|kinds| &kinds[..if is_atomic { 1 } else { 2 }]) {

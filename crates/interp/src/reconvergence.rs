@@ -3,9 +3,9 @@
 //! After: Coutinho et al., PACT'11, section II; as hardware does it, also for unstructured control flow.
 
 use crate::brush::Brush;
-use crate::lanes::Mask;
-use crate::parties::Parties;
-use crate::program::Code;
+use crate::lane_partition::LanePartition;
+use crate::lanes::LaneMask;
+use crate::program::PreparedFunction;
 use heddle_ir::Block;
 
 /// A reconvergence point: these lanes go on at `at`, and meet others at `until`.
@@ -16,7 +16,7 @@ pub(crate) struct StackEntry<M> {
     pub(crate) until: Option<Block>,
 }
 
-impl<M: Mask> Brush<'_, '_, M> {
+impl<M: LaneMask> Brush<'_, '_, M> {
     /// The next block of the reconvergence stack.
     pub(crate) fn pick_by_stack(&mut self) -> Option<Block> {
         let stack = &mut self.frame_mut().stack;
@@ -30,7 +30,12 @@ impl<M: Mask> Brush<'_, '_, M> {
     }
 
     /// Splits the lanes on top of the reconvergence stack by where they go.
-    pub(crate) fn split_stack(&mut self, code: &Code<'_>, block: Block, goes: &Parties<Block, M>) {
+    pub(crate) fn split_stack(
+        &mut self,
+        code: &PreparedFunction<'_>,
+        block: Block,
+        goes: &LanePartition<Block, M>,
+    ) {
         let meets = code.post_dominators().immediate(block);
         let stack = &mut self.frame_mut().stack;
         let Some(top) = stack.last_mut() else { return };

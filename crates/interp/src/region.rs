@@ -1,27 +1,27 @@
 //! Functions that lie outside: known library functions, and regions that sequential code launches.
 
-use crate::brush::{Brush, Error, World};
+use crate::brush::{Brush, LaneFault, RunContext};
 use crate::fault::FaultKind;
-use crate::lanes::Mask;
+use crate::lanes::LaneMask;
 use crate::math;
-use crate::program::Code;
-use crate::run::{Datum, LaunchGeometry, Position, linear, tile_of};
+use crate::program::PreparedFunction;
+use crate::run::{BrushPosition, Datum, LaunchGeometry, linear, tile_of};
 use heddle_ir::inst::Launch;
 use heddle_ir::module::{Declaration, DeclaredShape};
 use heddle_ir::{Detail, Inst, InstData, Scalar};
 use smallvec::SmallVec;
 
-impl<M: Mask> Brush<'_, '_, M> {
+impl<M: LaneMask> Brush<'_, '_, M> {
     /// Calls a declared function that the interpreter knows.
     pub(crate) fn call_known(
         &mut self,
         inst: Inst,
         data: &InstData,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         declaration: &Declaration,
         mask: M,
-        world: &mut World<'_>,
-    ) -> Result<(), Error> {
+        world: &mut RunContext<'_>,
+    ) -> Result<(), LaneFault> {
         let params: SmallVec<[Scalar; 4]> =
             data.args.iter().map(|&arg| code.func.value_type(arg).scalar()).collect();
         let unknown = || (FaultKind::UnknownFunction(declaration.name.clone()), None);
@@ -47,10 +47,10 @@ impl<M: Mask> Brush<'_, '_, M> {
         &mut self,
         inst: Inst,
         data: &InstData,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         mask: M,
-        world: &mut World<'_>,
-    ) -> Result<(), Error> {
+        world: &mut RunContext<'_>,
+    ) -> Result<(), LaneFault> {
         let misplaced = |reason: &str| Err((FaultKind::Misplaced(reason.into()), None));
         let Detail::Launch(launch) = &data.detail else { return Ok(()) };
         if self.lanes != 1 {
@@ -114,7 +114,7 @@ impl<M: Mask> Brush<'_, '_, M> {
     fn launch_args(
         &self,
         data: &InstData,
-        code: &Code<'_>,
+        code: &PreparedFunction<'_>,
         launch: &Launch,
         declaration: &Declaration,
     ) -> Vec<Vec<Datum>> {
@@ -136,10 +136,10 @@ impl<M: Mask> Brush<'_, '_, M> {
     }
 
     /// The lanes of a region are work-items of one group of its size.
-    fn region_position(&self, launch: &Launch) -> Position {
+    fn region_position(&self, launch: &Launch) -> BrushPosition {
         let local = tile_of(&launch.brush);
         let index = |lane: u32| [lane % local[0], lane / local[0] % local[1], lane / local[0] / local[1]];
-        Position {
+        BrushPosition {
             geometry: LaunchGeometry {
                 dims: launch.brush.len().min(3) as u32,
                 local,

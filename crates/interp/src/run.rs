@@ -1,14 +1,14 @@
 //! Running a function: its arguments, its options, what comes out.
 
-use crate::brush::{Brush, Paused, World};
-use crate::fault::{Fault, FaultKind};
-use crate::lanes::{LaneSet, Mask, WORD};
-use crate::limits::{Budget, Limits};
-use crate::memory::{Memory, Object};
+use crate::brush::{Brush, RunContext, StopReason};
+use crate::fault::{ExecutionFault, FaultKind};
+use crate::lanes::{LaneMask, LaneSet, WORD};
+use crate::limits::{Budget, RunLimits};
+use crate::memory::{Memory, MemoryObject};
 use crate::profile::RunProfile;
-use crate::program::{Program, elements_of};
-use crate::race::{Detector, Race};
-use crate::schedule::{Course, Rng, Schedule, Scheduler};
+use crate::program::{PreparedModule, elements_of};
+use crate::race::{Race, RaceDetector};
+use crate::schedule::{Rng, Schedule, ScheduleRecorder, Scheduler};
 use crate::trace::Trace;
 use heddle_ir::module::{DeclaredShape, Init, Param};
 use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
@@ -60,7 +60,7 @@ pub enum Argument {
 
 /// What becomes of a variable in lanes that do not execute its instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Semantics {
+pub enum PassiveSemantics {
     /// It keeps its value.
     #[default]
     Freezing,
@@ -87,11 +87,11 @@ pub struct RunOptions {
     /// Lanes along each dimension of the brush.
     pub brush: Vec<u32>,
     /// What becomes of variables in lanes that do not execute.
-    pub semantics: Semantics,
+    pub semantics: PassiveSemantics,
     /// Which block runs next.
     pub scheduler: Scheduler,
     /// What the run may use.
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// Whether to look for races.
     pub detect_races: bool,
     /// Whether to record every step.
@@ -114,9 +114,9 @@ impl Default for RunOptions {
     fn default() -> RunOptions {
         RunOptions {
             brush: vec![1],
-            semantics: Semantics::Freezing,
+            semantics: PassiveSemantics::Freezing,
             scheduler: Scheduler::Greedy,
-            limits: Limits::default(),
+            limits: RunLimits::default(),
             detect_races: false,
             trace: false,
             profile: false,
@@ -143,7 +143,7 @@ impl RunOptions {
 
 /// What is counted while a program runs.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Counters {
+pub struct RunCounters {
     /// Blocks executed.
     pub steps: u64,
     /// Blocks executed with no active lane.
@@ -160,13 +160,13 @@ pub struct Counters {
 
 /// What comes out.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// For each result of the function each lane's elements, lane by lane. Kernels have none.
     pub results: Vec<Vec<Datum>>,
     /// The first race, if there is one and races were looked for.
     pub race: Option<Race>,
     /// What was counted.
-    pub counters: Counters,
+    pub counters: RunCounters,
     /// The blocks that were executed.
     pub schedule: Schedule,
     /// Every step in detail, if asked for.
@@ -177,7 +177,7 @@ pub struct Outcome {
 
 /// Where the lanes of a brush stand in the launch.
 #[derive(Clone, Debug)]
-pub(crate) struct Position {
+pub(crate) struct BrushPosition {
     pub(crate) geometry: LaunchGeometry,
     pub(crate) group: [u32; 3],
     pub(crate) group_number: u32,
@@ -185,7 +185,7 @@ pub(crate) struct Position {
     pub(crate) local: Vec<Option<[u32; 3]>>,
 }
 
-impl Position {
+impl BrushPosition {
     pub(crate) fn group_size(geometry: &LaunchGeometry) -> u32 {
         geometry.local.iter().fold(1, |size, &dim| size.saturating_mul(dim))
     }
@@ -195,7 +195,7 @@ impl Position {
         let [x, y, z] = self.local[lane].unwrap_or_default();
         let [size_x, size_y, _] = self.geometry.local;
         let local = x + size_x * (y + size_y * z);
-        self.group_number.wrapping_mul(Position::group_size(&self.geometry)).wrapping_add(local)
+        self.group_number.wrapping_mul(BrushPosition::group_size(&self.geometry)).wrapping_add(local)
     }
 }
 
@@ -206,8 +206,8 @@ pub fn run(
     args: &[Argument],
     memory: &mut Memory,
     options: &RunOptions,
-) -> Result<Outcome, Fault> {
-    let arguments = |reason: String| Fault::new(FaultKind::Arguments(reason), func);
+) -> Result<RunOutcome, ExecutionFault> {
+    let arguments = |reason: String| ExecutionFault::new(FaultKind::Arguments(reason), func);
     if [Some(&options.brush), options.stands_for.as_ref()]
         .into_iter()
         .flatten()
@@ -221,14 +221,15 @@ pub fn run(
     if !(1..=MAX_LANES).contains(&options.width()) {
         return Err(arguments(format!("a brush has 1 to {MAX_LANES} lanes")));
     }
-    if options.scheduler == Scheduler::Ipdom && options.semantics == Semantics::Oblivious {
+    if options.scheduler == Scheduler::Ipdom && options.semantics == PassiveSemantics::Oblivious {
         let reason =
             "a reconvergence stack may run a block twice for lanes that were there: it needs FREEZING";
         return Err(arguments(reason.into()));
     }
     let mut budget = Budget::new(options.limits);
-    let address_of = place_globals(module, memory, &mut budget).map_err(|kind| Fault::new(kind, func))?;
-    let program = Program::new(module, &address_of);
+    let address_of =
+        place_globals(module, memory, &mut budget).map_err(|kind| ExecutionFault::new(kind, func))?;
+    let program = PreparedModule::new(module, &address_of);
     let Some(entry) = program.find(func) else {
         let defined = module.functions.iter().map(|func| format!("@{}", func.name)).collect::<Vec<_>>();
         return Err(arguments(format!("there is no such function; there are {}", defined.join(", "))));
@@ -247,19 +248,19 @@ pub fn run(
         true => {
             let functions = program.codes.iter().map(|code| code.func);
             let made = RunProfile::new(functions, options.width() as usize, &mut budget);
-            Some(made.map_err(|kind| Fault::new(kind, func))?)
+            Some(made.map_err(|kind| ExecutionFault::new(kind, func))?)
         }
         false => None,
     };
-    let mut world = World {
+    let mut world = RunContext {
         profile,
         memory,
-        detector: options.detect_races.then(Detector::default),
+        detector: options.detect_races.then(RaceDetector::default),
         race: None,
         options,
         budget,
-        counters: Counters::default(),
-        course: Course::new(&options.scheduler),
+        counters: RunCounters::default(),
+        course: ScheduleRecorder::new(&options.scheduler),
         trace: Trace::default(),
         rng: Rng::new(options.scheduler.seed()),
         epoch: 0,
@@ -270,7 +271,7 @@ pub fn run(
         ..=WORD => run_groups::<u128>(&program, entry, &lanes_of_args, &mut world)?,
         _ => run_groups::<LaneSet>(&program, entry, &lanes_of_args, &mut world)?,
     };
-    Ok(Outcome {
+    Ok(RunOutcome {
         results,
         race: world.race,
         counters: world.counters,
@@ -280,12 +281,12 @@ pub fn run(
     })
 }
 
-fn run_groups<M: Mask>(
-    program: &Program<'_>,
+fn run_groups<M: LaneMask>(
+    program: &PreparedModule<'_>,
     entry: usize,
     args: &[Vec<Datum>],
-    world: &mut World<'_>,
-) -> Result<Vec<Vec<Datum>>, Fault> {
+    world: &mut RunContext<'_>,
+) -> Result<Vec<Vec<Datum>>, ExecutionFault> {
     let options = world.options;
     let name = &program.codes[entry].func.name;
     let extents = options.stands_for.as_ref().unwrap_or(&options.brush);
@@ -297,9 +298,9 @@ fn run_groups<M: Mask>(
         offset: [0; 3],
     });
     let empty = geometry.local.contains(&0) || geometry.groups.contains(&0);
-    if empty || u64::from(Position::group_size(&geometry)) > 1 << 20 {
+    if empty || u64::from(BrushPosition::group_size(&geometry)) > 1 << 20 {
         let reason = "a work-group has 1 to 2^20 work-items, and there is at least one group";
-        return Err(Fault::new(FaultKind::Arguments(reason.into()), name));
+        return Err(ExecutionFault::new(FaultKind::Arguments(reason.into()), name));
     }
     let mut results = Vec::new();
     let [count_x, count_y, count_z] = geometry.groups;
@@ -308,18 +309,18 @@ fn run_groups<M: Mask>(
     if options.stands_for.is_some() {
         tiles.iter_mut().for_each(|lanes| lanes.truncate(1));
     }
-    let fault = |kind| Fault::new(kind, name);
+    let fault = |kind| ExecutionFault::new(kind, name);
     for z in 0..count_z {
         for y in 0..count_y {
             for x in 0..count_x {
-                let positions = tiles.iter().cloned().map(|local| Position {
+                let positions = tiles.iter().cloned().map(|local| BrushPosition {
                     geometry: geometry.clone(),
                     group: [x, y, z],
                     group_number,
                     local,
                 });
                 // A group may cost something even if none of its lanes starts.
-                let cost = u64::from(Position::group_size(&geometry)) + tiles.len() as u64;
+                let cost = u64::from(BrushPosition::group_size(&geometry)) + tiles.len() as u64;
                 world.budget.work(cost).map_err(fault)?;
                 if group_number > 0 {
                     world.memory.forget_local(&mut world.budget).map_err(fault)?;
@@ -348,7 +349,7 @@ fn tiles(geometry: &LaunchGeometry, brush: [u32; 3]) -> Vec<Vec<Option<[u32; 3]>
     let [size_x, size_y, size_z] = geometry.local;
     let width = brush[0] * brush[1] * brush[2];
     if brush[1] == 1 && brush[2] == 1 {
-        let size = Position::group_size(geometry);
+        let size = BrushPosition::group_size(geometry);
         let local = |index: u32| [index % size_x, index / size_x % size_y, index / size_x / size_y];
         return (0..size.div_ceil(width))
             .map(|tile| {
@@ -378,13 +379,13 @@ fn tiles(geometry: &LaunchGeometry, brush: [u32; 3]) -> Vec<Vec<Option<[u32; 3]>
 }
 
 /// Runs the brushes of a group, each up to its next barrier in turn.
-fn run_group<M: Mask>(
-    program: &Program<'_>,
+fn run_group<M: LaneMask>(
+    program: &PreparedModule<'_>,
     entry: usize,
     args: &[Vec<Datum>],
-    positions: Vec<Position>,
-    world: &mut World<'_>,
-) -> Result<Vec<Vec<Datum>>, Fault> {
+    positions: Vec<BrushPosition>,
+    world: &mut RunContext<'_>,
+) -> Result<Vec<Vec<Datum>>, ExecutionFault> {
     world.epoch = 0;
     let mut brushes = Vec::new();
     for (number, position) in positions.into_iter().enumerate() {
@@ -394,19 +395,20 @@ fn run_group<M: Mask>(
     loop {
         let mut order: Vec<usize> = (0..brushes.len()).collect();
         world.shuffle(&mut order);
-        let mut paused: Vec<Option<Paused>> = vec![None; brushes.len()];
+        let mut paused: Vec<Option<StopReason>> = vec![None; brushes.len()];
         for index in order {
             paused[index] = Some(brushes[index].resume(world)?);
         }
-        let is_waiting = |paused: &&Paused| matches!(paused, Paused::AtBarrier { .. });
-        let Some(&Paused::AtBarrier { code, depth, inst }) = paused.iter().flatten().find(is_waiting) else {
+        let is_waiting = |paused: &&StopReason| matches!(paused, StopReason::AtBarrier { .. });
+        let Some(&StopReason::AtBarrier { code, depth, inst }) = paused.iter().flatten().find(is_waiting)
+        else {
             for brush in &mut brushes {
                 results = brush.take_results();
             }
             brushes.iter().for_each(|_| world.memory.close_level(&mut world.budget));
             return Ok(results);
         };
-        let first = Paused::AtBarrier { code, depth, inst };
+        let first = StopReason::AtBarrier { code, depth, inst };
         if paused.iter().flatten().any(|paused| *paused != first) {
             let reason =
                 "some brushes of the group wait at this barrier, others are elsewhere or have returned";
@@ -496,7 +498,7 @@ fn place_globals<'m>(
         let address = match memory.object(&global.name) {
             Some(object) => object.address,
             None => {
-                budget.hold(Object::cost(global.bytes()))?;
+                budget.hold(MemoryObject::cost(global.bytes()))?;
                 new.push(global);
                 memory.add(global.space, Some(&global.name), global.align, vec![0; global.bytes() as usize])
             }
@@ -518,7 +520,7 @@ fn place_globals<'m>(
     Ok(address_of)
 }
 
-fn write_init(object: &mut Object, offset: usize, init: &Init, address_of: &FxHashMap<&str, u64>) {
+fn write_init(object: &mut MemoryObject, offset: usize, init: &Init, address_of: &FxHashMap<&str, u64>) {
     match init {
         Init::Values(scalar, values) => {
             let size = scalar.bytes() as usize;

@@ -42,14 +42,14 @@ pub struct Schedule {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Invocation {
     /// What entered it.
-    pub origin: Origin,
+    pub origin: InvocationOrigin,
     /// The blocks that it executed, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScheduleStep>,
 }
 
 /// Where an invocation comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Origin {
+pub enum InvocationOrigin {
     /// The run itself.
     Run {
         /// The number of the group in the launch.
@@ -70,7 +70,7 @@ pub enum Origin {
 
 /// A block that was executed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Step {
+pub struct ScheduleStep {
     /// The block.
     pub block: Block,
     /// Whether it had active lanes. One without is none that a replay asks for.
@@ -80,47 +80,54 @@ pub struct Step {
 impl Schedule {
     /// That of one brush which calls nothing and executes these blocks.
     pub fn of_blocks(blocks: impl IntoIterator<Item = Block>) -> Schedule {
-        let steps = blocks.into_iter().map(|block| Step { block, is_active: true }).collect();
-        Schedule { invocations: vec![Invocation { origin: Origin::Run { group: 0, brush: 0 }, steps }] }
+        let steps = blocks.into_iter().map(|block| ScheduleStep { block, is_active: true }).collect();
+        Schedule {
+            invocations: vec![Invocation { origin: InvocationOrigin::Run { group: 0, brush: 0 }, steps }],
+        }
     }
 
     /// The steps of all invocations, one after the other.
-    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+    pub fn steps(&self) -> impl Iterator<Item = &ScheduleStep> {
         self.invocations.iter().flat_map(|invocation| &invocation.steps)
     }
 }
 
 /// The schedule of a run: what is noted of it, and what it follows.
 #[derive(Debug, Default)]
-pub(crate) struct Course<'a> {
+pub(crate) struct ScheduleRecorder<'a> {
     noted: Schedule,
-    followed: Option<Followed<'a>>,
+    followed: Option<ReplayedSchedule<'a>>,
     /// The blocks that an invocation is told to execute, of the one that was asked for last.
     told: Option<(u32, FxHashSet<Block>)>,
 }
 
 /// A schedule that is replayed.
 #[derive(Debug)]
-struct Followed<'a> {
+struct ReplayedSchedule<'a> {
     invocations: &'a [Invocation],
-    by_origin: FxHashMap<Origin, u32>,
+    by_origin: FxHashMap<InvocationOrigin, u32>,
 }
 
 /// Where a running invocation stands in the course.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Track {
-    origin: Origin,
+pub(crate) struct InvocationCursor {
+    origin: InvocationOrigin,
     /// Its number, once it has executed something.
     noted: Option<u32>,
     /// The number of the invocation that it follows, if there is one, and how many of its steps lie behind.
     followed: Option<(u32, u32)>,
 }
 
-impl<'a> Course<'a> {
-    pub(crate) fn new(scheduler: &'a Scheduler) -> Course<'a> {
-        let Scheduler::Replay(Schedule { invocations }) = scheduler else { return Course::default() };
+impl<'a> ScheduleRecorder<'a> {
+    pub(crate) fn new(scheduler: &'a Scheduler) -> ScheduleRecorder<'a> {
+        let Scheduler::Replay(Schedule { invocations }) = scheduler else {
+            return ScheduleRecorder::default();
+        };
         let by_origin = invocations.iter().map(|invocation| invocation.origin).zip(0..).collect();
-        Course { followed: Some(Followed { invocations, by_origin }), ..Course::default() }
+        ScheduleRecorder {
+            followed: Some(ReplayedSchedule { invocations, by_origin }),
+            ..ScheduleRecorder::default()
+        }
     }
 
     pub(crate) fn is_replayed(&self) -> bool {
@@ -133,24 +140,24 @@ impl<'a> Course<'a> {
     }
 
     /// The beginning of an invocation by the run itself.
-    pub(crate) fn enter(&self, group: u32, brush: u32) -> Track {
-        let origin = Origin::Run { group, brush };
-        Track { origin, noted: None, followed: self.follow(origin) }
+    pub(crate) fn enter(&self, group: u32, brush: u32) -> InvocationCursor {
+        let origin = InvocationOrigin::Run { group, brush };
+        InvocationCursor { origin, noted: None, followed: self.follow(origin) }
     }
 
     /// The beginning of an invocation by an instruction of a running one.
-    pub(crate) fn call(&self, caller: &Track, inst: Inst) -> Track {
+    pub(crate) fn call(&self, caller: &InvocationCursor, inst: Inst) -> InvocationCursor {
         let invocation = caller.noted.unwrap_or_default();
         let noted = self.noted.invocations.get(invocation as usize);
         let step = noted.map_or(0, |noted| noted.steps.len() as u32).saturating_sub(1);
         let followed = caller.followed.and_then(|(invocation, behind)| {
-            self.follow(Origin::Inst { invocation, step: behind.checked_sub(1)?, inst })
+            self.follow(InvocationOrigin::Inst { invocation, step: behind.checked_sub(1)?, inst })
         });
-        Track { origin: Origin::Inst { invocation, step, inst }, noted: None, followed }
+        InvocationCursor { origin: InvocationOrigin::Inst { invocation, step, inst }, noted: None, followed }
     }
 
     /// The beginning of what is replayed of an invocation.
-    fn follow(&self, origin: Origin) -> Option<(u32, u32)> {
+    fn follow(&self, origin: InvocationOrigin) -> Option<(u32, u32)> {
         let invocation = self.followed.as_ref()?.by_origin.get(&origin)?;
         Some((*invocation, 0))
     }
@@ -158,11 +165,11 @@ impl<'a> Course<'a> {
     /// Notes that a block is executed.
     pub(crate) fn note(
         &mut self,
-        track: &mut Track,
+        track: &mut InvocationCursor,
         block: Block,
         budget: &mut Budget,
     ) -> Result<(), FaultKind> {
-        budget.hold(size_of::<Step>() as u64)?;
+        budget.hold(size_of::<ScheduleStep>() as u64)?;
         let number = match track.noted {
             Some(number) => number,
             None => {
@@ -172,12 +179,12 @@ impl<'a> Course<'a> {
                 *track.noted.insert(number)
             }
         };
-        self.noted.invocations[number as usize].steps.push(Step { block, is_active: true });
+        self.noted.invocations[number as usize].steps.push(ScheduleStep { block, is_active: true });
         Ok(())
     }
 
     /// Notes that the last block has no active lanes.
-    pub(crate) fn note_empty(&mut self, track: &Track) {
+    pub(crate) fn note_empty(&mut self, track: &InvocationCursor) {
         let noted = track.noted.and_then(|number| self.noted.invocations.get_mut(number as usize));
         if let Some(step) = noted.and_then(|noted| noted.steps.last_mut()) {
             step.is_active = false;
@@ -185,7 +192,7 @@ impl<'a> Course<'a> {
     }
 
     /// Whether the replayed schedule says when a block is executed.
-    pub(crate) fn tells_of(&mut self, track: &Track, block: Block) -> bool {
+    pub(crate) fn tells_of(&mut self, track: &InvocationCursor, block: Block) -> bool {
         let (Some(followed), Some((invocation, _))) = (&self.followed, track.followed) else { return false };
         let (number, told) = self.told.get_or_insert_default();
         if *number != invocation || told.is_empty() {
@@ -197,7 +204,7 @@ impl<'a> Course<'a> {
     }
 
     /// The block that the replayed schedule asks for next, if it asks for one; the track stands before its step then.
-    pub(crate) fn next(&self, track: &mut Track) -> Option<Block> {
+    pub(crate) fn next(&self, track: &mut InvocationCursor) -> Option<Block> {
         let followed = self.followed.as_ref()?;
         let (invocation, behind) = track.followed.as_mut()?;
         let steps = &followed.invocations[*invocation as usize].steps;
@@ -207,7 +214,7 @@ impl<'a> Course<'a> {
     }
 }
 
-impl Track {
+impl InvocationCursor {
     /// Goes on behind the step that is asked for.
     pub(crate) fn pass_over(&mut self) {
         if let Some((_, behind)) = &mut self.followed {

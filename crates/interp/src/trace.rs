@@ -6,7 +6,7 @@ use heddle_ir::{Block, Value};
 
 /// Where a lane goes next.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Next {
+pub enum LaneSuccessor {
     /// To this block.
     Block(Block),
     /// Nowhere: it has returned.
@@ -37,7 +37,7 @@ pub struct TraceStep {
     /// Which lanes are active: both.
     pub active: LaneSet,
     /// For each lane where it goes next, once the block is done.
-    pub next: Vec<Next>,
+    pub next: Vec<LaneSuccessor>,
     /// What the parameters hold in each lane, where the function is entered; empty elsewhere.
     pub args: Vec<(Value, Vec<Datum>)>,
     /// What the block defines, with its value in each lane behind the block.

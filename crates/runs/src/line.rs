@@ -17,7 +17,8 @@ use crate::spec::{
 };
 use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form, wide_form_of, wide_options};
 use heddle_interp::{
-    Datum, Fault, LaunchGeometry, Limit, Memory, Outcome, RunOptions, Scheduler, Semantics, run,
+    Datum, ExecutionFault, LaunchGeometry, LimitKind, Memory, PassiveSemantics, RunOptions, RunOutcome,
+    Scheduler, run,
 };
 use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use heddle_ir::{Function, Module, Type};
@@ -94,7 +95,7 @@ pub struct RunLine {
 #[derive(Debug)]
 pub struct Ran {
     /// Results and counters, or the fault.
-    pub outcome: Result<Outcome, Fault>,
+    pub outcome: Result<RunOutcome, ExecutionFault>,
     /// The memory afterwards.
     pub memory: Memory,
     /// Its objects.
@@ -140,10 +141,10 @@ pub fn parse_scheduler(word: &str) -> Option<Scheduler> {
 }
 
 /// Semantics by their word: `freezing`, `oblivious`.
-pub fn parse_semantics(word: &str) -> Option<Semantics> {
+pub fn parse_semantics(word: &str) -> Option<PassiveSemantics> {
     match word {
-        "freezing" => Some(Semantics::Freezing),
-        "oblivious" => Some(Semantics::Oblivious),
+        "freezing" => Some(PassiveSemantics::Freezing),
+        "oblivious" => Some(PassiveSemantics::Oblivious),
         _ => None,
     }
 }
@@ -215,7 +216,7 @@ impl RunLine {
                 "groups" => groups = Some(value),
                 "offset" => offset = Some(value),
                 _ => {
-                    let limit = Limit::ALL.iter().find(|limit| limit.option() == key);
+                    let limit = LimitKind::ALL.iter().find(|limit| limit.option() == key);
                     let limit = *limit.ok_or_else(|| wrong("there is no such option"))?;
                     *self.options.limits.get_mut(limit) =
                         value.parse().map_err(|_| wrong("write a number"))?;

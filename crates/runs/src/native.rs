@@ -11,7 +11,7 @@ use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form};
 use heddle::context::Context;
 use heddle::session::retain_reachable;
 use heddle::{Brush, Options, Session};
-use heddle_interp::{Argument, Counters, Datum, Memory, Outcome, Schedule, Trace};
+use heddle_interp::{Argument, Datum, Memory, RunCounters, RunOutcome, Schedule, Trace};
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::{Function, Module, Type};
 use heddle_llvm::{CodeLevel, EmitOptions, Ended, ObjectCache, SharedMemory, slot_bytes};
@@ -118,10 +118,10 @@ pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Re
     entry.call_apart(&mut room.shared, [0, room.results_at], native.limit)?;
     let results = room.results(entered);
     room.take_objects(&mut memory, &objects, line);
-    let outcome = Outcome {
+    let outcome = RunOutcome {
         results,
         race: None,
-        counters: Counters::default(),
+        counters: RunCounters::default(),
         schedule: Schedule::default(),
         trace: Trace::default(),
         profile: None,

@@ -4,7 +4,9 @@
 //! are sizes and places. What the first module does with an input that it cannot take (it faults, or its lanes race) says
 //! nothing of the second.
 
-use heddle_interp::{Argument, Datum, Fault, LaunchGeometry, Limits, Memory, Outcome, RunOptions, run};
+use heddle_interp::{
+    Argument, Datum, ExecutionFault, LaunchGeometry, Memory, RunLimits, RunOptions, RunOutcome, run,
+};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::module::Kind;
 use heddle_ir::{Function, Module, Op, Scalar, Space, Value};
@@ -119,7 +121,7 @@ fn number(scalar: Scalar, seed: u64, input: u32) -> u128 {
 }
 
 struct Ran {
-    outcome: Result<Outcome, Fault>,
+    outcome: Result<RunOutcome, ExecutionFault>,
     memory: Memory,
 }
 
@@ -153,7 +155,7 @@ fn run_one(module: &Module, func: &Function, uses: &[Use], input: u32) -> Ran {
         brush: vec![WARP],
         geometry,
         detect_races: true,
-        limits: Limits { steps: STEPS, ..Limits::default() },
+        limits: RunLimits { steps: STEPS, ..RunLimits::default() },
         ..RunOptions::default()
     };
     let outcome = run(module, &func.name, &args, &mut memory, &options);

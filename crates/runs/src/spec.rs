@@ -15,7 +15,7 @@
 //!            d: i64 [&a, &a+4]                        addresses of objects named before
 //! ```
 
-use heddle_interp::{Argument, Datum, Limit, Memory, Object};
+use heddle_interp::{Argument, Datum, LimitKind, Memory, MemoryObject};
 use heddle_ir::module::Signature;
 use heddle_ir::text::{read_scalar, write_scalar};
 use heddle_ir::{Scalar, Space, Type};
@@ -213,8 +213,8 @@ pub fn parse_object(text: &str, memory: &mut Memory, limit: u64) -> Result<Objec
     };
     let size = element.bytes() as usize;
     let bytes = count.saturating_mul(size as u64);
-    if memory.cost().saturating_add(Object::cost(bytes)) > limit {
-        let option = Limit::Memory.option();
+    if memory.cost().saturating_add(MemoryObject::cost(bytes)) > limit {
+        let option = LimitKind::Memory.option();
         return Err(error(format!(
             "all objects together take more than {limit} bytes; `--{option}` raises it"
         )));

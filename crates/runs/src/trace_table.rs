@@ -1,7 +1,7 @@
 //! A run's trace as the tables of the thesis: a row for each step, and as JSON for tools.
 
 use crate::spec::show_datum;
-use heddle_interp::{LaneSet, Next, Trace};
+use heddle_interp::{LaneSet, LaneSuccessor, Trace};
 use heddle_ir::{Block, Module, Value};
 use std::fmt::Write as _;
 
@@ -27,9 +27,9 @@ pub fn trace_table(trace: &Trace, module: &Module, watched: &[Value]) -> String 
         }
         let from = step.from.iter().map(|from| from.map_or("-".into(), |block| block.as_u32().to_string()));
         let next = step.next.iter().map(|next| match next {
-            Next::Block(block) => block.as_u32().to_string(),
-            Next::Returned => "ret".into(),
-            Next::Absent => "-".into(),
+            LaneSuccessor::Block(block) => block.as_u32().to_string(),
+            LaneSuccessor::Returned => "ret".into(),
+            LaneSuccessor::Absent => "-".into(),
         });
         let mut row = vec![name, from.collect::<Vec<_>>().join(" "), mask(step.control, lanes)];
         if has_predicates {
@@ -86,9 +86,9 @@ pub fn trace_json(trace: &Trace, module: &Module) -> String {
     for step in &trace.steps {
         let func = module.functions.get(step.func as usize);
         let next = step.next.iter().map(|next| match next {
-            Next::Block(target) => block(Some(*target)),
-            Next::Returned => quote("ret".into()),
-            Next::Absent => "null".into(),
+            LaneSuccessor::Block(target) => block(Some(*target)),
+            LaneSuccessor::Returned => quote("ret".into()),
+            LaneSuccessor::Absent => "null".into(),
         });
         let values = step.values.iter().filter_map(|(value, data)| {
             let scalar = func?.value_type(*value).scalar();

@@ -1,6 +1,6 @@
 //! Runs of lock-step functions as runs of their wide forms.
 
-use heddle_interp::{Argument, Datum, Outcome, RunOptions};
+use heddle_interp::{Argument, Datum, RunOptions, RunOutcome};
 use heddle_ir::{Function, Module};
 use heddle_transform::widen::wide_name;
 
@@ -56,11 +56,11 @@ fn wide_argument(arg: Argument, is_vector: bool, brush: &[u32]) -> Argument {
 }
 
 /// What came out, lane by lane as of the lock-step function.
-pub fn lanes_of_outcome(outcome: Outcome, brush: &[u32]) -> Outcome {
+pub fn lanes_of_outcome(outcome: RunOutcome, brush: &[u32]) -> RunOutcome {
     let lanes = brush.iter().product::<u32>() as usize;
     let spread = |data: Vec<Datum>| match data[..] {
         [one] => vec![one; lanes],
         _ => data,
     };
-    Outcome { results: outcome.results.into_iter().map(spread).collect(), ..outcome }
+    RunOutcome { results: outcome.results.into_iter().map(spread).collect(), ..outcome }
 }

@@ -8,7 +8,7 @@ use crate::differential::is_deterministic;
 use crate::execution::{Observed, Part, difference, options, prepare};
 use crate::generate::{Argument, Case, Class, Input};
 use heddle::Session;
-use heddle_interp::{Argument as Given, Counters, Datum, Memory, Schedule, run};
+use heddle_interp::{Argument as Given, Datum, Memory, RunCounters, Schedule, run};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{DeclaredShape, Param};
 use heddle_ir::{Function, Inst, Module, Op, Scalar};
@@ -132,7 +132,7 @@ fn halves_agree(case: &Case, input: &Input, spoil: fn(&mut Function)) -> Result<
 }
 
 fn observed(results: Vec<Vec<Datum>>, memory: Memory) -> Observed {
-    Observed { results, memory, race: None, schedule: Schedule::default(), counters: Counters::default() }
+    Observed { results, memory, race: None, schedule: Schedule::default(), counters: RunCounters::default() }
 }
 
 fn widened(module: &Module, lanes: u32, brushes: u32) -> Result<Module, String> {

@@ -6,7 +6,7 @@
 use crate::execution::{options, prepare};
 use crate::generate::{Case, Class, Input};
 use heddle_analysis::{Cfg, Cycle, CycleForest};
-use heddle_interp::{Argument, Datum, FaultKind, Next, RunOptions, Trace, run};
+use heddle_interp::{Argument, Datum, FaultKind, LaneSuccessor, RunOptions, Trace, run};
 use heddle_ir::ops::Op;
 use heddle_ir::{Block, Function, Inst, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -325,7 +325,7 @@ impl Seen {
             while let Some(cycle) = around {
                 let mut sides = [false; 2];
                 for (lane, next) in step.next.iter().enumerate() {
-                    if let (true, &Next::Block(block)) = (step.active.contains(lane), next) {
+                    if let (true, &LaneSuccessor::Block(block)) = (step.active.contains(lane), next) {
                         sides[usize::from(forest.contains(cycle, block))] = true;
                     }
                 }
@@ -355,7 +355,7 @@ fn has_one_sided_branch(trace: &Trace) -> bool {
     let mut branches: FxHashMap<(u32, Block), [bool; 2]> = FxHashMap::default();
     for step in &trace.steps {
         let mut targets = step.next.iter().enumerate().filter_map(|(lane, next)| match next {
-            Next::Block(block) if step.active.contains(lane) => Some(*block),
+            LaneSuccessor::Block(block) if step.active.contains(lane) => Some(*block),
             _ => None,
         });
         if let Some(first) = targets.next() {

@@ -7,7 +7,9 @@
 
 use crate::execution::{Observed, Part, difference, observe, options_with};
 use crate::generate::{Case, Class, Input};
-use heddle_interp::{Invocation, Origin, RunOptions, Schedule, Scheduler, Semantics, Step};
+use heddle_interp::{
+    Invocation, InvocationOrigin, PassiveSemantics, RunOptions, Schedule, ScheduleStep, Scheduler,
+};
 use heddle_ir::{Block, Module};
 use std::collections::BTreeMap;
 
@@ -24,14 +26,14 @@ pub fn differential(case: &Case, before: &Module, after: &Module) -> Result<(), 
 }
 
 /// Both semantics, in which programs from stage Uniform on do the same.
-pub const BOTH: [Semantics; 2] = [Semantics::Freezing, Semantics::Oblivious];
+pub const BOTH: [PassiveSemantics; 2] = [PassiveSemantics::Freezing, PassiveSemantics::Oblivious];
 
 /// The same, where the result is run in each of these semantics.
 pub fn differential_in(
     case: &Case,
     before: &Module,
     after: &Module,
-    semantics: &[Semantics],
+    semantics: &[PassiveSemantics],
 ) -> Result<(), String> {
     for (index, input) in case.inputs.iter().enumerate() {
         Reference::new(case, before, input)
@@ -69,15 +71,15 @@ impl Projection {
         let mut invocations = Vec::new();
         for invocation in &schedule.invocations {
             let (func, origin) = match invocation.origin {
-                Origin::Run { .. } => (number(entry), invocation.origin),
-                Origin::Inst { invocation, step, inst } => {
+                InvocationOrigin::Run { .. } => (number(entry), invocation.origin),
+                InvocationOrigin::Inst { invocation, step, inst } => {
                     let (caller, steps) = &known[invocation as usize];
                     let callee = caller.and_then(|caller| {
                         let func = &after.functions[caller];
                         number(&func.callee_of(func.inst(inst))?.name)
                     });
                     let step = steps.get(step as usize).copied().unwrap_or(u32::MAX);
-                    (callee, Origin::Inst { invocation, step, inst })
+                    (callee, InvocationOrigin::Inst { invocation, step, inst })
                 }
             };
             let mut steps = Vec::with_capacity(invocation.steps.len());
@@ -86,7 +88,7 @@ impl Projection {
                 numbers.push(steps.len() as u32);
                 let passed = func.and_then(|func| self.passed.get(func)?.get(&step.block));
                 match passed {
-                    Some(passed) => steps.extend(passed.iter().map(|&block| Step { block, ..*step })),
+                    Some(passed) => steps.extend(passed.iter().map(|&block| ScheduleStep { block, ..*step })),
                     None => steps.push(*step),
                 }
             }
@@ -131,7 +133,7 @@ impl<'a> Reference<'a> {
     }
 
     /// Checks that a module made from the source refines it, run in each of these semantics.
-    pub fn check(&self, after: &Module, semantics: &[Semantics]) -> Result<(), String> {
+    pub fn check(&self, after: &Module, semantics: &[PassiveSemantics]) -> Result<(), String> {
         for scheduler in [Scheduler::Greedy, Scheduler::Random(self.case.seed)] {
             for &semantics in semantics {
                 let mut differences = Vec::new();
@@ -154,7 +156,7 @@ impl<'a> Reference<'a> {
         after: &Module,
         index: usize,
         fused: bool,
-        semantics: Semantics,
+        semantics: PassiveSemantics,
         scheduler: &Scheduler,
     ) -> Result<Option<String>, String> {
         let is_deterministic = is_deterministic(self.case);

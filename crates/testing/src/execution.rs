@@ -2,8 +2,8 @@
 
 use crate::generate::{Argument, Case, Input, Owner};
 use heddle_interp::{
-    Counters, Datum, Fault, LaunchGeometry, Limits, Memory, Outcome, Race, RunOptions, Schedule, Scheduler,
-    run,
+    Datum, ExecutionFault, LaunchGeometry, Memory, Race, RunCounters, RunLimits, RunOptions, RunOutcome,
+    Schedule, Scheduler, run,
 };
 use heddle_ir::{Module, Scalar};
 
@@ -22,14 +22,14 @@ pub struct Observed {
     /// The blocks that were executed.
     pub schedule: Schedule,
     /// What was counted.
-    pub counters: Counters,
+    pub counters: RunCounters,
 }
 
 /// The options with which a case runs on an input, greedily.
 pub fn options(input: &Input) -> RunOptions {
     RunOptions {
         brush: input.brush.clone(),
-        limits: Limits { steps: STEP_LIMIT, ..Limits::default() },
+        limits: RunLimits { steps: STEP_LIMIT, ..RunLimits::default() },
         geometry: input.group.map(|local| LaunchGeometry {
             dims: input.brush.len() as u32,
             local,
@@ -68,9 +68,14 @@ pub fn prepare(case: &Case, input: &Input) -> (Memory, Vec<heddle_interp::Argume
 }
 
 /// Runs a module with the case's entry on one of its inputs.
-pub fn observe(case: &Case, module: &Module, input: &Input, options: &RunOptions) -> Result<Observed, Fault> {
+pub fn observe(
+    case: &Case,
+    module: &Module,
+    input: &Input,
+    options: &RunOptions,
+) -> Result<Observed, ExecutionFault> {
     let (mut memory, args) = prepare(case, input);
-    let Outcome { results, race, schedule, counters, .. } =
+    let RunOutcome { results, race, schedule, counters, .. } =
         run(module, &case.entry, &args, &mut memory, options)?;
     Ok(Observed { results, memory, race, schedule, counters })
 }

@@ -31,7 +31,7 @@ use crate::shapes_oracle::{Claims, check_trace};
 use heddle_analysis::explain::unexplained;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Activation, InitialShapes, Summaries};
-use heddle_interp::{RunOptions, Scheduler, Semantics};
+use heddle_interp::{PassiveSemantics, RunOptions, Scheduler};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module, Value, parse_bytes};
 use heddle_runs::line::{RunLine, parse_extents};
@@ -322,7 +322,7 @@ impl FileTest<'_> {
                 (false, Stage::Uniform | Stage::Linear | Stage::Wide)
                     if run.options.scheduler != Scheduler::Ipdom =>
                 {
-                    vec![Semantics::Freezing, Semantics::Oblivious]
+                    vec![PassiveSemantics::Freezing, PassiveSemantics::Oblivious]
                 }
                 _ => vec![run.options.semantics],
             };

@@ -6,7 +6,7 @@ use crate::generate::{Case, Class, Input, Profile};
 use crate::uniform_loops::{self, canonical};
 use heddle::verdicts::{uniform_loops, verdicts};
 use heddle_analysis::{Cfg, CycleForest};
-use heddle_interp::{Origin, RunOptions, Schedule, Scheduler, run};
+use heddle_interp::{InvocationOrigin, RunOptions, Schedule, Scheduler, run};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Block, Function, Module};
@@ -170,11 +170,13 @@ pub(crate) fn without_nests(module: Module, entry: &str, decisions: &[Vec<Decisi
         let mut functions: Vec<Option<usize>> = Vec::new();
         for invocation in &mut schedule.invocations {
             let func = match invocation.origin {
-                Origin::Run { .. } => number(&entry),
-                Origin::Inst { invocation, inst, .. } => functions[invocation as usize].and_then(|caller| {
-                    let func = &module.functions[caller];
-                    number(&func.callee_of(func.inst(inst))?.name)
-                }),
+                InvocationOrigin::Run { .. } => number(&entry),
+                InvocationOrigin::Inst { invocation, inst, .. } => {
+                    functions[invocation as usize].and_then(|caller| {
+                        let func = &module.functions[caller];
+                        number(&func.callee_of(func.inst(inst))?.name)
+                    })
+                }
             };
             functions.push(func);
             let Some(inside) = func.map(|func| &inside[func]) else { continue };

@@ -3,7 +3,7 @@
 use crate::differential::{Projection, Reference};
 use crate::generate::{Case, Class};
 use crate::uniform_loops::canonical;
-use heddle_interp::{Schedule, Semantics};
+use heddle_interp::{PassiveSemantics, Schedule};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module};
 use heddle_transform::fuse::Machine;
@@ -79,7 +79,7 @@ pub fn fuses_by(case: &Case, by: Fuse) -> Result<Fused, String> {
                     let project = |after: &Module, schedule: &mut Schedule| {
                         *schedule = projection.apply(after, &case.entry, schedule);
                     };
-                    reference.projected(Box::new(project)).check(&module, &[Semantics::Freezing])
+                    reference.projected(Box::new(project)).check(&module, &[PassiveSemantics::Freezing])
                 })
                 .map_err(|reason| fails(format!("input {index}: {reason}")))?;
         }

@@ -5,7 +5,7 @@
 use crate::execution::{Observed, Part, difference, observe, options, prepare};
 use crate::generate::{Argument, Case, Class, Input, Owner, Profile, Random};
 use heddle::Session;
-use heddle_interp::{Datum, Limits, Memory, RunOptions, run};
+use heddle_interp::{Datum, Memory, RunLimits, RunOptions, run};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Constant, Function, Module, Op, Scalar, Space};
 use heddle_llvm::{
@@ -280,7 +280,7 @@ fn observed(memory: Memory) -> Observed {
         memory,
         race: None,
         schedule: heddle_interp::Schedule::default(),
-        counters: heddle_interp::Counters::default(),
+        counters: heddle_interp::RunCounters::default(),
     }
 }
 
@@ -302,7 +302,7 @@ fn on_oracle(
     args.extend([place, lines, scratch].map(|it| heddle_interp::Argument::Uniform(Datum::Bits(it.into()))));
     let options = RunOptions {
         fused,
-        limits: Limits { steps: 2_000_000, ..Limits::default() },
+        limits: RunLimits { steps: 2_000_000, ..RunLimits::default() },
         ..RunOptions::lanes(1)
     };
     for words in places(input, local) {

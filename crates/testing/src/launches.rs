@@ -6,7 +6,7 @@ use crate::kernels::Machine;
 use heddle::profile::Went;
 use heddle::{Profile, Session};
 use heddle_interp::{
-    Argument, Cycles, Datum, FunctionProfile, LaunchGeometry, Limits, Memory, RunOptions, Scheduler,
+    Argument, CycleCosts, Datum, FunctionProfile, LaunchGeometry, Memory, RunLimits, RunOptions, Scheduler,
     run as run_oracle,
 };
 use heddle_ir::{Block, Module, Space};
@@ -149,7 +149,7 @@ impl Launch {
             brush: vec![WARP],
             geometry: Some(geometry),
             detect_races: true,
-            limits: Limits { steps: self.steps, ..Limits::default() },
+            limits: RunLimits { steps: self.steps, ..RunLimits::default() },
             ..RunOptions::default()
         }
     }
@@ -253,7 +253,7 @@ pub fn measured(module: &Module, launch: &Launch) -> Result<(Cost, Vec<Held>), S
     let (functions, held) = profiled(module, launch)?;
     let mut cost = Cost { instructions: 0, pieces: 0, cycles: 0 };
     for (func, profile) in module.functions.iter().zip(&functions) {
-        let (instructions, cycles) = profile.total(func, &Cycles::default());
+        let (instructions, cycles) = profile.total(func, &CycleCosts::default());
         cost.instructions += instructions;
         cost.cycles += cycles;
         let insts = func.blocks().flat_map(|block| func.block_insts(block));
@@ -320,7 +320,7 @@ fn on_oracle_wide(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> 
     let scratch = vec![0; scratch_bytes(code, launch)];
     let scratch = memory.add(Space::Global, Some("heddle.scratch"), LOCAL_ALIGN as u32, scratch);
     args.extend([place, lines, scratch].map(|it| Argument::Uniform(Datum::Bits(it.into()))));
-    let limits = Limits { steps: launch.steps.saturating_mul(8), ..Limits::default() };
+    let limits = RunLimits { steps: launch.steps.saturating_mul(8), ..RunLimits::default() };
     let options = RunOptions { limits, ..RunOptions::lanes(1) };
     for words in launch.places() {
         // What a group finds in local memory and scratch memory is ⊤.

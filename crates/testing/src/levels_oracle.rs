@@ -6,7 +6,7 @@
 //! each one's own affair.
 
 use heddle_analysis::{Cycle, Edge, Level};
-use heddle_interp::{Next, TraceStep};
+use heddle_interp::{LaneSuccessor, TraceStep};
 use heddle_ir::{Block, Value};
 use rustc_hash::FxHashMap;
 
@@ -56,7 +56,7 @@ impl Levels {
             }
         }
         let targets = lanes().filter_map(|lane| match step.next.get(lane) {
-            Some(&Next::Block(to)) => Some(to),
+            Some(&LaneSuccessor::Block(to)) => Some(to),
             _ => None,
         });
         for to in targets {

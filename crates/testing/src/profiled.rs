@@ -1,7 +1,7 @@
 //! What a run takes, in a line: instructions that lanes execute together, estimated cycles, how many lanes are active, where
 //! lanes part.
 
-use heddle_interp::{Cycles, RunOptions, Scheduler};
+use heddle_interp::{CycleCosts, RunOptions, Scheduler};
 use heddle_ir::Module;
 use heddle_runs::line::RunLine;
 use std::fmt::Write as _;
@@ -15,11 +15,11 @@ pub fn summary(module: &Module, run: &RunLine) -> Result<String, String> {
     let (mut instructions, mut cycles, mut active, mut lanes) = (0, 0, 0, 0);
     let (mut branches, mut loads) = (String::new(), 0);
     for (func, profile) in module.functions.iter().zip(&profile.functions) {
-        let total = profile.total(func, &Cycles::default());
+        let total = profile.total(func, &CycleCosts::default());
         (instructions, cycles) = (instructions + total.0, cycles + total.1);
         for block in func.blocks() {
             let counts = &profile.blocks[block];
-            let issued = profile.cost(func, block, &Cycles::default()).0 / counts.executions().max(1);
+            let issued = profile.cost(func, block, &CycleCosts::default()).0 / counts.executions().max(1);
             active += counts.active_lanes() * issued;
             lanes += counts.lanes * issued;
             loads += func.block_insts(block).map(|inst| profile.accesses[inst].executed).sum::<u64>();

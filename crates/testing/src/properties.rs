@@ -8,7 +8,7 @@ use crate::spill::spill_phis;
 use heddle_analysis::divergence::Rule;
 use heddle_analysis::shape::{Context, Geometry, Size, declared_fact};
 use heddle_analysis::{Activation, InitialShapes, Summaries};
-use heddle_interp::{Origin, RunOptions, Scheduler, Semantics};
+use heddle_interp::{InvocationOrigin, PassiveSemantics, RunOptions, Scheduler};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Detail, Function, Module};
@@ -218,7 +218,7 @@ pub fn divergence_holds(case: &Case, without: Option<Rule>) -> Result<Checked, S
 
 fn divergence_holds_of(case: &Case, module: &Module, without: Option<Rule>) -> Result<Checked, String> {
     let is_predicated = case.traits.class == Class::Predicated;
-    let semantics = if is_predicated { Semantics::Oblivious } else { Semantics::Freezing };
+    let semantics = if is_predicated { PassiveSemantics::Oblivious } else { PassiveSemantics::Freezing };
     let mut checked = Checked::default();
     for (index, input) in case.inputs.iter().enumerate() {
         let choice = index as u64 + case.seed;
@@ -364,11 +364,11 @@ fn schedules_on(case: &Case, input: &Input) -> Result<(), String> {
         }
     };
     if traits.class == Class::Predicated {
-        let oblivious = RunOptions { semantics: Semantics::Oblivious, ..options(input) };
+        let oblivious = RunOptions { semantics: PassiveSemantics::Oblivious, ..options(input) };
         agrees("oblivious", &oblivious, Part::Whole)?;
         for seed in 0..2 {
             let random = options_with(input, Scheduler::Random(case.seed.wrapping_add(seed)));
-            agrees("random", &RunOptions { semantics: Semantics::Oblivious, ..random }, Part::Whole)?;
+            agrees("random", &RunOptions { semantics: PassiveSemantics::Oblivious, ..random }, Part::Whole)?;
         }
         return Ok(());
     }
@@ -397,7 +397,7 @@ fn replays(case: &Case, input: &Input) -> Result<(), String> {
     }
     let observed = |scheduler: Scheduler| observe(case, &case.module, input, &options_with(input, scheduler));
     let random = observed(Scheduler::Random(case.seed)).map_err(|fault| format!("random: {fault}"))?;
-    let is_other = |origin: Origin| matches!(origin, Origin::Run { brush: 1.., .. });
+    let is_other = |origin: InvocationOrigin| matches!(origin, InvocationOrigin::Run { brush: 1.., .. });
     if random.schedule.invocations.iter().any(|invocation| is_other(invocation.origin)) {
         return Ok(());
     }

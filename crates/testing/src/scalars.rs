@@ -5,7 +5,7 @@ use crate::differential::{Project, Projection, Reference, is_deterministic};
 use crate::execution::{options, prepare};
 use crate::generate::{Case, Class, Input, Profile, Random};
 use crate::uniform_loops::canonical;
-use heddle_interp::{RunOptions, Schedule, Semantics, run};
+use heddle_interp::{PassiveSemantics, RunOptions, Schedule, run};
 use heddle_ir::ops::Effect;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Block, Function, Inst, Module, Op};
@@ -153,7 +153,7 @@ pub fn orders(case: &Case) -> Result<(), String> {
         };
         Reference::new(case, &case.module, input)
             .and_then(|reference| {
-                reference.projected(Box::new(project)).check(&module, &[Semantics::Freezing])
+                reference.projected(Box::new(project)).check(&module, &[PassiveSemantics::Freezing])
             })
             .map_err(|reason| fails(format!("input {index}: {reason}")))?;
     }
@@ -165,7 +165,7 @@ fn check(case: &Case, before: &Module, module: &Module, variant: Variant) -> Res
     for (index, input) in case.inputs.iter().enumerate() {
         let fails = |reason: String| format!("input {index}: {reason}");
         Reference::new(case, &case.module, input)
-            .and_then(|reference| reference.check(module, &[Semantics::Freezing]))
+            .and_then(|reference| reference.check(module, &[PassiveSemantics::Freezing]))
             .map_err(fails)?;
         if is_deterministic(case) && matches!(variant, Variant::Srqp | Variant::Esrqp) {
             let [expected, found] = [before, module].map(|module| work(case, module, input));

@@ -15,7 +15,7 @@ use heddle_analysis::shape::{Geometry, Poison, Shape};
 use heddle_analysis::{
     AccessGroup, AccessGroups, Activation, ControlTables, Cycle, Divergence, Edge, InitialShapes,
 };
-use heddle_interp::{Datum, LaneSet, Next, Trace, TraceStep};
+use heddle_interp::{Datum, LaneSet, LaneSuccessor, Trace, TraceStep};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::ops::Op;
 use heddle_ir::types::MAX_DIMENSIONS;
@@ -196,7 +196,7 @@ impl Frame {
         self.check_shared(claims, step, checked)?;
         self.check_accesses(claims, step, checked)?;
         for lane in step.control.iter() {
-            if step.next.get(lane) == Some(&Next::Returned) {
+            if step.next.get(lane) == Some(&LaneSuccessor::Returned) {
                 self.returned |= [lane].into_iter().collect();
             }
         }
@@ -240,7 +240,7 @@ impl Frame {
             ));
         }
         for &to in claims.func.successors(step.block) {
-            let goes = |&lane: &usize| step.next.get(lane) == Some(&Next::Block(to));
+            let goes = |&lane: &usize| step.next.get(lane) == Some(&LaneSuccessor::Block(to));
             let going: LaneSet = step.active.iter().filter(goes).collect();
             let edge = Edge { from: step.block, to };
             let activation = claims.divergence.edge_activation(claims.func, edge);
@@ -360,7 +360,7 @@ impl Frame {
             }
         }
         for lane in step.control.iter() {
-            let Some(&Next::Block(to)) = step.next.get(lane) else { continue };
+            let Some(&LaneSuccessor::Block(to)) = step.next.get(lane) else { continue };
             let edge = Edge { from: step.block, to };
             let mut around = cycles.innermost(step.block);
             while let Some(cycle) = around.filter(|&cycle| !cycles.contains(cycle, to)) {

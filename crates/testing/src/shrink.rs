@@ -7,7 +7,7 @@
 use crate::execution::{observe, options};
 use crate::generate::{Argument, Case, Input};
 use crate::properties::stage;
-use heddle_interp::{Limits, RunOptions};
+use heddle_interp::{RunLimits, RunOptions};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::text::write_scalar;
 use heddle_ir::verify::verify_module;
@@ -52,7 +52,7 @@ fn verifies(case: &Case) -> bool {
 }
 
 fn runs_well(case: &Case) -> bool {
-    let limits = Limits { steps: STEP_LIMIT, ..Limits::default() };
+    let limits = RunLimits { steps: STEP_LIMIT, ..RunLimits::default() };
     case.inputs.iter().all(|input| {
         let options = RunOptions { detect_races: true, limits, ..options(input) };
         observe(case, &case.module, input, &options)

@@ -5,7 +5,7 @@ use crate::differential::{differential, is_deterministic};
 use crate::execution::{Part, difference, observe, options_with, prepare};
 use crate::generate::{Case, Class};
 use heddle::verdicts;
-use heddle_interp::{Next, RunOptions, Scheduler, Semantics, run};
+use heddle_interp::{LaneSuccessor, PassiveSemantics, RunOptions, Scheduler, run};
 use heddle_ir::entity::Entity as _;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Block, Function, Inst, Module, Op};
@@ -73,7 +73,7 @@ fn parting_branches(case: &Case, module: &Module) -> Result<FxHashSet<(u32, Bloc
             .map_err(|fault| format!("the canonical program fails: {fault}"))?;
         for step in outcome.trace.steps {
             let mut targets = (0..).zip(&step.next).filter_map(|(lane, next)| match next {
-                Next::Block(block) if step.active.contains(lane) => Some(block),
+                LaneSuccessor::Block(block) if step.active.contains(lane) => Some(block),
                 _ => None,
             });
             let first = targets.next();
@@ -94,7 +94,8 @@ pub fn check(case: &Case, module: &Module) -> Result<(), String> {
         let fails = |what: &str, reason: String| format!("input {index}, {what}: {reason}");
         for scheduler in [Scheduler::Greedy, Scheduler::Random(case.seed), Scheduler::Random(!case.seed)] {
             let freezing = options_with(input, scheduler.clone());
-            let oblivious = RunOptions { semantics: Semantics::Oblivious, ..options_with(input, scheduler) };
+            let oblivious =
+                RunOptions { semantics: PassiveSemantics::Oblivious, ..options_with(input, scheduler) };
             let expected = observe(case, module, input, &freezing)
                 .map_err(|fault| fails("freezing", fault.to_string()))?;
             for (what, module) in [("oblivious", module), ("oblivious, asking all lanes", &asks_all)] {

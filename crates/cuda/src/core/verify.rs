@@ -10,7 +10,9 @@ use crate::core::host;
 use crate::core::launch::Launch;
 use crate::core::memory;
 use crate::cuda::WARP;
-use heddle_interp::{Argument, Datum, FaultKind, LaunchGeometry, Limits, Memory, Object, RunOptions, run};
+use heddle_interp::{
+    Argument, Datum, FaultKind, LaunchGeometry, Memory, MemoryObject, RunLimits, RunOptions, run,
+};
 use heddle_ir::Space;
 use heddle_ir::diagnostic::Diagnostic;
 use heddle_math::Accuracy;
@@ -22,7 +24,7 @@ const MOST_BYTES: usize = 1 << 30;
 #[derive(Debug)]
 pub enum Expected {
     /// It leaves this memory.
-    Memory(Vec<Object>),
+    Memory(Vec<MemoryObject>),
     /// The kernel leaves its allocations.
     Illegal(String),
     /// Nothing.
@@ -78,7 +80,7 @@ fn repeat(launch: &Launch, text: &str) -> Result<Expected, String> {
     let (local, groups) = (launch.size.block, launch.size.grid);
     let options = RunOptions {
         geometry: Some(LaunchGeometry { dims: 3, local, groups, offset: [0; 3] }),
-        limits: Limits { steps: u64::MAX, memory: 8 << 30, ..Limits::default() },
+        limits: RunLimits { steps: u64::MAX, memory: 8 << 30, ..RunLimits::default() },
         fused: true,
         ..RunOptions::lanes(WARP)
     };

@@ -1,7 +1,7 @@
 //! What a run counts.
 
 use crate::run_over_words;
-use heddle_interp::{Counters, LaneSet, LaunchGeometry, RunOptions};
+use heddle_interp::{LaneSet, LaunchGeometry, RunCounters, RunOptions};
 
 #[test]
 fn steps_branches_and_operations_are_counted() {
@@ -9,7 +9,7 @@ fn steps_branches_and_operations_are_counted() {
                 block1:\n  v3 = add v1, 1\n  br block2\nblock2:\n  v4 = icmp ult v1, 8\n  br v4, block3, block4\n\
                 block3 [false]:\n  v5 = add v1, 1\n  v6 = add v1, 1 total\n  br block4\nblock4:\n  ret\n}\n";
     let (outcome, _) = run_over_words(text, &RunOptions::lanes(4)).unwrap();
-    let expected = Counters {
+    let expected = RunCounters {
         steps: 5,
         empty_steps: 1,
         divergent_branches: 1,

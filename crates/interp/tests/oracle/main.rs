@@ -4,7 +4,7 @@ mod schedules;
 mod races;
 mod counters;
 
-use heddle_interp::{Argument, Datum, Fault, Memory, Outcome, RunOptions, run};
+use heddle_interp::{Argument, Datum, ExecutionFault, Memory, RunOptions, RunOutcome, run};
 use heddle_ir::{Module, Space, parse_module};
 
 fn parse(text: &str) -> Module {
@@ -12,7 +12,7 @@ fn parse(text: &str) -> Module {
 }
 
 /// Runs the module's first function with an object of 64 words as its first argument.
-fn run_over_words(text: &str, options: &RunOptions) -> Result<(Outcome, Memory), Fault> {
+fn run_over_words(text: &str, options: &RunOptions) -> Result<(RunOutcome, Memory), ExecutionFault> {
     let module = parse(text);
     let mut memory = Memory::new();
     let address = memory.add(Space::Global, Some("a"), 64, vec![0; 256]);

@@ -5,7 +5,7 @@
 //! back edge of a loop which both are in in the same round, or if it is in an earlier round of one.
 
 use crate::parse;
-use heddle_interp::{Argument, Datum, FaultKind, Memory, RunOptions, Schedule, Scheduler, Step, run};
+use heddle_interp::{Argument, Datum, FaultKind, Memory, RunOptions, Schedule, ScheduleStep, Scheduler, run};
 use heddle_ir::Block;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -305,7 +305,7 @@ block0:
         run(&module, "main", &[], &mut Memory::new(), &options).unwrap().schedule
     };
     let blocks = |schedule: &Schedule| -> Vec<Vec<u32>> {
-        let blocks = |steps: &[Step]| steps.iter().map(|step| step.block.as_u32()).collect();
+        let blocks = |steps: &[ScheduleStep]| steps.iter().map(|step| step.block.as_u32()).collect();
         schedule.invocations.iter().map(|invocation| blocks(&invocation.steps)).collect()
     };
     let [forth, back] = [[0, 1, 2, 3], [0, 2, 1, 3]];

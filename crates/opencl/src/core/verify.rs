@@ -6,7 +6,9 @@
 
 use crate::core::launch::{Code, Given, NdRange};
 use crate::core::memory::Address;
-use heddle_interp::{Argument, Datum, FaultKind, LaunchGeometry, Limits, Memory, Object, RunOptions, run};
+use heddle_interp::{
+    Argument, Datum, FaultKind, LaunchGeometry, Memory, MemoryObject, RunLimits, RunOptions, run,
+};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::module::Declaration;
 use heddle_ir::{Function, Module, Scalar, Space};
@@ -167,7 +169,7 @@ impl Before {
             LaunchGeometry { dims: range.dims, local, groups, offset: range.offset.map(|it| it as u64) };
         let options = RunOptions {
             geometry: Some(geometry),
-            limits: Limits { steps: u64::MAX, memory: 4 << 30, ..Limits::default() },
+            limits: RunLimits { steps: u64::MAX, memory: 4 << 30, ..RunLimits::default() },
             fused: !Cpu::host().is_x86() || Cpu::host().features.contains("+fma,"),
             detect_races,
             ..RunOptions::lanes(code.lanes())
@@ -188,7 +190,7 @@ impl Before {
 #[derive(Default)]
 struct Repeated {
     /// The memory that it leaves, a piece each.
-    objects: Vec<Object>,
+    objects: Vec<MemoryObject>,
     /// How many work-items there are.
     items: u64,
     /// The first race, if there is one and races were looked for.

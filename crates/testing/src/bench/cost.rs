@@ -8,7 +8,7 @@ mod loops;
 
 use super::kit::{Report, Table, Target, geomean};
 use crate::native::Target as Isa;
-use heddle_interp::{Argument, Datum, Limits, Memory, RunOptions, run as interpret};
+use heddle_interp::{Argument, Datum, Memory, RunLimits, RunOptions, run as interpret};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Module, Space, parse_module};
 use heddle_llvm::{Cpu, EmitOptions, Output, emit, generate, optimize};
@@ -198,7 +198,7 @@ fn expected(module: &Module, name: &str) -> Result<u64, String> {
     let first = memory.add(Space::Global, Some("data"), 64, data());
     let second = memory.add(Space::Global, Some("other"), 64, other());
     let args = [first, second, CHECKED.into()].map(|bits| Argument::Uniform(Datum::Bits(bits.into())));
-    let options = RunOptions { limits: Limits::NONE, ..RunOptions::lanes(1) };
+    let options = RunOptions { limits: RunLimits::NONE, ..RunOptions::lanes(1) };
     interpret(module, name, &args, &mut memory, &options).map_err(|fault| format!("@{name}: {fault}"))?;
     let bytes = ["data", "other"].into_iter().filter_map(|name| memory.object(name)).flat_map(|it| &it.bytes);
     Ok(bytes.fold(14_695_981_039_346_656_037, |hash, &byte| {

@@ -1,6 +1,6 @@
 //! Small kernels that keep the interpreter busy, each with the same computation in Rust to tell whether it was right.
 
-use heddle_interp::{Argument, Datum, Limits, Memory, Outcome, RunOptions, run};
+use heddle_interp::{Argument, Datum, Memory, RunLimits, RunOptions, RunOutcome, run};
 use heddle_ir::{Module, Space, parse_module};
 
 /// A kernel `@main(rounds, &data)`, which returns an `i32` per lane.
@@ -46,7 +46,7 @@ impl Prepared {
     }
 
     /// Runs the kernel; `None` where it faults.
-    pub(super) fn run(&self, lanes: u32, rounds: u32, memory: &mut Memory) -> Option<Outcome> {
+    pub(super) fn run(&self, lanes: u32, rounds: u32, memory: &mut Memory) -> Option<RunOutcome> {
         let address = match memory.object("data") {
             Some(object) => object.address,
             None => {
@@ -55,7 +55,7 @@ impl Prepared {
             }
         };
         let args = [rounds.into(), u128::from(address)].map(|bits| Argument::Uniform(Datum::Bits(bits)));
-        let options = RunOptions { limits: Limits::NONE, ..RunOptions::lanes(lanes) };
+        let options = RunOptions { limits: RunLimits::NONE, ..RunOptions::lanes(lanes) };
         run(&self.module, "main", &args, memory, &options).ok()
     }
 

@@ -20,7 +20,7 @@ use crate::generate::{Case, Class};
 use crate::uniformity::free_branches;
 use heddle::verdicts::{divergent_branches, uniform_loops};
 use heddle_analysis::{ControlTables, PostDominators};
-use heddle_interp::{RunOptions, Scheduler, Semantics};
+use heddle_interp::{PassiveSemantics, RunOptions, Scheduler};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function, Module};
 use heddle_transform::boscc::{self, Policy};
@@ -148,7 +148,7 @@ fn retained_of(case: &Case, choices: u64) -> Result<Option<Kept>, String> {
         let branches = |func: &Function| func.blocks().filter(|&it| func.successors(it).len() > 1).count();
         retained.branches = module.functions.iter().map(|func| branches(func) as u64).sum();
         for (index, input) in case.inputs.iter().enumerate() {
-            let options = RunOptions { semantics: Semantics::Oblivious, ..options(input) };
+            let options = RunOptions { semantics: PassiveSemantics::Oblivious, ..options(input) };
             let fails = |reason: String| format!("{}, input {index}: {reason}", way.name());
             let ran = observe(case, &module, input, &options).map_err(|fault| fails(fault.to_string()))?;
             retained.blocks += ran.counters.steps;

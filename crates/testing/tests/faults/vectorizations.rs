@@ -1,7 +1,7 @@
 //! Wrong vectorizations made by hand, each from a right text by a small edit: the right text passes its run, the wrong
 //! one does not, under some scheduler and some semantics. `--nocapture` prints what caught which.
 
-use heddle_interp::{RunOptions, Scheduler, Semantics};
+use heddle_interp::{PassiveSemantics, RunOptions, Scheduler};
 use heddle_ir::parse_module;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_runs::line::RunLine;
@@ -306,8 +306,8 @@ fn objections(text: &str, stage: Stage, run: &str) -> Vec<String> {
     let module = parse_module(text).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]));
     let run = RunLine::parse(run).expect("the run is well written");
     let semantics = match stage {
-        Source => vec![Semantics::Freezing],
-        _ => vec![Semantics::Freezing, Semantics::Oblivious],
+        Source => vec![PassiveSemantics::Freezing],
+        _ => vec![PassiveSemantics::Freezing, PassiveSemantics::Oblivious],
     };
     let mut found = Vec::new();
     for &semantics in &semantics {

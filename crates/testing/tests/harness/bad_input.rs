@@ -3,7 +3,8 @@
 //! Whatever costs time or memory that the limits do not see takes hours here, or more memory than there is.
 
 use heddle_interp::{
-    Argument, Datum, FaultKind, LaneSet, LaunchGeometry, Limit, Limits, Memory, RunOptions, Scheduler, run,
+    Argument, Datum, FaultKind, LaneSet, LaunchGeometry, LimitKind, Memory, RunLimits, RunOptions, Scheduler,
+    run,
 };
 use heddle_ir::{Module, Stage, parse_module, verify_module};
 use std::fmt::Write as _;
@@ -35,12 +36,12 @@ fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
 
 /// Any number of steps, so that it is something else which ends the run; and little of that, so that it ends soon.
 fn many_steps() -> RunOptions {
-    let limits = Limits { steps: u64::MAX, work: 20_000_000, memory: 64 << 20, ..Limits::default() };
+    let limits = RunLimits { steps: u64::MAX, work: 20_000_000, memory: 64 << 20, ..RunLimits::default() };
     RunOptions { limits, ..RunOptions::lanes(4) }
 }
 
 /// The limit that the run ends at.
-fn limit_of(text: &str, options: &RunOptions) -> Limit {
+fn limit_of(text: &str, options: &RunOptions) -> LimitKind {
     let args = [Argument::Uniform(Datum::Bits(1))];
     let fault = match run(&parse(text), "f", &args, &mut Memory::new(), options) {
         Ok(outcome) => panic!("it ends, with {:?}", outcome.counters),
@@ -54,7 +55,7 @@ fn limit_of(text: &str, options: &RunOptions) -> Limit {
 }
 
 #[track_caller]
-fn ends_at(expected: Limit, text: &str) {
+fn ends_at(expected: LimitKind, text: &str) {
     let options = many_steps();
     assert_eq!(limit_of(text, &options), expected);
     let races = RunOptions { detect_races: true, ..options };
@@ -64,31 +65,31 @@ fn ends_at(expected: Limit, text: &str) {
 #[test]
 fn loops_without_end() {
     let spins = endless("");
-    assert_eq!(limit_of(&spins, &RunOptions::lanes(4)), Limit::Steps);
+    assert_eq!(limit_of(&spins, &RunOptions::lanes(4)), LimitKind::Steps);
     // Steps are recorded, which takes memory.
-    assert_eq!(limit_of(&spins, &many_steps()), Limit::Memory);
+    assert_eq!(limit_of(&spins, &many_steps()), LimitKind::Memory);
     for scheduler in [Scheduler::Random(1), Scheduler::Ipdom] {
         let options = RunOptions { scheduler, ..RunOptions::lanes(4) };
-        assert_eq!(limit_of(&spins, &options), Limit::Steps);
+        assert_eq!(limit_of(&spins, &options), LimitKind::Steps);
     }
     let calls = "func @g(v0: i32) {\nblock0:\n  ret\n}\n".to_string() + &endless("  call @g(v0)");
-    assert_eq!(limit_of(&calls, &RunOptions::lanes(4)), Limit::Steps);
+    assert_eq!(limit_of(&calls, &RunOptions::lanes(4)), LimitKind::Steps);
 }
 
 #[test]
 fn blocks_of_much_work() {
-    ends_at(Limit::Work, &endless(&lines(20_000, |number| format!("  v{} = add v0, v0", number + 1))));
+    ends_at(LimitKind::Work, &endless(&lines(20_000, |number| format!("  v{} = add v0, v0", number + 1))));
     let phis = lines(20_000, |number| {
         format!("  v{} = phi i32 [block0: v0], [block1: v{}]", number + 1, (number + 1) % 20_000 + 1)
     });
-    ends_at(Limit::Work, &endless(&phis));
+    ends_at(LimitKind::Work, &endless(&phis));
 }
 
 #[test]
 fn switches_of_many_cases() {
     let cases = (2..100_000).map(|case| format!("{case}: block1")).collect::<Vec<_>>().join(", ");
     let text = func(&format!("  br block1\nblock1:\n  switch v0, block1 [{cases}]"));
-    ends_at(Limit::Work, &text);
+    ends_at(LimitKind::Work, &text);
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn joins_of_many_edges() {
         "func @f(v0: i32) {{\nblock0:\n  br block50001\nblock50001:\n  switch v0, block1 [{cases}]\n{blocks}block50000:\n\
            v1 = phi i32 {edges}\n  br block50001\n}}\n"
     );
-    ends_at(Limit::Work, &text);
+    ends_at(LimitKind::Work, &text);
 }
 
 #[test]
@@ -108,28 +109,28 @@ fn copies_without_end() {
     let object = "  v1 = alloca 3000000 align 1\n  v2 = alloca 3000000 align 1\n  br block1\nblock1:\n";
     for line in ["memset v1, i8 1, i64 3000000", "memcpy v1, v2, i64 3000000", "memmove v1, v2, i64 3000000"]
     {
-        ends_at(Limit::Work, &func(&format!("{object}  {line}\n  br block1")));
+        ends_at(LimitKind::Work, &func(&format!("{object}  {line}\n  br block1")));
     }
     let shared = "global @g: ptr(global) align 1 = [zero 100000]\n".to_string();
-    ends_at(Limit::Work, &(shared + &endless("  memset @g, i8 1, i64 100000")));
+    ends_at(LimitKind::Work, &(shared + &endless("  memset @g, i8 1, i64 100000")));
 }
 
 #[test]
 fn objects_of_all_sizes() {
     for bytes in [0, 1, 1000, 400_000_000, 4_000_000_000u64] {
-        ends_at(Limit::Memory, &endless(&format!("  v1 = alloca {bytes} align 1")));
+        ends_at(LimitKind::Memory, &endless(&format!("  v1 = alloca {bytes} align 1")));
     }
     // Addresses run out before memory does.
     let aligned = RunOptions { brush: vec![1], ..many_steps() };
-    assert_eq!(limit_of(&endless("  v1 = alloca 1 align 1073741824"), &aligned), Limit::Memory);
+    assert_eq!(limit_of(&endless("  v1 = alloca 1 align 1073741824"), &aligned), LimitKind::Memory);
 }
 
 #[test]
 fn globals_that_are_large_together() {
     let text = lines(1000, |number| format!("global @g{number}: ptr(global) align 1 = [zero 1000000000]"));
-    ends_at(Limit::Memory, &(text + &func("  ret")));
+    ends_at(LimitKind::Memory, &(text + &func("  ret")));
     let text = "global @g: ptr(global) align 1 = [zero 1000000000000]\n".to_string();
-    ends_at(Limit::Memory, &(text + &func("  ret")));
+    ends_at(LimitKind::Memory, &(text + &func("  ret")));
 }
 
 #[test]
@@ -144,10 +145,10 @@ fn a_hundred_thousand_globals_are_placed_at_once() {
 fn calls_without_end() {
     let values = lines(1000, |number| format!("  v{} = add v0, v0", number + 1));
     let text = func(&format!("{values}  call @f(v0)\n  ret"));
-    ends_at(Limit::Calls, &text);
-    let limits = Limits { calls: u64::MAX, ..many_steps().limits };
+    ends_at(LimitKind::Calls, &text);
+    let limits = RunLimits { calls: u64::MAX, ..many_steps().limits };
     let deep = RunOptions { limits, ..many_steps() };
-    assert_eq!(limit_of(&text, &deep), Limit::Memory);
+    assert_eq!(limit_of(&text, &deep), LimitKind::Memory);
 }
 
 #[test]
@@ -156,13 +157,13 @@ fn functions_with_many_values_called_again_and_again() {
     let callee = format!(
         "func @g(v0: i32) {{\nblock0:\n  br true, block1, block2\nblock1:\n  ret\nblock2:\n{values}  ret\n}}\n"
     );
-    ends_at(Limit::Work, &(callee + &endless("  call @g(v0)")));
+    ends_at(LimitKind::Work, &(callee + &endless("  call @g(v0)")));
 }
 
 #[test]
 fn traces_without_end() {
     let options = RunOptions { trace: true, ..many_steps() };
-    assert_eq!(limit_of(&endless("  v1 = add v0, 1"), &options), Limit::Memory);
+    assert_eq!(limit_of(&endless("  v1 = add v0, 1"), &options), LimitKind::Memory);
 }
 
 #[test]
@@ -173,7 +174,7 @@ fn notes_on_races() {
     let args = [Argument::Uniform(Datum::Bits(1))];
     run(&parse(&text), "f", &args, &mut Memory::new(), &many_steps()).expect("it runs without notes");
     let options = RunOptions { detect_races: true, ..many_steps() };
-    assert_eq!(limit_of(&text, &options), Limit::Memory);
+    assert_eq!(limit_of(&text, &options), LimitKind::Memory);
 }
 
 #[test]
@@ -181,12 +182,12 @@ fn launches_of_nobody() {
     let geometry = LaunchGeometry { dims: 3, local: [1; 3], groups: [u32::MAX; 3], offset: [0; 3] };
     let text = func("  ret").replace("func", "kernel");
     let options = RunOptions { geometry: Some(geometry.clone()), ..many_steps() };
-    assert!(matches!(limit_of(&text, &options), Limit::Memory | Limit::Work));
-    assert_eq!(limit_of(&text, &RunOptions { entry_mask: LaneSet::NONE, ..options }), Limit::Work);
+    assert!(matches!(limit_of(&text, &options), LimitKind::Memory | LimitKind::Work));
+    assert_eq!(limit_of(&text, &RunOptions { entry_mask: LaneSet::NONE, ..options }), LimitKind::Work);
     let values = lines(1000, |number| format!("  v{} = add v0, v0", number + 1));
     let large = LaunchGeometry { local: [1 << 20, 1, 1], ..geometry };
     let text = func(&format!("{values}  ret")).replace("func", "kernel");
-    assert_eq!(limit_of(&text, &RunOptions { geometry: Some(large), ..many_steps() }), Limit::Memory);
+    assert_eq!(limit_of(&text, &RunOptions { geometry: Some(large), ..many_steps() }), LimitKind::Memory);
 }
 
 /// Loops in each other, so many; the innermost has no end.
@@ -203,11 +204,11 @@ fn nested(depth: usize) -> String {
 fn a_hundred_thousand_loops_in_each_other() {
     for scheduler in [Scheduler::Greedy, Scheduler::Random(3)] {
         let options = RunOptions { scheduler, ..many_steps() };
-        assert_eq!(limit_of(&nested(100_000), &options), Limit::Work);
+        assert_eq!(limit_of(&nested(100_000), &options), LimitKind::Work);
     }
     let options = RunOptions { scheduler: Scheduler::Ipdom, ..RunOptions::lanes(4) };
-    assert_eq!(limit_of(&nested(100_000), &options), Limit::Steps);
-    assert_eq!(limit_of(&nested(100), &RunOptions::lanes(4)), Limit::Steps);
+    assert_eq!(limit_of(&nested(100_000), &options), LimitKind::Steps);
+    assert_eq!(limit_of(&nested(100), &RunOptions::lanes(4)), LimitKind::Steps);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Whatever a schedule says, what a replay of it runs is a legal schedule. So a replay may be as free as it likes with what its
 //! schedule does not tell: no outcome comes up that the program does not have, and none hides a fault.
 
-use heddle_interp::{Origin, Schedule, Scheduler, Step};
+use heddle_interp::{InvocationOrigin, Schedule, ScheduleStep, Scheduler};
 use heddle_testing::differential::is_deterministic;
 use heddle_testing::execution::{Part, difference, observe, options_with};
 use heddle_testing::generate::{Class, Profile, Random, generate};
@@ -11,7 +11,7 @@ fn spoiled(schedule: &Schedule, random: &mut Random) -> Schedule {
     let mut schedule = schedule.clone();
     for invocation in &mut schedule.invocations {
         let untold = random.below(4) as u32;
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<ScheduleStep> = Vec::new();
         for &step in &invocation.steps {
             let is_told = untold == 0 || step.block.as_u32() % 4 != untold;
             match random.below(12) {
@@ -21,7 +21,7 @@ fn spoiled(schedule: &Schedule, random: &mut Random) -> Schedule {
                     let at = random.below(steps.len() + 1);
                     steps.insert(at, step);
                 }
-                _ => steps.push(Step { is_active: step.is_active && is_told, ..step }),
+                _ => steps.push(ScheduleStep { is_active: step.is_active && is_told, ..step }),
             }
         }
         invocation.steps = steps;
@@ -43,7 +43,8 @@ fn replays_run_legal_schedules_only() {
             let expected =
                 run(Scheduler::Random(seed)).unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
             // Brushes of a group are in an order that no schedule tells.
-            let is_other = |origin: Origin| matches!(origin, Origin::Run { brush: 1.., .. });
+            let is_other =
+                |origin: InvocationOrigin| matches!(origin, InvocationOrigin::Run { brush: 1.., .. });
             let is_told = !expected.schedule.invocations.iter().any(|invocation| is_other(invocation.origin));
             let mut random = Random::new(seed);
             for _ in 0..3 {

@@ -2,13 +2,13 @@
 //! the new blocks: the refinement rule.
 
 use crate::common::{Random, random_lock_step_function};
-use heddle_interp::{Argument, Datum, FaultKind, Limits, Memory, Outcome, RunOptions, Scheduler, run};
+use heddle_interp::{Argument, Datum, FaultKind, Memory, RunLimits, RunOptions, RunOutcome, Scheduler, run};
 use heddle_ir::{Function, Module, Space};
 use heddle_transform::{canonicalize, simplify};
 
 const LANES: u32 = 5;
 
-fn execute(func: &Function, seed: u64, scheduler: Scheduler) -> (Result<Outcome, FaultKind>, Memory) {
+fn execute(func: &Function, seed: u64, scheduler: Scheduler) -> (Result<RunOutcome, FaultKind>, Memory) {
     let module = Module { functions: vec![func.clone()], ..Module::default() };
     let mut random = Random(seed);
     let mut memory = Memory::new();
@@ -19,7 +19,7 @@ fn execute(func: &Function, seed: u64, scheduler: Scheduler) -> (Result<Outcome,
     let args = [Argument::Uniform(Datum::Bits(address.into())), varying(5), varying(40), varying(2)];
     let options = RunOptions {
         scheduler,
-        limits: Limits { steps: 400, ..Limits::default() },
+        limits: RunLimits { steps: 400, ..RunLimits::default() },
         ..RunOptions::lanes(LANES)
     };
     let outcome = run(&module, "f", &args, &mut memory, &options).map_err(|fault| fault.kind);

@@ -1,7 +1,7 @@
 //! One run of a kernel on the oracle: what it writes, and what its profile says.
 
 use heddle_interp::{
-    Argument, Cycles, Datum, FunctionProfile, Limits, Memory, RunOptions, Scheduler, run as run_oracle,
+    Argument, CycleCosts, Datum, FunctionProfile, Memory, RunLimits, RunOptions, Scheduler, run as run_oracle,
 };
 use heddle_ir::{Module, Space};
 
@@ -20,7 +20,7 @@ pub(super) struct Measured {
 /// Runs the kernel of a module under a reconvergence stack, as so many lanes. What it writes to holds at first what it reads.
 pub(super) fn measure(module: &Module, lanes: u32, read: &[u8]) -> Result<Measured, String> {
     let options = RunOptions { scheduler: Scheduler::Ipdom, profile: true, ..RunOptions::lanes(lanes) };
-    let limits = Limits { work: u64::MAX / 2, steps: u64::MAX / 2, ..options.limits };
+    let limits = RunLimits { work: u64::MAX / 2, steps: u64::MAX / 2, ..options.limits };
     let options = RunOptions { limits, ..options };
     let mut memory = Memory::new();
     let from = memory.add(Space::Global, Some("read"), 16, read.to_vec());
@@ -31,7 +31,7 @@ pub(super) fn measure(module: &Module, lanes: u32, read: &[u8]) -> Result<Measur
     let mut outcome =
         run_oracle(module, "f", &args, &mut memory, &options).map_err(|fault| fault.to_string())?;
     let profile = outcome.profile.take().unwrap_or_default().functions.into_iter().next().unwrap_or_default();
-    let (instructions, cycles) = profile.total(&module.functions[0], &Cycles::default());
+    let (instructions, cycles) = profile.total(&module.functions[0], &CycleCosts::default());
     let bytes = |name| memory.object(name).map(|object| object.bytes.to_vec()).unwrap_or_default();
     Ok(Measured { written: [bytes("written"), bytes("read")], instructions, cycles, profile })
 }

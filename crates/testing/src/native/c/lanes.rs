@@ -2,7 +2,7 @@
 
 use super::super::workshop::Object;
 use crate::generate::Random;
-use heddle_interp::{Argument, Counters, Datum, Limits, Memory, RunOptions, Scheduler, run};
+use heddle_interp::{Argument, Datum, Memory, RunCounters, RunLimits, RunOptions, Scheduler, run};
 use heddle_ir::{Module, Space};
 
 /// Ids that lanes may have: as many as rows and columns.
@@ -124,7 +124,7 @@ impl Room {
         name: &str,
         ids: &[u32],
         scheduler: Scheduler,
-    ) -> Result<(Room, Counters), String> {
+    ) -> Result<(Room, RunCounters), String> {
         let mut memory = Memory::new();
         let bits = |bits: u64| Argument::Uniform(Datum::Bits(bits.into()));
         let mut args = vec![bits(IDS.into()), bits(self.u.into())];
@@ -132,7 +132,7 @@ impl Room {
             args.push(bits(memory.add(Space::Global, Some(name), 16, bytes.clone())));
         }
         args.push(Argument::Varying(ids.iter().map(|&id| Datum::Bits(id.into())).collect()));
-        let limits = Limits { steps: 10_000_000, ..Limits::default() };
+        let limits = RunLimits { steps: 10_000_000, ..RunLimits::default() };
         let options =
             RunOptions { detect_races: true, limits, scheduler, ..RunOptions::lanes(ids.len() as u32) };
         let outcome = run(module, name, &args, &mut memory, &options).map_err(|fault| fault.to_string())?;

@@ -1,18 +1,18 @@
 //! Parties: lanes by what they have in common, so that what is said of all of them is said once.
 
-use crate::lanes::Mask;
+use crate::lanes::LaneMask;
 use smallvec::SmallVec;
 
 /// Sets of lanes, each under a key. A lane is in one of them at most.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Parties<K, M> {
+pub(crate) struct LanePartition<K, M> {
     parties: SmallVec<[(K, M); 4]>,
 }
 
-impl<K: Copy + PartialEq, M: Mask> Parties<K, M> {
+impl<K: Copy + PartialEq, M: LaneMask> LanePartition<K, M> {
     /// No lane is in any party.
-    pub(crate) fn new() -> Parties<K, M> {
-        Parties { parties: SmallVec::new() }
+    pub(crate) fn new() -> LanePartition<K, M> {
+        LanePartition { parties: SmallVec::new() }
     }
 
     /// Moves lanes to the party of this key, from wherever they are.
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_lane_is_in_one_party() {
-        let mut parties: Parties<char, u128> = Parties::new();
+        let mut parties: LanePartition<char, u128> = LanePartition::new();
         parties.put('a', 0b1111);
         parties.put('b', 0b0110);
         parties.put('c', 0);
