@@ -5,7 +5,7 @@ use heddle_analysis::{ControlTables, InitialShapes, PostDominators, Summaries, d
 use heddle_ir::inst::InstData;
 use heddle_ir::module::Kind;
 use heddle_ir::{Block, Function, Inst, Module, Op, Value, ValueDef};
-use heddle_ptx::{Facts, FunctionFacts};
+use heddle_ptx::{FunctionFacts, ModuleFacts};
 use rustc_hash::FxHashSet;
 
 /// The lanes of a warp.
@@ -13,7 +13,7 @@ const WARP: u32 = 32;
 
 /// Branches that all lanes of a warp take together. Functions with irreducible control flow have none that are known, nor have
 /// those in which lanes may meet in different iterations, or which may call such ones.
-pub(crate) fn facts(module: &Module) -> Facts {
+pub(crate) fn facts(module: &Module) -> ModuleFacts {
     let geometry = Geometry::brush(&[WARP]);
     let summaries = Summaries::infer(module, &geometry);
     let told = |func: &Function| {

@@ -2,10 +2,12 @@
 //!
 //! Ensures: every operand of an instruction that is taken is one that its form allows, of a fitting type.
 
-use crate::module::{Function, Instruction, Item, NumberValue, Operand, PtxModule, Statement, Variable};
+use crate::module::{
+    NumberValue, PtxFunction, PtxInstruction, PtxItem, PtxModule, PtxOperand, PtxStatement, PtxVariable,
+};
 use crate::names::Symbol;
 use crate::parser::MOST_ERRORS;
-use crate::table::{self, Role, Spec, TypeOf, Verdict};
+use crate::table::{self, InstructionSupport, OperandRole, OperandSpec, OperandType};
 use crate::words::Word;
 use heddle_ir::diagnostic::{Code, Diagnostic};
 use heddle_ir::entity::{Entity as _, PrimaryMap};
@@ -27,14 +29,14 @@ const DEEPEST: usize = 256;
 
 /// Something at the top of a module, by its place in the list of items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Global {
+pub(crate) enum GlobalRef {
     Variable(usize),
     Function(usize),
 }
 
 /// A variable that an instruction names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Var {
+pub(crate) enum VarRef {
     /// One of the module, by its place in the list of items.
     Module(usize),
     /// One of the body.
@@ -43,7 +45,7 @@ pub(crate) enum Var {
 
 /// Registers that tell of the place in the launch and of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Special {
+pub(crate) enum SpecialRegister {
     Tid(u8),
     Ntid(u8),
     Ctaid(u8),
@@ -73,27 +75,27 @@ pub(crate) enum Special {
 
 /// An operand, resolved.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Arg {
+pub(crate) enum ResolvedOperand {
     Reg(Reg),
     /// The negated predicate.
     Not(Reg),
     /// `_`
     Sink,
     Number(NumberValue),
-    Special(Special),
-    Vector(Vec<Arg>),
+    Special(SpecialRegister),
+    Vector(Vec<ResolvedOperand>),
     /// Two destinations; none is `_`.
     Pair(Option<Reg>, Option<Reg>),
     /// The address of a variable, and what is added.
-    Variable(Var, i64),
+    Variable(VarRef, i64),
     Address {
-        base: Box<Arg>,
+        base: Box<ResolvedOperand>,
         offset: i64,
     },
     Label(Label),
     /// A function, by its place in the list of items.
     Function(usize),
-    List(Vec<Arg>),
+    List(Vec<ResolvedOperand>),
     /// Labels of an indirect branch.
     Targets(Vec<Label>),
     /// What only a refused instruction has.
@@ -102,79 +104,79 @@ pub(crate) enum Arg {
 
 /// An instruction, resolved.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Inst {
+pub(crate) struct ResolvedInst {
     /// Where it starts in the source.
     pub(crate) at: usize,
     pub(crate) form: u16,
     pub(crate) guard: Option<(Reg, bool)>,
     pub(crate) words: SmallVec<[Word; 6]>,
-    pub(crate) args: SmallVec<[Arg; 4]>,
+    pub(crate) args: SmallVec<[ResolvedOperand; 4]>,
     /// The place that `.loc` tells: file, line, column.
     pub(crate) loc: Option<[u32; 3]>,
 }
 
 /// What stands in a body.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Step {
+pub(crate) enum ResolvedStatement {
     Label(Label),
-    Inst(Inst),
+    Inst(ResolvedInst),
 }
 
 /// Where a parameter or a result is: in a register, or in a variable of its own space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum ParamLocation {
     Reg(Reg),
     Var(u32),
 }
 
 /// A body, resolved.
 #[derive(Clone, Debug)]
-pub(crate) struct Body<'a, 's> {
-    pub(crate) function: &'a Function<'s>,
-    pub(crate) results: Vec<Place>,
-    pub(crate) params: Vec<Place>,
+pub(crate) struct ResolvedBody<'a, 's> {
+    pub(crate) function: &'a PtxFunction<'s>,
+    pub(crate) results: Vec<ParamLocation>,
+    pub(crate) params: Vec<ParamLocation>,
     /// The type of each register.
     pub(crate) regs: PrimaryMap<Reg, Word>,
     /// The variables of the body: first results and parameters, then what is declared within.
-    pub(crate) vars: Vec<&'a Variable<'s>>,
+    pub(crate) vars: Vec<&'a PtxVariable<'s>>,
     pub(crate) labels: usize,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<ResolvedStatement>,
 }
 
 /// What a module's names mean.
 #[derive(Debug)]
-pub(crate) struct Globals {
-    pub(crate) by_name: FxHashMap<Symbol, Global>,
+pub(crate) struct GlobalScope {
+    pub(crate) by_name: FxHashMap<Symbol, GlobalRef>,
 }
 
-impl Globals {
+impl GlobalScope {
     /// Definitions come before declarations of the same name.
-    pub(crate) fn new(module: &PtxModule<'_>) -> Globals {
-        let mut by_name: FxHashMap<Symbol, Global> = FxHashMap::default();
+    pub(crate) fn new(module: &PtxModule<'_>) -> GlobalScope {
+        let mut by_name: FxHashMap<Symbol, GlobalRef> = FxHashMap::default();
         for (index, item) in module.items.iter().enumerate() {
             match item {
-                Item::Variable(variable) => {
-                    by_name.entry(variable.name).or_insert(Global::Variable(index));
+                PtxItem::Variable(variable) => {
+                    by_name.entry(variable.name).or_insert(GlobalRef::Variable(index));
                 }
-                Item::Function(function) if function.body.is_some() => {
-                    by_name.insert(function.name, Global::Function(index));
+                PtxItem::Function(function) if function.body.is_some() => {
+                    by_name.insert(function.name, GlobalRef::Function(index));
                 }
-                Item::Function(function) => {
-                    by_name.entry(function.name).or_insert(Global::Function(index));
+                PtxItem::Function(function) => {
+                    by_name.entry(function.name).or_insert(GlobalRef::Function(index));
                 }
                 _ => {}
             }
         }
-        Globals { by_name }
+        GlobalScope { by_name }
     }
 }
 
 /// Checks all bodies of a module.
 pub fn check(module: &PtxModule<'_>) -> Result<(), Vec<Diagnostic>> {
-    let globals = Globals::new(module);
+    let globals = GlobalScope::new(module);
     let mut errors = Vec::new();
     for item in &module.items {
-        if let Item::Function(function) = item
+        if let PtxItem::Function(function) = item
             && function.body.is_some()
             && errors.len() < MOST_ERRORS
             && let Err(more) = resolve(module, &globals, function)
@@ -187,7 +189,7 @@ pub fn check(module: &PtxModule<'_>) -> Result<(), Vec<Diagnostic>> {
 }
 
 #[derive(Clone)]
-enum Def {
+enum LocalDef {
     Reg(Reg),
     Range(u32),
     Var(u32),
@@ -195,13 +197,13 @@ enum Def {
     Prototype,
 }
 
-struct Resolver<'a, 's> {
+struct BodyResolver<'a, 's> {
     module: &'a PtxModule<'s>,
-    globals: &'a Globals,
-    body: Body<'a, 's>,
-    defs: FxHashMap<Symbol, Def>,
+    globals: &'a GlobalScope,
+    body: ResolvedBody<'a, 's>,
+    defs: FxHashMap<Symbol, LocalDef>,
     /// What names meant outside of the block that is open, block by block.
-    hidden: Vec<(Symbol, Option<Def>)>,
+    hidden: Vec<(Symbol, Option<LocalDef>)>,
     /// For each open block the start of its part of `hidden`, and its number.
     scopes: Vec<(usize, u32)>,
     ranges: Vec<(Word, u64)>,
@@ -219,10 +221,10 @@ pub(crate) fn span(source: &str, at: usize) -> std::ops::Range<usize> {
 /// Finds out what the names of a body mean.
 pub(crate) fn resolve<'a, 's>(
     module: &'a PtxModule<'s>,
-    globals: &'a Globals,
-    function: &'a Function<'s>,
-) -> Result<Body<'a, 's>, Vec<Diagnostic>> {
-    let body = Body {
+    globals: &'a GlobalScope,
+    function: &'a PtxFunction<'s>,
+) -> Result<ResolvedBody<'a, 's>, Vec<Diagnostic>> {
+    let body = ResolvedBody {
         function,
         results: Vec::new(),
         params: Vec::new(),
@@ -231,7 +233,7 @@ pub(crate) fn resolve<'a, 's>(
         labels: 0,
         steps: Vec::new(),
     };
-    let mut resolver = Resolver {
+    let mut resolver = BodyResolver {
         module,
         globals,
         body,
@@ -257,7 +259,7 @@ pub(crate) fn resolve<'a, 's>(
     if resolver.errors.is_empty() { Ok(resolver.body) } else { Err(resolver.errors) }
 }
 
-impl<'a, 's> Resolver<'a, 's> {
+impl<'a, 's> BodyResolver<'a, 's> {
     fn error(&mut self, at: usize, text: impl Into<String>) {
         if self.errors.len() < MOST_ERRORS {
             let name = self.module.names.text(self.body.function.name);
@@ -273,39 +275,39 @@ impl<'a, 's> Resolver<'a, 's> {
     }
 
     /// The bytes of an element of a variable.
-    fn element_bytes(&self, var: Var) -> i64 {
-        let of = |variable: &Variable<'_>| {
-            let element = Variable { dims: SmallVec::new(), init: None, ..variable.clone() };
+    fn element_bytes(&self, var: VarRef) -> i64 {
+        let of = |variable: &PtxVariable<'_>| {
+            let element = PtxVariable { dims: SmallVec::new(), init: None, ..variable.clone() };
             element.bytes().map_or(1, |bytes| bytes as i64)
         };
         match var {
-            Var::Local(index) => self.body.vars.get(index as usize).map_or(1, |variable| of(variable)),
-            Var::Module(index) => match self.module.items.get(index) {
-                Some(Item::Variable(variable)) => of(variable),
+            VarRef::Local(index) => self.body.vars.get(index as usize).map_or(1, |variable| of(variable)),
+            VarRef::Module(index) => match self.module.items.get(index) {
+                Some(PtxItem::Variable(variable)) => of(variable),
                 _ => 1,
             },
         }
     }
 
-    fn define(&mut self, name: Symbol, def: Def) {
+    fn define(&mut self, name: Symbol, def: LocalDef) {
         let before = self.defs.insert(name, def);
         self.hidden.push((name, before));
     }
 
     /// Labels are known in the whole block that they stand in, before them too.
-    fn collect_labels(&mut self, statements: &[Statement<'_>]) {
+    fn collect_labels(&mut self, statements: &[PtxStatement<'_>]) {
         let mut open = vec![0u32];
         let mut blocks = 0;
         for statement in statements {
             match statement {
-                Statement::Open => {
+                PtxStatement::Open => {
                     blocks += 1;
                     open.push(blocks);
                 }
-                Statement::Close => {
+                PtxStatement::Close => {
                     open.pop();
                 }
-                Statement::Label(name, at) => {
+                PtxStatement::Label(name, at) => {
                     let block = open.last().copied().unwrap_or(0);
                     let label = Label::new(self.body.labels);
                     self.body.labels += 1;
@@ -325,7 +327,7 @@ impl<'a, 's> Resolver<'a, 's> {
     }
 
     /// Makes a variable known. A row of registers is in no one place.
-    fn declare(&mut self, variable: &'a Variable<'s>) -> Option<Place> {
+    fn declare(&mut self, variable: &'a PtxVariable<'s>) -> Option<ParamLocation> {
         if variable.space == Word::Reg {
             if variable.vector.is_some() || !variable.dims.is_empty() {
                 self.error(variable.at, "a register is one number here: declare one for each component");
@@ -334,23 +336,23 @@ impl<'a, 's> Resolver<'a, 's> {
                 Some(count) => {
                     let range = self.ranges.len() as u32;
                     self.ranges.push((variable.ty, count));
-                    self.define(variable.name, Def::Range(range));
+                    self.define(variable.name, LocalDef::Range(range));
                     return None;
                 }
                 None => {
                     let reg = self.body.regs.push(variable.ty);
-                    self.define(variable.name, Def::Reg(reg));
-                    return Some(Place::Reg(reg));
+                    self.define(variable.name, LocalDef::Reg(reg));
+                    return Some(ParamLocation::Reg(reg));
                 }
             }
         }
         let index = self.body.vars.len() as u32;
         self.body.vars.push(variable);
-        self.define(variable.name, Def::Var(index));
-        Some(Place::Var(index))
+        self.define(variable.name, LocalDef::Var(index));
+        Some(ParamLocation::Var(index))
     }
 
-    fn run(&mut self, statements: &'a [Statement<'s>]) {
+    fn run(&mut self, statements: &'a [PtxStatement<'s>]) {
         let mut blocks = 0;
         let mut loc = None;
         for statement in statements {
@@ -358,7 +360,7 @@ impl<'a, 's> Resolver<'a, 's> {
                 return;
             }
             match statement {
-                Statement::Open => {
+                PtxStatement::Open => {
                     blocks += 1;
                     if self.scopes.len() >= DEEPEST {
                         self.error(self.body.function.at, format!("blocks nest deeper than {DEEPEST}"));
@@ -366,7 +368,7 @@ impl<'a, 's> Resolver<'a, 's> {
                     }
                     self.scopes.push((self.hidden.len(), blocks));
                 }
-                Statement::Close => {
+                PtxStatement::Close => {
                     if let Some((start, _)) = self.scopes.pop() {
                         for (name, before) in self.hidden.drain(start..).rev() {
                             match before {
@@ -376,32 +378,32 @@ impl<'a, 's> Resolver<'a, 's> {
                         }
                     }
                 }
-                Statement::Label(name, _) => {
+                PtxStatement::Label(name, _) => {
                     if let Some(label) = self.label(*name) {
-                        self.body.steps.push(Step::Label(label));
+                        self.body.steps.push(ResolvedStatement::Label(label));
                     }
                 }
-                Statement::Variable(variable) => {
+                PtxStatement::Variable(variable) => {
                     self.declare(variable);
                 }
-                Statement::Targets { name, calls: false, list, .. } => {
-                    self.define(*name, Def::Targets(list.clone()));
+                PtxStatement::Targets { name, calls: false, list, .. } => {
+                    self.define(*name, LocalDef::Targets(list.clone()));
                 }
-                Statement::Targets { name, .. } | Statement::Prototype { name, .. } => {
-                    self.define(*name, Def::Prototype);
+                PtxStatement::Targets { name, .. } | PtxStatement::Prototype { name, .. } => {
+                    self.define(*name, LocalDef::Prototype);
                 }
-                Statement::Loc { place, .. } => {
+                PtxStatement::Loc { place, .. } => {
                     loc = Some(place.map(|number| u32::try_from(number).unwrap_or(0)));
                 }
-                Statement::Pragma(_) => {}
-                Statement::Instruction(instruction) => self.instruction(instruction, loc),
+                PtxStatement::Pragma(_) => {}
+                PtxStatement::Instruction(instruction) => self.instruction(instruction, loc),
             }
         }
     }
 
     fn register(&mut self, name: Symbol) -> Option<Reg> {
         match self.defs.get(&name) {
-            Some(Def::Reg(reg)) => return Some(*reg),
+            Some(LocalDef::Reg(reg)) => return Some(*reg),
             Some(_) => return None,
             None => {}
         }
@@ -414,7 +416,7 @@ impl<'a, 's> Resolver<'a, 's> {
             if number.len() > 1 && number.starts_with('0') {
                 continue;
             }
-            let Some(Def::Range(range)) =
+            let Some(LocalDef::Range(range)) =
                 self.module.names.find(&text[..prefix.len() + cut]).and_then(|name| self.defs.get(&name))
             else {
                 continue;
@@ -429,7 +431,7 @@ impl<'a, 's> Resolver<'a, 's> {
         None
     }
 
-    fn instruction(&mut self, instruction: &Instruction<'s>, loc: Option<[u32; 3]>) {
+    fn instruction(&mut self, instruction: &PtxInstruction<'s>, loc: Option<[u32; 3]>) {
         let at = instruction.at;
         let form = &table::FORMS[usize::from(instruction.form)];
         let mut guard = None;
@@ -445,7 +447,7 @@ impl<'a, 's> Resolver<'a, 's> {
         let words: SmallVec<[Word; 6]> =
             instruction.modifiers.iter().filter_map(|symbol| symbol.word()).collect();
         let mut args = SmallVec::new();
-        if form.verdict == Verdict::Done {
+        if form.support == InstructionSupport::Supported {
             for operand in &instruction.operands {
                 match self.operand(operand) {
                     Ok(arg) => args.push(arg),
@@ -459,30 +461,37 @@ impl<'a, 's> Resolver<'a, 's> {
                 self.error(at, text);
             }
         }
-        self.body.steps.push(Step::Inst(Inst { at, form: instruction.form, guard, words, args, loc }));
+        self.body.steps.push(ResolvedStatement::Inst(ResolvedInst {
+            at,
+            form: instruction.form,
+            guard,
+            words,
+            args,
+            loc,
+        }));
     }
 
-    fn operand(&mut self, operand: &Operand<'s>) -> Result<Arg, String> {
+    fn operand(&mut self, operand: &PtxOperand<'s>) -> Result<ResolvedOperand, String> {
         let int = |value: NumberValue| match value {
             NumberValue::Int(value) => Ok(value as i64),
             _ => Err("an offset is an integer".to_string()),
         };
         Ok(match operand {
-            Operand::Name(name) => self.named(*name)?,
-            Operand::Number(number) => Arg::Number(number.value),
-            Operand::Not(name) => match self.register(*name) {
-                Some(reg) => Arg::Not(reg),
+            PtxOperand::Name(name) => self.named(*name)?,
+            PtxOperand::Number(number) => ResolvedOperand::Number(number.value),
+            PtxOperand::Not(name) => match self.register(*name) {
+                Some(reg) => ResolvedOperand::Not(reg),
                 None => return Err(format!("`{}` is no predicate register", self.text(*name))),
             },
-            Operand::Pair(first, second) => {
+            PtxOperand::Pair(first, second) => {
                 let mut one = |name: Symbol| match self.register(name) {
                     Some(reg) => Ok(Some(reg)),
                     None if self.module.names.text(name) == "_" => Ok(None),
                     None => Err(format!("`{}` is no register", self.module.names.text(name))),
                 };
-                Arg::Pair(one(*first)?, one(*second)?)
+                ResolvedOperand::Pair(one(*first)?, one(*second)?)
             }
-            Operand::Component(name, component) => {
+            PtxOperand::Component(name, component) => {
                 let dimension = match component.word() {
                     Some(Word::X) => 0,
                     Some(Word::Y) => 1,
@@ -491,10 +500,10 @@ impl<'a, 's> Resolver<'a, 's> {
                 };
                 let (name, component) = (self.text(*name), self.text(*component));
                 let special = match name {
-                    "%tid" => Special::Tid(dimension),
-                    "%ntid" => Special::Ntid(dimension),
-                    "%ctaid" => Special::Ctaid(dimension),
-                    "%nctaid" => Special::Nctaid(dimension),
+                    "%tid" => SpecialRegister::Tid(dimension),
+                    "%ntid" => SpecialRegister::Ntid(dimension),
+                    "%ctaid" => SpecialRegister::Ctaid(dimension),
+                    "%nctaid" => SpecialRegister::Nctaid(dimension),
                     _ => {
                         return Err(format!("`{name}.{component}` is no register that lock-step code knows"));
                     }
@@ -502,104 +511,113 @@ impl<'a, 's> Resolver<'a, 's> {
                 if dimension == 3 {
                     return Err(format!("`{name}` has no component `{component}` but x, y and z"));
                 }
-                Arg::Special(special)
+                ResolvedOperand::Special(special)
             }
-            Operand::Sum(name, number) => match self.named(*name)? {
-                Arg::Variable(var, offset) => Arg::Variable(var, offset.wrapping_add(int(number.value)?)),
+            PtxOperand::Sum(name, number) => match self.named(*name)? {
+                ResolvedOperand::Variable(var, offset) => {
+                    ResolvedOperand::Variable(var, offset.wrapping_add(int(number.value)?))
+                }
                 _ => return Err(format!("`{}` is no variable, so nothing is added to it", self.text(*name))),
             },
-            Operand::Element(name, number) => match self.named(*name)? {
-                Arg::Variable(var, offset) => {
+            PtxOperand::Element(name, number) => match self.named(*name)? {
+                ResolvedOperand::Variable(var, offset) => {
                     let size = self.element_bytes(var);
-                    Arg::Variable(var, offset.wrapping_add(int(number.value)?.wrapping_mul(size)))
+                    ResolvedOperand::Variable(var, offset.wrapping_add(int(number.value)?.wrapping_mul(size)))
                 }
                 _ => return Err(format!("`{}` is no variable, so it has no elements", self.text(*name))),
             },
             // A vector of one is what it has: Triton writes such ones.
-            Operand::Vector(parts) if parts.len() == 1 => self.operand(&parts[0])?,
-            Operand::Vector(parts) => {
-                Arg::Vector(parts.iter().map(|part| self.operand(part)).collect::<Result<_, _>>()?)
+            PtxOperand::Vector(parts) if parts.len() == 1 => self.operand(&parts[0])?,
+            PtxOperand::Vector(parts) => ResolvedOperand::Vector(
+                parts.iter().map(|part| self.operand(part)).collect::<Result<_, _>>()?,
+            ),
+            PtxOperand::List(parts) => {
+                ResolvedOperand::List(parts.iter().map(|part| self.operand(part)).collect::<Result<_, _>>()?)
             }
-            Operand::List(parts) => {
-                Arg::List(parts.iter().map(|part| self.operand(part)).collect::<Result<_, _>>()?)
-            }
-            Operand::Address { base, offset, more } => {
+            PtxOperand::Address { base, offset, more } => {
                 if !more.is_empty() {
                     return Err("an address has no coordinates here".into());
                 }
                 let base = Box::new(self.operand(base)?);
                 let offset = offset.map_or(Ok(0), |number| int(number.value))?;
-                Arg::Address { base, offset }
+                ResolvedOperand::Address { base, offset }
             }
         })
     }
 
-    fn named(&mut self, name: Symbol) -> Result<Arg, String> {
+    fn named(&mut self, name: Symbol) -> Result<ResolvedOperand, String> {
         if let Some(reg) = self.register(name) {
-            return Ok(Arg::Reg(reg));
+            return Ok(ResolvedOperand::Reg(reg));
         }
         match self.defs.get(&name) {
-            Some(Def::Var(index)) => return Ok(Arg::Variable(Var::Local(*index), 0)),
-            Some(Def::Targets(list)) => {
+            Some(LocalDef::Var(index)) => return Ok(ResolvedOperand::Variable(VarRef::Local(*index), 0)),
+            Some(LocalDef::Targets(list)) => {
                 let list = list.clone();
                 let labels: Option<Vec<Label>> = list.iter().map(|&name| self.label(name)).collect();
                 return labels
-                    .map(Arg::Targets)
+                    .map(ResolvedOperand::Targets)
                     .ok_or_else(|| format!("`{}` names labels that there are none of", self.text(name)));
             }
-            Some(Def::Prototype) => return Ok(Arg::Other),
-            Some(Def::Range(_)) => {
+            Some(LocalDef::Prototype) => return Ok(ResolvedOperand::Other),
+            Some(LocalDef::Range(_)) => {
                 return Err(format!(
                     "`{}` is a row of registers; name one, with its number",
                     self.text(name)
                 ));
             }
-            Some(Def::Reg(_)) | None => {}
+            Some(LocalDef::Reg(_)) | None => {}
         }
         if let Some(label) = self.label(name) {
-            return Ok(Arg::Label(label));
+            return Ok(ResolvedOperand::Label(label));
         }
         match self.globals.by_name.get(&name) {
-            Some(Global::Variable(index)) => return Ok(Arg::Variable(Var::Module(*index), 0)),
-            Some(Global::Function(index)) => return Ok(Arg::Function(*index)),
+            Some(GlobalRef::Variable(index)) => {
+                return Ok(ResolvedOperand::Variable(VarRef::Module(*index), 0));
+            }
+            Some(GlobalRef::Function(index)) => return Ok(ResolvedOperand::Function(*index)),
             None => {}
         }
-        Ok(Arg::Special(match self.text(name) {
-            "_" => return Ok(Arg::Sink),
-            "%laneid" => Special::Laneid,
-            "%warpid" => Special::Warpid,
-            "%nwarpid" => Special::Nwarpid,
-            "%lanemask_eq" => Special::LanemaskEq,
-            "%lanemask_le" => Special::LanemaskLe,
-            "%lanemask_lt" => Special::LanemaskLt,
-            "%lanemask_ge" => Special::LanemaskGe,
-            "%lanemask_gt" => Special::LanemaskGt,
-            "%clock" | "%clock_lo" => Special::Clock,
-            "%clock_hi" => Special::ClockHi,
-            "%clock64" | "%globaltimer" => Special::Clock64,
-            "%globaltimer_lo" => Special::Clock,
-            "%globaltimer_hi" => Special::ClockHi,
-            "%smid" => Special::Smid,
-            "%nsmid" => Special::Nsmid,
-            "%gridid" => Special::Gridid,
-            "%dynamic_smem_size" => Special::DynamicSharedSize,
-            "%total_smem_size" => Special::TotalSharedSize,
-            "%envreg1" => Special::Workspace { is_high: true },
-            "%envreg2" => Special::Workspace { is_high: false },
-            "WARP_SZ" => Special::WarpSize,
+        Ok(ResolvedOperand::Special(match self.text(name) {
+            "_" => return Ok(ResolvedOperand::Sink),
+            "%laneid" => SpecialRegister::Laneid,
+            "%warpid" => SpecialRegister::Warpid,
+            "%nwarpid" => SpecialRegister::Nwarpid,
+            "%lanemask_eq" => SpecialRegister::LanemaskEq,
+            "%lanemask_le" => SpecialRegister::LanemaskLe,
+            "%lanemask_lt" => SpecialRegister::LanemaskLt,
+            "%lanemask_ge" => SpecialRegister::LanemaskGe,
+            "%lanemask_gt" => SpecialRegister::LanemaskGt,
+            "%clock" | "%clock_lo" => SpecialRegister::Clock,
+            "%clock_hi" => SpecialRegister::ClockHi,
+            "%clock64" | "%globaltimer" => SpecialRegister::Clock64,
+            "%globaltimer_lo" => SpecialRegister::Clock,
+            "%globaltimer_hi" => SpecialRegister::ClockHi,
+            "%smid" => SpecialRegister::Smid,
+            "%nsmid" => SpecialRegister::Nsmid,
+            "%gridid" => SpecialRegister::Gridid,
+            "%dynamic_smem_size" => SpecialRegister::DynamicSharedSize,
+            "%total_smem_size" => SpecialRegister::TotalSharedSize,
+            "%envreg1" => SpecialRegister::Workspace { is_high: true },
+            "%envreg2" => SpecialRegister::Workspace { is_high: false },
+            "WARP_SZ" => SpecialRegister::WarpSize,
             other => return Err(format!("`{other}` is declared nowhere")),
         }))
     }
 
     // Types.
 
-    fn fit(&self, instruction: &Instruction<'_>, words: &[Word], args: &[Arg]) -> Result<(), String> {
+    fn fit(
+        &self,
+        instruction: &PtxInstruction<'_>,
+        words: &[Word],
+        args: &[ResolvedOperand],
+    ) -> Result<(), String> {
         let specs = table::specs(instruction.form);
         let loose = matches!(self.text(instruction.mnemonic), "ld" | "ldu" | "st" | "cvt" | "mov");
         let types: SmallVec<[Word; 3]> = words.iter().copied().filter(|word| word.is_type()).collect();
         let count = specs.len();
         for (index, spec) in specs.iter().enumerate() {
-            if spec.role == Role::Rest {
+            if spec.role == OperandRole::Rest {
                 return Ok(());
             }
             let Some(arg) = args.get(index) else {
@@ -622,43 +640,47 @@ impl<'a, 's> Resolver<'a, 's> {
 
     fn fit_one(
         &self,
-        spec: &Spec,
-        arg: &Arg,
+        spec: &OperandSpec,
+        arg: &ResolvedOperand,
         words: &[Word],
         types: &[Word],
         loose: bool,
     ) -> Result<(), String> {
-        let resolve = |of: TypeOf| match of {
-            TypeOf::Last => types.last().copied(),
-            TypeOf::First => types.first().copied(),
-            TypeOf::Second => types.get(1).or(types.last()).copied(),
-            TypeOf::Wide => types.last().map(|&ty| wide(ty)),
-            TypeOf::Fixed(ty) => Some(ty),
-            TypeOf::Any => None,
+        let resolve = |of: OperandType| match of {
+            OperandType::Last => types.last().copied(),
+            OperandType::First => types.first().copied(),
+            OperandType::Second => types.get(1).or(types.last()).copied(),
+            OperandType::Wide => types.last().map(|&ty| wide(ty)),
+            OperandType::Fixed(ty) => Some(ty),
+            OperandType::Any => None,
         };
         match spec.role {
-            Role::Value(of) => self.fit_value(resolve(of), arg, spec.is_dest, loose),
-            Role::WithPredicate(of) => match arg {
-                Arg::Pair(first, second) => {
+            OperandRole::Value(of) => self.fit_value(resolve(of), arg, spec.is_dest, loose),
+            OperandRole::WithPredicate(of) => match arg {
+                ResolvedOperand::Pair(first, second) => {
                     if second.is_some_and(|reg| self.body.regs[reg] != Word::Pred) {
                         return Err("what stands behind `|` is no predicate".into());
                     }
-                    first.map_or(Ok(()), |reg| self.fit_value(resolve(of), &Arg::Reg(reg), true, loose))
+                    first.map_or(Ok(()), |reg| {
+                        self.fit_value(resolve(of), &ResolvedOperand::Reg(reg), true, loose)
+                    })
                 }
                 _ => self.fit_value(resolve(of), arg, true, loose),
             },
-            Role::Predicate => match arg {
-                Arg::Not(reg) | Arg::Reg(reg) if self.body.regs[*reg] == Word::Pred => {
-                    if spec.is_dest && matches!(arg, Arg::Not(_)) {
+            OperandRole::Predicate => match arg {
+                ResolvedOperand::Not(reg) | ResolvedOperand::Reg(reg)
+                    if self.body.regs[*reg] == Word::Pred =>
+                {
+                    if spec.is_dest && matches!(arg, ResolvedOperand::Not(_)) {
                         return Err("a destination is not negated".into());
                     }
                     Ok(())
                 }
-                Arg::Sink if spec.is_dest => Ok(()),
-                Arg::Number(NumberValue::Int(_)) if !spec.is_dest => Ok(()),
+                ResolvedOperand::Sink if spec.is_dest => Ok(()),
+                ResolvedOperand::Number(NumberValue::Int(_)) if !spec.is_dest => Ok(()),
                 _ => Err("it is no predicate".into()),
             },
-            Role::Vector => {
+            OperandRole::Vector => {
                 let lanes = match words.iter().find(|word| matches!(word, Word::V2 | Word::V4 | Word::V8)) {
                     Some(Word::V2) => Some(2),
                     Some(Word::V4) => Some(4),
@@ -666,40 +688,46 @@ impl<'a, 's> Resolver<'a, 's> {
                     None => None,
                 };
                 match (lanes, arg) {
-                    (Some(lanes), Arg::Vector(parts)) if parts.len() == lanes => parts
+                    (Some(lanes), ResolvedOperand::Vector(parts)) if parts.len() == lanes => parts
                         .iter()
                         .try_for_each(|part| self.fit_value(types.last().copied(), part, spec.is_dest, true)),
                     (Some(lanes), _) => Err(format!("it is no vector of {lanes} registers")),
                     (None, _) => self.fit_value(types.last().copied(), arg, spec.is_dest, true),
                 }
             }
-            Role::Memory => match arg {
-                Arg::Address { base, .. } => match &**base {
-                    Arg::Reg(reg)
+            OperandRole::Memory => match arg {
+                ResolvedOperand::Address { base, .. } => match &**base {
+                    ResolvedOperand::Reg(reg)
                         if !self.body.regs[*reg].is_float() && self.body.regs[*reg].bits() >= Some(32) =>
                     {
                         Ok(())
                     }
-                    Arg::Variable(..) | Arg::Number(NumberValue::Int(_)) => Ok(()),
+                    ResolvedOperand::Variable(..) | ResolvedOperand::Number(NumberValue::Int(_)) => Ok(()),
                     _ => Err("an address is a variable or an integer register of 32 or 64 bits".into()),
                 },
                 _ => Err("it is no address in brackets".into()),
             },
-            Role::Constant => match arg {
-                Arg::Number(NumberValue::Int(_)) => Ok(()),
+            OperandRole::Constant => match arg {
+                ResolvedOperand::Number(NumberValue::Int(_)) => Ok(()),
                 _ => Err("it is no integer constant".into()),
             },
-            Role::Label => match arg {
-                Arg::Label(_) => Ok(()),
+            OperandRole::Label => match arg {
+                ResolvedOperand::Label(_) => Ok(()),
                 _ => Err("it is no label of this function".into()),
             },
-            Role::Rest => Ok(()),
+            OperandRole::Rest => Ok(()),
         }
     }
 
-    fn fit_value(&self, ty: Option<Word>, arg: &Arg, is_dest: bool, loose: bool) -> Result<(), String> {
+    fn fit_value(
+        &self,
+        ty: Option<Word>,
+        arg: &ResolvedOperand,
+        is_dest: bool,
+        loose: bool,
+    ) -> Result<(), String> {
         match arg {
-            Arg::Reg(reg) => {
+            ResolvedOperand::Reg(reg) => {
                 let has = self.body.regs[*reg];
                 match ty {
                     Some(ty) if !fits(has, ty, loose) => {
@@ -708,21 +736,26 @@ impl<'a, 's> Resolver<'a, 's> {
                     _ => Ok(()),
                 }
             }
-            Arg::Sink if is_dest => Ok(()),
-            Arg::Not(reg)
+            ResolvedOperand::Sink if is_dest => Ok(()),
+            ResolvedOperand::Not(reg)
                 if !is_dest && self.body.regs[*reg] == Word::Pred && ty.is_none_or(|ty| ty == Word::Pred) =>
             {
                 Ok(())
             }
-            _ if is_dest && !matches!((ty, arg), (None, Arg::Vector(_))) => Err("it is no register".into()),
-            Arg::Number(_) => Ok(()),
-            Arg::Special(_) | Arg::Variable(..) | Arg::Vector(_) | Arg::Function(_)
+            _ if is_dest && !matches!((ty, arg), (None, ResolvedOperand::Vector(_))) => {
+                Err("it is no register".into())
+            }
+            ResolvedOperand::Number(_) => Ok(()),
+            ResolvedOperand::Special(_)
+            | ResolvedOperand::Variable(..)
+            | ResolvedOperand::Vector(_)
+            | ResolvedOperand::Function(_)
                 if loose || ty.is_none() =>
             {
                 Ok(())
             }
-            Arg::Special(Special::WarpSize) => Ok(()),
-            Arg::Targets(_) if ty.is_none() => Ok(()),
+            ResolvedOperand::Special(SpecialRegister::WarpSize) => Ok(()),
+            ResolvedOperand::Targets(_) if ty.is_none() => Ok(()),
             _ => Err("it is neither a register nor a constant".into()),
         }
     }

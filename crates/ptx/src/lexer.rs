@@ -4,7 +4,7 @@
 
 /// What a token is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum PtxTokenKind {
     /// A name: an operation, a register, a variable, a label.
     Name,
     /// A dot and what follows it: a directive, a type or a modifier. The text is without the dot.
@@ -23,23 +23,23 @@ pub(crate) enum Kind {
 
 /// A token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Token<'s> {
-    pub(crate) kind: Kind,
+pub(crate) struct PtxToken<'s> {
+    pub(crate) kind: PtxTokenKind,
     /// Where it starts, in bytes.
     pub(crate) at: usize,
     pub(crate) text: &'s str,
 }
 
-impl Token<'_> {
+impl PtxToken<'_> {
     /// The bytes that it is made of.
     pub(crate) fn span(&self) -> std::ops::Range<usize> {
-        let dot = usize::from(self.kind == Kind::Dotted);
+        let dot = usize::from(self.kind == PtxTokenKind::Dotted);
         self.at..self.at + self.text.len() + dot
     }
 }
 
 /// Cuts a source into tokens.
-pub(crate) struct Lexer<'s> {
+pub(crate) struct PtxLexer<'s> {
     source: &'s str,
     at: usize,
 }
@@ -48,9 +48,9 @@ const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')
 }
 
-impl<'s> Lexer<'s> {
-    pub(crate) fn new(source: &'s str) -> Lexer<'s> {
-        Lexer { source, at: 0 }
+impl<'s> PtxLexer<'s> {
+    pub(crate) fn new(source: &'s str) -> PtxLexer<'s> {
+        PtxLexer { source, at: 0 }
     }
 
     fn skip_blanks(&mut self) {
@@ -74,7 +74,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// The next token.
-    pub(crate) fn next(&mut self) -> Token<'s> {
+    pub(crate) fn next(&mut self) -> PtxToken<'s> {
         self.skip_blanks();
         let bytes = self.source.as_bytes();
         let start = self.at;
@@ -82,32 +82,32 @@ impl<'s> Lexer<'s> {
             bytes[from..].iter().position(|&byte| !holds(byte)).map_or(bytes.len(), |count| from + count)
         };
         let Some(&first) = bytes.get(start) else {
-            return Token { kind: Kind::End, at: start, text: "" };
+            return PtxToken { kind: PtxTokenKind::End, at: start, text: "" };
         };
         let next = bytes.get(start + 1).copied().unwrap_or(0);
         let (kind, end) = match first {
-            b'0'..=b'9' => (Kind::Number, self.number_end(start)),
-            b'%' if is_name(next) => (Kind::Name, run(start + 1, is_name)),
-            _ if is_name(first) => (Kind::Name, run(start, is_name)),
+            b'0'..=b'9' => (PtxTokenKind::Number, self.number_end(start)),
+            b'%' if is_name(next) => (PtxTokenKind::Name, run(start + 1, is_name)),
+            _ if is_name(first) => (PtxTokenKind::Name, run(start, is_name)),
             b'.' if is_name(next) => {
                 let end = run(start + 1, |byte| is_name(byte) || byte == b':');
                 // `.b8 x: ` has no colon at the end of a word; a single one is a sign.
                 let text = self.source[start + 1..end].trim_end_matches(':');
                 self.at = start + 1 + text.len();
-                return Token { kind: Kind::Dotted, at: start, text };
+                return PtxToken { kind: PtxTokenKind::Dotted, at: start, text };
             }
             b'"' => match bytes[start + 1..].iter().position(|&byte| matches!(byte, b'"' | b'\n')) {
-                Some(count) if bytes[start + 1 + count] == b'"' => (Kind::Text, start + 2 + count),
-                _ => (Kind::Unknown, start + 1),
+                Some(count) if bytes[start + 1 + count] == b'"' => (PtxTokenKind::Text, start + 2 + count),
+                _ => (PtxTokenKind::Unknown, start + 1),
             },
-            b'!'..=b'~' => (Kind::Sign(first), start + 1),
+            b'!'..=b'~' => (PtxTokenKind::Sign(first), start + 1),
             _ => {
                 let width = self.source[start..].chars().next().map_or(1, char::len_utf8);
-                (Kind::Unknown, start + width)
+                (PtxTokenKind::Unknown, start + width)
             }
         };
         self.at = end;
-        Token { kind, at: start, text: &self.source[start..end] }
+        PtxToken { kind, at: start, text: &self.source[start..end] }
     }
 
     /// Where a number ends: `12`, `0x1fU`, `0f3F800000`, `1.5e-3`.

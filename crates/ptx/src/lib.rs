@@ -16,8 +16,8 @@ pub mod lower;
 pub mod raise;
 
 pub use check::check;
-pub use lower::{LowerOptions, Lowered, lower};
+pub use lower::{LowerOptions, LoweredModule, lower};
 pub use module::PtxModule;
 pub use parser::parse;
-pub use raise::{Facts, FunctionFacts, RaiseOptions, raise};
+pub use raise::{FunctionFacts, ModuleFacts, RaiseOptions, raise};
 pub use words::Word;

@@ -2,7 +2,7 @@
 //!
 //! Names and texts are borrowed from the source. Blocks in braces are not nested: a statement opens one, another closes it.
 
-use crate::names::{Names, Symbol};
+use crate::names::{PtxNames, Symbol};
 use crate::words::Word;
 use smallvec::SmallVec;
 
@@ -12,14 +12,14 @@ pub struct PtxModule<'s> {
     /// The text that it was read from.
     pub source: &'s str,
     /// All names.
-    pub names: Names<'s>,
+    pub names: PtxNames<'s>,
     /// Directives, variables and functions, in order.
-    pub items: Vec<Item<'s>>,
+    pub items: Vec<PtxItem<'s>>,
 }
 
 /// Something that stands at the top of a module.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Item<'s> {
+pub enum PtxItem<'s> {
     /// `.version 8.8`
     Version(&'s str),
     /// `.target sm_75, debug`
@@ -44,9 +44,9 @@ pub enum Item<'s> {
     /// `.alias name, aliasee;`
     Alias(Symbol, Symbol),
     /// A variable.
-    Variable(Variable<'s>),
+    Variable(PtxVariable<'s>),
     /// A function, a kernel, or the declaration of one.
-    Function(Function<'s>),
+    Function(PtxFunction<'s>),
 }
 
 /// A line of a debug section.
@@ -96,7 +96,7 @@ impl Linkage {
 
 /// A variable, a register or a parameter.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Variable<'s> {
+pub struct PtxVariable<'s> {
     /// Where it starts in the source.
     pub at: usize,
     /// Where it is seen.
@@ -120,10 +120,10 @@ pub struct Variable<'s> {
     /// The number of elements along each dimension; none where it is left open.
     pub dims: SmallVec<[Option<u64>; 1]>,
     /// Its contents at the start.
-    pub init: Option<Vec<Init<'s>>>,
+    pub init: Option<Vec<PtxInitializer<'s>>>,
 }
 
-impl Variable<'_> {
+impl PtxVariable<'_> {
     /// The number of bytes, if all dimensions are known and it is not too large to count.
     pub fn bytes(&self) -> Option<u64> {
         let lanes = match self.vector {
@@ -151,19 +151,19 @@ impl Variable<'_> {
 
 /// A part of an initial value. Braces are parts of their own.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Init<'s> {
+pub enum PtxInitializer<'s> {
     /// `{`
     Open,
     /// `}`
     Close,
     /// A number.
-    Number(Number<'s>),
+    Number(PtxNumber<'s>),
     /// `name+4`, `generic(name)+4`.
     Address {
         /// The variable or function.
         name: Symbol,
         /// What is added.
-        offset: Option<Number<'s>>,
+        offset: Option<PtxNumber<'s>>,
         /// Whether it is the generic address.
         generic: bool,
     },
@@ -174,7 +174,7 @@ pub type Directives<'s> = Vec<(&'s str, SmallVec<[u64; 3]>)>;
 
 /// A function or kernel.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Function<'s> {
+pub struct PtxFunction<'s> {
     /// Where it starts in the source.
     pub at: usize,
     /// Where it is seen.
@@ -184,22 +184,22 @@ pub struct Function<'s> {
     /// Whether it is a kernel.
     pub is_kernel: bool,
     /// What it returns.
-    pub returns: Vec<Variable<'s>>,
+    pub returns: Vec<PtxVariable<'s>>,
     /// Its name.
     pub name: Symbol,
     /// Its parameters.
-    pub params: Vec<Variable<'s>>,
+    pub params: Vec<PtxVariable<'s>>,
     /// `.maxntid 128, 1, 1`, `.noreturn`, …: the directive, its numbers.
     pub directives: Directives<'s>,
     /// Pragmas in front of the body.
     pub pragmas: Vec<Vec<&'s str>>,
     /// What it does; none of a declaration.
-    pub body: Option<Vec<Statement<'s>>>,
+    pub body: Option<Vec<PtxStatement<'s>>>,
 }
 
 /// A statement of a body.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Statement<'s> {
+pub enum PtxStatement<'s> {
     /// `{`
     Open,
     /// `}`
@@ -207,9 +207,9 @@ pub enum Statement<'s> {
     /// `name:`
     Label(Symbol, usize),
     /// A variable, registers or parameters of calls.
-    Variable(Variable<'s>),
+    Variable(PtxVariable<'s>),
     /// An instruction.
-    Instruction(Box<Instruction<'s>>),
+    Instruction(Box<PtxInstruction<'s>>),
     /// `.loc 1 10 3`, and where it was inlined.
     Loc {
         /// File, line and column.
@@ -235,9 +235,9 @@ pub enum Statement<'s> {
         /// Its name.
         name: Symbol,
         /// What functions of this kind return.
-        returns: Vec<Variable<'s>>,
+        returns: Vec<PtxVariable<'s>>,
         /// Their parameters.
-        params: Vec<Variable<'s>>,
+        params: Vec<PtxVariable<'s>>,
         /// `.noreturn` and others.
         directives: Directives<'s>,
     },
@@ -245,7 +245,7 @@ pub enum Statement<'s> {
 
 /// What an instruction waits for: `@p` or `@!p`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Guard {
+pub struct PtxGuard {
     /// The predicate.
     pub register: Symbol,
     /// Whether it must be false.
@@ -254,24 +254,24 @@ pub struct Guard {
 
 /// An instruction.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Instruction<'s> {
+pub struct PtxInstruction<'s> {
     /// Where it starts in the source.
     pub at: usize,
     /// Its predicate.
-    pub guard: Option<Guard>,
+    pub guard: Option<PtxGuard>,
     /// What it is called.
     pub mnemonic: Symbol,
     /// The words behind the dots.
     pub modifiers: SmallVec<[Symbol; 6]>,
     /// The operands.
-    pub operands: SmallVec<[Operand<'s>; 4]>,
+    pub operands: SmallVec<[PtxOperand<'s>; 4]>,
     /// Its row in the table of instructions.
     pub form: u16,
 }
 
 /// A number as it is written, and what it means.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Number<'s> {
+pub struct PtxNumber<'s> {
     /// How it is written, without its sign.
     pub text: &'s str,
     /// Whether a minus stands before it.
@@ -293,7 +293,7 @@ pub enum NumberValue {
 
 /// An operand.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Operand<'s> {
+pub enum PtxOperand<'s> {
     /// A register, a variable, a label, a function, or `_`.
     Name(Symbol),
     /// `%tid.x`: a component.
@@ -303,22 +303,22 @@ pub enum Operand<'s> {
     /// `%p|%q`
     Pair(Symbol, Symbol),
     /// A number.
-    Number(Number<'s>),
+    Number(PtxNumber<'s>),
     /// `name+4`
-    Sum(Symbol, Number<'s>),
+    Sum(Symbol, PtxNumber<'s>),
     /// `name[4]`: the address of an element.
-    Element(Symbol, Number<'s>),
+    Element(Symbol, PtxNumber<'s>),
     /// `{a, b}`
-    Vector(Vec<Operand<'s>>),
+    Vector(Vec<PtxOperand<'s>>),
     /// `(a, b)`, of calls.
-    List(Vec<Operand<'s>>),
+    List(Vec<PtxOperand<'s>>),
     /// `[a+4]`, and of textures `[a, {x, y}]`: base and what follows behind commas.
     Address {
         /// A name or a number.
-        base: Box<Operand<'s>>,
+        base: Box<PtxOperand<'s>>,
         /// What is added to it.
-        offset: Option<Number<'s>>,
+        offset: Option<PtxNumber<'s>>,
         /// What follows behind commas.
-        more: Vec<Operand<'s>>,
+        more: Vec<PtxOperand<'s>>,
     },
 }

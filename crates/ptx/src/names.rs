@@ -11,14 +11,14 @@ heddle_ir::entity! {
 
 /// All names of a module.
 #[derive(Clone, Debug)]
-pub struct Names<'s> {
+pub struct PtxNames<'s> {
     list: Vec<&'s str>,
     numbers: FxHashMap<&'s str, Symbol>,
 }
 
-impl Default for Names<'_> {
+impl Default for PtxNames<'_> {
     fn default() -> Self {
-        let mut names = Names { list: Vec::new(), numbers: FxHashMap::default() };
+        let mut names = PtxNames { list: Vec::new(), numbers: FxHashMap::default() };
         for word in Word::ALL {
             names.intern(word.text());
         }
@@ -26,7 +26,7 @@ impl Default for Names<'_> {
     }
 }
 
-impl<'s> Names<'s> {
+impl<'s> PtxNames<'s> {
     /// The number of a name.
     pub fn intern(&mut self, name: &'s str) -> Symbol {
         let list = &mut self.list;

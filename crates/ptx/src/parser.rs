@@ -1,11 +1,11 @@
 //! Text to module. After an error it goes on behind the next semicolon, and reports up to 20.
 
-use crate::lexer::{Kind, Lexer, Token};
+use crate::lexer::{PtxLexer, PtxToken, PtxTokenKind};
 use crate::module::{
-    DebugLine, Directives, Function, Guard, Init, Instruction, Item, Linkage, Number, NumberValue, Operand,
-    PtxModule, Statement, Variable,
+    DebugLine, Directives, Linkage, NumberValue, PtxFunction, PtxGuard, PtxInitializer, PtxInstruction,
+    PtxItem, PtxModule, PtxNumber, PtxOperand, PtxStatement, PtxVariable,
 };
-use crate::names::{Names, Symbol};
+use crate::names::{PtxNames, Symbol};
 use crate::table;
 use crate::words::Word;
 use heddle_ir::diagnostic::{Code, Diagnostic};
@@ -18,11 +18,11 @@ const DEEPEST: u32 = 4;
 
 /// Reads a module.
 pub fn parse(source: &str) -> Result<PtxModule<'_>, Vec<Diagnostic>> {
-    let mut lexer = Lexer::new(source);
+    let mut lexer = PtxLexer::new(source);
     let token = lexer.next();
-    let mut parser = Parser { source, lexer, token, names: Names::default(), errors: Vec::new() };
+    let mut parser = PtxParser { source, lexer, token, names: PtxNames::default(), errors: Vec::new() };
     let mut items = Vec::new();
-    while parser.token.kind != Kind::End && parser.errors.len() < MOST_ERRORS {
+    while parser.token.kind != PtxTokenKind::End && parser.errors.len() < MOST_ERRORS {
         let before = parser.token.at;
         if parser.item(&mut items).is_err() {
             parser.skip_item(before);
@@ -36,28 +36,28 @@ pub fn parse(source: &str) -> Result<PtxModule<'_>, Vec<Diagnostic>> {
 }
 
 /// The error has been noted.
-struct Told;
+struct ErrorReported;
 
-type Parse<T> = Result<T, Told>;
+type ParseResult<T> = Result<T, ErrorReported>;
 
-struct Parser<'s> {
+struct PtxParser<'s> {
     source: &'s str,
-    lexer: Lexer<'s>,
-    token: Token<'s>,
-    names: Names<'s>,
+    lexer: PtxLexer<'s>,
+    token: PtxToken<'s>,
+    names: PtxNames<'s>,
     errors: Vec<Diagnostic>,
 }
 
-impl<'s> Parser<'s> {
+impl<'s> PtxParser<'s> {
     // Tokens.
 
-    fn advance(&mut self) -> Token<'s> {
+    fn advance(&mut self) -> PtxToken<'s> {
         let next = self.lexer.next();
         std::mem::replace(&mut self.token, next)
     }
 
     fn is_sign(&self, sign: u8) -> bool {
-        self.token.kind == Kind::Sign(sign)
+        self.token.kind == PtxTokenKind::Sign(sign)
     }
 
     fn accept(&mut self, sign: u8) -> bool {
@@ -68,12 +68,12 @@ impl<'s> Parser<'s> {
         found
     }
 
-    fn expect(&mut self, sign: u8) -> Parse<()> {
+    fn expect(&mut self, sign: u8) -> ParseResult<()> {
         if self.accept(sign) { Ok(()) } else { self.wanted(&[&format!("`{}`", sign as char)]) }
     }
 
     fn is_dotted(&self, word: &str) -> bool {
-        self.token.kind == Kind::Dotted && self.token.text == word
+        self.token.kind == PtxTokenKind::Dotted && self.token.text == word
     }
 
     fn accept_dotted(&mut self, word: &str) -> bool {
@@ -84,27 +84,27 @@ impl<'s> Parser<'s> {
         found
     }
 
-    fn wanted<T>(&mut self, expected: &[&str]) -> Parse<T> {
+    fn wanted<T>(&mut self, expected: &[&str]) -> ParseResult<T> {
         let found = match self.token.kind {
-            Kind::End => "the text ends here".to_string(),
-            Kind::Dotted => format!("`.{}` does not fit here", self.token.text),
-            Kind::Text => "a text does not fit here".to_string(),
+            PtxTokenKind::End => "the text ends here".to_string(),
+            PtxTokenKind::Dotted => format!("`.{}` does not fit here", self.token.text),
+            PtxTokenKind::Text => "a text does not fit here".to_string(),
             _ => format!("`{}` does not fit here", self.token.text.escape_debug()),
         };
         let list = expected.join(" or ");
         self.error(self.token.span(), format!("{found}; expected {list}"))
     }
 
-    fn error<T>(&mut self, span: std::ops::Range<usize>, text: impl Into<String>) -> Parse<T> {
+    fn error<T>(&mut self, span: std::ops::Range<usize>, text: impl Into<String>) -> ParseResult<T> {
         if self.errors.len() < MOST_ERRORS {
             let error = Diagnostic::error(Code::Syntax, text).in_text(self.source.as_bytes(), span);
             self.errors.push(error);
         }
-        Err(Told)
+        Err(ErrorReported)
     }
 
-    fn name(&mut self) -> Parse<Symbol> {
-        if self.token.kind != Kind::Name {
+    fn name(&mut self) -> ParseResult<Symbol> {
+        if self.token.kind != PtxTokenKind::Name {
             return self.wanted(&["a name"]);
         }
         let token = self.advance();
@@ -119,16 +119,16 @@ impl<'s> Parser<'s> {
         let mut depth = 0u32;
         loop {
             match self.token.kind {
-                Kind::End => return,
-                Kind::Sign(b'{') => depth += 1,
-                Kind::Sign(b'}') => {
+                PtxTokenKind::End => return,
+                PtxTokenKind::Sign(b'{') => depth += 1,
+                PtxTokenKind::Sign(b'}') => {
                     depth = depth.saturating_sub(1);
                     if depth == 0 {
                         self.advance();
                         return;
                     }
                 }
-                Kind::Sign(b';') if depth == 0 => {
+                PtxTokenKind::Sign(b';') if depth == 0 => {
                     self.advance();
                     return;
                 }
@@ -140,11 +140,11 @@ impl<'s> Parser<'s> {
 
     /// Goes on with the next statement of a body.
     fn skip_statement(&mut self, before: usize) {
-        if self.token.at == before && !matches!(self.token.kind, Kind::Sign(b'}' | b'{')) {
+        if self.token.at == before && !matches!(self.token.kind, PtxTokenKind::Sign(b'}' | b'{')) {
             self.advance();
         }
-        while !matches!(self.token.kind, Kind::End | Kind::Sign(b'}' | b'{')) {
-            if self.advance().kind == Kind::Sign(b';') {
+        while !matches!(self.token.kind, PtxTokenKind::End | PtxTokenKind::Sign(b'}' | b'{')) {
+            if self.advance().kind == PtxTokenKind::Sign(b';') {
                 return;
             }
         }
@@ -152,7 +152,7 @@ impl<'s> Parser<'s> {
 
     // Numbers.
 
-    fn unsigned(&mut self) -> Parse<u64> {
+    fn unsigned(&mut self) -> ParseResult<u64> {
         let token = self.token;
         match self.number()?.value {
             NumberValue::Int(value) => Ok(value),
@@ -160,17 +160,17 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn number(&mut self) -> Parse<Number<'s>> {
+    fn number(&mut self) -> ParseResult<PtxNumber<'s>> {
         let mut negative = false;
         while self.is_sign(b'-') || self.is_sign(b'+') {
-            negative ^= self.advance().kind == Kind::Sign(b'-');
+            negative ^= self.advance().kind == PtxTokenKind::Sign(b'-');
         }
-        if self.token.kind != Kind::Number {
+        if self.token.kind != PtxTokenKind::Number {
             return self.wanted(&["a number"]);
         }
         let token = self.advance();
         match number_value(token.text, negative) {
-            Some(value) => Ok(Number { text: token.text, negative, value }),
+            Some(value) => Ok(PtxNumber { text: token.text, negative, value }),
             None => self.error(
                 token.span(),
                 format!("`{}` is no number of at most 64 bits: integers are written `12`, `0x1f`, `0b1`, floats `0f3F800000`, `1.5`", token.text),
@@ -180,46 +180,46 @@ impl<'s> Parser<'s> {
 
     // Items.
 
-    fn item(&mut self, items: &mut Vec<Item<'s>>) -> Parse<()> {
-        if self.token.kind != Kind::Dotted {
+    fn item(&mut self, items: &mut Vec<PtxItem<'s>>) -> ParseResult<()> {
+        if self.token.kind != PtxTokenKind::Dotted {
             return self.wanted(&["a directive such as `.version`, `.visible` or `.entry`"]);
         }
         let token = self.token;
         let item = match token.text {
             "version" => {
                 self.advance();
-                if self.token.kind != Kind::Number {
+                if self.token.kind != PtxTokenKind::Number {
                     return self.wanted(&["a version such as `8.8`"]);
                 }
-                Item::Version(self.advance().text)
+                PtxItem::Version(self.advance().text)
             }
             "target" => {
                 self.advance();
                 let mut words = Vec::new();
                 loop {
-                    if self.token.kind != Kind::Name {
+                    if self.token.kind != PtxTokenKind::Name {
                         return self.wanted(&["a target such as `sm_75`"]);
                     }
                     words.push(self.advance().text);
                     if !self.accept(b',') {
-                        break Item::Target(words);
+                        break PtxItem::Target(words);
                     }
                 }
             }
             "address_size" => {
                 self.advance();
-                Item::AddressSize(self.unsigned()?)
+                PtxItem::AddressSize(self.unsigned()?)
             }
             "file" => self.file()?,
             "section" => self.section()?,
-            "pragma" => Item::Pragma(self.pragma()?),
+            "pragma" => PtxItem::Pragma(self.pragma()?),
             "alias" => {
                 self.advance();
                 let name = self.name()?;
                 self.expect(b',')?;
                 let of = self.name()?;
                 self.expect(b';')?;
-                Item::Alias(name, of)
+                PtxItem::Alias(name, of)
             }
             _ => {
                 let linkage = Linkage::from_text(token.text);
@@ -227,12 +227,12 @@ impl<'s> Parser<'s> {
                     self.advance();
                 }
                 match self.token.text {
-                    "entry" | "func" if self.token.kind == Kind::Dotted => {
-                        Item::Function(self.function(token.at, linkage)?)
+                    "entry" | "func" if self.token.kind == PtxTokenKind::Dotted => {
+                        PtxItem::Function(self.function(token.at, linkage)?)
                     }
                     _ => {
                         return self.declaration(token.at, linkage, |variable| {
-                            items.push(Item::Variable(variable));
+                            items.push(PtxItem::Variable(variable));
                         });
                     }
                 }
@@ -242,20 +242,20 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    fn text(&mut self) -> Parse<&'s str> {
-        if self.token.kind != Kind::Text {
+    fn text(&mut self) -> ParseResult<&'s str> {
+        if self.token.kind != PtxTokenKind::Text {
             return self.wanted(&["a text in quotes"]);
         }
         let text = self.advance().text;
         Ok(&text[1..text.len() - 1])
     }
 
-    fn file(&mut self) -> Parse<Item<'s>> {
+    fn file(&mut self) -> ParseResult<PtxItem<'s>> {
         self.advance();
         let number = self.unsigned()?;
         let mut name = self.text()?;
         let mut folder = None;
-        if self.token.kind == Kind::Text {
+        if self.token.kind == PtxTokenKind::Text {
             folder = Some(std::mem::replace(&mut name, self.text()?));
         }
         let mut stamp = None;
@@ -264,10 +264,10 @@ impl<'s> Parser<'s> {
             self.expect(b',')?;
             stamp = Some((time, self.unsigned()?));
         }
-        Ok(Item::File { number, folder, name, stamp })
+        Ok(PtxItem::File { number, folder, name, stamp })
     }
 
-    fn pragma(&mut self) -> Parse<Vec<&'s str>> {
+    fn pragma(&mut self) -> ParseResult<Vec<&'s str>> {
         self.advance();
         let mut texts = vec![self.text()?];
         while self.accept(b',') {
@@ -277,9 +277,9 @@ impl<'s> Parser<'s> {
         Ok(texts)
     }
 
-    fn section(&mut self) -> Parse<Item<'s>> {
+    fn section(&mut self) -> ParseResult<PtxItem<'s>> {
         self.advance();
-        if self.token.kind != Kind::Dotted {
+        if self.token.kind != PtxTokenKind::Dotted {
             return self.wanted(&["the name of a section, with its dot"]);
         }
         let name = self.advance().text;
@@ -287,12 +287,12 @@ impl<'s> Parser<'s> {
         let mut lines = Vec::new();
         while !self.accept(b'}') {
             match self.token.kind {
-                Kind::Name => {
+                PtxTokenKind::Name => {
                     let label = self.advance().text;
                     self.expect(b':')?;
                     lines.push(DebugLine::Label(label));
                 }
-                Kind::Dotted => {
+                PtxTokenKind::Dotted => {
                     let ty = self.word()?;
                     let mut values = vec![self.debug_value()?];
                     while self.accept(b',') {
@@ -303,18 +303,18 @@ impl<'s> Parser<'s> {
                 _ => return self.wanted(&["data such as `.b8 1, 2`", "`}`"]),
             }
         }
-        Ok(Item::Section(name, lines))
+        Ok(PtxItem::Section(name, lines))
     }
 
     /// `12`, `name`, `.debug_line+4`, `a-b`.
-    fn debug_value(&mut self) -> Parse<SmallVec<[&'s str; 4]>> {
+    fn debug_value(&mut self) -> ParseResult<SmallVec<[&'s str; 4]>> {
         let mut parts: SmallVec<[&'s str; 4]> = SmallVec::new();
         while self.is_sign(b'-') {
             parts.push(self.advance().text);
         }
         loop {
             match self.token.kind {
-                Kind::Name | Kind::Number | Kind::Dotted => {
+                PtxTokenKind::Name | PtxTokenKind::Number | PtxTokenKind::Dotted => {
                     let token = self.advance();
                     parts.push(&self.source[token.span()]);
                 }
@@ -330,8 +330,8 @@ impl<'s> Parser<'s> {
     }
 
     /// A dotted word of the list.
-    fn word(&mut self) -> Parse<Word> {
-        if self.token.kind != Kind::Dotted {
+    fn word(&mut self) -> ParseResult<Word> {
+        if self.token.kind != PtxTokenKind::Dotted {
             return self.wanted(&["a type such as `.u32`"]);
         }
         let word = self.names.find(self.token.text).and_then(Symbol::word);
@@ -344,14 +344,14 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn attribute(&mut self) -> Parse<Option<&'s str>> {
+    fn attribute(&mut self) -> ParseResult<Option<&'s str>> {
         if !self.is_dotted("attribute") {
             return Ok(None);
         }
         let start = self.advance().at;
         self.expect(b'(')?;
         while !self.is_sign(b')') {
-            if self.token.kind == Kind::End {
+            if self.token.kind == PtxTokenKind::End {
                 return self.wanted(&["`)`"]);
             }
             self.advance();
@@ -361,7 +361,7 @@ impl<'s> Parser<'s> {
     }
 
     /// A variable, without its semicolon.
-    fn variable(&mut self, at: usize, linkage: Option<Linkage>) -> Parse<Variable<'s>> {
+    fn variable(&mut self, at: usize, linkage: Option<Linkage>) -> ParseResult<PtxVariable<'s>> {
         let kind = self.kind_of_variable(at, linkage)?;
         self.declarator(kind)
     }
@@ -371,12 +371,12 @@ impl<'s> Parser<'s> {
         &mut self,
         at: usize,
         linkage: Option<Linkage>,
-        mut put: impl FnMut(Variable<'s>),
-    ) -> Parse<()> {
+        mut put: impl FnMut(PtxVariable<'s>),
+    ) -> ParseResult<()> {
         let kind = self.kind_of_variable(at, linkage)?;
         let mut at = at;
         loop {
-            put(self.declarator(Variable { at, ..kind.clone() })?);
+            put(self.declarator(PtxVariable { at, ..kind.clone() })?);
             if !self.accept(b',') {
                 break;
             }
@@ -387,7 +387,7 @@ impl<'s> Parser<'s> {
     }
 
     /// What stands in front of a variable's name.
-    fn kind_of_variable(&mut self, at: usize, linkage: Option<Linkage>) -> Parse<Variable<'s>> {
+    fn kind_of_variable(&mut self, at: usize, linkage: Option<Linkage>) -> ParseResult<PtxVariable<'s>> {
         let token = self.token;
         let space = self.word()?;
         if !matches!(space, Word::Reg | Word::Param | Word::Local | Word::Global | Word::Shared | Word::Const)
@@ -421,7 +421,7 @@ impl<'s> Parser<'s> {
             loop {
                 if self.accept_dotted("align") {
                     bytes = Some(self.unsigned()?);
-                } else if self.token.kind == Kind::Dotted {
+                } else if self.token.kind == PtxTokenKind::Dotted {
                     to = Some(self.word()?);
                 } else {
                     break;
@@ -430,7 +430,7 @@ impl<'s> Parser<'s> {
             pointer = Some((to, bytes));
         }
         let (name, dims) = (Symbol::from(space), SmallVec::new());
-        Ok(Variable {
+        Ok(PtxVariable {
             at,
             linkage,
             space,
@@ -447,7 +447,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Name, size and initial value of a variable.
-    fn declarator(&mut self, mut variable: Variable<'s>) -> Parse<Variable<'s>> {
+    fn declarator(&mut self, mut variable: PtxVariable<'s>) -> ParseResult<PtxVariable<'s>> {
         variable.name = self.name()?;
         if self.accept(b'<') {
             variable.range = Some(self.unsigned()?);
@@ -464,19 +464,19 @@ impl<'s> Parser<'s> {
         Ok(variable)
     }
 
-    fn initializer(&mut self) -> Parse<Vec<Init<'s>>> {
+    fn initializer(&mut self) -> ParseResult<Vec<PtxInitializer<'s>>> {
         let mut parts = Vec::new();
         let mut depth = 0u32;
         loop {
             match self.token.kind {
-                Kind::Sign(b'{') => {
+                PtxTokenKind::Sign(b'{') => {
                     self.advance();
                     depth += 1;
-                    parts.push(Init::Open);
+                    parts.push(PtxInitializer::Open);
                     continue;
                 }
-                Kind::Sign(b'}') if depth > 0 => {}
-                Kind::Name => {
+                PtxTokenKind::Sign(b'}') if depth > 0 => {}
+                PtxTokenKind::Name => {
                     let token = self.advance();
                     let generic = token.text == "generic" && self.accept(b'(');
                     let name = if generic { self.name()? } else { self.names.intern(token.text) };
@@ -485,13 +485,13 @@ impl<'s> Parser<'s> {
                     }
                     let signed = self.is_sign(b'+') || self.is_sign(b'-');
                     let offset = if signed { Some(self.number()?) } else { None };
-                    parts.push(Init::Address { name, offset, generic });
+                    parts.push(PtxInitializer::Address { name, offset, generic });
                 }
-                _ => parts.push(Init::Number(self.number()?)),
+                _ => parts.push(PtxInitializer::Number(self.number()?)),
             }
             while depth > 0 && self.accept(b'}') {
                 depth -= 1;
-                parts.push(Init::Close);
+                parts.push(PtxInitializer::Close);
             }
             if depth == 0 {
                 return Ok(parts);
@@ -500,7 +500,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn variables(&mut self) -> Parse<Vec<Variable<'s>>> {
+    fn variables(&mut self) -> ParseResult<Vec<PtxVariable<'s>>> {
         let mut list = Vec::new();
         self.expect(b'(')?;
         if self.accept(b')') {
@@ -517,9 +517,9 @@ impl<'s> Parser<'s> {
         Ok(list)
     }
 
-    fn directives(&mut self) -> Parse<Directives<'s>> {
+    fn directives(&mut self) -> ParseResult<Directives<'s>> {
         let mut list = Vec::new();
-        while self.token.kind == Kind::Dotted && self.token.text != "pragma" {
+        while self.token.kind == PtxTokenKind::Dotted && self.token.text != "pragma" {
             let name = self.token.text;
             const KNOWN: [&str; 12] = [
                 "maxntid",
@@ -540,7 +540,7 @@ impl<'s> Parser<'s> {
             }
             self.advance();
             let mut numbers = SmallVec::new();
-            while self.token.kind == Kind::Number {
+            while self.token.kind == PtxTokenKind::Number {
                 numbers.push(self.unsigned()?);
                 if !self.accept(b',') {
                     break;
@@ -551,7 +551,7 @@ impl<'s> Parser<'s> {
         Ok(list)
     }
 
-    fn function(&mut self, at: usize, linkage: Option<Linkage>) -> Parse<Function<'s>> {
+    fn function(&mut self, at: usize, linkage: Option<Linkage>) -> ParseResult<PtxFunction<'s>> {
         let is_kernel = self.advance().text == "entry";
         let attribute = self.attribute()?;
         let returns = if self.is_sign(b'(') { self.variables()? } else { Vec::new() };
@@ -567,47 +567,58 @@ impl<'s> Parser<'s> {
             pragmas.push(self.pragma()?);
         }
         let body = if self.accept(b';') { None } else { Some(self.body()?) };
-        Ok(Function { at, linkage, attribute, is_kernel, returns, name, params, directives, pragmas, body })
+        Ok(PtxFunction {
+            at,
+            linkage,
+            attribute,
+            is_kernel,
+            returns,
+            name,
+            params,
+            directives,
+            pragmas,
+            body,
+        })
     }
 
-    fn body(&mut self) -> Parse<Vec<Statement<'s>>> {
+    fn body(&mut self) -> ParseResult<Vec<PtxStatement<'s>>> {
         self.expect(b'{')?;
         let mut body = Vec::new();
         let mut depth = 0usize;
         loop {
             let before = self.token.at;
             match self.token.kind {
-                Kind::Sign(b'{') => {
+                PtxTokenKind::Sign(b'{') => {
                     self.advance();
                     depth += 1;
-                    body.push(Statement::Open);
+                    body.push(PtxStatement::Open);
                 }
-                Kind::Sign(b'}') => {
+                PtxTokenKind::Sign(b'}') => {
                     self.advance();
                     if depth == 0 {
                         return Ok(body);
                     }
                     depth -= 1;
-                    body.push(Statement::Close);
+                    body.push(PtxStatement::Close);
                 }
-                Kind::End => return self.wanted(&["`}`"]),
+                PtxTokenKind::End => return self.wanted(&["`}`"]),
                 _ => match self.statement(&mut body) {
                     Ok(()) => {}
-                    Err(Told) if self.errors.len() >= MOST_ERRORS => return Err(Told),
-                    Err(Told) => self.skip_statement(before),
+                    Err(ErrorReported) if self.errors.len() >= MOST_ERRORS => return Err(ErrorReported),
+                    Err(ErrorReported) => self.skip_statement(before),
                 },
             }
         }
     }
 
-    fn place(&mut self) -> Parse<[u64; 3]> {
+    fn place(&mut self) -> ParseResult<[u64; 3]> {
         Ok([self.unsigned()?, self.unsigned()?, self.unsigned()?])
     }
 
-    fn statement(&mut self, body: &mut Vec<Statement<'s>>) -> Parse<()> {
+    fn statement(&mut self, body: &mut Vec<PtxStatement<'s>>) -> ParseResult<()> {
         let token = self.token;
         let statement = match token.kind {
-            Kind::Dotted => match token.text {
+            PtxTokenKind::Dotted => match token.text {
                 "loc" => {
                     self.advance();
                     let place = self.place()?;
@@ -626,20 +637,20 @@ impl<'s> Parser<'s> {
                         }
                         inlined = Some((name, added, self.place()?));
                     }
-                    Statement::Loc { place, inlined }
+                    PtxStatement::Loc { place, inlined }
                 }
-                "pragma" => Statement::Pragma(self.pragma()?),
+                "pragma" => PtxStatement::Pragma(self.pragma()?),
                 word => {
                     let linkage = Linkage::from_text(word);
                     if linkage.is_some() {
                         self.advance();
                     }
                     return self.declaration(token.at, linkage, |variable| {
-                        body.push(Statement::Variable(variable));
+                        body.push(PtxStatement::Variable(variable));
                     });
                 }
             },
-            Kind::Name => {
+            PtxTokenKind::Name => {
                 self.advance();
                 if self.accept(b':') {
                     let name = self.names.intern(token.text);
@@ -648,15 +659,15 @@ impl<'s> Parser<'s> {
                 }
                 self.instruction(token, token.at, None)?
             }
-            Kind::Sign(b'@') => {
+            PtxTokenKind::Sign(b'@') => {
                 self.advance();
                 let negated = self.accept(b'!');
                 let register = self.name()?;
-                if self.token.kind != Kind::Name {
+                if self.token.kind != PtxTokenKind::Name {
                     return self.wanted(&["an instruction"]);
                 }
                 let mnemonic = self.advance();
-                self.instruction(mnemonic, token.at, Some(Guard { register, negated }))?
+                self.instruction(mnemonic, token.at, Some(PtxGuard { register, negated }))?
             }
             _ => return self.wanted(&["an instruction, a directive or a label"]),
         };
@@ -664,7 +675,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    fn behind_label(&mut self, name: Symbol, at: usize) -> Parse<Statement<'s>> {
+    fn behind_label(&mut self, name: Symbol, at: usize) -> ParseResult<PtxStatement<'s>> {
         let is_targets = self.is_dotted("branchtargets") || self.is_dotted("calltargets");
         if is_targets {
             let calls = self.advance().text == "calltargets";
@@ -673,7 +684,7 @@ impl<'s> Parser<'s> {
                 list.push(self.name()?);
             }
             self.expect(b';')?;
-            return Ok(Statement::Targets { at, name, calls, list });
+            return Ok(PtxStatement::Targets { at, name, calls, list });
         }
         if self.accept_dotted("callprototype") {
             let returns = if self.is_sign(b'(') { self.variables()? } else { Vec::new() };
@@ -681,19 +692,24 @@ impl<'s> Parser<'s> {
             let params = self.variables()?;
             let directives = self.directives()?;
             self.expect(b';')?;
-            return Ok(Statement::Prototype { name, returns, params, directives });
+            return Ok(PtxStatement::Prototype { name, returns, params, directives });
         }
-        Ok(Statement::Label(name, at))
+        Ok(PtxStatement::Label(name, at))
     }
 
     // Instructions.
 
-    fn instruction(&mut self, token: Token<'s>, at: usize, guard: Option<Guard>) -> Parse<Statement<'s>> {
+    fn instruction(
+        &mut self,
+        token: PtxToken<'s>,
+        at: usize,
+        guard: Option<PtxGuard>,
+    ) -> ParseResult<PtxStatement<'s>> {
         let mnemonic = self.names.intern(token.text);
         let mut modifiers: SmallVec<[Symbol; 6]> = SmallVec::new();
         let mut words: SmallVec<[Option<Word>; 12]> = SmallVec::new();
         let mut end = token.at + token.text.len();
-        while self.token.kind == Kind::Dotted {
+        while self.token.kind == PtxTokenKind::Dotted {
             let token = self.advance();
             end = token.span().end;
             let symbol = self.names.intern(token.text);
@@ -731,10 +747,17 @@ impl<'s> Parser<'s> {
             }
         }
         self.expect(b';')?;
-        Ok(Statement::Instruction(Box::new(Instruction { at, guard, mnemonic, modifiers, operands, form })))
+        Ok(PtxStatement::Instruction(Box::new(PtxInstruction {
+            at,
+            guard,
+            mnemonic,
+            modifiers,
+            operands,
+            form,
+        })))
     }
 
-    fn operands(&mut self, close: u8, depth: u32) -> Parse<Vec<Operand<'s>>> {
+    fn operands(&mut self, close: u8, depth: u32) -> ParseResult<Vec<PtxOperand<'s>>> {
         let mut list = Vec::new();
         if self.accept(close) {
             return Ok(list);
@@ -749,51 +772,51 @@ impl<'s> Parser<'s> {
         Ok(list)
     }
 
-    fn operand(&mut self, depth: u32) -> Parse<Operand<'s>> {
+    fn operand(&mut self, depth: u32) -> ParseResult<PtxOperand<'s>> {
         let token = self.token;
         if depth > DEEPEST {
             return self.error(token.span(), "operands do not nest so deep");
         }
         match token.kind {
-            Kind::Name => {
+            PtxTokenKind::Name => {
                 let name = self.name()?;
                 match self.token.kind {
-                    Kind::Dotted if self.token.at == token.span().end => {
+                    PtxTokenKind::Dotted if self.token.at == token.span().end => {
                         let component = self.advance().text;
-                        Ok(Operand::Component(name, self.names.intern(component)))
+                        Ok(PtxOperand::Component(name, self.names.intern(component)))
                     }
-                    Kind::Sign(b'|') => {
+                    PtxTokenKind::Sign(b'|') => {
                         self.advance();
-                        Ok(Operand::Pair(name, self.name()?))
+                        Ok(PtxOperand::Pair(name, self.name()?))
                     }
-                    Kind::Sign(b'+' | b'-') => Ok(Operand::Sum(name, self.number()?)),
-                    Kind::Sign(b'[') => {
+                    PtxTokenKind::Sign(b'+' | b'-') => Ok(PtxOperand::Sum(name, self.number()?)),
+                    PtxTokenKind::Sign(b'[') => {
                         self.advance();
                         let index = self.number()?;
                         self.expect(b']')?;
-                        Ok(Operand::Element(name, index))
+                        Ok(PtxOperand::Element(name, index))
                     }
-                    _ => Ok(Operand::Name(name)),
+                    _ => Ok(PtxOperand::Name(name)),
                 }
             }
-            Kind::Number | Kind::Sign(b'-' | b'+') => self.number().map(Operand::Number),
-            Kind::Sign(b'!') => {
+            PtxTokenKind::Number | PtxTokenKind::Sign(b'-' | b'+') => self.number().map(PtxOperand::Number),
+            PtxTokenKind::Sign(b'!') => {
                 self.advance();
-                self.name().map(Operand::Not)
+                self.name().map(PtxOperand::Not)
             }
-            Kind::Sign(b'{') => {
+            PtxTokenKind::Sign(b'{') => {
                 self.advance();
-                self.operands(b'}', depth + 1).map(Operand::Vector)
+                self.operands(b'}', depth + 1).map(PtxOperand::Vector)
             }
-            Kind::Sign(b'(') => {
+            PtxTokenKind::Sign(b'(') => {
                 self.advance();
-                self.operands(b')', depth + 1).map(Operand::List)
+                self.operands(b')', depth + 1).map(PtxOperand::List)
             }
-            Kind::Sign(b'[') => {
+            PtxTokenKind::Sign(b'[') => {
                 self.advance();
                 let base = self.operand(depth + 1)?;
                 let (base, offset) = match base {
-                    Operand::Sum(name, number) => (Operand::Name(name), Some(number)),
+                    PtxOperand::Sum(name, number) => (PtxOperand::Name(name), Some(number)),
                     base => (base, None),
                 };
                 let more = if self.accept(b',') {
@@ -802,7 +825,7 @@ impl<'s> Parser<'s> {
                     self.expect(b']')?;
                     Vec::new()
                 };
-                Ok(Operand::Address { base: Box::new(base), offset, more })
+                Ok(PtxOperand::Address { base: Box::new(base), offset, more })
             }
             _ => self.wanted(&["an operand"]),
         }

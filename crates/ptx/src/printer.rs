@@ -1,19 +1,20 @@
 //! A module as text. What is printed parses to the same module, and that one prints to the same bytes.
 
 use crate::module::{
-    DebugLine, Function, Init, Instruction, Item, Number, Operand, PtxModule, Statement, Variable,
+    DebugLine, PtxFunction, PtxInitializer, PtxInstruction, PtxItem, PtxModule, PtxNumber, PtxOperand,
+    PtxStatement, PtxVariable,
 };
-use crate::names::{Names, Symbol};
+use crate::names::{PtxNames, Symbol};
 use smallvec::SmallVec;
 use std::fmt::{self, Display, Formatter};
 
 /// A part of a module, with the names that it uses.
-struct With<'a, 's, T: ?Sized>(&'a Names<'s>, &'a T);
+struct WithNames<'a, 's, T: ?Sized>(&'a PtxNames<'s>, &'a T);
 
 impl Display for PtxModule<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for item in &self.items {
-            write!(f, "{}", With(&self.names, item))?;
+            write!(f, "{}", WithNames(&self.names, item))?;
         }
         Ok(())
     }
@@ -21,8 +22,8 @@ impl Display for PtxModule<'_> {
 
 impl PtxModule<'_> {
     /// An instruction as text, without the semicolon.
-    pub fn instruction_text(&self, instruction: &Instruction<'_>) -> String {
-        With(&self.names, instruction).to_string()
+    pub fn instruction_text(&self, instruction: &PtxInstruction<'_>) -> String {
+        WithNames(&self.names, instruction).to_string()
     }
 }
 
@@ -49,14 +50,14 @@ fn list<T>(
     Ok(())
 }
 
-impl Display for With<'_, '_, Item<'_>> {
+impl Display for WithNames<'_, '_, PtxItem<'_>> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let With(names, item) = self;
+        let WithNames(names, item) = self;
         match item {
-            Item::Version(version) => writeln!(f, ".version {version}"),
-            Item::Target(words) => writeln!(f, ".target {}", words.join(", ")),
-            Item::AddressSize(bits) => writeln!(f, ".address_size {bits}\n"),
-            Item::File { number, folder, name, stamp } => {
+            PtxItem::Version(version) => writeln!(f, ".version {version}"),
+            PtxItem::Target(words) => writeln!(f, ".target {}", words.join(", ")),
+            PtxItem::AddressSize(bits) => writeln!(f, ".address_size {bits}\n"),
+            PtxItem::File { number, folder, name, stamp } => {
                 write!(f, ".file {number}")?;
                 if let Some(folder) = folder {
                     write!(f, " \"{folder}\"")?;
@@ -67,7 +68,7 @@ impl Display for With<'_, '_, Item<'_>> {
                     None => writeln!(f),
                 }
             }
-            Item::Section(name, lines) => {
+            PtxItem::Section(name, lines) => {
                 writeln!(f, ".section .{name}\n{{")?;
                 for line in lines {
                     match line {
@@ -81,23 +82,23 @@ impl Display for With<'_, '_, Item<'_>> {
                 }
                 writeln!(f, "}}")
             }
-            Item::Pragma(texts) => pragma(f, texts),
-            Item::Alias(name, of) => writeln!(f, ".alias {}, {};", names.text(*name), names.text(*of)),
-            Item::Variable(variable) => writeln!(f, "{};", With(names, variable)),
-            Item::Function(function) => write!(f, "{}", With(names, function)),
+            PtxItem::Pragma(texts) => pragma(f, texts),
+            PtxItem::Alias(name, of) => writeln!(f, ".alias {}, {};", names.text(*name), names.text(*of)),
+            PtxItem::Variable(variable) => writeln!(f, "{};", WithNames(names, variable)),
+            PtxItem::Function(function) => write!(f, "{}", WithNames(names, function)),
         }
     }
 }
 
-impl Display for Number<'_> {
+impl Display for PtxNumber<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", if self.negative { "-" } else { "" }, self.text)
     }
 }
 
-impl Display for With<'_, '_, Variable<'_>> {
+impl Display for WithNames<'_, '_, PtxVariable<'_>> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let With(names, variable) = self;
+        let WithNames(names, variable) = self;
         if let Some(linkage) = variable.linkage {
             write!(f, ".{} ", linkage.text())?;
         }
@@ -135,15 +136,15 @@ impl Display for With<'_, '_, Variable<'_>> {
         f.write_str(" = ")?;
         let mut is_first = true;
         for part in init {
-            if !is_first && !matches!(part, Init::Close) {
+            if !is_first && !matches!(part, PtxInitializer::Close) {
                 f.write_str(", ")?;
             }
-            is_first = matches!(part, Init::Open);
+            is_first = matches!(part, PtxInitializer::Open);
             match part {
-                Init::Open => f.write_str("{")?,
-                Init::Close => f.write_str("}")?,
-                Init::Number(number) => write!(f, "{number}")?,
-                Init::Address { name, offset, generic } => {
+                PtxInitializer::Open => f.write_str("{")?,
+                PtxInitializer::Close => f.write_str("}")?,
+                PtxInitializer::Number(number) => write!(f, "{number}")?,
+                PtxInitializer::Address { name, offset, generic } => {
                     let name = names.text(*name);
                     if *generic {
                         write!(f, "generic({name})")?
@@ -160,9 +161,9 @@ impl Display for With<'_, '_, Variable<'_>> {
     }
 }
 
-fn variables(f: &mut Formatter<'_>, names: &Names<'_>, params: &[Variable<'_>]) -> fmt::Result {
+fn variables(f: &mut Formatter<'_>, names: &PtxNames<'_>, params: &[PtxVariable<'_>]) -> fmt::Result {
     f.write_str("(")?;
-    list(f, params, ", ", |f, param| write!(f, "{}", With(names, param)))?;
+    list(f, params, ", ", |f, param| write!(f, "{}", WithNames(names, param)))?;
     f.write_str(")")
 }
 
@@ -176,9 +177,9 @@ fn directives(f: &mut Formatter<'_>, all: &[(&str, SmallVec<[u64; 3]>)], before:
     Ok(())
 }
 
-impl Display for With<'_, '_, Function<'_>> {
+impl Display for WithNames<'_, '_, PtxFunction<'_>> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let With(names, function) = self;
+        let WithNames(names, function) = self;
         if let Some(linkage) = function.linkage {
             write!(f, ".{} ", linkage.text())?;
         }
@@ -195,7 +196,7 @@ impl Display for With<'_, '_, Function<'_>> {
             [] => f.write_str("()")?,
             params => {
                 f.write_str("(\n")?;
-                list(f, params, ",\n", |f, param| write!(f, "\t{}", With(names, param)))?;
+                list(f, params, ",\n", |f, param| write!(f, "\t{}", WithNames(names, param)))?;
                 f.write_str("\n)")?;
             }
         }
@@ -207,22 +208,22 @@ impl Display for With<'_, '_, Function<'_>> {
         let Some(body) = &function.body else { return f.write_str(";\n\n") };
         f.write_str("\n{\n")?;
         for statement in body {
-            write!(f, "{}", With(names, statement))?;
+            write!(f, "{}", WithNames(names, statement))?;
         }
         f.write_str("}\n\n")
     }
 }
 
-impl Display for With<'_, '_, Statement<'_>> {
+impl Display for WithNames<'_, '_, PtxStatement<'_>> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let With(names, statement) = self;
+        let WithNames(names, statement) = self;
         match statement {
-            Statement::Open => f.write_str("\t{\n"),
-            Statement::Close => f.write_str("\t}\n"),
-            Statement::Label(name, _) => writeln!(f, "{}:", names.text(*name)),
-            Statement::Variable(variable) => writeln!(f, "\t{};", With(names, variable)),
-            Statement::Instruction(instruction) => writeln!(f, "\t{};", With(names, &**instruction)),
-            Statement::Loc { place: [file, line, column], inlined } => {
+            PtxStatement::Open => f.write_str("\t{\n"),
+            PtxStatement::Close => f.write_str("\t}\n"),
+            PtxStatement::Label(name, _) => writeln!(f, "{}:", names.text(*name)),
+            PtxStatement::Variable(variable) => writeln!(f, "\t{};", WithNames(names, variable)),
+            PtxStatement::Instruction(instruction) => writeln!(f, "\t{};", WithNames(names, &**instruction)),
+            PtxStatement::Loc { place: [file, line, column], inlined } => {
                 write!(f, "\t.loc {file} {line} {column}")?;
                 if let Some((name, added, [file, line, column])) = inlined {
                     write!(f, ", function_name {}", names.text(*name))?;
@@ -233,17 +234,17 @@ impl Display for With<'_, '_, Statement<'_>> {
                 }
                 f.write_str("\n")
             }
-            Statement::Pragma(texts) => {
+            PtxStatement::Pragma(texts) => {
                 f.write_str("\t")?;
                 pragma(f, texts)
             }
-            Statement::Targets { name, calls, list: targets, .. } => {
+            PtxStatement::Targets { name, calls, list: targets, .. } => {
                 let word = if *calls { "calltargets" } else { "branchtargets" };
                 write!(f, "{}: .{word} ", names.text(*name))?;
                 list(f, targets, ", ", |f, target| f.write_str(names.text(*target)))?;
                 f.write_str(";\n")
             }
-            Statement::Prototype { name, returns, params, directives: words } => {
+            PtxStatement::Prototype { name, returns, params, directives: words } => {
                 write!(f, "{}: .callprototype ", names.text(*name))?;
                 variables(f, names, returns)?;
                 f.write_str(" _ ")?;
@@ -255,9 +256,9 @@ impl Display for With<'_, '_, Statement<'_>> {
     }
 }
 
-impl Display for With<'_, '_, Instruction<'_>> {
+impl Display for WithNames<'_, '_, PtxInstruction<'_>> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let With(names, instruction) = self;
+        let WithNames(names, instruction) = self;
         if let Some(guard) = instruction.guard {
             write!(f, "@{}{} ", if guard.negated { "!" } else { "" }, names.text(guard.register))?;
         }
@@ -273,27 +274,27 @@ impl Display for With<'_, '_, Instruction<'_>> {
 }
 
 /// Operands nest at most as deep as the parser lets them.
-fn operand_text(f: &mut Formatter<'_>, names: &Names<'_>, operand: &Operand<'_>) -> fmt::Result {
+fn operand_text(f: &mut Formatter<'_>, names: &PtxNames<'_>, operand: &PtxOperand<'_>) -> fmt::Result {
     let text = |symbol: &Symbol| names.text(*symbol);
     match operand {
-        Operand::Name(name) => f.write_str(text(name)),
-        Operand::Component(name, component) => write!(f, "{}.{}", text(name), text(component)),
-        Operand::Not(name) => write!(f, "!{}", text(name)),
-        Operand::Pair(first, second) => write!(f, "{}|{}", text(first), text(second)),
-        Operand::Number(number) => write!(f, "{number}"),
-        Operand::Sum(name, number) => write!(f, "{}+{number}", text(name)),
-        Operand::Element(name, number) => write!(f, "{}[{number}]", text(name)),
-        Operand::Vector(parts) => {
+        PtxOperand::Name(name) => f.write_str(text(name)),
+        PtxOperand::Component(name, component) => write!(f, "{}.{}", text(name), text(component)),
+        PtxOperand::Not(name) => write!(f, "!{}", text(name)),
+        PtxOperand::Pair(first, second) => write!(f, "{}|{}", text(first), text(second)),
+        PtxOperand::Number(number) => write!(f, "{number}"),
+        PtxOperand::Sum(name, number) => write!(f, "{}+{number}", text(name)),
+        PtxOperand::Element(name, number) => write!(f, "{}[{number}]", text(name)),
+        PtxOperand::Vector(parts) => {
             f.write_str("{")?;
             list(f, parts, ", ", |f, part| operand_text(f, names, part))?;
             f.write_str("}")
         }
-        Operand::List(parts) => {
+        PtxOperand::List(parts) => {
             f.write_str("(")?;
             list(f, parts, ", ", |f, part| operand_text(f, names, part))?;
             f.write_str(")")
         }
-        Operand::Address { base, offset, more } => {
+        PtxOperand::Address { base, offset, more } => {
             f.write_str("[")?;
             operand_text(f, names, base)?;
             if let Some(offset) = offset {

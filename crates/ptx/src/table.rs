@@ -21,40 +21,43 @@ use std::sync::LazyLock;
 
 /// What becomes of an instruction in the IR.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum InstructionSupport {
     /// It is taken.
-    Done,
+    Supported,
     /// It is refused, for this reason.
     Refused(&'static str),
 }
 
-use Verdict::{Done, Refused};
+use InstructionSupport::{Refused, Supported};
 
-const TEXTURE: Verdict = Refused("textures and surfaces need the sampler of a GPU; read a buffer instead");
-const TENSOR: Verdict =
+const TEXTURE: InstructionSupport =
+    Refused("textures and surfaces need the sampler of a GPU; read a buffer instead");
+const TENSOR: InstructionSupport =
     Refused("tensor cores work on fragments that a whole warp holds; compile without them");
-const TMA: Verdict =
+const TMA: InstructionSupport =
     Refused("bulk and tensor copies are done by a unit of the GPU; copy with loads and stores");
-const CLUSTER: Verdict =
+const CLUSTER: InstructionSupport =
     Refused("clusters of work-groups share memory only on a GPU; launch without clusters");
-const MBARRIER: Verdict =
+const MBARRIER: InstructionSupport =
     Refused("objects of barriers in memory wait for other work of a GPU; use `bar.sync`");
-const VIDEO: Verdict = Refused("video instructions are emulated by today's GPUs, too; use plain arithmetic");
-const NARROW: Verdict = Refused(
+const VIDEO: InstructionSupport =
+    Refused("video instructions are emulated by today's GPUs, too; use plain arithmetic");
+const NARROW: InstructionSupport = Refused(
     "formats of less than 16 bits and stochastic or saturating roundings have no form in the IR; convert to half before",
 );
-const STACK: Verdict =
+const STACK: InstructionSupport =
     Refused("the stack of a thread does not grow in lock-step code; declare `.local` memory");
-const POLICY: Verdict = Refused("policies of caches are objects of a GPU; leave `.L2::cache_hint` out");
-const CALLS: Verdict = Refused("it asks another GPU or the host; do without it");
-const DIRECTED: Verdict =
+const POLICY: InstructionSupport =
+    Refused("policies of caches are objects of a GPU; leave `.L2::cache_hint` out");
+const CALLS: InstructionSupport = Refused("it asks another GPU or the host; do without it");
+const DIRECTED: InstructionSupport =
     Refused("products that are added, and quotients, of doubles are rounded to nearest only; use `.rn`");
-const WIDE: Verdict =
+const WIDE: InstructionSupport =
     Refused("atomic vectors and 128-bit exchanges have no type in the IR; use narrower ones");
 
 /// One form of an instruction.
 #[derive(Debug)]
-pub struct Form {
+pub struct InstructionForm {
     /// What it is called.
     pub mnemonic: &'static str,
     /// The words that follow.
@@ -62,16 +65,16 @@ pub struct Form {
     /// The operands.
     pub operands: &'static str,
     /// Whether it is taken.
-    pub verdict: Verdict,
+    pub support: InstructionSupport,
 }
 
 const fn form(
     mnemonic: &'static str,
     pattern: &'static str,
     operands: &'static str,
-    verdict: Verdict,
-) -> Form {
-    Form { mnemonic, pattern, operands, verdict }
+    support: InstructionSupport,
+) -> InstructionForm {
+    InstructionForm { mnemonic, pattern, operands, support }
 }
 
 /// The classes of words.
@@ -100,221 +103,221 @@ const CLASSES: &[(&str, &str)] = &[
 ];
 
 /// All forms, in order.
-pub static FORMS: &[Form] = &[
+pub static FORMS: &[InstructionForm] = &[
     // Integers.
-    form("add", "int", "=T T T", Done),
-    form("add", "sat s32", "=T T T", Done),
-    form("add", "u16x2|s16x2", "=T T T", Done),
-    form("add", "cc long", "=T T T", Done),
-    form("addc", "cc? long", "=T T T", Done),
-    form("sub", "int", "=T T T", Done),
-    form("sub", "sat s32", "=T T T", Done),
-    form("sub", "cc long", "=T T T", Done),
-    form("subc", "cc? long", "=T T T", Done),
-    form("mul", "lo|hi int", "=T T T", Done),
-    form("mul", "wide half", "=W T T", Done),
-    form("mad", "lo|hi int", "=T T T T", Done),
-    form("mad", "wide half", "=W T T W", Done),
-    form("mad", "hi sat s32", "=T T T T", Done),
-    form("mad", "lo|hi cc long", "=T T T T", Done),
-    form("madc", "lo|hi cc? long", "=T T T T", Done),
-    form("mul24", "lo|hi u32|s32", "=T T T", Done),
-    form("mad24", "lo|hi u32|s32", "=T T T T", Done),
-    form("mad24", "hi sat s32", "=T T T T", Done),
-    form("sad", "int", "=T T T T", Done),
-    form("div", "int", "=T T T", Done),
-    form("rem", "int", "=T T T", Done),
-    form("abs", "s16|s32|s64", "=T T", Done),
-    form("neg", "s16|s32|s64", "=T T", Done),
-    form("min", "int", "=T T T", Done),
-    form("min", "u16x2|s16x2", "=T T T", Done),
-    form("min", "relu s32|s16x2", "=T T T", Done),
-    form("max", "int", "=T T T", Done),
-    form("max", "u16x2|s16x2", "=T T T", Done),
-    form("max", "relu s32|s16x2", "=T T T", Done),
-    form("popc", "b32|b64", "=u32 T", Done),
-    form("clz", "b32|b64", "=u32 T", Done),
-    form("bfind", "shiftamt? long", "=u32 T", Done),
-    form("fns", "b32", "=b32 b32 b32 s32", Done),
-    form("brev", "b32|b64", "=T T", Done),
-    form("bfe", "long", "=T T u32 u32", Done),
-    form("bfi", "b32|b64", "=T T T u32 u32", Done),
-    form("szext", "clamp|wrap u32|s32", "=T T u32", Done),
-    form("bmsk", "clamp|wrap b32", "=T u32 u32", Done),
-    form("dp4a", "u32|s32 u32|s32", "=A D S A", Done),
-    form("dp2a", "lo|hi u32|s32 u32|s32", "=A D S A", Done),
+    form("add", "int", "=T T T", Supported),
+    form("add", "sat s32", "=T T T", Supported),
+    form("add", "u16x2|s16x2", "=T T T", Supported),
+    form("add", "cc long", "=T T T", Supported),
+    form("addc", "cc? long", "=T T T", Supported),
+    form("sub", "int", "=T T T", Supported),
+    form("sub", "sat s32", "=T T T", Supported),
+    form("sub", "cc long", "=T T T", Supported),
+    form("subc", "cc? long", "=T T T", Supported),
+    form("mul", "lo|hi int", "=T T T", Supported),
+    form("mul", "wide half", "=W T T", Supported),
+    form("mad", "lo|hi int", "=T T T T", Supported),
+    form("mad", "wide half", "=W T T W", Supported),
+    form("mad", "hi sat s32", "=T T T T", Supported),
+    form("mad", "lo|hi cc long", "=T T T T", Supported),
+    form("madc", "lo|hi cc? long", "=T T T T", Supported),
+    form("mul24", "lo|hi u32|s32", "=T T T", Supported),
+    form("mad24", "lo|hi u32|s32", "=T T T T", Supported),
+    form("mad24", "hi sat s32", "=T T T T", Supported),
+    form("sad", "int", "=T T T T", Supported),
+    form("div", "int", "=T T T", Supported),
+    form("rem", "int", "=T T T", Supported),
+    form("abs", "s16|s32|s64", "=T T", Supported),
+    form("neg", "s16|s32|s64", "=T T", Supported),
+    form("min", "int", "=T T T", Supported),
+    form("min", "u16x2|s16x2", "=T T T", Supported),
+    form("min", "relu s32|s16x2", "=T T T", Supported),
+    form("max", "int", "=T T T", Supported),
+    form("max", "u16x2|s16x2", "=T T T", Supported),
+    form("max", "relu s32|s16x2", "=T T T", Supported),
+    form("popc", "b32|b64", "=u32 T", Supported),
+    form("clz", "b32|b64", "=u32 T", Supported),
+    form("bfind", "shiftamt? long", "=u32 T", Supported),
+    form("fns", "b32", "=b32 b32 b32 s32", Supported),
+    form("brev", "b32|b64", "=T T", Supported),
+    form("bfe", "long", "=T T u32 u32", Supported),
+    form("bfi", "b32|b64", "=T T T u32 u32", Supported),
+    form("szext", "clamp|wrap u32|s32", "=T T u32", Supported),
+    form("bmsk", "clamp|wrap b32", "=T u32 u32", Supported),
+    form("dp4a", "u32|s32 u32|s32", "=A D S A", Supported),
+    form("dp2a", "lo|hi u32|s32 u32|s32", "=A D S A", Supported),
     // Floats.
-    form("testp", "finite|infinite|number|notanumber|normal|subnormal f32|f64", "=p T", Done),
-    form("copysign", "f32|f64", "=T T T", Done),
-    form("add", "rnd? ftz? sat? f32", "=T T T", Done),
-    form("add", "rnd? f64", "=T T T", Done),
-    form("add", "rn? ftz? sat? f16|f16x2", "=T T T", Done),
-    form("add", "rn? bf16|bf16x2", "=T T T", Done),
-    form("add", "rnd? ftz? f32x2", "=T T T", Done),
-    form("add", "rnd? sat? f32 f16|bf16", "=D S D", Done),
-    form("sub", "rnd? ftz? sat? f32", "=T T T", Done),
-    form("sub", "rnd? f64", "=T T T", Done),
-    form("sub", "rn? ftz? sat? f16|f16x2", "=T T T", Done),
-    form("sub", "rn? bf16|bf16x2", "=T T T", Done),
-    form("sub", "rnd? ftz? f32x2", "=T T T", Done),
-    form("sub", "rnd? sat? f32 f16|bf16", "=D S D", Done),
-    form("mul", "rnd? ftz? sat? f32", "=T T T", Done),
-    form("mul", "rnd? f64", "=T T T", Done),
-    form("mul", "rn? ftz? sat? f16|f16x2", "=T T T", Done),
-    form("mul", "rn? bf16|bf16x2", "=T T T", Done),
-    form("mul", "rnd? ftz? f32x2", "=T T T", Done),
-    form("fma", "rnd ftz? sat? f32", "=T T T T", Done),
-    form("fma", "rn f64", "=T T T T", Done),
+    form("testp", "finite|infinite|number|notanumber|normal|subnormal f32|f64", "=p T", Supported),
+    form("copysign", "f32|f64", "=T T T", Supported),
+    form("add", "rnd? ftz? sat? f32", "=T T T", Supported),
+    form("add", "rnd? f64", "=T T T", Supported),
+    form("add", "rn? ftz? sat? f16|f16x2", "=T T T", Supported),
+    form("add", "rn? bf16|bf16x2", "=T T T", Supported),
+    form("add", "rnd? ftz? f32x2", "=T T T", Supported),
+    form("add", "rnd? sat? f32 f16|bf16", "=D S D", Supported),
+    form("sub", "rnd? ftz? sat? f32", "=T T T", Supported),
+    form("sub", "rnd? f64", "=T T T", Supported),
+    form("sub", "rn? ftz? sat? f16|f16x2", "=T T T", Supported),
+    form("sub", "rn? bf16|bf16x2", "=T T T", Supported),
+    form("sub", "rnd? ftz? f32x2", "=T T T", Supported),
+    form("sub", "rnd? sat? f32 f16|bf16", "=D S D", Supported),
+    form("mul", "rnd? ftz? sat? f32", "=T T T", Supported),
+    form("mul", "rnd? f64", "=T T T", Supported),
+    form("mul", "rn? ftz? sat? f16|f16x2", "=T T T", Supported),
+    form("mul", "rn? bf16|bf16x2", "=T T T", Supported),
+    form("mul", "rnd? ftz? f32x2", "=T T T", Supported),
+    form("fma", "rnd ftz? sat? f32", "=T T T T", Supported),
+    form("fma", "rn f64", "=T T T T", Supported),
     form("fma", "rz|rm|rp f64", "=T T T T", DIRECTED),
-    form("fma", "rn ftz? sat? f16|f16x2", "=T T T T", Done),
-    form("fma", "rn ftz? relu f16|f16x2", "=T T T T", Done),
-    form("fma", "rn relu? bf16|bf16x2", "=T T T T", Done),
-    form("fma", "rnd ftz? f32x2", "=T T T T", Done),
-    form("fma", "rnd sat? f32 f16|bf16", "=D S S D", Done),
-    form("mad", "rnd? ftz? sat? f32", "=T T T T", Done),
-    form("mad", "rn f64", "=T T T T", Done),
+    form("fma", "rn ftz? sat? f16|f16x2", "=T T T T", Supported),
+    form("fma", "rn ftz? relu f16|f16x2", "=T T T T", Supported),
+    form("fma", "rn relu? bf16|bf16x2", "=T T T T", Supported),
+    form("fma", "rnd ftz? f32x2", "=T T T T", Supported),
+    form("fma", "rnd sat? f32 f16|bf16", "=D S S D", Supported),
+    form("mad", "rnd? ftz? sat? f32", "=T T T T", Supported),
+    form("mad", "rn f64", "=T T T T", Supported),
     form("mad", "rz|rm|rp f64", "=T T T T", DIRECTED),
-    form("div", "approx|full ftz? f32", "=T T T", Done),
-    form("div", "rnd ftz? f32", "=T T T", Done),
-    form("div", "rn f64", "=T T T", Done),
+    form("div", "approx|full ftz? f32", "=T T T", Supported),
+    form("div", "rnd ftz? f32", "=T T T", Supported),
+    form("div", "rn f64", "=T T T", Supported),
     form("div", "rz|rm|rp f64", "=T T T", DIRECTED),
-    form("abs", "ftz? f32", "=T T", Done),
-    form("abs", "f64", "=T T", Done),
-    form("abs", "ftz? f16|f16x2", "=T T", Done),
-    form("abs", "bf16|bf16x2", "=T T", Done),
-    form("neg", "ftz? f32", "=T T", Done),
-    form("neg", "f64", "=T T", Done),
-    form("neg", "ftz? f16|f16x2", "=T T", Done),
-    form("neg", "bf16|bf16x2", "=T T", Done),
-    form("min", "ftz? NaN? f32", "=T T T ?T", Done),
-    form("min", "ftz? NaN? xorsign abs f32", "=T T T ?T", Done),
-    form("min", "f64", "=T T T", Done),
-    form("min", "ftz? NaN? f16|f16x2", "=T T T", Done),
-    form("min", "ftz? NaN? xorsign abs f16|f16x2", "=T T T", Done),
-    form("min", "NaN? bf16|bf16x2", "=T T T", Done),
-    form("min", "NaN? xorsign abs bf16|bf16x2", "=T T T", Done),
-    form("max", "ftz? NaN? f32", "=T T T ?T", Done),
-    form("max", "ftz? NaN? xorsign abs f32", "=T T T ?T", Done),
-    form("max", "f64", "=T T T", Done),
-    form("max", "ftz? NaN? f16|f16x2", "=T T T", Done),
-    form("max", "ftz? NaN? xorsign abs f16|f16x2", "=T T T", Done),
-    form("max", "NaN? bf16|bf16x2", "=T T T", Done),
-    form("max", "NaN? xorsign abs bf16|bf16x2", "=T T T", Done),
-    form("rcp", "approx ftz? f32|f64", "=T T", Done),
-    form("rcp", "rnd ftz? f32", "=T T", Done),
-    form("rcp", "rn f64", "=T T", Done),
+    form("abs", "ftz? f32", "=T T", Supported),
+    form("abs", "f64", "=T T", Supported),
+    form("abs", "ftz? f16|f16x2", "=T T", Supported),
+    form("abs", "bf16|bf16x2", "=T T", Supported),
+    form("neg", "ftz? f32", "=T T", Supported),
+    form("neg", "f64", "=T T", Supported),
+    form("neg", "ftz? f16|f16x2", "=T T", Supported),
+    form("neg", "bf16|bf16x2", "=T T", Supported),
+    form("min", "ftz? NaN? f32", "=T T T ?T", Supported),
+    form("min", "ftz? NaN? xorsign abs f32", "=T T T ?T", Supported),
+    form("min", "f64", "=T T T", Supported),
+    form("min", "ftz? NaN? f16|f16x2", "=T T T", Supported),
+    form("min", "ftz? NaN? xorsign abs f16|f16x2", "=T T T", Supported),
+    form("min", "NaN? bf16|bf16x2", "=T T T", Supported),
+    form("min", "NaN? xorsign abs bf16|bf16x2", "=T T T", Supported),
+    form("max", "ftz? NaN? f32", "=T T T ?T", Supported),
+    form("max", "ftz? NaN? xorsign abs f32", "=T T T ?T", Supported),
+    form("max", "f64", "=T T T", Supported),
+    form("max", "ftz? NaN? f16|f16x2", "=T T T", Supported),
+    form("max", "ftz? NaN? xorsign abs f16|f16x2", "=T T T", Supported),
+    form("max", "NaN? bf16|bf16x2", "=T T T", Supported),
+    form("max", "NaN? xorsign abs bf16|bf16x2", "=T T T", Supported),
+    form("rcp", "approx ftz? f32|f64", "=T T", Supported),
+    form("rcp", "rnd ftz? f32", "=T T", Supported),
+    form("rcp", "rn f64", "=T T", Supported),
     form("rcp", "rz|rm|rp f64", "=T T", DIRECTED),
-    form("sqrt", "approx ftz? f32", "=T T", Done),
-    form("sqrt", "rnd ftz? f32", "=T T", Done),
-    form("sqrt", "rnd f64", "=T T", Done),
-    form("rsqrt", "approx ftz? f32|f64", "=T T", Done),
-    form("sin", "approx ftz? f32", "=T T", Done),
-    form("cos", "approx ftz? f32", "=T T", Done),
-    form("lg2", "approx ftz? f32", "=T T", Done),
-    form("ex2", "approx ftz? f32", "=T T", Done),
-    form("ex2", "approx f16|f16x2", "=T T", Done),
-    form("ex2", "approx ftz bf16|bf16x2", "=T T", Done),
-    form("tanh", "approx f32|f16|f16x2|bf16|bf16x2", "=T T", Done),
+    form("sqrt", "approx ftz? f32", "=T T", Supported),
+    form("sqrt", "rnd ftz? f32", "=T T", Supported),
+    form("sqrt", "rnd f64", "=T T", Supported),
+    form("rsqrt", "approx ftz? f32|f64", "=T T", Supported),
+    form("sin", "approx ftz? f32", "=T T", Supported),
+    form("cos", "approx ftz? f32", "=T T", Supported),
+    form("lg2", "approx ftz? f32", "=T T", Supported),
+    form("ex2", "approx ftz? f32", "=T T", Supported),
+    form("ex2", "approx f16|f16x2", "=T T", Supported),
+    form("ex2", "approx ftz bf16|bf16x2", "=T T", Supported),
+    form("tanh", "approx f32|f16|f16x2|bf16|bf16x2", "=T T", Supported),
     // Comparisons and choices.
-    form("setp", "cmp ftz? value|f16|bf16", "=p|p T T", Done),
-    form("setp", "cmp bool ftz? value|f16|bf16", "=p|p T T p", Done),
-    form("setp", "cmp ftz? f16x2|bf16x2", "=p|p T T", Done),
-    form("setp", "cmp bool ftz? f16x2|bf16x2", "=p|p T T p", Done),
-    form("set", "cmp ftz? u16|s16|u32|s32|f32|f16|bf16 value|f16|bf16", "=D S S", Done),
-    form("set", "cmp bool ftz? u16|s16|u32|s32|f32|f16|bf16 value|f16|bf16", "=D S S p", Done),
-    form("set", "cmp ftz? f16x2|bf16x2 f16x2|bf16x2", "=D S S", Done),
-    form("selp", "value", "=T T T p", Done),
-    form("slct", "ftz? value s32|f32", "=D D D S", Done),
+    form("setp", "cmp ftz? value|f16|bf16", "=p|p T T", Supported),
+    form("setp", "cmp bool ftz? value|f16|bf16", "=p|p T T p", Supported),
+    form("setp", "cmp ftz? f16x2|bf16x2", "=p|p T T", Supported),
+    form("setp", "cmp bool ftz? f16x2|bf16x2", "=p|p T T p", Supported),
+    form("set", "cmp ftz? u16|s16|u32|s32|f32|f16|bf16 value|f16|bf16", "=D S S", Supported),
+    form("set", "cmp bool ftz? u16|s16|u32|s32|f32|f16|bf16 value|f16|bf16", "=D S S p", Supported),
+    form("set", "cmp ftz? f16x2|bf16x2 f16x2|bf16x2", "=D S S", Supported),
+    form("selp", "value", "=T T T p", Supported),
+    form("slct", "ftz? value s32|f32", "=D D D S", Supported),
     // Bits.
-    form("and", "pred|b16|b32|b64", "=T T T", Done),
-    form("or", "pred|b16|b32|b64", "=T T T", Done),
-    form("xor", "pred|b16|b32|b64", "=T T T", Done),
-    form("not", "pred|b16|b32|b64", "=T T", Done),
-    form("cnot", "b16|b32|b64", "=T T", Done),
-    form("lop3", "b32", "=T T T T i", Done),
-    form("lop3", "and|or b32", "=T|p T T T i p", Done),
-    form("shl", "b16|b32|b64", "=T T u32", Done),
-    form("shr", "b16|b32|b64|u16|u32|u64|s16|s32|s64", "=T T u32", Done),
-    form("shf", "l|r clamp|wrap b32", "=T T T u32", Done),
-    form("prmt", "b32", "=T T T T", Done),
-    form("prmt", "b32 f4e|b4e|rc8|ecl|ecr|rc16", "=D D D D", Done),
+    form("and", "pred|b16|b32|b64", "=T T T", Supported),
+    form("or", "pred|b16|b32|b64", "=T T T", Supported),
+    form("xor", "pred|b16|b32|b64", "=T T T", Supported),
+    form("not", "pred|b16|b32|b64", "=T T", Supported),
+    form("cnot", "b16|b32|b64", "=T T", Supported),
+    form("lop3", "b32", "=T T T T i", Supported),
+    form("lop3", "and|or b32", "=T|p T T T i p", Supported),
+    form("shl", "b16|b32|b64", "=T T u32", Supported),
+    form("shr", "b16|b32|b64|u16|u32|u64|s16|s32|s64", "=T T u32", Supported),
+    form("shf", "l|r clamp|wrap b32", "=T T T u32", Supported),
+    form("prmt", "b32", "=T T T T", Supported),
+    form("prmt", "b32 f4e|b4e|rc8|ecl|ecr|rc16", "=D D D D", Supported),
     // Moves and conversions.
-    form("mov", "pred|b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f32|f64", "=A A", Done),
-    form("cvt", "pack sat u16|s16 s32", "=b32 S S", Done),
-    form("cvt", "pack sat u8|s8 s32 b32", "=b32 s32 s32 b32", Done),
-    form("cvt", "rn|rz relu? f16x2|bf16x2 f32", "=b32 S S", Done),
-    form("cvt", "rn|rz|rna relu? tf32 f32", "=b32 S", Done),
-    form("cvt", "round? relu? ftz? sat? numeric numeric", "=D S", Done),
+    form("mov", "pred|b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f32|f64", "=A A", Supported),
+    form("cvt", "pack sat u16|s16 s32", "=b32 S S", Supported),
+    form("cvt", "pack sat u8|s8 s32 b32", "=b32 s32 s32 b32", Supported),
+    form("cvt", "rn|rz relu? f16x2|bf16x2 f32", "=b32 S S", Supported),
+    form("cvt", "rn|rz|rna relu? tf32 f32", "=b32 S", Supported),
+    form("cvt", "round? relu? ftz? sat? numeric numeric", "=D S", Supported),
     form("cvt", "*", "…", NARROW),
     form(
         "cvta",
         "to? global|shared|shared::cta|shared::cluster|local|const|param|param::entry u32|u64",
         "=T A",
-        Done,
+        Supported,
     ),
     form(
         "isspacep",
         "global|shared|shared::cta|shared::cluster|local|const|param|param::entry",
         "=p u64",
-        Done,
+        Supported,
     ),
     // Memory.
     form(
         "ld",
         "sem? scope? space? cop? nc? l1? l2? L2::cache_hint? pre? unified? vec? mem|f16|bf16",
         "=V m ?b64",
-        Done,
+        Supported,
     ),
-    form("ldu", "space? vec? mem", "=V m", Done),
+    form("ldu", "space? vec? mem", "=V m", Supported),
     form("st", "async *", "…", MBARRIER),
     form("st", "bulk *", "…", TMA),
-    form("st", "sem? scope? space? cop? l1? l2? L2::cache_hint? vec? mem|f16|bf16", "m V ?b64", Done),
-    form("prefetch", "space? L1|L2|L2::evict_last|L2::evict_normal", "m", Done),
+    form("st", "sem? scope? space? cop? l1? l2? L2::cache_hint? vec? mem|f16|bf16", "m V ?b64", Supported),
+    form("prefetch", "space? L1|L2|L2::evict_last|L2::evict_normal", "m", Supported),
     form("prefetch", "*", "…", TMA),
-    form("prefetchu", "L1", "m", Done),
-    form("applypriority", "global? L2::evict_normal", "m i", Done),
-    form("discard", "global? L2", "m i", Done),
+    form("prefetchu", "L1", "m", Supported),
+    form("applypriority", "global? L2::evict_normal", "m i", Supported),
+    form("discard", "global? L2", "m i", Supported),
     form("createpolicy", "*", "…", POLICY),
-    form("cp", "async ca|cg shared|shared::cta global L2::cache_hint? pre?", "m m i ?A ?A", Done),
-    form("cp", "async commit_group", "", Done),
-    form("cp", "async wait_group", "i", Done),
-    form("cp", "async wait_all", "", Done),
+    form("cp", "async ca|cg shared|shared::cta global L2::cache_hint? pre?", "m m i ?A ?A", Supported),
+    form("cp", "async commit_group", "", Supported),
+    form("cp", "async wait_group", "i", Supported),
+    form("cp", "async wait_all", "", Supported),
     form("cp", "async bulk *", "…", TMA),
     form("cp", "*", "…", MBARRIER),
     form("atom", "sem? scope? space? exch|cas b128", "…", WIDE),
     form("atom", "sem? scope? space? add noftz? L2::cache_hint? v2|v4|v8 *", "…", WIDE),
-    form("atom", "sem? scope? space? cas b16|b32|b64", "=T m T T", Done),
-    form("atom", "sem? scope? space? exch L2::cache_hint? b32|b64", "=T m T ?b64", Done),
-    form("atom", "sem? scope? space? and|or|xor L2::cache_hint? b32|b64", "=T m T ?b64", Done),
-    form("atom", "sem? scope? space? add L2::cache_hint? u32|s32|u64|f32|f64", "=T m T ?b64", Done),
-    form("atom", "sem? scope? space? add noftz L2::cache_hint? f16|bf16", "=T m T ?b64", Done),
-    form("atom", "sem? scope? space? inc|dec u32", "=T m T", Done),
-    form("atom", "sem? scope? space? min|max u32|s32|u64|s64", "=T m T", Done),
+    form("atom", "sem? scope? space? cas b16|b32|b64", "=T m T T", Supported),
+    form("atom", "sem? scope? space? exch L2::cache_hint? b32|b64", "=T m T ?b64", Supported),
+    form("atom", "sem? scope? space? and|or|xor L2::cache_hint? b32|b64", "=T m T ?b64", Supported),
+    form("atom", "sem? scope? space? add L2::cache_hint? u32|s32|u64|f32|f64", "=T m T ?b64", Supported),
+    form("atom", "sem? scope? space? add noftz L2::cache_hint? f16|bf16", "=T m T ?b64", Supported),
+    form("atom", "sem? scope? space? inc|dec u32", "=T m T", Supported),
+    form("atom", "sem? scope? space? min|max u32|s32|u64|s64", "=T m T", Supported),
     form("atom", "*", "…", WIDE),
     form("red", "async *", "…", MBARRIER),
-    form("red", "sem? scope? space? and|or|xor L2::cache_hint? b32|b64", "m T ?b64", Done),
-    form("red", "sem? scope? space? add L2::cache_hint? u32|s32|u64|f32|f64", "m T ?b64", Done),
-    form("red", "sem? scope? space? add noftz L2::cache_hint? f16|bf16", "m T ?b64", Done),
-    form("red", "sem? scope? space? inc|dec u32", "m T", Done),
-    form("red", "sem? scope? space? min|max u32|s32|u64|s64", "m T", Done),
+    form("red", "sem? scope? space? and|or|xor L2::cache_hint? b32|b64", "m T ?b64", Supported),
+    form("red", "sem? scope? space? add L2::cache_hint? u32|s32|u64|f32|f64", "m T ?b64", Supported),
+    form("red", "sem? scope? space? add noftz L2::cache_hint? f16|bf16", "m T ?b64", Supported),
+    form("red", "sem? scope? space? inc|dec u32", "m T", Supported),
+    form("red", "sem? scope? space? min|max u32|s32|u64|s64", "m T", Supported),
     form("red", "*", "…", WIDE),
     // Control.
-    form("bra", "uni?", "L", Done),
-    form("brx", "idx uni?", "u32 A", Done),
-    form("call", "uni?", "…", Done),
-    form("ret", "uni?", "", Done),
-    form("exit", "", "", Done),
-    form("trap", "", "", Done),
-    form("brkpt", "", "", Done),
-    form("nanosleep", "u32", "T", Done),
-    form("pmevent", "*", "…", Done),
-    form("setmaxnreg", "*", "…", Done),
-    form("griddepcontrol", "*", "…", Done),
+    form("bra", "uni?", "L", Supported),
+    form("brx", "idx uni?", "u32 A", Supported),
+    form("call", "uni?", "…", Supported),
+    form("ret", "uni?", "", Supported),
+    form("exit", "", "", Supported),
+    form("trap", "", "", Supported),
+    form("brkpt", "", "", Supported),
+    form("nanosleep", "u32", "T", Supported),
+    form("pmevent", "*", "…", Supported),
+    form("setmaxnreg", "*", "…", Supported),
+    form("griddepcontrol", "*", "…", Supported),
     // Lanes that wait for each other and ask each other.
-    form("bar", "cta? sync", "u32 ?u32", Done),
-    form("bar", "warp sync", "u32", Done),
-    form("bar", "cta? red popc u32", "=T u32 ?A ?A", Done),
-    form("bar", "cta? red and|or pred", "=p u32 ?A ?A", Done),
+    form("bar", "cta? sync", "u32 ?u32", Supported),
+    form("bar", "warp sync", "u32", Supported),
+    form("bar", "cta? red popc u32", "=T u32 ?A ?A", Supported),
+    form("bar", "cta? red and|or pred", "=p u32 ?A ?A", Supported),
     form(
         "bar",
         "cta? arrive",
@@ -322,61 +325,61 @@ pub static FORMS: &[Form] = &[
         Refused("a thread that arrives and goes on has no form in lock-step code; use `bar.sync`"),
     ),
     form("barrier", "cluster *", "…", CLUSTER),
-    form("barrier", "cta? sync aligned?", "u32 ?u32", Done),
-    form("barrier", "cta? red popc aligned? u32", "=T u32 ?A ?A", Done),
-    form("barrier", "cta? red and|or aligned? pred", "=p u32 ?A ?A", Done),
+    form("barrier", "cta? sync aligned?", "u32 ?u32", Supported),
+    form("barrier", "cta? red popc aligned? u32", "=T u32 ?A ?A", Supported),
+    form("barrier", "cta? red and|or aligned? pred", "=p u32 ?A ?A", Supported),
     form(
         "barrier",
         "cta? arrive aligned?",
         "u32 u32",
         Refused("a thread that arrives and goes on has no form in lock-step code; use `barrier.sync`"),
     ),
-    form("membar", "cta|gl|sys", "", Done),
+    form("membar", "cta|gl|sys", "", Supported),
     form("membar", "proxy *", "…", TMA),
-    form("fence", "sc|acq_rel|acquire|release? cta|cluster|gpu|sys", "", Done),
+    form("fence", "sc|acq_rel|acquire|release? cta|cluster|gpu|sys", "", Supported),
     form("fence", "*", "…", TMA),
-    form("activemask", "b32", "=T", Done),
-    form("vote", "sync all|any|uni pred", "=p p u32", Done),
-    form("vote", "sync ballot b32", "=T p u32", Done),
-    form("vote", "all|any|uni pred", "=p p", Done),
-    form("vote", "ballot b32", "=T p", Done),
-    form("shfl", "sync up|down|bfly|idx b32", "=T|p T u32 u32 u32", Done),
-    form("shfl", "up|down|bfly|idx b32", "=T|p T u32 u32", Done),
-    form("match", "any sync b32|b64", "=b32 T u32", Done),
-    form("match", "all sync b32|b64", "=b32|p T u32", Done),
-    form("redux", "sync add|min|max u32|s32", "=T T u32", Done),
-    form("redux", "sync and|or|xor b32", "=T T u32", Done),
-    form("redux", "sync min|max abs? NaN? f32", "=T T u32", Done),
-    form("elect", "sync", "=b32|p u32", Done),
+    form("activemask", "b32", "=T", Supported),
+    form("vote", "sync all|any|uni pred", "=p p u32", Supported),
+    form("vote", "sync ballot b32", "=T p u32", Supported),
+    form("vote", "all|any|uni pred", "=p p", Supported),
+    form("vote", "ballot b32", "=T p", Supported),
+    form("shfl", "sync up|down|bfly|idx b32", "=T|p T u32 u32 u32", Supported),
+    form("shfl", "up|down|bfly|idx b32", "=T|p T u32 u32", Supported),
+    form("match", "any sync b32|b64", "=b32 T u32", Supported),
+    form("match", "all sync b32|b64", "=b32|p T u32", Supported),
+    form("redux", "sync add|min|max u32|s32", "=T T u32", Supported),
+    form("redux", "sync and|or|xor b32", "=T T u32", Supported),
+    form("redux", "sync min|max abs? NaN? f32", "=T T u32", Supported),
+    form("elect", "sync", "=b32|p u32", Supported),
     // Matrices that a warp holds together.
-    form("mma", "sync aligned m16n8k8|m16n8k16 row col f16 f16 f16 f16", "=A A A A", Done),
-    form("mma", "sync aligned m16n8k8|m16n8k16 row col f32 f16 f16 f32", "=A A A A", Done),
-    form("mma", "sync aligned m16n8k8|m16n8k16 row col f32 bf16 bf16 f32", "=A A A A", Done),
-    form("mma", "sync aligned m16n8k4|m16n8k8 row col f32 tf32 tf32 f32", "=A A A A", Done),
+    form("mma", "sync aligned m16n8k8|m16n8k16 row col f16 f16 f16 f16", "=A A A A", Supported),
+    form("mma", "sync aligned m16n8k8|m16n8k16 row col f32 f16 f16 f32", "=A A A A", Supported),
+    form("mma", "sync aligned m16n8k8|m16n8k16 row col f32 bf16 bf16 f32", "=A A A A", Supported),
+    form("mma", "sync aligned m16n8k4|m16n8k8 row col f32 tf32 tf32 f32", "=A A A A", Supported),
     form(
         "mma",
         "sync aligned m8n8k16|m16n8k16|m16n8k32 row col satfinite? s32 u8|s8 u8|s8 s32",
         "=A A A A",
-        Done,
+        Supported,
     ),
-    form("mma", "sync aligned m8n8k4 row col f64 f64 f64 f64", "=A A A A", Done),
-    form("ldmatrix", "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16", "=A m", Done),
-    form("stmatrix", "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16", "m A", Done),
-    form("movmatrix", "sync aligned m8n8 trans b16", "=b32 b32", Done),
-    form("wmma", "load a|b sync aligned row|col k16 window? f16|bf16|u8|s8", "=A m ?u32", Done),
-    form("wmma", "load a|b sync aligned row|col m16n16k8 window? tf32", "=A m ?u32", Done),
-    form("wmma", "load a|b|c sync aligned row|col m8n8k4 window? f64", "=A m ?u32", Done),
-    form("wmma", "load c sync aligned row|col k16 window? f16|f32|s32", "=A m ?u32", Done),
-    form("wmma", "load c sync aligned row|col m16n16k8 window? f32", "=A m ?u32", Done),
-    form("wmma", "store d sync aligned row|col k16 window? f16|f32|s32", "m A ?u32", Done),
-    form("wmma", "store d sync aligned row|col m16n16k8 window? f32", "m A ?u32", Done),
-    form("wmma", "store d sync aligned row|col m8n8k4 window? f64", "m A ?u32", Done),
-    form("wmma", "mma sync aligned row|col row|col k16 f16|f32 f16|f32", "=A A A A", Done),
-    form("wmma", "mma sync aligned row|col row|col k16 f32 bf16 bf16 f32", "=A A A A", Done),
-    form("wmma", "mma sync aligned row|col row|col m16n16k8 f32 tf32 tf32 f32", "=A A A A", Done),
-    form("wmma", "mma sync aligned row|col row|col k16 s32 u8 u8 s32 satfinite?", "=A A A A", Done),
-    form("wmma", "mma sync aligned row|col row|col k16 s32 s8 s8 s32 satfinite?", "=A A A A", Done),
-    form("wmma", "mma sync aligned row|col row|col m8n8k4 rn? f64 f64 f64 f64", "=A A A A", Done),
+    form("mma", "sync aligned m8n8k4 row col f64 f64 f64 f64", "=A A A A", Supported),
+    form("ldmatrix", "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16", "=A m", Supported),
+    form("stmatrix", "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16", "m A", Supported),
+    form("movmatrix", "sync aligned m8n8 trans b16", "=b32 b32", Supported),
+    form("wmma", "load a|b sync aligned row|col k16 window? f16|bf16|u8|s8", "=A m ?u32", Supported),
+    form("wmma", "load a|b sync aligned row|col m16n16k8 window? tf32", "=A m ?u32", Supported),
+    form("wmma", "load a|b|c sync aligned row|col m8n8k4 window? f64", "=A m ?u32", Supported),
+    form("wmma", "load c sync aligned row|col k16 window? f16|f32|s32", "=A m ?u32", Supported),
+    form("wmma", "load c sync aligned row|col m16n16k8 window? f32", "=A m ?u32", Supported),
+    form("wmma", "store d sync aligned row|col k16 window? f16|f32|s32", "m A ?u32", Supported),
+    form("wmma", "store d sync aligned row|col m16n16k8 window? f32", "m A ?u32", Supported),
+    form("wmma", "store d sync aligned row|col m8n8k4 window? f64", "m A ?u32", Supported),
+    form("wmma", "mma sync aligned row|col row|col k16 f16|f32 f16|f32", "=A A A A", Supported),
+    form("wmma", "mma sync aligned row|col row|col k16 f32 bf16 bf16 f32", "=A A A A", Supported),
+    form("wmma", "mma sync aligned row|col row|col m16n16k8 f32 tf32 tf32 f32", "=A A A A", Supported),
+    form("wmma", "mma sync aligned row|col row|col k16 s32 u8 u8 s32 satfinite?", "=A A A A", Supported),
+    form("wmma", "mma sync aligned row|col row|col k16 s32 s8 s8 s32 satfinite?", "=A A A A", Supported),
+    form("wmma", "mma sync aligned row|col row|col m8n8k4 rn? f64 f64 f64 f64", "=A A A A", Supported),
     // What is refused as a whole.
     form("tex", "*", "…", TEXTURE),
     form("tld4", "*", "…", TEXTURE),
@@ -451,7 +454,7 @@ impl WordSet {
 
 /// One place of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Slot {
+pub struct ModifierSlot {
     /// The words that may stand there.
     pub words: WordSet,
     /// Whether there may be none.
@@ -460,9 +463,9 @@ pub struct Slot {
 
 /// A pattern, read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Pattern {
+pub struct ModifierPattern {
     /// Its places, in order.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<ModifierSlot>,
     /// Whether anything may follow.
     pub open: bool,
 }
@@ -484,9 +487,9 @@ fn add_word(text: &str, set: &mut WordSet) {
     }
 }
 
-impl Form {
-    fn read(&self) -> Pattern {
-        let mut pattern = Pattern { slots: Vec::new(), open: false };
+impl InstructionForm {
+    fn read(&self) -> ModifierPattern {
+        let mut pattern = ModifierPattern { slots: Vec::new(), open: false };
         for part in self.pattern.split_whitespace() {
             if part == "*" {
                 pattern.open = true;
@@ -494,28 +497,28 @@ impl Form {
             }
             let mut words = WordSet::default();
             words_of(part.strip_suffix('?').unwrap_or(part), &mut words);
-            pattern.slots.push(Slot { words, optional: part.ends_with('?') });
+            pattern.slots.push(ModifierSlot { words, optional: part.ends_with('?') });
         }
         pattern
     }
 }
 
 /// All patterns, and for each mnemonic where its forms stand.
-struct Index {
-    patterns: Vec<Pattern>,
+struct FormIndex {
+    patterns: Vec<ModifierPattern>,
     by_mnemonic: FxHashMap<&'static str, SmallVec<[u16; 8]>>,
 }
 
-static INDEX: LazyLock<Index> = LazyLock::new(|| {
+static INDEX: LazyLock<FormIndex> = LazyLock::new(|| {
     let mut by_mnemonic: FxHashMap<&'static str, SmallVec<[u16; 8]>> = FxHashMap::default();
     for (number, form) in (0..).zip(FORMS) {
         by_mnemonic.entry(form.mnemonic).or_default().push(number);
     }
-    Index { patterns: FORMS.iter().map(Form::read).collect(), by_mnemonic }
+    FormIndex { patterns: FORMS.iter().map(InstructionForm::read).collect(), by_mnemonic }
 });
 
 /// The pattern of a form.
-pub fn pattern(form: u16) -> &'static Pattern {
+pub fn pattern(form: u16) -> &'static ModifierPattern {
     &INDEX.patterns[usize::from(form)]
 }
 
@@ -544,7 +547,7 @@ fn class(name: &str) -> WordSet {
 }
 
 /// Whether words fit a pattern. A word that is none of the table's fits only what takes anything.
-pub fn fits(pattern: &Pattern, words: &[Option<Word>]) -> bool {
+pub fn fits(pattern: &ModifierPattern, words: &[Option<Word>]) -> bool {
     let mut at = 0;
     for slot in &pattern.slots {
         match words.get(at) {
@@ -558,7 +561,7 @@ pub fn fits(pattern: &Pattern, words: &[Option<Word>]) -> bool {
 
 /// Where the type of an operand comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TypeOf {
+pub enum OperandType {
     /// The last type among the words.
     Last,
     /// The first.
@@ -575,13 +578,13 @@ pub enum TypeOf {
 
 /// What an operand is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
+pub enum OperandRole {
     /// A value.
-    Value(TypeOf),
+    Value(OperandType),
     /// A predicate.
     Predicate,
     /// A value, and perhaps a predicate behind `|`: of destinations.
-    WithPredicate(TypeOf),
+    WithPredicate(OperandType),
     /// As many values as the words say.
     Vector,
     /// An address.
@@ -596,49 +599,49 @@ pub enum Role {
 
 /// An operand of a form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Spec {
+pub struct OperandSpec {
     /// What it is.
-    pub role: Role,
+    pub role: OperandRole,
     /// Whether it is written.
     pub is_dest: bool,
     /// Whether it may be left out.
     pub optional: bool,
 }
 
-fn spec(text: &str) -> Spec {
+fn spec(text: &str) -> OperandSpec {
     let (optional, text) = text.strip_prefix('?').map_or((false, text), |text| (true, text));
     let (is_dest, text) = text.strip_prefix('=').map_or((false, text), |text| (true, text));
     let type_of = |text: &str| match text {
-        "T" => TypeOf::Last,
-        "D" => TypeOf::First,
-        "S" => TypeOf::Second,
-        "W" => TypeOf::Wide,
-        "A" => TypeOf::Any,
+        "T" => OperandType::Last,
+        "D" => OperandType::First,
+        "S" => OperandType::Second,
+        "W" => OperandType::Wide,
+        "A" => OperandType::Any,
         _ => match Word::ALL.iter().find(|word| word.text() == text && word.is_type()) {
-            Some(&word) => TypeOf::Fixed(word),
+            Some(&word) => OperandType::Fixed(word),
             None => panic!("the table of instructions has an operand `{text}`"),
         },
     };
     let role = match text {
-        "p" => Role::Predicate,
-        "p|p" => Role::WithPredicate(TypeOf::Fixed(Word::Pred)),
-        "V" => Role::Vector,
-        "m" => Role::Memory,
-        "i" => Role::Constant,
-        "L" => Role::Label,
-        "…" => Role::Rest,
+        "p" => OperandRole::Predicate,
+        "p|p" => OperandRole::WithPredicate(OperandType::Fixed(Word::Pred)),
+        "V" => OperandRole::Vector,
+        "m" => OperandRole::Memory,
+        "i" => OperandRole::Constant,
+        "L" => OperandRole::Label,
+        "…" => OperandRole::Rest,
         _ => match text.strip_suffix("|p") {
-            Some(text) => Role::WithPredicate(type_of(text)),
-            None => Role::Value(type_of(text)),
+            Some(text) => OperandRole::WithPredicate(type_of(text)),
+            None => OperandRole::Value(type_of(text)),
         },
     };
-    Spec { role, is_dest, optional }
+    OperandSpec { role, is_dest, optional }
 }
 
-static SPECS: LazyLock<Vec<Vec<Spec>>> =
+static SPECS: LazyLock<Vec<Vec<OperandSpec>>> =
     LazyLock::new(|| FORMS.iter().map(|form| form.operands.split_whitespace().map(spec).collect()).collect());
 
 /// The operands of a form.
-pub fn specs(form: u16) -> &'static [Spec] {
+pub fn specs(form: u16) -> &'static [OperandSpec] {
     &SPECS[usize::from(form)]
 }

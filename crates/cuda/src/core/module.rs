@@ -7,8 +7,8 @@ use crate::core::memory;
 use crate::core::registry::Table;
 use crate::cuda::*;
 use heddle_ir::{Module as IrModule, Space};
-use heddle_ptx::lower::{Kernel as Layout, KernelParam, LAUNCH};
-use heddle_ptx::module::Item;
+use heddle_ptx::lower::{LAUNCH, PtxKernel as Layout, PtxParam};
+use heddle_ptx::module::PtxItem;
 use heddle_runtime::{BuildOptions, Kept, KernelModule, Making, PreparedKernel, environment};
 use rustc_hash::FxHashSet;
 use std::ffi::CString;
@@ -97,7 +97,7 @@ const DEVICE_FUNCTIONS: [&str; 2] = ["cudaCGGetIntrinsicHandle", "cudaCGSynchron
 fn externals(module: &heddle_ptx::PtxModule<'_>) -> FxHashSet<String> {
     let (mut declared, mut defined) = (FxHashSet::default(), FxHashSet::default());
     for item in &module.items {
-        if let Item::Function(function) = item {
+        if let PtxItem::Function(function) = item {
             let names = if function.body.is_some() { &mut defined } else { &mut declared };
             names.insert(module.names.text(function.name).to_string());
         }
@@ -319,7 +319,7 @@ impl Function {
     }
 
     /// A parameter.
-    pub fn param(&self, index: usize) -> Answer<KernelParam> {
+    pub fn param(&self, index: usize) -> Answer<PtxParam> {
         self.layout().params.get(index).copied().ok_or(Error(CUDA_ERROR_INVALID_VALUE))
     }
 

@@ -1,7 +1,7 @@
 //! Lists what of PTX is taken: every form of every instruction.
 #![forbid(unsafe_code)]
 
-use heddle_ptx::table::{FORMS, Verdict};
+use heddle_ptx::table::{FORMS, InstructionSupport};
 
 fn main() {
     let mut done = 0;
@@ -11,12 +11,12 @@ fn main() {
         } else {
             format!("{} {}", form.mnemonic, form.pattern)
         };
-        match form.verdict {
-            Verdict::Done => {
+        match form.support {
+            InstructionSupport::Supported => {
                 done += 1;
                 println!("{name}: done");
             }
-            Verdict::Refused(reason) => println!("{name}: refused, {reason}"),
+            InstructionSupport::Refused(reason) => println!("{name}: refused, {reason}"),
         }
     }
     println!("instructions: {done} done, {} refused, 0 missing", FORMS.len() - done);

@@ -1,14 +1,17 @@
 //! A body: registers become values, block by block, each before those that it dominates.
 //!
-//! Invariant: the slots that a block reads before it writes them are those that [`Lower::effects`] tells, so φs stand wherever
+//! Invariant: the slots that a block reads before it writes them are those that [`FunctionLowering::effects`] tells, so φs stand wherever
 //! values meet.
 
-use super::emit::Emit;
-use super::flow::{End, Graph, Piece, is_named_param, mnemonic, pieces};
-use super::{CLOCK, Context, LAUNCH, Take, WORKSPACE, Why, layout, refuse};
-use crate::check::{Arg, Body, Inst, Place, Reg, Special, Step, Var};
+use super::emit::IrEmitter;
+use super::flow::{PtxBlock, PtxCfg, PtxTerminator, is_named_param, mnemonic, pieces};
+use super::{CLOCK, LAUNCH, LowerResult, LoweringContext, PtxRefusal, WORKSPACE, layout, refuse};
+use crate::check::{
+    ParamLocation, Reg, ResolvedBody, ResolvedInst, ResolvedOperand, ResolvedStatement, SpecialRegister,
+    VarRef,
+};
 use crate::module::NumberValue;
-use crate::table::{self, Role, Verdict};
+use crate::table::{self, InstructionSupport, OperandRole};
 use crate::words::Word;
 use heddle_ir::entity::Entity as _;
 use heddle_ir::function::{Loc, Origin, OriginData};
@@ -20,21 +23,21 @@ use rustc_hash::FxHashMap;
 
 /// A parameter as slots: the first one, the type of each, how many.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Words {
+pub(crate) struct ParamSlots {
     pub(crate) first: usize,
     pub(crate) scalar: Scalar,
     pub(crate) count: usize,
 }
 
 /// A function that is being lowered.
-pub(crate) struct Lower<'c, 'a, 's> {
-    pub(crate) cx: &'c Context<'a, 's>,
-    pub(crate) body: &'c Body<'a, 's>,
-    pub(crate) emit: Emit,
+pub(crate) struct FunctionLowering<'c, 'a, 's> {
+    pub(crate) cx: &'c LoweringContext<'a, 's>,
+    pub(crate) body: &'c ResolvedBody<'a, 's>,
+    pub(crate) emit: IrEmitter,
     /// The type of each slot.
     pub(crate) slots: Vec<Scalar>,
     /// The parameters by the number of their variable.
-    pub(crate) params: FxHashMap<u32, Words>,
+    pub(crate) params: FxHashMap<u32, ParamSlots>,
     pub(crate) carry: usize,
     current: Vec<Option<Value>>,
     /// What slots held before the blocks that are open.
@@ -49,17 +52,17 @@ pub(crate) struct Lower<'c, 'a, 's> {
 
 /// Lowers a body; an error has the place in the source.
 pub(crate) fn lower_body<'a, 's>(
-    cx: &Context<'a, 's>,
-    body: &Body<'a, 's>,
+    cx: &LoweringContext<'a, 's>,
+    body: &ResolvedBody<'a, 's>,
     declaration: &Declaration,
-) -> Result<Function, (usize, Why)> {
+) -> Result<Function, (usize, PtxRefusal)> {
     let at = body.function.at;
     let mut func = Function::new(declaration.name.clone(), declaration.signature.clone());
     func.kind = declaration.kind;
     let pieces = pieces(body);
     let blocks: Vec<Block> = (0..pieces.len()).map(|_| func.new_block()).collect();
-    let emit = Emit { func, block: blocks[0], origin: Origin::NONE, broken: None };
-    let mut lower = Lower {
+    let emit = IrEmitter { func, block: blocks[0], origin: Origin::NONE, broken: None };
+    let mut lower = FunctionLowering {
         cx,
         body,
         emit,
@@ -75,7 +78,7 @@ pub(crate) fn lower_body<'a, 's>(
     lower.make_slots().map_err(|why| (at, why))?;
     lower.run(&pieces, &blocks)?;
     if let Some(reason) = lower.emit.broken {
-        let why = Why {
+        let why = PtxRefusal {
             reason: format!("the types do not fit ({reason}), which is a mistake in Heddle"),
             way_out: "report it, with this file".into(),
         };
@@ -84,13 +87,13 @@ pub(crate) fn lower_body<'a, 's>(
     Ok(lower.emit.func)
 }
 
-impl Lower<'_, '_, '_> {
-    fn make_slots(&mut self) -> Take<()> {
+impl FunctionLowering<'_, '_, '_> {
+    fn make_slots(&mut self) -> LowerResult<()> {
         self.slots = self.body.regs.values().map(|&ty| layout::scalar(ty)).collect();
         for (index, variable) in self.body.vars.iter().enumerate() {
             if variable.space == Word::Param {
                 let (scalar, count) = layout::words(variable)?;
-                let words = Words { first: self.slots.len(), scalar, count: count as usize };
+                let words = ParamSlots { first: self.slots.len(), scalar, count: count as usize };
                 self.params.insert(index as u32, words);
                 self.slots.extend(std::iter::repeat_n(scalar, words.count));
             }
@@ -124,7 +127,13 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Which slots an instruction reads, and which it writes.
-    fn effects(&self, inst: &Inst, guarded: bool, read: &mut dyn FnMut(usize), write: &mut dyn FnMut(usize)) {
+    fn effects(
+        &self,
+        inst: &ResolvedInst,
+        guarded: bool,
+        read: &mut dyn FnMut(usize),
+        write: &mut dyn FnMut(usize),
+    ) {
         let name = mnemonic(inst);
         let choice = inst.guard.filter(|_| !guarded);
         if let Some((guard, _)) = choice {
@@ -135,12 +144,12 @@ impl Lower<'_, '_, '_> {
         for (index, arg) in inst.args.iter().enumerate() {
             let role = specs.get(index).map(|spec| spec.role);
             let is_dest = match role {
-                _ if is_call => index == 0 && matches!(arg, Arg::List(_)) && inst.args.len() > 1,
+                _ if is_call => index == 0 && matches!(arg, ResolvedOperand::List(_)) && inst.args.len() > 1,
                 _ => specs.get(index).is_some_and(|spec| spec.is_dest),
             };
-            if role == Some(Role::Memory) && is_named_param(inst) {
-                let Arg::Address { base, offset } = arg else { continue };
-                let Arg::Variable(Var::Local(var), more) = **base else { continue };
+            if role == Some(OperandRole::Memory) && is_named_param(inst) {
+                let ResolvedOperand::Address { base, offset } = arg else { continue };
+                let ResolvedOperand::Variable(VarRef::Local(var), more) = **base else { continue };
                 let Some(words) = self.params.get(&var) else { continue };
                 let bytes = access_bytes(inst);
                 let (touched, whole) = touched(*words, offset.wrapping_add(more), bytes);
@@ -154,8 +163,8 @@ impl Lower<'_, '_, '_> {
                 }
                 continue;
             }
-            let mut one = |arg: &Arg| match arg {
-                Arg::Reg(reg) | Arg::Not(reg) => {
+            let mut one = |arg: &ResolvedOperand| match arg {
+                ResolvedOperand::Reg(reg) | ResolvedOperand::Not(reg) => {
                     if is_dest {
                         if choice.is_some() {
                             read(reg.index());
@@ -165,7 +174,7 @@ impl Lower<'_, '_, '_> {
                         read(reg.index());
                     }
                 }
-                Arg::Pair(first, second) => {
+                ResolvedOperand::Pair(first, second) => {
                     for reg in [first, second].into_iter().flatten() {
                         if choice.is_some() {
                             read(reg.index());
@@ -173,12 +182,12 @@ impl Lower<'_, '_, '_> {
                         write(reg.index());
                     }
                 }
-                Arg::Address { base, .. } => {
-                    if let Arg::Reg(reg) = **base {
+                ResolvedOperand::Address { base, .. } => {
+                    if let ResolvedOperand::Reg(reg) = **base {
                         read(reg.index());
                     }
                 }
-                Arg::Variable(Var::Local(var), _) if is_call => {
+                ResolvedOperand::Variable(VarRef::Local(var), _) if is_call => {
                     if let Some(words) = self.params.get(var) {
                         for slot in words.first..words.first + words.count {
                             if is_dest { write(slot) } else { read(slot) }
@@ -188,7 +197,7 @@ impl Lower<'_, '_, '_> {
                 _ => {}
             };
             match arg {
-                Arg::Vector(parts) | Arg::List(parts) => parts.iter().for_each(one),
+                ResolvedOperand::Vector(parts) | ResolvedOperand::List(parts) => parts.iter().for_each(one),
                 arg => one(arg),
             }
         }
@@ -208,17 +217,17 @@ impl Lower<'_, '_, '_> {
         self.body.results.iter().flat_map(|&place| self.slots_of(place)).collect()
     }
 
-    fn slots_of(&self, place: Place) -> std::ops::Range<usize> {
+    fn slots_of(&self, place: ParamLocation) -> std::ops::Range<usize> {
         match place {
-            Place::Reg(reg) => reg.index()..reg.index() + 1,
-            Place::Var(var) => {
+            ParamLocation::Reg(reg) => reg.index()..reg.index() + 1,
+            ParamLocation::Var(var) => {
                 self.params.get(&var).map_or(0..0, |words| words.first..words.first + words.count)
             }
         }
     }
 
     /// For each block the slots that it reads before it writes them, and those that it writes.
-    fn block_effects(&self, pieces: &[Piece]) -> Vec<(Vec<usize>, Vec<usize>)> {
+    fn block_effects(&self, pieces: &[PtxBlock]) -> Vec<(Vec<usize>, Vec<usize>)> {
         let mut read_in = vec![usize::MAX; self.slots.len()];
         let mut written_in = vec![usize::MAX; self.slots.len()];
         let returned = self.returned();
@@ -228,7 +237,7 @@ impl Lower<'_, '_, '_> {
             let mut writes = Vec::new();
             let mut now = Vec::new();
             for step in &self.body.steps[piece.steps.clone()] {
-                let Step::Inst(inst) = step else { continue };
+                let ResolvedStatement::Inst(inst) = step else { continue };
                 let mut note = |slot: usize| {
                     if written_in[slot] != block && read_in[slot] != block {
                         read_in[slot] = block;
@@ -250,16 +259,16 @@ impl Lower<'_, '_, '_> {
                 }
             };
             match &piece.end {
-                End::Branch { guard, .. } => note(guard.index()),
-                End::Switch { step, .. } => {
-                    if let Step::Inst(inst) = &self.body.steps[*step]
-                        && let Some(Arg::Reg(reg)) = inst.args.first()
+                PtxTerminator::Branch { guard, .. } => note(guard.index()),
+                PtxTerminator::Switch { step, .. } => {
+                    if let ResolvedStatement::Inst(inst) = &self.body.steps[*step]
+                        && let Some(ResolvedOperand::Reg(reg)) = inst.args.first()
                     {
                         note(reg.index());
                     }
                 }
-                End::Return => returned.iter().for_each(|&slot| note(slot)),
-                End::Jump(_) => {}
+                PtxTerminator::Return => returned.iter().for_each(|&slot| note(slot)),
+                PtxTerminator::Jump(_) => {}
             }
             all.push((reads, writes));
         }
@@ -278,8 +287,8 @@ impl Lower<'_, '_, '_> {
 
     // Blocks.
 
-    fn run(&mut self, pieces: &[Piece], blocks: &[Block]) -> Result<(), (usize, Why)> {
-        let graph = Graph::new(pieces);
+    fn run(&mut self, pieces: &[PtxBlock], blocks: &[Block]) -> Result<(), (usize, PtxRefusal)> {
+        let graph = PtxCfg::new(pieces);
         let effects = self.block_effects(pieces);
         let joins = graph.joins(self.slots.len(), &effects);
         let mut reached = vec![false; pieces.len()];
@@ -343,10 +352,10 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    fn block(&mut self, piece: &Piece, blocks: &[Block]) -> Result<(), (usize, Why)> {
+    fn block(&mut self, piece: &PtxBlock, blocks: &[Block]) -> Result<(), (usize, PtxRefusal)> {
         let body = self.body;
         for step in &body.steps[piece.steps.clone()] {
-            let Step::Inst(inst) = step else { continue };
+            let ResolvedStatement::Inst(inst) = step else { continue };
             self.set_origin(inst);
             self.guard = match inst.guard.filter(|_| !piece.guarded) {
                 Some((guard, negated)) => {
@@ -359,16 +368,16 @@ impl Lower<'_, '_, '_> {
             self.guard = None;
         }
         match &piece.end {
-            End::Jump(target) => {
+            PtxTerminator::Jump(target) => {
                 self.emit.inst(InstData::jump(blocks[*target]), None);
             }
-            End::Branch { guard, negated, then, otherwise } => {
+            PtxTerminator::Branch { guard, negated, then, otherwise } => {
                 let condition = self.get(guard.index());
                 let (then, otherwise) = if *negated { (otherwise, then) } else { (then, otherwise) };
                 self.emit.inst(InstData::branch(condition, blocks[*then], blocks[*otherwise]), None);
             }
-            End::Switch { step, targets, default } => {
-                let Step::Inst(inst) = &body.steps[*step] else { return Ok(()) };
+            PtxTerminator::Switch { step, targets, default } => {
+                let ResolvedStatement::Inst(inst) = &body.steps[*step] else { return Ok(()) };
                 let index = self.read(&inst.args[0], Word::U32).map_err(|why| (inst.at, why))?;
                 let mut switch = Switch { cases: Vec::new(), targets: vec![blocks[*default]] };
                 for (number, &target) in targets.iter().enumerate() {
@@ -377,7 +386,7 @@ impl Lower<'_, '_, '_> {
                 }
                 self.emit.inst(InstData::new(Op::Switch, [index], Detail::Switch(Box::new(switch))), None);
             }
-            End::Return => {
+            PtxTerminator::Return => {
                 let values: Vec<Value> = self.returned().into_iter().map(|slot| self.get(slot)).collect();
                 self.emit.inst(InstData::plain(Op::Ret, values), None);
             }
@@ -385,7 +394,7 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    fn set_origin(&mut self, inst: &Inst) {
+    fn set_origin(&mut self, inst: &ResolvedInst) {
         let told = inst.loc.and_then(|[file, line, column]| {
             let file = *self.cx.files.get(&file)?;
             (line > 0).then_some(Loc { file, line, column })
@@ -397,7 +406,7 @@ impl Lower<'_, '_, '_> {
         self.emit.origin = self.emit.func.make_origin(OriginData { loc: Some(loc), ..OriginData::default() });
     }
 
-    fn local_objects(&mut self) -> Take<()> {
+    fn local_objects(&mut self) -> LowerResult<()> {
         for (index, variable) in self.body.vars.iter().enumerate() {
             if variable.space != Word::Local {
                 continue;
@@ -418,25 +427,25 @@ impl Lower<'_, '_, '_> {
         let body = self.body;
         let mut taken = vec![false; body.vars.len()];
         for step in &body.steps {
-            let Step::Inst(inst) = step else { continue };
+            let ResolvedStatement::Inst(inst) = step else { continue };
             if mnemonic(inst) == "call" || is_named_param(inst) {
                 continue;
             }
-            let mut one = |arg: &Arg| {
-                let arg = if let Arg::Address { base, .. } = arg { base } else { arg };
-                if let Arg::Variable(Var::Local(index), _) = arg {
+            let mut one = |arg: &ResolvedOperand| {
+                let arg = if let ResolvedOperand::Address { base, .. } = arg { base } else { arg };
+                if let ResolvedOperand::Variable(VarRef::Local(index), _) = arg {
                     taken[*index as usize] = true;
                 }
             };
             for arg in &inst.args {
                 match arg {
-                    Arg::Vector(parts) => parts.iter().for_each(&mut one),
+                    ResolvedOperand::Vector(parts) => parts.iter().for_each(&mut one),
                     arg => one(arg),
                 }
             }
         }
         for &place in &body.params {
-            let Place::Var(index) = place else { continue };
+            let ParamLocation::Var(index) = place else { continue };
             let Some(&words) = self.params.get(&index).filter(|_| taken[index as usize]) else { continue };
             let width = words.scalar.bytes();
             let bytes = u64::from(width) * words.count as u64;
@@ -483,35 +492,35 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A source operand as a value of this type.
-    pub(crate) fn read(&mut self, arg: &Arg, ty: Word) -> Take<Value> {
+    pub(crate) fn read(&mut self, arg: &ResolvedOperand, ty: Word) -> LowerResult<Value> {
         let to = layout::scalar(ty);
         Ok(match arg {
-            Arg::Reg(reg) => {
+            ResolvedOperand::Reg(reg) => {
                 let value = self.get(reg.index());
                 self.shaped(value, to, false)
             }
-            Arg::Not(reg) => {
+            ResolvedOperand::Not(reg) => {
                 let value = self.get(reg.index());
                 self.emit.not(value)
             }
-            Arg::Number(number) => self.number(*number, to)?,
-            Arg::Special(special) => {
+            ResolvedOperand::Number(number) => self.number(*number, to)?,
+            ResolvedOperand::Special(special) => {
                 let value = self.special(*special);
                 let value = self.emit.resize(value, layout::int(to.bits()), false);
                 self.emit.bitcast(value, to)
             }
-            Arg::Variable(var, offset) => {
+            ResolvedOperand::Variable(var, offset) => {
                 let value = self.variable_number(*var, *offset)?;
                 self.emit.resize(value, layout::int(to.bits()), false)
             }
-            Arg::Function(_) => {
+            ResolvedOperand::Function(_) => {
                 return refuse("it takes the address of a function", "call functions by their names");
             }
             _ => return refuse("this operand has no value here", "write a register or a constant"),
         })
     }
 
-    pub(crate) fn number(&mut self, number: NumberValue, to: Scalar) -> Take<Value> {
+    pub(crate) fn number(&mut self, number: NumberValue, to: Scalar) -> LowerResult<Value> {
         let bits = match (number, to) {
             (NumberValue::Int(value), Scalar::I1) => u128::from(value != 0),
             (NumberValue::Int(value), Scalar::I128) => value as i64 as i128 as u128,
@@ -528,8 +537,8 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Writes a destination. A wider register gets zeros above, or the sign.
-    pub(crate) fn write(&mut self, arg: &Arg, value: Value, signed: bool) {
-        if let Arg::Reg(reg) | Arg::Pair(Some(reg), _) = arg {
+    pub(crate) fn write(&mut self, arg: &ResolvedOperand, value: Value, signed: bool) {
+        if let ResolvedOperand::Reg(reg) | ResolvedOperand::Pair(Some(reg), _) = arg {
             self.write_reg(*reg, value, signed);
         }
     }
@@ -541,72 +550,72 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Writes the predicate behind `|`.
-    pub(crate) fn write_second(&mut self, arg: &Arg, value: impl FnOnce(&mut Self) -> Value) {
-        if let Arg::Pair(_, Some(reg)) = arg {
+    pub(crate) fn write_second(&mut self, arg: &ResolvedOperand, value: impl FnOnce(&mut Self) -> Value) {
+        if let ResolvedOperand::Pair(_, Some(reg)) = arg {
             let value = value(self);
             self.write_reg(*reg, value, false);
         }
     }
 
-    fn special(&mut self, special: Special) -> Value {
+    fn special(&mut self, special: SpecialRegister) -> Value {
         let e = &mut self.emit;
         match special {
-            Special::Tid(dimension) => e.query(Op::LocalId, Some(dimension)),
-            Special::Ntid(dimension) => e.query(Op::LocalSize, Some(dimension)),
-            Special::Ctaid(dimension) => e.query(Op::GroupId, Some(dimension)),
-            Special::Nctaid(dimension) => e.query(Op::NumGroups, Some(dimension)),
-            Special::Laneid => e.query(Op::Lane, None),
-            Special::Warpid => {
+            SpecialRegister::Tid(dimension) => e.query(Op::LocalId, Some(dimension)),
+            SpecialRegister::Ntid(dimension) => e.query(Op::LocalSize, Some(dimension)),
+            SpecialRegister::Ctaid(dimension) => e.query(Op::GroupId, Some(dimension)),
+            SpecialRegister::Nctaid(dimension) => e.query(Op::NumGroups, Some(dimension)),
+            SpecialRegister::Laneid => e.query(Op::Lane, None),
+            SpecialRegister::Warpid => {
                 let index = self.linear_id();
                 let by = self.emit.int32(5);
                 self.emit.op(Op::Lshr, &[index, by])
             }
-            Special::Nwarpid => {
+            SpecialRegister::Nwarpid => {
                 let size = self.group_size();
                 let (more, by) = (self.emit.int32(31), self.emit.int32(5));
                 let size = self.emit.op(Op::Add, &[size, more]);
                 self.emit.op(Op::Lshr, &[size, by])
             }
-            Special::LanemaskEq
-            | Special::LanemaskLt
-            | Special::LanemaskLe
-            | Special::LanemaskGt
-            | Special::LanemaskGe => {
+            SpecialRegister::LanemaskEq
+            | SpecialRegister::LanemaskLt
+            | SpecialRegister::LanemaskLe
+            | SpecialRegister::LanemaskGt
+            | SpecialRegister::LanemaskGe => {
                 let lane = e.query(Op::Lane, None);
                 let one = e.int32(1);
                 let own = e.op(Op::Shl, &[one, lane]);
                 let below = e.op(Op::Sub, &[own, one]);
                 match special {
-                    Special::LanemaskEq => own,
-                    Special::LanemaskLt => below,
-                    Special::LanemaskLe => e.op(Op::Or, &[below, own]),
-                    Special::LanemaskGe => e.not(below),
+                    SpecialRegister::LanemaskEq => own,
+                    SpecialRegister::LanemaskLt => below,
+                    SpecialRegister::LanemaskLe => e.op(Op::Or, &[below, own]),
+                    SpecialRegister::LanemaskGe => e.not(below),
                     _ => {
                         let up_to = e.op(Op::Or, &[below, own]);
                         e.not(up_to)
                     }
                 }
             }
-            Special::Clock => {
+            SpecialRegister::Clock => {
                 let ticks = self.ticks();
                 self.emit.resize(ticks, Scalar::I32, false)
             }
-            Special::ClockHi => {
+            SpecialRegister::ClockHi => {
                 let ticks = self.ticks();
                 let by = self.emit.int(Scalar::I64, 32);
                 let ticks = self.emit.op(Op::Lshr, &[ticks, by]);
                 self.emit.resize(ticks, Scalar::I32, false)
             }
-            Special::Clock64 => self.ticks(),
-            Special::Smid | Special::Gridid => e.int32(0),
-            Special::Nsmid => e.int32(1),
-            Special::DynamicSharedSize => self.dynamic_shared(),
-            Special::TotalSharedSize => {
+            SpecialRegister::Clock64 => self.ticks(),
+            SpecialRegister::Smid | SpecialRegister::Gridid => e.int32(0),
+            SpecialRegister::Nsmid => e.int32(1),
+            SpecialRegister::DynamicSharedSize => self.dynamic_shared(),
+            SpecialRegister::TotalSharedSize => {
                 let own = e.int32((self.cx.shared.bytes - self.cx.shared.dynamic).into());
                 let more = self.dynamic_shared();
                 self.emit.op(Op::Add, &[own, more])
             }
-            Special::Workspace { is_high } => {
+            SpecialRegister::Workspace { is_high } => {
                 if !self.cx.shared.told_by_launches {
                     return e.int32(0);
                 }
@@ -616,7 +625,7 @@ impl Lower<'_, '_, '_> {
                 let half = e.op(Op::Lshr, &[number, by]);
                 e.resize(half, Scalar::I32, false)
             }
-            Special::WarpSize => e.int32(32),
+            SpecialRegister::WarpSize => e.int32(32),
         }
     }
 
@@ -659,8 +668,8 @@ impl Lower<'_, '_, '_> {
 
     // Instructions.
 
-    fn instruction(&mut self, inst: &Inst) -> Take<()> {
-        if let Verdict::Refused(reason) = table::FORMS[usize::from(inst.form)].verdict {
+    fn instruction(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+        if let InstructionSupport::Refused(reason) = table::FORMS[usize::from(inst.form)].support {
             let name = mnemonic(inst);
             return match reason.split_once("; ") {
                 Some((reason, way_out)) => refuse(format!("`{name}`: {reason}"), way_out),
@@ -700,17 +709,17 @@ impl Lower<'_, '_, '_> {
         }
     }
 
-    fn mov(&mut self, inst: &Inst, ty: Word) -> Take<()> {
+    fn mov(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
         let (dest, source) = (&inst.args[0], &inst.args[1]);
         let bits = ty.bits().unwrap_or(32);
         let whole = layout::int(bits);
         match (dest, source) {
-            (Arg::Vector(parts), source) => {
+            (ResolvedOperand::Vector(parts), source) => {
                 let value = match source {
-                    Arg::Vector(from) if from.len() == parts.len() => {
+                    ResolvedOperand::Vector(from) if from.len() == parts.len() => {
                         let part = part_of(bits, parts.len())?;
                         let values: Vec<Value> =
-                            from.iter().map(|from| self.read(from, part)).collect::<Take<_>>()?;
+                            from.iter().map(|from| self.read(from, part)).collect::<LowerResult<_>>()?;
                         for (dest, value) in parts.iter().zip(values) {
                             self.write(dest, value, false);
                         }
@@ -727,7 +736,7 @@ impl Lower<'_, '_, '_> {
                 }
                 Ok(())
             }
-            (_, Arg::Vector(parts)) => {
+            (_, ResolvedOperand::Vector(parts)) => {
                 let part = part_of(bits, parts.len())?;
                 let mut value = self.emit.int(whole, 0);
                 for (index, from) in parts.iter().enumerate() {
@@ -740,7 +749,7 @@ impl Lower<'_, '_, '_> {
                 self.write(dest, value, false);
                 Ok(())
             }
-            (_, Arg::Reg(reg)) if ty != Word::Pred => {
+            (_, ResolvedOperand::Reg(reg)) if ty != Word::Pred => {
                 // Whatever the register holds, an address too.
                 let value = self.get(reg.index());
                 self.write(dest, value, false);
@@ -772,7 +781,7 @@ pub(crate) fn untyped(bits: u32) -> Word {
     }
 }
 
-fn part_of(bits: u32, count: usize) -> Take<Word> {
+fn part_of(bits: u32, count: usize) -> LowerResult<Word> {
     match bits / (count.max(1) as u32) {
         part @ (8 | 16 | 32 | 64) if part * count as u32 == bits => Ok(untyped(part)),
         _ => refuse("the parts of a vector do not make up the whole", "use two or four parts of equal size"),
@@ -780,7 +789,7 @@ fn part_of(bits: u32, count: usize) -> Take<Word> {
 }
 
 /// The bytes that a load or store touches.
-pub(crate) fn access_bytes(inst: &Inst) -> u64 {
+pub(crate) fn access_bytes(inst: &ResolvedInst) -> u64 {
     let lanes = inst.words.iter().fold(1, |lanes, word| match word {
         Word::V2 => 2,
         Word::V4 => 4,
@@ -792,7 +801,7 @@ pub(crate) fn access_bytes(inst: &Inst) -> u64 {
 }
 
 /// The slots of a parameter that an access touches, and whether it is of whole ones.
-pub(crate) fn touched(words: Words, offset: i64, bytes: u64) -> (std::ops::Range<usize>, bool) {
+pub(crate) fn touched(words: ParamSlots, offset: i64, bytes: u64) -> (std::ops::Range<usize>, bool) {
     let width = u64::from(words.scalar.bytes());
     let end = words.count as u64 * width;
     let start = u64::try_from(offset).unwrap_or(u64::MAX).min(end);

@@ -20,22 +20,22 @@ const MOST_BITS: u32 = 64;
 
 /// The numbers that a value may be, read as signed, both ends included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Bounds {
+struct SignedRange {
     least: i128,
     greatest: i128,
 }
 
-impl Bounds {
-    fn new(least: i128, greatest: i128) -> Bounds {
-        Bounds { least, greatest }
+impl SignedRange {
+    fn new(least: i128, greatest: i128) -> SignedRange {
+        SignedRange { least, greatest }
     }
 
     /// All numbers of so many bits.
-    fn all(bits: u32) -> Bounds {
-        Bounds::new(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    fn all(bits: u32) -> SignedRange {
+        SignedRange::new(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
     }
 
-    fn is_within(self, other: Bounds) -> bool {
+    fn is_within(self, other: SignedRange) -> bool {
         other.least <= self.least && self.greatest <= other.greatest
     }
 
@@ -43,21 +43,21 @@ impl Bounds {
         self.least >= 0
     }
 
-    fn joined(self, other: Bounds) -> Bounds {
-        Bounds::new(self.least.min(other.least), self.greatest.max(other.greatest))
+    fn joined(self, other: SignedRange) -> SignedRange {
+        SignedRange::new(self.least.min(other.least), self.greatest.max(other.greatest))
     }
 
-    fn product(self, other: Bounds) -> Bounds {
+    fn product(self, other: SignedRange) -> SignedRange {
         let ends = [self.least, self.greatest].map(|a| [a * other.least, a * other.greatest]);
         let ends = ends.as_flattened();
         let fold = |pick: fn(i128, i128) -> i128| ends.iter().copied().reduce(pick).unwrap_or(0);
-        Bounds::new(fold(i128::min), fold(i128::max))
+        SignedRange::new(fold(i128::min), fold(i128::max))
     }
 }
 
 /// Sets the flags of a function that was lowered.
 pub(super) fn tell(func: &mut Function) {
-    let mut known: SecondaryMap<Value, Option<Bounds>> = SecondaryMap::with_len(func.value_count());
+    let mut known: SecondaryMap<Value, Option<SignedRange>> = SecondaryMap::with_len(func.value_count());
     let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
     for inst in insts {
         let Some(result) = func.result(inst).filter(|&result| bits(func, result).is_some()) else { continue };
@@ -77,13 +77,17 @@ fn bits(func: &Function, value: Value) -> Option<u32> {
 }
 
 /// The bounds of an operand.
-fn of(func: &Function, known: &SecondaryMap<Value, Option<Bounds>>, value: Value) -> Option<Bounds> {
-    let all = Bounds::all(bits(func, value)?);
+fn of(
+    func: &Function,
+    known: &SecondaryMap<Value, Option<SignedRange>>,
+    value: Value,
+) -> Option<SignedRange> {
+    let all = SignedRange::all(bits(func, value)?);
     Some(match func.constant(value) {
         Some(&Constant::Scalar(scalar, number)) => {
             let gap = 128 - scalar.bits();
             let number = (number << gap) as i128 >> gap;
-            Bounds::new(number, number)
+            SignedRange::new(number, number)
         }
         Some(_) => all,
         None => known[value].unwrap_or(all),
@@ -94,21 +98,21 @@ fn of(func: &Function, known: &SecondaryMap<Value, Option<Bounds>>, value: Value
 fn step(
     func: &Function,
     inst: Inst,
-    known: &SecondaryMap<Value, Option<Bounds>>,
-) -> (Option<Bounds>, Option<InstData>) {
+    known: &SecondaryMap<Value, Option<SignedRange>>,
+) -> (Option<SignedRange>, Option<InstData>) {
     let data = func.inst(inst);
     let width = func.result(inst).and_then(|result| bits(func, result)).unwrap_or(MOST_BITS);
-    let all = Bounds::all(width);
+    let all = SignedRange::all(width);
     let operand = |at: usize| data.args.get(at).and_then(|&arg| of(func, known, arg));
     let number = |at: usize| operand(at).filter(|it| it.least == it.greatest).map(|it| it.least);
     let amount = || number(1).filter(|&by| (0..i128::from(width)).contains(&by));
-    let plain = |bounds: Option<Bounds>| (bounds, None);
+    let plain = |bounds: Option<SignedRange>| (bounds, None);
     // What is computed, before it is cut to the width.
     let exact = match (data.op, operand(0), operand(1)) {
-        (Op::Add, Some(a), Some(b)) => Some(Bounds::new(a.least + b.least, a.greatest + b.greatest)),
-        (Op::Sub, Some(a), Some(b)) => Some(Bounds::new(a.least - b.greatest, a.greatest - b.least)),
+        (Op::Add, Some(a), Some(b)) => Some(SignedRange::new(a.least + b.least, a.greatest + b.greatest)),
+        (Op::Sub, Some(a), Some(b)) => Some(SignedRange::new(a.least - b.greatest, a.greatest - b.least)),
         (Op::Mul, Some(a), Some(b)) => Some(a.product(b)),
-        (Op::Shl, Some(a), Some(_)) => amount().map(|by| a.product(Bounds::new(1 << by, 1 << by))),
+        (Op::Shl, Some(a), Some(_)) => amount().map(|by| a.product(SignedRange::new(1 << by, 1 << by))),
         (Op::Trunc, Some(a), _) => Some(a),
         _ => None,
     };
@@ -120,7 +124,7 @@ fn step(
         told.flags = told.flags.with(Flag::Nsw);
         // Read as unsigned, they are the same numbers only where none is negative.
         let mut operands = (0..data.args.len()).filter_map(operand);
-        if exact.is_positive() && operands.all(Bounds::is_positive) {
+        if exact.is_positive() && operands.all(SignedRange::is_positive) {
             told.flags = told.flags.with(Flag::Nuw);
         }
         return (Some(exact), Some(told));
@@ -130,12 +134,12 @@ fn step(
         _ => 0,
     };
     let blocks = MOST_BLOCKS[along.min(1)];
-    let within = |bounds: Bounds| bounds.is_within(all).then_some(bounds);
+    let within = |bounds: SignedRange| bounds.is_within(all).then_some(bounds);
     plain(match (data.op, operand(0), operand(1)) {
-        (Op::LocalId, ..) => within(Bounds::new(0, MOST_THREADS - 1)),
-        (Op::LocalSize, ..) => within(Bounds::new(1, MOST_THREADS)),
-        (Op::GroupId, ..) => within(Bounds::new(0, blocks - 1)),
-        (Op::NumGroups, ..) => within(Bounds::new(1, blocks)),
+        (Op::LocalId, ..) => within(SignedRange::new(0, MOST_THREADS - 1)),
+        (Op::LocalSize, ..) => within(SignedRange::new(1, MOST_THREADS)),
+        (Op::GroupId, ..) => within(SignedRange::new(0, blocks - 1)),
+        (Op::NumGroups, ..) => within(SignedRange::new(1, blocks)),
         (Op::Zext | Op::Sext, Some(a), _) if a.is_positive() => {
             let mut told = data.clone();
             told.op = Op::Zext;
@@ -145,32 +149,36 @@ fn step(
         (Op::Sext, Some(a), _) => Some(a),
         (Op::Zext, Some(_), _) => {
             let from = bits(func, data.args[0]).unwrap_or(MOST_BITS);
-            within(Bounds::new(0, (1 << from) - 1))
+            within(SignedRange::new(0, (1 << from) - 1))
         }
         (Op::And, Some(a), Some(b)) => match [a, b].map(|it| it.is_positive().then_some(it.greatest)) {
-            [Some(a), Some(b)] => Some(Bounds::new(0, a.min(b))),
-            [Some(one), None] | [None, Some(one)] => Some(Bounds::new(0, one)),
+            [Some(a), Some(b)] => Some(SignedRange::new(0, a.min(b))),
+            [Some(one), None] | [None, Some(one)] => Some(SignedRange::new(0, one)),
             [None, None] => None,
         },
         (Op::Or | Op::Xor, Some(a), Some(b)) if a.is_positive() && b.is_positive() => {
             let most = a.greatest.max(b.greatest) as u128;
-            Some(Bounds::new(0, (most + 1).next_power_of_two() as i128 - 1))
+            Some(SignedRange::new(0, (most + 1).next_power_of_two() as i128 - 1))
         }
         (Op::Lshr, Some(a), _) if a.is_positive() => {
-            amount().map(|by| Bounds::new(a.least >> by, a.greatest >> by))
+            amount().map(|by| SignedRange::new(a.least >> by, a.greatest >> by))
         }
         (Op::Lshr, ..) => {
-            amount().filter(|&by| by > 0).map(|by| Bounds::new(0, (1 << (i128::from(width) - by)) - 1))
+            amount().filter(|&by| by > 0).map(|by| SignedRange::new(0, (1 << (i128::from(width) - by)) - 1))
         }
-        (Op::Ashr, Some(a), _) => amount().map(|by| Bounds::new(a.least >> by, a.greatest >> by)),
+        (Op::Ashr, Some(a), _) => amount().map(|by| SignedRange::new(a.least >> by, a.greatest >> by)),
         (Op::Urem | Op::Srem, Some(a), _) if a.is_positive() => {
-            number(1).filter(|&by| by > 0).map(|by| Bounds::new(0, a.greatest.min(by - 1)))
+            number(1).filter(|&by| by > 0).map(|by| SignedRange::new(0, a.greatest.min(by - 1)))
         }
         (Op::Udiv | Op::Sdiv, Some(a), _) if a.is_positive() => {
-            number(1).filter(|&by| by > 0).map(|by| Bounds::new(a.least / by, a.greatest / by))
+            number(1).filter(|&by| by > 0).map(|by| SignedRange::new(a.least / by, a.greatest / by))
         }
-        (Op::Smin, Some(a), Some(b)) => Some(Bounds::new(a.least.min(b.least), a.greatest.min(b.greatest))),
-        (Op::Smax, Some(a), Some(b)) => Some(Bounds::new(a.least.max(b.least), a.greatest.max(b.greatest))),
+        (Op::Smin, Some(a), Some(b)) => {
+            Some(SignedRange::new(a.least.min(b.least), a.greatest.min(b.greatest)))
+        }
+        (Op::Smax, Some(a), Some(b)) => {
+            Some(SignedRange::new(a.least.max(b.least), a.greatest.max(b.greatest)))
+        }
         (Op::Select, ..) => operand(1).zip(operand(2)).map(|(a, b)| a.joined(b)),
         (Op::Phi, first, _) => {
             (1..data.args.len()).fold(first, |all, at| all.zip(operand(at)).map(|(a, b)| a.joined(b)))

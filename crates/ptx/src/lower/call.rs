@@ -1,33 +1,33 @@
 //! Calls: parameters are passed word by word.
 
-use super::body::Lower;
-use super::{Take, layout, refuse};
-use crate::check::{Arg, Inst, Var};
-use crate::module::Item;
+use super::body::FunctionLowering;
+use super::{LowerResult, layout, refuse};
+use crate::check::{ResolvedInst, ResolvedOperand, VarRef};
+use crate::module::PtxItem;
 use heddle_ir::module::{Declaration, Effects, Kind, Signature};
 use std::sync::Arc;
 
-impl Lower<'_, '_, '_> {
-    pub(crate) fn call(&mut self, inst: &Inst) -> Take<()> {
-        let (results, rest): (&[Arg], &[Arg]) = match &inst.args[..] {
-            [Arg::List(results), rest @ ..] if !rest.is_empty() => (results, rest),
+impl FunctionLowering<'_, '_, '_> {
+    pub(crate) fn call(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+        let (results, rest): (&[ResolvedOperand], &[ResolvedOperand]) = match &inst.args[..] {
+            [ResolvedOperand::List(results), rest @ ..] if !rest.is_empty() => (results, rest),
             all => (&[], all),
         };
-        let Some((Arg::Function(index), rest)) = rest.split_first() else {
+        let Some((ResolvedOperand::Function(index), rest)) = rest.split_first() else {
             return refuse(
                 "the callee is not known: functions are called by their names only",
                 "call it by its name",
             );
         };
-        let Item::Function(callee) = &self.cx.module.items[*index] else {
+        let PtxItem::Function(callee) = &self.cx.module.items[*index] else {
             return refuse("the callee is no function", "call one");
         };
         let name = self.cx.module.names.text(callee.name);
         if callee.is_kernel {
             return refuse(format!("`{name}` is a kernel, and kernels are launched"), "call a `.func`");
         }
-        let args: &[Arg] = match rest.first() {
-            Some(Arg::List(args)) => args,
+        let args: &[ResolvedOperand] = match rest.first() {
+            Some(ResolvedOperand::List(args)) => args,
             _ => &[],
         };
         if args.len() != callee.params.len() || results.len() != callee.returns.len() {
@@ -51,7 +51,7 @@ impl Lower<'_, '_, '_> {
         for (arg, param) in args.iter().zip(&callee.params) {
             let (scalar, count) = layout::words(param)?;
             match arg {
-                Arg::Variable(Var::Local(var), 0) if self.params.contains_key(var) => {
+                ResolvedOperand::Variable(VarRef::Local(var), 0) if self.params.contains_key(var) => {
                     let words = self.params[var];
                     if u64::from(words.scalar.bytes()) * words.count as u64
                         != u64::from(scalar.bytes()) * count
@@ -82,7 +82,7 @@ impl Lower<'_, '_, '_> {
             let (scalar, count) = layout::words(result)?;
             let values: Vec<_> = given.by_ref().take(count as usize).collect();
             match dest {
-                Arg::Variable(Var::Local(var), 0) if self.params.contains_key(var) => {
+                ResolvedOperand::Variable(VarRef::Local(var), 0) if self.params.contains_key(var) => {
                     let words = self.params[var];
                     if words.scalar.bits() != scalar.bits() || words.count as u64 != count {
                         return refuse(

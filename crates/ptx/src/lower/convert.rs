@@ -1,15 +1,15 @@
 //! `cvt`: between integers and floats of all widths, with all roundings.
 
-use super::body::Lower;
+use super::body::FunctionLowering;
 use super::float::rounding;
-use super::{Take, layout};
-use crate::check::Inst;
+use super::{LowerResult, layout};
+use crate::check::ResolvedInst;
 use crate::words::Word;
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Op, Scalar, Value};
 
-impl Lower<'_, '_, '_> {
-    pub(crate) fn convert(&mut self, inst: &Inst) -> Take<()> {
+impl FunctionLowering<'_, '_, '_> {
+    pub(crate) fn convert(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
         let (to, from) = (types[0], types[1]);
         if inst.words.contains(&Word::Pack) {
@@ -69,7 +69,7 @@ impl Lower<'_, '_, '_> {
         value
     }
 
-    fn convert_packed(&mut self, inst: &Inst, to: Word) -> Take<()> {
+    fn convert_packed(&mut self, inst: &ResolvedInst, to: Word) -> LowerResult<()> {
         let part = layout::int(to.bits().unwrap_or(8));
         let mut narrow = [self.emit.int32(0); 2];
         for (index, result) in narrow.iter_mut().enumerate() {
@@ -111,7 +111,7 @@ impl Lower<'_, '_, '_> {
         self.emit.select(special, bits, rounded)
     }
 
-    fn float_to_int(&mut self, inst: &Inst, value: Value, from: Word, to: Word) -> Value {
+    fn float_to_int(&mut self, inst: &ResolvedInst, value: Value, from: Word, to: Word) -> Value {
         let has = |word: Word| inst.words.contains(&word);
         let mut value = value;
         if has(Word::Ftz) {
@@ -167,7 +167,7 @@ impl Lower<'_, '_, '_> {
         self.emit.op(Op::Fsub, &[low, taken])
     }
 
-    fn float_to_float(&mut self, inst: &Inst, value: Value, to: Word) -> Value {
+    fn float_to_float(&mut self, inst: &ResolvedInst, value: Value, to: Word) -> Value {
         let has = |word: Word| inst.words.contains(&word);
         let (from, scalar) = (self.emit.scalar(value), layout::scalar(to));
         let mut value = value;

@@ -11,7 +11,7 @@ use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value}
 use std::sync::Arc;
 
 /// A function that is being made, and where.
-pub(crate) struct Emit {
+pub(crate) struct IrEmitter {
     pub(crate) func: Function,
     pub(crate) block: Block,
     pub(crate) origin: Origin,
@@ -19,7 +19,7 @@ pub(crate) struct Emit {
     pub(crate) broken: Option<String>,
 }
 
-impl Emit {
+impl IrEmitter {
     pub(crate) fn inst(&mut self, mut data: InstData, written: Option<Type>) -> Option<Inst> {
         data.origin = self.origin;
         let op = data.op;

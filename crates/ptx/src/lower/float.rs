@@ -3,9 +3,9 @@
 //! A directed rounding is the nearest value, moved by one place where it lies on the wrong side of the exact result: `t + e`
 //! is exact enough to tell, `t` a double and `e` what it lacks.
 
-use super::body::Lower;
-use super::{Take, layout, refuse};
-use crate::check::Inst;
+use super::body::FunctionLowering;
+use super::{LowerResult, layout, refuse};
+use crate::check::ResolvedInst;
 use crate::words::Word;
 use heddle_ir::words::{FloatPredicate, IntPredicate};
 use heddle_ir::{Op, Scalar, Value};
@@ -23,7 +23,7 @@ pub(crate) fn rounding(words: &[Word]) -> Word {
     known.into_iter().find(|word| words.contains(word)).unwrap_or(Word::Rn)
 }
 
-impl Lower<'_, '_, '_> {
+impl FunctionLowering<'_, '_, '_> {
     /// A subnormal number as zero of its sign.
     pub(crate) fn flushed(&mut self, value: Value) -> Value {
         let scalar = self.emit.scalar(value);
@@ -47,7 +47,7 @@ impl Lower<'_, '_, '_> {
         self.emit.op(Op::Fmin, &[value, one])
     }
 
-    pub(crate) fn float(&mut self, inst: &Inst, name: &str, ty: Word) -> Take<()> {
+    pub(crate) fn float(&mut self, inst: &ResolvedInst, name: &str, ty: Word) -> LowerResult<()> {
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
         if name == "testp" {
             let value = self.read(&inst.args[1], ty)?;
@@ -89,7 +89,7 @@ impl Lower<'_, '_, '_> {
         for (index, arg) in inst.args.iter().enumerate().skip(1) {
             let is_narrow = matches!(
                 specs.get(index).map(|spec| spec.role),
-                Some(crate::table::Role::Value(crate::table::TypeOf::Second))
+                Some(crate::table::OperandRole::Value(crate::table::OperandType::Second))
             );
             let value = self.read(arg, if is_narrow { ty } else { types[0] })?;
             args.push(match self.emit.scalar(value) == scalar {
@@ -102,7 +102,13 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    fn float_op(&mut self, inst: &Inst, name: &str, scalar: Scalar, mut args: Vec<Value>) -> Take<Value> {
+    fn float_op(
+        &mut self,
+        inst: &ResolvedInst,
+        name: &str,
+        scalar: Scalar,
+        mut args: Vec<Value>,
+    ) -> LowerResult<Value> {
         let words = &inst.words;
         let has = |word: Word| words.contains(&word);
         let ftz = has(Word::Ftz);
@@ -167,7 +173,7 @@ impl Lower<'_, '_, '_> {
         self.emit.to(Op::Fptrunc, scalar, single)
     }
 
-    fn least_or_most(&mut self, inst: &Inst, least: bool, args: &[Value]) -> Value {
+    fn least_or_most(&mut self, inst: &ResolvedInst, least: bool, args: &[Value]) -> Value {
         let with_nan = inst.words.contains(&Word::NanToo);
         let op = match (least, with_nan) {
             (true, false) => Op::Fmin,
@@ -199,7 +205,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// `add`, `mul`, `fma`, `div` or `sqrt`, rounded in this way.
-    fn rounded(&mut self, name: &str, scalar: Scalar, args: &[Value], mode: Word) -> Take<Value> {
+    fn rounded(&mut self, name: &str, scalar: Scalar, args: &[Value], mode: Word) -> LowerResult<Value> {
         let op = match name {
             "add" => Op::Fadd,
             "mul" => Op::Fmul,
@@ -250,7 +256,7 @@ impl Lower<'_, '_, '_> {
         Ok(result)
     }
 
-    fn rounded_double(&mut self, op: Op, args: &[Value], mode: Word) -> Take<Value> {
+    fn rounded_double(&mut self, op: Op, args: &[Value], mode: Word) -> LowerResult<Value> {
         let result = self.emit.op(op, args);
         let lack = match op {
             Op::Fadd => self.exact_sum(args[0], args[1]).1,

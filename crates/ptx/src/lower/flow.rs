@@ -3,14 +3,14 @@
 //! A *slot* is what instructions of PTX write again and again: a register, a word of a parameter, the carry.
 //! Invariant: a guarded instruction that is more than a choice of values stands in a block of its own.
 
-use crate::check::{Arg, Body, Inst, Label, Reg, Step};
+use crate::check::{Label, Reg, ResolvedBody, ResolvedInst, ResolvedOperand, ResolvedStatement};
 use crate::table;
 use crate::words::Word;
 use std::ops::Range;
 
 /// How a block ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum End {
+pub(crate) enum PtxTerminator {
     Jump(usize),
     /// To the first if the predicate is not what `negated` says, else to the second.
     Branch {
@@ -28,47 +28,47 @@ pub(crate) enum End {
     Return,
 }
 
-impl End {
+impl PtxTerminator {
     pub(crate) fn targets(&self) -> Vec<usize> {
         match self {
-            End::Jump(target) => vec![*target],
-            End::Branch { then, otherwise, .. } => vec![*then, *otherwise],
-            End::Switch { targets, default, .. } => {
+            PtxTerminator::Jump(target) => vec![*target],
+            PtxTerminator::Branch { then, otherwise, .. } => vec![*then, *otherwise],
+            PtxTerminator::Switch { targets, default, .. } => {
                 let mut all = targets.clone();
                 all.push(*default);
                 all.sort_unstable();
                 all.dedup();
                 all
             }
-            End::Return => Vec::new(),
+            PtxTerminator::Return => Vec::new(),
         }
     }
 }
 
 /// A block: steps in order, and how it ends.
 #[derive(Clone, Debug)]
-pub(crate) struct Piece {
+pub(crate) struct PtxBlock {
     pub(crate) steps: Range<usize>,
     /// Whether the guard of its one step has been asked by the block before.
     pub(crate) guarded: bool,
-    pub(crate) end: End,
+    pub(crate) end: PtxTerminator,
 }
 
 /// What an instruction is called.
-pub(crate) fn mnemonic(inst: &Inst) -> &'static str {
+pub(crate) fn mnemonic(inst: &ResolvedInst) -> &'static str {
     table::FORMS[usize::from(inst.form)].mnemonic
 }
 
 /// Whether a load or store is one of a parameter by its name, which is no memory here.
-pub(crate) fn is_named_param(inst: &Inst) -> bool {
+pub(crate) fn is_named_param(inst: &ResolvedInst) -> bool {
     let is_param =
         inst.words.iter().any(|word| matches!(word, Word::Param | Word::ParamEntry | Word::ParamFunc));
-    let named = |arg: &Arg| matches!(arg, Arg::Address { base, .. } if matches!(**base, Arg::Variable(..)));
+    let named = |arg: &ResolvedOperand| matches!(arg, ResolvedOperand::Address { base, .. } if matches!(**base, ResolvedOperand::Variable(..)));
     is_param && inst.args.iter().any(named)
 }
 
 /// Whether a guard of it is a choice between the old value and the new one.
-fn is_choice(inst: &Inst) -> bool {
+fn is_choice(inst: &ResolvedInst) -> bool {
     match mnemonic(inst) {
         "ld" | "st" => is_named_param(inst),
         "ldu" | "atom" | "red" | "bar" | "barrier" | "membar" | "fence" | "vote" | "shfl" | "match"
@@ -79,37 +79,37 @@ fn is_choice(inst: &Inst) -> bool {
 }
 
 /// Cuts a body into blocks. The first one is entered; nothing leads back to it.
-pub(crate) fn pieces(body: &Body<'_, '_>) -> Vec<Piece> {
+pub(crate) fn pieces(body: &ResolvedBody<'_, '_>) -> Vec<PtxBlock> {
     /// A target that is known when all labels are.
-    enum Open {
+    enum PendingTarget {
         Next,
         At(Label),
         To(usize),
     }
     let mut places: Vec<usize> = vec![0; body.labels];
     /// Steps, whether they are guarded, the guard of its end, the targets, and the step that chooses among them.
-    type Cut = (Range<usize>, bool, Option<(Reg, bool)>, Vec<Open>, Option<usize>);
-    let mut list: Vec<Cut> = Vec::new();
+    type UnresolvedBlock = (Range<usize>, bool, Option<(Reg, bool)>, Vec<PendingTarget>, Option<usize>);
+    let mut list: Vec<UnresolvedBlock> = Vec::new();
     let mut start = 0;
     let count = body.steps.len();
     for (index, step) in body.steps.iter().enumerate() {
         let inst = match step {
-            Step::Label(label) => {
+            ResolvedStatement::Label(label) => {
                 // A label always begins a block, so the entry has no predecessors.
-                list.push((start..index, false, None, vec![Open::Next], None));
+                list.push((start..index, false, None, vec![PendingTarget::Next], None));
                 start = index + 1;
                 places[heddle_ir::entity::Entity::index(*label)] = list.len();
                 continue;
             }
-            Step::Inst(inst) => inst,
+            ResolvedStatement::Inst(inst) => inst,
         };
         let name = mnemonic(inst);
         match name {
             "bra" => {
-                let Some(Arg::Label(label)) = inst.args.first() else { continue };
+                let Some(ResolvedOperand::Label(label)) = inst.args.first() else { continue };
                 let targets = match inst.guard {
-                    Some(_) => vec![Open::At(*label), Open::Next],
-                    None => vec![Open::At(*label)],
+                    Some(_) => vec![PendingTarget::At(*label), PendingTarget::Next],
+                    None => vec![PendingTarget::At(*label)],
                 };
                 list.push((start..index, false, inst.guard, targets, None));
                 start = index + 1;
@@ -122,7 +122,7 @@ pub(crate) fn pieces(body: &Body<'_, '_>) -> Vec<Piece> {
                             start..index,
                             false,
                             inst.guard,
-                            vec![Open::To(own), Open::To(own + 1)],
+                            vec![PendingTarget::To(own), PendingTarget::To(own + 1)],
                             None,
                         ));
                         list.push((index..index + 1, true, None, Vec::new(), None));
@@ -138,23 +138,29 @@ pub(crate) fn pieces(body: &Body<'_, '_>) -> Vec<Piece> {
                         start..index,
                         false,
                         inst.guard,
-                        vec![Open::To(own), Open::To(own + 1)],
+                        vec![PendingTarget::To(own), PendingTarget::To(own + 1)],
                         None,
                     ));
                     start = index;
                 }
                 let labels = match inst.args.get(1) {
-                    Some(Arg::Targets(labels)) => labels.as_slice(),
+                    Some(ResolvedOperand::Targets(labels)) => labels.as_slice(),
                     _ => &[],
                 };
-                let targets = labels.iter().map(|&label| Open::At(label)).collect();
+                let targets = labels.iter().map(|&label| PendingTarget::At(label)).collect();
                 list.push((start..index, inst.guard.is_some(), None, targets, Some(index)));
                 start = index + 1;
             }
             _ if inst.guard.is_some() && !is_choice(inst) => {
                 let own = list.len() + 1;
-                list.push((start..index, false, inst.guard, vec![Open::To(own), Open::To(own + 1)], None));
-                list.push((index..index + 1, true, None, vec![Open::Next], None));
+                list.push((
+                    start..index,
+                    false,
+                    inst.guard,
+                    vec![PendingTarget::To(own), PendingTarget::To(own + 1)],
+                    None,
+                ));
+                list.push((index..index + 1, true, None, vec![PendingTarget::Next], None));
                 start = index + 1;
             }
             _ => {}
@@ -167,23 +173,23 @@ pub(crate) fn pieces(body: &Body<'_, '_>) -> Vec<Piece> {
         let targets: Vec<usize> = open
             .iter()
             .map(|target| match target {
-                Open::Next => (index + 1).min(all - 1),
-                Open::At(label) => places[heddle_ir::entity::Entity::index(*label)],
-                Open::To(block) => (*block).min(all - 1),
+                PendingTarget::Next => (index + 1).min(all - 1),
+                PendingTarget::At(label) => places[heddle_ir::entity::Entity::index(*label)],
+                PendingTarget::To(block) => (*block).min(all - 1),
             })
             .collect();
         let end = match (switch, guard, &targets[..]) {
             (Some(step), ..) => match targets.split_last() {
-                Some((&default, _)) => End::Switch { step, targets, default },
-                None => End::Return,
+                Some((&default, _)) => PtxTerminator::Switch { step, targets, default },
+                None => PtxTerminator::Return,
             },
             (_, Some((guard, negated)), &[then, otherwise]) if then != otherwise => {
-                End::Branch { guard, negated, then, otherwise }
+                PtxTerminator::Branch { guard, negated, then, otherwise }
             }
-            (_, _, &[target, ..]) => End::Jump(target),
-            _ => End::Return,
+            (_, _, &[target, ..]) => PtxTerminator::Jump(target),
+            _ => PtxTerminator::Return,
         };
-        pieces.push(Piece { steps, guarded, end });
+        pieces.push(PtxBlock { steps, guarded, end });
     }
     pass_by_empty(&mut pieces);
     pieces
@@ -193,11 +199,11 @@ pub(crate) fn pieces(body: &Body<'_, '_>) -> Vec<Piece> {
 const MOST_JUMPS: usize = 16;
 
 /// Leads branches past blocks that only jump: behind a guarded `bra` stands a `bra.uni` for the other way.
-fn pass_by_empty(pieces: &mut [Piece]) {
+fn pass_by_empty(pieces: &mut [PtxBlock]) {
     let next: Vec<Option<usize>> = pieces
         .iter()
         .map(|piece| match piece.end {
-            End::Jump(target) if piece.steps.is_empty() => Some(target),
+            PtxTerminator::Jump(target) if piece.steps.is_empty() => Some(target),
             _ => None,
         })
         .collect();
@@ -212,21 +218,21 @@ fn pass_by_empty(pieces: &mut [Piece]) {
     };
     for piece in pieces.iter_mut() {
         match &mut piece.end {
-            End::Jump(target) => *target = behind(*target),
-            End::Branch { then, otherwise, .. } => {
+            PtxTerminator::Jump(target) => *target = behind(*target),
+            PtxTerminator::Branch { then, otherwise, .. } => {
                 let led = (behind(*then), behind(*otherwise));
                 // Both ways stay two: φs tell them apart by where they come from.
                 if led.0 != led.1 {
                     (*then, *otherwise) = led;
                 }
             }
-            End::Switch { .. } | End::Return => {}
+            PtxTerminator::Switch { .. } | PtxTerminator::Return => {}
         }
     }
 }
 
 /// Blocks that are reached, and how.
-pub(crate) struct Graph {
+pub(crate) struct PtxCfg {
     /// The blocks that are reached, each before those that it dominates.
     pub(crate) order: Vec<usize>,
     pub(crate) preds: Vec<Vec<usize>>,
@@ -237,8 +243,8 @@ pub(crate) struct Graph {
 
 const NONE: usize = usize::MAX;
 
-impl Graph {
-    pub(crate) fn new(pieces: &[Piece]) -> Graph {
+impl PtxCfg {
+    pub(crate) fn new(pieces: &[PtxBlock]) -> PtxCfg {
         let count = pieces.len();
         let successors: Vec<Vec<usize>> = pieces.iter().map(|piece| piece.end.targets()).collect();
         let mut order = Vec::new();
@@ -315,7 +321,7 @@ impl Graph {
                 }
             }
         }
-        Graph { order, preds, children, frontier }
+        PtxCfg { order, preds, children, frontier }
     }
 
     /// For each block the slots that need a φ there. `effects` tells what each block reads before it writes, and what it

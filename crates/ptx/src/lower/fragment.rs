@@ -4,11 +4,11 @@
 //! columns of `B`. Lane `4g + t` holds row or column `g` of each piece, and along the other direction neighbours from `t` times
 //! their number on. Of f16, `A` and `B` always have eight registers; those that are not needed repeat the others.
 
-use super::body::Lower;
-use super::matrix::{Sum, numbers_of, parts, sum_scalar};
+use super::body::FunctionLowering;
+use super::matrix::{MmaTypes, numbers_of, parts, sum_scalar};
 use super::memory::space_of;
-use super::{Take, layout, refuse};
-use crate::check::Inst;
+use super::{LowerResult, layout, refuse};
+use crate::check::ResolvedInst;
 use crate::words::Word;
 use heddle_ir::inst::Access;
 use heddle_ir::words::Flags;
@@ -32,7 +32,7 @@ fn shape_of(words: &[Word]) -> Option<[usize; 3]> {
 }
 
 /// A matrix in memory: how the lanes' pieces lie.
-struct Matrix {
+struct FragmentLayout {
     ty: Word,
     /// The pieces of eight rows (of `B`: columns).
     pieces: usize,
@@ -46,8 +46,8 @@ struct Matrix {
     stride: usize,
 }
 
-impl Matrix {
-    fn of(inst: &Inst) -> Take<Matrix> {
+impl FragmentLayout {
+    fn of(inst: &ResolvedInst) -> LowerResult<FragmentLayout> {
         let Some([m, n, k]) = shape_of(&inst.words) else {
             return refuse("the sizes of the matrix are not known", "use one of the table");
         };
@@ -58,13 +58,13 @@ impl Matrix {
         let each = numbers_of(ty);
         Ok(if has(Word::A) {
             let stride = if is_row { k } else { m };
-            Matrix { ty, pieces: m / 8, along: in_steps(k, each), each, is_close: is_row, stride }
+            FragmentLayout { ty, pieces: m / 8, along: in_steps(k, each), each, is_close: is_row, stride }
         } else if has(Word::B) {
             let stride = if is_row { n } else { k };
-            Matrix { ty, pieces: n / 8, along: in_steps(k, each), each, is_close: !is_row, stride }
+            FragmentLayout { ty, pieces: n / 8, along: in_steps(k, each), each, is_close: !is_row, stride }
         } else {
             let stride = if is_row { n } else { m };
-            Matrix { ty, pieces: m / 8, along: n / 8, each: 2, is_close: is_row, stride }
+            FragmentLayout { ty, pieces: m / 8, along: n / 8, each: 2, is_close: is_row, stride }
         })
     }
 
@@ -88,8 +88,8 @@ impl Matrix {
     }
 }
 
-impl Lower<'_, '_, '_> {
-    pub(crate) fn fragments(&mut self, inst: &Inst) -> Take<()> {
+impl FunctionLowering<'_, '_, '_> {
+    pub(crate) fn fragments(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         if inst.words.contains(&Word::Mma) {
             self.whole_product(inst)
         } else if inst.words.contains(&Word::Store) {
@@ -100,7 +100,12 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The address of a lane's first number, and of the step between rows of the matrix (or columns) in bytes; both as numbers.
-    fn held_from(&mut self, inst: &Inst, matrix: &Matrix, address: usize) -> Take<[Value; 2]> {
+    fn held_from(
+        &mut self,
+        inst: &ResolvedInst,
+        matrix: &FragmentLayout,
+        address: usize,
+    ) -> LowerResult<[Value; 2]> {
         let pointer = self.address(&inst.args[address], space_of(&inst.words))?;
         let number = self.number_of(pointer);
         let bytes = i128::from(matrix.scalar().bytes());
@@ -127,8 +132,8 @@ impl Lower<'_, '_, '_> {
     /// The address of a number: of a piece, how far along, which neighbour.
     fn number_at(
         &mut self,
-        inst: &Inst,
-        matrix: &Matrix,
+        inst: &ResolvedInst,
+        matrix: &FragmentLayout,
         [first, stride]: [Value; 2],
         [piece, along, which]: [usize; 3],
     ) -> Value {
@@ -142,9 +147,9 @@ impl Lower<'_, '_, '_> {
         self.emit.add_bytes(pointer, near as i64 * i64::from(matrix.scalar().bytes()))
     }
 
-    fn load_fragment(&mut self, inst: &Inst) -> Take<()> {
+    fn load_fragment(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let is_sum = inst.words.contains(&Word::C);
-        let matrix = Matrix::of(inst)?;
+        let matrix = FragmentLayout::of(inst)?;
         let registers = parts(&inst.args[0]);
         let count = matrix.registers(is_sum);
         if registers.len() != count {
@@ -188,8 +193,8 @@ impl Lower<'_, '_, '_> {
         whole
     }
 
-    fn store_fragment(&mut self, inst: &Inst) -> Take<()> {
-        let matrix = Matrix::of(inst)?;
+    fn store_fragment(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+        let matrix = FragmentLayout::of(inst)?;
         let registers = parts(&inst.args[1]);
         let count = matrix.registers(true);
         if registers.len() != count {
@@ -215,7 +220,7 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    fn whole_product(&mut self, inst: &Inst) -> Take<()> {
+    fn whole_product(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let Some([m, n, k]) = shape_of(&inst.words) else {
             return refuse("the sizes of the product are not known", "use one of the table");
         };
@@ -239,11 +244,11 @@ impl Lower<'_, '_, '_> {
         }
         let word = if a == Word::F64 { Word::F64 } else { Word::B32 };
         let [left, right] = [(left, needed[0]), (right, needed[1])].map(|(list, count)| {
-            list.iter().take(count).map(|arg| self.read(arg, word)).collect::<Take<Vec<Value>>>()
+            list.iter().take(count).map(|arg| self.read(arg, word)).collect::<LowerResult<Vec<Value>>>()
         });
         let (left, right) = (left?, right?);
         let scalar = sum_scalar(to, &inst.words);
-        let sum = Sum { scalar, numbers: [a, b] };
+        let sum = MmaTypes { scalar, numbers: [a, b] };
         let mut sums = self.read_sums(start, c, scalar)?;
         for (columns, sums) in right.chunks_exact(along).zip(sums.chunks_exact_mut(2 * rows)) {
             self.sum_up(&left, columns, rows, sum, sums);
@@ -254,7 +259,7 @@ impl Lower<'_, '_, '_> {
 }
 
 /// The pieces in the order of their registers, and how far along each is.
-fn order(matrix: &Matrix, inst: &Inst) -> impl Iterator<Item = (usize, usize)> + use<> {
+fn order(matrix: &FragmentLayout, inst: &ResolvedInst) -> impl Iterator<Item = (usize, usize)> + use<> {
     let (pieces, along) = (matrix.pieces, matrix.along);
     let is_right = inst.words.contains(&Word::B);
     (0..pieces * along).map(move |index| match is_right {

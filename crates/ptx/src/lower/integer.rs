@@ -1,8 +1,8 @@
 //! Integer arithmetic, bits, comparisons and choices.
 
-use super::body::Lower;
-use super::{Take, layout, refuse};
-use crate::check::{Arg, Inst, wide};
+use super::body::FunctionLowering;
+use super::{LowerResult, layout, refuse};
+use crate::check::{ResolvedInst, ResolvedOperand, wide};
 use crate::module::NumberValue;
 use crate::words::Word;
 use heddle_ir::words::{FloatPredicate, IntPredicate};
@@ -18,8 +18,8 @@ const SELECTORS: [(Word, [u16; 4]); 6] = [
     (Word::Rc16, [0x1010, 0x3232, 0x1010, 0x3232]),
 ];
 
-impl Lower<'_, '_, '_> {
-    pub(crate) fn integer(&mut self, inst: &Inst, name: &str, ty: Word) -> Take<()> {
+impl FunctionLowering<'_, '_, '_> {
+    pub(crate) fn integer(&mut self, inst: &ResolvedInst, name: &str, ty: Word) -> LowerResult<()> {
         if let Some(half) = ty.half() {
             let mut parts = Vec::new();
             for arg in &inst.args[1..] {
@@ -44,9 +44,9 @@ impl Lower<'_, '_, '_> {
         for (index, arg) in inst.args.iter().enumerate().skip(1) {
             let of = kinds.get(index).map(|spec| spec.role);
             let ty = match of {
-                Some(crate::table::Role::Value(crate::table::TypeOf::Fixed(ty))) => ty,
-                Some(crate::table::Role::Value(crate::table::TypeOf::Wide)) => wide(ty),
-                Some(crate::table::Role::Predicate) => Word::Pred,
+                Some(crate::table::OperandRole::Value(crate::table::OperandType::Fixed(ty))) => ty,
+                Some(crate::table::OperandRole::Value(crate::table::OperandType::Wide)) => wide(ty),
+                Some(crate::table::OperandRole::Predicate) => Word::Pred,
                 _ => ty,
             };
             args.push(self.read(arg, ty)?);
@@ -78,7 +78,13 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    fn integer_op(&mut self, inst: &Inst, name: &str, ty: Word, args: &[Value]) -> Take<Value> {
+    fn integer_op(
+        &mut self,
+        inst: &ResolvedInst,
+        name: &str,
+        ty: Word,
+        args: &[Value],
+    ) -> LowerResult<Value> {
         let words = &inst.words;
         let has = |word: Word| words.contains(&word);
         let signed = ty.is_signed();
@@ -515,7 +521,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// `dp4a` and `dp2a`: a sum of products of bytes, or of halves and bytes.
-    fn dot(&mut self, inst: &Inst, of_bytes: bool) -> Take<()> {
+    fn dot(&mut self, inst: &ResolvedInst, of_bytes: bool) -> LowerResult<()> {
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
         let [first, second] = [types[0].is_signed(), types[1].is_signed()];
         let a = self.read(&inst.args[1], Word::B32)?;
@@ -542,7 +548,7 @@ impl Lower<'_, '_, '_> {
 
     // Comparisons and choices.
 
-    pub(crate) fn compare(&mut self, inst: &Inst, name: &str, ty: Word) -> Take<()> {
+    pub(crate) fn compare(&mut self, inst: &ResolvedInst, name: &str, ty: Word) -> LowerResult<()> {
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
         match name {
             "selp" => {
@@ -626,7 +632,7 @@ impl Lower<'_, '_, '_> {
         self.emit.select(value, yes, no)
     }
 
-    fn relation(&mut self, inst: &Inst, ty: Word, a: Value, b: Value) -> Take<Value> {
+    fn relation(&mut self, inst: &ResolvedInst, ty: Word, a: Value, b: Value) -> LowerResult<Value> {
         use FloatPredicate as F;
         use IntPredicate as I;
         let signed = ty.is_signed();
@@ -681,9 +687,9 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A constant operand.
-    pub(crate) fn constant(arg: Option<&Arg>) -> Option<u64> {
+    pub(crate) fn constant(arg: Option<&ResolvedOperand>) -> Option<u64> {
         match arg {
-            Some(Arg::Number(NumberValue::Int(value))) => Some(*value),
+            Some(ResolvedOperand::Number(NumberValue::Int(value))) => Some(*value),
             _ => None,
         }
     }

@@ -1,8 +1,8 @@
 //! Where variables lie: words of parameters, the window of shared memory.
 
-use super::{Kernel, KernelParam, KernelWord, LowerOptions, Take, refuse};
-use crate::check::Var;
-use crate::module::{Function, Item, PtxModule, Statement, Variable};
+use super::{KernelWord, LowerOptions, LowerResult, PtxKernel, PtxParam, refuse};
+use crate::check::VarRef;
+use crate::module::{PtxFunction, PtxItem, PtxModule, PtxStatement, PtxVariable};
 use crate::words::Word;
 use heddle_ir::module::{Param, Returned, Signature};
 use heddle_ir::{Scalar, Space, Type};
@@ -29,7 +29,7 @@ pub(crate) fn int(bits: u32) -> Scalar {
 }
 
 /// The words of a parameter: their type, and how many.
-pub(crate) fn words(variable: &Variable<'_>) -> Take<(Scalar, u64)> {
+pub(crate) fn words(variable: &PtxVariable<'_>) -> LowerResult<(Scalar, u64)> {
     if variable.dims.is_empty() && variable.vector.is_none() {
         return Ok((scalar(variable.ty), 1));
     }
@@ -48,7 +48,7 @@ pub(crate) fn words(variable: &Variable<'_>) -> Take<(Scalar, u64)> {
 }
 
 /// The type that a kernel's parameter is passed as.
-fn passed(variable: &Variable<'_>, scalar: Scalar, is_kernel: bool) -> Param {
+fn passed(variable: &PtxVariable<'_>, scalar: Scalar, is_kernel: bool) -> Param {
     let mut param = Param::new(Type::Scalar(scalar));
     if let (true, Some((to, align)), Scalar::I64) = (is_kernel, &variable.pointer, scalar) {
         let space = match to {
@@ -66,7 +66,7 @@ fn passed(variable: &Variable<'_>, scalar: Scalar, is_kernel: bool) -> Param {
 }
 
 /// What callers know of a function.
-pub(crate) fn signature(function: &Function<'_>) -> Take<Signature> {
+pub(crate) fn signature(function: &PtxFunction<'_>) -> LowerResult<Signature> {
     let mut signature = Signature::new(&[], &[]);
     for variable in &function.params {
         let (scalar, count) = words(variable)?;
@@ -82,7 +82,7 @@ pub(crate) fn signature(function: &Function<'_>) -> Take<Signature> {
 }
 
 /// How a kernel's parameters lie in a buffer.
-pub(crate) fn buffer(function: &Function<'_>, name: &str, shared_bytes: u64) -> Kernel {
+pub(crate) fn buffer(function: &PtxFunction<'_>, name: &str, shared_bytes: u64) -> PtxKernel {
     let (mut list, mut params) = (Vec::new(), Vec::new());
     let mut at = 0u64;
     for variable in &function.params {
@@ -93,21 +93,21 @@ pub(crate) fn buffer(function: &Function<'_>, name: &str, shared_bytes: u64) -> 
             list.push(KernelWord { offset: at, scalar: passed(variable, scalar, true).ty.scalar() });
             at += u64::from(scalar.bytes());
         }
-        params.push(KernelParam { offset, bytes: at - offset });
+        params.push(PtxParam { offset, bytes: at - offset });
     }
     let numbers = function.directives.iter().find(|(name, _)| *name == "maxntid").map(|(_, numbers)| numbers);
     let most_threads =
         numbers.map(|numbers| numbers.iter().fold(1u64, |all, &size| all.saturating_mul(size)));
     let locals = function.body.iter().flatten().filter_map(|statement| match statement {
-        Statement::Variable(variable) if variable.space == Word::Local => variable.bytes(),
+        PtxStatement::Variable(variable) if variable.space == Word::Local => variable.bytes(),
         _ => None,
     });
     let local_bytes = locals.fold(0, u64::saturating_add);
-    Kernel { name: name.into(), words: list, params, bytes: at, shared_bytes, local_bytes, most_threads }
+    PtxKernel { name: name.into(), words: list, params, bytes: at, shared_bytes, local_bytes, most_threads }
 }
 
 /// The window of shared memory: one object of the work-group.
-pub(crate) struct Shared {
+pub(crate) struct SharedWindow {
     /// What it is called.
     pub(crate) name: String,
     pub(crate) bytes: u64,
@@ -120,10 +120,10 @@ pub(crate) struct Shared {
     places: FxHashMap<usize, u64>,
 }
 
-impl Shared {
+impl SharedWindow {
     /// Variables of the module and of functions lie one behind the other, those of different kernels in the same place.
-    pub(crate) fn new(module: &PtxModule<'_>, options: LowerOptions) -> Shared {
-        let mut shared = Shared {
+    pub(crate) fn new(module: &PtxModule<'_>, options: LowerOptions) -> SharedWindow {
+        let mut shared = SharedWindow {
             name: "ptx.shared".into(),
             bytes: 0,
             align: 1,
@@ -131,11 +131,11 @@ impl Shared {
             told_by_launches: options.told_by_launches,
             places: FxHashMap::default(),
         };
-        let mut open: Vec<&Variable<'_>> = Vec::new();
+        let mut open: Vec<&PtxVariable<'_>> = Vec::new();
         let mut end = 0;
         let mut single = None;
         let mut count = 0;
-        let mut put = |variable: &Variable<'_>, end: &mut u64, shared: &mut Shared| {
+        let mut put = |variable: &PtxVariable<'_>, end: &mut u64, shared: &mut SharedWindow| {
             let align = variable.alignment();
             shared.align = shared.align.max(align as u32);
             let at = end.next_multiple_of(align);
@@ -144,10 +144,10 @@ impl Shared {
             count += 1;
             single = Some(variable.name);
         };
-        let is_shared = |variable: &&Variable<'_>| variable.space == Word::Shared;
+        let is_shared = |variable: &&PtxVariable<'_>| variable.space == Word::Shared;
         for item in &module.items {
             match item {
-                Item::Variable(variable) if is_shared(&variable) => match variable.bytes() {
+                PtxItem::Variable(variable) if is_shared(&variable) => match variable.bytes() {
                     Some(_) => put(variable, &mut end, &mut shared),
                     None => open.push(variable),
                 },
@@ -156,14 +156,14 @@ impl Shared {
         }
         let bodies = |kernels: bool| {
             module.items.iter().filter_map(move |item| match item {
-                Item::Function(function) if function.is_kernel == kernels => function.body.as_deref(),
+                PtxItem::Function(function) if function.is_kernel == kernels => function.body.as_deref(),
                 _ => None,
             })
         };
         let within = |body| {
-            let body: &[Statement<'_>] = body;
+            let body: &[PtxStatement<'_>] = body;
             body.iter().filter_map(|statement| match statement {
-                Statement::Variable(variable) if variable.space == Word::Shared => Some(variable),
+                PtxStatement::Variable(variable) if variable.space == Word::Shared => Some(variable),
                 _ => None,
             })
         };
@@ -198,7 +198,7 @@ impl Shared {
     }
 
     /// Where a variable lies in the window.
-    pub(crate) fn offset(&self, variable: &Variable<'_>) -> u64 {
+    pub(crate) fn offset(&self, variable: &PtxVariable<'_>) -> u64 {
         self.places.get(&variable.at).copied().unwrap_or(0)
     }
 }
@@ -206,13 +206,13 @@ impl Shared {
 /// The variable that is meant.
 pub(crate) fn variable<'a, 's>(
     module: &'a PtxModule<'s>,
-    vars: &[&'a Variable<'s>],
-    var: Var,
-) -> Option<&'a Variable<'s>> {
+    vars: &[&'a PtxVariable<'s>],
+    var: VarRef,
+) -> Option<&'a PtxVariable<'s>> {
     match var {
-        Var::Local(index) => vars.get(index as usize).copied(),
-        Var::Module(index) => match module.items.get(index) {
-            Some(Item::Variable(variable)) => Some(variable),
+        VarRef::Local(index) => vars.get(index as usize).copied(),
+        VarRef::Module(index) => match module.items.get(index) {
+            Some(PtxItem::Variable(variable)) => Some(variable),
             _ => None,
         },
     }

@@ -5,10 +5,10 @@
 //! along `k` goes on `4e` further. So a row of `A` lies in the four lanes beside a lane, and columns `2t` and `2t + 1` of `B` in
 //! those of lanes `8t` and `8t + 4`: all are fetched, and summed up in order of `k`, each sum rounded to nearest.
 
-use super::body::Lower;
+use super::body::FunctionLowering;
 use super::memory::space_of;
-use super::{Take, layout, refuse};
-use crate::check::{Arg, Inst};
+use super::{LowerResult, layout, refuse};
+use crate::check::{ResolvedInst, ResolvedOperand};
 use crate::words::Word;
 use heddle_ir::inst::Access;
 use heddle_ir::words::Flags;
@@ -57,24 +57,24 @@ pub(super) fn numbers_of(ty: Word) -> usize {
     }
 }
 
-pub(super) fn parts(arg: &Arg) -> &[Arg] {
+pub(super) fn parts(arg: &ResolvedOperand) -> &[ResolvedOperand] {
     match arg {
-        Arg::Vector(parts) => parts,
+        ResolvedOperand::Vector(parts) => parts,
         one => std::slice::from_ref(one),
     }
 }
 
 /// What lanes add up in.
 #[derive(Clone, Copy)]
-pub(super) struct Sum {
+pub(super) struct MmaTypes {
     /// The type of the sum.
     pub(super) scalar: Scalar,
     /// The type of a number of `A` or of `B`, as its word says.
     pub(super) numbers: [Word; 2],
 }
 
-impl Lower<'_, '_, '_> {
-    pub(crate) fn matrix(&mut self, inst: &Inst, name: &str) -> Take<()> {
+impl FunctionLowering<'_, '_, '_> {
+    pub(crate) fn matrix(&mut self, inst: &ResolvedInst, name: &str) -> LowerResult<()> {
         match name {
             "mma" => self.product(inst),
             "ldmatrix" => self.load_matrices(inst),
@@ -127,14 +127,14 @@ impl Lower<'_, '_, '_> {
         }
     }
 
-    fn product(&mut self, inst: &Inst) -> Take<()> {
+    fn product(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let Some([m, _, k]) = shape_of(&inst.words) else {
             return refuse("the sizes of the product are not known", "use one of the table");
         };
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
         let [to, a, b, c] = types[..] else { return refuse("it has no four types", "write them") };
         let scalar = sum_scalar(to, &inst.words);
-        let sum = Sum { scalar, numbers: [a, b] };
+        let sum = MmaTypes { scalar, numbers: [a, b] };
         let each = numbers_of(a);
         let (rows, along) = (m / 8, k / (4 * each));
         let [into, left, right, start] = [0, 1, 2, 3].map(|index| parts(&inst.args[index]));
@@ -147,8 +147,9 @@ impl Lower<'_, '_, '_> {
             );
         }
         let word = |ty: Word| if ty == Word::F64 { Word::F64 } else { Word::B32 };
-        let left: Vec<Value> = left.iter().map(|arg| self.read(arg, word(a))).collect::<Take<_>>()?;
-        let right: Vec<Value> = right.iter().map(|arg| self.read(arg, word(b))).collect::<Take<_>>()?;
+        let left: Vec<Value> = left.iter().map(|arg| self.read(arg, word(a))).collect::<LowerResult<_>>()?;
+        let right: Vec<Value> =
+            right.iter().map(|arg| self.read(arg, word(b))).collect::<LowerResult<_>>()?;
         let mut sums = self.read_sums(start, c, scalar)?;
         self.sum_up(&left, &right, rows, sum, &mut sums);
         self.write_sums(into, to, &sums);
@@ -156,7 +157,12 @@ impl Lower<'_, '_, '_> {
     }
 
     /// What registers of `C` hold, as sums.
-    pub(super) fn read_sums(&mut self, registers: &[Arg], ty: Word, scalar: Scalar) -> Take<Vec<Value>> {
+    pub(super) fn read_sums(
+        &mut self,
+        registers: &[ResolvedOperand],
+        ty: Word,
+        scalar: Scalar,
+    ) -> LowerResult<Vec<Value>> {
         let mut sums = Vec::new();
         for arg in registers {
             if ty == Word::F16 {
@@ -175,7 +181,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Sums as the registers of `D`. Those of 64 bits are clamped to 32.
-    pub(super) fn write_sums(&mut self, registers: &[Arg], ty: Word, sums: &[Value]) {
+    pub(super) fn write_sums(&mut self, registers: &[ResolvedOperand], ty: Word, sums: &[Value]) {
         if ty == Word::F16 {
             let halves: Vec<Value> =
                 sums.iter().map(|&sum| self.emit.to(Op::Fptrunc, Scalar::F16, sum)).collect();
@@ -205,7 +211,7 @@ impl Lower<'_, '_, '_> {
         left: &[Value],
         right: &[Value],
         rows: usize,
-        sum: Sum,
+        sum: MmaTypes,
         sums: &mut [Value],
     ) {
         let [column, row] = self.place_in_rows();
@@ -244,7 +250,7 @@ impl Lower<'_, '_, '_> {
 
     /// The addresses of what a lane holds of a matrix: of both its halves at once, or of each where they come from two rows.
     /// Row `r` lies where lane `8 * matrix + r` says.
-    fn held(&mut self, number: Value, matrix: usize, inst: &Inst) -> Vec<Value> {
+    fn held(&mut self, number: Value, matrix: usize, inst: &ResolvedInst) -> Vec<Value> {
         let [column, row] = self.place_in_rows();
         let rows = match inst.words.contains(&Word::Trans) {
             true => [0, 1].map(|half| (self.times(column, 2, half), self.times(row, 2, 0))).to_vec(),
@@ -264,10 +270,10 @@ impl Lower<'_, '_, '_> {
     /// The registers of an instruction that moves matrices, and the number that its address is.
     fn registers_and_address<'i>(
         &mut self,
-        inst: &'i Inst,
+        inst: &'i ResolvedInst,
         registers: usize,
         address: usize,
-    ) -> Take<(&'i [Arg], Value)> {
+    ) -> LowerResult<(&'i [ResolvedOperand], Value)> {
         let registers = parts(&inst.args[registers]);
         let count = count_of(&inst.words);
         if registers.len() != count {
@@ -277,7 +283,7 @@ impl Lower<'_, '_, '_> {
         Ok((registers, self.number_of(pointer)))
     }
 
-    fn load_matrices(&mut self, inst: &Inst) -> Take<()> {
+    fn load_matrices(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let (registers, number) = self.registers_and_address(inst, 0, 1)?;
         let mut loaded = Vec::new();
         for matrix in 0..registers.len() {
@@ -297,7 +303,7 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    fn store_matrices(&mut self, inst: &Inst) -> Take<()> {
+    fn store_matrices(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let (registers, number) = self.registers_and_address(inst, 1, 0)?;
         for (matrix, arg) in registers.iter().enumerate() {
             let value = self.read(arg, Word::B32)?;
@@ -315,7 +321,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A matrix turned over: a lane's halves are those of its number in two rows.
-    fn transpose(&mut self, inst: &Inst) -> Take<()> {
+    fn transpose(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let value = self.read(&inst.args[1], Word::B32)?;
         let [column, row] = self.place_in_rows();
         let (one, sixteen) = (self.emit.int32(1), self.emit.int32(16));

@@ -1,9 +1,9 @@
 //! Loads, stores, atomics, addresses and their spaces.
 
-use super::body::{Lower, access_bytes, touched, untyped};
+use super::body::{FunctionLowering, access_bytes, touched, untyped};
 use super::flow::is_named_param;
-use super::{Take, layout, refuse};
-use crate::check::{Arg, Inst, Var};
+use super::{LowerResult, layout, refuse};
+use crate::check::{ResolvedInst, ResolvedOperand, VarRef};
 use crate::module::NumberValue;
 use crate::words::Word;
 use heddle_ir::inst::{Access, Detail, InstData};
@@ -54,7 +54,7 @@ fn ordering_of(words: &[Word]) -> Option<Ordering> {
     })
 }
 
-impl Lower<'_, '_, '_> {
+impl FunctionLowering<'_, '_, '_> {
     // Addresses. A shared address is an offset in the window of the work-group; any other is what the pointer is.
 
     fn window(&mut self) -> Value {
@@ -93,7 +93,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The pointer to a variable, in its space.
-    fn variable_pointer(&mut self, var: Var, offset: i64) -> Take<Value> {
+    fn variable_pointer(&mut self, var: VarRef, offset: i64) -> LowerResult<Value> {
         let Some(variable) = layout::variable(self.cx.module, &self.body.vars, var) else {
             return refuse("a variable is not known", "declare it");
         };
@@ -104,11 +104,11 @@ impl Lower<'_, '_, '_> {
                 let window = self.window();
                 self.emit.add_bytes(window, at as i64)
             }
-            (Word::Local, Var::Local(index)) => match self.objects.get(&index) {
+            (Word::Local, VarRef::Local(index)) => match self.objects.get(&index) {
                 Some(&object) => object,
                 None => return refuse(format!("`{name}` is no object here"), ""),
             },
-            (_, Var::Module(index)) => match self.cx.objects.get(&index) {
+            (_, VarRef::Module(index)) => match self.cx.objects.get(&index) {
                 Some((name, space)) => self.emit.global(*space, name),
                 None => {
                     return refuse(
@@ -119,8 +119,8 @@ impl Lower<'_, '_, '_> {
             },
             (Word::Param, var) => {
                 let object = match var {
-                    Var::Local(index) => self.addressed.get(&index).copied(),
-                    Var::Module(_) => None,
+                    VarRef::Local(index) => self.addressed.get(&index).copied(),
+                    VarRef::Module(_) => None,
                 };
                 match object {
                     Some(object) => object,
@@ -140,7 +140,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The address of a variable as a number.
-    pub(crate) fn variable_number(&mut self, var: Var, offset: i64) -> Take<Value> {
+    pub(crate) fn variable_number(&mut self, var: VarRef, offset: i64) -> LowerResult<Value> {
         let variable = layout::variable(self.cx.module, &self.body.vars, var);
         if let Some(variable) = variable.filter(|variable| variable.space == Word::Shared) {
             let at = self.cx.shared.offset(variable).wrapping_add(offset as u64);
@@ -151,20 +151,20 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The pointer that an address operand is, in the space that the instruction names.
-    pub(crate) fn address(&mut self, arg: &Arg, space: Space) -> Take<Value> {
-        let Arg::Address { base, offset } = arg else {
+    pub(crate) fn address(&mut self, arg: &ResolvedOperand, space: Space) -> LowerResult<Value> {
+        let ResolvedOperand::Address { base, offset } = arg else {
             return refuse("it is no address", "write it in brackets");
         };
         let pointer = match &**base {
-            Arg::Variable(var, more) => {
+            ResolvedOperand::Variable(var, more) => {
                 let pointer = self.variable_pointer(*var, *more)?;
                 self.cast(pointer, space)
             }
-            Arg::Number(NumberValue::Int(number)) => {
+            ResolvedOperand::Number(NumberValue::Int(number)) => {
                 let number = self.emit.int(Scalar::I64, i128::from(*number));
                 self.pointer_of(number, space)
             }
-            Arg::Reg(reg) => {
+            ResolvedOperand::Reg(reg) => {
                 let value = self.get(heddle_ir::entity::Entity::index(*reg));
                 match self.emit.scalar(value) {
                     Scalar::Ptr(has) if has == space || has != Space::Local && space != Space::Local => {
@@ -182,7 +182,7 @@ impl Lower<'_, '_, '_> {
         Ok(self.emit.add_bytes(pointer, *offset))
     }
 
-    pub(crate) fn memory(&mut self, inst: &Inst, name: &str, ty: Word) -> Take<()> {
+    pub(crate) fn memory(&mut self, inst: &ResolvedInst, name: &str, ty: Word) -> LowerResult<()> {
         if inst.words.contains(&Word::SharedCluster) && name != "cvta" && name != "isspacep" {
             return refuse(
                 "shared memory of other work-groups is there only on a GPU",
@@ -199,15 +199,15 @@ impl Lower<'_, '_, '_> {
     }
 
     /// `cvta.space` makes a generic address, `cvta.to.space` one of the space.
-    fn convert_address(&mut self, inst: &Inst, ty: Word) -> Take<()> {
+    fn convert_address(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
         let space = space_of(&inst.words);
         let (from, to) = match inst.words.contains(&Word::To) {
             true => (Space::Generic, space),
             false => (space, Space::Generic),
         };
         let pointer = match &inst.args[1] {
-            Arg::Variable(var, offset) => self.variable_pointer(*var, *offset)?,
-            Arg::Reg(reg) => {
+            ResolvedOperand::Variable(var, offset) => self.variable_pointer(*var, *offset)?,
+            ResolvedOperand::Reg(reg) => {
                 let value = self.get(heddle_ir::entity::Entity::index(*reg));
                 match self.emit.scalar(value) {
                     Scalar::Ptr(has) if has == from => value,
@@ -230,7 +230,7 @@ impl Lower<'_, '_, '_> {
 
     /// Whether a generic address is one of a space: whether it is among the addresses of an object of that space, where there
     /// is one, and whether it is of no other where there is none.
-    fn is_in_space(&mut self, inst: &Inst) -> Take<()> {
+    fn is_in_space(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let address = self.read(&inst.args[1], Word::B64)?;
         let window = self.window();
         let start = self.emit.to(Op::Ptrtoint, Scalar::I64, window);
@@ -272,10 +272,10 @@ impl Lower<'_, '_, '_> {
         is_within
     }
 
-    fn access(&mut self, inst: &Inst, is_store: bool, ty: Word) -> Take<()> {
+    fn access(&mut self, inst: &ResolvedInst, is_store: bool, ty: Word) -> LowerResult<()> {
         let (address, data) = if is_store { (0, 1) } else { (1, 0) };
-        let parts: &[Arg] = match &inst.args[data] {
-            Arg::Vector(parts) => parts,
+        let parts: &[ResolvedOperand] = match &inst.args[data] {
+            ResolvedOperand::Vector(parts) => parts,
             one => std::slice::from_ref(one),
         };
         let bytes = u64::from(ty.bits().unwrap_or(8) / 8);
@@ -318,12 +318,19 @@ impl Lower<'_, '_, '_> {
     }
 
     /// An access to a parameter by its name: to slots, and no memory.
-    fn parameter(&mut self, inst: &Inst, address: &Arg, parts: &[Arg], is_store: bool, ty: Word) -> Take<()> {
-        let Arg::Address { base, offset } = address else { return Ok(()) };
-        let Arg::Variable(var, more) = **base else { return Ok(()) };
+    fn parameter(
+        &mut self,
+        inst: &ResolvedInst,
+        address: &ResolvedOperand,
+        parts: &[ResolvedOperand],
+        is_store: bool,
+        ty: Word,
+    ) -> LowerResult<()> {
+        let ResolvedOperand::Address { base, offset } = address else { return Ok(()) };
+        let ResolvedOperand::Variable(var, more) = **base else { return Ok(()) };
         let words = match var {
-            Var::Local(index) => self.params.get(&index).copied(),
-            Var::Module(_) => None,
+            VarRef::Local(index) => self.params.get(&index).copied(),
+            VarRef::Module(_) => None,
         };
         let Some(words) = words else {
             return refuse("it is no parameter of this function", "name one that is");
@@ -348,12 +355,12 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    fn load_words(&mut self, words: super::body::Words, at: u64, ty: Word) -> Value {
+    fn load_words(&mut self, words: super::body::ParamSlots, at: u64, ty: Word) -> Value {
         self.word_at(words, at, layout::scalar(ty))
     }
 
     /// What lies at some place of a parameter.
-    pub(crate) fn word_at(&mut self, words: super::body::Words, at: u64, scalar: Scalar) -> Value {
+    pub(crate) fn word_at(&mut self, words: super::body::ParamSlots, at: u64, scalar: Scalar) -> Value {
         let width = u64::from(words.scalar.bytes());
         let (range, _) = touched(words, at as i64, u64::from(scalar.bytes()));
         let first = range.start;
@@ -383,7 +390,7 @@ impl Lower<'_, '_, '_> {
         self.emit.bitcast(value, scalar)
     }
 
-    fn store_words(&mut self, words: super::body::Words, at: u64, value: Value) {
+    fn store_words(&mut self, words: super::body::ParamSlots, at: u64, value: Value) {
         let value = match self.emit.scalar(value) {
             Scalar::Ptr(_) => self.number_of(value),
             _ => self.emit.as_int(value),
@@ -417,7 +424,7 @@ impl Lower<'_, '_, '_> {
         }
     }
 
-    fn atomic(&mut self, inst: &Inst, gives: bool, ty: Word) -> Take<()> {
+    fn atomic(&mut self, inst: &ResolvedInst, gives: bool, ty: Word) -> LowerResult<()> {
         let space = space_of(&inst.words);
         let (address, first) = if gives { (1, 2) } else { (0, 1) };
         let pointer = self.address(&inst.args[address], space)?;
@@ -471,20 +478,20 @@ impl Lower<'_, '_, '_> {
     }
 
     /// `cp.async`: done at once, so there is nothing to wait for.
-    fn copy(&mut self, inst: &Inst) -> Take<()> {
+    fn copy(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         if inst.args.len() < 3 {
             return Ok(());
         }
         let to = self.address(&inst.args[0], Space::Local)?;
         let from = self.address(&inst.args[1], Space::Global)?;
-        let Arg::Number(NumberValue::Int(bytes @ (4 | 8 | 16))) = inst.args[2] else {
+        let ResolvedOperand::Number(NumberValue::Int(bytes @ (4 | 8 | 16))) = inst.args[2] else {
             return refuse("`cp.async` copies 4, 8 or 16 bytes", "write one of these");
         };
         let size = self.emit.int(Scalar::I64, bytes.into());
         let access = Access::aligned(bytes as u32);
         let taken = match inst.args.get(3) {
             None => size,
-            Some(arg) if matches!(arg, Arg::Reg(reg) if self.body.regs[*reg] == Word::Pred) => {
+            Some(arg) if matches!(arg, ResolvedOperand::Reg(reg) if self.body.regs[*reg] == Word::Pred) => {
                 let ignore = self.read(arg, Word::Pred)?;
                 let zero = self.emit.int(Scalar::I64, 0);
                 self.emit.select(ignore, zero, size)

@@ -19,15 +19,15 @@ mod call;
 mod idioms;
 mod bounds;
 
-use crate::check::{Global, Globals, resolve};
-use crate::module::{Function, Init, Item, NumberValue, PtxModule, Variable};
+use crate::check::{GlobalRef, GlobalScope, resolve};
+use crate::module::{NumberValue, PtxFunction, PtxInitializer, PtxItem, PtxModule, PtxVariable};
 use crate::words::Word;
 use body::lower_body;
 use heddle_ir::diagnostic::{Code, Diagnostic};
-use heddle_ir::module::{Declaration, Global as IrGlobal, Init as IrInit, Kind};
+use heddle_ir::module::{Declaration, Global, Init, Kind};
 use heddle_ir::verify::{Stage, verify};
 use heddle_ir::{Scalar, Space, Type};
-use layout::{Shared, signature};
+use layout::{SharedWindow, signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub struct KernelWord {
 
 /// A parameter of a kernel as PTX has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct KernelParam {
+pub struct PtxParam {
     /// Where it lies in the buffer of parameters.
     pub offset: u64,
     /// Its size.
@@ -60,13 +60,13 @@ pub struct KernelParam {
 
 /// How a kernel takes its parameters from a buffer.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Kernel {
+pub struct PtxKernel {
     /// Its name.
     pub name: String,
     /// Where each parameter of the IR's kernel lies in the buffer.
     pub words: Vec<KernelWord>,
     /// The parameters that those words are of.
-    pub params: Vec<KernelParam>,
+    pub params: Vec<PtxParam>,
     /// The size of the buffer.
     pub bytes: u64,
     /// The bytes of shared memory that its variables take.
@@ -79,36 +79,36 @@ pub struct Kernel {
 
 /// What lowering gives.
 #[derive(Clone, Debug)]
-pub struct Lowered {
+pub struct LoweredModule {
     /// The module, at stage Source.
     pub module: heddle_ir::Module,
     /// The kernels that were taken.
-    pub kernels: Vec<Kernel>,
+    pub kernels: Vec<PtxKernel>,
     /// What was not taken, in the order of the module.
     pub refused: Vec<Diagnostic>,
 }
 
 /// Why something is not taken, and what to do about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Why {
+pub(crate) struct PtxRefusal {
     pub(crate) reason: String,
     pub(crate) way_out: String,
 }
 
-pub(crate) type Take<T> = Result<T, Why>;
+pub(crate) type LowerResult<T> = Result<T, PtxRefusal>;
 
-pub(crate) fn refuse<T>(reason: impl Into<String>, way_out: impl Into<String>) -> Take<T> {
-    Err(Why { reason: reason.into(), way_out: way_out.into() })
+pub(crate) fn refuse<T>(reason: impl Into<String>, way_out: impl Into<String>) -> LowerResult<T> {
+    Err(PtxRefusal { reason: reason.into(), way_out: way_out.into() })
 }
 
 /// What holds for all functions.
-pub(crate) struct Context<'a, 's> {
+pub(crate) struct LoweringContext<'a, 's> {
     pub(crate) module: &'a PtxModule<'s>,
-    pub(crate) shared: Shared,
+    pub(crate) shared: SharedWindow,
     /// The IR's name and space of each variable that is an object of its own, by its place in the list of items.
     pub(crate) objects: FxHashMap<usize, (Arc<str>, Space)>,
     /// What callers know of each function.
-    pub(crate) declarations: FxHashMap<usize, Take<Arc<Declaration>>>,
+    pub(crate) declarations: FxHashMap<usize, LowerResult<Arc<Declaration>>>,
     pub(crate) files: FxHashMap<u32, heddle_ir::module::File>,
     /// The file that lines of the PTX text itself are told in, where `.loc` tells none.
     pub(crate) own_file: heddle_ir::module::File,
@@ -116,7 +116,7 @@ pub(crate) struct Context<'a, 's> {
     pub(crate) lines: Vec<usize>,
 }
 
-impl Context<'_, '_> {
+impl LoweringContext<'_, '_> {
     /// Line and column of a place of the source.
     pub(crate) fn line(&self, at: usize) -> (u32, u32) {
         let line = self.lines.partition_point(|&start| start <= at);
@@ -137,15 +137,19 @@ pub(crate) const VOTES: &str = "ptx.votes";
 const OUTPUT: &str = "vprintf";
 
 /// Lowers a module; `path` is what its lines are told in.
-pub fn lower(source: &PtxModule<'_>, path: &str, options: LowerOptions) -> Result<Lowered, Vec<Diagnostic>> {
-    let globals = Globals::new(source);
+pub fn lower(
+    source: &PtxModule<'_>,
+    path: &str,
+    options: LowerOptions,
+) -> Result<LoweredModule, Vec<Diagnostic>> {
+    let globals = GlobalScope::new(source);
     crate::check::check(source)?;
     let mut module = heddle_ir::Module::default();
     let own_file = module.files.push(path.into());
     let mut files = FxHashMap::default();
     let mut refused = Vec::new();
     for item in &source.items {
-        if let Item::File { number, name, .. } = item
+        if let PtxItem::File { number, name, .. } = item
             && let Ok(number) = u32::try_from(*number)
         {
             let file = module.files.push((*name).into());
@@ -154,9 +158,9 @@ pub fn lower(source: &PtxModule<'_>, path: &str, options: LowerOptions) -> Resul
     }
     let text = source.source.as_bytes();
     let newlines = text.iter().enumerate().filter(|&(_, &byte)| byte == b'\n').map(|(at, _)| at + 1);
-    let mut context = Context {
+    let mut context = LoweringContext {
         module: source,
-        shared: Shared::new(source, options),
+        shared: SharedWindow::new(source, options),
         objects: FxHashMap::default(),
         declarations: FxHashMap::default(),
         files,
@@ -165,15 +169,15 @@ pub fn lower(source: &PtxModule<'_>, path: &str, options: LowerOptions) -> Resul
     };
     objects(&mut context, &globals, &mut module, &mut refused);
     for (index, item) in source.items.iter().enumerate() {
-        if let Item::Function(function) = item {
+        if let PtxItem::Function(function) = item {
             context.declarations.insert(index, declaration(source, function));
         }
     }
     let mut kernels = Vec::new();
     let mut taken = FxHashSet::default();
     for (index, item) in source.items.iter().enumerate() {
-        let Item::Function(function) = item else { continue };
-        let Some(Global::Function(defined)) = globals.by_name.get(&function.name) else { continue };
+        let PtxItem::Function(function) = item else { continue };
+        let Some(GlobalRef::Function(defined)) = globals.by_name.get(&function.name) else { continue };
         if function.body.is_none() || *defined != index {
             continue;
         }
@@ -216,7 +220,7 @@ pub fn lower(source: &PtxModule<'_>, path: &str, options: LowerOptions) -> Resul
         }
     }
     module.declarations.extend(missing);
-    Ok(Lowered { module, kernels, refused })
+    Ok(LoweredModule { module, kernels, refused })
 }
 
 fn first(errors: Vec<Diagnostic>, name: &str) -> Diagnostic {
@@ -226,7 +230,7 @@ fn first(errors: Vec<Diagnostic>, name: &str) -> Diagnostic {
         .unwrap_or_else(|| Diagnostic::error(Code::Internal, "no reason is known").of_func(name))
 }
 
-fn refusal(source: &PtxModule<'_>, function: &Function<'_>, at: usize, why: Why) -> Diagnostic {
+fn refusal(source: &PtxModule<'_>, function: &PtxFunction<'_>, at: usize, why: PtxRefusal) -> Diagnostic {
     let name = source.names.text(function.name);
     let span = crate::check::span(source.source, at);
     let mut diagnostic = Diagnostic::error(Code::NotImported, why.reason)
@@ -236,7 +240,7 @@ fn refusal(source: &PtxModule<'_>, function: &Function<'_>, at: usize, why: Why)
     diagnostic
 }
 
-fn declaration(source: &PtxModule<'_>, function: &Function<'_>) -> Take<Arc<Declaration>> {
+fn declaration(source: &PtxModule<'_>, function: &PtxFunction<'_>) -> LowerResult<Arc<Declaration>> {
     let numbers = function.directives.iter().find(|(name, _)| *name == "reqntid").map(|(_, numbers)| numbers);
     let size = numbers.map(|numbers| {
         let at = |index: usize| numbers.get(index).map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX));
@@ -255,15 +259,16 @@ fn declaration(source: &PtxModule<'_>, function: &Function<'_>) -> Take<Arc<Decl
 
 /// Makes objects of the module's variables in global and constant memory.
 fn objects(
-    context: &mut Context<'_, '_>,
-    globals: &Globals,
+    context: &mut LoweringContext<'_, '_>,
+    globals: &GlobalScope,
     module: &mut heddle_ir::Module,
     refused: &mut Vec<Diagnostic>,
 ) {
     let source = context.module;
     for (index, item) in source.items.iter().enumerate() {
-        let Item::Variable(variable) = item else { continue };
-        if !matches!(globals.by_name.get(&variable.name), Some(Global::Variable(first)) if *first == index) {
+        let PtxItem::Variable(variable) = item else { continue };
+        if !matches!(globals.by_name.get(&variable.name), Some(GlobalRef::Variable(first)) if *first == index)
+        {
             continue;
         }
         let space = match variable.space {
@@ -276,7 +281,7 @@ fn objects(
             Ok(init) => {
                 let align = variable.alignment() as u32;
                 context.objects.insert(index, (Arc::clone(&name), space));
-                module.globals.push(IrGlobal { name, space, align, init });
+                module.globals.push(Global { name, space, align, init });
             }
             Err(why) => {
                 let span = crate::check::span(source.source, variable.at);
@@ -294,15 +299,19 @@ fn objects(
 /// The most bytes that a variable may have.
 const MOST_BYTES: u64 = 1 << 40;
 
-fn contents(source: &PtxModule<'_>, globals: &Globals, variable: &Variable<'_>) -> Take<Vec<IrInit>> {
+fn contents(
+    source: &PtxModule<'_>,
+    globals: &GlobalScope,
+    variable: &PtxVariable<'_>,
+) -> LowerResult<Vec<Init>> {
     let scalar = layout::scalar(variable.ty);
     let width = u64::from(scalar.bytes());
-    let mut parts: Vec<IrInit> = Vec::new();
+    let mut parts: Vec<Init> = Vec::new();
     let mut used = 0;
     for part in variable.init.iter().flatten() {
         match part {
-            Init::Open | Init::Close => continue,
-            Init::Number(number) => {
+            PtxInitializer::Open | PtxInitializer::Close => continue,
+            PtxInitializer::Number(number) => {
                 let bits = match (number.value, scalar) {
                     (NumberValue::Int(value), _) => u128::from(value),
                     (NumberValue::Single(bits), Scalar::F64) => {
@@ -315,20 +324,20 @@ fn contents(source: &PtxModule<'_>, globals: &Globals, variable: &Variable<'_>) 
                     (NumberValue::Double(bits), _) => u128::from(bits),
                 } & scalar.bit_mask();
                 match parts.last_mut() {
-                    Some(IrInit::Values(_, values)) => values.push(bits),
-                    _ => parts.push(IrInit::Values(scalar, vec![bits])),
+                    Some(Init::Values(_, values)) => values.push(bits),
+                    _ => parts.push(Init::Values(scalar, vec![bits])),
                 }
             }
-            Init::Address { name, offset, .. } => {
+            PtxInitializer::Address { name, offset, .. } => {
                 let text = source.names.text(*name);
-                let Some(Global::Variable(index)) = globals.by_name.get(name) else {
+                let Some(GlobalRef::Variable(index)) = globals.by_name.get(name) else {
                     return refuse(
                         format!("`{text}` is no variable"),
                         "functions have no address in lock-step code",
                     );
                 };
                 let in_shared =
-                    matches!(&source.items[*index], Item::Variable(of) if of.space == Word::Shared);
+                    matches!(&source.items[*index], PtxItem::Variable(of) if of.space == Word::Shared);
                 if in_shared || width != 8 {
                     return refuse(
                         format!("the address of `{text}` is no initial value"),
@@ -339,7 +348,7 @@ fn contents(source: &PtxModule<'_>, globals: &Globals, variable: &Variable<'_>) 
                     Some(NumberValue::Int(value)) => value as i64,
                     _ => 0,
                 };
-                parts.push(IrInit::Address(text.into(), offset));
+                parts.push(Init::Address(text.into(), offset));
             }
         }
         used += width;
@@ -353,13 +362,13 @@ fn contents(source: &PtxModule<'_>, globals: &Globals, variable: &Variable<'_>) 
         return refuse("it is too large, or its initial value is", "make it smaller");
     }
     if bytes > used {
-        parts.push(IrInit::Zero(bytes - used));
+        parts.push(Init::Zero(bytes - used));
     }
     Ok(parts)
 }
 
 /// Objects that lowered code uses: the window of shared memory, the clock, where `bar.red` counts.
-fn runtime_objects(context: &Context<'_, '_>, module: &mut heddle_ir::Module) {
+fn runtime_objects(context: &LoweringContext<'_, '_>, module: &mut heddle_ir::Module) {
     let mut uses = FxHashSet::default();
     for func in &module.functions {
         for block in func.blocks() {
@@ -372,20 +381,15 @@ fn runtime_objects(context: &Context<'_, '_>, module: &mut heddle_ir::Module) {
             }
         }
     }
-    let mut add = |name: &str, space: Space, align: u32, init: IrInit| {
+    let mut add = |name: &str, space: Space, align: u32, init: Init| {
         if uses.contains(name) {
-            module.globals.push(IrGlobal { name: name.into(), space, align, init: vec![init] });
+            module.globals.push(Global { name: name.into(), space, align, init: vec![init] });
         }
     };
-    add(VOTES, Space::Local, 4, IrInit::Poison(4));
+    add(VOTES, Space::Local, 4, Init::Poison(4));
     // The last one: what a launch adds to shared memory lies behind it.
-    add(
-        &context.shared.name,
-        Space::Local,
-        context.shared.align,
-        IrInit::Poison(context.shared.bytes.max(1)),
-    );
-    add(CLOCK, Space::Global, 8, IrInit::Zero(8));
-    add(LAUNCH, Space::Global, 8, IrInit::Zero(8));
-    add(WORKSPACE, Space::Global, 8, IrInit::Zero(8));
+    add(&context.shared.name, Space::Local, context.shared.align, Init::Poison(context.shared.bytes.max(1)));
+    add(CLOCK, Space::Global, 8, Init::Zero(8));
+    add(LAUNCH, Space::Global, 8, Init::Zero(8));
+    add(WORKSPACE, Space::Global, 8, Init::Zero(8));
 }

@@ -3,16 +3,16 @@
 //! A warp is a brush. A mask of members that is all ones means the lanes that are there; any other one is asked bit by bit,
 //! since lanes with different masks may come together.
 
-use super::body::Lower;
-use super::{Take, VOTES, refuse};
-use crate::check::{Arg, Inst};
+use super::body::FunctionLowering;
+use super::{LowerResult, VOTES, refuse};
+use crate::check::{ResolvedInst, ResolvedOperand};
 use crate::words::Word;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{IntPredicate, Ordering, Reduction, Rmw, Scope};
 use heddle_ir::{Op, Scalar, Space, Type, Value};
 
-impl Lower<'_, '_, '_> {
-    pub(crate) fn warp(&mut self, inst: &Inst, name: &str, ty: Word) -> Take<()> {
+impl FunctionLowering<'_, '_, '_> {
+    pub(crate) fn warp(&mut self, inst: &ResolvedInst, name: &str, ty: Word) -> LowerResult<()> {
         match name {
             "membar" | "fence" => {
                 self.fence(inst);
@@ -33,7 +33,7 @@ impl Lower<'_, '_, '_> {
         }
     }
 
-    fn fence(&mut self, inst: &Inst) {
+    fn fence(&mut self, inst: &ResolvedInst) {
         let has = |word: Word| inst.words.contains(&word);
         let scope = match () {
             () if has(Word::Cta) => Scope::Group,
@@ -53,7 +53,7 @@ impl Lower<'_, '_, '_> {
         self.emit.inst(InstData::new(Op::Barrier, [], Detail::Barrier(Scope::Group)), None);
     }
 
-    fn barrier(&mut self, inst: &Inst) -> Take<()> {
+    fn barrier(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         if inst.words.contains(&Word::Warp) {
             self.emit.inst(InstData::new(Op::Barrier, [], Detail::Barrier(Scope::Brush)), None);
             return Ok(());
@@ -81,10 +81,10 @@ impl Lower<'_, '_, '_> {
     }
 
     /// `bar.red`: the first thread clears a counter, all add to it, all read it.
-    fn counted(&mut self, inst: &Inst) -> Take<()> {
+    fn counted(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let Some(last) = inst.args.last() else { return refuse("a predicate is missing", "write one") };
         let condition = match last {
-            Arg::Reg(reg) if self.body.regs[*reg] != Word::Pred => {
+            ResolvedOperand::Reg(reg) if self.body.regs[*reg] != Word::Pred => {
                 return refuse("what is asked is no predicate", "write one");
             }
             arg => self.read(arg, Word::Pred)?,
@@ -118,13 +118,13 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The members that an instruction names, unless these are all lanes.
-    fn members(&mut self, arg: Option<&Arg>) -> Take<Option<Value>> {
+    fn members(&mut self, arg: Option<&ResolvedOperand>) -> LowerResult<Option<Value>> {
         let Some(arg) = arg else { return Ok(None) };
         let mask = self.read(arg, Word::B32)?;
         Ok((self.emit.constant(mask) != Some(Scalar::I32.bit_mask())).then_some(mask))
     }
 
-    fn vote(&mut self, inst: &Inst) -> Take<()> {
+    fn vote(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let condition = self.read(&inst.args[1], Word::Pred)?;
         let members = self.members(inst.args.get(2))?;
         let has = |word: Word| inst.words.contains(&word);
@@ -152,7 +152,7 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    fn shuffle(&mut self, inst: &Inst) -> Take<()> {
+    fn shuffle(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let value = self.read(&inst.args[1], Word::B32)?;
         let by = self.read(&inst.args[2], Word::U32)?;
         let bounds = self.read(&inst.args[3], Word::U32)?;
@@ -197,7 +197,7 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    fn matches(&mut self, inst: &Inst, ty: Word) -> Take<()> {
+    fn matches(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
         let value = self.read(&inst.args[1], ty)?;
         let scalar = self.emit.scalar(value);
         let members = self.members(inst.args.get(2))?;
@@ -229,7 +229,7 @@ impl Lower<'_, '_, '_> {
         Ok(())
     }
 
-    fn reduce(&mut self, inst: &Inst, ty: Word) -> Take<()> {
+    fn reduce(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
         let mut value = self.read(&inst.args[1], ty)?;
         let has = |word: Word| inst.words.contains(&word);
         let signed = ty.is_signed();
@@ -291,7 +291,7 @@ impl Lower<'_, '_, '_> {
         result
     }
 
-    fn elect(&mut self, inst: &Inst) -> Take<()> {
+    fn elect(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let members = self.members(inst.args.get(1))?;
         let yes = self.emit.bool(true);
         let mut active = self.ballot(yes);

@@ -1,6 +1,9 @@
 //! A body: registers, φs as copies, and what instructions become, one behind the other.
 
-use super::{KINDS, Out, Raise, approximation, head, kind_of, name_of, param_type, scope_word, space_word};
+use super::{
+    FunctionRaising, KINDS, RaiseResult, approximation, head, kind_of, name_of, param_type, scope_word,
+    space_word,
+};
 use heddle_ir::entity::Entity as _;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{Declaration, Kind};
@@ -11,9 +14,9 @@ use smallvec::SmallVec;
 use std::fmt::Write as _;
 
 /// The registers of a value: one, or two of 128 bits.
-type Registers = SmallVec<[String; 2]>;
+type RegisterNames = SmallVec<[String; 2]>;
 
-impl Raise<'_> {
+impl FunctionRaising<'_> {
     pub(super) fn function(&mut self) -> Result<String, (Option<Inst>, String)> {
         let func = self.func;
         let is_kernel = matches!(func.kind, Kind::Kernel(_));
@@ -26,8 +29,8 @@ impl Raise<'_> {
         }
         let blocks: Vec<Block> = func.blocks().collect();
         // What each predecessor hands to φs.
-        let mut handed: FxHashMap<Block, Vec<(Registers, Value)>> = FxHashMap::default();
-        let mut taken: FxHashMap<Value, Registers> = FxHashMap::default();
+        let mut handed: FxHashMap<Block, Vec<(RegisterNames, Value)>> = FxHashMap::default();
+        let mut taken: FxHashMap<Value, RegisterNames> = FxHashMap::default();
         for &block in &blocks {
             for phi in func.phis(block) {
                 let data = func.inst(phi);
@@ -39,8 +42,8 @@ impl Raise<'_> {
                     Scalar::I128 => &[Scalar::I64, Scalar::I64],
                     scalar => &[scalar],
                 };
-                let registers: Registers = (scalars.iter().map(|&scalar| self.fresh(scalar)))
-                    .collect::<Out<_>>()
+                let registers: RegisterNames = (scalars.iter().map(|&scalar| self.fresh(scalar)))
+                    .collect::<RaiseResult<_>>()
                     .map_err(|reason| (Some(phi), reason))?;
                 for (from, value) in data.incoming() {
                     handed.entry(from).or_default().push((registers.clone(), value));
@@ -98,7 +101,7 @@ impl Raise<'_> {
     }
 
     /// Writes a value to what it is taken from later: one register, or two of 128 bits.
-    fn copy_to(&mut self, registers: &[String], value: Value) -> Out<()> {
+    fn copy_to(&mut self, registers: &[String], value: Value) -> RaiseResult<()> {
         if let [low, high] = registers {
             let pair = self.pair(value)?;
             self.copy(Scalar::I64, low, &pair[0]);
@@ -112,7 +115,7 @@ impl Raise<'_> {
     }
 
     /// Refuses what only later GPUs have.
-    pub(super) fn needs(&self, least: u32, what: &str) -> Out<()> {
+    pub(super) fn needs(&self, least: u32, what: &str) -> RaiseResult<()> {
         let digits =
             self.options.target.trim_start_matches("sm_").trim_end_matches(|c: char| !c.is_ascii_digit());
         match digits.parse::<u32>() {
@@ -140,14 +143,14 @@ impl Raise<'_> {
 
     // Registers.
 
-    pub(super) fn fresh(&mut self, scalar: Scalar) -> Out<String> {
+    pub(super) fn fresh(&mut self, scalar: Scalar) -> RaiseResult<String> {
         let kind = kind_of(scalar).ok_or("integers of 128 bits have no registers")?;
         let number = self.counts[kind];
         self.counts[kind] += 1;
         Ok(format!("{}{number}", KINDS[kind].0))
     }
 
-    pub(super) fn register(&mut self, value: Value) -> Out<String> {
+    pub(super) fn register(&mut self, value: Value) -> RaiseResult<String> {
         if let Some(register) = self.registers.get(&value) {
             return Ok(register.clone());
         }
@@ -165,7 +168,7 @@ impl Raise<'_> {
     }
 
     /// A value as an operand that is read: a register, where constants need one, too.
-    pub(super) fn read(&mut self, value: Value) -> Out<String> {
+    pub(super) fn read(&mut self, value: Value) -> RaiseResult<String> {
         let Some(constant) = self.func.constant(value).cloned() else { return self.register(value) };
         let scalar = self.scalar(value);
         let register = self.fresh(scalar)?;
@@ -201,7 +204,13 @@ impl Raise<'_> {
         }
     }
 
-    pub(super) fn parameter(&mut self, name: &str, index: usize, param: Value, is_kernel: bool) -> Out<()> {
+    pub(super) fn parameter(
+        &mut self,
+        name: &str,
+        index: usize,
+        param: Value,
+        is_kernel: bool,
+    ) -> RaiseResult<()> {
         let scalar = self.scalar(param);
         let register = self.register(param)?;
         match (scalar, is_kernel) {
@@ -225,7 +234,13 @@ impl Raise<'_> {
     }
 
     /// What a function is passed, in 32 bits at least.
-    pub(super) fn load_param(&mut self, scalar: Scalar, register: &str, from: &str, at: usize) -> Out<()> {
+    pub(super) fn load_param(
+        &mut self,
+        scalar: Scalar,
+        register: &str,
+        from: &str,
+        at: usize,
+    ) -> RaiseResult<()> {
         if scalar.bits() >= 32 {
             put!(self, "ld.param.b{} {register}, [{from}+{at}]", scalar.bits());
             return Ok(());
@@ -239,7 +254,13 @@ impl Raise<'_> {
         Ok(())
     }
 
-    pub(super) fn store_param(&mut self, scalar: Scalar, register: &str, to: &str, at: usize) -> Out<()> {
+    pub(super) fn store_param(
+        &mut self,
+        scalar: Scalar,
+        register: &str,
+        to: &str,
+        at: usize,
+    ) -> RaiseResult<()> {
         if scalar.bits() >= 32 {
             put!(self, "st.param.b{} [{to}+{at}], {register}", scalar.bits());
             return Ok(());
@@ -255,7 +276,7 @@ impl Raise<'_> {
 
     // Instructions.
 
-    pub(super) fn instruction(&mut self, block: Block, inst: Inst, name: &str) -> Out<()> {
+    pub(super) fn instruction(&mut self, block: Block, inst: Inst, name: &str) -> RaiseResult<()> {
         let func = self.func;
         let data = func.inst(inst);
         if data.is_total() {
@@ -308,13 +329,14 @@ impl Raise<'_> {
                 };
                 let to = self.register(result)?;
                 let second = results.get(1).map(|&second| self.register(second)).transpose()?;
-                let args: Vec<String> = data.args.iter().map(|&arg| self.read(arg)).collect::<Out<_>>()?;
+                let args: Vec<String> =
+                    data.args.iter().map(|&arg| self.read(arg)).collect::<RaiseResult<_>>()?;
                 self.value(inst, data, &to, second.as_deref(), &args)
             }
         }
     }
 
-    pub(super) fn branch(&mut self, block: Block, data: &InstData) -> Out<()> {
+    pub(super) fn branch(&mut self, block: Block, data: &InstData) -> RaiseResult<()> {
         match data.targets() {
             [only] => put!(self, "bra.uni $L_{}", only.as_u32()),
             [then, otherwise, ..] => {
@@ -328,7 +350,7 @@ impl Raise<'_> {
         Ok(())
     }
 
-    pub(super) fn switch(&mut self, data: &InstData) -> Out<()> {
+    pub(super) fn switch(&mut self, data: &InstData) -> RaiseResult<()> {
         let Detail::Switch(switch) = &data.detail else { return Ok(()) };
         let bits = self.scalar(data.args[0]).bits();
         let value = self.read(data.args[0])?;
@@ -344,7 +366,7 @@ impl Raise<'_> {
         Ok(())
     }
 
-    pub(super) fn call(&mut self, data: &InstData, inst: Inst) -> Out<()> {
+    pub(super) fn call(&mut self, data: &InstData, inst: Inst) -> RaiseResult<()> {
         let Some(callee) = self.func.callee_of(data) else { return Ok(()) };
         let callee: &Declaration = callee;
         if callee.name == "llvm.trap" {
@@ -398,7 +420,7 @@ impl Raise<'_> {
         to: &str,
         second: Option<&str>,
         args: &[String],
-    ) -> Out<()> {
+    ) -> RaiseResult<()> {
         let func = self.func;
         let result = func.results(inst)[0];
         let scalar = self.scalar(result);
@@ -459,7 +481,7 @@ impl Raise<'_> {
         }
     }
 
-    pub(super) fn select(&mut self, scalar: Scalar, to: &str, args: &[String]) -> Out<()> {
+    pub(super) fn select(&mut self, scalar: Scalar, to: &str, args: &[String]) -> RaiseResult<()> {
         if scalar == Scalar::I1 {
             let (then, not, other) = (self.fresh(scalar)?, self.fresh(scalar)?, self.fresh(scalar)?);
             put!(self, "and.pred {then}, {}, {}", args[0], args[1]);
@@ -477,7 +499,7 @@ impl Raise<'_> {
         Ok(())
     }
 
-    pub(super) fn query(&mut self, data: &InstData, scalar: Scalar, to: &str) -> Out<()> {
+    pub(super) fn query(&mut self, data: &InstData, scalar: Scalar, to: &str) -> RaiseResult<()> {
         let Detail::Dimension(dimension) = data.detail else { return Ok(()) };
         let axis = ["x", "y", "z"][usize::from(dimension.unwrap_or(0)).min(2)];
         let value = self.fresh(Scalar::I32)?;

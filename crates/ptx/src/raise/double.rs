@@ -1,17 +1,17 @@
 //! Integers of 128 bits, as products of long integers need them: two registers each.
 
-use super::{Out, Raise};
+use super::{FunctionRaising, RaiseResult};
 use heddle_ir::inst::{Access, InstData};
 use heddle_ir::{Constant, Inst, Op, Scalar, Value};
 use std::fmt::Write as _;
 
-impl Raise<'_> {
+impl FunctionRaising<'_> {
     pub(super) fn is_double(&self, inst: Inst, data: &InstData) -> bool {
         let is = |&value: &Value| self.scalar(value) == Scalar::I128;
         data.op != Op::Phi && (data.args.iter().any(is) || self.func.results(inst).iter().any(is))
     }
 
-    pub(super) fn pair(&mut self, value: Value) -> Out<[String; 2]> {
+    pub(super) fn pair(&mut self, value: Value) -> RaiseResult<[String; 2]> {
         if let Some(pair) = self.pairs.get(&value) {
             return Ok(pair.clone());
         }
@@ -32,14 +32,14 @@ impl Raise<'_> {
     }
 
     /// The words of an access to one half.
-    fn halves_of(&self, data: &InstData, access: &Access, pointer: Scalar) -> Out<String> {
+    fn halves_of(&self, data: &InstData, access: &Access, pointer: Scalar) -> RaiseResult<String> {
         if access.atomic.is_some() || access.align < 8 {
             return Err("128 bits are accessed in halves, which are aligned and not atomic".into());
         }
         Ok(format!("{}.b64", self.access(data, access, pointer)?))
     }
 
-    pub(super) fn double(&mut self, inst: Inst, data: &InstData) -> Out<()> {
+    pub(super) fn double(&mut self, inst: Inst, data: &InstData) -> RaiseResult<()> {
         let Some(result) = self.func.result(inst) else {
             if let (Op::Store, Some(access)) = (data.op, data.access().copied()) {
                 let ([low, high], address) = (self.pair(data.args[0])?, self.read(data.args[1])?);

@@ -1,14 +1,14 @@
 //! Floats: arithmetic, comparisons, conversions. What PTX has for singles only is done in singles, where that rounds the same.
 
-use super::{Out, Raise, kind_of};
+use super::{FunctionRaising, RaiseResult, kind_of};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::FloatPredicate;
 use heddle_ir::{Op, Scalar};
 use std::fmt::Write as _;
 
-impl Raise<'_> {
+impl FunctionRaising<'_> {
     /// A float as a single, where PTX computes with no narrower one.
-    pub(super) fn single(&mut self, scalar: Scalar, register: &str) -> Out<String> {
+    pub(super) fn single(&mut self, scalar: Scalar, register: &str) -> RaiseResult<String> {
         let wide = self.fresh(Scalar::F32)?;
         match scalar {
             Scalar::F16 => put!(self, "cvt.f32.f16 {wide}, {register}"),
@@ -29,7 +29,7 @@ impl Raise<'_> {
         from: Scalar,
         to: &str,
         args: &[String],
-    ) -> Out<()> {
+    ) -> RaiseResult<()> {
         use FloatPredicate as P;
         let Detail::FloatCompare(predicate) = data.detail else { return Ok(()) };
         let word = match predicate {
@@ -62,7 +62,7 @@ impl Raise<'_> {
     }
 
     /// Whether a float is in classes: by its bits, so nothing is flushed.
-    pub(super) fn class(&mut self, data: &InstData, from: Scalar, to: &str, arg: &str) -> Out<()> {
+    pub(super) fn class(&mut self, data: &InstData, from: Scalar, to: &str, arg: &str) -> RaiseResult<()> {
         let Detail::FloatClass(classes) = data.detail else { return Ok(()) };
         let (bits, fraction, int) = match from {
             Scalar::F32 => (32, 23, Scalar::I32),
@@ -108,7 +108,7 @@ impl Raise<'_> {
         Ok(())
     }
 
-    pub(super) fn bitcast(&mut self, from: Scalar, scalar: Scalar, to: &str, arg: &str) -> Out<()> {
+    pub(super) fn bitcast(&mut self, from: Scalar, scalar: Scalar, to: &str, arg: &str) -> RaiseResult<()> {
         if from.bits() != scalar.bits() || from == Scalar::I1 {
             return Err("the number of bits changes".into());
         }
@@ -123,7 +123,7 @@ impl Raise<'_> {
         scalar: Scalar,
         to: &str,
         args: &[String],
-    ) -> Out<()> {
+    ) -> RaiseResult<()> {
         match op {
             Op::Fptrunc
             | Op::Fpext
@@ -168,7 +168,8 @@ impl Raise<'_> {
             if matches!(op, Op::Ldexp | Op::Frem) {
                 return Err(format!("`{op}` of {scalar} has no instruction of PTX"));
             }
-            let args: Vec<String> = args.iter().map(|arg| self.single(scalar, arg)).collect::<Out<_>>()?;
+            let args: Vec<String> =
+                args.iter().map(|arg| self.single(scalar, arg)).collect::<RaiseResult<_>>()?;
             let wide = self.fresh(Scalar::F32)?;
             self.float(op, Scalar::F32, Scalar::F32, &wide, &args)?;
             return self.convert(Op::Fptrunc, Scalar::F32, scalar, to, &wide);
@@ -231,7 +232,7 @@ impl Raise<'_> {
 
     /// A double as a single that is cut off, with the last bit set where something was lost: rounded further to many digits
     /// less, it gives what the double would.
-    fn odd_single(&mut self, arg: &str) -> Out<String> {
+    fn odd_single(&mut self, arg: &str) -> RaiseResult<String> {
         let (cut, back) = (self.fresh(Scalar::F32)?, self.fresh(Scalar::F64)?);
         let (lost, bits, odd) = (self.fresh(Scalar::I1)?, self.fresh(Scalar::I32)?, self.fresh(Scalar::I32)?);
         put!(self, "cvt.rz.f32.f64 {cut}, {arg}");
@@ -245,7 +246,7 @@ impl Raise<'_> {
     }
 
     /// The same of an integer as a double, which all but long ones are without loss.
-    fn odd_double(&mut self, op: Op, from: Scalar, arg: &str) -> Out<String> {
+    fn odd_double(&mut self, op: Op, from: Scalar, arg: &str) -> RaiseResult<String> {
         let cut = self.fresh(Scalar::F64)?;
         let sign = if op == Op::Sitofp { "s" } else { "u" };
         if from.bits() < 64 {
@@ -264,7 +265,14 @@ impl Raise<'_> {
         Ok(cut)
     }
 
-    pub(super) fn convert(&mut self, op: Op, from: Scalar, scalar: Scalar, to: &str, arg: &str) -> Out<()> {
+    pub(super) fn convert(
+        &mut self,
+        op: Op,
+        from: Scalar,
+        scalar: Scalar,
+        to: &str,
+        arg: &str,
+    ) -> RaiseResult<()> {
         if kind_of(from).is_none() || kind_of(scalar).is_none() || from == Scalar::I1 || scalar == Scalar::I1
         {
             return Err(format!("`{op}` from {from} to {scalar} has no instruction of PTX"));

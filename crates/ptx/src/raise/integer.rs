@@ -1,15 +1,15 @@
 //! Integers: arithmetic, comparisons, other widths.
 //! Invariant: an `i8` lies in a register of 16 bits with zeros above.
 
-use super::{Out, Raise, kind_of};
+use super::{FunctionRaising, RaiseResult, kind_of};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Op, Scalar, Value};
 use std::fmt::Write as _;
 
-impl Raise<'_> {
+impl FunctionRaising<'_> {
     /// An `i8` with its sign above, for signed operations.
-    pub(super) fn signed(&mut self, scalar: Scalar, register: &str) -> Out<String> {
+    pub(super) fn signed(&mut self, scalar: Scalar, register: &str) -> RaiseResult<String> {
         if scalar != Scalar::I8 {
             return Ok(register.into());
         }
@@ -18,7 +18,13 @@ impl Raise<'_> {
         Ok(wide)
     }
 
-    pub(super) fn compare(&mut self, data: &InstData, from: Scalar, to: &str, args: &[String]) -> Out<()> {
+    pub(super) fn compare(
+        &mut self,
+        data: &InstData,
+        from: Scalar,
+        to: &str,
+        args: &[String],
+    ) -> RaiseResult<()> {
         use IntPredicate as P;
         let Detail::IntCompare(predicate) = data.detail else { return Ok(()) };
         if from == Scalar::I1 {
@@ -58,7 +64,7 @@ impl Raise<'_> {
     }
 
     /// An integer as one of 64 bits, with its sign.
-    pub(super) fn long(&mut self, value: Value, register: &str) -> Out<String> {
+    pub(super) fn long(&mut self, value: Value, register: &str) -> RaiseResult<String> {
         let scalar = self.scalar(value);
         if scalar == Scalar::I64 {
             return Ok(register.into());
@@ -68,7 +74,14 @@ impl Raise<'_> {
         Ok(wide)
     }
 
-    pub(super) fn resize(&mut self, op: Op, from: Scalar, scalar: Scalar, to: &str, arg: &str) -> Out<()> {
+    pub(super) fn resize(
+        &mut self,
+        op: Op,
+        from: Scalar,
+        scalar: Scalar,
+        to: &str,
+        arg: &str,
+    ) -> RaiseResult<()> {
         let bits = scalar.bits();
         if kind_of(from).is_none() || kind_of(scalar).is_none() {
             return Err("integers of 128 bits have no registers".into());
@@ -104,7 +117,7 @@ impl Raise<'_> {
         Ok(())
     }
 
-    pub(super) fn integer(&mut self, op: Op, scalar: Scalar, to: &str, args: &[String]) -> Out<()> {
+    pub(super) fn integer(&mut self, op: Op, scalar: Scalar, to: &str, args: &[String]) -> RaiseResult<()> {
         if kind_of(scalar).is_none() {
             return Err("integers of 128 bits have no registers".into());
         }

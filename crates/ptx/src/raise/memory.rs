@@ -1,13 +1,13 @@
 //! Addresses, loads, stores, atomics, copies.
 
-use super::{Out, Raise, scope_word, space_word};
+use super::{FunctionRaising, RaiseResult, scope_word, space_word};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{Flag, Ordering, Rmw};
 use heddle_ir::{Constant, Inst, Op, Scalar, Space};
 use std::fmt::Write as _;
 
-impl Raise<'_> {
-    pub(super) fn address(&mut self, from: Scalar, scalar: Scalar, to: &str, arg: &str) -> Out<()> {
+impl FunctionRaising<'_> {
+    pub(super) fn address(&mut self, from: Scalar, scalar: Scalar, to: &str, arg: &str) -> RaiseResult<()> {
         let space = |scalar: Scalar| match scalar {
             Scalar::Ptr(space) => space_word(space),
             _ => None,
@@ -26,7 +26,7 @@ impl Raise<'_> {
     }
 
     /// The words of an access: how it orders, its space.
-    pub(super) fn access(&self, data: &InstData, access: &Access, pointer: Scalar) -> Out<String> {
+    pub(super) fn access(&self, data: &InstData, access: &Access, pointer: Scalar) -> RaiseResult<String> {
         let mut text = String::new();
         match access.atomic {
             None if data.flags.has(Flag::Volatile) => text.push_str(".volatile"),
@@ -52,7 +52,7 @@ impl Raise<'_> {
         Ok(text)
     }
 
-    pub(super) fn load(&mut self, inst: Inst, data: &InstData, to: &str, address: &str) -> Out<()> {
+    pub(super) fn load(&mut self, inst: Inst, data: &InstData, to: &str, address: &str) -> RaiseResult<()> {
         let Some(access) = data.access().copied() else { return Ok(()) };
         let result = self.func.results(inst)[0];
         let scalar = self.scalar(result);
@@ -83,7 +83,7 @@ impl Raise<'_> {
     }
 
     /// The integer that a value of more than a byte is put together in, and the register type of a piece of it.
-    pub(super) fn in_pieces(access: &Access, scalar: Scalar) -> Out<(Scalar, u32)> {
+    pub(super) fn in_pieces(access: &Access, scalar: Scalar) -> RaiseResult<(Scalar, u32)> {
         if access.atomic.is_some() || scalar.bits() > 64 {
             return Err("its address is not aligned to its size".into());
         }
@@ -98,7 +98,7 @@ impl Raise<'_> {
         scalar: Scalar,
         to: &str,
         address: &str,
-    ) -> Out<()> {
+    ) -> RaiseResult<()> {
         let (whole, size) = Self::in_pieces(access, scalar)?;
         let words = self.access(data, access, self.scalar(data.args[0]))?;
         let (all, piece, bits) = (self.fresh(whole)?, self.fresh(whole)?, whole.bits());
@@ -115,7 +115,12 @@ impl Raise<'_> {
         Ok(())
     }
 
-    pub(super) fn store_in_pieces(&mut self, data: &InstData, access: &Access, scalar: Scalar) -> Out<()> {
+    pub(super) fn store_in_pieces(
+        &mut self,
+        data: &InstData,
+        access: &Access,
+        scalar: Scalar,
+    ) -> RaiseResult<()> {
         let (whole, size) = Self::in_pieces(access, scalar)?;
         let words = self.access(data, access, self.scalar(data.args[1]))?;
         let (value, address) = (self.read(data.args[0])?, self.read(data.args[1])?);
@@ -131,7 +136,7 @@ impl Raise<'_> {
         Ok(())
     }
 
-    pub(super) fn store(&mut self, data: &InstData) -> Out<()> {
+    pub(super) fn store(&mut self, data: &InstData) -> RaiseResult<()> {
         let Some(access) = data.access().copied() else { return Ok(()) };
         let scalar = self.scalar(data.args[0]);
         if access.align < scalar.bytes() {
@@ -157,7 +162,7 @@ impl Raise<'_> {
         to: &str,
         second: Option<&str>,
         args: &[String],
-    ) -> Out<()> {
+    ) -> RaiseResult<()> {
         let Some(access) = data.access().copied() else { return Ok(()) };
         let value = self.scalar(data.args[1]);
         let words = self.access(data, &access, from)?;
@@ -199,7 +204,7 @@ impl Raise<'_> {
     }
 
     /// Copies and fills of few bytes, piece by piece.
-    pub(super) fn bulk(&mut self, data: &InstData) -> Out<()> {
+    pub(super) fn bulk(&mut self, data: &InstData) -> RaiseResult<()> {
         let known = match self.func.constant(data.args[2]) {
             Some(&Constant::Scalar(_, bytes)) => Some(bytes),
             _ => None,
@@ -257,7 +262,7 @@ impl Raise<'_> {
     }
 
     /// A loop over bytes, for copies and fills of many, or of an unknown number.
-    fn byte_by_byte(&mut self, data: &InstData) -> Out<()> {
+    fn byte_by_byte(&mut self, data: &InstData) -> RaiseResult<()> {
         if data.op == Op::Memmove {
             return Err("what it moves may overlap, and has no few bytes; write a loop".into());
         }
@@ -291,7 +296,7 @@ impl Raise<'_> {
     }
 
     /// A sum of a number of 16 bits that PTX has no instruction for: tried again until no other update came between.
-    fn add_by_exchange(&mut self, words: &str, value: Scalar, to: &str, args: &[String]) -> Out<()> {
+    fn add_by_exchange(&mut self, words: &str, value: Scalar, to: &str, args: &[String]) -> RaiseResult<()> {
         let (old, next, done) = (self.fresh(value)?, self.fresh(value)?, self.fresh(Scalar::I1)?);
         let sum = self.fresh(Scalar::F32)?;
         let start = self.loop_label();

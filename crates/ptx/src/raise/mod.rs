@@ -2,7 +2,7 @@
 //!
 //! Each value is a register of its type; a φ is a register that predecessors write and its block reads first, so copies
 //! never meet. A pointer to a space holds the address in that space, a generic pointer a generic one. What analyses know comes
-//! as plain data ([`Facts`]): branches that all lanes take together become `bra.uni`, loads of memory that nothing writes
+//! as plain data ([`ModuleFacts`]): branches that all lanes take together become `bra.uni`, loads of memory that nothing writes
 //! `ld.global.nc`.
 
 /// A line of PTX.
@@ -36,7 +36,7 @@ pub struct FunctionFacts {
 }
 
 /// What is known of functions, by their names.
-pub type Facts = FxHashMap<String, FunctionFacts>;
+pub type ModuleFacts = FxHashMap<String, FunctionFacts>;
 
 /// What text is wanted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,7 +57,11 @@ impl Default for RaiseOptions {
 }
 
 /// The module as PTX.
-pub fn raise(module: &Module, facts: &Facts, options: &RaiseOptions) -> Result<String, Vec<Diagnostic>> {
+pub fn raise(
+    module: &Module,
+    facts: &ModuleFacts,
+    options: &RaiseOptions,
+) -> Result<String, Vec<Diagnostic>> {
     let mut text = format!(".version {}\n.target {}\n.address_size 64\n\n", options.version, options.target);
     let mut errors = Vec::new();
     for global in &module.globals {
@@ -88,7 +92,7 @@ pub fn raise(module: &Module, facts: &Facts, options: &RaiseOptions) -> Result<S
     let mut bodies = String::new();
     for func in &module.functions {
         let facts = facts.get(&func.name).unwrap_or(&none);
-        let mut raise = Raise {
+        let mut raise = FunctionRaising {
             func,
             facts,
             options,
@@ -269,9 +273,9 @@ fn kind_of(scalar: Scalar) -> Option<usize> {
     })
 }
 
-type Out<T> = Result<T, String>;
+type RaiseResult<T> = Result<T, String>;
 
-struct Raise<'a> {
+struct FunctionRaising<'a> {
     func: &'a Function,
     facts: &'a FunctionFacts,
     options: &'a RaiseOptions,

@@ -1,12 +1,12 @@
 //! What lanes of a warp ask each other. Members are those that are active.
 
-use super::{Out, Raise};
+use super::{FunctionRaising, RaiseResult};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::Reduction;
 use heddle_ir::{Op, Scalar};
 use std::fmt::Write as _;
 
-impl Raise<'_> {
+impl FunctionRaising<'_> {
     pub(super) fn horizontal(
         &mut self,
         data: &InstData,
@@ -14,7 +14,7 @@ impl Raise<'_> {
         scalar: Scalar,
         to: &str,
         args: &[String],
-    ) -> Out<()> {
+    ) -> RaiseResult<()> {
         let active = self.fresh(Scalar::I32)?;
         put!(self, "activemask.b32 {active}");
         match data.op {
@@ -102,7 +102,7 @@ impl Raise<'_> {
         to: &str,
         value: &str,
         active: &str,
-    ) -> Out<()> {
+    ) -> RaiseResult<()> {
         let word = match by {
             Reduction::Mul => format!("mul.lo.u{}", scalar.bits()),
             Reduction::Fadd => format!("add.rn.f{}", scalar.bits()),
@@ -118,7 +118,7 @@ impl Raise<'_> {
             (self.fresh(Scalar::I32)?, self.fresh(Scalar::I32)?, self.fresh(Scalar::I32)?);
         let (all, one) = (self.fresh(scalar)?, self.fresh(scalar)?);
         let parts: Vec<String> =
-            (0..scalar.bits() / 32).map(|_| self.fresh(Scalar::I32)).collect::<Out<_>>()?;
+            (0..scalar.bits() / 32).map(|_| self.fresh(Scalar::I32)).collect::<RaiseResult<_>>()?;
         let (more, start) = (self.fresh(Scalar::I1)?, self.loop_label());
         let list = if parts.len() == 1 { parts[0].clone() } else { format!("{{{}}}", parts.join(", ")) };
         let bits = scalar.bits();

@@ -9,9 +9,9 @@ use heddle::Session;
 use heddle_interp::Scheduler;
 use heddle_ir::Module;
 use heddle_ir::verify::{Stage, verify_module};
-use heddle_ptx::module::{Item, Statement};
-use heddle_ptx::table::{FORMS, Verdict};
-use heddle_ptx::{Facts, LowerOptions, RaiseOptions, lower, parse, raise};
+use heddle_ptx::module::{PtxItem, PtxStatement};
+use heddle_ptx::table::{FORMS, InstructionSupport};
+use heddle_ptx::{LowerOptions, ModuleFacts, RaiseOptions, lower, parse, raise};
 use std::fmt::{Display, Formatter};
 
 /// What programs met.
@@ -50,11 +50,11 @@ impl PtxCounts {
         let text = program.text();
         let Ok(parsed) = parse(&text) else { return };
         let bodies = parsed.items.iter().filter_map(|item| match item {
-            Item::Function(function) => function.body.as_deref(),
+            PtxItem::Function(function) => function.body.as_deref(),
             _ => None,
         });
         for statement in bodies.flatten() {
-            if let Statement::Instruction(instruction) = statement {
+            if let PtxStatement::Instruction(instruction) = statement {
                 self.forms[usize::from(instruction.form)] += 1;
             }
         }
@@ -63,14 +63,15 @@ impl PtxCounts {
     /// The forms that are taken and that no program had.
     pub fn missing(&self) -> Vec<String> {
         let forms = FORMS.iter().zip(&self.forms);
-        let missing = forms.filter(|(form, count)| **count == 0 && form.verdict == Verdict::Done);
+        let missing =
+            forms.filter(|(form, count)| **count == 0 && form.support == InstructionSupport::Supported);
         missing.map(|(form, _)| format!("{} {}", form.mnemonic, form.pattern)).collect()
     }
 }
 
 impl Display for PtxCounts {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let done = FORMS.iter().filter(|form| form.verdict == Verdict::Done).count();
+        let done = FORMS.iter().filter(|form| form.support == InstructionSupport::Supported).count();
         let met = done - self.missing().len();
         write!(
             f,
@@ -141,7 +142,7 @@ fn read(text: &str, file: &str) -> Result<Module, String> {
 
 fn raised(module: &Module) -> Result<Module, String> {
     let options = RaiseOptions { approximate: true, target: "sm_80".into(), ..RaiseOptions::default() };
-    let text = raise(module, &Facts::default(), &options).map_err(|errors| errors[0].to_string())?;
+    let text = raise(module, &ModuleFacts::default(), &options).map_err(|errors| errors[0].to_string())?;
     read(&text, "raised.ptx").map_err(|error| format!("{error}\n{text}"))
 }
 

@@ -6,7 +6,7 @@
 use super::program::{COUNTERS, Node, OWN, POOLS, Program, SHARED_INPUT, WINDOW};
 use crate::generate::Random;
 use heddle_ptx::Word;
-use heddle_ptx::table::{FORMS, Role, TypeOf, Verdict, pattern, specs};
+use heddle_ptx::table::{FORMS, InstructionSupport, OperandRole, OperandType, pattern, specs};
 use std::fmt::Write as _;
 
 /// The program of a seed.
@@ -101,7 +101,7 @@ impl Maker {
         loop {
             let number = self.random.below(FORMS.len()) as u16;
             let form = &FORMS[usize::from(number)];
-            if form.verdict != Verdict::Done || (is_together(form.mnemonic) && !together) {
+            if form.support != InstructionSupport::Supported || (is_together(form.mnemonic) && !together) {
                 continue;
             }
             if let Some(words) = self.words(number)
@@ -543,24 +543,24 @@ impl Maker {
         let last = types.last().copied().unwrap_or(Word::B32);
         let mut operands = Vec::new();
         for spec in specs(form) {
-            let of = |of: TypeOf| match of {
-                TypeOf::Last => last,
-                TypeOf::First => types.first().copied().unwrap_or(last),
-                TypeOf::Second => types.get(1).copied().unwrap_or(last),
-                TypeOf::Wide => match last.bits() {
+            let of = |of: OperandType| match of {
+                OperandType::Last => last,
+                OperandType::First => types.first().copied().unwrap_or(last),
+                OperandType::Second => types.get(1).copied().unwrap_or(last),
+                OperandType::Wide => match last.bits() {
                     Some(16) => Word::U32,
                     _ => Word::U64,
                 },
-                TypeOf::Fixed(ty) => ty,
-                TypeOf::Any => Word::U32,
+                OperandType::Fixed(ty) => ty,
+                OperandType::Any => Word::U32,
             };
             if spec.optional && self.random.chance(50) {
                 break;
             }
             operands.push(match spec.role {
-                Role::Value(ty) if spec.is_dest => self.of_type(of(ty)),
-                Role::Value(ty) => self.source(of(ty)),
-                Role::WithPredicate(ty) => {
+                OperandRole::Value(ty) if spec.is_dest => self.of_type(of(ty)),
+                OperandRole::Value(ty) => self.source(of(ty)),
+                OperandRole::WithPredicate(ty) => {
                     let to = self.of_type(of(ty));
                     let second = self.register("pred");
                     let is_packed = matches!(last, Word::F16x2 | Word::Bf16x2) && name == "setp";
@@ -570,12 +570,12 @@ impl Maker {
                         to
                     }
                 }
-                Role::Predicate if spec.is_dest => self.register("pred"),
-                Role::Predicate => {
+                OperandRole::Predicate if spec.is_dest => self.register("pred"),
+                OperandRole::Predicate => {
                     let not = if self.random.chance(30) { "!" } else { "" };
                     format!("{not}{}", self.register("pred"))
                 }
-                Role::Constant => self.random.below(256).to_string(),
+                OperandRole::Constant => self.random.below(256).to_string(),
                 _ => return None,
             });
         }

@@ -4,7 +4,7 @@ use crate::kernels::Machine;
 use crate::launches::{Held, Launch, Passed, as_vectors, on_oracle, vectors};
 use heddle_interp::Scheduler;
 use heddle_ir::Module;
-use heddle_ptx::{Facts, LowerOptions, RaiseOptions, lower, parse, raise};
+use heddle_ptx::{LowerOptions, ModuleFacts, RaiseOptions, lower, parse, raise};
 
 fn read(text: &str) -> Result<Module, String> {
     let parsed = parse(text).map_err(|errors| format!("{}\n{text}", errors[0]))?;
@@ -47,7 +47,7 @@ pub fn in_all_ways(
         all.push((format!("vector code, {machine:?}"), words(&found)));
     }
     let options = RaiseOptions { target: "sm_80".into(), ..RaiseOptions::default() };
-    let out = raise(&module, &Facts::default(), &options).map_err(|errors| errors[0].to_string())?;
+    let out = raise(&module, &ModuleFacts::default(), &options).map_err(|errors| errors[0].to_string())?;
     all.push(("raised".to_string(), words(&oracle(&read(&out)?)?.0)));
     Ok(all)
 }

@@ -12,7 +12,7 @@
 
 use heddle::Session;
 use heddle_ir::verify::{Stage, verify_module};
-use heddle_ptx::{Facts, LowerOptions, RaiseOptions, lower, parse, raise};
+use heddle_ptx::{LowerOptions, ModuleFacts, RaiseOptions, lower, parse, raise};
 use heddle_runs::line::RunLine;
 use std::path::{Path, PathBuf};
 
@@ -102,7 +102,7 @@ fn check(path: &Path) -> Vec<String> {
     let options = RaiseOptions { approximate: true, target: "sm_80".into(), ..RaiseOptions::default() };
     let mut not_raised = Vec::new();
     for (what, module) in modules.clone() {
-        match raise(&module, &Facts::default(), &options) {
+        match raise(&module, &ModuleFacts::default(), &options) {
             Ok(text) => {
                 match parse(&text).and_then(|parsed| lower(&parsed, "raised.ptx", LowerOptions::default())) {
                     Ok(again) => {

@@ -4,7 +4,7 @@ use crate::compile::tools;
 use heddle::Session;
 use heddle_interp::Scheduler;
 use heddle_ir::Module;
-use heddle_ptx::{LowerOptions, Lowered, lower, parse};
+use heddle_ptx::{LowerOptions, LoweredModule, lower, parse};
 use heddle_runs::line::RunLine;
 use heddle_testing::kernels::Machine;
 use heddle_testing::launches::{Held, Launch, as_vectors, difference, exact, on_oracle, vectors};
@@ -39,7 +39,7 @@ impl Display for Round {
     }
 }
 
-fn read(text: &str, dynamic_shared: u64) -> Result<Lowered, String> {
+fn read(text: &str, dynamic_shared: u64) -> Result<LoweredModule, String> {
     let parsed = parse(text).map_err(|errors| errors[0].to_string())?;
     let printed = parsed.to_string();
     match parse(&printed) {

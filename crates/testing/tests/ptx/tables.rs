@@ -12,8 +12,10 @@
 
 use heddle_interp::{Argument, Memory, RunOptions, run};
 use heddle_ir::Space;
-use heddle_ptx::table::{FORMS, Role, TypeOf, Verdict, fits, forms_of, pattern, specs};
-use heddle_ptx::{Facts, LowerOptions, RaiseOptions, Word, lower, parse, raise};
+use heddle_ptx::table::{
+    FORMS, InstructionSupport, OperandRole, OperandType, fits, forms_of, pattern, specs,
+};
+use heddle_ptx::{LowerOptions, ModuleFacts, RaiseOptions, Word, lower, parse, raise};
 use heddle_testing::not_run::not_run;
 use heddle_testing::ptx::{assembler, refused_by};
 use std::collections::BTreeSet;
@@ -53,21 +55,21 @@ fn read_line(text: &str) -> Line {
 }
 
 /// The type of an operand; 32 bits where the table leaves it open.
-fn type_of(role: Role, words: &[Word]) -> Word {
+fn type_of(role: OperandRole, words: &[Word]) -> Word {
     let types: Vec<Word> = words.iter().copied().filter(|word| word.is_type()).collect();
     let last = types.last().copied().unwrap_or(Word::B32);
     match role {
-        Role::Predicate => Word::Pred,
-        Role::Value(of) | Role::WithPredicate(of) => match of {
-            TypeOf::Last => last,
-            TypeOf::First => types[0],
-            TypeOf::Second => types[1],
-            TypeOf::Wide => match last.bits() {
+        OperandRole::Predicate => Word::Pred,
+        OperandRole::Value(of) | OperandRole::WithPredicate(of) => match of {
+            OperandType::Last => last,
+            OperandType::First => types[0],
+            OperandType::Second => types[1],
+            OperandType::Wide => match last.bits() {
                 Some(16) => Word::B32,
                 _ => Word::B64,
             },
-            TypeOf::Fixed(ty) => ty,
-            TypeOf::Any => Word::B32,
+            OperandType::Fixed(ty) => ty,
+            OperandType::Any => Word::B32,
         },
         _ => last,
     }
@@ -152,7 +154,7 @@ fn program(lines: &[Line]) -> (String, Vec<Vec<Word>>, usize) {
             let declared = if ty == Word::Pred { "pred".to_string() } else { format!("b{}", bits.max(16)) };
             if spec.is_dest {
                 let _ = writeln!(text, ".reg .{declared} {name};");
-                if line.expected.len() > 1 && matches!(spec.role, Role::WithPredicate(_)) {
+                if line.expected.len() > 1 && matches!(spec.role, OperandRole::WithPredicate(_)) {
                     let _ = writeln!(text, ".reg .pred %q;");
                     operands.push(format!("{name}|%q"));
                     store(&mut after, &name, ty);
@@ -168,7 +170,7 @@ fn program(lines: &[Line]) -> (String, Vec<Vec<Word>>, usize) {
                 break;
             };
             let value = bits_of(input, ty) & mask(ty);
-            if spec.role == Role::Constant {
+            if spec.role == OperandRole::Constant {
                 operands.push(value.to_string());
                 continue;
             }
@@ -178,7 +180,7 @@ fn program(lines: &[Line]) -> (String, Vec<Vec<Word>>, usize) {
             } else {
                 let _ = writeln!(before, "mov.b{} {name}, {value:#x};", bits.max(16));
             }
-            if spec.role != Role::Memory {
+            if spec.role != OperandRole::Memory {
                 operands.push(name);
                 continue;
             }
@@ -304,7 +306,7 @@ fn each_line_of_the_tables_holds() {
         }
         // What goes out and comes back computes the same.
         let options = RaiseOptions { approximate: true, target: "sm_80".into(), ..RaiseOptions::default() };
-        match raise(&lowered.module, &Facts::default(), &options) {
+        match raise(&lowered.module, &ModuleFacts::default(), &options) {
             Ok(text) => {
                 let parsed =
                     parse(&text).unwrap_or_else(|errors| panic!("{}: {}", path.display(), errors[0]));
@@ -326,12 +328,18 @@ fn each_line_of_the_tables_holds() {
     // Every form that computes something from registers is met, with each of its words; what accesses memory is met.
     let mut missing = Vec::new();
     for (number, form) in (0u16..).zip(FORMS) {
-        if form.verdict != Verdict::Done {
+        if form.support != InstructionSupport::Supported {
             continue;
         }
         let specs = specs(number);
         let computes = specs.iter().all(|spec| {
-            matches!(spec.role, Role::Value(_) | Role::Predicate | Role::WithPredicate(_) | Role::Constant)
+            matches!(
+                spec.role,
+                OperandRole::Value(_)
+                    | OperandRole::Predicate
+                    | OperandRole::WithPredicate(_)
+                    | OperandRole::Constant
+            )
         });
         // Addresses, control flow, and what lanes do together are tested in other ways: `ptx_lanes.rs`, `ptx_matrices.rs`, files.
         let is_elsewhere = matches!(
