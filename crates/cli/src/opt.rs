@@ -110,7 +110,7 @@ impl Opt {
         });
         session.run(&mut module, &passes, &mut context).map_err(fail)?;
         if self.explain {
-            context.remarks.iter().for_each(|remark| tell(&remark.told));
+            context.remarks.iter().for_each(|remark| tell(&remark.diagnostic));
         }
         if self.time_passes {
             say_times(&context.times);

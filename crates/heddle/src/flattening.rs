@@ -6,10 +6,10 @@ use crate::verdicts::verdicts;
 use heddle_ir::diagnostic::Place;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Block, Code, Diagnostic, Module};
-use heddle_transform::Races;
+use heddle_transform::RaceSemantics;
 use heddle_transform::flatten::{FlattenOptions, Policy, Trips, Verdict, flatten, has_nests};
 use heddle_transform::fuse::Machine;
-use heddle_transform::widen::{ChosenForm, Remark};
+use heddle_transform::widen::{RemarkKind, Remark};
 use std::collections::BTreeSet;
 
 /// Options, with + in between: `force`, `none`, `races=excluded`, `lanes=32`; `block1` for the nest whose outer loop has its
@@ -23,8 +23,8 @@ pub(crate) fn parse_nests(words: &str) -> Result<FlattenOptions, Diagnostic> {
             ("force", _) => options.policy = Policy::Force,
             ("none", _) => options.policy = Policy::None,
             ("model", _) => options.policy = Policy::Model,
-            ("races=excluded", _) => options.races = Races::Excluded,
-            ("races=ordered", _) => options.races = Races::Ordered,
+            ("races=excluded", _) => options.races = RaceSemantics::Excluded,
+            ("races=ordered", _) => options.races = RaceSemantics::Ordered,
             (_, Some(("lanes", count))) => {
                 let count = count.parse().ok().filter(|count| (1..=MAX_LANES).contains(count));
                 let way_out = format!("write how many lanes run together, 1 to {MAX_LANES}: `lanes=32`");
@@ -82,7 +82,7 @@ pub(crate) fn flatten_module(
                 continue;
             }
             let told = Diagnostic::remark(Code::Nest, decision.to_string()).at(place);
-            remarks.push(Remark { form: ChosenForm::Nest, accesses: 0, told });
+            remarks.push(Remark { kind: RemarkKind::Nest, accesses: 0, diagnostic: told });
         }
     }
     match options.asked.iter().find(|block| !met.contains(block)) {

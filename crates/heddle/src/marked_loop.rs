@@ -18,7 +18,7 @@ use heddle_llvm::{
     EmitOptions, LlvmModule, emit, keep_private_but, optimize, share_globals, vector_form_names,
 };
 use heddle_transform::widen::wide_name;
-use heddle_transform::{Promises, choose_brushes, refill_lanes, sees_brush};
+use heddle_transform::{Promises, choose_brushes, refill_lanes, find_brush_observer};
 use std::fmt;
 
 /// A loop to make vector code of.
@@ -219,7 +219,7 @@ impl Session {
         let options = Options { params: Some(DeclaredShape::Varying), ..self.options.clone() };
         let mut context = Context::verifying(self.verify);
         run(&mut wide, &vectorization(&Brush::new(&[lanes])?, &options), &mut context)?;
-        let told = context.remarks.into_iter().map(|remark| remark.told.in_module(&wide));
+        let told = context.remarks.into_iter().map(|remark| remark.diagnostic.in_module(&wide));
         let is_of_access =
             |told: &Diagnostic| !matches!(told.code, Code::Fusion | Code::Scalars | Code::Nest);
         let told =
@@ -231,7 +231,7 @@ impl Session {
 /// Whether lanes ask each other in some functions, of which those of a module are looked at by themselves.
 fn asks_lanes(functions: &[Function], callees: &Module) -> bool {
     let defined = callees.functions.iter().map(|func| &*func.name).collect();
-    functions.iter().any(|func| sees_brush(func, true, &defined).is_some())
+    functions.iter().any(|func| find_brush_observer(func, true, &defined).is_some())
 }
 
 /// Whether functions call others than each other for floats. Vector code has functions of its own in their place, which may differ in

@@ -5,9 +5,9 @@ use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use heddle_ir::{Code, Diagnostic};
 use heddle_math::Accuracy;
-use heddle_transform::boscc::Policy;
+use heddle_transform::boscc::GuardPolicy;
 use heddle_transform::scalar_replacement::Variant;
-use heddle_transform::{Fold, Races, Target, Versions};
+use heddle_transform::{Fold, RaceSemantics, TargetInfo, VersioningPolicy};
 use smallvec::SmallVec;
 use std::fmt;
 use std::str::FromStr;
@@ -129,7 +129,7 @@ impl FromStr for Wanted {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// The machine whose costs decide.
-    pub target: Target,
+    pub target: TargetInfo,
     /// Whose mathematical functions are called; none leaves calls as they are.
     pub math: Option<Accuracy>,
     /// What is said of parameters of entered functions of which nothing is said.
@@ -137,7 +137,7 @@ pub struct Options {
     /// How many brushes run side by side.
     pub brushes: Brushes,
     /// Where accesses get versions.
-    pub versions: Versions,
+    pub versions: VersioningPolicy,
     /// How work-items of kernels lie in brushes; none leaves kernels to be launched by what surrounds them.
     pub kernels: Option<Fold>,
     /// Whether values that lanes have are kept, and where they may be inserted.
@@ -150,9 +150,9 @@ pub struct Options {
     /// pipeline does it where that is possible, if that is asked for, or nowhere.
     pub refill: Wanted,
     /// Whether lanes may race.
-    pub races: Races,
+    pub races: RaceSemantics,
     /// Where regions are skipped that no lane is in.
-    pub guards: Policy,
+    pub guards: GuardPolicy,
     /// Which branches are folded.
     pub branches: Branches,
     /// How quotients by square roots are computed.
@@ -193,9 +193,9 @@ pub enum Branches {
 
 impl Default for Options {
     fn default() -> Options {
-        let versions = Versions::default();
+        let versions = VersioningPolicy::default();
         Options {
-            target: Target::default(),
+            target: TargetInfo::default(),
             math: None,
             params: None,
             brushes: Brushes::Count(1),
@@ -205,8 +205,8 @@ impl Default for Options {
             fuse: Wanted::WherePaying,
             flatten: Wanted::WherePaying,
             refill: Wanted::WherePaying,
-            races: Races::default(),
-            guards: Policy::default(),
+            races: RaceSemantics::default(),
+            guards: GuardPolicy::default(),
             branches: Branches::default(),
             roots: Roots::default(),
             stores: Stores::default(),
@@ -263,9 +263,9 @@ pub fn parse_accuracy(word: &str) -> Result<Accuracy, Diagnostic> {
 }
 
 /// A machine by the name of its table of costs.
-pub fn parse_target(name: &str) -> Result<Target, Diagnostic> {
-    Target::named(name).ok_or_else(|| {
-        let known: Vec<&str> = Target::ALL.iter().map(|target| target.name).collect();
+pub fn parse_target(name: &str) -> Result<TargetInfo, Diagnostic> {
+    TargetInfo::named(name).ok_or_else(|| {
+        let known: Vec<&str> = TargetInfo::ALL.iter().map(|target| target.name).collect();
         Diagnostic::error(Code::PassOption, format!("`{name}` is no target"))
             .way_out(format!("there are {}", known.join(", ")))
     })
@@ -280,19 +280,19 @@ pub(crate) fn parse_variant(word: &str) -> Result<Variant, Diagnostic> {
 }
 
 /// `force` or `none`.
-pub fn parse_versions(word: &str) -> Result<Versions, Diagnostic> {
+pub fn parse_versions(word: &str) -> Result<VersioningPolicy, Diagnostic> {
     match word {
-        "force" => Ok(Versions::Force),
-        "none" => Ok(Versions::None),
+        "force" => Ok(VersioningPolicy::Force),
+        "none" => Ok(VersioningPolicy::None),
         _ => Err(not_understood(word, "write `versions=force` or `versions=none`")),
     }
 }
 
 /// `force` or `needed`.
-fn parse_policy(word: &str) -> Result<Policy, Diagnostic> {
+fn parse_policy(word: &str) -> Result<GuardPolicy, Diagnostic> {
     match word {
-        "force" => Ok(Policy::Force),
-        "needed" => Ok(Policy::Needed),
+        "force" => Ok(GuardPolicy::Force),
+        "needed" => Ok(GuardPolicy::Needed),
         _ => Err(not_understood(word, "write `guards=force` or `guards=needed`")),
     }
 }
@@ -325,10 +325,10 @@ fn parse_roots(word: &str) -> Result<Roots, Diagnostic> {
 }
 
 /// `ordered` or `excluded`.
-pub(crate) fn parse_races(word: &str) -> Result<Races, Diagnostic> {
+pub(crate) fn parse_races(word: &str) -> Result<RaceSemantics, Diagnostic> {
     match word {
-        "ordered" => Ok(Races::Ordered),
-        "excluded" => Ok(Races::Excluded),
+        "ordered" => Ok(RaceSemantics::Ordered),
+        "excluded" => Ok(RaceSemantics::Excluded),
         _ => Err(not_understood(word, "write `races=ordered` or `races=excluded`")),
     }
 }

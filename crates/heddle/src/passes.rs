@@ -19,12 +19,12 @@ use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op};
 use heddle_math::{Accuracy, provide};
 use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
-use heddle_transform::widen::ChosenForm;
+use heddle_transform::widen::RemarkKind;
 use heddle_transform::{
-    Around, Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Running, Target, Versions,
+    WidenContext, Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Running, TargetInfo, VersioningPolicy,
     WidenOptions, boscc, canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small,
     invert_roots, keep_progress, linearize, lock_step_functions, lower_kernels, refill_lanes,
-    replace_launches, scalar_replacement, sees_brush, simplify, specialize, spread_loop, stream_stores,
+    replace_launches, scalar_replacement, find_brush_observer, simplify, specialize, spread_loop, stream_stores,
     thread_jumps, tidy, widen,
 };
 use std::collections::BTreeMap;
@@ -320,9 +320,9 @@ impl Pass {
             Pass::Kernels(options) => {
                 let told = lower_kernels(module, options)?.into_iter().flat_map(|group| group.remarks);
                 let remark = |told: Diagnostic| Remark {
-                    form: ChosenForm::Version,
+                    kind: RemarkKind::Versioned,
                     accesses: 1,
-                    told: told.in_module(module),
+                    diagnostic: told.in_module(module),
                 };
                 context.remarks.extend(told.map(remark));
             }
@@ -339,7 +339,7 @@ impl Pass {
             }
             Pass::Progress => {
                 let remarks = keep_progress(module)?;
-                let told = |told: Remark| Remark { told: told.told.in_module(module), ..told };
+                let told = |told: Remark| Remark { diagnostic: told.diagnostic.in_module(module), ..told };
                 context.remarks.extend(remarks.into_iter().map(told));
             }
             Pass::Canonicalize => {
@@ -371,10 +371,10 @@ impl Pass {
                     let is_told = |told: &Fusion| told.refused.is_none() || options.explain;
                     for told in told.into_iter().filter(is_told) {
                         let form =
-                            if told.refused.is_some() { ChosenForm::Branch } else { ChosenForm::Fused };
+                            if told.refused.is_some() { RemarkKind::KeptBranch } else { RemarkKind::Fused };
                         let place = Place::of_func(&func.name).at(told.loc);
                         let told = Diagnostic::remark(Code::Fusion, told.text).at(place);
-                        context.remarks.push(Remark { form, accesses: 0, told });
+                        context.remarks.push(Remark { kind: form, accesses: 0, diagnostic: told });
                     }
                 }
             }
@@ -474,7 +474,7 @@ pub(crate) fn seen_brush(module: &Module) -> Option<(&Function, Inst)> {
     let is_launched = module.functions.iter().any(|func| matches!(func.kind, Kind::Kernel(_)));
     let defined = module.functions.iter().map(|func| &*func.name).collect();
     let mut functions = module.functions.iter().filter(|func| !launches(func));
-    functions.find_map(|func| Some((func, sees_brush(func, is_launched, &defined)?)))
+    functions.find_map(|func| Some((func, find_brush_observer(func, is_launched, &defined)?)))
 }
 
 /// Replaces each lock-step function by its wide form. Gives what was chosen for accesses, and why.
@@ -486,7 +486,7 @@ pub fn widen_module(
     let functions =
         lock_step_functions(module, brush).map_err(|reason| Diagnostic::error(Code::NoVectorForm, reason))?;
     let defined = module.functions.iter().map(|func| &*func.name).collect();
-    let mut around = Around { defined, is_region: false, forms: known_forms(module, brush) };
+    let mut around = WidenContext { defined, is_region: false, vector_variants: known_forms(module, brush) };
     let (mut wide, mut remarks) = (Vec::new(), Vec::new());
     for form in &functions {
         let Some(func) = module.function(&form.name) else { continue };
@@ -527,7 +527,7 @@ fn parse_widen_options(words: &str) -> Result<WidenOptions, Diagnostic> {
 /// What is said of fusion, with + in between: lanes, a machine, whether lanes race.
 fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
     let mut options = FuseOptions::default();
-    let (mut lanes, mut target) = (8, Some(Target::default()));
+    let (mut lanes, mut target) = (8, Some(TargetInfo::default()));
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word.split_once('=') {
             None if word == "force" => options.force = true,
@@ -551,7 +551,7 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
 fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
     let (brush, words) = words.split_once('+').unwrap_or((words, ""));
     let brush = brush.parse::<Brush>()?.extents().into();
-    let (fold, versions) = (Fold::Rows, Versions::Model);
+    let (fold, versions) = (Fold::Rows, VersioningPolicy::Model);
     let running = Running::Brushes;
     let mut options = KernelOptions { brush, fold, is_small: false, versions, running, single: false };
     for word in words.split('+').filter(|word| !word.is_empty()) {
@@ -560,8 +560,8 @@ fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
             "mixed" => options.running = Running::Mixed,
             "refilling" => options.running = Running::Refilling,
             "single" => options.single = true,
-            "versions=force" => options.versions = Versions::Force,
-            "versions=none" => options.versions = Versions::None,
+            "versions=force" => options.versions = VersioningPolicy::Force,
+            "versions=none" => options.versions = VersioningPolicy::None,
             _ => options.fold = parse_fold(word)?,
         }
     }
@@ -584,15 +584,15 @@ fn parse_guards(words: &str) -> Result<boscc::GuardOptions, Diagnostic> {
     for word in words.split('+').filter(|word| !word.is_empty()) {
         let (name, asked) = word.split_once('=').unwrap_or((word, "all-false"));
         let asked = match asked {
-            "all-false" => boscc::Asked::AllFalse,
-            "all-true" => boscc::Asked::AllTrue,
-            "none" => boscc::Asked::None,
+            "all-false" => boscc::GuardRequest::AllFalse,
+            "all-true" => boscc::GuardRequest::AllTrue,
+            "none" => boscc::GuardRequest::None,
             _ => return Err(not_understood(asked, "write `all-false`, `all-true` or `none`")),
         };
         match word {
-            "force" => options.policy = boscc::Policy::Force,
-            "needed" => options.policy = boscc::Policy::Needed,
-            _ => _ = options.asked.insert(parse_block(name)?, asked),
+            "force" => options.policy = boscc::GuardPolicy::Force,
+            "needed" => options.policy = boscc::GuardPolicy::Needed,
+            _ => _ = options.requests.insert(parse_block(name)?, asked),
         }
     }
     Ok(options)

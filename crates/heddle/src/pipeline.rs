@@ -9,7 +9,7 @@ use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
-use heddle_transform::widen::{ChosenForm, wide_name};
+use heddle_transform::widen::{RemarkKind, wide_name};
 use heddle_transform::{
     FuseOptions, KernelOptions, Remark, Running, WidenOptions, boscc, choose_brushes, flatten,
     scalar_replacement,
@@ -171,7 +171,7 @@ fn check_stage(module: &Module, stage: Stage, when: &str, pass: &PassInfo) -> Re
 fn brushes_that_pay(module: &Module, passes: &[Pass], context: &mut Context<'_>) -> Result<u32, Diagnostic> {
     let mut tell = |place: Place, text: String| {
         let told = Diagnostic::remark(Code::BrushCount, text).at(place).in_module(module);
-        context.remarks.push(Remark { form: ChosenForm::Brushes, accesses: 0, told });
+        context.remarks.push(Remark { kind: RemarkKind::Brushes, accesses: 0, diagnostic: told });
     };
     if let Some((func, inst)) = seen_brush(module) {
         tell(
@@ -191,7 +191,7 @@ fn brushes_that_pay(module: &Module, passes: &[Pass], context: &mut Context<'_>)
     for name in entered_functions(module) {
         let Some(wide) = trial.function(&wide_name(&name, brush.extents())) else { continue };
         let choice = choose_brushes(&trial, wide, brush.lanes(), &options.target);
-        let loc = choice.figures.and_then(|figures| figures.loc);
+        let loc = choice.deciding_loop.and_then(|estimate| estimate.loc);
         tell(Place::of_func(&name).at(loc), format!("{choice}, on {}", options.target.name));
         least = Some(least.map_or(choice.brushes, |least: u32| least.min(choice.brushes)));
     }

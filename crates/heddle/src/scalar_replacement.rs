@@ -5,13 +5,13 @@ use heddle_ir::diagnostic::Place;
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::fuse::Machine;
 use heddle_transform::scalar_replacement::{Replaced, ReplacementOptions};
-use heddle_transform::widen::{ChosenForm, Remark};
-use heddle_transform::{Target, replace_scalars};
+use heddle_transform::widen::{RemarkKind, Remark};
+use heddle_transform::{TargetInfo, replace_scalars};
 
 /// Options, with + in between: a variant, lanes and a machine for `cost`, `races=excluded`.
 pub(crate) fn parse_scalars(words: &str) -> Result<ReplacementOptions, Diagnostic> {
     let mut options = ReplacementOptions::default();
-    let (mut lanes, mut target) = (8, Some(Target::default()));
+    let (mut lanes, mut target) = (8, Some(TargetInfo::default()));
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word.split_once('=') {
             Some(("races", races)) => options.races = parse_races(races)?,
@@ -38,7 +38,7 @@ pub(crate) fn replace_scalars_of(module: &mut Module, options: &ReplacementOptio
         let replaced = replace_scalars(func, options);
         if replaced != Replaced::default() {
             let told = Diagnostic::remark(Code::Scalars, replaced.to_string()).at(Place::of_func(&func.name));
-            remarks.push(Remark { form: ChosenForm::Scalars, accesses: 0, told });
+            remarks.push(Remark { kind: RemarkKind::ScalarReplacement, accesses: 0, diagnostic: told });
         }
     }
     remarks

@@ -2,7 +2,7 @@
 
 use heddle_ir::diagnostic::Place;
 use heddle_ir::{Code, Diagnostic, Module};
-use heddle_transform::{Target, compare_with_scalars};
+use heddle_transform::{TargetInfo, compare_with_scalars};
 
 /// What scalar code must gain before it is said to win, in percent.
 const LEAST_GAIN: u64 = 10;
@@ -14,7 +14,7 @@ pub(crate) fn scalar_wins(
     wide: &str,
     source: &str,
     lanes: u32,
-    target: &Target,
+    target: &TargetInfo,
 ) -> Option<Diagnostic> {
     let compared = compare_with_scalars(module, module.function(wide)?, lanes, target)?;
     let wins = u64::from(compared.scalars) * (100 + LEAST_GAIN) < u64::from(compared.vectors) * 100;

@@ -32,7 +32,7 @@ use heddle_llvm::{
 };
 use heddle_transform::specialize::enter_with_mask;
 use heddle_transform::widen::wide_name;
-use heddle_transform::{Remark, Target};
+use heddle_transform::{Remark, TargetInfo};
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json};
 use std::fmt;
@@ -186,7 +186,7 @@ fn error(code: Code, reason: &dyn fmt::Display) -> Diagnostic {
 impl Session {
     /// For a machine, by the costs of that machine; with Heddle's own mathematical functions.
     pub fn new(cpu: Cpu) -> Session {
-        let target = Target::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
+        let target = TargetInfo::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
         let math = Some(heddle_math::Accuracy::Exact);
         let options = Options { target, math, ..Options::default() };
         Session { cpu, options, verify: false, cache: None, cancelled: Arc::default() }
@@ -380,7 +380,7 @@ impl Session {
             ..Report::default()
         };
         report.count(&module, &wide);
-        let told = context.remarks.into_iter().map(|remark| remark.told.in_module(&module));
+        let told = context.remarks.into_iter().map(|remark| remark.diagnostic.in_module(&module));
         report.remarks = told.collect();
         report.remarks.extend(scalar_wins(&module, &wide, asked, lanes, &options.target));
         report.warnings = warnings;

@@ -7,7 +7,7 @@ use heddle_ir::diagnostic::Place;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::{Block, Code, Diagnostic, Function, Op};
-use heddle_transform::linearize::foldable;
+use heddle_transform::linearize::find_linearizable_branches;
 use heddle_transform::{LoopFacts, make_loops_uniform};
 
 /// Whether a function is sequential code, which launches others.
@@ -63,7 +63,7 @@ pub(crate) fn uniform_loops_and_branches(
 pub(crate) fn foldable_branches(func: &Function) -> EntitySet<Block> {
     match launches(func) {
         true => EntitySet::new(),
-        false => foldable(func),
+        false => find_linearizable_branches(func),
     }
 }
 

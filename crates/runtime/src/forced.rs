@@ -2,8 +2,8 @@
 
 use heddle::{Branches, Roots, Stores, Wanted};
 use heddle_ir::Diagnostic;
-use heddle_transform::Versions;
-use heddle_transform::boscc::Policy;
+use heddle_transform::VersioningPolicy;
+use heddle_transform::boscc::GuardPolicy;
 use heddle_transform::scalar_replacement::Variant;
 use std::str::FromStr;
 
@@ -11,8 +11,8 @@ use std::str::FromStr;
 /// `guards=force,versions=none`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Forced {
-    guards: Policy,
-    versions: Versions,
+    guards: GuardPolicy,
+    versions: VersioningPolicy,
     branches: Branches,
     fuse: Wanted,
     flatten: Wanted,
@@ -47,7 +47,7 @@ impl Default for Forced {
 
 impl Forced {
     /// Where regions get versions.
-    pub(crate) fn versions(&self) -> Versions {
+    pub(crate) fn versions(&self) -> VersioningPolicy {
         self.versions
     }
 
@@ -73,12 +73,12 @@ impl Forced {
 
     /// Whether nothing is said of guards.
     pub(crate) fn leaves_guards_open(&self) -> bool {
-        self.guards == Policy::Model
+        self.guards == GuardPolicy::Model
     }
 
     /// The same with guards wherever they can be.
     pub(crate) fn with_guards(self) -> Forced {
-        Forced { guards: Policy::Force, ..self }
+        Forced { guards: GuardPolicy::Force, ..self }
     }
 
     /// Options of the pipeline with what is forced.

@@ -17,7 +17,7 @@ use heddle_ir::words::Scope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::{Cpu, PRINTF, withstanding};
 use heddle_math::Accuracy;
-use heddle_transform::{Races, Target};
+use heddle_transform::{RaceSemantics, TargetInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -53,9 +53,9 @@ impl BuildOptions {
 
     /// How vector code is made.
     pub(crate) fn of_passes(&self, cpu: &Cpu) -> heddle::Options {
-        let target = Target::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
+        let target = TargetInfo::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
         // OpenCL and CUDA make races undefined.
-        let races = Races::Excluded;
+        let races = RaceSemantics::Excluded;
         let options = heddle::Options { math: Some(self.math), target, races, ..heddle::Options::default() };
         self.forced.over(options)
     }
@@ -84,7 +84,7 @@ pub struct KernelFacts {
     /// Whether it may see how work-items lie in groups.
     pub sees_groups: bool,
     /// Whether it may see which work-items make a brush.
-    pub(crate) sees_brush: bool,
+    pub(crate) find_brush_observer: bool,
     /// Whether work-items of a group have neither local memory nor a brush in common.
     pub(crate) shares_nothing: bool,
     /// The bytes that it says a work-item stores in global memory, loops counted once.
@@ -165,7 +165,7 @@ impl KernelModule {
         crate::exit::watch();
         let globals = Globals::new(&module)?;
         let [see_groups, see_brush, name_local] =
-            [sees_group, sees_brush, names_local].map(|sees| functions_that(&module, sees));
+            [sees_group, find_brush_observer, names_local].map(|sees| functions_that(&module, sees));
         // Collectives lay the value of each work-item into local memory, and their result behind.
         let slots = module.globals.iter().find(|global| &*global.name == SLOTS);
         let most_items = slots.map(|slots| (slots.bytes() / 8).saturating_sub(1));
@@ -182,15 +182,15 @@ impl KernelModule {
             let parameters: Vec<Parameter> = parameters.collect();
             let takes_local = parameters.iter().any(|it| it.space == Some(Space::Local));
             let name = func.name.clone();
-            let sees_brush = see_brush.contains_key(&*name);
-            let sees_groups = takes_local || sees_brush || see_groups.contains_key(&*name);
-            let shares_nothing = !takes_local && !sees_brush && !name_local.contains_key(&*name);
+            let find_brush_observer = see_brush.contains_key(&*name);
+            let sees_groups = takes_local || find_brush_observer || see_groups.contains_key(&*name);
+            let shares_nothing = !takes_local && !find_brush_observer && !name_local.contains_key(&*name);
             Some(KernelFacts {
                 name,
                 parameters,
                 required_local,
                 sees_groups,
-                sees_brush,
+                find_brush_observer,
                 shares_nothing,
                 stored_bytes: stored_bytes(func),
                 most_items,
@@ -317,7 +317,7 @@ fn names_local(func: &Function, inst: Inst) -> bool {
 }
 
 /// Whether the result depends on which work-items make a brush.
-fn sees_brush(func: &Function, inst: Inst) -> bool {
+fn find_brush_observer(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     matches!(data.op, Op::Lane | Op::Width)
         || data.op.info().effect == Effect::Horizontal
@@ -404,7 +404,7 @@ impl PreparedKernel {
 
     /// The lanes of its brushes.
     pub(crate) fn lanes(&self) -> u32 {
-        let fixed = self.options().warp.filter(|_| self.info().sees_brush);
+        let fixed = self.options().warp.filter(|_| self.info().find_brush_observer);
         fixed.unwrap_or(self.program.inner.lanes)
     }
 
@@ -459,7 +459,7 @@ impl PreparedKernel {
     /// Has a thread compile code of other widths for launches in groups of this size, to be tried in place of the first.
     pub(crate) fn compile_others(&self, first: &Arc<GroupCode>, variant: Variant, groups: &Groups) {
         let inner = &*self.program.inner;
-        if inner.options.lanes.is_some() || self.info().sees_brush {
+        if inner.options.lanes.is_some() || self.info().find_brush_observer {
             return;
         }
         let (kernel, first, groups) = (self.clone(), Arc::clone(first), *groups);
@@ -518,7 +518,7 @@ impl PreparedKernel {
     ) -> Result<T, BuildError> {
         let options = self.options();
         make(variant, *options).or_else(|reason| {
-            let is_free = options.lanes.is_none() && !self.info().sees_brush;
+            let is_free = options.lanes.is_none() && !self.info().find_brush_observer;
             if !is_free || variant.brush == [1; 3] || !matches!(reason, BuildError::Pass { .. }) {
                 return Err(reason);
             }

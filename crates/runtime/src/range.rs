@@ -250,11 +250,11 @@ pub(crate) fn share_groups(
 pub(crate) fn choose_fold(
     local: [u32; 3],
     lanes: u32,
-    sees_brush: bool,
+    find_brush_observer: bool,
     is_uniform: bool,
 ) -> (Fold, [u32; 3]) {
     let is_row = local[1] == 1 && local[2] == 1;
-    if sees_brush {
+    if find_brush_observer {
         // Brushes are of consecutive work-items, and all but the last one of a group are full.
         let goes_on = is_row || is_uniform && local[0].is_multiple_of(lanes);
         return (if goes_on { Fold::Rows } else { Fold::Linear }, [lanes, 1, 1]);

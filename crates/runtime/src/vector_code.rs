@@ -13,7 +13,7 @@ use heddle::{Brush, KernelReport, Session, Wanted};
 use heddle_llvm::{
     Cpu, EmitOptions, LlvmModule, Output, define_prints, emit, generate, keep_private_but, optimize,
 };
-use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, Versions, lower_kernels};
+use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, VersioningPolicy, lower_kernels};
 use std::fmt;
 
 /// For what launches code is made.
@@ -58,7 +58,7 @@ impl Variant {
         is_uniform: bool,
         is_small: bool,
     ) -> Variant {
-        let (fold, brush) = choose_fold(local, lanes, kernel.sees_brush, is_uniform);
+        let (fold, brush) = choose_fold(local, lanes, kernel.find_brush_observer, is_uniform);
         // Where a brush takes several rows of a group, it is known how far these are apart.
         let has_rows = fold == Fold::Linear || brush[1] * brush[2] > 1;
         let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;
@@ -104,7 +104,7 @@ impl Variant {
             brush: self.brush[..dimensions].into(),
             fold: self.fold,
             is_small: self.is_small,
-            versions: Versions::Model,
+            versions: VersioningPolicy::Model,
             running: match self.form {
                 Form::Usual | Form::Guarded | Form::Streaming => Running::Brushes,
                 Form::Mixed => Running::Mixed,
@@ -206,7 +206,7 @@ impl GroupFunctions {
         // What became of branches, loops and values is no user's choice.
         let is_of_access =
             |told: &&Diagnostic| !matches!(told.code, Code::Fusion | Code::Scalars | Code::Nest);
-        let of_passes = context.remarks.iter().map(|remark| &remark.told).filter(is_of_access);
+        let of_passes = context.remarks.iter().map(|remark| &remark.diagnostic).filter(is_of_access);
         let told = groups.iter().flat_map(|group| &group.remarks).chain(of_passes);
         let told: Vec<_> = told.map(|told| told.clone().in_module(program)).collect();
         let report = |group: &GroupFunction| KernelReport::new(program, &module, group, &made, &told);

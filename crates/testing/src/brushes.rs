@@ -13,7 +13,7 @@ use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{DeclaredShape, Param};
 use heddle_ir::{Function, Inst, Module, Op, Scalar};
 use heddle_runs::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
-use heddle_transform::sees_brush;
+use heddle_transform::find_brush_observer;
 use heddle_transform::widen::wide_name;
 
 /// Checks a program on all of its inputs that can be halved; says on how many it was.
@@ -94,7 +94,7 @@ fn halves_agree(case: &Case, input: &Input, spoil: fn(&mut Function)) -> Result<
     }
     number_lanes(entry, all);
     let defined = module.functions.iter().map(|func| &*func.name).collect();
-    if module.functions.iter().any(|func| sees_brush(func, false, &defined).is_some()) {
+    if module.functions.iter().any(|func| find_brush_observer(func, false, &defined).is_some()) {
         return Ok(false);
     }
     let half = all / 2;

@@ -10,7 +10,7 @@ use heddle_interp::{InvocationOrigin, RunOptions, Schedule, Scheduler, run};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Block, Function, Module};
-use heddle_transform::Races;
+use heddle_transform::RaceSemantics;
 use heddle_transform::flatten::{self, Decision, Policy, Verdict};
 
 /// Nests of loops, mostly of lanes that share what they read.
@@ -72,8 +72,8 @@ pub fn flattens(case: &Case) -> Result<Flattened, String> {
 /// The same, with any pass.
 pub fn flattens_by(case: &Case, pass: Flatten<'_>) -> Result<Flattened, String> {
     let mut found = Flattened::default();
-    let excluded = if is_deterministic(case) { &[Races::Excluded][..] } else { &[] };
-    for &races in excluded.iter().chain(&[Races::Ordered]) {
+    let excluded = if is_deterministic(case) { &[RaceSemantics::Excluded][..] } else { &[] };
+    for &races in excluded.iter().chain(&[RaceSemantics::Ordered]) {
         let options =
             flatten::FlattenOptions { policy: Policy::Force, races, ..flatten::FlattenOptions::default() };
         let mut module = canonical(case);
@@ -139,7 +139,7 @@ fn check(case: &Case, module: &Module, decisions: &[Vec<Decision>]) -> Result<()
 
 /// Checks that what comes out is widened as any program is.
 pub fn widens(case: &Case) -> Result<(), String> {
-    let races = if is_deterministic(case) { Races::Excluded } else { Races::Ordered };
+    let races = if is_deterministic(case) { RaceSemantics::Excluded } else { RaceSemantics::Ordered };
     let options =
         flatten::FlattenOptions { policy: Policy::Force, races, ..flatten::FlattenOptions::default() };
     let mut module = canonical(case);

@@ -7,7 +7,7 @@ use heddle_interp::{PassiveSemantics, Schedule};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module};
 use heddle_transform::fuse::Machine;
-use heddle_transform::{FuseOptions, Fusions, Races, Target, fuse};
+use heddle_transform::{FuseOptions, Fusions, RaceSemantics, TargetInfo, fuse};
 
 /// Fuses the branches of a function, in one way or another.
 pub type Fuse = fn(&mut Function, &FuseOptions) -> Fusions;
@@ -50,11 +50,11 @@ pub fn fuses_by(case: &Case, by: Fuse) -> Result<Fused, String> {
         return Ok(done);
     }
     let lanes = case.inputs.first().map_or(8, |input| input.lanes());
-    let races = if case.traits.order_dependent { Races::Ordered } else { Races::Excluded };
-    let cpu = Machine::Vectors(Target::AVX512, lanes);
+    let races = if case.traits.order_dependent { RaceSemantics::Ordered } else { RaceSemantics::Excluded };
+    let cpu = Machine::Vectors(TargetInfo::AVX512, lanes);
     for (machine, races, force) in [
         (cpu, races, true),
-        (Machine::Warps, Races::Ordered, true),
+        (Machine::Warps, RaceSemantics::Ordered, true),
         (Machine::Warps, races, false),
         (cpu, races, false),
     ] {
@@ -98,7 +98,7 @@ pub fn widens(case: &Case) -> Result<(), String> {
     if case.traits.class == Class::Predicated {
         return Ok(());
     }
-    let races = if case.traits.order_dependent { Races::Ordered } else { Races::Excluded };
+    let races = if case.traits.order_dependent { RaceSemantics::Ordered } else { RaceSemantics::Excluded };
     let options = FuseOptions { races, force: case.seed.is_multiple_of(2), ..FuseOptions::default() };
     let mut module = canonical(case);
     let mut fused = 0;

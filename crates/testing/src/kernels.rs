@@ -13,7 +13,7 @@ use heddle_llvm::{
     slot_bytes, withstanding,
 };
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
-use heddle_transform::widen::Versions;
+use heddle_transform::widen::VersioningPolicy;
 use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, lower_kernels};
 use smallvec::SmallVec;
 use std::time::Duration;
@@ -89,7 +89,7 @@ fn runs_natively(case: &Case) -> bool {
 }
 
 fn runs_apart(case: &Case) -> bool {
-    case.seed.is_multiple_of(3) && !sees_brush(&case.module)
+    case.seed.is_multiple_of(3) && !find_brush_observer(&case.module)
 }
 
 /// Whether there is one outcome of a program on an input, and a launch for it.
@@ -113,7 +113,7 @@ pub fn kernels_hold_with(case: &Case, machine: Machine, fault: fn(&mut Module)) 
 }
 
 /// Whether a program depends on which lanes make a brush.
-fn sees_brush(module: &Module) -> bool {
+fn find_brush_observer(module: &Module) -> bool {
     let is_one =
         |op: Op| matches!(op, Op::Lane | Op::Width) || op.info().effect == heddle_ir::ops::Effect::Horizontal;
     let functions = module.functions.iter();
@@ -135,7 +135,7 @@ fn in_single_groups(case: &Case, input: &Input) -> Option<Input> {
     };
     let takes_local =
         |func: &Function| func.signature.params.iter().any(|it| it.ty.scalar() == Scalar::Ptr(Space::Local));
-    if sees_brush(&case.module) || case.module.functions.iter().any(|it| takes_local(it) || names_local(it)) {
+    if find_brush_observer(&case.module) || case.module.functions.iter().any(|it| takes_local(it) || names_local(it)) {
         return None;
     }
     let groups = [0, 1, 2].map(|along| input.groups[along] * local[along]);
@@ -164,13 +164,13 @@ fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Ran
     let count = if machine == Machine::Native { BRUSHES.len() - 2 } else { BRUSHES.len() };
     let is_small = random.chance(50);
     let mut brush = BRUSHES[random.below(count)];
-    if sees_brush(&case.module) {
+    if find_brush_observer(&case.module) {
         brush = &input.brush;
     }
-    let is_linear = if sees_brush(&case.module) { brush.len() == 1 } else { random.chance(40) };
+    let is_linear = if find_brush_observer(&case.module) { brush.len() == 1 } else { random.chance(40) };
     let fold = if is_linear { Fold::Linear } else { Fold::Rows };
     let brush = if is_linear { SmallVec::from_slice(&[brush.iter().product()]) } else { brush.into() };
-    let versions = random.pick(&[Versions::Model, Versions::Force, Versions::Force, Versions::None]);
+    let versions = random.pick(&[VersioningPolicy::Model, VersioningPolicy::Force, VersioningPolicy::Force, VersioningPolicy::None]);
     let running = random.pick(&[Running::Brushes, Running::Mixed, Running::Refilling]);
     KernelOptions { brush, fold, is_small, versions, running, single: false }
 }

@@ -15,7 +15,7 @@ use heddle_runs::line::RunLine;
 use heddle_runs::spec::{parse_arguments, parse_object};
 use heddle_transform::flatten::{Together, Trips};
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
-use heddle_transform::widen::Versions;
+use heddle_transform::widen::VersioningPolicy;
 use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, lower_kernels};
 use smallvec::smallvec;
 use std::time::Duration;
@@ -288,7 +288,7 @@ pub fn vectors(module: &Module, kernel: &str) -> Result<Vectors, String> {
         brush: smallvec![WARP],
         fold: Fold::Linear,
         is_small: false,
-        versions: Versions::Model,
+        versions: VersioningPolicy::Model,
         running: Running::Brushes,
         single: false,
     };

@@ -11,7 +11,7 @@ use heddle_ir::Diagnostic;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify, verify_module};
 use heddle_ir::{Block, Function, Module, Op};
-use heddle_transform::boscc::{self, Policy};
+use heddle_transform::boscc::{self, GuardPolicy};
 use heddle_transform::{canonicalize, linearize, tidy};
 use rustc_hash::FxHashSet;
 
@@ -63,14 +63,14 @@ pub fn linearizes(case: &Case) -> Result<Linearized, String> {
 
 /// The same, with any pass.
 pub fn linearizes_by(case: &Case, pass: Fold) -> Result<Linearized, String> {
-    let needed: Guard = |func, divergent| guarded(func, divergent, Policy::Needed);
+    let needed: Guard = |func, divergent| guarded(func, divergent, GuardPolicy::Needed);
     let (module, done) = linear_module(case, needed, pass, true)?;
     check(case, &module, done.linearized)
 }
 
 /// Checks that guarded regions do not run without lanes, and that the program refines its source.
 pub fn guards(case: &Case) -> Result<Linearized, String> {
-    guards_by(case, |func, divergent| guarded(func, divergent, Policy::Force))
+    guards_by(case, |func, divergent| guarded(func, divergent, GuardPolicy::Force))
 }
 
 /// The same, with any pass.
@@ -106,8 +106,8 @@ pub fn tidies(case: &Case) -> Result<usize, String> {
 pub fn tidies_by(case: &Case, pass: Tidy) -> Result<usize, String> {
     let forces = case.seed.is_multiple_of(2);
     let guard: Guard = match forces {
-        true => |func, divergent| guarded(func, divergent, Policy::Force),
-        false => |func, divergent| guarded(func, divergent, Policy::Needed),
+        true => |func, divergent| guarded(func, divergent, GuardPolicy::Force),
+        false => |func, divergent| guarded(func, divergent, GuardPolicy::Needed),
     };
     let (mut module, done) = match case.traits.class {
         Class::Predicated => (case.module.clone(), Done::default()),
@@ -144,7 +144,7 @@ pub fn tidies_by(case: &Case, pass: Tidy) -> Result<usize, String> {
     Ok(count(&linear).saturating_sub(count(&module)))
 }
 
-fn guarded(func: &mut Function, divergent: &EntitySet<Block>, policy: Policy) -> Vec<Block> {
+fn guarded(func: &mut Function, divergent: &EntitySet<Block>, policy: GuardPolicy) -> Vec<Block> {
     let options = boscc::GuardOptions { policy, ..boscc::GuardOptions::default() };
     boscc::guard_regions(func, divergent, &options).expect("nothing impossible is asked for")
 }

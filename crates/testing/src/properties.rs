@@ -240,7 +240,7 @@ fn divergence_holds_of(case: &Case, module: &Module, without: Option<Rule>) -> R
             let Ok(outcome) = heddle_interp::run(module, &case.entry, &args, &mut memory, &options) else {
                 continue;
             };
-            // Folded code has no divergent branch; shrunk or spilled it may, and then means nothing under OBLIVIOUS.
+            // LinearEdges code has no divergent branch; shrunk or spilled it may, and then means nothing under OBLIVIOUS.
             if is_predicated && outcome.counters.divergent_branches > 0 {
                 continue;
             }

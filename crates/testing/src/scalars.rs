@@ -11,7 +11,7 @@ use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Block, Function, Inst, Module, Op};
 use heddle_transform::fuse::Machine;
 use heddle_transform::scalar_replacement::{Replaced, ReplacementOptions, Variant};
-use heddle_transform::{FuseOptions, Races, Target, flatten, fuse, replace_scalars};
+use heddle_transform::{FuseOptions, RaceSemantics, TargetInfo, flatten, fuse, replace_scalars};
 
 /// Replaces the scalars of a function, in one way or another.
 pub type Replace<'a> = &'a dyn Fn(&mut Function, &ReplacementOptions) -> Replaced;
@@ -67,9 +67,9 @@ pub fn replaces(case: &Case) -> Result<Counted, String> {
 /// The same, by another way.
 pub fn replaces_by(case: &Case, by: Replace<'_>) -> Result<Counted, String> {
     let mut counted = Counted { programs: 1, ..Counted::default() };
-    let excluded = if is_deterministic(case) { &[Races::Excluded][..] } else { &[] };
+    let excluded = if is_deterministic(case) { &[RaceSemantics::Excluded][..] } else { &[] };
     let before = canonical(case);
-    for &races in excluded.iter().chain(&[Races::Ordered]) {
+    for &races in excluded.iter().chain(&[RaceSemantics::Ordered]) {
         for variant in Variant::ALL {
             let mut module = before.clone();
             let mut replaced = Replaced::default();
@@ -90,13 +90,13 @@ pub fn replaces_by(case: &Case, by: Replace<'_>) -> Result<Counted, String> {
 /// What the code is for: warps or vectors.
 fn machine(case: &Case) -> Machine {
     let lanes = case.inputs.first().map_or(8, |input| input.lanes());
-    if case.seed.is_multiple_of(2) { Machine::Warps } else { Machine::Vectors(Target::AVX512, lanes) }
+    if case.seed.is_multiple_of(2) { Machine::Warps } else { Machine::Vectors(TargetInfo::AVX512, lanes) }
 }
 
 /// Checks that what comes out is widened as any program is.
 pub fn widens(case: &Case) -> Result<(), String> {
     let mut module = canonical(case);
-    let races = if is_deterministic(case) { Races::Excluded } else { Races::Ordered };
+    let races = if is_deterministic(case) { RaceSemantics::Excluded } else { RaceSemantics::Ordered };
     let variant = Variant::ALL[(case.seed % Variant::ALL.len() as u64) as usize];
     let options = ReplacementOptions { variant, races, machine: machine(case) };
     let mut replaced = Replaced::default();
@@ -110,7 +110,7 @@ pub fn widens(case: &Case) -> Result<(), String> {
 /// Checks that scalar replacement, fusion and flattening may follow each other in any order. What a schedule of the result is on
 /// the source is told pass by pass, the last one first.
 pub fn orders(case: &Case) -> Result<(), String> {
-    let races = if is_deterministic(case) { Races::Excluded } else { Races::Ordered };
+    let races = if is_deterministic(case) { RaceSemantics::Excluded } else { RaceSemantics::Ordered };
     let mut module = canonical(case);
     let mut random = Random::new(case.seed);
     let (mut told, mut projects): (_, Vec<Project<'_>>) = (Vec::new(), Vec::new());

@@ -12,19 +12,19 @@ use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module};
 use heddle_runs::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
-use heddle_transform::target::{AccessCosts, Cost};
-use heddle_transform::widen::ChosenForm;
-use heddle_transform::{LockStep, Target, Versions, WidenOptions, lock_step_functions, simplify};
+use heddle_transform::target::{AccessCosts, VectorCost};
+use heddle_transform::widen::RemarkKind;
+use heddle_transform::{LockStep, TargetInfo, VersioningPolicy, WidenOptions, lock_step_functions, simplify};
 use std::collections::BTreeSet;
 
 /// A machine where it costs much to let each lane have an address of its own: all is chosen that avoids it.
-const FAR: Target = Target {
+const FAR: TargetInfo = TargetInfo {
     name: "far",
-    load: AccessCosts { scattered: MUCH, masked_scattered: MUCH, ..Target::AVX2.load },
-    store: AccessCosts { scattered: MUCH, masked_scattered: MUCH, ..Target::AVX2.store },
-    ..Target::AVX2
+    load: AccessCosts { scattered: MUCH, masked_scattered: MUCH, ..TargetInfo::AVX2.load },
+    store: AccessCosts { scattered: MUCH, masked_scattered: MUCH, ..TargetInfo::AVX2.store },
+    ..TargetInfo::AVX2
 };
-const MUCH: Cost = Cost { register: 0, lane: 1000 };
+const MUCH: VectorCost = VectorCost { register: 0, lane: 1000 };
 
 /// Checks that a program's wide form computes, for each of its inputs, what its linear form does, and that all stages
 /// before do what the source does.
@@ -60,14 +60,14 @@ pub fn widens_with(case: &Case, faults: &Faults) -> Result<(), String> {
 }
 
 /// What accesses of a program become, wherever they have a choice.
-pub fn forms(case: &Case) -> Result<BTreeSet<ChosenForm>, String> {
+pub fn forms(case: &Case) -> Result<BTreeSet<RemarkKind>, String> {
     let mut forms = BTreeSet::new();
     let Some(input) = case.inputs.first() else { return Ok(forms) };
     let mut random = Random::new(case.seed ^ 0x51de);
     if let Some(mut module) = linear(case, input, &mut random, &Faults::NONE)? {
-        let options = WidenOptions { target: FAR, versions: Versions::Force, ..WidenOptions::default() };
+        let options = WidenOptions { target: FAR, versions: VersioningPolicy::Force, ..WidenOptions::default() };
         let remarks = widen_module(&mut module, &input.brush, &options)?;
-        forms.extend(remarks.iter().map(|remark| remark.form));
+        forms.extend(remarks.iter().map(|remark| remark.kind));
     }
     Ok(forms)
 }
@@ -100,9 +100,9 @@ fn widens_on(case: &Case, input: &Input, faults: &Faults) -> Result<(), String> 
     let lock_step = lock_step_functions(&module, &input.brush)?;
     let mut wide = module;
     // Generated programs keep to what has a wide form: a refusal is a find.
-    let target = [FAR, Target::AVX512, Target::AVX2, Target::SSE42, Target::NEON][random.below(5)];
+    let target = [FAR, TargetInfo::AVX512, TargetInfo::AVX2, TargetInfo::SSE42, TargetInfo::NEON][random.below(5)];
     let versions =
-        [Versions::Model, Versions::Force, Versions::None][random.weighted(&[(0, 30), (1, 60), (2, 10)])];
+        [VersioningPolicy::Model, VersioningPolicy::Force, VersioningPolicy::None][random.weighted(&[(0, 30), (1, 60), (2, 10)])];
     let options = WidenOptions { target, versions, ignores_order: faults.ignores_order };
     widen_module(&mut wide, &input.brush, &options)?;
     for func in &mut wide.functions {

@@ -10,7 +10,7 @@
 //!
 //! After: S. Moll, *The Region Vectorizer*, 11.5 (vector register tiling). Differs in: a model chooses.
 
-use crate::target::{Target, Time};
+use crate::target::{TargetInfo, OpTime};
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, Dominators};
 use heddle_ir::function::Loc;
 use heddle_ir::ops::{Effect, Format};
@@ -20,39 +20,39 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 
 /// The most brushes that are chosen.
-const MOST: u32 = 8;
+const MAX_BRUSHES: u32 = 8;
 /// Iterations that are followed: half of them until the chain through the loop has settled.
-const FOLLOWED: u32 = 8;
+const SIMULATED_ITERATIONS: u32 = 8;
 /// What twice as many brushes must gain, in percent.
-const LEAST_GAIN: u64 = 8;
+const MIN_GAIN_PERCENT: u64 = 8;
 /// How deep calls are looked into.
-const DEEPEST_CALLS: u32 = 4;
+const MAX_CALL_DEPTH: u32 = 4;
 /// Operations that an address is followed through to its object.
-const MOST_STEPS: usize = 8;
+const MAX_STEPS: usize = 8;
 /// Registers for what is computed in between, for each brush; also those for masks.
-const BETWEEN: u32 = 2;
+const SCRATCH_REGISTERS: u32 = 2;
 
 /// The first instruction by which a lock-step function itself sees which other lanes are in its brush; what the `defined`
 /// functions do that it calls, they say themselves. Where no launch says in which work-group lanes are, the brush is the
 /// group.
-pub fn sees_brush(func: &Function, is_launched: bool, defined: &FxHashSet<&str>) -> Option<Inst> {
-    let sees = |inst: &Inst| {
+pub fn find_brush_observer(func: &Function, is_launched: bool, defined: &FxHashSet<&str>) -> Option<Inst> {
+    let observes = |inst: &Inst| {
         let data = func.inst(*inst);
         let info = data.op.info();
-        let asks_place = info.format == Format::Dimension && !is_launched;
-        let asks_lane = matches!(data.op, Op::Lane | Op::Width) || info.effect == Effect::Horizontal;
-        asks_place
-            || asks_lane
+        let observes_position = info.format == Format::Dimension && !is_launched;
+        let observes_lane = matches!(data.op, Op::Lane | Op::Width) || info.effect == Effect::Horizontal;
+        observes_position
+            || observes_lane
             || func
                 .callee_of(data)
                 .is_some_and(|callee| callee.signature.effects.convergent && !defined.contains(&*callee.name))
     };
-    func.blocks().flat_map(|block| func.block_insts(block)).find(sees)
+    func.blocks().flat_map(|block| func.block_insts(block)).find(observes)
 }
 
 /// What is known of the loop that decides, of one brush.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Figures {
+pub struct LoopEstimate {
     /// Where it came from.
     pub loc: Option<Loc>,
     /// Tenths of a cycle from one iteration's values to those of the next.
@@ -71,43 +71,43 @@ pub struct Figures {
 
 /// How many brushes, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Choice {
+pub struct BrushChoice {
     /// How many.
     pub brushes: u32,
     /// By which loop; none if there is none that computes with vectors.
-    pub figures: Option<Figures>,
+    pub deciding_loop: Option<LoopEstimate>,
 }
 
-impl fmt::Display for Choice {
+impl fmt::Display for BrushChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let brushes = match self.brushes {
             1 => "1 brush".to_string(),
             count => format!("{count} brushes side by side"),
         };
-        let Some(figures) = self.figures else {
+        let Some(estimate) = self.deciding_loop else {
             return write!(f, "{brushes}: no loop computes its values from those of the iteration before");
         };
         let cycles = |tenths: u32| format!("{}.{}", tenths / 10, tenths % 10);
-        let masks = match figures.masks {
+        let masks = match estimate.masks {
             0 => String::new(),
             masks => format!(" and {masks} for masks"),
         };
         write!(
             f,
             "{brushes}: an iteration waits {} cycles for the one before, keeps the machine busy for {}, and needs {} vector registers{masks}",
-            cycles(figures.latency),
-            cycles(figures.busy + figures.shared),
-            figures.registers
+            cycles(estimate.latency),
+            cycles(estimate.busy + estimate.shared),
+            estimate.registers
         )
     }
 }
 
 /// How long functions take that have no loops, by name.
-type CallTimes = FxHashMap<String, Time>;
+type CallTimes = FxHashMap<String, OpTime>;
 
 /// For how many tenths of a cycle an iteration of a loop keeps the machine busy, with all lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Comparison {
+pub struct ScalarComparison {
     /// Where the loop came from.
     pub loc: Option<Loc>,
     /// As vector code.
@@ -123,19 +123,19 @@ pub fn compare_with_scalars(
     module: &Module,
     wide: &Function,
     lanes: u32,
-    target: &Target,
-) -> Option<Comparison> {
-    let figures = hottest(&loops(module, wide, target))?;
-    let of_lanes = lanes.saturating_mul(figures.shared);
-    Some(Comparison {
-        loc: figures.loc,
-        vectors: figures.busy.saturating_add(figures.shared),
-        scalars: figures.alone.saturating_add(of_lanes),
+    target: &TargetInfo,
+) -> Option<ScalarComparison> {
+    let estimate = hottest(&estimate_loops(module, wide, target))?;
+    let of_lanes = lanes.saturating_mul(estimate.shared);
+    Some(ScalarComparison {
+        loc: estimate.loc,
+        vectors: estimate.busy.saturating_add(estimate.shared),
+        scalars: estimate.alone.saturating_add(of_lanes),
     })
 }
 
 /// The innermost loops that compute with vectors, each with how many loops are around it.
-fn loops(module: &Module, wide: &Function, target: &Target) -> Vec<(usize, Figures)> {
+fn estimate_loops(module: &Module, wide: &Function, target: &TargetInfo) -> Vec<(usize, LoopEstimate)> {
     let calls = call_times(module, target);
     let cfg = Cfg::new(wide);
     let (dominators, cycles) = (Dominators::new(&cfg), CycleForest::new(&cfg));
@@ -148,38 +148,38 @@ fn loops(module: &Module, wide: &Function, target: &Target) -> Vec<(usize, Figur
     }
     (cycles.cycles())
         .filter_map(|cycle| {
-            let figures = figures(wide, cycles.header(cycle), places.get(&cycle)?, &calls, target)?;
-            Some((cycles.depth(cycle), figures))
+            let estimate = estimate_loop(wide, cycles.header(cycle), places.get(&cycle)?, &calls, target)?;
+            Some((cycles.depth(cycle), estimate))
         })
         .collect()
 }
 
 /// The loop that most time is spent in, as far as one can see; of several the first.
-fn hottest(loops: &[(usize, Figures)]) -> Option<Figures> {
-    let weight = |(depth, figures): &&(usize, Figures)| (*depth, figures.each(1));
-    loops.iter().rev().max_by_key(weight).map(|&(_, figures)| figures)
+fn hottest(loops: &[(usize, LoopEstimate)]) -> Option<LoopEstimate> {
+    let weight = |(depth, estimate): &&(usize, LoopEstimate)| (*depth, estimate.cost_per_brush(1));
+    loops.iter().rev().max_by_key(weight).map(|&(_, estimate)| estimate)
 }
 
 /// Chooses by the wide form of a function for one brush, and by the forms around it that it calls.
-pub fn choose_brushes(module: &Module, wide: &Function, lanes: u32, target: &Target) -> Choice {
-    let found = loops(module, wide, target);
-    let Some(hottest) = hottest(&found) else { return Choice { brushes: 1, figures: None } };
+pub fn choose_brushes(module: &Module, wide: &Function, lanes: u32, target: &TargetInfo) -> BrushChoice {
+    let found = estimate_loops(module, wide, target);
+    let Some(hottest) = hottest(&found) else { return BrushChoice { brushes: 1, deciding_loop: None } };
     let mut brushes = 1;
-    while brushes < MOST && 2 * brushes * lanes <= MOST_CHOSEN_LANES {
-        let fits = found.iter().all(|(_, figures)| figures.fit(2 * brushes, target));
-        let gains = hottest.each(brushes) * 100 >= hottest.each(2 * brushes) * (100 + LEAST_GAIN);
+    while brushes < MAX_BRUSHES && 2 * brushes * lanes <= MOST_CHOSEN_LANES {
+        let fits = found.iter().all(|(_, estimate)| estimate.fits_in_registers(2 * brushes, target));
+        let gains = hottest.cost_per_brush(brushes) * 100 >= hottest.cost_per_brush(2 * brushes) * (100 + MIN_GAIN_PERCENT);
         if !fits || !gains || !hottest.waits(brushes) {
             break;
         }
         brushes *= 2;
     }
-    Choice { brushes, figures: Some(hottest) }
+    BrushChoice { brushes, deciding_loop: Some(hottest) }
 }
 
 /// How long the functions of a module take, as far as they have no loops and no calls too deep.
-fn call_times(module: &Module, target: &Target) -> CallTimes {
+fn call_times(module: &Module, target: &TargetInfo) -> CallTimes {
     let mut known = CallTimes::default();
-    for _ in 0..DEEPEST_CALLS {
+    for _ in 0..MAX_CALL_DEPTH {
         let before = known.len();
         for func in &module.functions {
             if !known.contains_key(&func.name)
@@ -196,7 +196,7 @@ fn call_times(module: &Module, target: &Target) -> CallTimes {
 }
 
 /// From a function's call to its results, and how busy the machine is in between; none if it has a loop.
-fn straight_time(func: &Function, calls: &CallTimes, target: &Target) -> Option<Time> {
+fn straight_time(func: &Function, calls: &CallTimes, target: &TargetInfo) -> Option<OpTime> {
     let cfg = Cfg::new(func);
     let cycles = CycleForest::new(&cfg);
     if cycles.num_cycles() > 0 {
@@ -204,32 +204,32 @@ fn straight_time(func: &Function, calls: &CallTimes, target: &Target) -> Option<
     }
     let index = BlockIndex::new(&cfg, &Dominators::new(&cfg), &cycles);
     let insts = index.order().iter().flat_map(|&block| func.block_insts(block));
-    let times: Vec<(Inst, Time)> =
+    let times: Vec<(Inst, OpTime)> =
         insts.map(|inst| Some((inst, time_of(func, inst, calls, target)?))).collect::<Option<_>>()?;
-    let mut ready = Ready::default();
-    let latency = follow(func, &times, &mut ready);
-    Some(Time { latency, busy: times.iter().map(|(_, time)| time.busy).sum() })
+    let mut ready = ReadyTimes::default();
+    let latency = simulate(func, &times, &mut ready);
+    Some(OpTime { latency, busy: times.iter().map(|(_, time)| time.busy).sum() })
 }
 
 /// A private object, by its `alloca`, and how far behind its start, if that is known.
-type Place = (Inst, Option<i128>);
+type ObjectOffset = (Inst, Option<i128>);
 
 /// When things are there.
 #[derive(Default)]
-struct Ready {
+struct ReadyTimes {
     values: FxHashMap<Value, u32>,
     /// What was last written to private objects: a load waits for what was written to its place, or to one that is not known.
-    objects: FxHashMap<Place, u32>,
+    objects: FxHashMap<ObjectOffset, u32>,
 }
 
 /// Finds out when values are there, given when those are from outside; gives when the last thing is returned.
-fn follow(func: &Function, times: &[(Inst, Time)], ready: &mut Ready) -> u32 {
+fn simulate(func: &Function, times: &[(Inst, OpTime)], ready: &mut ReadyTimes) -> u32 {
     let mut returned = 0;
     for &(inst, time) in times {
         let data = func.inst(inst);
-        let place = data.address().and_then(|address| place_of(func, address));
+        let location = data.address().and_then(|address| object_offset(func, address));
         let reads = matches!(data.op, Op::Load | Op::MaskedLoad | Op::Gather);
-        let written = place
+        let written = location
             .filter(|_| reads)
             .into_iter()
             .flat_map(|(object, offset)| [(object, offset), (object, None)]);
@@ -237,10 +237,10 @@ fn follow(func: &Function, times: &[(Inst, Time)], ready: &mut Ready) -> u32 {
         let args = data.args.iter().map(|arg| ready.values.get(arg).copied().unwrap_or(0));
         let done = args.chain(written).max().unwrap_or(0) + time.latency;
         ready.values.extend(func.results(inst).iter().map(|&value| (value, done)));
-        if let Some(place) = place.filter(|_| !reads) {
-            let last = ready.objects.entry(place).or_default();
+        if let Some(location) = location.filter(|_| !reads) {
+            let last = ready.objects.entry(location).or_default();
             // What is overwritten as a whole is not waited for.
-            let is_new = data.op == Op::Store && place.1.is_some();
+            let is_new = data.op == Op::Store && location.1.is_some();
             *last = if is_new { done } else { done.max(*last) };
         }
         if data.op == Op::Ret {
@@ -251,9 +251,9 @@ fn follow(func: &Function, times: &[(Inst, Time)], ready: &mut Ready) -> u32 {
 }
 
 /// Where in which private object an address is, as far as it is easily seen.
-fn place_of(func: &Function, mut address: Value) -> Option<Place> {
+fn object_offset(func: &Function, mut address: Value) -> Option<ObjectOffset> {
     let mut offset = Some(0i128);
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         let inst = func.def_inst(address)?;
         let data = func.inst(inst);
         match data.op {
@@ -272,7 +272,7 @@ fn place_of(func: &Function, mut address: Value) -> Option<Place> {
     None
 }
 
-impl Figures {
+impl LoopEstimate {
     fn busy_for(&self, count: u32) -> u64 {
         u64::from(self.shared) + u64::from(self.busy) * u64::from(count)
     }
@@ -285,28 +285,28 @@ impl Figures {
 
     /// What an iteration of one brush takes, with so many beside each other: what waits and what is busy overlap, though
     /// not to the last.
-    fn each(&self, count: u32) -> u64 {
+    fn cost_per_brush(&self, count: u32) -> u64 {
         let (latency, busy) = (u64::from(self.latency), self.busy_for(count));
-        (latency.max(busy) * 4 + latency.min(busy)) * u64::from(MOST) / u64::from(count)
+        (latency.max(busy) * 4 + latency.min(busy)) * u64::from(MAX_BRUSHES) / u64::from(count)
     }
 
     /// Whether what goes round a loop stays in registers, of so many brushes.
-    fn fit(&self, count: u32, target: &Target) -> bool {
-        let masks = if self.masks == 0 { 0 } else { self.masks + BETWEEN };
-        count * (self.registers + BETWEEN) <= target.registers
+    fn fits_in_registers(&self, count: u32, target: &TargetInfo) -> bool {
+        let masks = if self.masks == 0 { 0 } else { self.masks + SCRATCH_REGISTERS };
+        count * (self.registers + SCRATCH_REGISTERS) <= target.registers
             && (target.mask_registers == 0 || count * masks <= target.mask_registers)
     }
 }
 
 /// What is known of an innermost loop, whose blocks come in an order in which definitions come before uses; none if
 /// nothing in it is a vector, or if it calls what is not known.
-fn figures(
+fn estimate_loop(
     func: &Function,
     header: Block,
     blocks: &[Block],
     calls: &CallTimes,
-    target: &Target,
-) -> Option<Figures> {
+    target: &TargetInfo,
+) -> Option<LoopEstimate> {
     let inside: FxHashSet<Block> = blocks.iter().copied().collect();
     let insts: Vec<Inst> = blocks.iter().flat_map(|&block| func.block_insts(block)).collect();
     let is_vector = |inst: Inst| func.results(inst).iter().any(|&value| func.value_type(value).is_vector());
@@ -315,12 +315,12 @@ fn figures(
     }
     let carried: Vec<Inst> = func.phis(header).collect();
     let is_carried = |inst: Inst| func.inst(inst).op == Op::Phi && func.layout.block_of(inst) == Some(header);
-    let times: Vec<(Inst, Time)> = (insts.iter().filter(|&&inst| !is_carried(inst)))
+    let times: Vec<(Inst, OpTime)> = (insts.iter().filter(|&&inst| !is_carried(inst)))
         .map(|&inst| Some((inst, time_of(func, inst, calls, target)?)))
         .collect::<Option<_>>()?;
-    let mut ready = Ready::default();
+    let mut ready = ReadyTimes::default();
     let mut totals = Vec::new();
-    for _ in 0..FOLLOWED {
+    for _ in 0..SIMULATED_ITERATIONS {
         let from_last = |phi: &Inst| {
             let back = func.inst(*phi).incoming().filter(|(from, _)| inside.contains(from));
             back.map(|(_, value)| ready.values.get(&value).copied().unwrap_or(0)).max().unwrap_or(0)
@@ -329,9 +329,9 @@ fn figures(
         let last = |times: &mut dyn Iterator<Item = u32>| times.max().unwrap_or(0);
         totals.push([last(&mut begun.iter().copied()), last(&mut ready.objects.values().copied())]);
         ready.values.extend(carried.iter().filter_map(|&phi| func.result(phi)).zip(begun));
-        follow(func, &times, &mut ready);
+        simulate(func, &times, &mut ready);
     }
-    let (half, last) = (FOLLOWED as usize / 2, FOLLOWED as usize - 1);
+    let (half, last) = (SIMULATED_ITERATIONS as usize / 2, SIMULATED_ITERATIONS as usize - 1);
     let grown = |of: usize| (totals[last][of] - totals[half][of]) / (last - half) as u32;
     let latency = grown(0).max(grown(1));
     let (mut registers, mut masks) = (0, 0);
@@ -349,14 +349,14 @@ fn figures(
         let has_vector = func.inst(inst).args.iter().any(|&arg| func.value_type(arg).is_vector());
         let is_of_lanes = has_vector || is_vector(inst) && func.inst(inst).op != Op::Splat;
         *(if is_of_lanes { &mut busy } else { &mut shared }) += time.busy;
-        alone = alone.saturating_add(busy_alone(func, inst, target));
+        alone = alone.saturating_add(scalar_busy(func, inst, target));
     }
-    Some(Figures { loc, latency, busy, shared, alone, registers, masks })
+    Some(LoopEstimate { loc, latency, busy, shared, alone, registers, masks })
 }
 
 /// What kind of work an instruction is, of scalars or of vectors.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Work {
+enum OpClass {
     /// Code generators fold it into others.
     Free,
     /// Moves lanes: there is none of it in scalar code.
@@ -373,45 +373,45 @@ enum Work {
     Plain,
 }
 
-fn work_of(func: &Function, inst: Inst) -> Work {
+fn op_class(func: &Function, inst: Inst) -> OpClass {
     let data = func.inst(inst);
     let is_constant = |at: usize| data.args.get(at).is_some_and(|&value| func.constant(value).is_some());
     match data.op {
-        Op::Phi | Op::Freeze | Op::Bitcast | Op::Fneg | Op::Ret => Work::Free,
-        Op::Xor if is_constant(1) && is_mask(func.value_type(data.args[0])) => Work::Free,
-        Op::Select if is_constant(0) => Work::Free,
-        Op::Splat | Op::Extract | Op::Insert | Op::Permute | Op::Compress | Op::Expand => Work::Moves,
-        Op::Load | Op::MaskedLoad => Work::Load,
-        Op::Gather => Work::Gather,
-        Op::Store | Op::MaskedStore => Work::Store,
-        Op::Scatter => Work::Scatter,
-        Op::Fdiv | Op::Sqrt | Op::Rsqrt | Op::Frem => Work::Divide,
-        Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => Work::DivideIntegers,
-        Op::Mul => Work::Multiply,
-        Op::Fadd | Op::Fsub | Op::Fmul | Op::Fma | Op::Fmuladd => Work::Float,
-        Op::Fptosi | Op::Fptoui | Op::Sitofp | Op::Uitofp | Op::Fptrunc | Op::Fpext => Work::Float,
-        Op::Floor | Op::Ceil | Op::Truncate | Op::Round | Op::RoundEven => Work::Float,
-        _ => Work::Plain,
+        Op::Phi | Op::Freeze | Op::Bitcast | Op::Fneg | Op::Ret => OpClass::Free,
+        Op::Xor if is_constant(1) && is_mask(func.value_type(data.args[0])) => OpClass::Free,
+        Op::Select if is_constant(0) => OpClass::Free,
+        Op::Splat | Op::Extract | Op::Insert | Op::Permute | Op::Compress | Op::Expand => OpClass::Moves,
+        Op::Load | Op::MaskedLoad => OpClass::Load,
+        Op::Gather => OpClass::Gather,
+        Op::Store | Op::MaskedStore => OpClass::Store,
+        Op::Scatter => OpClass::Scatter,
+        Op::Fdiv | Op::Sqrt | Op::Rsqrt | Op::Frem => OpClass::Divide,
+        Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => OpClass::DivideIntegers,
+        Op::Mul => OpClass::Multiply,
+        Op::Fadd | Op::Fsub | Op::Fmul | Op::Fma | Op::Fmuladd => OpClass::Float,
+        Op::Fptosi | Op::Fptoui | Op::Sitofp | Op::Uitofp | Op::Fptrunc | Op::Fpext => OpClass::Float,
+        Op::Floor | Op::Ceil | Op::Truncate | Op::Round | Op::RoundEven => OpClass::Float,
+        _ => OpClass::Plain,
     }
 }
 
 /// For how long scalar code is busy with what an instruction does for all lanes. Its branches do what masks do, and its values
 /// are in no vectors that had to be put together.
-fn busy_alone(func: &Function, inst: Inst, target: &Target) -> u32 {
+fn scalar_busy(func: &Function, inst: Inst, target: &TargetInfo) -> u32 {
     let data = func.inst(inst);
     let types = || func.results(inst).iter().chain(&data.args).map(|&value| func.value_type(value));
     let lanes = types().filter_map(Type::lanes).max().unwrap_or(0);
     let is_of_masks = types().filter(|ty| ty.is_vector()).all(is_mask);
     let times = &target.times;
-    let one = match work_of(func, inst) {
+    let one = match op_class(func, inst) {
         _ if is_of_masks || data.op == Op::Call => 0,
-        Work::Free | Work::Moves => 0,
-        Work::Load | Work::Gather => times.load.busy,
-        Work::Store | Work::Scatter => times.store.busy,
-        Work::Divide => times.divide.busy,
-        Work::DivideIntegers => times.divide_integers.busy,
-        Work::Float => times.float.busy,
-        Work::Multiply | Work::Plain => times.scalar.busy,
+        OpClass::Free | OpClass::Moves => 0,
+        OpClass::Load | OpClass::Gather => times.load.busy,
+        OpClass::Store | OpClass::Scatter => times.store.busy,
+        OpClass::Divide => times.divide.busy,
+        OpClass::DivideIntegers => times.divide_integers.busy,
+        OpClass::Float => times.float.busy,
+        OpClass::Multiply | OpClass::Plain => times.scalar.busy,
     };
     one * u32::from(lanes)
 }
@@ -422,10 +422,10 @@ fn is_mask(ty: Type) -> bool {
 
 /// How long an instruction takes: what it does with each of several registers it does one after the other. None of calls
 /// that are not known.
-fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &Target) -> Option<Time> {
+fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &TargetInfo) -> Option<OpTime> {
     let data = func.inst(inst);
     let times = &target.times;
-    let none = Time { latency: 0, busy: 0 };
+    let none = OpTime { latency: 0, busy: 0 };
     if data.op == Op::Call {
         return calls.get(&func.callee_of(data)?.name).copied();
     }
@@ -438,30 +438,30 @@ fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &Target) -> O
     let registers = if is_mask(ty) { 1 } else { target.registers_of(ty.bytes() * 8) };
     let lanes = u32::from(ty.lanes().unwrap_or(1));
     // What goes lane by lane is there when the last lane is.
-    let of_lanes = |busy: u32| Time { latency: times.load.latency + busy, busy };
-    let one = match work_of(func, inst) {
-        Work::Free => none,
-        Work::Load => times.load,
-        Work::Store => times.store,
-        Work::Gather => return Some(of_lanes(target.cost(target.load.scattered, lanes, ty.bytes() * 8))),
-        Work::Scatter => return Some(of_lanes(target.cost(target.store.scattered, lanes, ty.bytes() * 8))),
-        Work::DivideIntegers => return Some(of_lanes(times.divide_integers.busy * lanes)),
-        Work::Divide => times.divide,
+    let of_lanes = |busy: u32| OpTime { latency: times.load.latency + busy, busy };
+    let one = match op_class(func, inst) {
+        OpClass::Free => none,
+        OpClass::Load => times.load,
+        OpClass::Store => times.store,
+        OpClass::Gather => return Some(of_lanes(target.cost(target.load.scattered, lanes, ty.bytes() * 8))),
+        OpClass::Scatter => return Some(of_lanes(target.cost(target.store.scattered, lanes, ty.bytes() * 8))),
+        OpClass::DivideIntegers => return Some(of_lanes(times.divide_integers.busy * lanes)),
+        OpClass::Divide => times.divide,
         // By few bits it becomes shifts and additions.
-        Work::Multiply if data.args.get(1).is_some_and(|&value| func.constant(value).is_some()) => {
+        OpClass::Multiply if data.args.get(1).is_some_and(|&value| func.constant(value).is_some()) => {
             times.float
         }
-        Work::Multiply => times.multiply,
-        Work::Float => times.float,
-        Work::Moves | Work::Plain => times.plain,
+        OpClass::Multiply => times.multiply,
+        OpClass::Float => times.float,
+        OpClass::Moves | OpClass::Plain => times.plain,
     };
-    Some(Time { latency: one.latency, busy: one.busy * registers })
+    Some(OpTime { latency: one.latency, busy: one.busy * registers })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Times;
+    use crate::target::OpTimes;
     use heddle_ir::parse_module;
 
     /// What goes round is x, by four operations of four cycles, a mask, and what lanes left with.
@@ -494,18 +494,18 @@ block3:
 }
 ";
 
-    fn choice(text: &str, target: &Target) -> Choice {
+    fn choice(text: &str, target: &TargetInfo) -> BrushChoice {
         let module = parse_module(text).expect("it parses");
         choose_brushes(&module, &module.functions[0], 8, target)
     }
 
     #[test]
     fn a_loop_is_followed_and_its_registers_are_counted() {
-        let figures = choice(LOOP, &Target::AVX2).figures.map(|figures| Figures { loc: None, ..figures });
+        let estimate = choice(LOOP, &TargetInfo::AVX2).deciding_loop.map(|estimate| LoopEstimate { loc: None, ..estimate });
         // Five operations on floats, a comparison, three selects and a vote; an addition and a branch for all. Scalar code
         // needs neither masks nor votes.
         let alone = 8 * (5 * 5 + 2 * 2);
-        let expected = Figures {
+        let expected = LoopEstimate {
             loc: None,
             latency: 160,
             busy: 5 * 5 + 5 * 4,
@@ -514,8 +514,8 @@ block3:
             registers: 3,
             masks: 0,
         };
-        assert_eq!(figures, Some(expected));
-        let with_masks = choice(LOOP, &Target::AVX512).figures.map(|it| (it.registers, it.masks));
+        assert_eq!(estimate, Some(expected));
+        let with_masks = choice(LOOP, &TargetInfo::AVX512).deciding_loop.map(|it| (it.registers, it.masks));
         assert_eq!(with_masks, Some((2, 1)));
     }
 
@@ -542,28 +542,28 @@ block2:
 "
             )
         };
-        let compared = |work: &str, target: &Target| {
+        let compared = |work: &str, target: &TargetInfo| {
             let module = parse_module(&text(work)).expect("it parses");
             compare_with_scalars(&module, &module.functions[0], 8, target).expect("there is a loop")
         };
-        let little = compared("  v6 = freeze v5", &Target::ZEN4);
+        let little = compared("  v6 = freeze v5", &TargetInfo::ZEN4);
         assert!(little.scalars < little.vectors, "{little:?}");
         let steps: String = (0..40)
             .map(|at| format!("  v{} = add v{}, v5\n", 10 + at, if at == 0 { 5 } else { 9 + at }))
             .collect();
-        let much = compared(&format!("{steps}  v6 = freeze v49"), &Target::ZEN4);
+        let much = compared(&format!("{steps}  v6 = freeze v49"), &TargetInfo::ZEN4);
         assert!(much.scalars > much.vectors, "{much:?}");
     }
 
     #[test]
     fn brushes_are_as_many_as_wait_and_fit() {
-        assert_eq!(choice(LOOP, &Target::AVX2).brushes, 2);
+        assert_eq!(choice(LOOP, &TargetInfo::AVX2).brushes, 2);
         // Eight times three registers, and what is in between, are more than there are; four times are not.
-        let many = Target { registers: 32, ..Target::AVX2 };
+        let many = TargetInfo { registers: 32, ..TargetInfo::AVX2 };
         assert_eq!(choice(LOOP, &many).brushes, 4);
-        let busy = Times { float: Time { latency: 40, busy: 60 }, ..Target::AVX2.times };
-        assert_eq!(choice(LOOP, &Target { times: busy, ..many }).brushes, 1);
-        let few_masks = Target { mask_registers: 5, ..Target::AVX512 };
+        let busy = OpTimes { float: OpTime { latency: 40, busy: 60 }, ..TargetInfo::AVX2.times };
+        assert_eq!(choice(LOOP, &TargetInfo { times: busy, ..many }).brushes, 1);
+        let few_masks = TargetInfo { mask_registers: 5, ..TargetInfo::AVX512 };
         assert_eq!(choice(LOOP, &few_masks).brushes, 1);
     }
 
@@ -588,10 +588,10 @@ block2:
   ret v7
 }
 ";
-        let latency = |text: &str| choice(text, &Target::AVX512).figures.map(|figures| figures.latency);
+        let latency = |text: &str| choice(text, &TargetInfo::AVX512).deciding_loop.map(|estimate| estimate.latency);
         // Each way: eight lanes of a register, and a load; an addition in between.
         assert_eq!(latency(text), Some((70 + 30 + 8 * 6) + 10 + (70 + 30 + 8 * 8)));
-        // A place that each iteration writes before it reads it: only the counter is waited for.
+        // A location that each iteration writes before it reads it: only the counter is waited for.
         let anew = text
             .replace("gather <8 x i32>, v4, splat true, poison", "load <8 x i32>, v12")
             .replace("  v6 =", "  store v1, v12\n  v6 =")
@@ -613,7 +613,7 @@ block2:
             "v8 = fsub splat 1.5, v7",
             "v18 = bitcast <8 x i32>, v7\n  v19 = udiv v18, splat 3\n  v8 = bitcast <8 x f32>, v19",
         );
-        let busy = |text: &str| choice(text, &Target::AVX2).figures.map(|figures| figures.busy);
+        let busy = |text: &str| choice(text, &TargetInfo::AVX2).deciding_loop.map(|estimate| estimate.busy);
         let one_float_less = 5 * 4 + 5 * 4;
         assert_eq!(busy(&divides), Some(one_float_less + 8 * 60));
     }
@@ -622,7 +622,7 @@ block2:
     fn calls_are_looked_into_if_they_have_no_loops() {
         let called = LOOP.replace("v7 = fmul v6, v4", "v7 = call @twice(v6)");
         let declared = "func @twice(v0: <8 x f32>) -> <8 x f32> {\nblock0:\n  v1 = fmul v0, v0\n  v2 = fmul v1, v1\n  ret v2\n}\n";
-        let latency = |text: &str| choice(text, &Target::AVX2).figures.map(|figures| figures.latency);
+        let latency = |text: &str| choice(text, &TargetInfo::AVX2).deciding_loop.map(|estimate| estimate.latency);
         assert_eq!(latency(&format!("{called}\n{declared}")), Some(200));
         let unknown = format!("declare @twice(<8 x f32>) -> <8 x f32>\n\n{called}");
         assert_eq!(latency(&unknown), None);

@@ -25,7 +25,7 @@
 
 use crate::inline::inline_calls;
 use crate::specialize::sequential_functions;
-use crate::widen::{ChosenForm, Remark};
+use crate::widen::{RemarkKind, Remark};
 use heddle_analysis::{Cfg, Cycle, CycleForest};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::diagnostic::Place;
@@ -67,7 +67,7 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
             let text =
                 format!("a loop waits by `{op}` for what another lane does: lanes go on one block a round");
             let told = Diagnostic::remark(Code::Waits, text).at(Place::line_of(func, inst));
-            remarks.push(Remark { form: ChosenForm::Waits, accesses: 0, told });
+            remarks.push(Remark { kind: RemarkKind::ForwardProgress, accesses: 0, diagnostic: told });
             waiting.insert(func.name.clone(), Waiting { op, place: Place::line_of(func, inst) });
         }
     }

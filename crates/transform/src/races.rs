@@ -2,7 +2,7 @@
 
 /// Whether lanes may write what others read or write with no barrier between.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum Races {
+pub enum RaceSemantics {
     /// They may, and every outcome must be one of the source under some greedy schedule.
     #[default]
     Ordered,

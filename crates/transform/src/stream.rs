@@ -19,9 +19,9 @@ use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Block, Function, Inst, Module, Op, Scalar, Space, Type};
 
 /// Bytes of a line of a cache.
-const LINE: u32 = 64;
+const CACHE_LINE: u32 = 64;
 /// The fewest bytes of a store that is worth asking for its address.
-const LEAST: u32 = 32;
+const MIN_BYTES: u32 = 32;
 
 /// Lets stores of whole vectors to global memory go past the caches; how many.
 pub fn stream_stores(module: &mut Module) -> usize {
@@ -50,7 +50,7 @@ fn can_be_streamed(func: &Function, inst: Inst) -> bool {
     is_plain
         && ty.is_vector()
         && ty.scalar().bits() >= 32
-        && ty.bytes() >= LEAST
+        && ty.bytes() >= MIN_BYTES
         && ty.bytes().is_power_of_two()
         && func.value_type(address) == Type::ptr(Space::Global)
 }
@@ -58,7 +58,7 @@ fn can_be_streamed(func: &Function, inst: Inst) -> bool {
 fn stream(func: &mut Function, inst: Inst) {
     let mut data = func.inst(inst).clone();
     let Detail::Access(mut access) = data.detail else { return };
-    let align = func.value_type(data.args[0]).bytes().min(LINE);
+    let align = func.value_type(data.args[0]).bytes().min(CACHE_LINE);
     let is_known = access.align >= align;
     access.align = access.align.max(align);
     data.detail = Detail::Access(access);

@@ -9,7 +9,7 @@ use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{Declaration, DeclaredShape, Kind, Param, Returned, Signature};
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Constant, Function, Module, Op, Scalar, Space, Type, Value};
-use heddle_transform::widen::VectorForm;
+use heddle_transform::widen::VectorVariant;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -110,8 +110,8 @@ pub fn declare_forms<'n>(module: &mut Module, names: impl IntoIterator<Item = &'
 }
 
 /// The vector forms for a brush that a module declares, with the types that the ABI has for them.
-pub(crate) fn known_forms(module: &Module, brush: &[u32]) -> FxHashMap<String, Vec<VectorForm>> {
-    let mut known: FxHashMap<String, Vec<VectorForm>> = FxHashMap::default();
+pub(crate) fn known_forms(module: &Module, brush: &[u32]) -> FxHashMap<String, Vec<VectorVariant>> {
+    let mut known: FxHashMap<String, Vec<VectorVariant>> = FxHashMap::default();
     let declared: FxHashMap<&str, &Declaration> =
         module.declarations.iter().map(|it| (&*it.name, &**it)).collect();
     let lanes = brush.first().copied().filter(|_| brush.iter().skip(1).all(|&extent| extent == 1));
@@ -123,7 +123,7 @@ pub(crate) fn known_forms(module: &Module, brush: &[u32]) -> FxHashMap<String, V
             continue;
         }
         let name = format!("{}{WHOLE}", declaration.name);
-        let form = VectorForm { name, shapes: named.shapes, is_masked: named.is_masked };
+        let form = VectorVariant { name, shapes: named.shapes, is_masked: named.is_masked };
         known.entry(named.name.into()).or_default().push(form);
     }
     known

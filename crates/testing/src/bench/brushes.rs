@@ -13,7 +13,7 @@ use heddle_llvm::{
     Cpu, EmitOptions, MaskForm, Output, compile, emit, generate, import, keep_private_but,
     optimize_with_masks,
 };
-use heddle_transform::Target as Machine;
+use heddle_transform::TargetInfo as Machine;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;

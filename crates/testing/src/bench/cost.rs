@@ -2,7 +2,7 @@
 //!
 //! Each operation stands in a loop of its own, eight times a round, none waiting for another (`loops.rs`), and is compiled for
 //! each instruction set as all vector code is. The unit is an addition of vectors that waits for the one before, which
-//! takes one cycle: a tenth of it is what `heddle_transform::Target` counts in.
+//! takes one cycle: a tenth of it is what `heddle_transform::TargetInfo` counts in.
 
 mod loops;
 
@@ -12,8 +12,8 @@ use heddle_interp::{Argument, Datum, Memory, RunLimits, RunOptions, run as inter
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Module, Space, parse_module};
 use heddle_llvm::{Cpu, EmitOptions, Output, emit, generate, optimize};
-use heddle_transform::Target as Machine;
-use heddle_transform::target::Cost;
+use heddle_transform::TargetInfo as Machine;
+use heddle_transform::target::VectorCost;
 use loops::{ALL, OF_ROUND, SIZE, Timed, Vector, data, function, other};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -52,7 +52,7 @@ pub(super) fn run(report: &mut Report) {
 }
 
 /// What the table of a machine has for an operation.
-fn cost_in_table(machine: &Machine, timed: Timed) -> Option<Cost> {
+fn cost_in_table(machine: &Machine, timed: Timed) -> Option<VectorCost> {
     let (load, store) = (machine.load, machine.store);
     Some(match timed {
         Timed::Load => load.whole,
@@ -64,7 +64,7 @@ fn cost_in_table(machine: &Machine, timed: Timed) -> Option<Cost> {
         Timed::Scatter => store.scattered,
         Timed::MaskedScatter => store.masked_scattered,
         Timed::Permute => machine.permute,
-        Timed::Branch => Cost { register: machine.branch, lane: 0 },
+        Timed::Branch => VectorCost { register: machine.branch, lane: 0 },
         _ => return None,
     })
 }

@@ -29,7 +29,7 @@ pub enum Class {
     Kernel,
     /// Sequential code that launches a region.
     Launch,
-    /// Folded control flow: predicates on blocks, `total`, masks, shadows. At stage Linear.
+    /// LinearEdges control flow: predicates on blocks, `total`, masks, shadows. At stage Linear.
     Predicated,
 }
 

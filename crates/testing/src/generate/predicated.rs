@@ -1,4 +1,4 @@
-//! Folded control flow, written as a linearizer would leave it.
+//! LinearEdges control flow, written as a linearizer would leave it.
 //!
 //! Conditions became masks, arms stand one behind the other under their predicates, and selects join what the arms
 //! computed. A mask is `select(parent, condition, false)`, defined in every lane; uniform branches stay branches;

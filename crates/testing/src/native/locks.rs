@@ -78,7 +78,7 @@ fn widened(program: &Program, lanes: u32, target: Target) -> Result<Module, Stri
     let remarks = Session::default()
         .run_passes(&mut module, &words, true, |_, _| {})
         .map_err(|told| format!("@{}: {told}", program.name))?;
-    let is_told = remarks.iter().any(|remark| remark.told.code == Code::Waits);
+    let is_told = remarks.iter().any(|remark| remark.diagnostic.code == Code::Waits);
     match is_told == program.waits {
         true => Ok(module),
         false => Err(format!("@{}: whether it waits is told wrongly", program.name)),

@@ -14,7 +14,7 @@ use heddle_analysis::baselines::divergent_blocks;
 use heddle_analysis::{BlockIndex, Cfg, ControlTables, CycleForest, Dominators, Edge, PostDominators};
 use heddle_ir::Block;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
-use heddle_transform::linearize::{Folded, iteration_graph};
+use heddle_transform::linearize::{LinearEdges, iteration_graph};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -45,7 +45,7 @@ pub(super) fn fold_as_karrenberg(
     index: &BlockIndex,
     divergent: &EntitySet<Block>,
     dead_ends: &EntitySet<Block>,
-) -> Option<Folded> {
+) -> Option<LinearEdges> {
     let regions = Regions::new(cfg, cycles, index, divergent);
     let mut targets: SecondaryMap<Block, SmallVec<[Block; 2]>> =
         SecondaryMap::filled(SmallVec::new(), cfg.num_blocks());
@@ -67,7 +67,7 @@ pub(super) fn fold_as_karrenberg(
         }
         targets[block] = all;
     }
-    let folded = Folded::new(targets, dropped);
+    let folded = LinearEdges::new(targets, dropped);
     regions.are_kept(&folded).then_some(folded)
 }
 
@@ -152,7 +152,7 @@ impl<'a> Regions<'a> {
     }
 
     /// Whether everyone comes to where they meant to, whatever branches are taken on the way.
-    fn are_kept(&self, folded: &Folded) -> bool {
+    fn are_kept(&self, folded: &LinearEdges) -> bool {
         let (cfg, cycles) = (self.cfg, self.cycles);
         let edges = self
             .index

@@ -23,9 +23,9 @@ use heddle_analysis::{ControlTables, PostDominators};
 use heddle_interp::{PassiveSemantics, RunOptions, Scheduler};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function, Module};
-use heddle_transform::boscc::{self, Policy};
+use heddle_transform::boscc::{self, GuardPolicy};
 use heddle_transform::canonicalize;
-use heddle_transform::linearize::{fold, linearize_by};
+use heddle_transform::linearize::{linearize_edges, linearize_with};
 use karrenberg::fold_as_karrenberg;
 use rustc_hash::FxHashSet;
 
@@ -140,7 +140,7 @@ fn retained_of(case: &Case, choices: u64) -> Result<Option<Kept>, String> {
     let mut expected = Vec::new();
     for (way, kept) in Way::ALL.into_iter().zip(&mut all) {
         let module = match folded(case, way)? {
-            Done::Folded(module) => module,
+            Done::LinearEdges(module) => module,
             Done::Impossible => continue,
             Done::Refused => return Ok(None),
         };
@@ -175,7 +175,7 @@ fn retained_of(case: &Case, choices: u64) -> Result<Option<Kept>, String> {
 
 /// What came of folding a module.
 enum Done {
-    Folded(Module),
+    LinearEdges(Module),
     /// There is no such order of blocks.
     Impossible,
     /// The program has what cannot be folded.
@@ -188,7 +188,7 @@ fn folded(case: &Case, way: Way) -> Result<Done, String> {
     for func in &mut module.functions {
         canonicalize(func);
         uniform_loops(func).map_err(|reason| reason.to_string())?;
-        let options = boscc::GuardOptions { policy: Policy::Needed, ..boscc::GuardOptions::default() };
+        let options = boscc::GuardOptions { policy: GuardPolicy::Needed, ..boscc::GuardOptions::default() };
         let divergent = divergent_branches(func)?;
         boscc::guard_regions(func, &divergent, &options).map_err(|it| it.to_string())?;
         let divergent = divergent_branches(func)?;
@@ -200,19 +200,19 @@ fn folded(case: &Case, way: Way) -> Result<Done, String> {
             Way::Bounded => in_divergent_regions(&control, &divergent, &free),
         };
         let folds = divergent.iter().chain(folds.iter()).collect();
-        let done = linearize_by(func, &folds, |cfg, cycles, index, folds, dead_ends| {
+        let done = linearize_with(func, &folds, |cfg, cycles, index, folds, dead_ends| {
             let other = match way {
                 Way::Karrenberg => fold_as_karrenberg(cfg, cycles, index, folds, dead_ends),
                 _ => None,
             };
             is_possible &= way != Way::Karrenberg || other.is_some();
-            other.unwrap_or_else(|| fold(cfg, cycles, index, folds, dead_ends))
+            other.unwrap_or_else(|| linearize_edges(cfg, cycles, index, folds, dead_ends))
         });
         if done.is_err() {
             return Ok(Done::Refused);
         }
     }
-    Ok(if is_possible { Done::Folded(module) } else { Done::Impossible })
+    Ok(if is_possible { Done::LinearEdges(module) } else { Done::Impossible })
 }
 
 /// The branches whose smallest single-entry, single-exit region is that of a divergent branch.

@@ -6,7 +6,7 @@ use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Block, Constant, Function, Inst, Op};
 use heddle_testing::generate::{Profile, generate};
 use heddle_testing::linear::{Guard, Linearized, guards, guards_by};
-use heddle_transform::boscc::{GuardOptions, Policy, guard_regions};
+use heddle_transform::boscc::{GuardOptions, GuardPolicy, guard_regions};
 
 /// As many programs are tried until a fault shows: how soon depends on what is generated.
 const MOST_PROGRAMS: u64 = 50_000;
@@ -85,7 +85,7 @@ fn phis(func: &Function) -> Vec<(Inst, usize)> {
 }
 
 fn guard(func: &mut Function, divergent: &EntitySet<Block>) -> Vec<Block> {
-    let options = GuardOptions { policy: Policy::Force, ..GuardOptions::default() };
+    let options = GuardOptions { policy: GuardPolicy::Force, ..GuardOptions::default() };
     guard_regions(func, divergent, &options).expect("nothing impossible is asked for")
 }
 

@@ -7,7 +7,7 @@ use heddle_ir::{Block, Constant, Function, Inst, Module, Op};
 use heddle_testing::file_test::{RunPasses, failures_behind};
 use heddle_testing::fused::{Fuse, Fused, fuses, fuses_by};
 use heddle_testing::generate::{Profile, generate};
-use heddle_transform::{FuseOptions, Fusions, Races, canonicalize, fuse};
+use heddle_transform::{FuseOptions, Fusions, RaceSemantics, canonicalize, fuse};
 use std::path::Path;
 
 /// As many programs are tried until a fault shows: how soon depends on what is generated.
@@ -147,7 +147,7 @@ const RARE: &[(&str, &str, RunPasses)] = &[
         })
     }),
     ("lanes that race are taken for lanes that do not", "fuse-races", |module, _| {
-        each(module, |func, options| fuse(func, &FuseOptions { races: Races::Excluded, ..*options }))
+        each(module, |func, options| fuse(func, &FuseOptions { races: RaceSemantics::Excluded, ..*options }))
     }),
     ("φs of loops keep the operands of one side", "fuse-loops", |module, _| {
         each(module, |func, options| {
@@ -243,7 +243,7 @@ fn the_matrix_is_told() {
     let mut module = heddle_ir::parse_bytes(&text).expect("the file is right");
     let func = &mut module.functions[0];
     canonicalize(func);
-    let options = FuseOptions { races: Races::Excluded, explain: true, ..FuseOptions::default() };
+    let options = FuseOptions { races: RaceSemantics::Excluded, explain: true, ..FuseOptions::default() };
     let fusions = fuse(func, &options);
     let fused: Vec<&str> = fusions.fused().map(|fusion| &*fusion.text).collect();
     let [told] = fused[..] else { panic!("one branch is fused: {fusions:?}") };

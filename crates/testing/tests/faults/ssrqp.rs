@@ -6,7 +6,7 @@ use heddle_testing::file_test::{RunPasses, failures_behind};
 use heddle_testing::generate::generate;
 use heddle_testing::scalars::{Counted, profile, replaces, replaces_by};
 use heddle_transform::scalar_replacement::{ReplacementOptions, Rule, Variant, replace_scalars_without};
-use heddle_transform::{Races, canonicalize, replace_scalars};
+use heddle_transform::{RaceSemantics, canonicalize, replace_scalars};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -54,7 +54,7 @@ fn replaced(name: &str, variant: Variant, without: Option<Rule>) -> Function {
     let text = std::fs::read(path(name)).expect("the file is there");
     let mut func = parse_bytes(&text).expect("the file is right").functions.remove(0);
     canonicalize(&mut func);
-    let options = ReplacementOptions { variant, races: Races::Excluded, ..ReplacementOptions::default() };
+    let options = ReplacementOptions { variant, races: RaceSemantics::Excluded, ..ReplacementOptions::default() };
     match without {
         None => replace_scalars(&mut func, &options),
         rule => replace_scalars_without(&mut func, &options, rule),

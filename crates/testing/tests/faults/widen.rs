@@ -10,7 +10,7 @@ use heddle_ir::{Constant, Detail, Function, Inst, InstData, Op, Scalar, Type, Va
 use heddle_runs::line::RunLine;
 use heddle_testing::generate::{Case, Profile, generate};
 use heddle_testing::wide::{Faults, forms, widens_with};
-use heddle_transform::widen::ChosenForm;
+use heddle_transform::widen::RemarkKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -545,7 +545,7 @@ const KNOWN: &[(&str, u64)] = &[
 #[test]
 fn generated_programs_have_lines_records_rows_and_versions() {
     let programs = 600;
-    let mut counts: BTreeMap<ChosenForm, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<RemarkKind, u64> = BTreeMap::new();
     for seed in 1..=programs {
         let case = generate(seed, &Profile::default());
         let mut found = BTreeSet::new();
@@ -558,7 +558,7 @@ fn generated_programs_have_lines_records_rows_and_versions() {
     println!("of {programs} programs: {counts:?}");
     // Records and rows share what the generator has of regular accesses; programs of a thousand.
     for (form, least) in
-        [(ChosenForm::Lines, 30), (ChosenForm::Records, 5), (ChosenForm::Rows, 20), (ChosenForm::Version, 30)]
+        [(RemarkKind::Interleaved, 30), (RemarkKind::Structures, 5), (RemarkKind::Rows, 20), (RemarkKind::Versioned, 30)]
     {
         let share = 1000 * counts.get(&form).copied().unwrap_or(0) / programs;
         assert!(share >= least, "{form:?}: {share} of 1000 programs");

@@ -9,7 +9,7 @@ use heddle_analysis::ControlTables;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::Stage;
 use heddle_ir::{Block, Function, Module};
-use heddle_transform::boscc::{Asked, GuardOptions, Policy};
+use heddle_transform::boscc::{GuardRequest, GuardOptions, GuardPolicy};
 use heddle_transform::{
     LoopFacts, canonicalize, guard_regions,
     linearize::{self, linearize},
@@ -76,7 +76,7 @@ fn fold(column: &mut Column<'_>, mut func: Function, divergent: &EntitySet<Block
     let parting = cfg.blocks().filter(|block| divergent.contains(*block) && parts(block)).collect();
     match linearize(&mut func, divergent) {
         Ok(()) => {
-            let folded = linearize::fold(&cfg, &cycles, &index, &parting, &EntitySet::new());
+            let folded = linearize::linearize_edges(&cfg, &cycles, &index, &parting, &EntitySet::new());
             column.add("folding: steps", folded.steps);
             column.add("folding: uniform branches gone", folded.coincided);
             column.add("tidied", usize::from(tidy(&mut func)));
@@ -101,18 +101,18 @@ fn guards(figures: &mut Figures, kind: &str, func: &Function) {
     let everywhere = func.blocks().collect();
     let policy = |policy| GuardOptions { policy, ..GuardOptions::default() };
     let all = [
-        ("where they pay", &divergent, policy(Policy::Model)),
-        ("where needed", &divergent, policy(Policy::Needed)),
-        ("wherever they can", &divergent, policy(Policy::Force)),
-        ("pay, all part", &everywhere, policy(Policy::Model)),
-        ("can, all part", &everywhere, policy(Policy::Force)),
+        ("where they pay", &divergent, policy(GuardPolicy::Model)),
+        ("where needed", &divergent, policy(GuardPolicy::Needed)),
+        ("wherever they can", &divergent, policy(GuardPolicy::Force)),
+        ("pay, all part", &everywhere, policy(GuardPolicy::Model)),
+        ("can, all part", &everywhere, policy(GuardPolicy::Force)),
     ];
     for (name, divergent, options) in all {
         guard(figures, kind, name, &func, divergent, &options);
     }
-    for asked in [Asked::AllFalse, Asked::AllTrue, Asked::None] {
+    for asked in [GuardRequest::AllFalse, GuardRequest::AllTrue, GuardRequest::None] {
         for block in func.blocks().filter(|block| block.as_u32() % 5 == 1) {
-            let options = GuardOptions { asked: [(block, asked)].into(), ..GuardOptions::default() };
+            let options = GuardOptions { requests: [(block, asked)].into(), ..GuardOptions::default() };
             guard(figures, kind, &format!("asked, {asked:?}"), &func, &everywhere, &options);
         }
     }

@@ -6,9 +6,9 @@ use crate::{Column, Figures, kind_of_message};
 use heddle::Session;
 use heddle_ir::Module;
 use heddle_ir::verify::Stage;
-use heddle_transform::brushes::Figures as LoopFigures;
-use heddle_transform::widen::ChosenForm;
-use heddle_transform::{Remark, Target, choose_brushes, tidy};
+use heddle_transform::brushes::LoopEstimate;
+use heddle_transform::widen::RemarkKind;
+use heddle_transform::{Remark, TargetInfo, choose_brushes, tidy};
 
 /// What is behind each pass; the ones that need the brush, with it.
 pub(crate) fn stages(figures: &mut Figures, kind: &str, program: &Program) {
@@ -37,7 +37,7 @@ pub(crate) fn stages(figures: &mut Figures, kind: &str, program: &Program) {
                 Ok(remarks) => {
                     code(column, &module);
                     remarks.iter().for_each(|it| remark(column, it));
-                    brush_choices(column, &module, lanes, &Target::named(machine).unwrap_or(Target::AVX2));
+                    brush_choices(column, &module, lanes, &TargetInfo::named(machine).unwrap_or(TargetInfo::AVX2));
                 }
                 Err(error) => column.add(format!("refused: {}", kind_of_message(&error.to_string())), 1),
             }
@@ -96,9 +96,9 @@ fn side_by_side(column: &mut Column<'_>, program: &Program) {
     let words = ["vectorize", "W=8", "params=varying", "target=avx2", "brushes=auto"];
     match Session::default().run_passes(&mut program.module.clone(), &words, false, |_, _| {}) {
         Ok(remarks) => {
-            for remark in remarks.iter().filter(|remark| remark.form == ChosenForm::Brushes) {
-                column.sign(&remark.told.text);
-                column.add(format!("told: {}", kind_of_message(&remark.told.text)), 1);
+            for remark in remarks.iter().filter(|remark| remark.kind == RemarkKind::Brushes) {
+                column.sign(&remark.diagnostic.text);
+                column.add(format!("told: {}", kind_of_message(&remark.diagnostic.text)), 1);
             }
         }
         Err(error) => column.add(format!("refused: {}", kind_of_message(&error.to_string())), 1),
@@ -106,11 +106,11 @@ fn side_by_side(column: &mut Column<'_>, program: &Program) {
 }
 
 /// How long loops of vector code take, as far as the model of brushes side by side knows it, and what it makes of that.
-fn brush_choices(column: &mut Column<'_>, module: &Module, lanes: u32, target: &Target) {
+fn brush_choices(column: &mut Column<'_>, module: &Module, lanes: u32, target: &TargetInfo) {
     for func in &module.functions {
         let choice = choose_brushes(module, func, lanes, target);
         column.sign(choice);
-        let Some(LoopFigures { latency, busy, shared, registers, masks, .. }) = choice.figures else {
+        let Some(LoopEstimate { latency, busy, shared, registers, masks, .. }) = choice.deciding_loop else {
             continue;
         };
         column.add("loops: brushes side by side", choice.brushes);
@@ -120,12 +120,26 @@ fn brush_choices(column: &mut Column<'_>, module: &Module, lanes: u32, target: &
     }
 }
 
-/// What became of accesses, and what it costs.
+/// Name of a remark kind in the recorded figures.
+fn recorded_name(kind: RemarkKind) -> String {
+    match kind {
+        RemarkKind::PerLane => "Alone".into(),
+        RemarkKind::Interleaved => "Lines".into(),
+        RemarkKind::Structures => "Records".into(),
+        RemarkKind::Versioned => "Version".into(),
+        RemarkKind::KeptBranch => "Branch".into(),
+        RemarkKind::ScalarReplacement => "Scalars".into(),
+        RemarkKind::ForwardProgress => "Waits".into(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Counts a remark, its costs and its wording.
 fn remark(column: &mut Column<'_>, remark: &Remark) {
-    let text = &remark.told.text;
+    let text = &remark.diagnostic.text;
     column.sign(text);
-    column.add(format!("accesses told of: {:?}", remark.form), remark.accesses);
-    column.add("with a place told", usize::from(remark.told.place.line > 0));
+    column.add(format!("accesses told of: {}", recorded_name(remark.kind)), remark.accesses);
+    column.add("with a place told", usize::from(remark.diagnostic.place.line > 0));
     let (what, costs) = text.split_once(": cost ").unwrap_or((text, ""));
     column.add(format!("told: {}", kind_of_message(what)), 1);
     let words = costs.split_whitespace();

@@ -8,7 +8,7 @@ use heddle_testing::fuzz::check;
 use heddle_testing::generate::{Argument, Case, Input, ObjectShape, Owner, generate};
 use heddle_testing::kernels::{Machine, kernels_hold_with, profile};
 use heddle_testing::properties::topic;
-use heddle_transform::widen::Versions;
+use heddle_transform::widen::VersioningPolicy;
 use heddle_transform::{Fold, KernelOptions, Running, lower_kernels};
 use smallvec::SmallVec;
 
@@ -239,7 +239,7 @@ fn brushes_wait_as_often_as_the_kernel_says() {
         brush: SmallVec::from_slice(&[4]),
         fold: Fold::Rows,
         is_small: true,
-        versions: Versions::Model,
+        versions: VersioningPolicy::Model,
         running: Running::Brushes,
         single: false,
     };
@@ -271,7 +271,7 @@ fn in_versions(name: &str, is_small: bool) -> (usize, Module) {
         brush: SmallVec::from_slice(&[16]),
         fold: Fold::Rows,
         is_small,
-        versions: Versions::Model,
+        versions: VersioningPolicy::Model,
         running: Running::Brushes,
         single: false,
     };

@@ -5,7 +5,7 @@ use heddle::{Artifact, Brush, Request, Session};
 use heddle_ir::text::parse_module;
 use heddle_ir::{Code, Module, Type};
 use heddle_llvm::{CodeLevel, Cpu, EmitOptions, Jit, emit, optimize, slot_bytes};
-use heddle_transform::Target;
+use heddle_transform::TargetInfo;
 
 /// A module with one function that calls another.
 pub(crate) fn caller(own: &Own) -> Module {
@@ -34,7 +34,7 @@ impl Wide {
     pub(crate) fn new(module: Module, name: &str, lanes: usize, accuracy: Accuracy) -> Wide {
         let ty = module.function(name).expect("it is there").signature.results[0].ty;
         let mut session = Session::default();
-        (session.options.math, session.options.target) = (Some(accuracy), Target::default());
+        (session.options.math, session.options.target) = (Some(accuracy), TargetInfo::default());
         let request = Request::new(name, Brush::new(&[lanes as u32]).expect("it is a brush"));
         let made = session.vectorize(module, &request).unwrap_or_else(|error| panic!("{error}"));
         let Artifact { module, wide, report, .. } = made;

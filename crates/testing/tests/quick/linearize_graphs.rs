@@ -6,7 +6,7 @@ use heddle_ir::Block;
 use heddle_ir::entity::{Entity as _, EntitySet};
 use heddle_testing::uniformity::free_branches;
 use heddle_transform::canonicalize;
-use heddle_transform::linearize::{Folded, fold};
+use heddle_transform::linearize::{LinearEdges, linearize_edges};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{Random, random_function};
@@ -29,8 +29,8 @@ impl Graph {
         Graph { cfg, cycles, index, dominators, divergent }
     }
 
-    fn fold(&self) -> Folded {
-        fold(&self.cfg, &self.cycles, &self.index, &self.divergent, &EntitySet::new())
+    fn fold(&self) -> LinearEdges {
+        linearize_edges(&self.cfg, &self.cycles, &self.index, &self.divergent, &EntitySet::new())
     }
 
     fn targets(&self) -> Targets {

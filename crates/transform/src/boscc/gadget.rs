@@ -12,22 +12,22 @@ use smallvec::{SmallVec, smallvec};
 use crate::edges::{add_incoming, phis, replace_predecessors, retarget};
 
 /// Edits a function, and knows which block leads where meanwhile.
-pub(super) struct Editor {
+pub(super) struct GuardEditor {
     preds: SecondaryMap<Block, SmallVec<[Block; 2]>>,
-    /// By which blocks others are replaced in the φs of a block, which [`Editor::finish_arms`] does: a join may have an
+    /// By which blocks others are replaced in the φs of a block, which [`GuardEditor::finish_arms`] does: a join may have an
     /// edge from each of many guards.
     replaced: BTreeMap<Block, FxHashMap<Block, SmallVec<[Block; 2]>>>,
 }
 
-impl Editor {
-    pub(super) fn new(cfg: &Cfg) -> Editor {
+impl GuardEditor {
+    pub(super) fn new(cfg: &Cfg) -> GuardEditor {
         let mut preds: SecondaryMap<Block, SmallVec<[Block; 2]>> = SecondaryMap::with_len(cfg.num_blocks());
         for block in cfg.blocks() {
             preds[block] = cfg.preds(block).iter().copied().collect();
             preds[block].sort_unstable();
             preds[block].dedup();
         }
-        Editor { preds, replaced: BTreeMap::new() }
+        GuardEditor { preds, replaced: BTreeMap::new() }
     }
 
     /// Asks in front of a block's branch whether any lane goes to this target of it. If the block may run without lanes

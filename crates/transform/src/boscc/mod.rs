@@ -48,13 +48,13 @@ use heddle_ir::{Block, Function, InstData, Op};
 use heddle_ir::{Code, Diagnostic};
 
 use crate::linearize::iteration_graph;
-use crate::linearize::refusal::{bringer, needs_lanes};
-use gadget::Editor;
-use model::Model;
+use crate::linearize::refusal::{lane_source, requires_lane};
+use gadget::GuardEditor;
+use model::GuardCostModel;
 
 /// Where guards are placed that were not asked for.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum Policy {
+pub enum GuardPolicy {
     /// Where they are likely to pay.
     #[default]
     Model,
@@ -66,7 +66,7 @@ pub enum Policy {
 
 /// What is asked for a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asked {
+pub enum GuardRequest {
     /// It is skipped if no lane comes there.
     AllFalse,
     /// What its branch leads to otherwise is skipped if all lanes come there.
@@ -79,16 +79,16 @@ pub enum Asked {
 #[derive(Clone, Default, Debug)]
 pub struct GuardOptions {
     /// In general.
-    pub policy: Policy,
+    pub policy: GuardPolicy,
     /// For these blocks.
-    pub asked: BTreeMap<Block, Asked>,
+    pub requests: BTreeMap<Block, GuardRequest>,
     /// Of the branches of these blocks, as far as a run has told: how often no lane took each way, as a share.
     pub untaken: BTreeMap<Block, [f64; 2]>,
 }
 
 /// How a block can be guarded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Guard {
+enum GuardPlacement {
     /// In front of the branch of this block, whose target it is for this answer.
     Arm(Block, usize),
     /// At its own entry; if it is empty, control goes to this block.
@@ -108,74 +108,74 @@ pub fn guard_regions(
     }
     let control = ControlTables::new(func);
     let post_dominators = PostDominators::new(&iteration_graph(&control.cfg, &control.cycles));
-    let places = Places { func, control: &control, post_dominators: &post_dominators, divergent };
-    let plan = places.plan(options)?;
-    let occupied = places.occupied(&plan);
+    let planner = GuardPlanner { func, control: &control, post_dominators: &post_dominators, divergent };
+    let plan = planner.plan(options)?;
+    let occupied = planner.occupied(&plan);
     let occupied: Vec<bool> = plan
         .iter()
         .map(|(_, guard)| match guard {
-            Guard::Arm(from, _) => occupied.contains(*from),
-            Guard::Entry(_) => false,
+            GuardPlacement::Arm(from, _) => occupied.contains(*from),
+            GuardPlacement::Entry(_) => false,
         })
         .collect();
-    let mut editor = Editor::new(&control.cfg);
+    let mut editor = GuardEditor::new(&control.cfg);
     // Arms first: what asks for itself takes in the edges that they make.
     for (&(block, guard), &is_occupied) in plan.iter().zip(&occupied) {
-        if let Guard::Arm(from, slot) = guard {
+        if let GuardPlacement::Arm(from, slot) = guard {
             editor.guard_arm(func, (from, slot), block, is_occupied);
         }
     }
     editor.finish_arms(func);
     for &(block, guard) in &plan {
-        if let Guard::Entry(behind) = guard {
+        if let GuardPlacement::Entry(behind) = guard {
             editor.guard_entry(func, block, behind);
         }
     }
     Ok(plan.into_iter().map(|(block, _)| block).collect())
 }
 
-struct Places<'a> {
+struct GuardPlanner<'a> {
     func: &'a Function,
     control: &'a ControlTables,
     post_dominators: &'a PostDominators,
     divergent: &'a EntitySet<Block>,
 }
 
-impl Places<'_> {
-    fn plan(&self, options: &GuardOptions) -> Result<Vec<(Block, Guard)>, Diagnostic> {
+impl GuardPlanner<'_> {
+    fn plan(&self, options: &GuardOptions) -> Result<Vec<(Block, GuardPlacement)>, Diagnostic> {
         let mut forced: BTreeMap<Block, bool> = BTreeMap::new();
         // The same blocks are asked for in all functions of a module.
         for (&block, &asked) in
-            options.asked.iter().filter(|(block, _)| self.control.index.number(**block).is_some())
+            options.requests.iter().filter(|(block, _)| self.control.index.number(**block).is_some())
         {
             match asked {
-                Asked::None => _ = forced.insert(block, false),
-                Asked::AllFalse => _ = forced.insert(block, true),
-                Asked::AllTrue => _ = forced.insert(self.sibling(block)?, true),
+                GuardRequest::None => _ = forced.insert(block, false),
+                GuardRequest::AllFalse => _ = forced.insert(block, true),
+                GuardRequest::AllTrue => _ = forced.insert(self.sibling(block)?, true),
             }
         }
-        for block in self.needing() {
+        for block in self.must_guard() {
             forced.entry(block).or_insert(true);
         }
-        let model = Model::new(self.func, self.control, &options.untaken);
+        let model = GuardCostModel::new(self.func, self.control, &options.untaken);
         // Which arm of each branch is asked for in front of it.
         let mut first: BTreeMap<Block, Block> = BTreeMap::new();
         let mut wanted = Vec::new();
         for &block in self.control.index.order() {
             let arm = self.arm(block);
-            let arm = arm.filter(|&(from, slot)| !self.is_asked(from, slot));
+            let arm = arm.filter(|&(from, slot)| !self.is_already_guarded(from, slot));
             let is_wanted = match (forced.get(&block), options.policy) {
                 (Some(&wanted), _) => wanted,
-                (None, Policy::Needed) => false,
-                (None, Policy::Force) => arm.is_some() || self.is_met(block),
-                (None, Policy::Model) => arm.is_some_and(|(from, slot)| model.pays(block, from, slot)),
+                (None, GuardPolicy::Needed) => false,
+                (None, GuardPolicy::Force) => arm.is_some() || self.is_guardable_join(block),
+                (None, GuardPolicy::Model) => arm.is_some_and(|(from, slot)| model.pays(block, from, slot)),
             };
             if !is_wanted {
                 continue;
             }
             if let Some((from, slot)) = arm {
                 let is_rarer =
-                    |&other: &Block| model.empty(from, slot) > model.empty(from, 1 - slot) && other != block;
+                    |&other: &Block| model.empty_probability(from, slot) > model.empty_probability(from, 1 - slot) && other != block;
                 let entry = first.entry(from).or_insert(block);
                 if is_rarer(entry) {
                     *entry = block;
@@ -186,13 +186,13 @@ impl Places<'_> {
         let mut plan = Vec::with_capacity(wanted.len());
         for (block, arm) in wanted {
             let guard = match arm {
-                Some((from, slot)) if first.get(&from) == Some(&block) => Ok(Guard::Arm(from, slot)),
-                _ => self.behind(block).map(Guard::Entry),
+                Some((from, slot)) if first.get(&from) == Some(&block) => Ok(GuardPlacement::Arm(from, slot)),
+                _ => self.continuation(block).map(GuardPlacement::Entry),
             };
             match guard {
                 Ok(guard) => plan.push((block, guard)),
-                Err(reason) if options.asked.contains_key(&block) => {
-                    return Err(self.impossible(block, reason));
+                Err(reason) if options.requests.contains_key(&block) => {
+                    return Err(self.refuse(block, reason));
                 }
                 // Linearization refuses what needs a guard and has none.
                 Err(_) => {}
@@ -202,7 +202,7 @@ impl Places<'_> {
     }
 
     /// Why a guard that was asked for is not there.
-    fn impossible(&self, block: Block, reason: &'static str) -> Diagnostic {
+    fn refuse(&self, block: Block, reason: &'static str) -> Diagnostic {
         let told = Diagnostic::error(Code::NoGuard, format!("{block} cannot be guarded: {reason}"));
         told.of_func(&self.func.name)
     }
@@ -224,13 +224,13 @@ impl Places<'_> {
             from.flat_map(|from| self.control.cfg.succs(from)).copied().filter(|&to| to != block);
         match (others.next(), others.next()) {
             (Some(other), None) if self.arm(other).is_some() => Ok(other),
-            _ => Err(self.impossible(block, "no divergent branch has another arm beside it")),
+            _ => Err(self.refuse(block, "no divergent branch has another arm beside it")),
         }
     }
 
     /// Whether several branches lead to the block, and not all lanes of its dominator come there.
-    fn is_met(&self, block: Block) -> bool {
-        self.control.cfg.preds(block).len() > 1 && !self.shares_lanes(block) && self.behind(block).is_ok()
+    fn is_guardable_join(&self, block: Block) -> bool {
+        self.control.cfg.preds(block).len() > 1 && !self.shares_lanes(block) && self.continuation(block).is_ok()
     }
 
     fn shares_lanes(&self, block: Block) -> bool {
@@ -239,7 +239,7 @@ impl Places<'_> {
     }
 
     /// Where all lanes of a block come in the end that it does not dominate, in the same loop.
-    fn behind(&self, block: Block) -> Result<Block, &'static str> {
+    fn continuation(&self, block: Block) -> Result<Block, &'static str> {
         let ControlTables { cfg, cycles, dominators, .. } = self.control;
         if !cfg.is_reachable(block) || dominators.idom(block).is_none() {
             return Err("it is the entry, or never reached");
@@ -260,7 +260,7 @@ impl Places<'_> {
     }
 
     /// Whether control only comes to a branch if some lane gives this answer.
-    fn is_asked(&self, from: Block, slot: usize) -> bool {
+    fn is_already_guarded(&self, from: Block, slot: usize) -> bool {
         let (func, cfg) = (self.func, &self.control.cfg);
         let condition = |block| func.terminator(block).and_then(|inst| func.inst(inst).args.first().copied());
         let &[asking] = cfg.preds(from) else { return false };
@@ -271,13 +271,13 @@ impl Places<'_> {
     }
 
     /// The blocks that do not run without lanes behind linearization, given these guards.
-    fn occupied(&self, plan: &[(Block, Guard)]) -> EntitySet<Block> {
+    fn occupied(&self, plan: &[(Block, GuardPlacement)]) -> EntitySet<Block> {
         let guarded: EntitySet<Block> = plan.iter().map(|&(block, _)| block).collect();
-        let mut occupied = self.uniform();
+        let mut occupied = self.uniformly_reached();
         for &block in self.control.index.order() {
             let Some(above) = self.control.dominators.idom(block) else { continue };
             let is_occupied = guarded.contains(block)
-                || self.arm(block).is_some_and(|(from, slot)| self.is_asked(from, slot))
+                || self.arm(block).is_some_and(|(from, slot)| self.is_already_guarded(from, slot))
                 || occupied.contains(above)
                     && (self.shares_lanes(block)
                         || self.control.cfg.preds(block) == [above] && !self.divergent.contains(above));
@@ -290,19 +290,19 @@ impl Places<'_> {
 
     /// The blocks that must not run without lanes, or those that bring their lanes. What is brought by the entry is never
     /// without.
-    fn needing(&self) -> Vec<Block> {
+    fn must_guard(&self) -> Vec<Block> {
         let ControlTables { cfg, dominators, index, .. } = self.control;
         let needs =
-            |block: &Block| self.func.block_insts(*block).any(|inst| needs_lanes(self.func.inst(inst)));
+            |block: &Block| self.func.block_insts(*block).any(|inst| requires_lane(self.func.inst(inst)));
         let post_dominators = PostDominators::new(cfg);
         let dependence = ControlDependence::new(&post_dominators);
-        let bringer = |block| bringer(&dependence, dominators, self.divergent, block);
-        let bringers = index.order().iter().copied().filter(needs).map(bringer);
-        bringers.filter(|&bringer| dominators.idom(bringer).is_some()).collect()
+        let lane_source = |block| lane_source(&dependence, dominators, self.divergent, block);
+        let sources = index.order().iter().copied().filter(needs).map(lane_source);
+        sources.filter(|&lane_source| dominators.idom(lane_source).is_some()).collect()
     }
 
     /// Blocks that only uniform branches decide about.
-    fn uniform(&self) -> EntitySet<Block> {
+    fn uniformly_reached(&self) -> EntitySet<Block> {
         let ControlTables { cfg, cycles, dominators, index, .. } = self.control;
         let mut uniform: EntitySet<Block> = EntitySet::new();
         for &block in index.order() {

@@ -2,7 +2,7 @@
 //!
 //! A region costs what its instructions cost, those in loops several times. It is empty if none of the lanes goes there.
 //! A profile tells how often that was. Without one, how many lanes go there is told by the branch's weights; without weights
-//! half of them, and none where the program ends. Lanes are more alike than dice: a brush counts as if it had [`INDEPENDENT`]
+//! half of them, and none where the program ends. Lanes are more alike than dice: a brush counts as if it had [`INDEPENDENT_LANES`]
 //! lanes that decide for themselves.
 
 use std::collections::BTreeMap;
@@ -14,17 +14,17 @@ use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Function, Op};
 
 /// As many lanes decide for themselves.
-const INDEPENDENT: i32 = 4;
+const INDEPENDENT_LANES: i32 = 4;
 /// Times that a loop is thought to go round.
-const ROUNDS: f64 = 8.0;
+const ASSUMED_TRIPS: f64 = 8.0;
 /// The deepest loop that counts.
-const DEEPEST: usize = 6;
+const MAX_DEPTH: usize = 6;
 /// What a question and a branch cost.
-const QUESTION: f64 = 3.0;
+const VOTE_COST: f64 = 3.0;
 /// What a branch costs that goes another way than last time.
-const SURPRISE: f64 = 15.0;
+const MISPREDICTION_COST: f64 = 15.0;
 
-pub(super) struct Model<'a> {
+pub(super) struct GuardCostModel<'a> {
     func: &'a Function,
     control: &'a ControlTables,
     /// What all blocks cost up to one, in the pre-order of the dominator tree.
@@ -35,7 +35,7 @@ pub(super) struct Model<'a> {
     untaken: &'a BTreeMap<Block, [f64; 2]>,
 }
 
-impl<'a> Model<'a> {
+impl<'a> GuardCostModel<'a> {
     pub(super) fn new(
         func: &'a Function,
         control: &'a ControlTables,
@@ -47,7 +47,7 @@ impl<'a> Model<'a> {
         for (number, &block) in control.dominators.pre_order().iter().enumerate() {
             position[block] = number as u32;
             let once: f64 = func.block_insts(block).map(|inst| cost(func.inst(inst))).sum();
-            sum += once * rounds(control, block);
+            sum += once * executions(control, block);
             before.push(sum);
         }
         Self { func, control, before, position, untaken }
@@ -57,21 +57,21 @@ impl<'a> Model<'a> {
     pub(super) fn pays(&self, arm: Block, from: Block, slot: usize) -> bool {
         let first = self.position[arm] as usize;
         let last = first + self.control.dominators.dominated(arm).len();
-        let cost = (self.before[last] - self.before[first]) / rounds(self.control, arm);
-        let empty = self.empty(from, slot);
-        empty * cost > QUESTION + SURPRISE * empty.min(1.0 - empty)
+        let cost = (self.before[last] - self.before[first]) / executions(self.control, arm);
+        let empty = self.empty_probability(from, slot);
+        empty * cost > VOTE_COST + MISPREDICTION_COST * empty.min(1.0 - empty)
     }
 
     /// How likely no lane takes this target of a branch.
-    pub(super) fn empty(&self, from: Block, slot: usize) -> f64 {
+    pub(super) fn empty_probability(&self, from: Block, slot: usize) -> f64 {
         match self.untaken.get(&from) {
             Some(untaken) => untaken[slot],
-            None => (1.0 - self.share(from, slot)).powi(INDEPENDENT),
+            None => (1.0 - self.lane_share(from, slot)).powi(INDEPENDENT_LANES),
         }
     }
 
     /// The share of lanes that take this target of a branch.
-    fn share(&self, from: Block, slot: usize) -> f64 {
+    fn lane_share(&self, from: Block, slot: usize) -> f64 {
         let branch = self.func.terminator(from).map(|inst| self.func.inst(inst));
         if let Some(Detail::Branch(_, Some(weights))) = branch.map(|data| &data.detail) {
             let sum: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
@@ -92,8 +92,8 @@ impl<'a> Model<'a> {
     }
 }
 
-fn rounds(control: &ControlTables, block: Block) -> f64 {
-    ROUNDS.powi(control.cycles.depth_of_block(block).min(DEEPEST) as i32)
+fn executions(control: &ControlTables, block: Block) -> f64 {
+    ASSUMED_TRIPS.powi(control.cycles.depth_of_block(block).min(MAX_DEPTH) as i32)
 }
 
 /// About how many plain vector operations an instruction is worth.

@@ -37,10 +37,10 @@ use heddle_ir::{At, Block, Builder, Function, Inst, Type, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::edges::{append_jump, phis, retarget, set_incoming};
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 
 /// Makes every cycle a natural loop; tells whether one was none.
-pub(crate) fn make_reducible(func: &mut Function, flow: &Flow) -> bool {
+pub(crate) fn make_reducible(func: &mut Function, flow: &CfgAnalyses) -> bool {
     let (cfg, forest) = (&flow.cfg, flow.forest());
     if forest.is_graph_reducible() {
         return false;

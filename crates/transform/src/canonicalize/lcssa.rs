@@ -15,7 +15,7 @@ use heddle_analysis::{Cfg, Cycle, CycleForest};
 use heddle_ir::{Block, Detail, Function, Inst, Value};
 use rustc_hash::FxHashMap;
 
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 use crate::ssa_repair::SsaRepair;
 
 /// Whether a block reads no value outside of the loop that defines it.
@@ -39,7 +39,7 @@ struct Read {
 }
 
 /// Establishes loop-closed SSA form.
-pub(crate) fn close_loops(func: &mut Function, flow: &Flow) {
+pub(crate) fn close_loops(func: &mut Function, flow: &CfgAnalyses) {
     let (cfg, forest) = (&flow.cfg, flow.forest());
     if forest.num_cycles() == 0 {
         return;

@@ -25,10 +25,10 @@ use heddle_ir::{Block, Function};
 use rustc_hash::FxHashMap;
 
 use crate::edges::funnel;
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 
 /// Separates edges that leave different loops; tells whether there were any. Every cycle must be a natural loop.
-pub(crate) fn dedicate_exits(func: &mut Function, flow: &Flow) -> bool {
+pub(crate) fn dedicate_exits(func: &mut Function, flow: &CfgAnalyses) -> bool {
     let mut changed = false;
     for exit in flow.cfg.blocks() {
         let groups = mixed_exits(&flow.cfg, flow.forest(), exit);
@@ -63,7 +63,7 @@ fn mixed_exits(cfg: &Cfg, forest: &CycleForest, exit: Block) -> Vec<Vec<Block>> 
 
 /// Makes the preheader and the latch of every loop; tells whether one was missing. Every cycle must be a natural loop, and
 /// the entry must have no predecessor.
-pub(crate) fn isolate_headers(func: &mut Function, flow: &Flow) -> bool {
+pub(crate) fn isolate_headers(func: &mut Function, flow: &CfgAnalyses) -> bool {
     let (cfg, forest) = (&flow.cfg, flow.forest());
     let mut changed = false;
     for cycle in forest.cycles() {

@@ -32,17 +32,17 @@ pub use critical_edges::split_critical_edges;
 
 use heddle_ir::Function;
 
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 
 /// Brings a function to stage Canonical.
 pub fn canonicalize(func: &mut Function) {
     unreachable::remove_unreachable(func);
     switches::lower_switches(func);
     returns::unify_returns(func);
-    let mut flow = Flow::new(func);
+    let mut flow = CfgAnalyses::new(func);
     for step in [dispatch::make_reducible, loop_form::dedicate_exits, loop_form::isolate_headers] {
         if step(func, &flow) {
-            flow = Flow::new(func);
+            flow = CfgAnalyses::new(func);
         }
     }
     lcssa::close_loops(func, &flow);

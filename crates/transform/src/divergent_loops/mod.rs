@@ -56,7 +56,7 @@ use heddle_ir::entity::SecondaryMap;
 use heddle_ir::{Block, Function, Op, Value};
 
 use crate::canonicalize::lcssa;
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 use exits::{Exit, Plan};
 use uniform_loop::LoopBlocks;
 
@@ -66,7 +66,7 @@ pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), 
     if is_sequential(func) {
         return Ok(());
     }
-    let flow = Flow::new(func);
+    let flow = CfgAnalyses::new(func);
     let (cfg, forest) = (&flow.cfg, flow.forest());
     if forest.num_cycles() == 0 {
         return Ok(());

@@ -9,13 +9,13 @@ use heddle_ir::{Block, Function, Op, Value, ValueDef};
 use std::collections::BTreeMap;
 
 use super::rewrite::{Flattened, Nest, Next};
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 use crate::ssa_repair::{Read, SsaRepair};
 
 /// Gives new names to what does not dominate its reads any more. `liveness` is that of the function before the edit.
 pub(super) fn carry(
     func: &mut Function,
-    flow: &Flow,
+    flow: &CfgAnalyses,
     liveness: &Liveness<'_>,
     nest: &Nest,
     made: &Flattened,

@@ -40,7 +40,7 @@ mod refusal;
 mod rewrite;
 
 use crate::fuse::Machine;
-use crate::races::Races;
+use crate::races::RaceSemantics;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -50,7 +50,7 @@ use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function};
 
 use crate::canonicalize::lcssa;
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 pub use model::{Estimate, Together, Trips};
 pub use refusal::{Reason, Rule};
 use rewrite::Nest;
@@ -73,7 +73,7 @@ pub struct FlattenOptions {
     /// Which ones.
     pub policy: Policy,
     /// What is known of races.
-    pub races: Races,
+    pub races: RaceSemantics,
     /// The lanes that run together, for the model.
     pub lanes: u32,
     /// What the code is for, for the model.
@@ -88,7 +88,7 @@ impl Default for FlattenOptions {
     fn default() -> FlattenOptions {
         FlattenOptions {
             policy: Policy::Model,
-            races: Races::Ordered,
+            races: RaceSemantics::Ordered,
             lanes: 32,
             machine: Machine::Warps,
             trips: BTreeMap::new(),
@@ -178,7 +178,7 @@ pub fn flatten_without(
             options.trips.extend(trips.clone().map(|trips| (made.header, trips)));
             flattened.push(made);
         }
-        let flow = Flow::new(func);
+        let flow = CfgAnalyses::new(func);
         for ((nest, _), made) in nests.iter().zip(&flattened) {
             carry::carry(func, &flow, &liveness, nest, made);
         }
@@ -189,7 +189,7 @@ pub fn flatten_without(
 
 /// Whether there is a loop in a loop: else there is nothing to flatten.
 pub fn has_nests(func: &Function) -> bool {
-    holds_nests(Flow::new(func).forest())
+    holds_nests(CfgAnalyses::new(func).forest())
 }
 
 fn holds_nests(forest: &CycleForest) -> bool {

@@ -6,7 +6,7 @@
 //! an outcome by some greedy schedule, in which a lane is not an iteration ahead. A nest that writes no shared
 //! memory, and reads none that lanes write which run beside it, has no race.
 //!
-//! Whose source language has no races may say so ([`Races::Excluded`]); then plain accesses tell nothing.
+//! Whose source language has no races may say so ([`RaceSemantics::Excluded`]); then plain accesses tell nothing.
 
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::{ControlTables, Cycle, PostDominators};
@@ -16,7 +16,7 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Block, Function, Inst, Op, Space, Type, Value};
 use thiserror::Error;
 
-use super::Races;
+use super::RaceSemantics;
 use crate::linearize::iteration_graph;
 
 /// Why a nest is not flattened.
@@ -143,7 +143,7 @@ impl<'a> SharedMemory<'a> {
     }
 
     /// Refuses a nest that holds something that would tell.
-    pub(super) fn check(&self, outer: Cycle, races: Races) -> Result<(), Reason> {
+    pub(super) fn check(&self, outer: Cycle, races: RaceSemantics) -> Result<(), Reason> {
         let ControlTables { cfg, cycles, .. } = self.control;
         let func = self.func;
         let refuse = |block: Block, inst: Option<Inst>, why: Rule| Reason {
@@ -165,7 +165,7 @@ impl<'a> SharedMemory<'a> {
                 let (reads, writes) = self.touches(inst);
                 let found = match self.tells(inst) {
                     Some(rule) => Some(rule),
-                    None if races == Races::Excluded => None,
+                    None if races == RaceSemantics::Excluded => None,
                     None if writes => Some(Rule::SharedWrite),
                     None if reads && *has_writers_beside.get_or_insert_with(beside) => Some(Rule::SharedRead),
                     None => None,

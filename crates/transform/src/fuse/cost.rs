@@ -5,20 +5,20 @@ use heddle_analysis::shape::{Geometry, Shape};
 use heddle_ir::ops::Effect;
 use heddle_ir::{Function, Inst, Op, Scalar, Type, Value};
 
-use crate::target::Target;
+use crate::target::TargetInfo;
 
 /// What code is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Machine {
     /// Vectors of so many lanes on a CPU, where both sides of a divergent branch are folded into one.
-    Vectors(Target, u32),
+    Vectors(TargetInfo, u32),
     /// Warps, which execute one side after the other. Estimates of instructions that a warp issues.
     Warps,
 }
 
 impl Default for Machine {
     fn default() -> Machine {
-        Machine::Vectors(Target::default(), 8)
+        Machine::Vectors(TargetInfo::default(), 8)
     }
 }
 
@@ -84,7 +84,7 @@ impl Machine {
     /// Whether `fma` is one instruction.
     pub(super) fn has_fma(self) -> bool {
         match self {
-            Machine::Vectors(target, _) => target != Target::SSE42,
+            Machine::Vectors(target, _) => target != TargetInfo::SSE42,
             Machine::Warps => true,
         }
     }

@@ -9,7 +9,7 @@
 //! costs of a machine; several branches, the most profitable first.
 //!
 //! Lanes of both sides run side by side behind fusion, where one side ran before the other. That can be told only by
-//! lanes that race: [`Races`] says whether they do.
+//! lanes that race: [`RaceSemantics`] says whether they do.
 
 pub mod align;
 pub(crate) mod cost;
@@ -20,7 +20,7 @@ mod plan;
 mod reorder;
 mod sides;
 
-use crate::races::Races;
+use crate::races::RaceSemantics;
 use heddle_analysis::{ControlTables, InitialShapes, PostDominators, divergence};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::function::Loc;
@@ -40,7 +40,7 @@ pub struct FuseOptions {
     /// What the code is for.
     pub machine: Machine,
     /// Whether lanes race.
-    pub races: Races,
+    pub races: RaceSemantics,
     /// Whether branches are fused that do not diverge, and where it does not pay.
     pub force: bool,
     /// Whether matrices are told.

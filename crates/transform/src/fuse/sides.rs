@@ -24,7 +24,7 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Block, Function, Inst, Op, Value};
 use thiserror::Error;
 
-use super::Races;
+use super::RaceSemantics;
 
 /// The most blocks of a side: those around it are looked at again with it.
 const MAX_BLOCKS: usize = 64;
@@ -133,7 +133,7 @@ pub(super) struct Finder<'a> {
     func: &'a Function,
     control: &'a ControlTables,
     post_dominators: &'a PostDominators,
-    races: Races,
+    races: RaceSemantics,
     /// Position in reverse post-order.
     number: SecondaryMap<Block, u32>,
 }
@@ -143,7 +143,7 @@ impl<'a> Finder<'a> {
         func: &'a Function,
         control: &'a ControlTables,
         post_dominators: &'a PostDominators,
-        races: Races,
+        races: RaceSemantics,
     ) -> Finder<'a> {
         let order = heddle_analysis::order::DepthFirstOrder::new(&control.cfg);
         let mut number = SecondaryMap::with_len(control.cfg.num_blocks());
@@ -315,7 +315,7 @@ impl<'a> Finder<'a> {
                     || matches!(data.op, Op::AtomicRmw | Op::CompareExchange);
                 match self.races {
                     _ if is_fixed => Err(Reason::Fixed(data.op)),
-                    Races::Ordered if !self.is_own(data) => Err(Reason::Ordered(data.op)),
+                    RaceSemantics::Ordered if !self.is_own(data) => Err(Reason::Ordered(data.op)),
                     _ => Ok(()),
                 }
             }

@@ -44,7 +44,7 @@ mod versions;
 pub(crate) use inline::split_behind;
 pub use place::{LOCAL_ALIGN, MOST_ITEMS, PLACE_WORDS, PlaceField};
 
-use crate::widen::Versions;
+use crate::widen::VersioningPolicy;
 use heddle_ir::entity::PrimaryMap;
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{DeclaredShape, Fact, FactPart, Kind, Param};
@@ -87,7 +87,7 @@ pub struct KernelOptions {
     /// Whether all numbers of a launch are below 2^31.
     pub is_small: bool,
     /// Where regions get versions.
-    pub versions: Versions,
+    pub versions: VersioningPolicy,
     /// What runs the work-items.
     pub running: Running,
     /// Whether groups of the source have one work-item each. What runs as a group then is several of them, which have no local

@@ -1,4 +1,4 @@
-//! Versions of a region: one for brushes whose lanes agree on what an operation does with their indices, one for all.
+//! VersioningPolicy of a region: one for brushes whose lanes agree on what an operation does with their indices, one for all.
 //!
 //! ```text
 //!     x % s, x / s        lanes are in one block of s work-items         x₀ % s + lane, x₀ / s
@@ -15,7 +15,7 @@
 //! A condition that is ⊤ is about operations that give ⊤: each is frozen by itself.
 
 use super::copy::Copier;
-use crate::widen::Versions;
+use crate::widen::VersioningPolicy;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::builder::{At, Builder};
@@ -79,9 +79,9 @@ struct Candidate {
 
 /// Gives a region a version for brushes whose lanes lie well along their first dimension, if that may make addresses contiguous.
 /// Gives a remark for each access that gains.
-pub(super) fn split(region: &mut Function, brush: &[u32], versions: Versions) -> Vec<Diagnostic> {
+pub(super) fn split(region: &mut Function, brush: &[u32], versions: VersioningPolicy) -> Vec<Diagnostic> {
     let lanes = brush[0];
-    if versions == Versions::None || lanes < 2 || !lanes.is_power_of_two() {
+    if versions == VersioningPolicy::None || lanes < 2 || !lanes.is_power_of_two() {
         return Vec::new();
     }
     let blocks: Vec<Block> = region.blocks().collect();
@@ -97,7 +97,7 @@ pub(super) fn split(region: &mut Function, brush: &[u32], versions: Versions) ->
     let blocks: Vec<Block> = region.blocks().collect();
     let found = Found::new(region, lanes);
     let mut chosen = found.candidates.clone();
-    if versions == Versions::Model {
+    if versions == VersioningPolicy::Model {
         // What these are computed from is among them.
         let reach = reach_addresses(region);
         chosen.retain(|candidate| region.results(candidate.inst).iter().any(|&it| reach.contains(it)));
@@ -107,7 +107,7 @@ pub(super) fn split(region: &mut Function, brush: &[u32], versions: Versions) ->
         Rewrite::LowBits => it.uniform.is_some_and(|mask| region.constant(mask).is_some()),
         _ => false,
     };
-    let gains = versions == Versions::Force
+    let gains = versions == VersioningPolicy::Force
         || !chosen.iter().all(is_extension)
         || count <= FEW_INSTRUCTIONS && wraps_around(region, &chosen, brush);
     if chosen.is_empty() || chosen.len() > MOST_CONDITIONS || !gains {

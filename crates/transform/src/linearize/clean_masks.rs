@@ -1,4 +1,4 @@
-//! Masks that say less than they look like (issue 4, point 8).
+//! EdgeMasks that say less than they look like (issue 4, point 8).
 //!
 //! ```text
 //!     v10 = select v5, v7, false total         `or` of both edges out of a block is its predicate; without one, it is

@@ -23,14 +23,14 @@ use heddle_ir::{Block, Function, Inst, Op, Type, Value};
 use rustc_hash::FxHashMap;
 
 use super::masks::insert_at_end;
-use super::{Graphs, condition};
+use super::{LinearGraphs, condition};
 
 /// Guards the branches of loops that may run without lanes.
-pub(super) fn lead_out(func: &mut Function, graphs: &Graphs<'_>) {
+pub(super) fn exit_empty_loops(func: &mut Function, graphs: &LinearGraphs<'_>) {
     if graphs.cycles.num_cycles() == 0 {
         return;
     }
-    let mut anyone = Anyone::default();
+    let mut votes = MaskVotes::default();
     let levels = levels(graphs);
     for &block in graphs.index.order() {
         let &[first, second] = graphs.folded.targets(block) else { continue };
@@ -47,7 +47,7 @@ pub(super) fn lead_out(func: &mut Function, graphs: &Graphs<'_>) {
         }
         let header = cycle.map(|cycle| graphs.cycles.header(cycle));
         let Some(mask) = header.and_then(|header| func.predicate(header)) else { continue };
-        let any = anyone.has(func, mask);
+        let any = votes.has(func, mask);
         let condition = condition(func, block).expect("a branch has a condition");
         let out = func.make_bool(first < second);
         let data = InstData::plain(Op::Select, [any, condition, out]).total();
@@ -58,7 +58,7 @@ pub(super) fn lead_out(func: &mut Function, graphs: &Graphs<'_>) {
 }
 
 /// For each block, how many of the loops around it cannot be left from there without going back.
-fn levels(graphs: &Graphs<'_>) -> SecondaryMap<Block, usize> {
+fn levels(graphs: &LinearGraphs<'_>) -> SecondaryMap<Block, usize> {
     let mut levels: SecondaryMap<Block, usize> = SecondaryMap::with_len(graphs.cfg.num_blocks());
     for &block in graphs.index.order().iter().rev() {
         let targets = graphs.folded.targets(block);
@@ -68,7 +68,7 @@ fn levels(graphs: &Graphs<'_>) -> SecondaryMap<Block, usize> {
     levels
 }
 
-fn level_of_edge(graphs: &Graphs<'_>, levels: &SecondaryMap<Block, usize>, from: Block, to: Block) -> usize {
+fn level_of_edge(graphs: &LinearGraphs<'_>, levels: &SecondaryMap<Block, usize>, from: Block, to: Block) -> usize {
     if graphs.is_back_edge(from, to) {
         return graphs.cycles.depth_of_block(from);
     }
@@ -80,13 +80,13 @@ fn level_of_edge(graphs: &Graphs<'_>, levels: &SecondaryMap<Block, usize>, from:
 }
 
 #[derive(Default)]
-struct Anyone {
+struct MaskVotes {
     /// The lanes that entered the function.
     entered: Option<Value>,
     cache: FxHashMap<Value, Value>,
 }
 
-impl Anyone {
+impl MaskVotes {
     /// Whether the mask has a lane, for all lanes.
     fn has(&mut self, func: &mut Function, mask: Value) -> Value {
         if let Some(&any) = self.cache.get(&mask) {

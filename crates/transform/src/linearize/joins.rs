@@ -19,11 +19,11 @@ use heddle_ir::entity::SecondaryMap;
 use heddle_ir::{Block, Constant, Function, Inst, InstData, Type, Value};
 use std::cell::OnceCell;
 
-use super::Graphs;
+use super::LinearGraphs;
 use crate::edges::{phis, prepend_phi, set_incoming};
 
 /// What variables of all joins share.
-pub(super) struct Joins<'a> {
+pub(super) struct JoinGraph<'a> {
     dag: &'a Cfg,
     dominators: &'a Dominators,
     frontier: DominanceFrontier<'a>,
@@ -31,7 +31,7 @@ pub(super) struct Joins<'a> {
     position: SecondaryMap<Block, u32>,
 }
 
-impl<'a> Joins<'a> {
+impl<'a> JoinGraph<'a> {
     pub(super) fn new(dag: &'a Cfg, dominators: &'a Dominators) -> Self {
         let mut position = SecondaryMap::with_len(dag.num_blocks());
         for (number, &block) in dominators.pre_order().iter().enumerate() {
@@ -50,8 +50,8 @@ impl<'a> Joins<'a> {
 }
 
 /// A block and the edges that lead there forward.
-pub(super) struct Join<'a> {
-    graphs: &'a Graphs<'a>,
+pub(super) struct JoinPoint<'a> {
+    graphs: &'a LinearGraphs<'a>,
     pub(super) block: Block,
     /// The blocks that led here, each once, in the order of the block index.
     pub(super) sources: Vec<Block>,
@@ -63,11 +63,11 @@ pub(super) struct Join<'a> {
     pub(super) phis: Vec<Inst>,
     /// The first instruction behind them.
     head: Inst,
-    plan: OnceCell<Plan>,
+    plan: OnceCell<EvaluationPlan>,
 }
 
-impl<'a> Join<'a> {
-    pub(super) fn new(func: &Function, graphs: &'a Graphs<'a>, block: Block) -> Self {
+impl<'a> JoinPoint<'a> {
+    pub(super) fn new(func: &Function, graphs: &'a LinearGraphs<'a>, block: Block) -> Self {
         let mut sources: Vec<Block> = graphs
             .cfg
             .preds(block)
@@ -119,16 +119,16 @@ impl<'a> Join<'a> {
         default: Value,
         mut update: impl FnMut(&mut Function, usize, Option<Value>) -> Option<Value>,
         mut make_phi: impl FnMut(&mut Function, Block, InstData) -> Value,
-    ) -> Incoming {
-        let plan = self.plan.get_or_init(|| Plan::new(self));
+    ) -> JoinInputs {
+        let plan = self.plan.get_or_init(|| EvaluationPlan::new(self));
         let mut values: Vec<Option<Value>> = vec![None; plan.sites.len()];
-        let mut at_join = Incoming::default();
+        let mut at_join = JoinInputs::default();
         for &number in &plan.needed {
             let site = &plan.sites[number];
             let read = |values: &[Option<Value>], at: Option<usize>| at.and_then(|at| values[at]);
             values[number] = match &site.kind {
-                SiteKind::Update { source, before } => update(func, *source, read(&values, *before)),
-                SiteKind::Join(incoming) => {
+                UpdateSiteKind::Update { source, before } => update(func, *source, read(&values, *before)),
+                UpdateSiteKind::Join(incoming) => {
                     let incoming: Vec<(Block, Option<Value>)> = incoming
                         .iter()
                         .map(|edge| {
@@ -188,7 +188,7 @@ impl<'a> Join<'a> {
 
 /// What came of a variable.
 #[derive(Default)]
-pub(super) struct Incoming {
+pub(super) struct JoinInputs {
     /// What it is at the join, if it is anything.
     pub(super) value: Option<Value>,
     /// What each predecessor brings, if they were looked at.
@@ -196,66 +196,66 @@ pub(super) struct Incoming {
 }
 
 /// The block that goes back to this one, if it is a header.
-pub(super) fn latch_of(graphs: &Graphs<'_>, header: Block) -> Option<Block> {
+pub(super) fn latch_of(graphs: &LinearGraphs<'_>, header: Block) -> Option<Block> {
     graphs.cycles.unique_latch(graphs.cfg, graphs.cycles.headed_by(header)?)
 }
 
 /// The block to which control goes now where it went from one block to another.
-pub(super) fn carrier(graphs: &Graphs<'_>, from: Block, to: Block) -> Option<Block> {
+pub(super) fn carrier(graphs: &LinearGraphs<'_>, from: Block, to: Block) -> Option<Block> {
     let succs = graphs.cfg.succs(from);
     let slot = succs.iter().position(|&succ| succ == to)?;
     graphs.folded.carrier(from, slot, slot + 1 == succs.len())
 }
 
 /// In what order a variable is to be evaluated.
-struct Plan {
+struct EvaluationPlan {
     /// In the pre-order of the dominator tree. A site holds from the start of its block.
-    sites: Vec<Site>,
+    sites: Vec<UpdateSite>,
     /// The sites that are read, each behind what it reads.
     needed: Vec<usize>,
     /// What is read at the join.
     root: Option<usize>,
 }
 
-struct Site {
+struct UpdateSite {
     block: Block,
     /// The nearest site above in the dominator tree.
     above: Option<usize>,
-    kind: SiteKind,
+    kind: UpdateSiteKind,
 }
 
-enum SiteKind {
+enum UpdateSiteKind {
     /// The edge to this block, its only one, updates the variable.
     Update { source: usize, before: Option<usize> },
     /// Edges meet.
-    Join(Vec<JoinEdge>),
+    Join(Vec<UpdateEdge>),
 }
 
-struct JoinEdge {
+struct UpdateEdge {
     pred: Block,
     before: Option<usize>,
     update: Option<usize>,
 }
 
-impl Plan {
-    fn new(join: &Join<'_>) -> Plan {
-        let Join { graphs, block: target, sources, .. } = join;
+impl EvaluationPlan {
+    fn new(join: &JoinPoint<'_>) -> EvaluationPlan {
+        let JoinPoint { graphs, block: target, sources, .. } = join;
         let joins = &graphs.joins;
         let carriers: Vec<Block> =
             sources.iter().map(|&from| carrier(graphs, from, *target).expect("a source goes on")).collect();
-        let mut sites: Vec<Site> = Vec::new();
-        let mut add = |block: Block, kind: SiteKind| sites.push(Site { block, above: None, kind });
+        let mut sites: Vec<UpdateSite> = Vec::new();
+        let mut add = |block: Block, kind: UpdateSiteKind| sites.push(UpdateSite { block, above: None, kind });
         for (source, &to) in carriers.iter().enumerate() {
             match joins.preds(to).len() {
-                1 => add(to, SiteKind::Update { source, before: None }),
-                _ => add(to, SiteKind::Join(Vec::new())),
+                1 => add(to, UpdateSiteKind::Update { source, before: None }),
+                _ => add(to, UpdateSiteKind::Join(Vec::new())),
             }
         }
         let last = graphs.number(*target);
         let is_before = |block: Block| graphs.number(block) < last;
         for block in joins.frontier.iterated_while(carriers.iter().copied(), is_before) {
             if graphs.number(block) <= last {
-                add(block, SiteKind::Join(Vec::new()));
+                add(block, UpdateSiteKind::Join(Vec::new()));
             }
         }
         sites.sort_by_key(|site| joins.position[site.block]);
@@ -269,14 +269,14 @@ impl Plan {
             sites[index].above = open.last().copied();
             open.push(index);
         }
-        let mut plan = Plan { sites, needed: Vec::new(), root: None };
+        let mut plan = EvaluationPlan { sites, needed: Vec::new(), root: None };
         plan.root = plan.nearest(joins, *target);
         plan.connect(join, &carriers);
         plan
     }
 
     /// Finds what is read, from the join backwards.
-    fn connect(&mut self, join: &Join<'_>, carriers: &[Block]) {
+    fn connect(&mut self, join: &JoinPoint<'_>, carriers: &[Block]) {
         let joins = &join.graphs.joins;
         let mut is_needed = vec![false; self.sites.len()];
         let mut worklist: Vec<usize> = self.root.into_iter().collect();
@@ -286,9 +286,9 @@ impl Plan {
             }
             self.needed.push(number);
             let block = self.sites[number].block;
-            if let SiteKind::Update { source, .. } = self.sites[number].kind {
+            if let UpdateSiteKind::Update { source, .. } = self.sites[number].kind {
                 let before = self.nearest(joins, join.sources[source]);
-                self.sites[number].kind = SiteKind::Update { source, before };
+                self.sites[number].kind = UpdateSiteKind::Update { source, before };
                 worklist.extend(before);
                 continue;
             }
@@ -301,15 +301,15 @@ impl Plan {
                     .ok()
                     .filter(|&source| carriers[source] == block);
                 worklist.extend(before);
-                edges.push(JoinEdge { pred, before, update });
+                edges.push(UpdateEdge { pred, before, update });
             }
-            self.sites[number].kind = SiteKind::Join(edges);
+            self.sites[number].kind = UpdateSiteKind::Join(edges);
         }
         self.needed.sort_by_key(|&number| join.graphs.number(self.sites[number].block));
     }
 
     /// The site that holds in a block.
-    fn nearest(&self, joins: &Joins<'_>, block: Block) -> Option<usize> {
+    fn nearest(&self, joins: &JoinGraph<'_>, block: Block) -> Option<usize> {
         let position = joins.position[block];
         let mut site =
             self.sites.partition_point(|site| joins.position[site.block] <= position).checked_sub(1);

@@ -13,19 +13,19 @@ use heddle_ir::function::Origin;
 use heddle_ir::{Block, Function, InstData, Op, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::joins::Join;
-use super::{Graphs, condition};
+use super::joins::JoinPoint;
+use super::{LinearGraphs, condition};
 
 /// The masks made so far. `None` is all lanes.
-pub(super) struct Masks<'a> {
-    graphs: &'a Graphs<'a>,
+pub(super) struct EdgeMasks<'a> {
+    graphs: &'a LinearGraphs<'a>,
     predicates: FxHashMap<Block, Value>,
     edges: FxHashMap<(Block, Block), Value>,
     negations: FxHashMap<Block, Value>,
 }
 
-impl<'a> Masks<'a> {
-    pub(super) fn new(graphs: &'a Graphs<'a>) -> Self {
+impl<'a> EdgeMasks<'a> {
+    pub(super) fn new(graphs: &'a LinearGraphs<'a>) -> Self {
         Self {
             graphs,
             predicates: FxHashMap::default(),
@@ -40,7 +40,7 @@ impl<'a> Masks<'a> {
     }
 
     /// Gives a block its predicate. Those of the blocks before are known.
-    pub(super) fn predicate(&mut self, func: &mut Function, join: &Join<'_>) {
+    pub(super) fn predicate(&mut self, func: &mut Function, join: &JoinPoint<'_>) {
         let block = join.block;
         let predicate = match self.graphs.dominators.idom(block) {
             None => None,
@@ -55,7 +55,7 @@ impl<'a> Masks<'a> {
     }
 
     /// All edges come past: the lanes of all of them.
-    fn any_edge(&mut self, func: &mut Function, join: &Join<'_>) -> Option<Value> {
+    fn any_edge(&mut self, func: &mut Function, join: &JoinPoint<'_>) -> Option<Value> {
         let mut masks = Vec::with_capacity(join.sources.len());
         for &from in &join.sources {
             masks.push(self.of_edge(func, join, from, true)?);
@@ -66,7 +66,7 @@ impl<'a> Masks<'a> {
     }
 
     /// Some edges do not come past: lanes are collected under way.
-    fn any_edge_on_the_way(&mut self, func: &mut Function, join: &Join<'_>) -> Option<Value> {
+    fn any_edge_on_the_way(&mut self, func: &mut Function, join: &JoinPoint<'_>) -> Option<Value> {
         let (always, never) = (func.make_bool(true), func.make_bool(false));
         let collected = join.evaluate(
             func,
@@ -84,7 +84,7 @@ impl<'a> Masks<'a> {
                     }
                 })
             },
-            Join::new_phi(Type::I1),
+            JoinPoint::new_phi(Type::I1),
         );
         collected.value.filter(|&value| value != always)
     }
@@ -94,7 +94,7 @@ impl<'a> Masks<'a> {
     pub(super) fn of_edge(
         &mut self,
         func: &mut Function,
-        join: &Join<'_>,
+        join: &JoinPoint<'_>,
         from: Block,
         is_total: bool,
     ) -> Option<Value> {
@@ -137,7 +137,7 @@ impl<'a> Masks<'a> {
     }
 
     /// How many instructions the mask of an edge would cost.
-    pub(super) fn cost(&self, func: &Function, join: &Join<'_>, from: Block) -> usize {
+    pub(super) fn cost(&self, func: &Function, join: &JoinPoint<'_>, from: Block) -> usize {
         let succs = self.graphs.cfg.succs(from);
         let is_folded = !self.graphs.folded.is_kept(from) && succs.iter().any(|&succ| succ != succs[0]);
         if !is_folded || condition(func, from).is_none() || self.edges.contains_key(&(from, join.block)) {

@@ -17,14 +17,14 @@
 //!     block5 ◄───────────┘                block5 ◄─────┘                all lanes of block2 comes to block5.
 //! ```
 //!
-//! * [`fold()`] finds the new edges: Listing 8 on the graph without back edges.
+//! * [`linearize_edges()`] finds the new edges: Listing 8 on the graph without back edges.
 //! * `masks` says which lanes are meant by an edge or a block.
 //! * `joins` finds where masks and values of a join are to be had: at the join, where all edges come past, or under
 //!   way, where branches were kept.
-//! * `values` turns φs into selects, or leaves them, or both.
+//! * `select_phis` turns φs into selects, or leaves them, or both.
 //! * `clean_masks` finds masks that are others.
-//! * `reach` repairs what a dead end cut off.
-//! * `refusal` says what cannot be folded; [`foldable()`] what can, wanted or not.
+//! * `dominance_repair` repairs what a dead end cut off.
+//! * `refusal` says what cannot be folded; [`find_linearizable_branches()`] what can, wanted or not.
 //! * `empty_loops` leads control out of kept loops that no lane is in.
 //!
 //! Everything happens in the order of the block index, on the graph without back edges: an edge into a join that
@@ -37,16 +37,16 @@
 
 mod clean_masks;
 mod empty_loops;
-mod fold;
-mod foldable;
+mod linear_edges;
+mod linearizable;
 mod joins;
 mod masks;
-mod reach;
+mod dominance_repair;
 pub mod refusal;
-mod values;
+mod select_phis;
 
-pub use fold::{Folded, fold};
-pub use foldable::foldable;
+pub use linear_edges::{LinearEdges, linearize_edges};
+pub use linearizable::find_linearizable_branches;
 
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, PostDominators};
 use heddle_ir::Diagnostic;
@@ -57,15 +57,15 @@ use crate::canonicalize::unreachable::remove_unreachable;
 
 /// Folds the branches of these blocks; a block that leads to one place only has none. What is refused stays as it was.
 pub fn linearize(func: &mut Function, divergent: &EntitySet<Block>) -> Result<(), Diagnostic> {
-    linearize_by(func, divergent, fold)
+    linearize_with(func, divergent, linearize_edges)
 }
 
 /// The same, where the new edges are found in another way. Each lane that took an edge must come to its target by all ways
 /// that lead on from where control goes instead.
-pub fn linearize_by(
+pub fn linearize_with(
     func: &mut Function,
     divergent: &EntitySet<Block>,
-    fold: impl FnOnce(&Cfg, &CycleForest, &BlockIndex, &EntitySet<Block>, &EntitySet<Block>) -> Folded,
+    find_edges: impl FnOnce(&Cfg, &CycleForest, &BlockIndex, &EntitySet<Block>, &EntitySet<Block>) -> LinearEdges,
 ) -> Result<(), Diagnostic> {
     debug_assert!(
         func.blocks().all(|block| func.predicate(block).is_none()),
@@ -73,18 +73,18 @@ pub fn linearize_by(
         func.name
     );
     let first_new = func.inst_count();
-    let parts = |block: &Block| func.successors(*block).windows(2).any(|pair| pair[0] != pair[1]);
-    let divergent = &func.blocks().filter(|block| divergent.contains(*block) && parts(block)).collect();
+    let is_conditional = |block: &Block| func.successors(*block).windows(2).any(|pair| pair[0] != pair[1]);
+    let divergent = &func.blocks().filter(|block| divergent.contains(*block) && is_conditional(block)).collect();
     let (cfg, dead_ends) = closed_graph(func);
     let cycles = CycleForest::new(&cfg);
     let dominators = Dominators::new(&cfg);
     let index = BlockIndex::new(&cfg, &dominators, &cycles);
     refusal::check_exits(func, &cfg, &cycles, &dominators, &index, divergent)?;
-    let folded = fold(&cfg, &cycles, &index, divergent, &dead_ends);
+    let folded = find_edges(&cfg, &cycles, &index, divergent, &dead_ends);
     let dag = forward_graph(&cfg, &cycles, &index, &folded);
     let dag_dominators = Dominators::new(&dag);
 
-    let graphs = Graphs {
+    let graphs = LinearGraphs {
         post_dominators: PostDominators::new(&iteration_graph(&cfg, &cycles)),
         cfg: &cfg,
         cycles: &cycles,
@@ -92,27 +92,27 @@ pub fn linearize_by(
         index: &index,
         folded: &folded,
         dead_ends: &dead_ends,
-        joins: joins::Joins::new(&dag, &dag_dominators),
+        joins: joins::JoinGraph::new(&dag, &dag_dominators),
     };
     refusal::check_lanes(func, &graphs, divergent)?;
-    let mut masks = masks::Masks::new(&graphs);
-    let mut renamed = values::Renamed::default();
+    let mut masks = masks::EdgeMasks::new(&graphs);
+    let mut replacements = select_phis::PhiReplacements::default();
     for &block in index.order() {
-        let join = joins::Join::new(func, &graphs, block);
+        let join = joins::JoinPoint::new(func, &graphs, block);
         masks.predicate(func, &join);
-        values::select_phis(func, &graphs, &mut masks, &join, &mut renamed);
+        select_phis::select_phis(func, &graphs, &mut masks, &join, &mut replacements);
     }
     set_targets(func, &graphs);
-    renamed.apply(func);
-    empty_loops::lead_out(func, &graphs);
+    replacements.apply(func);
+    empty_loops::exit_empty_loops(func, &graphs);
     remove_unreachable(func);
     clean_masks::clean_masks(func, first_new);
-    reach::reach_uses(func);
+    dominance_repair::restore_dominance(func);
     Ok(())
 }
 
 /// What is known of the control flow, before and behind.
-struct Graphs<'a> {
+struct LinearGraphs<'a> {
     /// The graph as it was, with the edges out of dead ends.
     cfg: &'a Cfg,
     cycles: &'a CycleForest,
@@ -120,13 +120,13 @@ struct Graphs<'a> {
     /// Of the graph as seen from within an iteration.
     post_dominators: PostDominators,
     index: &'a BlockIndex,
-    folded: &'a Folded,
+    folded: &'a LinearEdges,
     dead_ends: &'a EntitySet<Block>,
     /// The new graph, without back edges.
-    joins: joins::Joins<'a>,
+    joins: joins::JoinGraph<'a>,
 }
 
-impl Graphs<'_> {
+impl LinearGraphs<'_> {
     fn is_back_edge(&self, from: Block, to: Block) -> bool {
         self.cycles.is_retreating(heddle_analysis::Edge { from, to })
     }
@@ -182,7 +182,7 @@ pub fn iteration_graph(cfg: &Cfg, cycles: &CycleForest) -> Cfg {
 }
 
 /// The new graph, without back edges.
-fn forward_graph(cfg: &Cfg, cycles: &CycleForest, index: &BlockIndex, folded: &Folded) -> Cfg {
+fn forward_graph(cfg: &Cfg, cycles: &CycleForest, index: &BlockIndex, folded: &LinearEdges) -> Cfg {
     let edges = index.order().iter().flat_map(|&from| {
         let forward = move |to: &Block| !cycles.is_retreating(heddle_analysis::Edge { from, to: *to });
         folded.targets(from).iter().copied().filter(forward).map(move |to| (from, to))
@@ -191,7 +191,7 @@ fn forward_graph(cfg: &Cfg, cycles: &CycleForest, index: &BlockIndex, folded: &F
 }
 
 /// Writes the new edges into the terminators.
-fn set_targets(func: &mut Function, graphs: &Graphs<'_>) {
+fn set_targets(func: &mut Function, graphs: &LinearGraphs<'_>) {
     for &block in graphs.index.order() {
         let targets = graphs.folded.targets(block);
         let terminator = func.terminator(block).expect("a complete block has a terminator");

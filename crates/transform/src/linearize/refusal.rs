@@ -22,8 +22,8 @@ use heddle_ir::ops::Effect;
 use heddle_ir::words::Scope;
 use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
 
-use super::joins::Join;
-use super::{Graphs, condition};
+use super::joins::JoinPoint;
+use super::{LinearGraphs, condition};
 
 /// Lanes part at a block, and leave the loop of this header apart.
 fn divergent_exit(func: &Function, block: Block, header: Block) -> Diagnostic {
@@ -36,7 +36,7 @@ fn divergent_exit(func: &Function, block: Block, header: Block) -> Diagnostic {
 }
 
 /// An instruction of a block must not run where no lane is.
-fn needs_lanes_in(func: &Function, block: Block, inst: Inst) -> Diagnostic {
+fn requires_lane_in(func: &Function, block: Block, inst: Inst) -> Diagnostic {
     let text = format!("it must not run unless a lane comes to {block}, which may run without one");
     let told = Diagnostic::error(Code::NeedsLanes, text).of_inst(func, inst);
     told.way_out("run `boscc` before, which guards it")
@@ -69,18 +69,18 @@ pub(super) fn check_exits(
         }
         let mut next = Some(block);
         while let Some(at) = next.filter(|&at| seen.insert(at)) {
-            let parting = sync.of_branch(at);
-            if !parting.exits.is_empty() {
+            let region = sync.of_branch(at);
+            if !region.exits.is_empty() {
                 return Err(refuse(block));
             }
-            next = parting.then;
+            next = region.then;
         }
     }
     Ok(())
 }
 
 /// Whether an instruction must only run when a lane comes to it.
-pub(crate) fn needs_lanes(data: &InstData) -> bool {
+pub(crate) fn requires_lane(data: &InstData) -> bool {
     let is_harmless = matches!(
         data.op.info().effect,
         Effect::Pure | Effect::Horizontal | Effect::Joins | Effect::Allocates
@@ -91,7 +91,7 @@ pub(crate) fn needs_lanes(data: &InstData) -> bool {
 /// The first block above from which lanes come to this one all together, or not at all: of the branches in between that decide
 /// about it, directly or through others, none is divergent. Behind linearization it runs if and only if it did, where that
 /// block does (Theorem 4).
-pub(crate) fn bringer(
+pub(crate) fn lane_source(
     dependence: &ControlDependence<'_>,
     dominators: &Dominators,
     divergent: &EntitySet<Block>,
@@ -107,10 +107,10 @@ pub(crate) fn bringer(
 /// Refuses what must not run without lanes, where it may.
 pub(super) fn check_lanes(
     func: &Function,
-    graphs: &Graphs<'_>,
+    graphs: &LinearGraphs<'_>,
     divergent: &EntitySet<Block>,
 ) -> Result<(), Diagnostic> {
-    let needing = |block: Block| func.block_insts(block).find(|&inst| needs_lanes(func.inst(inst)));
+    let needing = |block: Block| func.block_insts(block).find(|&inst| requires_lane(func.inst(inst)));
     if !func.blocks().any(|block| needing(block).is_some()) {
         return Ok(());
     }
@@ -120,7 +120,7 @@ pub(super) fn check_lanes(
     // Blocks that only uniform branches decide about, which run if and only if they did (Theorem 4).
     let mut uniform: EntitySet<Block> = EntitySet::new();
     for &block in graphs.index.order() {
-        let join = Join::new(func, graphs, block);
+        let join = JoinPoint::new(func, graphs, block);
         let is_uniform = match graphs.dominators.idom(block) {
             None => true,
             Some(above) if graphs.shares_lanes(above, block) => uniform.contains(above),
@@ -144,23 +144,23 @@ pub(super) fn check_lanes(
         if is_occupied {
             occupied.insert(block);
         } else if let Some(inst) = needing(block) {
-            let bringer = bringer(&dependence, graphs.dominators, divergent, block);
-            if !occupied.contains(bringer) {
-                return Err(needs_lanes_in(func, block, inst));
+            let lane_source = lane_source(&dependence, graphs.dominators, divergent, block);
+            if !occupied.contains(lane_source) {
+                return Err(requires_lane_in(func, block, inst));
             }
         }
     }
     Ok(())
 }
 
-fn is_folded(graphs: &Graphs<'_>, block: Block) -> bool {
+fn is_folded(graphs: &LinearGraphs<'_>, block: Block) -> bool {
     let succs = graphs.cfg.succs(block);
     !graphs.folded.is_kept(block) && succs.iter().any(|&succ| succ != succs[0])
 }
 
 /// Whether the block was the target of one folded branch, for one answer, behind the question whether any lane gives
 /// that answer.
-fn is_guarded(func: &Function, graphs: &Graphs<'_>, sources: &[Block], block: Block) -> bool {
+fn is_guarded(func: &Function, graphs: &LinearGraphs<'_>, sources: &[Block], block: Block) -> bool {
     let &[from] = sources else { return false };
     let (Some(asked), &[guard]) = (condition(func, from), graphs.cfg.preds(from)) else { return false };
     let Some((op, operand, slot)) = question(func, graphs, guard, from) else { return false };
@@ -175,7 +175,7 @@ fn is_guarded(func: &Function, graphs: &Graphs<'_>, sources: &[Block], block: Bl
 }
 
 /// Whether a kept branch only goes to the block if it has a lane itself.
-fn is_guard(func: &Function, graphs: &Graphs<'_>, guard: Block, block: Block) -> bool {
+fn is_guard(func: &Function, graphs: &LinearGraphs<'_>, guard: Block, block: Block) -> bool {
     let mask = |value: Value| {
         let inst = func.def_inst(value)?;
         (func.inst(inst).op == Op::Mask && func.layout.block_of(inst) == Some(guard)).then_some(())
@@ -196,7 +196,7 @@ fn asked_of(func: &Function, operand: Value) -> Value {
 }
 
 /// What a kept branch asks all lanes of its block, and which of its targets this is.
-fn question(func: &Function, graphs: &Graphs<'_>, guard: Block, to: Block) -> Option<(Op, Value, usize)> {
+fn question(func: &Function, graphs: &LinearGraphs<'_>, guard: Block, to: Block) -> Option<(Op, Value, usize)> {
     if !graphs.folded.is_kept(guard)
         || graphs.folded.targets(guard).iter().filter(|&&it| it == to).count() != 1
     {

@@ -33,7 +33,7 @@ use super::pointers::declare_loaded_pointers;
 use super::{Carried, LiveOut, Marked, Promises, Spreading};
 use super::{find_live_outs, find_loop, query, spread_loop, trip_count};
 use crate::edges::{append_jump, phis, retarget, set_incoming};
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 use crate::ssa_repair::{Read, SsaRepair};
 use heddle_analysis::shape::{Activation, Geometry};
 use heddle_analysis::{Cfg, ControlTables, Cycle, CycleForest, InitialShapes, divergence};
@@ -428,7 +428,7 @@ struct Seams {
 /// What is computed outside of the inner loop and read where lanes may come that have computed it before they paused.
 fn broken_reads(
     func: &Function,
-    flow: &Flow,
+    flow: &CfgAnalyses,
     marked: &Marked,
     inner: &Inner,
     seams: &Seams,
@@ -462,7 +462,7 @@ fn broken_reads(
 
 /// Lets values go round with the lanes that pause.
 fn carry(func: &mut Function, marked: &Marked, inner: &Inner, seams: Seams) {
-    let flow = Flow::new(func);
+    let flow = CfgAnalyses::new(func);
     let broken = broken_reads(func, &flow, marked, inner, &seams);
     let repair = SsaRepair::new(&flow.cfg, flow.dominators());
     for (value, reads) in broken {

@@ -15,7 +15,7 @@
 //! divergent branches (`hoist`): a warp passes both sides anyway.
 //!
 //! What lanes write is between two loads of another lane in no order that the code tells of, if they race. Where they may
-//! ([`Races::Ordered`]), memory that lanes share and the function writes is followed inside of a block only.
+//! ([`RaceSemantics::Ordered`]), memory that lanes share and the function writes is followed inside of a block only.
 
 mod address;
 mod anticipation;
@@ -36,9 +36,9 @@ use heddle_ir::{Block, Function, Op, Value};
 use std::fmt;
 
 use crate::canonicalize::{lcssa, split_critical_edges};
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 use crate::fuse::Machine;
-use crate::races::Races;
+use crate::races::RaceSemantics;
 use model::Frequencies;
 use round::{Around, Round, is_costly};
 
@@ -82,7 +82,7 @@ pub struct ReplacementOptions {
     /// Where values go.
     pub variant: Variant,
     /// What is known of races.
-    pub races: Races,
+    pub races: RaceSemantics,
     /// What the code is for, if costs are asked.
     pub machine: Machine,
 }
@@ -274,7 +274,7 @@ struct Prepared {
 impl Prepared {
     fn new(func: &mut Function) -> Prepared {
         let blocks = func.block_count();
-        let flow = Flow::new(func);
+        let flow = CfgAnalyses::new(func);
         let forest = flow.forest();
         // Exits of loops stay as they are, so that they are left from those loops only.
         let stays =
@@ -328,7 +328,7 @@ impl Prepared {
             }
         }
         drop_empty_blocks(func, self.blocks);
-        lcssa::close_loops(func, &Flow::new(func));
+        lcssa::close_loops(func, &CfgAnalyses::new(func));
         (replaced, could_hoist)
     }
 }
@@ -348,7 +348,7 @@ fn sees_passive_lanes(func: &Function) -> bool {
 /// Takes out blocks that were put on edges, where nothing was inserted.
 fn drop_empty_blocks(func: &mut Function, before: usize) {
     use crate::edges::{phis, retarget, set_incoming};
-    let flow = Flow::new(func);
+    let flow = CfgAnalyses::new(func);
     let new: Vec<Block> = func.blocks().filter(|block| block.as_u32() as usize >= before).collect();
     for block in new {
         let (&[from], &[to]) = (flow.cfg.preds(block), func.successors(block)) else { continue };

@@ -13,7 +13,7 @@ use super::memory::{MemoryTable, Touch};
 use super::model::Frequencies;
 use super::question::{Operations, Program, Query, Question, Subject, operands};
 use super::{Hoisting, Insertion, Policy, Replaced, Rule, emit, hoist};
-use crate::races::Races;
+use crate::races::RaceSemantics;
 
 /// What a round is told.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ pub(super) struct Around<'a> {
     /// Where all lanes are together.
     pub(super) together: &'a EntitySet<Block>,
     pub(super) frequency: &'a Frequencies,
-    pub(super) races: Races,
+    pub(super) races: RaceSemantics,
     pub(super) policy: Policy,
     /// Whether anything may be inserted or hoisted.
     pub(super) inserts: bool,
@@ -91,7 +91,7 @@ impl<'a> Round<'a> {
             align: 0,
             is_constant: false,
             keeps_to_block: false,
-            between_lanes: self.around.races == Races::Ordered && self.around.without != Some(Rule::Races),
+            between_lanes: self.around.races == RaceSemantics::Ordered && self.around.without != Some(Rule::Races),
             without: self.around.without,
         };
         if is_costly(func, inst) {

@@ -22,11 +22,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::edges::replace_predecessors;
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 
 /// Straightens branches on constants and branches whose targets agree; tells whether there were any. Blocks may become
 /// unreachable.
-pub(crate) fn straighten(func: &mut Function, flow: &Flow) -> bool {
+pub(crate) fn straighten(func: &mut Function, flow: &CfgAnalyses) -> bool {
     let certain: Vec<(Block, Block)> = func
         .blocks()
         .filter_map(|block| {
@@ -67,7 +67,7 @@ const MAX_SEARCH: usize = 256;
 const MAX_TRIES: usize = 4;
 
 /// Those of the branches whose straightening, all together, changes no cycle and keeps what leads to what.
-fn harmless(flow: &Flow, mut certain: Vec<(Block, Block)>) -> Vec<(Block, Block)> {
+fn harmless(flow: &CfgAnalyses, mut certain: Vec<(Block, Block)>) -> Vec<(Block, Block)> {
     let (before, cycles) = (&flow.cfg, flow.forest());
     let keeps_edges = |&(block, only): &(Block, Block)| before.succs(block).iter().all(|&to| to == only);
     if certain.iter().all(keeps_edges) {

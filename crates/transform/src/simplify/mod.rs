@@ -22,7 +22,7 @@ use heddle_analysis::CycleForest;
 use heddle_ir::Function;
 
 use crate::canonicalize::{lcssa, unreachable};
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 
 /// The most rounds; each costs linear time. A round is repeated for what the last one uncovered, mostly once.
 const MAX_ROUNDS: usize = 16;
@@ -50,7 +50,7 @@ impl Limits {
 
 /// Simplifies a function; tells whether anything changed.
 pub fn simplify(func: &mut Function) -> bool {
-    let mut flow = Flow::new(func);
+    let mut flow = CfgAnalyses::new(func);
     let mut limits = Limits::new(func, flow.forest());
     let mut changed = false;
     let mut may_replace = true;
@@ -58,7 +58,7 @@ pub fn simplify(func: &mut Function) -> bool {
         let straightened = branches::straighten(func, &flow);
         if straightened {
             unreachable::remove_unreachable(func);
-            flow = Flow::new(func);
+            flow = CfgAnalyses::new(func);
         } else if !may_replace {
             break;
         }

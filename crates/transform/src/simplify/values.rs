@@ -24,7 +24,7 @@ use std::hash::BuildHasher as _;
 
 use super::Limits;
 use super::fold::{Folded, fold};
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 
 /// What came of replacing values.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub(crate) struct Replaced {
 }
 
 /// Replaces what can be replaced.
-pub(super) fn replace_values(func: &mut Function, flow: &Flow, limits: Limits) -> Replaced {
+pub(super) fn replace_values(func: &mut Function, flow: &CfgAnalyses, limits: Limits) -> Replaced {
     let replaced_by = SecondaryMap::with_len(func.value_count());
     let computed = Computed { by_operand: SecondaryMap::with_len(func.value_count()), ..Computed::default() };
     let mut pass = Replace {
@@ -52,7 +52,7 @@ pub(super) fn replace_values(func: &mut Function, flow: &Flow, limits: Limits) -
         any: false,
         branches_change: false,
     };
-    for block in flow.down_the_tree(pass.func) {
+    for block in flow.dominator_preorder(pass.func) {
         pass.visit(block);
     }
     let Replace { func, mut replaced_by, phis, any, branches_change, .. } = pass;

@@ -16,12 +16,12 @@ use heddle_ir::{Constant, Function, Inst, Op, Type, Value};
 use rustc_hash::FxHashMap;
 
 use crate::edges::prepend_phi;
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 
 type Votes = FxHashMap<(Op, Value), Inst>;
 
 /// Carries votes; tells whether there was one.
-pub(super) fn carry_votes(func: &mut Function, flow: &Flow) -> bool {
+pub(super) fn carry_votes(func: &mut Function, flow: &CfgAnalyses) -> bool {
     let is_vote = |inst: &Inst| {
         let data = func.inst(*inst);
         matches!(data.op, Op::Any | Op::All) && func.value_type(data.args[0]).is_vector()

@@ -5,10 +5,10 @@
 
 use heddle_ir::{Block, Function, Inst, Op, Type, Value};
 
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 
 /// Hoists those of the masks that are still there, which stand dominators first; tells whether anything was.
-pub(super) fn hoist_masks(func: &mut Function, flow: &Flow, masks: &[Inst]) -> bool {
+pub(super) fn hoist_masks(func: &mut Function, flow: &CfgAnalyses, masks: &[Inst]) -> bool {
     let cycles = flow.forest();
     if cycles.num_cycles() == 0 {
         return false;

@@ -8,32 +8,32 @@
 //!   is none.
 //! * `blends`: a choice inside a choice by the same mask, a choice that is none, φs that bring one value.
 //! * `hoist`: masks that do not change in a loop are made in front of it.
-//! * `regions`: blocks that only lead on are skipped, and branches that lead to one place anyhow are jumps.
+//! * `empty_blocks`: blocks that only lead on are skipped, and branches that lead to one place anyhow are jumps.
 //! * What is not read any more is dropped.
 
 mod blends;
 mod hoist;
 mod masks;
-mod regions;
+mod empty_blocks;
 
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 use crate::simplify::dead;
 
 /// The most rounds; each is linear. A round is repeated for what the last one uncovered, mostly once.
-const MOST_ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 8;
 
 /// Clears up; tells whether there was anything to do.
 pub fn tidy(func: &mut Function) -> bool {
     let mut changed = false;
-    let mut flow = Flow::new(func);
+    let mut flow = CfgAnalyses::new(func);
     let mut masks = Vec::new();
-    for round in 0..MOST_ROUNDS {
+    for round in 0..MAX_ROUNDS {
         masks.clear();
         let replaced = replace(func, &flow, &mut masks);
-        let skipped = regions::skip_empty(func, &flow);
+        let skipped = empty_blocks::skip_empty_blocks(func, &flow);
         let is_last = !replaced && !skipped;
         if is_last && round > 0 {
             break;
@@ -44,19 +44,19 @@ pub fn tidy(func: &mut Function) -> bool {
             break;
         }
         if skipped {
-            flow = Flow::new(func);
+            flow = CfgAnalyses::new(func);
         }
     }
     changed | hoist::hoist_masks(func, &flow, &masks)
 }
 
 /// What stands for each value that is gone.
-struct Renamed {
+struct ValueReplacements {
     by: SecondaryMap<Value, Option<Value>>,
     count: usize,
 }
 
-impl Renamed {
+impl ValueReplacements {
     fn resolve(&self, mut value: Value) -> Value {
         while let Some(other) = self.by[value] {
             value = other;
@@ -66,25 +66,25 @@ impl Renamed {
 }
 
 /// Replaces values by simpler ones; lists the masks that are computed from others, dominators first.
-fn replace(func: &mut Function, flow: &Flow, masks: &mut Vec<Inst>) -> bool {
+fn replace(func: &mut Function, flow: &CfgAnalyses, masks: &mut Vec<Inst>) -> bool {
     let dominators = flow.dominators();
-    let mut renamed = Renamed { by: SecondaryMap::with_len(func.value_count()), count: 0 };
+    let mut replacements = ValueReplacements { by: SecondaryMap::with_len(func.value_count()), count: 0 };
     let mut changed = false;
     let mut phis = Vec::new();
-    for block in flow.down_the_tree(func) {
+    for block in flow.dominator_preorder(func) {
         let mut next = func.layout.first_inst(block);
         while let Some(inst) = next {
             next = func.layout.next_inst(inst);
             if func.inst(inst).op == Op::Phi {
                 phis.push(inst);
                 // Back edges bring what is not renamed yet; that is for the next round.
-                func.inst_mut(inst).map_values(|value| renamed.resolve(value));
+                func.inst_mut(inst).map_values(|value| replacements.resolve(value));
                 if let Some(value) = blends::only_value(func, dominators, block, inst) {
-                    rename(func, &mut renamed, inst, value);
+                    rename(func, &mut replacements, inst, value);
                 }
                 continue;
             }
-            func.inst_mut(inst).map_values(|value| renamed.resolve(value));
+            func.inst_mut(inst).map_values(|value| replacements.resolve(value));
             changed |= blends::simplify_arms(func, inst);
             let value = match func.inst(inst).op {
                 Op::Select => masks::select(func, inst),
@@ -94,33 +94,33 @@ fn replace(func: &mut Function, flow: &Flow, masks: &mut Vec<Inst>) -> bool {
                 _ => None,
             };
             match value {
-                Some(value) => rename(func, &mut renamed, inst, value),
+                Some(value) => rename(func, &mut replacements, inst, value),
                 None if hoist::is_mask(func, inst) => masks.push(inst),
                 None => {}
             }
         }
     }
-    if renamed.count > 0 {
+    if replacements.count > 0 {
         // What an edge back brings was renamed only after the φ was looked at; predicates were not looked at.
-        phis.into_iter().for_each(|phi| func.inst_mut(phi).map_values(|value| renamed.resolve(value)));
-        rename_predicates(func, &renamed);
+        phis.into_iter().for_each(|phi| func.inst_mut(phi).map_values(|value| replacements.resolve(value)));
+        rename_predicates(func, &replacements);
     }
-    changed | (renamed.count > 0) | drop_true_predicates(func)
+    changed | (replacements.count > 0) | drop_true_predicates(func)
 }
 
-fn rename(func: &Function, renamed: &mut Renamed, inst: Inst, value: Value) {
+fn rename(func: &Function, replacements: &mut ValueReplacements, inst: Inst, value: Value) {
     let result = func.results(inst)[0];
-    let value = renamed.resolve(value);
+    let value = replacements.resolve(value);
     if value != result {
-        renamed.by[result] = Some(value);
-        renamed.count += 1;
+        replacements.by[result] = Some(value);
+        replacements.count += 1;
     }
 }
 
-fn rename_predicates(func: &mut Function, renamed: &Renamed) {
+fn rename_predicates(func: &mut Function, replacements: &ValueReplacements) {
     let mut next = func.layout.entry();
     while let Some(block) = next {
-        let predicate = func.predicate(block).map(|value| renamed.resolve(value));
+        let predicate = func.predicate(block).map(|value| replacements.resolve(value));
         func.set_predicate(block, predicate);
         next = func.layout.next_block(block);
     }

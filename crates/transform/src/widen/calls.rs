@@ -1,26 +1,26 @@
 //! Calls: of wide forms, where there are some.
 
-use super::kinds::{Kind, is_pure};
+use super::value_reps::{ValueRep, is_pure};
 use super::signature::{is_one_scalar, wide_declaration};
-use super::writer::{Writer, Written};
-use super::{VectorForm, refusal};
+use super::widener::{Widener, WidenResult};
+use super::{VectorVariant, refusal};
 use heddle_analysis::shape::Steps;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{Declaration, DeclaredShape, Kind as FunctionKind, Param, Returned, Signature};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
 use std::sync::Arc;
 
-impl<'a> Writer<'a> {
-    pub(super) fn call(&mut self, inst: Inst) -> Written {
+impl<'a> Widener<'a> {
+    pub(super) fn call(&mut self, inst: Inst) -> WidenResult {
         let data = self.old.inst(inst).clone();
         let Some(callee) = self.old.callee_of(&data).cloned() else {
             return Err(refusal(self.old, inst, "nothing is known of the function that is called"));
         };
-        if !self.around.defined.contains(&*callee.name) {
-            let is_same = data.args.iter().all(|&arg| self.kinds.is_shared(arg));
+        if !self.context.defined.contains(&*callee.name) {
+            let is_same = data.args.iter().all(|&arg| self.reps.is_uniform(arg));
             if !(is_pure(&callee) && is_same) {
-                return match self.vector_form(inst, &callee) {
-                    Some(form) => self.call_form(inst, &callee, form),
+                return match self.vector_variant(inst, &callee) {
+                    Some(form) => self.call_variant(inst, &callee, form),
                     None => self.call_lane_by_lane(inst, &callee),
                 };
             }
@@ -39,7 +39,7 @@ impl<'a> Writer<'a> {
                 args.push(self.vector(arg));
                 continue;
             }
-            if self.kinds.is_rebased(arg) {
+            if self.reps.is_rebased(arg) {
                 let reason = "the address of a private object is passed as if lanes shared it: declare the parameter \
                               `varying`";
                 return Err(refusal(self.old, inst, reason));
@@ -51,11 +51,11 @@ impl<'a> Writer<'a> {
         }
         let wide = Arc::new(wide_declaration(&callee, &self.brush));
         let name = self.new.make_callee(&wide);
-        let anyone = self.anyone(inst);
-        let values = self.only_if(anyone, |writer| {
+        let any = self.any_active_lane(inst);
+        let values = self.emit_if(any, |widener| {
             let call =
-                writer.insert(InstData { args: args.into(), detail: Detail::Call(name), ..data }, None);
-            writer.new.results(call).to_vec()
+                widener.insert(InstData { args: args.into(), detail: Detail::Call(name), ..data }, None);
+            widener.new.results(call).to_vec()
         });
         for (index, value) in values.into_iter().enumerate() {
             self.define_value(self.old.results(inst)[index], value);
@@ -66,7 +66,7 @@ impl<'a> Writer<'a> {
     /// The value of lane 0, which may not be active, of one that steps from lane to lane like this.
     fn lane_0_of(&mut self, old: Value, strides: &[i64]) -> Value {
         let scalar = self.scalar(old);
-        if matches!(self.kinds.of(old), Kind::Steps(_)) {
+        if matches!(self.reps.of(old), ValueRep::Scalar(_)) {
             return scalar;
         }
         // It is held as a vector, and the scalar is that of the first active lane.
@@ -84,19 +84,19 @@ impl<'a> Writer<'a> {
     }
 
     /// A vector form of a function defined elsewhere that this call can take.
-    fn vector_form(&self, inst: Inst, callee: &Declaration) -> Option<&'a VectorForm> {
+    fn vector_variant(&self, inst: Inst, callee: &Declaration) -> Option<&'a VectorVariant> {
         let data = self.old.inst(inst);
         let fits = |(shape, &arg): (&DeclaredShape, &Value)| match shape {
-            DeclaredShape::Varying => !self.kinds.is_rebased(arg) || self.kinds.of(arg) == Kind::Lanes,
-            DeclaredShape::Uniform => self.kinds.is_shared(arg) && !self.kinds.is_rebased(arg),
+            DeclaredShape::Varying => !self.reps.is_rebased(arg) || self.reps.of(arg) == ValueRep::Vector,
+            DeclaredShape::Uniform => self.reps.is_uniform(arg) && !self.reps.is_rebased(arg),
             DeclaredShape::Linear(strides) => {
                 let mut steps = Steps::default();
                 steps.iter_mut().zip(strides).for_each(|(step, &stride)| *step = stride);
-                self.kinds.of(arg) == Kind::Steps(steps)
+                self.reps.of(arg) == ValueRep::Scalar(steps)
             }
         };
-        let is_whole = self.active(inst).is_none() || is_pure(callee);
-        let forms = self.around.forms.get(&callee.name)?;
+        let is_whole = self.predicate_of(inst).is_none() || is_pure(callee);
+        let forms = self.context.vector_variants.get(&callee.name)?;
         let fitting = forms.iter().filter(|form| {
             form.shapes.len() == data.args.len()
                 && form.shapes.iter().zip(&data.args).all(fits)
@@ -107,7 +107,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Calls a vector form, if any lane is there.
-    fn call_form(&mut self, inst: Inst, callee: &Declaration, form: &VectorForm) -> Written {
+    fn call_variant(&mut self, inst: Inst, callee: &Declaration, form: &VectorVariant) -> WidenResult {
         let data = self.old.inst(inst).clone();
         let mut args = Vec::with_capacity(data.args.len() + 1);
         for (shape, &arg) in form.shapes.iter().zip(&data.args) {
@@ -119,21 +119,21 @@ impl<'a> Writer<'a> {
         }
         let params = args.iter().map(|&arg| Param::new(self.new.value_type(arg))).collect();
         let results = self.old.results(inst).to_vec();
-        let wide = |&result: &Value| Returned { ty: self.wide(self.old.value_type(result)), shape: None };
+        let wide = |&result: &Value| Returned { ty: self.wide_type(self.old.value_type(result)), shape: None };
         let effects = callee.signature.effects;
         let signature = Signature { params, results: results.iter().map(wide).collect(), effects };
         let declaration = Declaration { name: form.name.clone(), kind: FunctionKind::Function, signature };
         let name = self.new.make_callee(&Arc::new(declaration));
-        let anyone = self.anyone(inst);
-        let values = self.only_if(anyone, |writer| {
+        let any = self.any_active_lane(inst);
+        let values = self.emit_if(any, |widener| {
             let call =
-                writer.insert(InstData { args: args.into(), detail: Detail::Call(name), ..data }, None);
-            writer.new.results(call).to_vec()
+                widener.insert(InstData { args: args.into(), detail: Detail::Call(name), ..data }, None);
+            widener.new.results(call).to_vec()
         });
         for (&result, whole) in results.iter().zip(values) {
-            let value = match self.kinds.of(result) {
-                Kind::Lanes => whole,
-                Kind::Steps(_) => {
+            let value = match self.reps.of(result) {
+                ValueRep::Vector => whole,
+                ValueRep::Scalar(_) => {
                     let lane = self.first_lane();
                     self.emit(InstData::plain(Op::Extract, [whole, lane]), None)
                 }
@@ -144,7 +144,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Calls a function that has no wide form, once for each lane.
-    fn call_lane_by_lane(&mut self, inst: Inst, callee: &Declaration) -> Written {
+    fn call_lane_by_lane(&mut self, inst: Inst, callee: &Declaration) -> WidenResult {
         if callee.signature.effects.convergent && !is_pure(callee) && callee.kind != FunctionKind::Function {
             let reason =
                 "what lanes do there together, one lane cannot do alone: define the function in this module";

@@ -1,6 +1,6 @@
 //! Operations across lanes: passive ones show the neutral element.
 
-use super::writer::Writer;
+use super::widener::Widener;
 use heddle_analysis::shape::Steps;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
@@ -8,9 +8,9 @@ use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
 use smallvec::SmallVec;
 
 /// How many masks, one under the other, a vote is looked through.
-const MOST_MASKS: usize = 4;
+const MAX_MASKS: usize = 4;
 
-impl Writer<'_> {
+impl Widener<'_> {
     pub(super) fn horizontal(&mut self, inst: Inst) {
         let mut data = self.old.inst(inst).clone();
         let result = self.old.result(inst).expect("a horizontal gives a value");
@@ -22,15 +22,15 @@ impl Writer<'_> {
                     Some(predicate) => self.vector(predicate),
                 }
             }
-            Op::Any | Op::All if self.kinds.is_shared(data.args[0]) => {
+            Op::Any | Op::All if self.reps.is_uniform(data.args[0]) => {
                 let condition = self.scalar(data.args[0]);
                 let alone = self.new.make_bool(data.op == Op::All);
-                match self.anyone(inst) {
+                match self.any_active_lane(inst) {
                     None => condition,
                     Some(any) => self.emit(InstData::plain(Op::Select, [any, condition, alone]), None),
                 }
             }
-            Op::Any | Op::All if let Some((masks, shared)) = self.shared_under_masks(inst) => {
+            Op::Any | Op::All if let Some((masks, shared)) = self.uniform_under_masks(inst) => {
                 let condition = self.scalar(shared);
                 let alone = self.new.make_bool(data.op == Op::All);
                 let mut active = masks.iter().fold(None, |others, &mask| {
@@ -44,7 +44,7 @@ impl Writer<'_> {
             }
             Op::Any | Op::All | Op::Ballot | Op::Popcount => {
                 let neutral = u128::from(data.op == Op::All);
-                data.args[0] = self.with_neutral(inst, neutral);
+                data.args[0] = self.operand_with_neutral(inst, neutral);
                 let bits = ty.scalar().bits();
                 if data.op == Op::Ballot && bits < self.lanes.into() {
                     // The integer has no bits for the others.
@@ -59,10 +59,10 @@ impl Writer<'_> {
             Op::Reduce | Op::Scan => {
                 let (Detail::Reduce(by) | Detail::Scan { by, .. }) = data.detail else { return };
                 let is_before = matches!(data.detail, Detail::Scan { before: true, .. });
-                data.args[0] = self.with_neutral(inst, neutral(by, ty.scalar(), data.flags));
+                data.args[0] = self.operand_with_neutral(inst, neutral(by, ty.scalar(), data.flags));
                 let value = self.emit(data, None);
                 let starts_otherwise = is_before && matches!(by, Reduction::Fmin | Reduction::Fmax);
-                if starts_otherwise && self.active(inst).is_some() {
+                if starts_otherwise && self.predicate_of(inst).is_some() {
                     self.with_start(
                         value,
                         infinity(ty.scalar()) | if by == Reduction::Fmax { sign(ty.scalar()) } else { 0 },
@@ -76,7 +76,7 @@ impl Writer<'_> {
                 self.emit(data, None)
             }
             // Broadcasts: of one lane by its number, or of the first.
-            _ if self.kinds.is_shared(data.args[0]) => self.scalar(data.args[0]),
+            _ if self.reps.is_uniform(data.args[0]) => self.scalar(data.args[0]),
             _ => {
                 let vector = self.vector(data.args[0]);
                 let lane = match data.args.get(1) {
@@ -97,7 +97,7 @@ impl Writer<'_> {
         let number = self.new.value_type(first).scalar();
         let lanes = Type::Vector(number, self.lanes);
         let all = self.new.make_const(Constant::Vector(number, (0..u128::from(self.lanes)).collect()));
-        let first = self.spread_scalar(first, Steps::default(), lanes);
+        let first = self.strided_vector(first, Steps::default(), lanes);
         let is_first = self.compare(IntPredicate::Eq, all, first);
         let start = self.new.make_const(Constant::splat(ty, start));
         self.emit(InstData::plain(Op::Select, [is_first, start, scanned]), None)
@@ -105,15 +105,15 @@ impl Writer<'_> {
 
     /// Where a vote is about what lanes of some masks share, and all others have what changes nothing in it: those masks and that
     /// value. So the vote is one of the masks, which is asked anyhow where they are a loop's live lanes.
-    fn shared_under_masks(&self, inst: Inst) -> Option<(SmallVec<[Value; 2]>, Value)> {
+    fn uniform_under_masks(&self, inst: Inst) -> Option<(SmallVec<[Value; 2]>, Value)> {
         let vote = self.old.inst(inst);
         let changes_nothing =
             |value: Value| self.old.constant(value) == Some(&Constant::bool(vote.op == Op::All));
         let (mut masks, mut asked) = (SmallVec::new(), vote.args[0]);
-        while !self.kinds.is_shared(asked) {
+        while !self.reps.is_uniform(asked) {
             let choice = self.old.inst(self.old.def_inst(asked)?);
             let (Op::Select, &[mask, then, otherwise]) = (choice.op, &choice.args[..]) else { return None };
-            if !changes_nothing(otherwise) || masks.len() == MOST_MASKS {
+            if !changes_nothing(otherwise) || masks.len() == MAX_MASKS {
                 return None;
             }
             masks.push(mask);
@@ -129,12 +129,12 @@ impl Writer<'_> {
     }
 
     /// The operand, where lanes that do not take part have these bits.
-    fn with_neutral(&mut self, inst: Inst, neutral: u128) -> Value {
-        self.shown(inst, self.old.inst(inst).args[0], neutral)
+    fn operand_with_neutral(&mut self, inst: Inst, neutral: u128) -> Value {
+        self.with_inactive(inst, self.old.inst(inst).args[0], neutral)
     }
 
     /// A value, where lanes that do not take part in an instruction have these bits.
-    pub(super) fn shown(&mut self, inst: Inst, value: Value, neutral: u128) -> Value {
+    pub(super) fn with_inactive(&mut self, inst: Inst, value: Value, neutral: u128) -> Value {
         let vector = self.vector(value);
         let Some(mask) = self.mask(inst) else { return vector };
         let ty = self.new.value_type(vector);

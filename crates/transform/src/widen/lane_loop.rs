@@ -10,9 +10,9 @@
 //!     block10: the rest of block1
 //! ```
 
-use super::kinds::Kind;
-use super::writer::{Writer, Written};
-use super::{ChosenForm, Remark};
+use super::value_reps::ValueRep;
+use super::widener::{Widener, WidenResult};
+use super::{RemarkKind, Remark};
 use heddle_ir::diagnostic::Place;
 use heddle_ir::inst::{Args, InstData};
 use heddle_ir::words::{Flag, IntPredicate};
@@ -21,17 +21,17 @@ use heddle_ir::{Code, Diagnostic, Inst, Op, Scalar, Type, Value};
 /// What the names of functions begin with that stand for calls of what only LLVM can call.
 const OUTSIDE: &str = "heddle.outside.";
 
-impl Writer<'_> {
+impl Widener<'_> {
     /// Says that an instruction runs for one lane after the other, and how it need not.
-    fn tell_serialized(&mut self, inst: Inst) {
+    fn remark_serialized(&mut self, inst: Inst) {
         let data = self.old.inst(inst);
-        let (what, way_out) = match (data.op, self.old.callee_of(data)) {
+        let (what, help) = match (data.op, self.old.callee_of(data)) {
             (Op::Call, Some(callee)) => {
-                let way_out =
+                let help =
                     "define it in this module, or declare a vector form, by `#pragma omp declare simd`";
                 match callee.name.starts_with(OUTSIDE) {
-                    true => ("a call of what is defined elsewhere".to_string(), way_out),
-                    false => (format!("the call of @{}", callee.name), way_out),
+                    true => ("a call of what is defined elsewhere".to_string(), help),
+                    false => (format!("the call of @{}", callee.name), help),
                 }
             }
             (op, _) if data.flags.has(Flag::Volatile) => {
@@ -44,38 +44,38 @@ impl Writer<'_> {
             }
             (op, _) => (format!("`{op}`"), "let all lanes do it alike"),
         };
-        let told = Diagnostic::remark(Code::LaneByLane, format!("{what} runs for one lane after the other"))
+        let diagnostic = Diagnostic::remark(Code::LaneByLane, format!("{what} runs for one lane after the other"))
             .at(Place::line_of(self.old, inst))
-            .way_out(way_out);
-        self.remarks.push(Remark { form: ChosenForm::Serialized, accesses: 0, told });
+            .way_out(help);
+        self.remarks.push(Remark { kind: RemarkKind::Serialized, accesses: 0, diagnostic });
     }
 
     /// Writes a loop that runs an instruction for one lane in each iteration.
-    pub(super) fn lane_by_lane(&mut self, inst: Inst) -> Written {
-        self.tell_serialized(inst);
+    pub(super) fn lane_by_lane(&mut self, inst: Inst) -> WidenResult {
+        self.remark_serialized(inst);
         let mut data = self.old.inst(inst).clone();
         let results = self.old.results(inst).to_vec();
         let operands: Vec<(Value, bool)> = data
             .args
             .iter()
-            .map(|&arg| match self.kinds.is_shared(arg) {
+            .map(|&arg| match self.reps.is_uniform(arg) {
                 true => (self.scalar(arg), false),
                 false => (self.vector(arg), true),
             })
             .collect();
         let mask = self.mask(inst);
-        data.detail = self.detail_of(data.detail);
+        data.detail = self.wide_detail(data.detail);
 
-        let before = self.here();
-        let head = self.new_piece();
+        let before = self.current_block();
+        let head = self.new_block();
         self.insert(InstData::jump(head), None);
-        self.go_on_in(head);
+        self.continue_in(head);
         let lane = self.emit(InstData::phi([], None), Some(Type::I32));
-        let types: Vec<Type> = results.iter().map(|&result| self.wide(self.old.value_type(result))).collect();
+        let types: Vec<Type> = results.iter().map(|&result| self.wide_type(self.old.value_type(result))).collect();
         let gathered: Vec<Value> =
             types.iter().map(|&ty| self.emit(InstData::phi([], None), Some(ty))).collect();
 
-        let body = self.new_piece();
+        let body = self.new_block();
         let mut skipping = None;
         let latch = self.new.insert_block_after(body);
         let behind = self.new.insert_block_after(latch);
@@ -87,7 +87,7 @@ impl Writer<'_> {
             }
             None => _ = self.insert(InstData::jump(body), None),
         }
-        self.go_on_in(body);
+        self.continue_in(body);
         let args: Args = operands
             .into_iter()
             .map(|(operand, is_vector)| match is_vector {
@@ -98,7 +98,7 @@ impl Writer<'_> {
         data.args = args;
         let is_written = matches!(data.op.info().gives, heddle_ir::ops::Gives::Written(_));
         let written = results.first().map(|&result| self.old.value_type(result)).filter(|_| is_written);
-        let given = match self.update(&data) {
+        let given = match self.plain_update(&data) {
             Some(given) => given,
             None => {
                 let done = self.insert(data, written);
@@ -112,7 +112,7 @@ impl Writer<'_> {
             .collect();
         self.insert(InstData::jump(latch), None);
 
-        self.go_on_in(latch);
+        self.continue_in(latch);
         let joined: Vec<Value> = (0..types.len())
             .map(|at| match skipping {
                 None => inserted[at],
@@ -134,11 +134,11 @@ impl Writer<'_> {
             let poison = self.new.make_poison(types[at]);
             self.complete_phi(gathered[at], [(before, poison), (latch, joined[at])]);
         }
-        self.go_on_in(behind);
+        self.continue_in(behind);
         for (&result, all) in results.iter().zip(joined) {
-            let value = match self.kinds.of(result) {
-                Kind::Lanes => all,
-                Kind::Steps(_) => {
+            let value = match self.reps.of(result) {
+                ValueRep::Vector => all,
+                ValueRep::Scalar(_) => {
                     let lane = self.first_lane();
                     self.emit(InstData::plain(Op::Extract, [all, lane]), None)
                 }

@@ -1,8 +1,8 @@
 //! Loads, stores, copies.
 
-use super::kinds::Kind;
+use super::value_reps::ValueRep;
 use super::refusal;
-use super::writer::{Writer, Written};
+use super::widener::{Widener, WidenResult};
 use heddle_analysis::shape::Steps;
 use heddle_analysis::{Condition, Shape};
 use heddle_ir::inst::{Access, Detail, InstData};
@@ -10,9 +10,9 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Inst, Op, Scalar, Space, Type, Value};
 
 /// Where the lanes of an access are.
-pub(super) enum Pattern {
+pub(super) enum AccessPattern {
     /// All at one address.
-    One(Value),
+    Uniform(Value),
     /// Side by side, from this address on.
     Contiguous(Value),
     /// Side by side, back from this address.
@@ -22,23 +22,23 @@ pub(super) enum Pattern {
     /// Side by side in columns, from these addresses on.
     Columns(Vec<Value>),
     /// All of a row at one address.
-    OneEachRow(Vec<Value>),
+    RowUniform(Vec<Value>),
     /// Each somewhere.
     Scattered,
 }
 
-impl Writer<'_> {
-    pub(super) fn load(&mut self, inst: Inst) -> Written {
-        if self.is_special(inst) {
+impl Widener<'_> {
+    pub(super) fn load(&mut self, inst: Inst) -> WidenResult {
+        if self.is_volatile_or_atomic(inst) {
             return self.lane_by_lane(inst);
         }
         let result = self.old.result(inst).expect("a load gives a value");
         let scalar = self.old.value_type(result).scalar();
         let address = self.old.inst(inst).args[0];
         let value = match self.pattern(inst, address, scalar) {
-            Pattern::Scattered => match self.one_of_few(inst, address, scalar.into()) {
-                Some(few) => self.load_one_of(inst, &few, scalar.into()),
-                None => self.load_by(inst, Pattern::Scattered),
+            AccessPattern::Scattered => match self.candidate_elements(inst, address, scalar.into()) {
+                Some(candidates) => self.load_candidates(inst, &candidates, scalar.into()),
+                None => self.load_by(inst, AccessPattern::Scattered),
             },
             pattern => self.load_by(inst, pattern),
         };
@@ -47,52 +47,52 @@ impl Writer<'_> {
     }
 
     /// What a load gives, if its lanes are there.
-    pub(super) fn load_by(&mut self, inst: Inst, pattern: Pattern) -> Value {
+    pub(super) fn load_by(&mut self, inst: Inst, pattern: AccessPattern) -> Value {
         let mut data = self.old.inst(inst).clone();
         let result = self.old.result(inst).expect("a load gives a value");
         let ty = self.old.value_type(result);
         let address = data.args[0];
         let access = data.access().copied().unwrap_or(Access::aligned(1));
-        let wide = self.wide(ty);
+        let wide = self.wide_type(ty);
         match pattern {
-            Pattern::One(pointer) => {
+            AccessPattern::Uniform(pointer) => {
                 data.args[0] = pointer;
-                data.detail = Detail::Access(self.hinted(access, access.align));
-                let anyone = self.anyone(inst);
-                let value = self.only_if(anyone, |writer| vec![writer.emit(data, Some(ty))])[0];
-                match self.kinds.of(result) {
-                    Kind::Lanes => self.spread_scalar(value, Steps::default(), wide),
-                    Kind::Steps(_) => value,
+                data.detail = Detail::Access(self.wide_access(access, access.align));
+                let any = self.any_active_lane(inst);
+                let value = self.emit_if(any, |widener| vec![widener.emit(data, Some(ty))])[0];
+                match self.reps.of(result) {
+                    ValueRep::Vector => self.strided_vector(value, Steps::default(), wide),
+                    ValueRep::Scalar(_) => value,
                 }
             }
-            Pattern::Contiguous(pointer) => {
-                data.detail = Detail::Access(self.hinted(access, self.align(&access, address, ty)));
+            AccessPattern::Contiguous(pointer) => {
+                data.detail = Detail::Access(self.wide_access(access, self.lane_0_align(&access, address, ty)));
                 let mask = self.mask(inst);
                 self.load_vector(data, pointer, mask, wide)
             }
-            Pattern::Reversed(pointer) => {
-                let lowest = self.lowest(pointer, ty);
-                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+            AccessPattern::Reversed(pointer) => {
+                let lowest = self.lowest_address(pointer, ty);
+                data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
                 let mask = self.mask(inst).map(|mask| self.reverse(mask));
                 let loaded = self.load_vector(data, lowest, mask, wide);
                 self.reverse(loaded)
             }
-            Pattern::Rows(starts) => {
-                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+            AccessPattern::Rows(starts) => {
+                data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
                 self.load_rows(inst, &data, &starts, ty.scalar())
             }
-            Pattern::Columns(starts) => {
-                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+            AccessPattern::Columns(starts) => {
+                data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
                 self.load_columns(&data, &starts, ty.scalar())
             }
-            Pattern::OneEachRow(starts) => {
-                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+            AccessPattern::RowUniform(starts) => {
+                data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
                 self.spread_rows(&data, &starts, ty.scalar())
             }
-            Pattern::Scattered => {
+            AccessPattern::Scattered => {
                 data.op = Op::Gather;
-                let align = self.align_of_one(&access, address, ty);
-                data.detail = Detail::Access(self.hinted(access, align));
+                let align = self.lane_align(&access, address, ty);
+                data.detail = Detail::Access(self.wide_access(access, align));
                 let pointers = self.vector(address);
                 let mask = self.mask_or_all(inst);
                 let otherwise = self.new.make_poison(wide);
@@ -119,7 +119,7 @@ impl Writer<'_> {
     }
 
     /// The address that this one was cast from, a few steps back.
-    fn cast_from(&self, address: Value) -> Value {
+    fn underlying_address(&self, address: Value) -> Value {
         let mut from = address;
         for _ in 0..8 {
             match self.old.def_inst(from).map(|inst| self.old.inst(inst)) {
@@ -130,19 +130,19 @@ impl Writer<'_> {
         from
     }
 
-    pub(super) fn store(&mut self, inst: Inst) -> Written {
+    pub(super) fn store(&mut self, inst: Inst) -> WidenResult {
         let data = self.old.inst(inst).clone();
         let [stored, address] = [data.args[0], data.args[1]];
-        self.tell(inst, stored, address)?;
-        if self.is_special(inst) {
+        self.check_private_address(inst, stored, address)?;
+        if self.is_volatile_or_atomic(inst) {
             return self.lane_by_lane(inst);
         }
         let ty = self.old.value_type(stored);
         let pattern = self.pattern(inst, address, ty.scalar());
-        if matches!(pattern, Pattern::Scattered)
-            && let Some(few) = self.one_of_few(inst, address, ty)
+        if matches!(pattern, AccessPattern::Scattered)
+            && let Some(candidates) = self.candidate_elements(inst, address, ty)
         {
-            self.store_one_of(inst, &few, stored);
+            self.store_candidates(inst, &candidates, stored);
             return Ok(());
         }
         self.store_by(inst, pattern);
@@ -150,10 +150,10 @@ impl Writer<'_> {
     }
 
     /// Swaps with memory: once for all lanes, or lane after lane.
-    pub(super) fn exchange(&mut self, inst: Inst) -> Written {
+    pub(super) fn atomic_update(&mut self, inst: Inst) -> WidenResult {
         let data = self.old.inst(inst);
         if let [address, .., stored] = data.args[..] {
-            self.tell(inst, stored, address)?;
+            self.check_private_address(inst, stored, address)?;
         }
         if self.combined_update(inst) {
             return Ok(());
@@ -162,9 +162,9 @@ impl Writer<'_> {
     }
 
     /// Refuses to write where another lane's object lies.
-    fn tell(&self, inst: Inst, stored: Value, address: Value) -> Written {
-        let is_private = self.old.value_type(self.cast_from(address)).scalar() == Scalar::Ptr(Space::Private);
-        if self.kinds.is_rebased(stored) && !is_private {
+    fn check_private_address(&self, inst: Inst, stored: Value, address: Value) -> WidenResult {
+        let is_private = self.old.value_type(self.underlying_address(address)).scalar() == Scalar::Ptr(Space::Private);
+        if self.reps.is_rebased(stored) && !is_private {
             let reason = "the address of a private object is stored where other lanes may read it: their own objects \
                           lie elsewhere; keep an index instead";
             return Err(refusal(self.old, inst, reason));
@@ -173,15 +173,15 @@ impl Writer<'_> {
     }
 
     /// Stores where the lanes are.
-    pub(super) fn store_by(&mut self, inst: Inst, pattern: Pattern) {
+    pub(super) fn store_by(&mut self, inst: Inst, pattern: AccessPattern) {
         let mut data = self.old.inst(inst).clone();
         let [stored, address] = [data.args[0], data.args[1]];
         let ty = self.old.value_type(stored);
         let access = data.access().copied().unwrap_or(Access::aligned(1));
         match pattern {
-            Pattern::One(pointer) => {
+            AccessPattern::Uniform(pointer) => {
                 // The highest active lane has the last word.
-                let value = match self.kinds.is_shared(stored) {
+                let value = match self.reps.is_uniform(stored) {
                     true => self.scalar(stored),
                     false => {
                         let vector = self.vector(stored);
@@ -191,41 +191,41 @@ impl Writer<'_> {
                     }
                 };
                 data.args = [value, pointer].into_iter().collect();
-                data.detail = Detail::Access(self.hinted(access, access.align));
-                let anyone = self.anyone(inst);
-                self.only_if(anyone, |writer| {
-                    writer.insert(data, None);
+                data.detail = Detail::Access(self.wide_access(access, access.align));
+                let any = self.any_active_lane(inst);
+                self.emit_if(any, |widener| {
+                    widener.insert(data, None);
                     Vec::new()
                 });
             }
-            Pattern::Contiguous(pointer) => {
-                data.detail = Detail::Access(self.hinted(access, self.align(&access, address, ty)));
+            AccessPattern::Contiguous(pointer) => {
+                data.detail = Detail::Access(self.wide_access(access, self.lane_0_align(&access, address, ty)));
                 let value = self.vector(stored);
                 let mask = self.mask(inst);
                 self.store_vector(data, value, pointer, mask);
             }
-            Pattern::Reversed(pointer) => {
-                let lowest = self.lowest(pointer, ty);
-                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+            AccessPattern::Reversed(pointer) => {
+                let lowest = self.lowest_address(pointer, ty);
+                data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
                 let value = self.vector(stored);
                 let value = self.reverse(value);
                 let mask = self.mask(inst).map(|mask| self.reverse(mask));
                 self.store_vector(data, value, lowest, mask);
             }
-            Pattern::Rows(starts) => {
-                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+            AccessPattern::Rows(starts) => {
+                data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
                 let value = self.vector(stored);
                 self.store_rows(inst, &data, &starts, value);
             }
-            Pattern::Columns(starts) => {
-                data.detail = Detail::Access(self.hinted(access, access.align.min(natural(ty))));
+            AccessPattern::Columns(starts) => {
+                data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
                 let value = self.vector(stored);
                 self.store_columns(&data, &starts, value);
             }
-            Pattern::OneEachRow(_) | Pattern::Scattered => {
+            AccessPattern::RowUniform(_) | AccessPattern::Scattered => {
                 data.op = Op::Scatter;
-                let align = self.align_of_one(&access, address, ty);
-                data.detail = Detail::Access(self.hinted(access, align));
+                let align = self.lane_align(&access, address, ty);
+                data.detail = Detail::Access(self.wide_access(access, align));
                 let value = self.vector(stored);
                 let pointers = self.vector(address);
                 let mask = self.mask_or_all(inst);
@@ -251,33 +251,33 @@ impl Writer<'_> {
     }
 
     /// Copies and fills: once, where all lanes do the same and doing it again changes nothing.
-    pub(super) fn transfer(&mut self, inst: Inst) -> Written {
+    pub(super) fn transfer(&mut self, inst: Inst) -> WidenResult {
         let mut data = self.old.inst(inst).clone();
         if self.objects.is_interleaved(data.args[0]) {
-            self.fill_all(inst);
+            self.fill_interleaved(inst);
             return Ok(());
         }
-        if let Some(bytes) = self.filled_objects(inst) {
+        if let Some(bytes) = self.filled_bytes(inst) {
             data.args[0] = self.scalar(data.args[0]);
             data.args[1] = self.scalar(data.args[1]);
             let ty = self.old.value_type(data.args[2]);
             data.args[2] = self.new.make_const(Constant::splat(ty, bytes.into()));
-            data.detail = self.detail_of(data.detail);
+            data.detail = self.wide_detail(data.detail);
             self.insert(data, None);
             return Ok(());
         }
         let is_volatile = data.flags.has(Flag::Volatile);
-        let is_same = data.args.iter().all(|&arg| self.kinds.is_shared(arg));
+        let is_same = data.args.iter().all(|&arg| self.reps.is_uniform(arg));
         if is_volatile || !is_same || data.op == Op::Memmove {
             return self.lane_by_lane(inst);
         }
         for index in 0..data.args.len() {
             data.args[index] = self.scalar(data.args[index]);
         }
-        data.detail = self.detail_of(data.detail);
-        let anyone = self.anyone(inst);
-        self.only_if(anyone, |writer| {
-            writer.insert(data, None);
+        data.detail = self.wide_detail(data.detail);
+        let any = self.any_active_lane(inst);
+        self.emit_if(any, |widener| {
+            widener.insert(data, None);
             Vec::new()
         });
         Ok(())
@@ -285,14 +285,14 @@ impl Writer<'_> {
 
     /// The bytes of all lanes' objects together, if every lane fills the whole of its own with the same byte: what lies
     /// between them belongs to no lane.
-    fn filled_objects(&self, inst: Inst) -> Option<u64> {
+    fn filled_bytes(&self, inst: Inst) -> Option<u64> {
         let data = self.old.inst(inst);
         let alloca = self.old.def_inst(data.args[0])?;
         let Detail::Alloca { bytes, .. } = self.old.inst(alloca).detail else { return None };
         let size = self.old.constant(*data.args.get(2)?)?.splat_bits()?;
         let all = self.objects.stride(alloca) * u64::from(self.lanes);
         let is_filled =
-            data.op == Op::Memset && size == u128::from(bytes) && self.kinds.is_shared(data.args[1]);
+            data.op == Op::Memset && size == u128::from(bytes) && self.reps.is_uniform(data.args[1]);
         let block = self.old.layout.block_of(inst)?;
         let is_plain = !data.flags.has(Flag::Volatile) && self.old.predicate(block).is_none();
         let fits = u128::from(all) <= self.old.value_type(data.args[2]).scalar().bit_mask() >> 1;
@@ -300,18 +300,18 @@ impl Writer<'_> {
     }
 
     /// Fills interleaved objects, all lanes' at once.
-    fn fill_all(&mut self, inst: Inst) {
+    fn fill_interleaved(&mut self, inst: Inst) {
         let data = self.old.inst(inst).clone();
         let [address, byte, size] = [0, 1, 2].map(|at| self.scalar(data.args[at]));
         let ty = self.new.value_type(size);
         let lanes = self.new.make_const(Constant::splat(ty, self.lanes.into()));
         let size = self.emit(InstData::plain(Op::Mul, [size, lanes]), None);
-        let detail = self.detail_of(data.detail.clone());
+        let detail = self.wide_detail(data.detail.clone());
         self.insert(InstData { args: [address, byte, size].into_iter().collect(), detail, ..data }, None);
     }
 
     /// Whether each lane has to do an access for itself.
-    fn is_special(&self, inst: Inst) -> bool {
+    fn is_volatile_or_atomic(&self, inst: Inst) -> bool {
         let data = self.old.inst(inst);
         data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some())
     }
@@ -325,42 +325,42 @@ impl Writer<'_> {
     }
 
     /// Where the lanes of an access of this type are.
-    fn pattern(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Pattern {
+    fn pattern(&mut self, inst: Inst, address: Value, scalar: Scalar) -> AccessPattern {
         let size = i64::from(scalar.bytes());
-        match self.kinds.of(address) {
-            Kind::SHARED => Pattern::One(self.scalar(address)),
-            Kind::Steps(steps) => match self.lane_step(steps) {
-                Some(step) if step == size => Pattern::Contiguous(self.scalar(address)),
-                Some(step) if step == -size => Pattern::Reversed(self.scalar(address)),
-                _ => self.rows(inst, address, scalar).unwrap_or(Pattern::Scattered),
+        match self.reps.of(address) {
+            ValueRep::UNIFORM => AccessPattern::Uniform(self.scalar(address)),
+            ValueRep::Scalar(steps) => match self.lane_step(steps) {
+                Some(step) if step == size => AccessPattern::Contiguous(self.scalar(address)),
+                Some(step) if step == -size => AccessPattern::Reversed(self.scalar(address)),
+                _ => self.rows(inst, address, scalar).unwrap_or(AccessPattern::Scattered),
             },
-            Kind::Lanes if self.kinds.is_rebased(address) => Pattern::Scattered,
-            Kind::Lanes => {
+            ValueRep::Vector if self.reps.is_rebased(address) => AccessPattern::Scattered,
+            ValueRep::Vector => {
                 // Of a total access all lanes count, and so does lane 0; of others those that are active.
                 let Shape::Strided { strides, .. } = self.facts.shape(address) else {
-                    return self.rows(inst, address, scalar).unwrap_or(Pattern::Scattered);
+                    return self.rows(inst, address, scalar).unwrap_or(AccessPattern::Scattered);
                 };
                 let steps = strides.all();
                 if steps == Steps::default() {
-                    let pointer = self.first_of(inst, address, &[]);
-                    return Pattern::One(pointer);
+                    let pointer = self.first_active_address(inst, address, &[]);
+                    return AccessPattern::Uniform(pointer);
                 }
                 let Some(step) = self.lane_step(steps).filter(|step| step.abs() == size) else {
-                    return self.rows(inst, address, scalar).unwrap_or(Pattern::Scattered);
+                    return self.rows(inst, address, scalar).unwrap_or(AccessPattern::Scattered);
                 };
-                let base = self.base_of(inst, address, step, &[]);
-                if step == size { Pattern::Contiguous(base) } else { Pattern::Reversed(base) }
+                let base = self.lane_0_address(inst, address, step, &[]);
+                if step == size { AccessPattern::Contiguous(base) } else { AccessPattern::Reversed(base) }
             }
         }
     }
 
     /// The address of the first lane that runs an access.
-    pub(super) fn first_of(&mut self, inst: Inst, address: Value, conditions: &[Condition]) -> Value {
-        if let Some(scalar) = self.in_first_lane(inst, address, conditions) {
+    pub(super) fn first_active_address(&mut self, inst: Inst, address: Value, conditions: &[Condition]) -> Value {
+        if let Some(scalar) = self.first_lane_value(inst, address, conditions) {
             return scalar;
         }
         let vector = self.vector(address);
-        let lane = match self.active(inst) {
+        let lane = match self.predicate_of(inst) {
             Some(_) => self.first_lane(),
             None => self.new.make_int(Scalar::I32, 0),
         };
@@ -368,26 +368,26 @@ impl Writer<'_> {
     }
 
     /// Lane 0's address, found from that of the first lane that runs an access.
-    pub(super) fn base_of(
+    pub(super) fn lane_0_address(
         &mut self,
         inst: Inst,
         address: Value,
         step: i64,
         conditions: &[Condition],
     ) -> Value {
-        let first = self.first_of(inst, address, conditions);
-        if self.active(inst).is_none() {
+        let first = self.first_active_address(inst, address, conditions);
+        if self.predicate_of(inst).is_none() {
             return first;
         }
         let lane = self.first_lane();
-        let lane = self.as_number(lane, Scalar::I64);
+        let lane = self.convert_lane(lane, Scalar::I64);
         let back = self.new.make_int(Scalar::I64, -i128::from(step));
         let offset = self.emit(InstData::plain(Op::Mul, [lane, back]), None);
         self.emit(InstData::plain(Op::PtrAdd, [first, offset]), None)
     }
 
     /// The lowest address of lanes that lie back from this one.
-    fn lowest(&mut self, pointer: Value, ty: Type) -> Value {
+    fn lowest_address(&mut self, pointer: Value, ty: Type) -> Value {
         let back = -(i128::from(self.lanes) - 1) * i128::from(ty.bytes());
         let back = self.new.make_int(Scalar::I64, back);
         self.emit(InstData::plain(Op::PtrAdd, [pointer, back]), None)
@@ -400,9 +400,9 @@ impl Writer<'_> {
     }
 
     /// The alignment of lane 0's address, active or not.
-    fn align(&self, access: &Access, address: Value, ty: Type) -> u32 {
-        let promised = access.align.min(natural(ty));
-        if self.kinds.is_rebased(address) {
+    fn lane_0_align(&self, access: &Access, address: Value, ty: Type) -> u32 {
+        let promised = access.align.min(natural_align(ty));
+        if self.reps.is_rebased(address) {
             return promised;
         }
         match self.facts.shape(address) {
@@ -412,35 +412,35 @@ impl Writer<'_> {
     }
 
     /// The alignment of each lane's address.
-    fn align_of_one(&self, access: &Access, address: Value, ty: Type) -> u32 {
+    fn lane_align(&self, access: &Access, address: Value, ty: Type) -> u32 {
         match self.objects.is_interleaved(address) {
-            true => access.align.min(natural(ty)),
+            true => access.align.min(natural_align(ty)),
             false => access.align,
         }
     }
 
     /// What an access says, as far as it holds for all lanes together.
-    pub(super) fn hinted(&mut self, access: Access, align: u32) -> Access {
-        let base = access.base.and_then(|base| self.hint(base));
+    pub(super) fn wide_access(&mut self, access: Access, align: u32) -> Access {
+        let base = access.base.and_then(|base| self.wide_base(base));
         Access { align, dereferenceable: 0, base, atomic: access.atomic }
     }
 
     /// The object that an address points into, if one name for it serves all lanes: that of an array of objects does.
-    fn hint(&mut self, base: Value) -> Option<Value> {
+    fn wide_base(&mut self, base: Value) -> Option<Value> {
         let is_object = self.old.def_inst(base).is_some_and(|inst| self.old.inst(inst).op == Op::Alloca);
-        (is_object || self.kinds.is_shared(base)).then(|| self.scalar(base))
+        (is_object || self.reps.is_uniform(base)).then(|| self.scalar(base))
     }
 
     /// What refines an instruction, in words of the wide function.
-    pub(super) fn detail_of(&mut self, detail: Detail) -> Detail {
+    pub(super) fn wide_detail(&mut self, detail: Detail) -> Detail {
         match detail {
-            Detail::Access(access) => Detail::Access(self.hinted(access, access.align)),
-            Detail::Rmw(rmw, access) => Detail::Rmw(rmw, self.hinted(access, access.align)),
+            Detail::Access(access) => Detail::Access(self.wide_access(access, access.align)),
+            Detail::Rmw(rmw, access) => Detail::Rmw(rmw, self.wide_access(access, access.align)),
             Detail::CompareExchange(access, failure) => {
-                Detail::CompareExchange(self.hinted(access, access.align), failure)
+                Detail::CompareExchange(self.wide_access(access, access.align), failure)
             }
             Detail::Transfer(both) => {
-                let [to, from] = [both.0, both.1].map(|access| self.hinted(access, access.align));
+                let [to, from] = [both.0, both.1].map(|access| self.wide_access(access, access.align));
                 Detail::Transfer(Box::new((to, from)))
             }
             Detail::Call(callee) => Detail::Call(self.new.make_callee(&self.old.callees[callee])),
@@ -450,7 +450,7 @@ impl Writer<'_> {
 }
 
 /// The largest power of two that divides the size of a lane's value.
-fn natural(ty: Type) -> u32 {
+fn natural_align(ty: Type) -> u32 {
     let bytes = ty.scalar().bytes();
     1 << bytes.trailing_zeros()
 }

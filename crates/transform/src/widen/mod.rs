@@ -13,17 +13,17 @@
 //!       store v10, v5                       masked_store …, v5, v17     lanes lie side by side from v5 on
 //! ```
 //!
-//! * `kinds` decides for each value whether it is held as a scalar or as a vector.
-//! * `objects` decides which private objects lanes share.
-//! * `closure` asks instructions until both have settled.
-//! * `writer` walks through the blocks and hands each value out in the form that its user wants.
-//! * `clusters` decides which accesses are done together or in versions, `lines` does so; `one_lane` finds out
+//! * `value_reps` decides for each value whether it is held as a scalar or as a vector.
+//! * `private_objects` decides which private objects lanes share.
+//! * `worklist` asks instructions until both have settled.
+//! * `widener` walks through the blocks and hands each value out in the form that its user wants.
+//! * `interleave_groups` decides which accesses are done together or in versions, `interleaving` does so; `single_lane` finds out
 //!   where.
-//! * `records` decides which fields of structures are read at once, and does so.
+//! * `structure_groups` decides which fields of structures are read at once, and does so.
 //! * `rows` is for brushes of several dimensions.
-//! * `plain`, `memory`, `horizontal`, `places`, `calls` turn one instruction each into its wide form.
-//! * `combined` makes one atomic update of what all lanes do to one place; `lane_loop` is for what has no vector form: one lane after
-//!   the other; `updates` is for atomics that only the lanes see.
+//! * `lane_wise`, `memory`, `horizontal`, `work_item_queries`, `calls` turn one instruction each into its wide form.
+//! * `combined_atomics` makes one atomic update of what all lanes do to one place; `lane_loop` is for what has no vector form: one lane after
+//!   the other; `brush_atomics` is for atomics that only the lanes see.
 //!
 //! *Passive lanes.* Vector operations also run in lanes for which the source did not run them. What comes out there is
 //! never looked at, but it must do no harm: masked memory operations leave them alone, divisors become 1 there, and
@@ -31,33 +31,33 @@
 //! with whatever there is: scalar effects stand behind `any(mask)`, and a branch is taken on a frozen condition.
 
 mod calls;
-mod closure;
-mod clusters;
-mod combined;
+mod worklist;
+mod interleave_groups;
+mod combined_atomics;
 mod horizontal;
-mod kinds;
+mod value_reps;
 mod lane_loop;
 mod launches;
-mod lines;
+mod interleaving;
 mod memory;
-mod few;
+mod candidate_elements;
 mod merge;
-mod objects;
-mod one_lane;
-mod places;
-mod plain;
-mod records;
+mod private_objects;
+mod single_lane;
+mod work_item_queries;
+mod lane_wise;
+mod structure_groups;
 mod rows;
 mod signature;
-mod updates;
-mod writer;
+mod brush_atomics;
+mod widener;
 
 pub use launches::replace_launches;
 pub use signature::{wide_declaration, wide_name};
 
-pub(crate) use kinds::may_be_private;
+pub(crate) use value_reps::may_be_private;
 
-use crate::target::Target;
+use crate::target::TargetInfo;
 use heddle_analysis::{AccessGroups, Divergence};
 use heddle_ir::diagnostic::{Code, Diagnostic, Place};
 use heddle_ir::module::DeclaredShape;
@@ -71,12 +71,12 @@ fn refusal(func: &Function, inst: Inst, reason: impl Into<String>) -> Diagnostic
 }
 
 /// What became of accesses, the first of them this one.
-fn access_form(func: &Function, inst: Inst, text: String) -> Diagnostic {
+fn access_remark(func: &Function, inst: Inst, text: String) -> Diagnostic {
     Diagnostic::remark(Code::AccessForm, text).at(Place::line_of(func, inst))
 }
 
 /// What an access is of, as its source has it, or its address.
-fn place_of(func: &Function, address: Value) -> String {
+fn describe_location(func: &Function, address: Value) -> String {
     match func.describe_object(address) {
         Some(object) => format!("of {object}"),
         None => format!("at {}", func.describe(address)),
@@ -85,18 +85,18 @@ fn place_of(func: &Function, address: Value) -> String {
 
 /// What stands around a function.
 #[derive(Clone, Debug)]
-pub struct Around<'a> {
+pub struct WidenContext<'a> {
     /// The names of the functions that are defined, and so have a wide form when all is done.
     pub defined: FxHashSet<&'a str>,
     /// Whether the brush is a work-group by itself: the function is part of a region that sequential code launches.
     pub is_region: bool,
     /// Of functions that are only declared, their vector forms for this brush.
-    pub forms: FxHashMap<String, Vec<VectorForm>>,
+    pub vector_variants: FxHashMap<String, Vec<VectorVariant>>,
 }
 
 /// A vector form of a function that is defined elsewhere: it takes whole vectors, and a mask behind them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct VectorForm {
+pub struct VectorVariant {
     /// Its name.
     pub name: String,
     /// What lanes share of each parameter.
@@ -107,7 +107,7 @@ pub struct VectorForm {
 
 /// Where accesses get a version for when run-time conditions hold.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Versions {
+pub enum VersioningPolicy {
     /// Where they pay.
     #[default]
     Model,
@@ -121,9 +121,9 @@ pub enum Versions {
 #[derive(Clone, Debug, Default)]
 pub struct WidenOptions {
     /// The machine that the code is for.
-    pub target: Target,
-    /// Versions of accesses.
-    pub versions: Versions,
+    pub target: TargetInfo,
+    /// VersioningPolicy of accesses.
+    pub versions: VersioningPolicy,
     /// Whether accesses are done together whatever is in between: tests see whether that is noticed.
     #[doc(hidden)]
     pub ignores_order: bool,
@@ -131,17 +131,17 @@ pub struct WidenOptions {
 
 /// What was chosen: what accesses have become, or which lanes run together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum ChosenForm {
+pub enum RemarkKind {
     /// Each is for itself.
-    Alone,
+    PerLane,
     /// Whole lines of memory.
-    Lines,
+    Interleaved,
     /// Several fields of each lane's structure at once.
-    Records,
+    Structures,
     /// One access for each row of lanes.
     Rows,
     /// A branch on run-time conditions, and one of two forms.
-    Version,
+    Versioned,
     /// So many brushes side by side; that is of no accesses.
     Brushes,
     /// One loop of a nest, or the nest as it was; that is of no accesses.
@@ -149,11 +149,11 @@ pub enum ChosenForm {
     /// The sides of a branch, merged; that is of no accesses.
     Fused,
     /// A branch that stays as it is; that is of no accesses.
-    Branch,
+    KeptBranch,
     /// Loads and operations replaced by values that are there; that is of no accesses.
-    Scalars,
+    ScalarReplacement,
     /// Lanes go on one block a round, since a loop waits; that is of no accesses.
-    Waits,
+    ForwardProgress,
     /// One lane after the other; that is of no accesses.
     Serialized,
 }
@@ -162,11 +162,11 @@ pub enum ChosenForm {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remark {
     /// What was chosen.
-    pub form: ChosenForm,
+    pub kind: RemarkKind,
     /// For how many accesses.
     pub accesses: usize,
     /// All that in words, where the first of the accesses, or the loop that decided, came from.
-    pub told: Diagnostic,
+    pub diagnostic: Diagnostic,
 }
 
 /// A wide function, and what was chosen in it.
@@ -185,7 +185,7 @@ pub fn widen(
     facts: &Divergence,
     accesses: &AccessGroups,
     brush: &[u32],
-    around: &Around<'_>,
+    context: &WidenContext<'_>,
     options: &WidenOptions,
 ) -> Result<Widened, Diagnostic> {
     let lanes = brush.iter().fold(1u32, |lanes, &extent| lanes.saturating_mul(extent));
@@ -196,17 +196,17 @@ pub fn widen(
     }
     let mut extents = [1; MAX_DIMENSIONS];
     extents[..brush.len()].copy_from_slice(brush);
-    let closure = closure::Closure::new(func);
-    let objects = objects::Objects::new(func, &closure, facts, lanes)?;
-    let kinds = kinds::Kinds::new(func, &closure, facts, extents, &objects, around);
-    let clusters = clusters::Clusters::new(func, accesses, &kinds, lanes as u16, options);
-    let records = records::Records::new(func, facts, accesses, &kinds, &clusters, extents, options);
+    let worklist = worklist::InstWorklist::new(func);
+    let objects = private_objects::PrivateObjects::new(func, &worklist, facts, lanes)?;
+    let reps = value_reps::ValueReps::new(func, &worklist, facts, extents, &objects, context);
+    let interleave_groups = interleave_groups::InterleaveGroups::new(func, accesses, &reps, lanes as u16, options);
+    let structure_groups = structure_groups::StructureGroups::new(func, facts, accesses, &reps, &interleave_groups, extents, options);
     let plan =
-        writer::Plan { kinds: &kinds, objects: &objects, clusters: &clusters, records: &records, options };
-    let writer = writer::Writer::new(func, facts, plan, extents, around);
-    let mut wide = writer.write()?;
+        widener::WideningPlan { reps: &reps, objects: &objects, interleave_groups: &interleave_groups, structure_groups: &structure_groups, options };
+    let widener = widener::Widener::new(func, facts, plan, extents, context);
+    let mut wide = widener.widen_function()?;
     merge::merge_chains(&mut wide.func);
-    wide.remarks.extend(clusters.remarks);
-    wide.remarks.extend(records.remarks);
+    wide.remarks.extend(interleave_groups.remarks);
+    wide.remarks.extend(structure_groups.remarks);
     Ok(wide)
 }

@@ -11,11 +11,11 @@
 //! be known: `y * width` is the same in a row whatever `width` is. What is claimed is of active lanes. Rows are stored in
 //! ascending order, as lanes are.
 
-use super::kinds::Kind;
-use super::memory::Pattern;
-use super::one_lane::Place;
-use super::writer::Writer;
-use super::{ChosenForm, Remark, access_form, place_of};
+use super::value_reps::ValueRep;
+use super::memory::AccessPattern;
+use super::single_lane::LanePosition;
+use super::widener::Widener;
+use super::{RemarkKind, Remark, access_remark, describe_location};
 use heddle_analysis::Shape;
 use heddle_ir::inst::{Args, Detail, InstData};
 use heddle_ir::ops::Effect;
@@ -23,24 +23,24 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Inst, Op, Scalar, Type, Value};
 
 /// How deeply values are looked into.
-const MOST_DEPTH: usize = 8;
+const MAX_DEPTH: usize = 8;
 
-impl Writer<'_> {
+impl Widener<'_> {
     /// Where the rows of an access begin, if that is cheaper than each lane at an address of its own.
-    pub(super) fn rows(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<Pattern> {
+    pub(super) fn rows(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<AccessPattern> {
         let [length, count] = self.row_extents();
         let size = i64::from(scalar.bytes());
         if length < 2 || count < 2 || scalar == Scalar::I1 {
             return None;
         }
-        match self.row_step(address, MOST_DEPTH) {
-            Some(0) => return self.one_each_row(inst, address, scalar),
+        match self.row_step(address, MAX_DEPTH) {
+            Some(0) => return self.row_uniform(inst, address, scalar),
             Some(step) if step == size => {}
             _ => return self.columns(inst, address, scalar),
         }
         let writes = self.old.inst(inst).op == Op::Store;
         let target = &self.options.target;
-        let is_masked = self.active(inst).is_some();
+        let is_masked = self.predicate_of(inst).is_some();
         let costs = if writes { &target.store } else { &target.load };
         let (row, alone) = match is_masked {
             true => (costs.masked, costs.masked_scattered),
@@ -53,15 +53,15 @@ impl Writer<'_> {
         let permutes = target.cost(target.permute, lanes, bits(lanes)) * if is_masked { 2 } else { 1 };
         let together = (target.cost(row, length, bits(length)) + permutes + finding) * count;
         let alone = target.cost(alone, lanes, bits(lanes));
-        self.tell_rows(inst, address, length, together, alone)
-            .then(|| Pattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect()))
+        self.rows_pay(inst, address, length, together, alone)
+            .then(|| AccessPattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect()))
     }
 
     /// The addresses of rows whose lanes load from one place each, if that is cheaper than each lane at an address of its own.
-    fn one_each_row(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<Pattern> {
+    fn row_uniform(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<AccessPattern> {
         let [length, count] = self.row_extents();
         // Rows without lanes must not be read.
-        if self.old.inst(inst).op == Op::Store || self.active(inst).is_some() {
+        if self.old.inst(inst).op == Op::Store || self.predicate_of(inst).is_some() {
             return None;
         }
         let target = &self.options.target;
@@ -71,22 +71,22 @@ impl Writer<'_> {
             + target.cost(target.permute, lanes, bits(lanes)))
             * count;
         let alone = target.cost(target.load.scattered, lanes, bits(lanes));
-        self.tell_rows(inst, address, 1, together, alone).then(|| {
-            Pattern::OneEachRow((0..count).map(|row| self.row_start(inst, address, row, 0)).collect())
+        self.rows_pay(inst, address, 1, together, alone).then(|| {
+            AccessPattern::RowUniform((0..count).map(|row| self.row_start(inst, address, row, 0)).collect())
         })
     }
 
     /// Where the columns of a tile begin, if lanes lie side by side along the second dimension and that is cheaper than each at an
     /// address of its own.
-    fn columns(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<Pattern> {
+    fn columns(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<AccessPattern> {
         let [count, length, planes, spaces] = self.brush;
         let size = i64::from(scalar.bytes());
-        let [step, step_down] = match (self.kinds.of(address), self.facts.shape(address)) {
-            (Kind::Steps(steps), _) => [steps[0], steps[1]],
-            (Kind::Lanes, Shape::Strided { strides, .. }) => [strides.along(0), strides.along(1)],
+        let [step, step_down] = match (self.reps.of(address), self.facts.shape(address)) {
+            (ValueRep::Scalar(steps), _) => [steps[0], steps[1]],
+            (ValueRep::Vector, Shape::Strided { strides, .. }) => [strides.along(0), strides.along(1)],
             _ => return None,
         };
-        if length < 2 || planes * spaces > 1 || step_down != size || self.active(inst).is_some() {
+        if length < 2 || planes * spaces > 1 || step_down != size || self.predicate_of(inst).is_some() {
             return None;
         }
         let writes = self.old.inst(inst).op == Op::Store;
@@ -104,12 +104,12 @@ impl Writer<'_> {
         let together = target.cost(costs.whole, length, bits(length)) * count
             + target.cost(target.permute, 1, target.vector_bits) * joined;
         let alone = target.cost(costs.scattered, lanes, bits(lanes));
-        self.tell_parts(inst, address, ("columns", [count, length]), together, alone)
-            .then(|| Pattern::Columns((0..count).map(|column| self.lane_start(address, column)).collect()))
+        self.parts_pay(inst, address, ("columns", [count, length]), together, alone)
+            .then(|| AccessPattern::Columns((0..count).map(|column| self.lane_start(address, column)).collect()))
     }
 
-    /// Where the elements of columns, one column behind the other, are in the order of lanes.
-    fn by_columns(&self) -> Box<[u16]> {
+    /// Where the elements of columns, one column after the other, are in the order of lanes.
+    fn transposed_order(&self) -> Box<[u16]> {
         let [count, length, ..] = self.brush;
         (0..length).flat_map(|row| (0..count).map(move |column| (column * length + row) as u16)).collect()
     }
@@ -119,7 +119,7 @@ impl Writer<'_> {
         let ty = Type::Vector(scalar, self.brush[1] as u16);
         let parts = starts.iter().map(|&start| self.load_vector(data.clone(), start, None, ty)).collect();
         let joined = self.join_parts(parts, self.brush[1] as u16, scalar);
-        let order = Detail::Permute(self.by_columns());
+        let order = Detail::Permute(self.transposed_order());
         let all = Type::Vector(scalar, self.lanes);
         self.emit(InstData::new(Op::Permute, [joined, joined], order), Some(all))
     }
@@ -127,7 +127,7 @@ impl Writer<'_> {
     /// Turns lanes round and stores columns.
     pub(super) fn store_columns(&mut self, data: &InstData, starts: &[Value], value: Value) {
         let length = self.brush[1] as u16;
-        let order = self.by_columns();
+        let order = self.transposed_order();
         let mut lanes = vec![0; order.len()];
         order.iter().zip(0..).for_each(|(&place, lane)| lanes[usize::from(place)] = lane);
         let ty = Type::Vector(self.new.value_type(value).scalar(), length);
@@ -139,13 +139,13 @@ impl Writer<'_> {
     }
 
     /// Whether rows pay, with the figures in a remark.
-    fn tell_rows(&mut self, inst: Inst, address: Value, length: u32, together: u32, alone: u32) -> bool {
+    fn rows_pay(&mut self, inst: Inst, address: Value, length: u32, together: u32, alone: u32) -> bool {
         let count = self.row_extents()[1];
-        self.tell_parts(inst, address, ("rows", [count, length]), together, alone)
+        self.parts_pay(inst, address, ("rows", [count, length]), together, alone)
     }
 
     /// Whether so many rows or columns of a length pay, with the figures in a remark.
-    fn tell_parts(
+    fn parts_pay(
         &mut self,
         inst: Inst,
         address: Value,
@@ -158,11 +158,11 @@ impl Writer<'_> {
         let text = format!(
             "a {} {}: {is_not}in {count} {parts} of {length}: cost {together} {than} {alone} on {}",
             if self.old.inst(inst).op == Op::Store { "store" } else { "load" },
-            place_of(self.old, address),
+            describe_location(self.old, address),
             self.options.target.name
         );
-        let form = if pays { ChosenForm::Rows } else { ChosenForm::Alone };
-        self.remarks.push(Remark { form, accesses: 1, told: access_form(self.old, inst, text) });
+        let kind = if pays { RemarkKind::Rows } else { RemarkKind::PerLane };
+        self.remarks.push(Remark { kind, accesses: 1, diagnostic: access_remark(self.old, inst, text) });
         pays
     }
 
@@ -174,38 +174,38 @@ impl Writer<'_> {
     /// The address of a row's first lane.
     fn row_start(&mut self, inst: Inst, address: Value, row: u32, size: i64) -> Value {
         let from = row * self.row_extents()[0];
-        let mask = match self.kinds.of(address) {
-            Kind::Steps(_) => None,
-            Kind::Lanes => self.row_mask(inst, row),
+        let mask = match self.reps.of(address) {
+            ValueRep::Scalar(_) => None,
+            ValueRep::Vector => self.row_mask(inst, row),
         };
         let Some(mask) = mask else { return self.lane_start(address, from) };
         // Only active lanes know where they are.
-        let behind = self.first_in(mask);
-        let place = Place { from, behind: Some(behind), is_anywhere: false };
-        let found = self.in_lane(address, place).unwrap_or_else(|| self.lane_of(address, from, Some(behind)));
-        let behind = self.as_number(behind, Scalar::I64);
+        let lane_offset = self.first_lane_of(mask);
+        let position = LanePosition { from, lane_offset: Some(lane_offset), crosses_rows: false };
+        let found = self.lane_value(address, position).unwrap_or_else(|| self.lane_of(address, from, Some(lane_offset)));
+        let lane_offset = self.convert_lane(lane_offset, Scalar::I64);
         let back = self.new.make_int(Scalar::I64, -i128::from(size));
-        let distance = self.emit(InstData::plain(Op::Mul, [behind, back]), None);
+        let distance = self.emit(InstData::plain(Op::Mul, [lane_offset, back]), None);
         self.emit(InstData::plain(Op::PtrAdd, [found, distance]), None)
     }
 
     /// The address of a lane, which is there.
     fn lane_start(&mut self, address: Value, lane: u32) -> Value {
-        if let Kind::Steps(steps) = self.kinds.of(address) {
+        if let ValueRep::Scalar(steps) = self.reps.of(address) {
             let scalar = self.scalar(address);
             let offset = self.offsets(steps)[lane as usize];
-            return self.further(scalar, offset as i64);
+            return self.offset_address(scalar, offset as i64);
         }
-        let place = Place { from: lane, behind: None, is_anywhere: false };
-        self.in_lane(address, place).unwrap_or_else(|| self.lane_of(address, lane, None))
+        let position = LanePosition { from: lane, lane_offset: None, crosses_rows: false };
+        self.lane_value(address, position).unwrap_or_else(|| self.lane_of(address, lane, None))
     }
 
-    fn lane_of(&mut self, value: Value, from: u32, behind: Option<Value>) -> Value {
+    fn lane_of(&mut self, value: Value, from: u32, lane_offset: Option<Value>) -> Value {
         let vector = self.vector(value);
         let mut lane = self.new.make_int(Scalar::I32, from.into());
-        if let Some(behind) = behind {
-            let behind = self.as_number(behind, Scalar::I32);
-            lane = self.emit(InstData::plain(Op::Add, [lane, behind]), None);
+        if let Some(lane_offset) = lane_offset {
+            let lane_offset = self.convert_lane(lane_offset, Scalar::I32);
+            lane = self.emit(InstData::plain(Op::Add, [lane, lane_offset]), None);
         }
         self.emit(InstData::plain(Op::Extract, [vector, lane]), None)
     }
@@ -308,10 +308,10 @@ impl Writer<'_> {
         if self.old.constant(value).is_some() {
             return Some(0);
         }
-        if let Kind::Steps(steps) = self.kinds.of(value) {
+        if let ValueRep::Scalar(steps) = self.reps.of(value) {
             return Some(steps[0]);
         }
-        if self.kinds.is_rebased(value) {
+        if self.reps.is_rebased(value) {
             return None;
         }
         if let Shape::Strided { strides, .. } = self.facts.shape(value) {

@@ -14,7 +14,7 @@ use heddle_llvm::{Cpu, Output};
 use heddle_transform::flatten::{self, Decision, Policy};
 use heddle_transform::fuse::Machine;
 use heddle_transform::scalar_replacement::Variant;
-use heddle_transform::{Races, Target as Costs};
+use heddle_transform::{RaceSemantics, TargetInfo as Costs};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -92,7 +92,7 @@ const BY_DEFAULT: (&str, Form) = ("by default", |options| options);
 
 fn session(cpu: &Cpu) -> Session {
     let mut session = Session::new(cpu.clone());
-    session.options.races = Races::Excluded;
+    session.options.races = RaceSemantics::Excluded;
     session
 }
 

@@ -10,7 +10,7 @@ use heddle_ir::{Function, Module, parse_module};
 use heddle_transform::flatten::{self, flatten as flatten_nests};
 use heddle_transform::fuse::Machine;
 use heddle_transform::scalar_replacement::{self, Variant};
-use heddle_transform::{FuseOptions, Races, canonicalize, fuse, replace_scalars, simplify};
+use heddle_transform::{FuseOptions, RaceSemantics, canonicalize, fuse, replace_scalars, simplify};
 use std::fmt::Write as _;
 
 pub(super) fn prepared(text: &str) -> Result<Module, String> {
@@ -51,7 +51,7 @@ pub(super) fn scalars(report: &mut Report) -> Result<(), String> {
         for (variant, gains) in Variant::ALL.into_iter().zip(&mut gains) {
             let options = scalar_replacement::ReplacementOptions {
                 variant,
-                races: Races::Excluded,
+                races: RaceSemantics::Excluded,
                 machine: Machine::Warps,
             };
             let gain = gain(report, kernel, &|func| _ = replace_scalars(func, &options))?;
@@ -79,7 +79,7 @@ pub(super) fn scalars(report: &mut Report) -> Result<(), String> {
 pub(super) fn fusion(report: &mut Report) -> Result<(), String> {
     let mut table = Table::new(&["kernel", "gain"]);
     let mut gains = Vec::new();
-    let options = FuseOptions { machine: Machine::Warps, races: Races::Excluded, ..FuseOptions::default() };
+    let options = FuseOptions { machine: Machine::Warps, races: RaceSemantics::Excluded, ..FuseOptions::default() };
     for &kernel in FUSION {
         let gain = gain(report, kernel, &|func| _ = fuse(func, &options))?;
         gains.push(gain);
@@ -185,11 +185,11 @@ fn least(text: &str, copies: usize, pass: &dyn Fn(&mut Function)) -> Result<f64,
 pub(super) fn growth(report: &mut Report) -> Result<(), String> {
     let scalars = |variant| scalar_replacement::ReplacementOptions {
         variant,
-        races: Races::Excluded,
+        races: RaceSemantics::Excluded,
         machine: Machine::Warps,
     };
     let (ssrqp, cost) = (scalars(Variant::Ssrqp), scalars(Variant::Cost));
-    let fusing = FuseOptions { machine: Machine::Warps, races: Races::Excluded, ..FuseOptions::default() };
+    let fusing = FuseOptions { machine: Machine::Warps, races: RaceSemantics::Excluded, ..FuseOptions::default() };
     let force =
         flatten::FlattenOptions { policy: flatten::Policy::Force, ..flatten::FlattenOptions::default() };
     type Family<'a> = (&'a str, fn(usize) -> String, usize, &'a dyn Fn(&mut Function));

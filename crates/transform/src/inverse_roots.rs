@@ -23,7 +23,7 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Function, Inst, Module, Op, Scalar, Type};
 
 /// What a quotient and a root must be allowed to be off by, in units in the last place.
-const ALLOWED: f32 = 2.5;
+const REQUIRED_ULPS: f32 = 2.5;
 
 /// Makes inverse roots of quotients by roots, in all functions; how many.
 pub fn invert_roots(module: &mut Module) -> usize {
@@ -31,7 +31,7 @@ pub fn invert_roots(module: &mut Module) -> usize {
         &[FactPart::Number(Scalar::F32, bits)] => f32::from_bits(bits as u32),
         _ => 0.0,
     };
-    let loose: PrimaryMap<Fact, bool> = module.facts.keys().map(|fact| bound(fact) >= ALLOWED).collect();
+    let loose: PrimaryMap<Fact, bool> = module.facts.keys().map(|fact| bound(fact) >= REQUIRED_ULPS).collect();
     let is_loose = |fact: Fact| loose[fact];
     module.functions.iter_mut().map(|func| invert_roots_of(func, &is_loose)).sum()
 }

@@ -1,35 +1,35 @@
 //! What works on each lane by itself, and what only orders.
 
-use super::kinds::Kind;
-use super::writer::Writer;
+use super::value_reps::ValueRep;
+use super::widener::Widener;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{Flags, Scope};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
 
-impl Writer<'_> {
+impl Widener<'_> {
     /// An operation without effects: on scalars if its result is one, else on vectors.
-    pub(super) fn plain(&mut self, inst: Inst) {
+    pub(super) fn lane_wise(&mut self, inst: Inst) {
         let mut data = self.old.inst(inst).clone();
         let result = self.old.result(inst).expect("what works on each lane gives a value");
         let ty = self.old.value_type(result);
-        let kind = self.kinds.of(result);
+        let kind = self.reps.of(result);
         let args: Vec<Value> = data.args.to_vec();
         let written = matches!(data.op.info().gives, heddle_ir::ops::Gives::Written(_));
         match kind {
-            Kind::Lanes => {
+            ValueRep::Vector => {
                 for (index, &arg) in args.iter().enumerate() {
-                    let may_be_one = data.op == Op::Select && index == 0 && self.kinds.is_shared(arg);
+                    let may_be_one = data.op == Op::Select && index == 0 && self.reps.is_uniform(arg);
                     data.args[index] = if may_be_one { self.scalar(arg) } else { self.vector(arg) };
                 }
-                let value = self.emit(data, written.then(|| self.wide(ty)));
+                let value = self.emit(data, written.then(|| self.wide_type(ty)));
                 self.define(inst, value);
             }
-            Kind::Steps(_) => {
+            ValueRep::Scalar(_) => {
                 for (index, &arg) in args.iter().enumerate() {
                     data.args[index] = self.scalar(arg);
                 }
                 // Lane 0 may be passive, and then keeps no promise.
-                if !args.iter().all(|&arg| self.kinds.is_shared(arg)) {
+                if !args.iter().all(|&arg| self.reps.is_uniform(arg)) {
                     data.flags = data.flags.without(Flags::POISON);
                 }
                 let value = self.emit(data, written.then_some(ty));
@@ -44,29 +44,29 @@ impl Writer<'_> {
         let [dividend, divisor] = [data.args[0], data.args[1]];
         let is_signed = matches!(data.op, Op::Sdiv | Op::Srem);
         let ty = self.old.value_type(divisor);
-        if let Some(float) = self.divides_as(inst) {
+        if let Some(float) = self.exact_float_type(inst) {
             return self.divide_floats(inst, float);
         }
-        if self.active(inst).is_none() || self.never_traps(divisor, is_signed) {
-            return self.plain(inst);
+        if self.predicate_of(inst).is_none() || self.never_traps(divisor, is_signed) {
+            return self.lane_wise(inst);
         }
         let mut data = data.clone();
         let result = self.old.result(inst).expect("a division gives a value");
         let one = Constant::splat(ty, 1);
-        if self.kinds.of(result) == Kind::Lanes {
+        if self.reps.of(result) == ValueRep::Vector {
             let mask = self.mask(inst).expect("some lanes are passive");
-            let wide = self.wide(ty);
+            let wide = self.wide_type(ty);
             let (above, below) = (self.vector(dividend), self.vector(divisor));
             let ones = self.new.make_const(Constant::splat(wide, 1));
             let below = self.emit(InstData::plain(Op::Select, [mask, below, ones]), None);
             data.args = [above, below].into_iter().collect();
         } else {
-            let any = self.anyone(inst).expect("some lanes are passive");
+            let any = self.any_active_lane(inst).expect("some lanes are passive");
             let (above, below) = (self.scalar(dividend), self.scalar(divisor));
             let one = self.new.make_const(one);
             let below = self.emit(InstData::plain(Op::Select, [any, below, one]), None);
             data.args = [above, below].into_iter().collect();
-            if !(self.kinds.is_shared(dividend) && self.kinds.is_shared(divisor)) {
+            if !(self.reps.is_uniform(dividend) && self.reps.is_uniform(divisor)) {
                 data.flags = data.flags.without(Flags::POISON);
             }
         }
@@ -80,10 +80,10 @@ impl Writer<'_> {
     /// A quotient that is no integer is at least `1 / divisor` away from the next one, and rounding moves it by no more than
     /// `quotient / 2^p`, where floats have `p` bits: by less, as long as the dividend is below `2^p`. So what is cut to an
     /// integer is what integers give.
-    fn divides_as(&self, inst: Inst) -> Option<Scalar> {
+    fn exact_float_type(&self, inst: Inst) -> Option<Scalar> {
         let data = self.old.inst(inst);
         let result = self.old.result(inst)?;
-        if self.kinds.of(result) != Kind::Lanes || self.old.constant(data.args[1]).is_some() {
+        if self.reps.of(result) != ValueRep::Vector || self.old.constant(data.args[1]).is_some() {
             return None;
         }
         match self.old.value_type(result).scalar() {
@@ -132,11 +132,11 @@ impl Writer<'_> {
     }
 
     /// An address further on in interleaved objects: they are as many times as long as there are lanes.
-    pub(super) fn scaled_offset(&mut self, inst: Inst) {
+    pub(super) fn interleaved_ptr_add(&mut self, inst: Inst) {
         let data = self.old.inst(inst);
         let [address, offset] = [data.args[0], data.args[1]];
         let result = self.old.result(inst).expect("it gives an address");
-        let is_vector = self.kinds.of(result) == Kind::Lanes;
+        let is_vector = self.reps.of(result) == ValueRep::Vector;
         let [address, mut offset] =
             [address, offset].map(|value| if is_vector { self.vector(value) } else { self.scalar(value) });
         let found = self.new.value_type(offset);
@@ -156,22 +156,22 @@ impl Writer<'_> {
     pub(super) fn synchronize(&mut self, inst: Inst) {
         let data = self.old.inst(inst).clone();
         let waits = data.detail == Detail::Barrier(Scope::Group);
-        let condition = if waits { self.anyone(inst) } else { None };
-        self.only_if(condition, |writer| {
-            writer.insert(data, None);
+        let condition = if waits { self.any_active_lane(inst) } else { None };
+        self.emit_if(condition, |widener| {
+            widener.insert(data, None);
             Vec::new()
         });
     }
 
     /// A promise: of all lanes, or it is not repeated.
     pub(super) fn assume(&mut self, inst: Inst) {
-        if self.active(inst).is_some() {
+        if self.predicate_of(inst).is_some() {
             return;
         }
         let mut data = self.old.inst(inst).clone();
         let condition = data.args[0];
         data.args[0] =
-            if self.kinds.is_shared(condition) { self.scalar(condition) } else { self.vector(condition) };
+            if self.reps.is_uniform(condition) { self.scalar(condition) } else { self.vector(condition) };
         self.insert(data, None);
     }
 

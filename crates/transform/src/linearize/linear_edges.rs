@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 
 /// The edges of a linearized graph.
 #[derive(Clone, Debug)]
-pub struct Folded {
+pub struct LinearEdges {
     targets: SecondaryMap<Block, SmallVec<[Block; 2]>>,
     /// Dead ends whose last edge was dropped.
     dropped: EntitySet<Block>,
@@ -30,10 +30,10 @@ pub struct Folded {
     pub coincided: usize,
 }
 
-impl Folded {
+impl LinearEdges {
     /// Edges that were found in another way: for each block its targets, and the dead ends that stay dead.
-    pub fn new(targets: SecondaryMap<Block, SmallVec<[Block; 2]>>, dropped: EntitySet<Block>) -> Folded {
-        Folded { targets, dropped, steps: 0, coincided: 0 }
+    pub fn new(targets: SecondaryMap<Block, SmallVec<[Block; 2]>>, dropped: EntitySet<Block>) -> LinearEdges {
+        LinearEdges { targets, dropped, steps: 0, coincided: 0 }
     }
 
     /// Where a block goes now: one target for each old one, in order, if its branch was kept, else a single one.
@@ -62,20 +62,20 @@ impl Folded {
 ///
 /// # Panics
 /// If a divergent branch goes back (debug builds).
-pub fn fold(
+pub fn linearize_edges(
     cfg: &Cfg,
     cycles: &CycleForest,
     index: &BlockIndex,
     divergent: &EntitySet<Block>,
     dead_ends: &EntitySet<Block>,
-) -> Folded {
-    let mut folded = Folded {
+) -> LinearEdges {
+    let mut folded = LinearEdges {
         targets: SecondaryMap::filled(SmallVec::new(), cfg.num_blocks()),
         dropped: EntitySet::new(),
         steps: 0,
         coincided: 0,
     };
-    let mut deferred = Deferred {
+    let mut deferred = DeferralHeaps {
         index,
         nodes: Vec::new(),
         root: SecondaryMap::filled(NONE, cfg.num_blocks()),
@@ -122,22 +122,22 @@ pub fn fold(
 const NONE: u32 = u32::MAX;
 
 /// What is deferred to each block: pairing heaps over one pool of nodes.
-struct Deferred<'a> {
+struct DeferralHeaps<'a> {
     index: &'a BlockIndex,
-    nodes: Vec<Node>,
+    nodes: Vec<HeapNode>,
     root: SecondaryMap<Block, u32>,
     spare: Vec<u32>,
     steps: usize,
 }
 
 #[derive(Clone, Copy)]
-struct Node {
+struct HeapNode {
     number: u32,
     child: u32,
     sibling: u32,
 }
 
-impl Deferred<'_> {
+impl DeferralHeaps<'_> {
     /// Goes to the first of the two and defers the other to it.
     fn choose(&mut self, a: Block, b: Block) -> Block {
         let (first, second) = if self.index.number(a) <= self.index.number(b) { (a, b) } else { (b, a) };
@@ -150,7 +150,7 @@ impl Deferred<'_> {
     fn defer(&mut self, at: Block, block: Block) {
         let number = self.index.number(block).expect("a target is reachable") as u32;
         let node = self.nodes.len() as u32;
-        self.nodes.push(Node { number, child: NONE, sibling: NONE });
+        self.nodes.push(HeapNode { number, child: NONE, sibling: NONE });
         self.root[at] = self.meld(self.root[at], node);
     }
 

@@ -13,15 +13,15 @@ use heddle_ir::{Block, Function, Inst, Value};
 
 /// The instructions of a function in order, and which of them read which results.
 #[derive(Debug)]
-pub(super) struct Closure {
+pub(super) struct InstWorklist {
     order: Vec<(Block, Inst)>,
     /// The readers of each value are `readers[starts[value]..starts[value + 1]]`, as positions in the order.
     starts: Vec<u32>,
     readers: Vec<u32>,
 }
 
-impl Closure {
-    pub(super) fn new(func: &Function) -> Closure {
+impl InstWorklist {
+    pub(super) fn new(func: &Function) -> InstWorklist {
         let control = ControlTables::new(func);
         let unreachable = func.blocks().filter(|&block| control.index.number(block).is_none());
         let order: Vec<(Block, Inst)> = control
@@ -49,7 +49,7 @@ impl Closure {
                 next[value] += 1;
             }
         }
-        Closure { order, starts, readers }
+        InstWorklist { order, starts, readers }
     }
 
     /// The instructions that read a value.
@@ -58,7 +58,7 @@ impl Closure {
     }
 
     /// Asks until nothing changes; `ask` tells whether something has changed about one of the instruction's results.
-    pub(super) fn settle(&self, func: &Function, mut ask: impl FnMut(Block, Inst) -> bool) {
+    pub(super) fn solve(&self, func: &Function, mut visit: impl FnMut(Block, Inst) -> bool) {
         let mut next = 0;
         // Those asked already that are to be asked again.
         let mut again: BinaryHeap<Reverse<u32>> = BinaryHeap::new();
@@ -74,7 +74,7 @@ impl Closure {
             };
             is_waiting[at] = false;
             let (block, inst) = self.order[at];
-            if !ask(block, inst) {
+            if !visit(block, inst) {
                 continue;
             }
             for reader in func.results(inst).iter().flat_map(|&result| self.readers_of(result)) {

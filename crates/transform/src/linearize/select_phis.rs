@@ -12,19 +12,19 @@ use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Constant, Function, Inst, Op, Type, Value};
 use rustc_hash::FxHashMap;
 
-use super::Graphs;
-use super::joins::{Incoming, Join, latch_of};
-use super::masks::{Masks, insert_at_end};
+use super::LinearGraphs;
+use super::joins::{JoinInputs, JoinPoint, latch_of};
+use super::masks::{EdgeMasks, insert_at_end};
 use crate::edges::{prepend_phi, set_incoming};
 
 /// The φs that are gone, and what stands for them.
 #[derive(Debug, Default)]
-pub(super) struct Renamed {
+pub(super) struct PhiReplacements {
     values: FxHashMap<Value, Value>,
     phis: Vec<Inst>,
 }
 
-impl Renamed {
+impl PhiReplacements {
     fn resolve(&self, mut value: Value) -> Value {
         while let Some(&other) = self.values.get(&value) {
             value = other;
@@ -42,10 +42,10 @@ impl Renamed {
 /// Gives a join's φs their new form.
 pub(super) fn select_phis(
     func: &mut Function,
-    graphs: &Graphs<'_>,
-    masks: &mut Masks<'_>,
-    join: &Join<'_>,
-    renamed: &mut Renamed,
+    graphs: &LinearGraphs<'_>,
+    masks: &mut EdgeMasks<'_>,
+    join: &JoinPoint<'_>,
+    replacements: &mut PhiReplacements,
 ) {
     let mut activation = None;
     for &phi in &join.phis {
@@ -53,7 +53,7 @@ pub(super) fn select_phis(
         let ty = func.value_type(result);
         // Lanes with a false predicate come along now, so the φ's own shadow does not reach them.
         let shadow = func.inst(phi).shadow().filter(|_| masks.of_block(join.block).is_some());
-        let mut select = SelectPhi { graphs, masks, join, renamed, phi, result, ty };
+        let mut select = PhiSelector { graphs, masks, join, replacements, phi, result, ty };
         let value = select.new_value(func, shadow.is_some());
         let shadow = shadow.or_else(|| func.inst(phi).shadow().filter(|_| value != Some(result)));
         let value = match (value, shadow) {
@@ -70,22 +70,22 @@ pub(super) fn select_phis(
                 join.insert(func, data, ty)
             }
         };
-        renamed.values.insert(result, value);
-        renamed.phis.push(phi);
+        replacements.values.insert(result, value);
+        replacements.phis.push(phi);
     }
 }
 
-struct SelectPhi<'a, 'b> {
-    graphs: &'a Graphs<'a>,
-    masks: &'a mut Masks<'b>,
-    join: &'a Join<'a>,
-    renamed: &'a Renamed,
+struct PhiSelector<'a, 'b> {
+    graphs: &'a LinearGraphs<'a>,
+    masks: &'a mut EdgeMasks<'b>,
+    join: &'a JoinPoint<'a>,
+    replacements: &'a PhiReplacements,
     phi: Inst,
     result: Value,
     ty: Type,
 }
 
-impl SelectPhi<'_, '_> {
+impl PhiSelector<'_, '_> {
     /// What the φ gives to the lanes that come to the join, if anything: its own result if it stays. If it must not, a
     /// φ that is still needed is a new one.
     fn new_value(&mut self, func: &mut Function, is_renamed: bool) -> Option<Value> {
@@ -110,7 +110,7 @@ impl SelectPhi<'_, '_> {
         if let Some(latch) = latch {
             let back = func.inst(phi).incoming().find(|&(from, _)| from == latch).map(|(_, value)| value);
             // What the φ itself is does not matter to what its edges bring.
-            let Incoming { value, edges } = self.collect(func, &sources, |_, _| result);
+            let JoinInputs { value, edges } = self.collect(func, &sources, |_, _| result);
             let edges = match edges.is_empty() {
                 false => edges,
                 true => {
@@ -131,25 +131,25 @@ impl SelectPhi<'_, '_> {
     fn sources(&self, func: &Function) -> Vec<Option<Value>> {
         let incoming: FxHashMap<Block, Value> = func.inst(self.phi).incoming().collect();
         let is_poison = |value: &Value| matches!(func.constant(*value), Some(Constant::Poison(_)));
-        let value = |from| incoming.get(from).map(|&value| self.renamed.resolve(value));
+        let value = |from| incoming.get(from).map(|&value| self.replacements.resolve(value));
         self.join.sources.iter().map(|from| value(from).filter(|value| !is_poison(value))).collect()
     }
 
     /// All edges come past: each lane selects here.
     fn cascade(&mut self, func: &mut Function, sources: &[Option<Value>]) -> Option<Value> {
-        let mut arms: Vec<Arm> = Vec::new();
+        let mut arms: Vec<SelectArm> = Vec::new();
         let mut arm_of: FxHashMap<Value, usize> = FxHashMap::default();
         for (&from, value) in self.join.sources.iter().zip(sources) {
             let &Some(value) = value else { continue };
             let arm = *arm_of.entry(value).or_insert_with(|| {
-                arms.push(Arm { value, sources: Vec::new(), cost: 0 });
+                arms.push(SelectArm { value, sources: Vec::new(), cost: 0 });
                 arms.len() - 1
             });
             arms[arm].sources.push(from);
             arms[arm].cost +=
                 self.masks.cost(func, self.join, from) + usize::from(arms[arm].sources.len() > 1);
         }
-        let is_constant = |arm: &Arm, bit| func.constant(arm.value) == Some(&Constant::bool(bit));
+        let is_constant = |arm: &SelectArm, bit| func.constant(arm.value) == Some(&Constant::bool(bit));
         // Where `true` is chosen against `false`, the mask itself is the value.
         if let [a, b] = &arms[..] {
             let falses = [a, b].map(|arm| is_constant(arm, false));
@@ -158,7 +158,7 @@ impl SelectPhi<'_, '_> {
             let extra = [extra(0), extra(1)];
             arms.iter_mut().zip(extra).for_each(|(arm, extra)| arm.cost += extra);
         }
-        let last = |arm: &Arm| arm.sources.last().map(|&from| self.graphs.number(from));
+        let last = |arm: &SelectArm| arm.sources.last().map(|&from| self.graphs.number(from));
         let default = (0..arms.len()).max_by_key(|&at| (arms[at].cost, last(&arms[at])))?;
         let mut value = arms[default].value;
         for (at, arm) in arms.iter().enumerate() {
@@ -169,7 +169,7 @@ impl SelectPhi<'_, '_> {
         Some(value)
     }
 
-    fn choose(&mut self, func: &mut Function, arm: &Arm, otherwise: Value) -> Value {
+    fn choose(&mut self, func: &mut Function, arm: &SelectArm, otherwise: Value) -> Value {
         let mut chosen: Option<Value> = None;
         for &from in &arm.sources {
             let Some(mask) = self.masks.of_edge(func, self.join, from, false) else { return arm.value };
@@ -192,7 +192,7 @@ impl SelectPhi<'_, '_> {
         func: &mut Function,
         sources: &[Option<Value>],
         mut phi_at_join: impl FnMut(&mut Function, InstData) -> Value,
-    ) -> Incoming {
+    ) -> JoinInputs {
         let Self { join, phi, ty, .. } = *self;
         let poison = func.make_poison(ty);
         let update = |func: &mut Function, source: usize, before: Option<Value>| {
@@ -213,7 +213,7 @@ impl SelectPhi<'_, '_> {
     }
 }
 
-struct Arm {
+struct SelectArm {
     value: Value,
     sources: Vec<Block>,
     cost: usize,

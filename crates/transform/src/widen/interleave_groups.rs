@@ -8,20 +8,20 @@
 //!
 //! Loads are done where the first of them stands, stores where the last one does. So what comes between must not care:
 //! a load moves up past stores that it does not meet, a store moves down past loads and stores that do not meet it.
-//! Calls, copies, atomics, fences and barriers end all clusters. Two accesses do not meet
+//! Calls, copies, atomics, fences and barriers end all interleave groups. Two accesses do not meet
 //!
 //! * if their spaces or the objects that they start from are different, or
 //! * if they are of one access group, whose lanes step by `s`, and do not overlap modulo `s`: then no lane's meets
 //!   another's.
 //!
-//! An access whose lanes lie regularly if conditions hold is a cluster of its own. It becomes two versions, behind a branch
+//! An access whose lanes lie regularly if conditions hold is a group of its own. It becomes two versions, behind a branch
 //! on what is computed as far out as the conditions' values do not change.
 //!
-//! Whether a cluster pays is told by what it costs on the target.
+//! Whether a group pays is told by what it costs on the target.
 
-use super::kinds::{Kind, Kinds};
-use super::lines::Layout;
-use super::{ChosenForm, Remark, Versions, WidenOptions, access_form, place_of};
+use super::value_reps::{ValueRep, ValueReps};
+use super::interleaving::InterleaveLayout;
+use super::{RemarkKind, Remark, VersioningPolicy, WidenOptions, access_remark, describe_location};
 use heddle_analysis::{AccessGroups, Condition};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::{Flag, Flags};
@@ -29,15 +29,15 @@ use heddle_ir::{Constant, Function, Inst, Op, Scalar, Space, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// Clusters that may be open at a time, and accesses that one looks back at.
-const MOST_OPEN: usize = 8;
-const MOST_BETWEEN: usize = 16;
+/// InterleaveGroups that may be open at a time, and accesses that one looks back at.
+const MAX_OPEN: usize = 8;
+const MAX_BETWEEN: usize = 16;
 /// The most elements from a lane's to the next one's.
-const MOST_PERIOD: i64 = 8;
+const MAX_FACTOR: i64 = 8;
 
-/// An access of a cluster.
+/// An access of a group.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Member {
+pub(super) struct GroupMember {
     pub(super) inst: Inst,
     /// Its address, and the constant of it.
     pub(super) address: Value,
@@ -46,9 +46,9 @@ pub(super) struct Member {
 
 /// Accesses of one block that are done together.
 #[derive(Clone, Debug)]
-pub(super) struct Cluster {
+pub(super) struct InterleaveGroup {
     /// In the order of the block.
-    pub(super) members: SmallVec<[Member; 4]>,
+    pub(super) members: SmallVec<[GroupMember; 4]>,
     /// From a lane to the next.
     pub(super) stride: i64,
     pub(super) scalar: Scalar,
@@ -57,7 +57,7 @@ pub(super) struct Cluster {
     pub(super) conditions: Vec<Condition>,
 }
 
-impl Cluster {
+impl InterleaveGroup {
     pub(super) fn has_versions(&self) -> bool {
         !self.conditions.is_empty()
     }
@@ -73,206 +73,206 @@ impl Cluster {
         self.members.iter().map(|member| ((member.offset - lowest) / size) as usize).collect()
     }
 
-    pub(super) fn layout(&self, lanes: u16) -> Layout {
-        let period = self.stride.unsigned_abs() as usize / self.scalar.bytes() as usize;
-        Layout::new(lanes.into(), period, self.stride < 0, &self.positions())
+    pub(super) fn layout(&self, lanes: u16) -> InterleaveLayout {
+        let factor = self.stride.unsigned_abs() as usize / self.scalar.bytes() as usize;
+        InterleaveLayout::new(lanes.into(), factor, self.stride < 0, &self.positions())
     }
 }
 
-/// The clusters of a function.
+/// The interleave groups of a function.
 #[derive(Debug, Default)]
-pub(super) struct Clusters {
-    all: Vec<Cluster>,
+pub(super) struct InterleaveGroups {
+    all: Vec<InterleaveGroup>,
     of: FxHashMap<Inst, u32>,
     /// What was chosen, and why.
     pub(super) remarks: Vec<Remark>,
 }
 
-impl Clusters {
+impl InterleaveGroups {
     /// Decides for every access.
     pub(super) fn new(
         func: &Function,
         accesses: &AccessGroups,
-        kinds: &Kinds,
+        reps: &ValueReps,
         lanes: u16,
         options: &WidenOptions,
-    ) -> Clusters {
-        let mut this = Clusters::default();
+    ) -> InterleaveGroups {
+        let mut this = InterleaveGroups::default();
         if lanes < 2 {
             return this;
         }
-        let order = Order { func, accesses, is_ignored: options.ignores_order };
+        let order = AccessOrder { func, accesses, ignores_aliasing: options.ignores_order };
         for block in func.blocks() {
             let is_masked = func.predicate(block).is_some();
-            let mut open: Vec<Open> = Vec::new();
-            let mut done: Vec<Open> = Vec::new();
+            let mut open: Vec<OpenGroup> = Vec::new();
+            let mut done: Vec<OpenGroup> = Vec::new();
             for inst in func.block_insts(block) {
-                let Some(touch) = touch_of(func, accesses, inst) else {
-                    if !is_harmless(func, inst) {
+                let Some(access) = memory_access(func, accesses, inst) else {
+                    if !is_reorderable(func, inst) {
                         done.append(&mut open);
                     }
                     continue;
                 };
-                let candidate = order.candidate(&touch, kinds, lanes, options);
+                let candidate = order.candidate(&access, reps, lanes, options);
                 let joined = candidate.as_ref().and_then(|candidate| {
-                    open.iter().position(|cluster| order.may_join(cluster, candidate, &touch))
+                    open.iter().position(|group| order.may_join(group, candidate, &access))
                 });
                 // What moves down to here stands here now.
-                let mut here: SmallVec<[Touch; 4]> = SmallVec::from_iter([touch]);
+                let mut here: SmallVec<[MemoryAccess; 4]> = SmallVec::from_iter([access]);
                 if let Some(at) = joined {
-                    open[at].touches.push(touch);
-                    if touch.writes {
-                        here = open[at].touches.clone();
+                    open[at].accesses.push(access);
+                    if access.writes {
+                        here = open[at].accesses.clone();
                     }
                 }
-                for (at, cluster) in open.iter_mut().enumerate() {
+                for (at, group) in open.iter_mut().enumerate() {
                     if joined != Some(at) {
-                        cluster.between.extend(here.iter().filter(|it| it.writes || cluster.writes));
+                        group.between.extend(here.iter().filter(|it| it.writes || group.writes));
                     }
                 }
                 open.extend(candidate.filter(|_| joined.is_none()));
-                let is_full = |cluster: &mut Open| cluster.between.len() > MOST_BETWEEN;
+                let is_full = |group: &mut OpenGroup| group.between.len() > MAX_BETWEEN;
                 done.extend(open.extract_if(.., is_full));
-                if open.len() > MOST_OPEN {
+                if open.len() > MAX_OPEN {
                     done.push(open.remove(0));
                 }
             }
             done.append(&mut open);
-            for cluster in done {
-                let cluster = cluster.finish();
-                let is_masked = is_masked && !func.inst(cluster.members[0].inst).is_total();
-                let costs = Costs::new(&cluster, lanes, is_masked, options);
-                let chosen = costs.pay() || cluster.has_versions() && options.versions == Versions::Force;
-                this.remarks.push(remark(func, &cluster, &costs, chosen, options));
+            for group in done {
+                let group = group.close();
+                let is_masked = is_masked && !func.inst(group.members[0].inst).is_total();
+                let costs = GroupCosts::new(&group, lanes, is_masked, options);
+                let chosen = costs.pays() || group.has_versions() && options.versions == VersioningPolicy::Force;
+                this.remarks.push(remark(func, &group, &costs, chosen, options));
                 if chosen {
                     let number = this.all.len() as u32;
-                    this.of.extend(cluster.members.iter().map(|member| (member.inst, number)));
-                    this.all.push(cluster);
+                    this.of.extend(group.members.iter().map(|member| (member.inst, number)));
+                    this.all.push(group);
                 }
             }
         }
         this
     }
 
-    /// The cluster that an access is done in, if it is one of several or of more than its own lanes.
-    pub(super) fn of(&self, inst: Inst) -> Option<&Cluster> {
+    /// The group that an access is done in, if it is one of several or of more than its own lanes.
+    pub(super) fn of(&self, inst: Inst) -> Option<&InterleaveGroup> {
         self.of.get(&inst).map(|&number| &self.all[number as usize])
     }
 }
 
-/// What a cluster costs, and what it costs to do each of its accesses alone, in tenths of a plain operation.
-struct Costs {
-    together: u32,
-    alone: u32,
+/// What a group costs, and what it costs to do each of its accesses alone, in tenths of a plain operation.
+struct GroupCosts {
+    grouped: u32,
+    separate: u32,
 }
 
-impl Costs {
-    fn new(cluster: &Cluster, lanes: u16, is_masked: bool, options: &WidenOptions) -> Costs {
-        let layout = cluster.layout(lanes);
+impl GroupCosts {
+    fn new(group: &InterleaveGroup, lanes: u16, is_masked: bool, options: &WidenOptions) -> GroupCosts {
+        let layout = group.layout(lanes);
         let (lanes, target) = (u32::from(lanes), &options.target);
-        let bits = lanes * cluster.scalar.bytes() * 8;
-        let costs = if cluster.writes { &target.store } else { &target.load };
+        let bits = lanes * group.scalar.bytes() * 8;
+        let costs = if group.writes { &target.store } else { &target.load };
         // What lies between elements may be read, but not be written.
-        let needs_mask = is_masked || cluster.writes && !layout.is_gapless();
+        let needs_mask = is_masked || group.writes && !layout.is_gapless();
         let line = if needs_mask { costs.masked } else { costs.whole };
-        let alone = if is_masked { costs.masked_scattered } else { costs.scattered };
+        let separate = if is_masked { costs.masked_scattered } else { costs.scattered };
         let cost = |cost| target.cost(cost, lanes, bits);
-        let mut together = match layout.period() {
+        let mut grouped = match layout.factor() {
             0 => costs.whole.register + costs.whole.lane,
-            1 => cost(line) + if cluster.stride < 0 { cost(target.permute) } else { 0 },
-            period => period as u32 * cost(line) + layout.permutes(cluster.writes) * cost(target.permute),
+            1 => cost(line) + if group.stride < 0 { cost(target.permute) } else { 0 },
+            factor => factor as u32 * cost(line) + layout.permutes(group.writes) * cost(target.permute),
         };
-        if cluster.has_versions() {
-            together += target.branch;
+        if group.has_versions() {
+            grouped += target.branch;
         }
-        Costs { together, alone: cluster.members.len() as u32 * cost(alone) }
+        GroupCosts { grouped, separate: group.members.len() as u32 * cost(separate) }
     }
 
-    fn pay(&self) -> bool {
-        self.together < self.alone
+    fn pays(&self) -> bool {
+        self.grouped < self.separate
     }
 }
 
-fn remark(func: &Function, cluster: &Cluster, costs: &Costs, chosen: bool, options: &WidenOptions) -> Remark {
-    let Member { inst, address, .. } = cluster.members[0];
-    let size = i64::from(cluster.scalar.bytes());
-    let how = match cluster.stride {
+fn remark(func: &Function, group: &InterleaveGroup, costs: &GroupCosts, chosen: bool, options: &WidenOptions) -> Remark {
+    let GroupMember { inst, address, .. } = group.members[0];
+    let size = i64::from(group.scalar.bytes());
+    let how = match group.stride {
         0 => "at one address".to_string(),
         stride if stride == size => "side by side".into(),
         stride if stride == -size => "side by side, backwards".into(),
         stride => format!("in whole lines, by {stride} bytes"),
     };
-    let conditions: Vec<String> = cluster.conditions.iter().map(|it| it.in_words(func)).collect();
+    let conditions: Vec<String> = group.conditions.iter().map(|it| it.in_words(func)).collect();
     let when = match &conditions[..] {
         [] => String::new(),
         all => format!(" if {}", all.join(" and ")),
     };
     let (more, than) =
-        if costs.pay() { ("instead of", "") } else { ("which is no less than", " each alone") };
-    let number = cluster.members.len();
-    let what = match (cluster.writes, number) {
+        if costs.pays() { ("instead of", "") } else { ("which is no less than", " each alone") };
+    let number = group.members.len();
+    let what = match (group.writes, number) {
         (false, 1) => "a load".to_string(),
         (true, 1) => "a store".into(),
         (false, _) => format!("{number} loads"),
         (true, _) => format!("{number} stores"),
     };
-    let form = match (chosen, cluster.has_versions()) {
-        (false, _) => ChosenForm::Alone,
-        (true, true) => ChosenForm::Version,
-        (true, false) => ChosenForm::Lines,
+    let kind = match (chosen, group.has_versions()) {
+        (false, _) => RemarkKind::PerLane,
+        (true, true) => RemarkKind::Versioned,
+        (true, false) => RemarkKind::Interleaved,
     };
     let is_not = if chosen { "" } else { "not " };
     let text = format!(
         "{what} {}: {is_not}{how}{when}: cost {} {more} {}{than} on {}",
-        place_of(func, address),
-        costs.together,
-        costs.alone,
+        describe_location(func, address),
+        costs.grouped,
+        costs.separate,
         options.target.name
     );
-    Remark { form, accesses: number, told: access_form(func, inst, text) }
+    Remark { kind, accesses: number, diagnostic: access_remark(func, inst, text) }
 }
 
 /// What an access touches.
 #[derive(Clone, Copy, Debug)]
-struct Touch {
+struct MemoryAccess {
     inst: Inst,
     address: Value,
     writes: bool,
     bytes: i64,
     /// Its access group, and the constant of its address.
-    place: Option<(usize, i64)>,
+    group_offset: Option<(usize, i64)>,
 }
 
-/// A cluster that more may join.
+/// A group that more may join.
 #[derive(Debug)]
-struct Open {
+struct OpenGroup {
     group: usize,
     stride: i64,
     scalar: Scalar,
     writes: bool,
     is_total: bool,
     flags: Flags,
-    touches: SmallVec<[Touch; 4]>,
+    accesses: SmallVec<[MemoryAccess; 4]>,
     /// What happened since the first one: for loads, what was stored.
-    between: Vec<Touch>,
+    between: Vec<MemoryAccess>,
     conditions: Vec<Condition>,
 }
 
-impl Open {
-    fn finish(self) -> Cluster {
-        let member = |touch: &Touch| Member {
-            inst: touch.inst,
-            address: touch.address,
-            offset: touch.place.map_or(0, |(_, offset)| offset),
+impl OpenGroup {
+    fn close(self) -> InterleaveGroup {
+        let member = |access: &MemoryAccess| GroupMember {
+            inst: access.inst,
+            address: access.address,
+            offset: access.group_offset.map_or(0, |(_, offset)| offset),
         };
-        let members = self.touches.iter().map(member).collect();
-        let Open { stride, scalar, writes, conditions, .. } = self;
-        Cluster { members, stride, scalar, writes, conditions }
+        let members = self.accesses.iter().map(member).collect();
+        let OpenGroup { stride, scalar, writes, conditions, .. } = self;
+        InterleaveGroup { members, stride, scalar, writes, conditions }
     }
 }
 
-/// A plain load or store; none of what else may touch memory.
-fn touch_of(func: &Function, accesses: &AccessGroups, inst: Inst) -> Option<Touch> {
+/// A plain load or store; none of what else may access memory.
+fn memory_access(func: &Function, accesses: &AccessGroups, inst: Inst) -> Option<MemoryAccess> {
     let data = func.inst(inst);
     let (address, accessed) = match data.op {
         Op::Load => (data.args[0], func.result(inst)?),
@@ -283,12 +283,12 @@ fn touch_of(func: &Function, accesses: &AccessGroups, inst: Inst) -> Option<Touc
         return None;
     }
     let bytes = func.value_type(accessed).bytes().into();
-    let place = accesses.place(inst).map(|(group, access)| (group, access.offset));
-    Some(Touch { inst, address, writes: data.op == Op::Store, bytes, place })
+    let group_offset = accesses.place(inst).map(|(group, access)| (group, access.offset));
+    Some(MemoryAccess { inst, address, writes: data.op == Op::Store, bytes, group_offset })
 }
 
 /// Whether accesses may be moved past an instruction that is none itself.
-fn is_harmless(func: &Function, inst: Inst) -> bool {
+fn is_reorderable(func: &Function, inst: Inst) -> bool {
     matches!(
         func.inst(inst).op.info().effect,
         Effect::Pure | Effect::Traps | Effect::Horizontal | Effect::Joins | Effect::Allocates
@@ -296,93 +296,93 @@ fn is_harmless(func: &Function, inst: Inst) -> bool {
 }
 
 /// What must stay in order.
-pub(super) struct Order<'a> {
+pub(super) struct AccessOrder<'a> {
     pub(super) func: &'a Function,
     pub(super) accesses: &'a AccessGroups,
     /// Whether nothing is said to meet.
-    pub(super) is_ignored: bool,
+    pub(super) ignores_aliasing: bool,
 }
 
-impl Order<'_> {
-    /// A cluster of this access alone, if it may become one.
-    fn candidate(&self, touch: &Touch, kinds: &Kinds, lanes: u16, options: &WidenOptions) -> Option<Open> {
-        let (number, _) = touch.place?;
+impl AccessOrder<'_> {
+    /// A group of this access alone, if it may become one.
+    fn candidate(&self, access: &MemoryAccess, reps: &ValueReps, lanes: u16, options: &WidenOptions) -> Option<OpenGroup> {
+        let (number, _) = access.group_offset?;
         let group = &self.accesses.groups()[number];
-        let data = self.func.inst(touch.inst);
-        let accessed = if touch.writes { data.args[0] } else { self.func.result(touch.inst)? };
+        let data = self.func.inst(access.inst);
+        let accessed = if access.writes { data.args[0] } else { self.func.result(access.inst)? };
         let scalar = self.func.value_type(accessed).scalar();
-        let period = group.stride.checked_abs().filter(|stride| stride % touch.bytes == 0)? / touch.bytes;
+        let factor = group.stride.checked_abs().filter(|stride| stride % access.bytes == 0)? / access.bytes;
         // Addresses of private objects are refused where they are stored one by one.
-        let is_vector = match touch.writes {
-            true => !kinds.is_rebased(accessed),
-            false => kinds.of(accessed) == Kind::Lanes,
+        let is_vector = match access.writes {
+            true => !reps.is_rebased(accessed),
+            false => reps.of(accessed) == ValueRep::Vector,
         };
-        let is_plain = is_vector && scalar != Scalar::I1 && touch.bytes.count_ones() == 1;
+        let is_plain = is_vector && scalar != Scalar::I1 && access.bytes.count_ones() == 1;
         let has_versions = !group.conditions.is_empty();
         let least = match has_versions {
-            true if options.versions == Versions::None || kinds.of(touch.address) != Kind::Lanes => {
+            true if options.versions == VersioningPolicy::None || reps.of(access.address) != ValueRep::Vector => {
                 return None;
             }
             true => 0,
             false => 2,
         };
-        let fits = (least..=MOST_PERIOD.min(lanes.into())).contains(&period);
+        let fits = (least..=MAX_FACTOR.min(lanes.into())).contains(&factor);
         // A scalar that steps is lane 0's number.
-        let is_told = |condition: &Condition| {
-            let steps = match (self.func.constant(condition.value), kinds.of(condition.value)) {
-                (None, Kind::Steps(steps)) => steps,
+        let is_checkable = |condition: &Condition| {
+            let steps = match (self.func.constant(condition.value), reps.of(condition.value)) {
+                (None, ValueRep::Scalar(steps)) => steps,
                 _ => return false,
             };
-            let is_uniform = |value| match kinds.of(value) {
-                Kind::Steps(steps) => kinds.lane_step(steps) == Some(0),
-                Kind::Lanes => false,
+            let is_uniform = |value| match reps.of(value) {
+                ValueRep::Scalar(steps) => reps.lane_step(steps) == Some(0),
+                ValueRep::Vector => false,
             };
-            kinds.lane_step(steps) == Some(condition.stride)
+            reps.lane_step(steps) == Some(condition.stride)
                 && condition.bound.is_none_or(|bound| is_uniform(bound.value))
         };
-        let is_known = group.conditions.iter().all(is_told) && !kinds.is_rebased(touch.address);
-        (fits && is_plain && is_known).then(|| Open {
+        let is_supported = group.conditions.iter().all(is_checkable) && !reps.is_rebased(access.address);
+        (fits && is_plain && is_supported).then(|| OpenGroup {
             group: number,
             stride: group.stride,
             scalar,
-            writes: touch.writes,
+            writes: access.writes,
             is_total: data.is_total(),
             flags: data.flags,
-            touches: SmallVec::from_iter([*touch]),
+            accesses: SmallVec::from_iter([*access]),
             between: Vec::new(),
             conditions: group.conditions.clone(),
         })
     }
 
-    fn may_join(&self, cluster: &Open, candidate: &Open, touch: &Touch) -> bool {
-        let is_alike = (cluster.group, cluster.scalar, cluster.writes, cluster.is_total, cluster.flags)
+    fn may_join(&self, group: &OpenGroup, candidate: &OpenGroup, access: &MemoryAccess) -> bool {
+        let is_alike = (group.group, group.scalar, group.writes, group.is_total, group.flags)
             == (candidate.group, candidate.scalar, candidate.writes, candidate.is_total, candidate.flags);
-        if !is_alike || !cluster.conditions.is_empty() {
+        if !is_alike || !group.conditions.is_empty() {
             return false;
         }
-        let offset = |touch: &Touch| touch.place.map_or(0, |(_, offset)| offset);
-        let all = || cluster.touches.iter().chain([touch]).map(offset);
+        let offset = |access: &MemoryAccess| access.group_offset.map_or(0, |(_, offset)| offset);
+        let all = || group.accesses.iter().chain([access]).map(offset);
         let (Some(lowest), Some(highest)) = (all().min(), all().max()) else { return false };
-        let span = highest.checked_sub(lowest).and_then(|span| span.checked_add(touch.bytes));
-        let fits = span.is_some_and(|span| span <= cluster.stride.abs())
-            && all().all(|offset| offset.wrapping_sub(lowest) % touch.bytes == 0);
-        let is_free = if touch.writes {
-            let is_new = cluster.touches.iter().all(|it| offset(it) != offset(touch));
+        let span = highest.checked_sub(lowest).and_then(|span| span.checked_add(access.bytes));
+        let fits = span.is_some_and(|span| span <= group.stride.abs())
+            && all().all(|offset| offset.wrapping_sub(lowest) % access.bytes == 0);
+        let is_free = if access.writes {
+            let is_new = group.accesses.iter().all(|it| offset(it) != offset(access));
             let mut pairs =
-                cluster.touches.iter().flat_map(|it| cluster.between.iter().map(move |at| (it, at)));
-            is_new && pairs.all(|(it, at)| !self.may_meet(it, at))
+                group.accesses.iter().flat_map(|it| group.between.iter().map(move |at| (it, at)));
+            is_new && pairs.all(|(it, at)| !self.may_alias(it, at))
         } else {
-            cluster.between.iter().all(|it| !self.may_meet(it, touch))
+            group.between.iter().all(|it| !self.may_alias(it, access))
         };
         fits && is_free
     }
 
-    /// Whether two accesses may touch one byte, each in any lane.
-    fn may_meet(&self, a: &Touch, b: &Touch) -> bool {
-        if self.is_ignored {
+    /// Whether two accesses may access one byte, each in any lane.
+    fn may_alias(&self, a: &MemoryAccess, b: &MemoryAccess) -> bool {
+        if self.ignores_aliasing {
             return false;
         }
-        if let (Some((group, from)), Some((other, to))) = (a.place, b.place)
+        if let (Some((group, from)), Some((other, to))) = (a.group_offset, b.group_offset)
             && group == other
             && self.accesses.groups()[group].conditions.is_empty()
         {
@@ -390,11 +390,11 @@ impl Order<'_> {
             let apart = (i128::from(to) - i128::from(from)).checked_rem_euclid(stride);
             return apart.is_none_or(|apart| apart < a.bytes.into() || apart + i128::from(b.bytes) > stride);
         }
-        !self.are_apart(a.address, b.address)
+        !self.are_disjoint(a.address, b.address)
     }
 
     /// Whether no access at one address meets one at the other, since their spaces or their objects are different.
-    pub(super) fn are_apart(&self, a: Value, b: Value) -> bool {
+    pub(super) fn are_disjoint(&self, a: Value, b: Value) -> bool {
         let space = |address: Value| match self.func.value_type(address).scalar() {
             Scalar::Ptr(space) => space,
             _ => Space::Generic,
@@ -405,9 +405,9 @@ impl Order<'_> {
         }
         let roots = [self.root(a), self.root(b)];
         let are_objects = roots.iter().all(|&root| self.is_object(root));
-        let is_apart = roots.iter().any(|&root| self.is_alone(root))
+        let is_disjoint = roots.iter().any(|&root| self.is_unaliased(root))
             || roots.iter().all(|&root| self.func.constant(root).is_some());
-        roots[0] != roots[1] && are_objects && is_apart
+        roots[0] != roots[1] && are_objects && is_disjoint
     }
 
     /// What an address was computed from.
@@ -426,7 +426,7 @@ impl Order<'_> {
     }
 
     /// Whether no other parameter and no global leads to this object.
-    fn is_alone(&self, root: Value) -> bool {
+    fn is_unaliased(&self, root: Value) -> bool {
         match self.func.value_def(root) {
             ValueDef::Param(index) => self.func.signature.params[index as usize].noalias,
             _ => self.is_alloca(root),

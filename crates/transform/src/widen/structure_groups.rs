@@ -3,21 +3,21 @@
 //! ```text
 //!     load x, p           lane 0: x y z .    one load for each lane, as wide as what is read of its structure;
 //!     load y, p + 4       lane 1: x y z .    several of them side by side make a line,
-//!     load z, p + 8       …                  lines are taken apart
+//!     load z, p + 8       …                  chunks are taken apart
 //! ```
 //!
 //! The lanes' addresses need not be related; those of one lane differ by constants. That is cheaper than a gather for each
 //! field where a gather takes as long as a load for each lane.
 //!
 //! *What is touched.* Of each lane that is active, what lies between the first and the last byte that it reads: that is of one
-//! object, as in `lines`. Other lanes read an object of the wide function's own. Loads are done where the first of them
+//! object, as in `interleaving`. Other lanes read an object of the wide function's own. Loads are done where the first of them
 //! stands; nothing that they might read is written in between.
 
-use super::clusters::{Clusters, Member, Order};
-use super::kinds::{Kind, Kinds};
-use super::lines::Layout;
-use super::writer::{Writer, Written};
-use super::{ChosenForm, Remark, WidenOptions, access_form, place_of};
+use super::interleave_groups::{InterleaveGroups, GroupMember, AccessOrder};
+use super::value_reps::{ValueRep, ValueReps};
+use super::interleaving::InterleaveLayout;
+use super::widener::{Widener, WidenResult};
+use super::{RemarkKind, Remark, WidenOptions, access_remark, describe_location};
 use heddle_analysis::{AccessGroups, Divergence, Shape};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::ops::Effect;
@@ -28,45 +28,45 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// The most bytes that are read of a structure at once.
-const MOST_BYTES: u32 = 32;
+const MAX_BYTES: u32 = 32;
 /// Structures of which more fields may follow.
-const MOST_OPEN: usize = 8;
+const MAX_OPEN: usize = 8;
 /// Additions of constants that an address is followed through.
-const MOST_STEPS: usize = 8;
+const MAX_STEPS: usize = 8;
 
 /// Loads of one block that read fields of the same structures.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
+pub(super) struct StructureGroup {
     /// In the order of the block.
-    members: SmallVec<[Member; 4]>,
+    members: SmallVec<[GroupMember; 4]>,
     /// What is read as one element: what all members read, or an integer of that size.
     element: Scalar,
     /// Elements from the first to the last one that is read.
     span: u32,
 }
 
-impl Record {
-    fn lowest(&self) -> Member {
+impl StructureGroup {
+    fn lowest(&self) -> GroupMember {
         *self.members.iter().min_by_key(|member| member.offset).expect("a record has members")
     }
 
     /// Elements that are read for each lane: a power of two.
-    fn period(&self) -> u32 {
+    fn factor(&self) -> u32 {
         self.span.next_power_of_two()
     }
 
-    fn layout(&self, lanes: u16) -> Layout {
+    fn layout(&self, lanes: u16) -> InterleaveLayout {
         let (lowest, size) = (self.lowest().offset, i64::from(self.element.bytes()));
-        let at = |member: &Member| ((member.offset - lowest) / size) as usize;
+        let at = |member: &GroupMember| ((member.offset - lowest) / size) as usize;
         let positions: SmallVec<[usize; 4]> = self.members.iter().map(at).collect();
-        Layout::new(lanes.into(), self.period() as usize, false, &positions)
+        InterleaveLayout::new(lanes.into(), self.factor() as usize, false, &positions)
     }
 }
 
-/// The records of a function.
+/// The structure groups of a function.
 #[derive(Debug, Default)]
-pub(super) struct Records {
-    all: Vec<Record>,
+pub(super) struct StructureGroups {
+    all: Vec<StructureGroup>,
     of: FxHashMap<Inst, u32>,
     /// What was chosen, and why.
     pub(super) remarks: Vec<Remark>,
@@ -74,7 +74,7 @@ pub(super) struct Records {
 
 /// What an address is but for a constant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Root {
+enum AddressRoot {
     Address(Value),
     /// That of an access group.
     Group(usize),
@@ -82,69 +82,69 @@ enum Root {
 
 /// A load that may join others.
 #[derive(Clone, Copy, Debug)]
-struct Touch {
-    member: Member,
+struct FieldLoad {
+    member: GroupMember,
     /// Its address without the constant.
-    root: Root,
+    root: AddressRoot,
     scalar: Scalar,
     flags: Flags,
 }
 
-impl Records {
-    /// Decides for all loads that no cluster has.
+impl StructureGroups {
+    /// Decides for all loads that no group has.
     pub(super) fn new(
         func: &Function,
         facts: &Divergence,
         accesses: &AccessGroups,
-        kinds: &Kinds,
-        clusters: &Clusters,
+        reps: &ValueReps,
+        interleave_groups: &InterleaveGroups,
         brush: [u32; MAX_DIMENSIONS],
         options: &WidenOptions,
-    ) -> Records {
-        let mut this = Records::default();
+    ) -> StructureGroups {
+        let mut this = StructureGroups::default();
         let [lanes, further @ ..] = brush;
         if lanes < 2 || !lanes.is_power_of_two() || further.iter().any(|&extent| extent != 1) {
             return this;
         }
-        let order = Order { func, accesses, is_ignored: false };
+        let order = AccessOrder { func, accesses, ignores_aliasing: false };
         for block in func.blocks() {
-            let mut open: Vec<SmallVec<[Touch; 4]>> = Vec::new();
+            let mut open: Vec<SmallVec<[FieldLoad; 4]>> = Vec::new();
             for inst in func.block_insts(block) {
-                let is_taken = clusters.of(inst).is_some();
-                if let Some(touch) = touch_of(func, facts, accesses, kinds, inst).filter(|_| !is_taken) {
-                    match open.iter().position(|all| may_join(all, &touch, lanes, options)) {
-                        Some(at) => open[at].push(touch),
-                        None => open.push(SmallVec::from_iter([touch])),
+                let is_taken = interleave_groups.of(inst).is_some();
+                if let Some(load) = field_load(func, facts, accesses, reps, inst).filter(|_| !is_taken) {
+                    match open.iter().position(|all| may_join(all, &load, lanes, options)) {
+                        Some(at) => open[at].push(load),
+                        None => open.push(SmallVec::from_iter([load])),
                     }
-                    if open.len() > MOST_OPEN {
+                    if open.len() > MAX_OPEN {
                         let all = open.remove(0);
-                        this.close(func, kinds, block, all, lanes, options);
+                        this.close(func, reps, block, all, lanes, options);
                     }
-                } else if may_write(func, inst) {
+                } else if is_barrier_to_loads(func, inst) {
                     let stored = stored_address(func, inst);
-                    let is_met = |all: &mut SmallVec<[Touch; 4]>| {
-                        stored.is_none_or(|stored| !order.are_apart(stored, all[0].member.address))
+                    let may_alias = |all: &mut SmallVec<[FieldLoad; 4]>| {
+                        stored.is_none_or(|stored| !order.are_disjoint(stored, all[0].member.address))
                     };
-                    let met: Vec<_> = open.extract_if(.., is_met).collect();
-                    for all in met {
-                        this.close(func, kinds, block, all, lanes, options);
+                    let aliased: Vec<_> = open.extract_if(.., may_alias).collect();
+                    for all in aliased {
+                        this.close(func, reps, block, all, lanes, options);
                     }
                 }
             }
             for all in open {
-                this.close(func, kinds, block, all, lanes, options);
+                this.close(func, reps, block, all, lanes, options);
             }
         }
         this
     }
 
-    /// Takes loads as a record if that pays.
+    /// Takes loads as a group if that pays.
     fn close(
         &mut self,
         func: &Function,
-        kinds: &Kinds,
+        reps: &ValueReps,
         block: Block,
-        all: SmallVec<[Touch; 4]>,
+        all: SmallVec<[FieldLoad; 4]>,
         lanes: u32,
         options: &WidenOptions,
     ) {
@@ -154,54 +154,54 @@ impl Records {
         let first = all[0];
         let (low, high) = bounds(&all);
         let size = first.scalar.bytes();
-        let is_same = all.iter().all(|touch| touch.scalar == first.scalar);
+        let is_same = all.iter().all(|load| load.scalar == first.scalar);
         let element = if is_same { Some(first.scalar) } else { Scalar::int(size * 8) };
         let Some(element) = element else { return };
         let span = (high - low) as u32 / size;
-        let record = Record { members: all.iter().map(|touch| touch.member).collect(), element, span };
+        let group = StructureGroup { members: all.iter().map(|load| load.member).collect(), element, span };
         let is_masked = func.predicate(block).is_some() && !func.inst(first.member.inst).is_total();
         // Only a generic address may be that of an object of the wide function.
         let space = func.value_type(first.member.address).scalar();
         if is_masked && space != Scalar::Ptr(Space::Generic) {
             return;
         }
-        let steps = matches!(kinds.of(first.member.address), Kind::Steps(_)) && !is_masked;
-        let (together, alone) = record.costs(lanes, is_masked, steps, options);
+        let steps = matches!(reps.of(first.member.address), ValueRep::Scalar(_)) && !is_masked;
+        let (together, alone) = group.costs(lanes, is_masked, steps, options);
         let pays = together < alone;
-        let number = record.members.len();
+        let number = group.members.len();
         let (is_not, than) = if pays { ("", "instead of") } else { ("not ", "which is no less than") };
         let text = format!(
             "{number} loads {}: {is_not}for each lane {} bytes at once: cost {together} {than} {alone} on {}",
-            place_of(func, first.member.address),
-            record.span * size,
+            describe_location(func, first.member.address),
+            group.span * size,
             options.target.name
         );
-        let form = if pays { ChosenForm::Records } else { ChosenForm::Alone };
-        let told = access_form(func, first.member.inst, text);
-        self.remarks.push(Remark { form, accesses: number, told });
+        let kind = if pays { RemarkKind::Structures } else { RemarkKind::PerLane };
+        let diagnostic = access_remark(func, first.member.inst, text);
+        self.remarks.push(Remark { kind, accesses: number, diagnostic });
         if pays {
             let at = self.all.len() as u32;
-            self.of.extend(record.members.iter().map(|member| (member.inst, at)));
-            self.all.push(record);
+            self.of.extend(group.members.iter().map(|member| (member.inst, at)));
+            self.all.push(group);
         }
     }
 
-    /// The record that a load is of.
-    fn of(&self, inst: Inst) -> Option<&Record> {
+    /// The group that a load is of.
+    fn of(&self, inst: Inst) -> Option<&StructureGroup> {
         self.of.get(&inst).map(|&number| &self.all[number as usize])
     }
 }
 
-impl Record {
+impl StructureGroup {
     /// What it costs, and what its loads cost each alone.
     fn costs(&self, lanes: u32, is_masked: bool, steps: bool, options: &WidenOptions) -> (u32, u32) {
         let target = &options.target;
         let size = self.element.bytes() * 8;
         let costs = &target.load;
-        let period = self.period();
-        let load = if period == self.span { costs.whole } else { costs.masked };
+        let factor = self.factor();
+        let load = if factor == self.span { costs.whole } else { costs.masked };
         let each =
-            target.cost(load, period, period * size) + if steps { target.lane / 2 } else { target.lane };
+            target.cost(load, factor, factor * size) + if steps { target.lane / 2 } else { target.lane };
         let permutes =
             self.layout(lanes as u16).permutes(false) * target.cost(target.permute, lanes, lanes * size);
         let blend = if is_masked { 10 * target.registers_of(lanes * 64) } else { 0 };
@@ -212,8 +212,8 @@ impl Record {
 }
 
 /// From the first byte to behind the last one.
-fn bounds(all: &[Touch]) -> (i64, i64) {
-    let ends = |touch: &Touch| (touch.member.offset, touch.member.offset + i64::from(touch.scalar.bytes()));
+fn bounds(all: &[FieldLoad]) -> (i64, i64) {
+    let ends = |load: &FieldLoad| (load.member.offset, load.member.offset + i64::from(load.scalar.bytes()));
     let (low, high) = all
         .iter()
         .map(ends)
@@ -222,13 +222,13 @@ fn bounds(all: &[Touch]) -> (i64, i64) {
 }
 
 /// A plain load of which each lane has an address of its own.
-fn touch_of(
+fn field_load(
     func: &Function,
     facts: &Divergence,
     accesses: &AccessGroups,
-    kinds: &Kinds,
+    reps: &ValueReps,
     inst: Inst,
-) -> Option<Touch> {
+) -> Option<FieldLoad> {
     let data = func.inst(inst);
     if data.op != Op::Load || data.flags.has(Flag::Volatile) {
         return None;
@@ -236,33 +236,33 @@ fn touch_of(
     data.access().filter(|access| access.atomic.is_none())?;
     let (result, address) = (func.result(inst)?, data.args[0]);
     let scalar = func.value_type(result).scalar();
-    let is_apart = match kinds.of(address) {
-        Kind::Steps(_) => address_steps(kinds, address, scalar),
-        Kind::Lanes => !matches!(facts.shape(address), Shape::Strided { .. }),
+    let is_apart = match reps.of(address) {
+        ValueRep::Scalar(_) => is_strided_apart(reps, address, scalar),
+        ValueRep::Vector => !matches!(facts.shape(address), Shape::Strided { .. }),
     };
     let is_plain =
-        scalar != Scalar::I1 && scalar.bytes().is_power_of_two() && kinds.of(result) == Kind::Lanes;
-    if !is_apart || !is_plain || kinds.is_rebased(address) {
+        scalar != Scalar::I1 && scalar.bytes().is_power_of_two() && reps.of(result) == ValueRep::Vector;
+    if !is_apart || !is_plain || reps.is_rebased(address) {
         return None;
     }
     let (root, offset) = match accesses.place(inst) {
-        Some((group, access)) => (Root::Group(group), access.offset),
+        Some((group, access)) => (AddressRoot::Group(group), access.offset),
         None => {
-            let (root, offset) = constant_apart(func, address)?;
-            (Root::Address(root), offset)
+            let (root, offset) = split_constant_offset(func, address)?;
+            (AddressRoot::Address(root), offset)
         }
     };
     // So that distances are numbers.
     if offset.unsigned_abs() > 1 << 32 {
         return None;
     }
-    Some(Touch { member: Member { inst, address, offset }, root, scalar, flags: data.flags })
+    Some(FieldLoad { member: GroupMember { inst, address, offset }, root, scalar, flags: data.flags })
 }
 
 /// An address without the constants that are added to it last, and their sum.
-fn constant_apart(func: &Function, address: Value) -> Option<(Value, i64)> {
+fn split_constant_offset(func: &Function, address: Value) -> Option<(Value, i64)> {
     let (mut root, mut offset) = (address, 0i64);
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         let Some(from) = func.def_inst(root).map(|inst| func.inst(inst)).filter(|data| data.op == Op::PtrAdd)
         else {
             break;
@@ -278,30 +278,30 @@ fn constant_apart(func: &Function, address: Value) -> Option<(Value, i64)> {
 }
 
 /// Whether lanes lie apart that step by a constant.
-fn address_steps(kinds: &Kinds, address: Value, scalar: Scalar) -> bool {
-    let Kind::Steps(steps) = kinds.of(address) else { return false };
+fn is_strided_apart(reps: &ValueReps, address: Value, scalar: Scalar) -> bool {
+    let ValueRep::Scalar(steps) = reps.of(address) else { return false };
     let size = u64::from(scalar.bytes());
-    kinds.lane_step(steps).is_some_and(|step| step != 0 && step.unsigned_abs() != size)
+    reps.lane_step(steps).is_some_and(|step| step != 0 && step.unsigned_abs() != size)
 }
 
-fn may_join(all: &[Touch], touch: &Touch, lanes: u32, options: &WidenOptions) -> bool {
+fn may_join(all: &[FieldLoad], load: &FieldLoad, lanes: u32, options: &WidenOptions) -> bool {
     let first = &all[0];
-    let size = i64::from(touch.scalar.bytes());
+    let size = i64::from(load.scalar.bytes());
     let is_alike =
-        (first.root, first.scalar.bytes(), first.flags) == (touch.root, touch.scalar.bytes(), touch.flags);
+        (first.root, first.scalar.bytes(), first.flags) == (load.root, load.scalar.bytes(), load.flags);
     // Addresses are no integers.
-    let is_number = |touch: &Touch| !touch.scalar.is_ptr();
-    let is_readable = first.scalar == touch.scalar || all.iter().chain([touch]).all(is_number);
+    let is_number = |load: &FieldLoad| !load.scalar.is_ptr();
+    let is_readable = first.scalar == load.scalar || all.iter().chain([load]).all(is_number);
     let (low, high) = bounds(all);
-    let low = low.min(touch.member.offset);
-    let high = high.max(touch.member.offset + size);
-    let is_aligned = all.iter().chain([touch]).all(|it| (it.member.offset - low) % size == 0);
-    let most = i64::from(MOST_BYTES.min(options.target.vector_bits / 8)).min(i64::from(lanes) * size);
+    let low = low.min(load.member.offset);
+    let high = high.max(load.member.offset + size);
+    let is_aligned = all.iter().chain([load]).all(|it| (it.member.offset - low) % size == 0);
+    let most = i64::from(MAX_BYTES.min(options.target.vector_bits / 8)).min(i64::from(lanes) * size);
     is_alike && is_readable && is_aligned && high - low <= most
 }
 
 /// Whether an instruction may change what loads behind it read, or must stay in front of them.
-fn may_write(func: &Function, inst: Inst) -> bool {
+fn is_barrier_to_loads(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     let is_plain_load = data.op == Op::Load
         && !data.flags.has(Flag::Volatile)
@@ -322,66 +322,66 @@ fn stored_address(func: &Function, inst: Inst) -> Option<Value> {
     is_plain.then(|| data.args[1])
 }
 
-impl Writer<'_> {
-    /// A load of a record: all of them are done at the first one.
-    pub(super) fn recorded(&mut self, inst: Inst, records: &Records) -> Option<Written> {
-        let record = records.of(inst)?;
-        if record.members[0].inst != inst {
+impl Widener<'_> {
+    /// A load of a group: all of them are done at the first one.
+    pub(super) fn structure_load(&mut self, inst: Inst, structure_groups: &StructureGroups) -> Option<WidenResult> {
+        let group = structure_groups.of(inst)?;
+        if group.members[0].inst != inst {
             return Some(Ok(()));
         }
-        self.merge_origins(record.members.iter().map(|member| member.inst));
-        let values = self.load_record(record);
-        for (member, value) in record.members.iter().zip(values) {
+        self.merge_origins(group.members.iter().map(|member| member.inst));
+        let values = self.load_structures(group);
+        for (member, value) in group.members.iter().zip(values) {
             self.define(member.inst, value);
         }
         Some(Ok(()))
     }
 
-    fn load_record(&mut self, record: &Record) -> Vec<Value> {
-        let first = record.members[0];
-        let lowest = record.lowest();
+    fn load_structures(&mut self, group: &StructureGroup) -> Vec<Value> {
+        let first = group.members[0];
+        let lowest = group.lowest();
         let mask = self.mask(first.inst);
-        let part = Type::Vector(record.element, record.period() as u16);
+        let part = Type::Vector(group.element, group.factor() as u16);
         let mut data = self.old.inst(lowest.inst).clone();
         let access = data.access().copied().unwrap_or(Access::aligned(1));
-        let hinted = self.hinted(access, access.align);
+        let wide_access = self.wide_access(access, access.align);
         // Lanes that are not active read something else.
-        let base = hinted.base.filter(|_| mask.is_none());
-        data.detail = Detail::Access(Access { base, ..hinted });
-        let starts = self.starts(first, lowest.offset - first.offset, mask, part, access.align);
-        let is_read = |element: u32| u128::from(element < record.span);
-        let padded = (record.span < record.period()).then(|| {
-            let bits = (0..record.period()).map(is_read).collect();
+        let base = wide_access.base.filter(|_| mask.is_none());
+        data.detail = Detail::Access(Access { base, ..wide_access });
+        let starts = self.structure_addresses(first, lowest.offset - first.offset, mask, part, access.align);
+        let is_read = |element: u32| u128::from(element < group.span);
+        let padded = (group.span < group.factor()).then(|| {
+            let bits = (0..group.factor()).map(is_read).collect();
             self.new.make_const(Constant::Vector(Scalar::I1, bits))
         });
         let parts: Vec<Value> =
             starts.into_iter().map(|start| self.load_vector(data.clone(), start, padded, part)).collect();
-        let lines = self.side_by_side(parts, record.element, record.period() as u16);
-        let all = Type::Vector(record.element, self.lanes);
-        let taken = self.take_apart(&record.layout(self.lanes), &lines, all);
-        let as_read = |(member, value): (&Member, Value)| {
+        let chunks = self.concatenate(parts, group.element, group.factor() as u16);
+        let all = Type::Vector(group.element, self.lanes);
+        let taken = self.deinterleave(&group.layout(self.lanes), &chunks, all);
+        let as_read = |(member, value): (&GroupMember, Value)| {
             let result = self.old.result(member.inst).expect("a load gives a value");
-            let ty = self.wide(self.old.value_type(result));
+            let ty = self.wide_type(self.old.value_type(result));
             if ty == all { value } else { self.emit(InstData::plain(Op::Bitcast, [value]), Some(ty)) }
         };
-        record.members.iter().zip(taken).map(as_read).collect()
+        group.members.iter().zip(taken).map(as_read).collect()
     }
 
     /// Where each lane's structure begins.
-    fn starts(
+    fn structure_addresses(
         &mut self,
-        first: Member,
+        first: GroupMember,
         distance: i64,
         mask: Option<Value>,
         part: Type,
         align: u32,
     ) -> Vec<Value> {
-        if let (Kind::Steps(steps), None) = (self.kinds.of(first.address), mask) {
+        if let (ValueRep::Scalar(steps), None) = (self.reps.of(first.address), mask) {
             let scalar = self.scalar(first.address);
             let offsets = self.offsets(steps);
             return offsets
                 .into_iter()
-                .map(|offset| self.further(scalar, offset as i64 + distance))
+                .map(|offset| self.offset_address(scalar, offset as i64 + distance))
                 .collect();
         }
         let mut addresses = self.vector(first.address);
@@ -391,15 +391,15 @@ impl Writer<'_> {
             addresses = self.emit(InstData::plain(Op::PtrAdd, [addresses, on]), None);
         }
         if let Some(mask) = mask {
-            let spare = self.emit_at_entry(InstData::new(
+            let dummy = self.emit_at_entry(InstData::new(
                 Op::Alloca,
                 [],
                 Detail::Alloca { bytes: part.bytes().into(), align },
             ));
             let ty = self.new.value_type(addresses);
-            let spare = self.emit(InstData::plain(Op::SpaceCast, [spare]), Some(ty.scalar().into()));
-            let spare = self.emit(InstData::plain(Op::Splat, [spare]), Some(ty));
-            addresses = self.emit(InstData::plain(Op::Select, [mask, addresses, spare]), None);
+            let dummy = self.emit(InstData::plain(Op::SpaceCast, [dummy]), Some(ty.scalar().into()));
+            let dummy = self.emit(InstData::plain(Op::Splat, [dummy]), Some(ty));
+            addresses = self.emit(InstData::plain(Op::Select, [mask, addresses, dummy]), None);
         }
         let lanes = self.lanes;
         let lane = |lane: u16| {
@@ -410,7 +410,7 @@ impl Writer<'_> {
     }
 
     /// Joins short vectors into as long ones as there are lanes.
-    fn side_by_side(&mut self, mut parts: Vec<Value>, element: Scalar, mut length: u16) -> Vec<Value> {
+    fn concatenate(&mut self, mut parts: Vec<Value>, element: Scalar, mut length: u16) -> Vec<Value> {
         while length < self.lanes {
             length *= 2;
             let ty = Type::Vector(element, length);

@@ -6,15 +6,15 @@ use heddle_ir::{Block, Function};
 use std::cell::OnceCell;
 
 /// The graph, and what was asked of it so far.
-pub(crate) struct Flow {
+pub(crate) struct CfgAnalyses {
     pub(crate) cfg: Cfg,
     forest: OnceCell<CycleForest>,
     dominators: OnceCell<Dominators>,
 }
 
-impl Flow {
-    pub(crate) fn new(func: &Function) -> Flow {
-        Flow { cfg: Cfg::new(func), forest: OnceCell::new(), dominators: OnceCell::new() }
+impl CfgAnalyses {
+    pub(crate) fn new(func: &Function) -> CfgAnalyses {
+        CfgAnalyses { cfg: Cfg::new(func), forest: OnceCell::new(), dominators: OnceCell::new() }
     }
 
     pub(crate) fn forest(&self) -> &CycleForest {
@@ -27,7 +27,7 @@ impl Flow {
 
     /// The reachable blocks, dominators first, each with all that it dominates behind it. Siblings stand as they do in the
     /// function, since what stands together is fetched together.
-    pub(crate) fn down_the_tree(&self, func: &Function) -> Vec<Block> {
+    pub(crate) fn dominator_preorder(&self, func: &Function) -> Vec<Block> {
         let mut first_child: SecondaryMap<Block, Option<Block>> = SecondaryMap::with_len(func.block_count());
         let mut next_sibling = first_child.clone();
         let mut next = func.layout.last_block();

@@ -10,8 +10,8 @@
 //! what was there before, updated by the lanes before it. Floats are not added in another order.
 
 use super::horizontal::neutral;
-use super::kinds::Kind;
-use super::writer::Writer;
+use super::value_reps::ValueRep;
+use super::widener::Widener;
 use heddle_analysis::shape::Steps;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{Flag, Flags, Reduction, Rmw};
@@ -34,21 +34,21 @@ fn combination(rmw: Rmw) -> Option<(Reduction, Op)> {
     })
 }
 
-impl Writer<'_> {
+impl Widener<'_> {
     /// Writes an atomic update of what all lanes share as one for all of them; false if it is none.
     pub(super) fn combined_update(&mut self, inst: Inst) -> bool {
         let data = self.old.inst(inst).clone();
         let Detail::Rmw(rmw, _) = data.detail else { return false };
         let [address, operand] = data.args[..] else { return false };
         let is_int = self.old.value_type(operand).scalar().is_int();
-        let is_one = is_int && self.kinds.is_shared(address) && !data.flags.has(Flag::Volatile);
+        let is_one = is_int && self.reps.is_uniform(address) && !data.flags.has(Flag::Volatile);
         let Some((by, op)) = combination(rmw).filter(|_| is_one) else { return false };
-        let anyone = self.anyone(inst);
-        let given = self.only_if(anyone, |writer| writer.update_once(inst, data, operand, by, op));
+        let any = self.any_active_lane(inst);
+        let given = self.emit_if(any, |widener| widener.update_once(inst, data, operand, by, op));
         let Some(&result) = self.old.results(inst).first() else { return true };
-        let value = match self.kinds.of(result) {
-            Kind::Lanes => given[0],
-            Kind::Steps(_) => {
+        let value = match self.reps.of(result) {
+            ValueRep::Vector => given[0],
+            ValueRep::Scalar(_) => {
                 let lane = self.first_lane();
                 self.emit(InstData::plain(Op::Extract, [given[0], lane]), None)
             }
@@ -66,18 +66,18 @@ impl Writer<'_> {
         op: Op,
     ) -> Vec<Value> {
         let ty = self.old.value_type(operand);
-        let shown = self.shown(inst, operand, neutral(by, ty.scalar(), Flags::NONE));
+        let shown = self.with_inactive(inst, operand, neutral(by, ty.scalar(), Flags::NONE));
         let all = self.emit(InstData::new(Op::Reduce, [shown], Detail::Reduce(by)), None);
         let pointer = self.scalar(data.args[0]);
-        let detail = self.detail_of(data.detail.clone());
+        let detail = self.wide_detail(data.detail.clone());
         let once = InstData { args: [pointer, all].into_iter().collect(), detail, ..data };
-        let found = match self.update(&once) {
+        let found = match self.plain_update(&once) {
             Some(found) => found[0],
             None => self.emit(once, None),
         };
         let before = Detail::Scan { by, before: true };
         let before = self.emit(InstData::new(Op::Scan, [shown], before), None);
-        let found = self.spread_scalar(found, Steps::default(), self.wide(ty));
+        let found = self.strided_vector(found, Steps::default(), self.wide_type(ty));
         vec![self.emit(InstData::plain(op, [found, before]), None)]
     }
 }

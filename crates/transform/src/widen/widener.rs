@@ -1,11 +1,11 @@
 //! Walks through a linear function and writes the wide one.
 
-use super::clusters::Clusters;
-use super::kinds::{Kind, Kinds};
-use super::objects::Objects;
-use super::records::Records;
+use super::interleave_groups::InterleaveGroups;
+use super::value_reps::{ValueRep, ValueReps};
+use super::private_objects::PrivateObjects;
+use super::structure_groups::StructureGroups;
 use super::signature::{wide_name, wide_signature};
-use super::{Around, Remark, WidenOptions, Widened, refusal};
+use super::{WidenContext, Remark, WidenOptions, Widened, refusal};
 use heddle_analysis::shape::Steps;
 use heddle_analysis::{Cfg, Condition, CycleForest, Divergence, Dominators};
 use heddle_ir::Diagnostic;
@@ -20,34 +20,34 @@ use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Type, Value, ValueD
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-pub(super) type Written<T = ()> = Result<T, Diagnostic>;
+pub(super) type WidenResult<T = ()> = Result<T, Diagnostic>;
 
 /// What has been decided before.
-pub(super) struct Plan<'a> {
-    pub(super) kinds: &'a Kinds,
-    pub(super) objects: &'a Objects,
-    pub(super) clusters: &'a Clusters,
-    pub(super) records: &'a Records,
+pub(super) struct WideningPlan<'a> {
+    pub(super) reps: &'a ValueReps,
+    pub(super) objects: &'a PrivateObjects,
+    pub(super) interleave_groups: &'a InterleaveGroups,
+    pub(super) structure_groups: &'a StructureGroups,
     pub(super) options: &'a WidenOptions,
 }
 
 /// The state of the walk.
-pub(super) struct Writer<'a> {
+pub(super) struct Widener<'a> {
     /// The linear function.
     pub(super) old: &'a Function,
     /// What is known of its lanes.
     pub(super) facts: &'a Divergence,
-    pub(super) kinds: &'a Kinds,
-    pub(super) objects: &'a Objects,
-    clusters: &'a Clusters,
-    records: &'a Records,
+    pub(super) reps: &'a ValueReps,
+    pub(super) objects: &'a PrivateObjects,
+    interleave_groups: &'a InterleaveGroups,
+    structure_groups: &'a StructureGroups,
     pub(super) options: &'a WidenOptions,
     /// What was chosen, and why.
     pub(super) remarks: Vec<Remark>,
     pub(super) brush: [u32; MAX_DIMENSIONS],
     pub(super) lanes: u16,
     /// The functions around it.
-    pub(super) around: &'a Around<'a>,
+    pub(super) context: &'a WidenContext<'a>,
     /// The wide function.
     pub(super) new: Function,
     /// Where instructions go to now.
@@ -57,7 +57,7 @@ pub(super) struct Writer<'a> {
     /// The last piece of each block that has been written.
     ends: SecondaryMap<Block, Option<Block>>,
     /// Whether code goes behind a branch that the linear function does not have: what is made there stays there.
-    is_aside: bool,
+    in_conditional_code: bool,
     /// The scalar of each value: lane 0's.
     scalars: SecondaryMap<Value, Option<Value>>,
     /// The vectors made of each value, each with the block behind whose start it can be used.
@@ -75,15 +75,15 @@ pub(super) struct Writer<'a> {
     dominators: Dominators,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> Widener<'a> {
     pub(super) fn new(
         old: &'a Function,
         facts: &'a Divergence,
-        plan: Plan<'a>,
+        plan: WideningPlan<'a>,
         brush: [u32; MAX_DIMENSIONS],
-        around: &'a Around<'a>,
-    ) -> Writer<'a> {
-        let Plan { kinds, objects, clusters, records, options } = plan;
+        context: &'a WidenContext<'a>,
+    ) -> Widener<'a> {
+        let WideningPlan { reps, objects, interleave_groups, structure_groups, options } = plan;
         let lanes = brush.iter().product::<u32>() as u16;
         let cfg = Cfg::new(old);
         let signature = wide_signature(&old.signature, old.kind, lanes);
@@ -93,23 +93,23 @@ impl<'a> Writer<'a> {
             new.reserve_block(block);
             new.layout.append_block(block);
         }
-        Writer {
+        Widener {
             old,
             facts,
-            kinds,
+            reps,
             objects,
-            clusters,
-            records,
+            interleave_groups,
+            structure_groups,
             options,
             remarks: Vec::new(),
             brush,
             lanes,
-            around,
+            context,
             new,
             at: At::End(old.entry()),
             block: old.entry(),
             ends: SecondaryMap::new(),
-            is_aside: false,
+            in_conditional_code: false,
             scalars: SecondaryMap::new(),
             vectors: SecondaryMap::new(),
             any: SecondaryMap::new(),
@@ -123,12 +123,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    pub(super) fn write(mut self) -> Written<Widened> {
+    pub(super) fn widen_function(mut self) -> WidenResult<Widened> {
         for index in 0..self.old.params().len() {
             let (old, new) = (self.old.params()[index], self.new.params()[index]);
-            match self.kinds.of(old) {
-                Kind::Steps(_) => self.scalars[old] = Some(new),
-                Kind::Lanes => self.vectors[old].push((self.old.entry(), new)),
+            match self.reps.of(old) {
+                ValueRep::Scalar(_) => self.scalars[old] = Some(new),
+                ValueRep::Vector => self.vectors[old].push((self.old.entry(), new)),
             }
         }
         let order = heddle_analysis::BlockIndex::new(&self.cfg, &self.dominators, &self.cycles);
@@ -138,20 +138,20 @@ impl<'a> Writer<'a> {
             self.ends[block] = Some(block);
             for inst in self.old.block_insts(block) {
                 self.set_origin(inst);
-                self.write_inst(inst)?;
+                self.widen_inst(inst)?;
             }
         }
         for &block in order.order() {
-            self.join(block)?;
+            self.complete_phis(block)?;
         }
         Ok(Widened { func: self.new, remarks: self.remarks })
     }
 
-    fn write_inst(&mut self, inst: Inst) -> Written {
-        if let Some(written) = self.clustered(inst, self.clusters) {
+    fn widen_inst(&mut self, inst: Inst) -> WidenResult {
+        if let Some(written) = self.interleaved_access(inst, self.interleave_groups) {
             return written;
         }
-        if let Some(written) = self.recorded(inst, self.records) {
+        if let Some(written) = self.structure_load(inst, self.structure_groups) {
             return written;
         }
         let op = self.old.inst(inst).op;
@@ -162,15 +162,15 @@ impl<'a> Writer<'a> {
             Op::Load => return self.load(inst),
             Op::Store => return self.store(inst),
             Op::Memcpy | Op::Memmove | Op::Memset => return self.transfer(inst),
-            Op::AtomicRmw | Op::CompareExchange => return self.exchange(inst),
+            Op::AtomicRmw | Op::CompareExchange => return self.atomic_update(inst),
             Op::Fence | Op::Barrier => self.synchronize(inst),
             Op::Assume => self.assume(inst),
             Op::Call => return self.call(inst),
             _ if op.info().effect == Effect::Horizontal => self.horizontal(inst),
             _ if op.info().effect == Effect::Traps => self.division(inst),
-            _ if op.info().format == Format::Dimension => self.place(inst),
+            _ if op.info().format == Format::Dimension => self.work_item_query(inst),
             Op::PtrAdd if self.objects.is_interleaved(self.old.inst(inst).args[0]) => {
-                self.scaled_offset(inst)
+                self.interleaved_ptr_add(inst)
             }
             Op::Launch => {
                 let reason = "a region launches no other: widen the function that launches it instead";
@@ -188,19 +188,19 @@ impl<'a> Writer<'a> {
             | Op::Scatter => {
                 return Err(refusal(self.old, inst, "the function works on vectors already"));
             }
-            _ => self.plain(inst),
+            _ => self.lane_wise(inst),
         }
         Ok(())
     }
 
-    fn terminator(&mut self, inst: Inst) -> Written {
+    fn terminator(&mut self, inst: Inst) -> WidenResult {
         let mut data = self.old.inst(inst).clone();
         match data.op {
             Op::Br if !data.args.is_empty() => {
                 let mut condition = self.scalar(data.args[0]);
                 let constant = self.new.constant(condition);
                 let may_be_poison = constant.is_none_or(|constant| matches!(constant, Constant::Poison(_)));
-                if self.active(inst).is_some() && may_be_poison {
+                if self.predicate_of(inst).is_some() && may_be_poison {
                     condition = self.emit(InstData::plain(Op::Freeze, [condition]), None);
                 }
                 data.args[0] = condition;
@@ -227,16 +227,16 @@ impl<'a> Writer<'a> {
     fn begin_phi(&mut self, inst: Inst) {
         let result = self.old.result(inst).expect("a φ gives a value");
         let ty = self.old.value_type(result);
-        let ty = if self.kinds.of(result) == Kind::Lanes { self.wide(ty) } else { ty };
+        let ty = if self.reps.of(result) == ValueRep::Vector { self.wide_type(ty) } else { ty };
         let value = self.emit(InstData::phi([], None), Some(ty));
         self.define(inst, value);
     }
 
     /// Brings the φs of a block what comes along its edges, now that all blocks are written.
-    fn join(&mut self, block: Block) -> Written {
+    fn complete_phis(&mut self, block: Block) -> WidenResult {
         for inst in self.old.phis(block) {
             let result = self.old.result(inst).expect("a φ gives a value");
-            let is_vector = self.kinds.of(result) == Kind::Lanes;
+            let is_vector = self.reps.of(result) == ValueRep::Vector;
             let new = if is_vector {
                 self.vectors[result][0].1
             } else {
@@ -265,7 +265,7 @@ impl<'a> Writer<'a> {
     // Places.
 
     /// The predicate under which an instruction runs; none if all lanes run it.
-    pub(super) fn active(&self, inst: Inst) -> Option<Value> {
+    pub(super) fn predicate_of(&self, inst: Inst) -> Option<Value> {
         if self.old.inst(inst).is_total() {
             return None;
         }
@@ -274,32 +274,32 @@ impl<'a> Writer<'a> {
 
     /// The lanes that run an instruction, as a mask; none if all do.
     pub(super) fn mask(&mut self, inst: Inst) -> Option<Value> {
-        self.active(inst).map(|predicate| self.vector(predicate))
+        self.predicate_of(inst).map(|predicate| self.vector(predicate))
     }
 
     /// Whether any lane is active in the block that is being written, where not all are.
-    fn any(&mut self) -> Option<Value> {
+    fn any_in_block(&mut self) -> Option<Value> {
         let predicate = self.old.predicate(self.block)?;
         if let Some(any) = self.any[self.block] {
             return Some(any);
         }
-        let any = match self.kinds.is_shared(predicate) {
+        let any = match self.reps.is_uniform(predicate) {
             true => self.scalar(predicate),
             false => {
                 let mask = self.vector(predicate);
                 self.emit(InstData::plain(Op::Any, [mask]), None)
             }
         };
-        if !self.is_aside {
+        if !self.in_conditional_code {
             self.any[self.block] = Some(any);
         }
         Some(any)
     }
 
     /// Whether any lane runs an instruction, where it may be that none does.
-    pub(super) fn anyone(&mut self, inst: Inst) -> Option<Value> {
-        self.active(inst)?;
-        self.any()
+    pub(super) fn any_active_lane(&mut self, inst: Inst) -> Option<Value> {
+        self.predicate_of(inst)?;
+        self.any_in_block()
     }
 
     /// The first lane that is active in the block, or lane 0.
@@ -311,19 +311,19 @@ impl<'a> Writer<'a> {
             return first;
         }
         let mask = self.vector(predicate);
-        let first = self.first_in(mask);
-        if !self.is_aside {
+        let first = self.first_lane_of(mask);
+        if !self.in_conditional_code {
             self.first[self.block] = Some(first);
         }
         first
     }
 
     /// The first lane that is active in the block; the last one if none is.
-    fn first_lane_or_last(&mut self) -> Value {
+    fn first_or_last_lane(&mut self) -> Value {
         let Some(predicate) = self.old.predicate(self.block) else { return self.first_lane() };
         let mask = self.vector(predicate);
         let Some(ballot) = self.ballot(mask) else {
-            return self.extreme(mask, Reduction::Umin, self.lanes - 1);
+            return self.reduce_lane_numbers(mask, Reduction::Umin, self.lanes - 1);
         };
         let scalar = self.new.value_type(ballot).scalar();
         let last = self.new.make_int(scalar, 1 << (self.lanes - 1));
@@ -334,7 +334,7 @@ impl<'a> Writer<'a> {
     /// The last lane of a mask, or the last of all.
     pub(super) fn last_lane(&mut self, mask: Option<Value>) -> Value {
         let Some(mask) = mask else { return self.new.make_int(Scalar::I32, i128::from(self.lanes) - 1) };
-        let Some(ballot) = self.ballot(mask) else { return self.extreme(mask, Reduction::Umax, 0) };
+        let Some(ballot) = self.ballot(mask) else { return self.reduce_lane_numbers(mask, Reduction::Umax, 0) };
         let zeros = self.emit(InstData::plain(Op::Ctlz, [ballot]), None);
         let scalar = self.new.value_type(ballot).scalar();
         let top = self.new.make_int(scalar, i128::from(scalar.bits()) - 1);
@@ -342,10 +342,10 @@ impl<'a> Writer<'a> {
     }
 
     /// The first lane of a mask; if it has none, a number that is no lane's.
-    pub(super) fn first_in(&mut self, mask: Value) -> Value {
+    pub(super) fn first_lane_of(&mut self, mask: Value) -> Value {
         match self.ballot(mask) {
             Some(ballot) => self.emit(InstData::plain(Op::Cttz, [ballot]), None),
-            None => self.extreme(mask, Reduction::Umin, self.lanes),
+            None => self.reduce_lane_numbers(mask, Reduction::Umin, self.lanes),
         }
     }
 
@@ -357,7 +357,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The least or the greatest number of a lane in a mask, or of these.
-    fn extreme(&mut self, mask: Value, by: Reduction, otherwise: u16) -> Value {
+    fn reduce_lane_numbers(&mut self, mask: Value, by: Reduction, otherwise: u16) -> Value {
         let lanes = self.new.value_type(mask).lanes().unwrap_or(1);
         let ty = Type::Vector(Scalar::I16, lanes);
         let numbers = self.new.make_const(Constant::Vector(Scalar::I16, (0..u128::from(lanes)).collect()));
@@ -367,23 +367,23 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes code that only runs if a condition holds, if there is one; gives what it gives, or ⊤.
-    pub(super) fn only_if(
+    pub(super) fn emit_if(
         &mut self,
         condition: Option<Value>,
         write: impl FnOnce(&mut Self) -> Vec<Value>,
     ) -> Vec<Value> {
         let Some(condition) = condition else { return write(self) };
-        let before = self.here();
+        let before = self.current_block();
         let inside = self.new.insert_block_after(before);
         let behind = self.new.insert_block_after(inside);
         self.insert(InstData::branch(condition, inside, behind), None);
         self.at = At::End(inside);
-        let was_aside = std::mem::replace(&mut self.is_aside, true);
+        let was_conditional = std::mem::replace(&mut self.in_conditional_code, true);
         let values = write(self);
-        self.is_aside = was_aside;
-        let end = self.here();
+        self.in_conditional_code = was_conditional;
+        let end = self.current_block();
         self.insert(InstData::jump(behind), None);
-        self.go_on_in(behind);
+        self.continue_in(behind);
         let join = |value: Value| {
             let ty = self.new.value_type(value);
             let poison = self.new.make_poison(ty);
@@ -393,28 +393,28 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes code for where a condition holds, and for where it does not; gives what the one or the other gives.
-    pub(super) fn either(
+    pub(super) fn emit_if_else(
         &mut self,
         condition: Value,
         holds: impl FnOnce(&mut Self) -> Vec<Value>,
         fails: impl FnOnce(&mut Self) -> Vec<Value>,
     ) -> Vec<Value> {
-        let before = self.here();
+        let before = self.current_block();
         let one = self.new.insert_block_after(before);
         let other = self.new.insert_block_after(one);
         let behind = self.new.insert_block_after(other);
         self.insert(InstData::branch(condition, one, other), None);
-        let was_aside = std::mem::replace(&mut self.is_aside, true);
+        let was_conditional = std::mem::replace(&mut self.in_conditional_code, true);
         self.at = At::End(one);
         let ones = holds(self);
-        let end_of_one = self.here();
+        let end_of_one = self.current_block();
         self.insert(InstData::jump(behind), None);
         self.at = At::End(other);
         let others = fails(self);
-        let end_of_other = self.here();
+        let end_of_other = self.current_block();
         self.insert(InstData::jump(behind), None);
-        self.is_aside = was_aside;
-        self.go_on_in(behind);
+        self.in_conditional_code = was_conditional;
+        self.continue_in(behind);
         let join = |(one, other): (Value, Value)| {
             let ty = self.new.value_type(one);
             self.emit(InstData::phi([(end_of_one, one), (end_of_other, other)], None), Some(ty))
@@ -423,14 +423,14 @@ impl<'a> Writer<'a> {
     }
 
     /// Whether conditions hold, each computed in front of the loops that its value does not change in.
-    pub(super) fn all_hold(&mut self, conditions: &[Condition]) -> Value {
+    pub(super) fn emit_conditions(&mut self, conditions: &[Condition]) -> Value {
         let mut all: Option<Value> = None;
         for condition in conditions {
             let found = self.conditions.get(condition).into_iter().flatten();
             let mut dominating = found.filter(|(from, _)| self.dominators.dominates(*from, self.block));
             let holds = match dominating.next() {
                 Some(&(_, holds)) => holds,
-                None => self.one_holds(condition),
+                None => self.emit_condition(condition),
             };
             all = Some(match all {
                 None => holds,
@@ -442,7 +442,7 @@ impl<'a> Writer<'a> {
         self.emit(InstData::plain(Op::Freeze, [all]), None)
     }
 
-    fn one_holds(&mut self, condition: &Condition) -> Value {
+    fn emit_condition(&mut self, condition: &Condition) -> Value {
         let (block, at) = (self.block, self.at);
         let home = match condition.bound {
             None => self.preheader(condition.value),
@@ -501,13 +501,13 @@ impl<'a> Writer<'a> {
     }
 
     /// Starts a piece of the block behind what has been written of it.
-    pub(super) fn new_piece(&mut self) -> Block {
-        let here = self.here();
+    pub(super) fn new_block(&mut self) -> Block {
+        let here = self.current_block();
         self.new.insert_block_after(here)
     }
 
     /// The piece of a block that is being written.
-    pub(super) fn here(&self) -> Block {
+    pub(super) fn current_block(&self) -> Block {
         match self.at {
             At::End(block) | At::Start(block) => block,
             At::Before(inst) | At::After(inst) => {
@@ -517,7 +517,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The block goes on in another piece.
-    pub(super) fn go_on_in(&mut self, piece: Block) {
+    pub(super) fn continue_in(&mut self, piece: Block) {
         self.at = At::End(piece);
         self.ends[self.block] = Some(piece);
     }
@@ -559,7 +559,7 @@ impl<'a> Writer<'a> {
     /// frame: a block of the linear function may have become several.
     pub(super) fn emit_object(&mut self, data: InstData) -> Value {
         let (entry, at) = (self.old.entry(), self.at);
-        if self.cycles.innermost(self.block).is_none() && self.here() != entry {
+        if self.cycles.innermost(self.block).is_none() && self.current_block() != entry {
             self.at = At::Start(entry);
         }
         let object = self.emit(data, None);
@@ -582,14 +582,14 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn define_value(&mut self, old: Value, value: Value) {
-        match self.kinds.of(old) {
-            Kind::Lanes => self.vectors[old].push((self.block, value)),
-            Kind::Steps(_) => self.scalars[old] = Some(value),
+        match self.reps.of(old) {
+            ValueRep::Vector => self.vectors[old].push((self.block, value)),
+            ValueRep::Scalar(_) => self.scalars[old] = Some(value),
         }
     }
 
     /// The type of all lanes together.
-    pub(super) fn wide(&self, ty: Type) -> Type {
+    pub(super) fn wide_type(&self, ty: Type) -> Type {
         Type::Vector(ty.scalar(), self.lanes)
     }
 
@@ -611,13 +611,13 @@ impl<'a> Writer<'a> {
         let vector = self.vector(old);
         // What is computed in all lanes, such as the way out of a loop that no lane is in, is there without them.
         let is_total = self.old.def_inst(old).is_some_and(|inst| self.old.inst(inst).is_total());
-        let lane = if is_total { self.first_lane_or_last() } else { self.first_lane() };
+        let lane = if is_total { self.first_or_last_lane() } else { self.first_lane() };
         self.emit(InstData::plain(Op::Extract, [vector, lane]), None)
     }
 
     /// A value as a vector.
     pub(super) fn vector(&mut self, old: Value) -> Value {
-        let ty = self.wide(self.old.value_type(old));
+        let ty = self.wide_type(self.old.value_type(old));
         if let Some(constant) = self.old.constant(old) {
             let constant = match constant {
                 Constant::Poison(_) => Constant::Poison(ty),
@@ -634,22 +634,22 @@ impl<'a> Writer<'a> {
         if let Some(&(_, vector)) = found {
             return vector;
         }
-        self.spread(old, ty)
+        self.strided_value(old, ty)
     }
 
     /// Makes a vector of a scalar, in front of the loops that it does not change in.
-    fn spread(&mut self, old: Value, ty: Type) -> Value {
-        let Kind::Steps(steps) = self.kinds.of(old) else { unreachable!("a vector comes before its uses") };
+    fn strided_value(&mut self, old: Value, ty: Type) -> Value {
+        let ValueRep::Scalar(steps) = self.reps.of(old) else { unreachable!("a vector comes before its uses") };
         let scalar = self.scalars[old].expect("a scalar comes before its uses");
         let (block, at) = (self.block, self.at);
-        if !self.is_aside
+        if !self.in_conditional_code
             && let Some(preheader) = self.preheader(old)
             && let Some(terminator) = self.ends[preheader].and_then(|end| self.new.terminator(end))
         {
             (self.block, self.at) = (preheader, At::Before(terminator));
         }
-        let vector = self.spread_scalar(scalar, steps, ty);
-        if !self.is_aside {
+        let vector = self.strided_vector(scalar, steps, ty);
+        if !self.in_conditional_code {
             self.vectors[old].push((self.block, vector));
         }
         (self.block, self.at) = (block, at);
@@ -667,7 +667,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The vector of lane 0's number and steps from lane to lane.
-    pub(super) fn spread_scalar(&mut self, scalar: Value, steps: Steps<i64>, ty: Type) -> Value {
+    pub(super) fn strided_vector(&mut self, scalar: Value, steps: Steps<i64>, ty: Type) -> Value {
         if steps == Steps::default() {
             return self.emit(InstData::plain(Op::Splat, [scalar]), Some(ty));
         }
@@ -691,12 +691,12 @@ impl<'a> Writer<'a> {
 
     /// How far each lane is from lane 0.
     pub(super) fn offsets(&self, steps: Steps<i64>) -> Vec<i128> {
-        self.kinds.offsets(steps)
+        self.reps.offsets(steps)
     }
 
     /// The step from each lane to the next, if it is always the same.
     pub(super) fn lane_step(&self, steps: Steps<i64>) -> Option<i64> {
-        self.kinds.lane_step(steps)
+        self.reps.lane_step(steps)
     }
 
     /// A comparison of integers.

@@ -10,27 +10,27 @@ use std::collections::BTreeMap;
 
 use crate::ssa_repair::SsaRepair;
 
-/// A place where a value is read.
+/// A position where a value is read.
 #[derive(Clone, Copy)]
-enum Place {
+enum UsePosition {
     Operand(Inst, usize),
     Predicate(Block),
 }
 
 /// Gives φs to values that are read where their definitions do not dominate.
-pub(super) fn reach_uses(func: &mut Function) {
+pub(super) fn restore_dominance(func: &mut Function) {
     let cfg = Cfg::new(func);
     let dominators = Dominators::new(&cfg);
-    let mut cut_off: BTreeMap<Value, (Block, Vec<(Block, Place)>)> = BTreeMap::new();
-    let mut look = |value: Value, block: Block, place: Place| {
+    let mut cut_off: BTreeMap<Value, (Block, Vec<(Block, UsePosition)>)> = BTreeMap::new();
+    let mut check = |value: Value, block: Block, position: UsePosition| {
         let definition = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
         if let Some(definition) = definition.filter(|&above| !dominators.dominates(above, block)) {
-            cut_off.entry(value).or_insert_with(|| (definition, Vec::new())).1.push((block, place));
+            cut_off.entry(value).or_insert_with(|| (definition, Vec::new())).1.push((block, position));
         }
     };
     for block in func.blocks() {
         if let Some(predicate) = func.predicate(block) {
-            look(predicate, block, Place::Predicate(block));
+            check(predicate, block, UsePosition::Predicate(block));
         }
         for inst in func.block_insts(block) {
             let data = func.inst(inst);
@@ -39,7 +39,7 @@ pub(super) fn reach_uses(func: &mut Function) {
                 _ => &[],
             };
             for (index, &value) in data.args.iter().enumerate() {
-                look(value, joined.get(index).copied().unwrap_or(block), Place::Operand(inst, index));
+                check(value, joined.get(index).copied().unwrap_or(block), UsePosition::Operand(inst, index));
             }
         }
     }
@@ -51,11 +51,11 @@ pub(super) fn reach_uses(func: &mut Function) {
         let poison = func.make_poison(func.value_type(value));
         let joins = repair.iterated_frontier(&[definition]);
         let mut variable = repair.variable_from(func, &[(func.entry(), poison), (definition, value)], joins);
-        for (block, place) in reads {
+        for (block, position) in reads {
             let here = variable.read(func, block);
-            match place {
-                Place::Operand(inst, index) => func.inst_mut(inst).args[index] = here,
-                Place::Predicate(block) => func.set_predicate(block, Some(here)),
+            match position {
+                UsePosition::Operand(inst, index) => func.inst_mut(inst).args[index] = here,
+                UsePosition::Predicate(block) => func.set_predicate(block, Some(here)),
             }
         }
         variable.finish(func);

@@ -25,13 +25,13 @@ use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 use crate::edges::{add_incoming, phis, set_incoming};
 
 /// The most often that a function is looked at, as a jump may lead to a block that asks the same.
-const ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 /// How far up the dominator tree a branch on the same condition is looked for.
-const NEAR: usize = 16;
+const MAX_DOMINATOR_STEPS: usize = 16;
 
 /// A jump that passes a block by.
 #[derive(Clone, Copy)]
-struct Jump {
+struct ThreadedJump {
     from: Block,
     /// Which target of its branch is changed.
     slot: usize,
@@ -42,29 +42,29 @@ struct Jump {
 /// Jumps past blocks where it is known where they lead; how often.
 pub fn thread_jumps(func: &mut Function) -> usize {
     let mut count = 0;
-    for _ in 0..ROUNDS {
-        let found = jumps(func);
+    for _ in 0..MAX_ROUNDS {
+        let found = find_jumps(func);
         if found.is_empty() {
             break;
         }
         count += found.len();
-        found.into_iter().for_each(|jump| make(func, jump));
+        found.into_iter().for_each(|jump| redirect(func, jump));
     }
     if count > 0 {
-        known_branches(func).into_iter().for_each(|(block, slot)| settle(func, block, slot));
+        implied_branches(func).into_iter().for_each(|(block, slot)| make_unconditional(func, block, slot));
     }
     count
 }
 
 /// Branches that go the way by which a branch on the same condition led to them, and that way.
-fn known_branches(func: &Function) -> Vec<(Block, usize)> {
+fn implied_branches(func: &Function) -> Vec<(Block, usize)> {
     let cfg = Cfg::new(func);
     let dominators = Dominators::new(&cfg);
     let known = |block: Block| {
-        let (asked, _) = question(func, block)?;
+        let (asked, _) = branch_of(func, block)?;
         let above = std::iter::successors(dominators.idom(block), |&block| dominators.idom(block));
-        let led = above.take(NEAR).find_map(|from| {
-            let (before, ways) = question(func, from).filter(|&(before, _)| before == asked)?;
+        let led = above.take(MAX_DOMINATOR_STEPS).find_map(|from| {
+            let (before, ways) = branch_of(func, from).filter(|&(before, _)| before == asked)?;
             let leads = |&way: &Block| dominators.dominates(way, block) && cfg.preds(way).len() == 1;
             Some((before, ways.iter().position(leads)?))
         });
@@ -74,8 +74,8 @@ fn known_branches(func: &Function) -> Vec<(Block, usize)> {
 }
 
 /// Lets a block go one way only.
-fn settle(func: &mut Function, block: Block, slot: usize) {
-    let Some((_, ways)) = question(func, block) else { return };
+fn make_unconditional(func: &mut Function, block: Block, slot: usize) {
+    let Some((_, ways)) = branch_of(func, block) else { return };
     for phi in phis(func, ways[1 - slot]) {
         let left: Vec<(Block, Value)> =
             func.inst(phi).incoming().filter(|&(pred, _)| pred != block).collect();
@@ -88,7 +88,7 @@ fn settle(func: &mut Function, block: Block, slot: usize) {
 }
 
 /// What a block asks, and where it goes by the answer.
-fn question(func: &Function, block: Block) -> Option<(Value, [Block; 2])> {
+fn branch_of(func: &Function, block: Block) -> Option<(Value, [Block; 2])> {
     let data = func.inst(func.terminator(block)?);
     match (data.op, data.targets()) {
         (Op::Br, &[then, otherwise]) if then != otherwise => Some((data.args[0], [then, otherwise])),
@@ -97,7 +97,7 @@ fn question(func: &Function, block: Block) -> Option<(Value, [Block; 2])> {
 }
 
 /// Which way a block goes if control comes from another one, if that is known.
-fn way_from(func: &Function, past: Block, asked: Value, from: Block) -> Option<usize> {
+fn target_from(func: &Function, past: Block, asked: Value, from: Block) -> Option<usize> {
     let own = func.def_inst(asked).filter(|&inst| func.layout.block_of(inst) == Some(past));
     let asked = match own {
         Some(phi) => func.inst(phi).incoming().find(|&(pred, _)| pred == from)?.1,
@@ -106,24 +106,24 @@ fn way_from(func: &Function, past: Block, asked: Value, from: Block) -> Option<u
     if let Some(Constant::Scalar(_, bits)) = func.constant(asked) {
         return Some(usize::from(*bits == 0));
     }
-    let (_, targets) = question(func, from).filter(|&(before, _)| before == asked)?;
+    let (_, targets) = branch_of(func, from).filter(|&(before, _)| before == asked)?;
     targets.iter().position(|&target| target == past)
 }
 
 /// All jumps that there are to make, of which no two touch one block.
-fn jumps(func: &Function) -> Vec<Jump> {
+fn find_jumps(func: &Function) -> Vec<ThreadedJump> {
     let cfg = Cfg::new(func);
     let mut analyses: Option<(CycleForest, EntitySet<Value>)> = None;
     let mut touched: EntitySet<Block> = EntitySet::new();
     let mut found = Vec::new();
     for past in func.blocks() {
-        let Some((asked, ways)) = question(func, past) else { continue };
+        let Some((asked, ways)) = branch_of(func, past) else { continue };
         let is_idle = func.block_insts(past).all(|inst| matches!(func.inst(inst).op, Op::Phi | Op::Br));
         if !is_idle || func.predicate(past).is_some() || ways.contains(&past) {
             continue;
         }
         for &from in cfg.preds(past) {
-            let Some(way) = way_from(func, past, asked, from) else { continue };
+            let Some(way) = target_from(func, past, asked, from) else { continue };
             let Some(branch) = func.terminator(from).filter(|&inst| func.inst(inst).op == Op::Br) else {
                 continue;
             };
@@ -135,7 +135,7 @@ fn jumps(func: &Function) -> Vec<Jump> {
                 continue;
             }
             let (forest, elsewhere) =
-                analyses.get_or_insert_with(|| (CycleForest::new(&cfg), read_elsewhere(func)));
+                analyses.get_or_insert_with(|| (CycleForest::new(&cfg), phis_read_elsewhere(func)));
             let is_header = forest.headed_by(past).is_some();
             let goes_back = forest.is_retreating(Edge { from: past, to });
             let is_read = |phi: Inst| func.results(phi).iter().any(|&value| elsewhere.contains(value));
@@ -144,15 +144,15 @@ fn jumps(func: &Function) -> Vec<Jump> {
                 continue;
             }
             [from, past, to].into_iter().for_each(|block| _ = touched.insert(block));
-            found.push(Jump { from, slot, past, to });
+            found.push(ThreadedJump { from, slot, past, to });
         }
     }
     found
 }
 
 /// The φs that something reads beside the φs behind their block and its branch.
-fn read_elsewhere(func: &Function) -> EntitySet<Value> {
-    let home = |value: Value| {
+fn phis_read_elsewhere(func: &Function) -> EntitySet<Value> {
+    let phi_block = |value: Value| {
         let inst = func.def_inst(value).filter(|&inst| func.inst(inst).op == Op::Phi)?;
         func.layout.block_of(inst)
     };
@@ -162,10 +162,10 @@ fn read_elsewhere(func: &Function) -> EntitySet<Value> {
         if data.op == Op::Phi {
             let incoming: Vec<(Block, Value)> = data.incoming().collect();
             let shadow = data.args.get(incoming.len()).copied();
-            let strange = incoming.into_iter().filter(|&(from, value)| home(value) != Some(from));
+            let strange = incoming.into_iter().filter(|&(from, value)| phi_block(value) != Some(from));
             strange.map(|(_, value)| value).chain(shadow).for_each(|value| _ = elsewhere.insert(value));
         } else {
-            let of_branch = |value: Value| data.op == Op::Br && home(value) == func.layout.block_of(inst);
+            let of_branch = |value: Value| data.op == Op::Br && phi_block(value) == func.layout.block_of(inst);
             let read = data.args.iter().filter(|&&value| !of_branch(value));
             read.for_each(|&value| _ = elsewhere.insert(value));
         }
@@ -173,8 +173,8 @@ fn read_elsewhere(func: &Function) -> EntitySet<Value> {
     elsewhere
 }
 
-fn make(func: &mut Function, jump: Jump) {
-    let Jump { from, slot, past, to } = jump;
+fn redirect(func: &mut Function, jump: ThreadedJump) {
+    let ThreadedJump { from, slot, past, to } = jump;
     let brings = |func: &Function, value: Value| {
         let phi = func.def_inst(value).filter(|&inst| func.layout.block_of(inst) == Some(past))?;
         func.inst(phi).incoming().find(|&(pred, _)| pred == from).map(|(_, value)| value)

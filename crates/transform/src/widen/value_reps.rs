@@ -14,9 +14,9 @@
 //! number holds here, and it must not be told to other lanes. What asks about it and must have one answer has the first
 //! lane's.
 
-use super::Around;
-use super::closure::Closure;
-use super::objects::{Objects, derived, passes_on};
+use super::WidenContext;
+use super::worklist::InstWorklist;
+use super::private_objects::{PrivateObjects, derived_values, propagates};
 use heddle_analysis::shape::{Poison, Steps};
 use heddle_analysis::{Divergence, Shape};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
@@ -29,76 +29,76 @@ use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value,
 
 /// How a value is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum ValueRep {
     /// A scalar, lane 0's value. The lanes step from it along each dimension of the brush, modulo the width.
-    Steps(Steps<i64>),
+    Scalar(Steps<i64>),
     /// A vector with an element for each lane.
-    Lanes,
+    Vector,
 }
 
-impl Kind {
+impl ValueRep {
     /// A scalar that all lanes share.
-    pub(super) const SHARED: Kind = Kind::Steps([0; MAX_DIMENSIONS]);
+    pub(super) const UNIFORM: ValueRep = ValueRep::Scalar([0; MAX_DIMENSIONS]);
 }
 
-/// The kinds of all values of a function.
+/// The representations of all values of a function.
 #[derive(Debug)]
-pub(super) struct Kinds {
-    kinds: SecondaryMap<Value, Option<Kind>>,
+pub(super) struct ValueReps {
+    reps: SecondaryMap<Value, Option<ValueRep>>,
     rebased: EntitySet<Value>,
     brush: [u32; MAX_DIMENSIONS],
 }
 
-impl Kinds {
+impl ValueReps {
     /// Decides for every value.
     pub(super) fn new(
         func: &Function,
-        closure: &Closure,
+        worklist: &InstWorklist,
         facts: &Divergence,
         brush: [u32; MAX_DIMENSIONS],
-        objects: &Objects,
-        around: &Around<'_>,
-    ) -> Kinds {
+        objects: &PrivateObjects,
+        context: &WidenContext<'_>,
+    ) -> ValueReps {
         // One lane's objects are where the source has them.
         let rebased = match brush {
             [1, 1, 1, 1] => EntitySet::new(),
-            _ => rebased(func, closure, objects),
+            _ => rebased(func, worklist, objects),
         };
-        let mut solver = Solver {
+        let mut solver = RepSolver {
             func,
-            closure,
+            worklist,
             facts,
             brush,
             objects,
-            around,
-            kinds: SecondaryMap::with_len(func.value_count()),
+            context,
+            reps: SecondaryMap::with_len(func.value_count()),
             rebased: &rebased,
         };
         for (&value, param) in func.params().iter().zip(&func.signature.params) {
             let shape = param.shape.as_ref();
-            solver.kinds[value] = Some(match (shape, func.kind) {
-                (Some(DeclaredShape::Uniform), _) | (None, FunctionKind::Kernel(_)) => Kind::SHARED,
+            solver.reps[value] = Some(match (shape, func.kind) {
+                (Some(DeclaredShape::Uniform), _) | (None, FunctionKind::Kernel(_)) => ValueRep::UNIFORM,
                 (Some(DeclaredShape::Linear(strides)), _) => {
                     let mut steps = [0; MAX_DIMENSIONS];
                     steps.iter_mut().zip(strides).for_each(|(step, &stride)| *step = stride);
-                    solver.steps(steps.map(i128::from), param.ty.scalar())
+                    solver.scalar_rep(steps.map(i128::from), param.ty.scalar())
                 }
-                _ => Kind::Lanes,
+                _ => ValueRep::Vector,
             });
         }
-        closure.settle(func, |block, inst| solver.update(block, inst));
-        let kinds = solver.kinds;
-        Kinds { kinds, rebased, brush }
+        worklist.solve(func, |block, inst| solver.update(block, inst));
+        let reps = solver.reps;
+        ValueReps { reps, rebased, brush }
     }
 
     /// How a value is held. What only ⊤ reaches is shared.
-    pub(super) fn of(&self, value: Value) -> Kind {
-        self.kinds[value].unwrap_or(Kind::SHARED)
+    pub(super) fn of(&self, value: Value) -> ValueRep {
+        self.reps[value].unwrap_or(ValueRep::UNIFORM)
     }
 
     /// Whether a value is a scalar that all lanes share.
-    pub(super) fn is_shared(&self, value: Value) -> bool {
-        self.of(value) == Kind::SHARED
+    pub(super) fn is_uniform(&self, value: Value) -> bool {
+        self.of(value) == ValueRep::UNIFORM
     }
 
     /// How far each lane is from lane 0.
@@ -132,18 +132,18 @@ impl Kinds {
 }
 
 /// The addresses, and numbers of addresses, that depend on those of objects of which each lane has its own.
-fn rebased(func: &Function, closure: &Closure, objects: &Objects) -> EntitySet<Value> {
-    derived(func, closure, EntitySet::new(), |inst, found| {
+fn rebased(func: &Function, worklist: &InstWorklist, objects: &PrivateObjects) -> EntitySet<Value> {
+    derived_values(func, worklist, EntitySet::new(), |inst, found| {
         let data = func.inst(inst);
         match data.op {
             Op::Alloca => objects.stride(inst) != 0,
             // Code that keeps such addresses in memory may read them anywhere.
             Op::Load => {
-                let may_be = |it| may_be_private(func, it) || objects.are_kept_as_numbers && is_int(func, it);
-                objects.are_kept && func.result(inst).is_some_and(may_be)
+                let may_be = |it| may_be_private(func, it) || objects.integers_escape && is_int(func, it);
+                objects.addresses_escape && func.result(inst).is_some_and(may_be)
             }
             Op::Shuffle | Op::Broadcast | Op::First => found.contains(data.args[0]),
-            _ => passes_on(func, inst, found),
+            _ => propagates(func, inst, found),
         }
     })
 }
@@ -162,51 +162,51 @@ pub(super) fn steps_in_order(brush: [u32; MAX_DIMENSIONS]) -> Steps<i64> {
     std::array::from_fn(|dimension| brush[..dimension].iter().map(|&extent| i64::from(extent)).product())
 }
 
-struct Solver<'a> {
+struct RepSolver<'a> {
     func: &'a Function,
-    closure: &'a Closure,
+    worklist: &'a InstWorklist,
     facts: &'a Divergence,
     brush: [u32; MAX_DIMENSIONS],
-    objects: &'a Objects,
-    around: &'a Around<'a>,
-    kinds: SecondaryMap<Value, Option<Kind>>,
+    objects: &'a PrivateObjects,
+    context: &'a WidenContext<'a>,
+    reps: SecondaryMap<Value, Option<ValueRep>>,
     rebased: &'a EntitySet<Value>,
 }
 
-impl Solver<'_> {
+impl RepSolver<'_> {
     /// Decides anew for the results of an instruction; tells whether something changed.
     fn update(&mut self, block: Block, inst: Inst) -> bool {
         let mut changed = false;
         for index in 0..self.func.results(inst).len() {
             let result = self.func.results(inst)[index];
-            let old = self.kinds[result];
-            if old == Some(Kind::Lanes) {
+            let old = self.reps[result];
+            if old == Some(ValueRep::Vector) {
                 continue;
             }
-            let found = self.kind(block, inst, index);
+            let found = self.result_rep(block, inst, index);
             let new = match (old, found) {
                 (None, found) => found,
                 (Some(old), Some(new)) if new == old => Some(old),
                 (Some(old), None) => Some(old),
-                _ => Some(Kind::Lanes),
+                _ => Some(ValueRep::Vector),
             };
             changed |= new != old;
-            self.kinds[result] = new;
+            self.reps[result] = new;
         }
         changed
     }
 
     /// The kind of an operand; none if nothing but ⊤ has reached it.
-    fn operand(&self, value: Value) -> Option<Kind> {
+    fn operand_rep(&self, value: Value) -> Option<ValueRep> {
         match self.func.value_def(value) {
             ValueDef::Const if matches!(self.func.constant(value), Some(Constant::Poison(_))) => None,
-            ValueDef::Const => Some(Kind::SHARED),
-            _ => self.kinds[value],
+            ValueDef::Const => Some(ValueRep::UNIFORM),
+            _ => self.reps[value],
         }
     }
 
     /// Steps of a value of this type, cut to its width and to the brush.
-    fn steps(&self, steps: Steps<i128>, scalar: Scalar) -> Kind {
+    fn scalar_rep(&self, steps: Steps<i128>, scalar: Scalar) -> ValueRep {
         let bits = scalar.bits();
         let mut cut = [0; MAX_DIMENSIONS];
         for (dimension, &step) in steps.iter().enumerate() {
@@ -216,95 +216,95 @@ impl Solver<'_> {
             let step = if bits < 128 { step << (128 - bits) >> (128 - bits) } else { step };
             match i64::try_from(step) {
                 Ok(step) => cut[dimension] = step,
-                Err(_) => return Kind::Lanes,
+                Err(_) => return ValueRep::Vector,
             }
         }
         let is_number = scalar.is_ptr() || (scalar.is_int() && bits > 1);
-        if cut == [0; MAX_DIMENSIONS] || is_number { Kind::Steps(cut) } else { Kind::Lanes }
+        if cut == [0; MAX_DIMENSIONS] || is_number { ValueRep::Scalar(cut) } else { ValueRep::Vector }
     }
 
-    fn kind(&self, block: Block, inst: Inst, index: usize) -> Option<Kind> {
+    fn result_rep(&self, block: Block, inst: Inst, index: usize) -> Option<ValueRep> {
         let data = self.func.inst(inst);
         let result = self.func.results(inst)[index];
         let scalar = self.func.value_type(result).scalar();
         match data.op {
             Op::Phi => {
-                let kinds = data.incoming().map(|(_, value)| self.operand(value));
-                return kinds.flatten().reduce(|a, b| if a == b { a } else { Kind::Lanes });
+                let reps = data.incoming().map(|(_, value)| self.operand_rep(value));
+                return reps.flatten().reduce(|a, b| if a == b { a } else { ValueRep::Vector });
             }
             // Only the arm that is chosen counts; both are φs' kin.
-            Op::Select if self.is_shared(data.args[0]) => {
-                let arms = data.args[1..].iter().map(|&arm| self.operand(arm));
-                return arms.flatten().reduce(|a, b| if a == b { a } else { Kind::Lanes });
+            Op::Select if self.is_uniform(data.args[0]) => {
+                let arms = data.args[1..].iter().map(|&arm| self.operand_rep(arm));
+                return arms.flatten().reduce(|a, b| if a == b { a } else { ValueRep::Vector });
             }
-            Op::Select => return Some(Kind::Lanes),
+            Op::Select => return Some(ValueRep::Vector),
             Op::Alloca => {
                 let stride = i128::from(self.objects.stride(inst));
                 let steps = steps_in_order(self.brush).map(|step| stride * i128::from(step));
-                return Some(self.steps(steps, scalar));
+                return Some(self.scalar_rep(steps, scalar));
             }
-            Op::Load => return Some(self.load(inst)),
+            Op::Load => return Some(self.load_rep(inst)),
             Op::Lane | Op::LocalId | Op::GlobalId => {
-                let asks = |reader| asks_lane_0(self.func, reader);
-                let is_lane_0s = self.closure.readers(result).all(asks);
-                return Some(if is_lane_0s { Kind::SHARED } else { self.place(result, scalar) });
+                let asks = |reader| reads_only_lane_0(self.func, reader);
+                let is_lane_0_only = self.worklist.readers(result).all(asks);
+                return Some(if is_lane_0_only { ValueRep::UNIFORM } else { self.strided_rep(result, scalar) });
             }
             Op::Mask => {
                 let is_whole = self.func.predicate(block).is_none();
-                return Some(if is_whole { Kind::SHARED } else { Kind::Lanes });
+                return Some(if is_whole { ValueRep::UNIFORM } else { ValueRep::Vector });
             }
             Op::Any | Op::All | Op::Ballot | Op::Popcount | Op::Reduce | Op::Broadcast | Op::First => {
-                return Some(Kind::SHARED);
+                return Some(ValueRep::UNIFORM);
             }
-            Op::Shuffle | Op::Scan | Op::AtomicRmw | Op::CompareExchange => return Some(Kind::Lanes),
+            Op::Shuffle | Op::Scan | Op::AtomicRmw | Op::CompareExchange => return Some(ValueRep::Vector),
             Op::Call => {
-                let is_shared = self.func.callee_of(data).is_some_and(|callee| {
+                let is_uniform = self.func.callee_of(data).is_some_and(|callee| {
                     let declared = callee.signature.results.get(index).and_then(|it| it.shape.as_ref());
-                    let is_ours = self.around.defined.contains(&*callee.name);
+                    let is_ours = self.context.defined.contains(&*callee.name);
                     declared == Some(&DeclaredShape::Uniform)
-                        || (!is_ours && is_pure(callee) && data.args.iter().all(|&arg| self.is_shared(arg)))
+                        || (!is_ours && is_pure(callee) && data.args.iter().all(|&arg| self.is_uniform(arg)))
                 });
-                return Some(if is_shared { Kind::SHARED } else { Kind::Lanes });
+                return Some(if is_uniform { ValueRep::UNIFORM } else { ValueRep::Vector });
             }
             _ => {}
         }
         if data.op.info().format == heddle_ir::ops::Format::Dimension {
-            return Some(Kind::SHARED);
+            return Some(ValueRep::UNIFORM);
         }
         // What is left works on each lane by itself.
         let mut operands: smallvec::SmallVec<[Steps<i128>; 4]> = smallvec::SmallVec::new();
         let mut is_unknown = false;
         for &arg in &data.args {
-            match self.operand(arg) {
+            match self.operand_rep(arg) {
                 None => {
                     is_unknown |= self.func.value_def(arg) != ValueDef::Const;
                     operands.push(Steps::default());
                 }
-                Some(Kind::Lanes) => return Some(Kind::Lanes),
-                Some(Kind::Steps(steps)) => operands.push(steps.map(i128::from)),
+                Some(ValueRep::Vector) => return Some(ValueRep::Vector),
+                Some(ValueRep::Scalar(steps)) => operands.push(steps.map(i128::from)),
             }
         }
         if is_unknown {
             // Frozen, even ⊤ is some value.
-            return (data.op == Op::Freeze).then_some(Kind::SHARED);
+            return (data.op == Op::Freeze).then_some(ValueRep::UNIFORM);
         }
         if operands.iter().all(|steps| *steps == Steps::default()) {
-            return Some(Kind::SHARED);
+            return Some(ValueRep::UNIFORM);
         }
-        let found = self.combined(inst, &operands, scalar).unwrap_or(Kind::Lanes);
-        Some(if found == Kind::Lanes { self.by_fact(inst, block, result, scalar) } else { found })
+        let found = self.linear_rep(inst, &operands, scalar).unwrap_or(ValueRep::Vector);
+        Some(if found == ValueRep::Vector { self.rep_from_shape(inst, block, result, scalar) } else { found })
     }
 
-    fn is_shared(&self, value: Value) -> bool {
-        matches!(self.operand(value), None | Some(Kind::SHARED))
+    fn is_uniform(&self, value: Value) -> bool {
+        matches!(self.operand_rep(value), None | Some(ValueRep::UNIFORM))
     }
 
     /// The kind of an operation that is linear modulo the width, or that only moves its operands; none of others.
-    fn combined(&self, inst: Inst, operands: &[Steps<i128>], scalar: Scalar) -> Option<Kind> {
+    fn linear_rep(&self, inst: Inst, operands: &[Steps<i128>], scalar: Scalar) -> Option<ValueRep> {
         let data = self.func.inst(inst);
         let each = |op: fn(i128, i128) -> i128| {
             let [a, b] = [operands[0], operands[1]];
-            self.steps(std::array::from_fn(|at| op(a[at], b[at])), scalar)
+            self.scalar_rep(std::array::from_fn(|at| op(a[at], b[at])), scalar)
         };
         let number = |at: usize| {
             let Some(&Constant::Scalar(scalar, bits)) = self.func.constant(data.args[at]) else {
@@ -324,29 +324,29 @@ impl Solver<'_> {
                 };
                 let [from, by] = [operands[0], operands[1]];
                 let sum = |at: usize| from[at].wrapping_add(by[at].wrapping_mul(scale));
-                self.steps(std::array::from_fn(sum), scalar)
+                self.scalar_rep(std::array::from_fn(sum), scalar)
             }
-            Op::PtrAdd if operands[1] == Steps::default() => self.steps(operands[0], scalar),
+            Op::PtrAdd if operands[1] == Steps::default() => self.scalar_rep(operands[0], scalar),
             Op::Mul => {
                 let (steps, factor) = match (number(0), number(1)) {
                     (_, Some(factor)) => (operands[0], factor),
                     (Some(factor), _) => (operands[1], factor),
                     _ => return None,
                 };
-                self.steps(steps.map(|step| step.wrapping_mul(factor)), scalar)
+                self.scalar_rep(steps.map(|step| step.wrapping_mul(factor)), scalar)
             }
             Op::Shl => {
                 let amount = number(1).filter(|&amount| (0..i128::from(scalar.bits())).contains(&amount))?;
-                self.steps(operands[0].map(|step| step << amount), scalar)
+                self.scalar_rep(operands[0].map(|step| step << amount), scalar)
             }
-            Op::Trunc | Op::SpaceCast | Op::Freeze => self.steps(operands[0], scalar),
-            Op::Bitcast if from == scalar => self.steps(operands[0], scalar),
-            Op::Ptrtoint if scalar.bits() <= 64 => self.steps(operands[0], scalar),
-            Op::Inttoptr if from.bits() == 64 => self.steps(operands[0], scalar),
+            Op::Trunc | Op::SpaceCast | Op::Freeze => self.scalar_rep(operands[0], scalar),
+            Op::Bitcast if from == scalar => self.scalar_rep(operands[0], scalar),
+            Op::Ptrtoint if scalar.bits() <= 64 => self.scalar_rep(operands[0], scalar),
+            Op::Inttoptr if from.bits() == 64 => self.scalar_rep(operands[0], scalar),
             Op::Icmp if operands[0] == operands[1] => match data.detail {
-                Detail::IntCompare(IntPredicate::Eq | IntPredicate::Ne) => Kind::SHARED,
+                Detail::IntCompare(IntPredicate::Eq | IntPredicate::Ne) => ValueRep::UNIFORM,
                 // Both lie in one array, side by side.
-                _ if data.args.iter().all(|&arg| self.rebased.contains(arg)) => Kind::SHARED,
+                _ if data.args.iter().all(|&arg| self.rebased.contains(arg)) => ValueRep::UNIFORM,
                 _ => return None,
             },
             _ => return None,
@@ -354,58 +354,58 @@ impl Solver<'_> {
     }
 
     /// The kind that the shape gives an operation on scalars, where lane 0 speaks.
-    fn by_fact(&self, inst: Inst, block: Block, result: Value, scalar: Scalar) -> Kind {
+    fn rep_from_shape(&self, inst: Inst, block: Block, result: Value, scalar: Scalar) -> ValueRep {
         let data = self.func.inst(inst);
         let whole = data.is_total() || self.func.predicate(block).is_none();
-        let is_moved = data.args.iter().any(|&arg| self.rebased.contains(arg));
-        if !whole || is_moved || !matches!(data.op.info().effect, Effect::Pure) {
-            return Kind::Lanes;
+        let is_rebased = data.args.iter().any(|&arg| self.rebased.contains(arg));
+        if !whole || is_rebased || !matches!(data.op.info().effect, Effect::Pure) {
+            return ValueRep::Vector;
         }
         let may_be_poison = |value: Value| self.facts.fact(value).poison == Poison::Any;
         let speaks = |&arg: &Value| self.func.constant(arg).is_some() || !may_be_poison(arg);
         // What is too much for lane 0 alone. Promises are not kept in scalars that stand for lanes.
-        let fails = may_fail(data.op) && may_be_poison(result);
+        let fails = may_create_poison(data.op) && may_be_poison(result);
         match self.facts.shape(result) {
             Shape::Strided { strides, .. } if !fails && data.args.iter().all(speaks) => {
-                self.steps(strides.wide(), scalar)
+                self.scalar_rep(strides.wide(), scalar)
             }
-            _ => Kind::Lanes,
+            _ => ValueRep::Vector,
         }
     }
 
-    fn load(&self, inst: Inst) -> Kind {
+    fn load_rep(&self, inst: Inst) -> ValueRep {
         let data = self.func.inst(inst);
         let is_atomic = data.access().is_some_and(|access| access.atomic.is_some());
         if is_atomic || data.flags.has(Flag::Volatile) {
-            return Kind::Lanes;
+            return ValueRep::Vector;
         }
         let address = data.args[0];
-        match self.operand(address) {
-            None | Some(Kind::SHARED) => Kind::SHARED,
-            _ if self.rebased.contains(address) => Kind::Lanes,
-            Some(_) if self.facts.shape(address).is_uniform() => Kind::SHARED,
-            Some(_) => Kind::Lanes,
+        match self.operand_rep(address) {
+            None | Some(ValueRep::UNIFORM) => ValueRep::UNIFORM,
+            _ if self.rebased.contains(address) => ValueRep::Vector,
+            Some(_) if self.facts.shape(address).is_uniform() => ValueRep::UNIFORM,
+            Some(_) => ValueRep::Vector,
         }
     }
 
     /// Lanes' places, as far as they are a line.
-    fn place(&self, result: Value, scalar: Scalar) -> Kind {
+    fn strided_rep(&self, result: Value, scalar: Scalar) -> ValueRep {
         match self.facts.shape(result) {
-            Shape::Strided { strides, .. } => self.steps(strides.wide(), scalar),
-            _ => Kind::Lanes,
+            Shape::Strided { strides, .. } => self.scalar_rep(strides.wide(), scalar),
+            _ => ValueRep::Vector,
         }
     }
 }
 
 /// Whether an instruction reads of its first operand what lane 0 has, and nothing else.
-fn asks_lane_0(func: &Function, reader: Inst) -> bool {
+fn reads_only_lane_0(func: &Function, reader: Inst) -> bool {
     let data = func.inst(reader);
     let is_first = |lane: &Value| matches!(func.constant(*lane), Some(Constant::Scalar(_, 0)));
     data.op == Op::Broadcast && data.args.get(1).is_some_and(is_first)
 }
 
 /// Whether some operands give ⊤ although the instruction promises nothing.
-fn may_fail(op: Op) -> bool {
+fn may_create_poison(op: Op) -> bool {
     matches!(op, Op::Shl | Op::Lshr | Op::Ashr | Op::Fptoui | Op::Fptosi)
 }
 

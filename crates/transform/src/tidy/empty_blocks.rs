@@ -17,36 +17,36 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::edges::{phis, retarget, set_incoming};
-use crate::flow::Flow;
+use crate::cfg_analyses::CfgAnalyses;
 
 /// The most φs of a block whose edges are compared.
-const MOST_PHIS: usize = 64;
+const MAX_PHIS: usize = 64;
 
 /// Leads edges past empty blocks; tells whether there were any.
-pub(super) fn skip_empty(func: &mut Function, flow: &Flow) -> bool {
+pub(super) fn skip_empty_blocks(func: &mut Function, flow: &CfgAnalyses) -> bool {
     let cycles = flow.forest();
-    let mut sources_of = Sources { cfg: &flow.cfg, added: FxHashMap::default() };
-    let mut joins: BTreeMap<Block, Incoming> = BTreeMap::new();
+    let mut sources_of = EdgeSources { cfg: &flow.cfg, added: FxHashMap::default() };
+    let mut joins: BTreeMap<Block, PredecessorEdits> = BTreeMap::new();
     let blocks: Vec<Block> = func.blocks().collect();
     let mut changed = false;
     // Branches whose targets may agree: those that do, and those that are led elsewhere.
     let mut agreeing: Vec<Block> =
-        blocks.iter().copied().filter(|&block| agree(flow.cfg.succs(block))).collect();
+        blocks.iter().copied().filter(|&block| targets_coincide(flow.cfg.succs(block))).collect();
     for block in blocks {
-        let Some(to) = leads_on(func, block) else { continue };
+        let Some(to) = jump_target_of_empty(func, block) else { continue };
         let is_back = cycles.is_retreating(Edge { from: block, to });
         if block == func.entry() || to == block || is_back || cycles.headed_by(to).is_some() {
             continue;
         }
         let sources = sources_of.of(func, block);
         let (both, new): (Vec<Block>, Vec<Block>) =
-            sources.iter().partition(|&&source| leads(func, source, to));
+            sources.iter().partition(|&&source| has_edge(func, source, to));
         if sources.is_empty() {
             continue;
         }
         if func.phis(to).next().is_some() {
-            let join = joins.entry(to).or_insert_with(|| Incoming::new(func, to));
-            if !both.is_empty() && !join.can_tell(func, block, to, &both) {
+            let join = joins.entry(to).or_insert_with(|| PredecessorEdits::new(func, to));
+            if !both.is_empty() && !join.phis_agree(func, block, to, &both) {
                 continue;
             }
             join.replace(block, &new);
@@ -61,43 +61,43 @@ pub(super) fn skip_empty(func: &mut Function, flow: &Flow) -> bool {
         changed = true;
     }
     joins.into_iter().for_each(|(to, join)| join.finish(func, to));
-    changed | join_branches(func, agreeing)
+    changed | simplify_branches(func, agreeing)
 }
 
 /// Which blocks lead to a block: what is skipped changes it, and a block is looked at with those that are now in front of it.
-struct Sources<'a> {
+struct EdgeSources<'a> {
     cfg: &'a Cfg,
     /// Those that came to be.
     added: FxHashMap<Block, Vec<Block>>,
 }
 
-impl Sources<'_> {
+impl EdgeSources<'_> {
     /// In order.
     fn of(&self, func: &Function, block: Block) -> SmallVec<[Block; 4]> {
         let added = self.added.get(&block).into_iter().flatten();
         let all = self.cfg.preds(block).iter().chain(added).copied();
-        let mut sources: SmallVec<[Block; 4]> = all.filter(|&from| leads(func, from, block)).collect();
+        let mut sources: SmallVec<[Block; 4]> = all.filter(|&from| has_edge(func, from, block)).collect();
         sources.sort_unstable();
         sources.dedup();
         sources
     }
 }
 
-fn leads(func: &Function, from: Block, to: Block) -> bool {
+fn has_edge(func: &Function, from: Block, to: Block) -> bool {
     func.successors(from).contains(&to)
 }
 
 /// The edges into a block, for its φs, which get to know of it in the end.
-struct Incoming {
+struct PredecessorEdits {
     /// Which of the φs' values comes from a block.
     position: FxHashMap<Block, usize>,
     /// By which blocks, perhaps skipped themselves, those are replaced that were skipped.
     replaced: FxHashMap<Block, Vec<Block>>,
 }
 
-impl Incoming {
+impl PredecessorEdits {
     /// All φs come to list the edges in the order of the first.
-    fn new(func: &mut Function, to: Block) -> Incoming {
+    fn new(func: &mut Function, to: Block) -> PredecessorEdits {
         let phis = phis(func, to);
         let sources = phis.first().into_iter().flat_map(|&phi| func.inst(phi).incoming());
         let position: FxHashMap<Block, usize> =
@@ -109,12 +109,12 @@ impl Incoming {
                 set_incoming(func, phi, incoming);
             }
         }
-        Incoming { position, replaced: FxHashMap::default() }
+        PredecessorEdits { position, replaced: FxHashMap::default() }
     }
 
     /// Whether sources that led to the block already bring what they would bring by the other.
-    fn can_tell(&self, func: &Function, block: Block, to: Block, both: &[Block]) -> bool {
-        if func.phis(to).nth(MOST_PHIS).is_some() {
+    fn phis_agree(&self, func: &Function, block: Block, to: Block, both: &[Block]) -> bool {
+        if func.phis(to).nth(MAX_PHIS).is_some() {
             return false;
         }
         func.phis(to).all(|phi| {
@@ -147,7 +147,7 @@ impl Incoming {
 }
 
 /// Where a block leads that does nothing else.
-fn leads_on(func: &Function, block: Block) -> Option<Block> {
+fn jump_target_of_empty(func: &Function, block: Block) -> Option<Block> {
     let first = func.layout.first_inst(block).filter(|&inst| func.layout.next_inst(inst).is_none())?;
     match func.inst(first).targets() {
         &[to] if func.inst(first).op == Op::Br => Some(to),
@@ -156,17 +156,17 @@ fn leads_on(func: &Function, block: Block) -> Option<Block> {
 }
 
 /// Whether both ways of a branch are one.
-fn agree(targets: &[Block]) -> bool {
+fn targets_coincide(targets: &[Block]) -> bool {
     targets.len() == 2 && targets[0] == targets[1]
 }
 
 /// Makes jumps of those branches that lead to one block.
-fn join_branches(func: &mut Function, blocks: Vec<Block>) -> bool {
+fn simplify_branches(func: &mut Function, blocks: Vec<Block>) -> bool {
     let mut changed = false;
     for block in blocks {
         let Some(branch) = func.terminator(block) else { continue };
         let data = func.inst(branch);
-        if agree(data.targets()) {
+        if targets_coincide(data.targets()) {
             *func.inst_mut(branch) = InstData { origin: data.origin, ..InstData::jump(data.targets()[0]) };
             changed = true;
         }

@@ -6,7 +6,7 @@ use heddle_ir::{Block, Function, Op};
 
 /// The branches that may be folded: those that have no say in how a loop is left, and ask no lanes, since guards keep code
 /// from running where no lane is.
-pub fn foldable(func: &Function) -> EntitySet<Block> {
+pub fn find_linearizable_branches(func: &Function) -> EntitySet<Block> {
     let (cfg, _) = super::closed_graph(func);
     let cycles = CycleForest::new(&cfg);
     let dominators = Dominators::new(&cfg);
@@ -38,9 +38,9 @@ pub fn foldable(func: &Function) -> EntitySet<Block> {
                     break;
                 }
                 way.push(at);
-                let parting = sync.of_branch(at);
-                may_leave = !parting.exits.is_empty();
-                next = parting.then.filter(|_| !may_leave);
+                let region = sync.of_branch(at);
+                may_leave = !region.exits.is_empty();
+                next = region.then.filter(|_| !may_leave);
             }
             way.into_iter().for_each(|at| leaves[at] = Some(may_leave));
         }

@@ -1,19 +1,19 @@
 //! Lines of memory that hold several elements for each lane: read and taken apart, put together and written.
 //!
 //! The elements of all lanes make one *run*: lane after lane (from the last one on, if lanes step back), each with as many
-//! elements as its step is long, the *period*. A *line* is as much of a run as there are lanes, so a run has as many lines
-//! as its period. A member has one position in the period; what no member has is a gap.
+//! elements as its step is long, the *factor*. A *chunk* is as much of a run as there are lanes, so a run has as many chunks
+//! as its factor. A member has one position in the factor; what no member has is a gap.
 //!
 //! *What is touched.* Where not all lanes are active, or a store has a gap, exactly the elements that active lanes access
 //! are, by the mask of the lanes, spread over the run. A load in all lanes also reads the gaps between elements, never what
-//! lies before the first or behind the last one: the last line starts early instead. A gap is shorter than a page, and
+//! lies before the first or behind the last one: the last chunk starts early instead. A gap is shorter than a page, and
 //! both sides of it are accessed; objects are 4096 bytes apart at least (docs/ir.md), so it is part of the same object,
 //! and no machine has memory to guard in between.
 
-use super::clusters::{Cluster, Clusters, Member};
-use super::kinds::Kind;
-use super::memory::Pattern;
-use super::writer::{Writer, Written};
+use super::interleave_groups::{InterleaveGroup, InterleaveGroups, GroupMember};
+use super::value_reps::ValueRep;
+use super::memory::AccessPattern;
+use super::widener::{Widener, WidenResult};
 use heddle_analysis::Shape;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
@@ -21,25 +21,25 @@ use smallvec::SmallVec;
 
 /// A permutation of two vectors; one that is missing is ⊤.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Step {
+struct ShuffleStep {
     of: [Option<usize>; 2],
     lanes: Box<[u16]>,
 }
 
 /// Permutations, each of vectors that were given or made before, and what comes out.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-struct Shuffles {
+struct ShuffleSequence {
     given: usize,
-    steps: Vec<Step>,
+    steps: Vec<ShuffleStep>,
     results: Vec<Option<usize>>,
 }
 
-impl Shuffles {
+impl ShuffleSequence {
     fn step(&mut self, of: [Option<usize>; 2], lanes: Box<[u16]>) -> Option<usize> {
         if of == [None; 2] {
             return None;
         }
-        self.steps.push(Step { of, lanes });
+        self.steps.push(ShuffleStep { of, lanes });
         Some(self.given + self.steps.len() - 1)
     }
 
@@ -69,64 +69,64 @@ impl Shuffles {
 
 /// Where the elements of a run lie.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(super) struct InterleaveLayout {
     lanes: usize,
-    period: usize,
+    factor: usize,
     is_reversed: bool,
-    /// Which positions of the period a member has.
-    taken: Vec<bool>,
+    /// Which positions of the factor a member has.
+    is_member: Vec<bool>,
     positions: SmallVec<[usize; 4]>,
 }
 
-impl Layout {
-    pub(super) fn new(lanes: usize, period: usize, is_reversed: bool, positions: &[usize]) -> Layout {
-        let taken = (0..period).map(|position| positions.contains(&position)).collect();
-        Layout { lanes, period, is_reversed, taken, positions: positions.into() }
+impl InterleaveLayout {
+    pub(super) fn new(lanes: usize, factor: usize, is_reversed: bool, positions: &[usize]) -> InterleaveLayout {
+        let is_member = (0..factor).map(|position| positions.contains(&position)).collect();
+        InterleaveLayout { lanes, factor, is_reversed, is_member, positions: positions.into() }
     }
 
-    /// Elements from a lane's to the next one's: as many lines as there are.
-    pub(super) fn period(&self) -> usize {
-        self.period
+    /// Elements from a lane's to the next one's: as many chunks as there are.
+    pub(super) fn factor(&self) -> usize {
+        self.factor
     }
 
     /// Whether each element of the run is some member's.
     pub(super) fn is_gapless(&self) -> bool {
-        self.taken.iter().all(|&taken| taken)
+        self.is_member.iter().all(|&is_member| is_member)
     }
 
     /// The permutations that it takes to load or to store.
     pub(super) fn permutes(&self, writes: bool) -> u32 {
-        let shuffles = if writes { self.put_together() } else { self.take_apart() };
+        let shuffles = if writes { self.interleave() } else { self.deinterleave() };
         shuffles.steps.len() as u32
     }
 
     /// The elements up to the last member's of the last lane.
     fn len(&self) -> usize {
         let last = self.positions.iter().max().copied().unwrap_or(0);
-        (self.lanes - 1) * self.period + last + 1
+        (self.lanes - 1) * self.factor + last + 1
     }
 
     /// The lane that an element of the run belongs to, if a member has it.
     fn owner(&self, element: usize) -> Option<usize> {
-        let number = element / self.period;
+        let number = element / self.factor;
         let lane = if self.is_reversed { (self.lanes - 1).checked_sub(number)? } else { number };
-        self.taken[element % self.period].then_some(lane)
+        self.is_member[element % self.factor].then_some(lane)
     }
 
-    /// Takes lines apart: for each member its lanes.
+    /// Takes chunks apart: for each member its lanes.
     ///
     /// ```text
-    ///     x0 y0 z0 w0  x1 y1 z1 w1  x2 …       even and odd elements of neighbouring lines,
+    ///     x0 y0 z0 w0  x1 y1 z1 w1  x2 …       even and odd elements of neighbouring chunks,
     ///     x0 z0 x1 z1  x2 z2 x3 z3  y0 w0 …    until each position is by itself
     ///     x0 x1 x2 x3  z0 z1 z2 z3  y0 y1 …
     /// ```
-    fn take_apart(&self) -> Shuffles {
+    fn deinterleave(&self) -> ShuffleSequence {
         let lanes = self.lanes;
-        let turned = |lane: usize| if self.is_reversed { lanes - 1 - lane } else { lane };
-        let mut shuffles = Shuffles { given: self.period, ..Shuffles::default() };
-        let mut at: Vec<Option<usize>> = vec![None; self.period];
+        let mirrored = |lane: usize| if self.is_reversed { lanes - 1 - lane } else { lane };
+        let mut shuffles = ShuffleSequence { given: self.factor, ..ShuffleSequence::default() };
+        let mut at: Vec<Option<usize>> = vec![None; self.factor];
         // Vectors that hold, one behind the other, the elements at `first`, `first + step`, …
-        let mut work = vec![(0, 1, (0..self.period).map(Some).collect::<Vec<_>>())];
+        let mut work = vec![(0, 1, (0..self.factor).map(Some).collect::<Vec<_>>())];
         while let Some((first, step, vectors)) = work.pop() {
             let is_wanted =
                 |first: usize, step: usize| self.positions.iter().any(|position| position % step == first);
@@ -135,7 +135,7 @@ impl Layout {
             } else if vectors.len().is_multiple_of(2) {
                 for parity in [0, 1].into_iter().filter(|parity| is_wanted(first + parity * step, 2 * step)) {
                     let is_last = vectors.len() == 2;
-                    let element = |lane| 2 * if is_last { turned(lane) } else { lane } + parity;
+                    let element = |lane| 2 * if is_last { mirrored(lane) } else { lane } + parity;
                     let halves =
                         vectors.chunks(2).map(|pair| shuffles.pick(lanes, pair, element)).collect::<Vec<_>>();
                     work.push((first + parity * step, 2 * step, halves));
@@ -143,8 +143,8 @@ impl Layout {
             } else {
                 for number in 0..vectors.len() {
                     let position = first + number * step;
-                    if is_wanted(position, self.period) {
-                        let element = |lane| turned(lane) * vectors.len() + number;
+                    if is_wanted(position, self.factor) {
+                        let element = |lane| mirrored(lane) * vectors.len() + number;
                         at[position] = shuffles.pick(lanes, &vectors, element);
                     }
                 }
@@ -154,11 +154,11 @@ impl Layout {
         shuffles
     }
 
-    /// Puts lines together from the members' lanes: the other way round.
-    fn put_together(&self) -> Shuffles {
+    /// Puts chunks together from the members' lanes: the other way round.
+    fn interleave(&self) -> ShuffleSequence {
         let lanes = self.lanes;
-        let mut shuffles = Shuffles { given: self.positions.len(), ..Shuffles::default() };
-        let mut at: Vec<Option<usize>> = vec![None; self.period];
+        let mut shuffles = ShuffleSequence { given: self.positions.len(), ..ShuffleSequence::default() };
+        let mut at: Vec<Option<usize>> = vec![None; self.factor];
         for (number, &position) in self.positions.iter().enumerate() {
             at[position] = Some(number);
             if self.is_reversed {
@@ -166,36 +166,36 @@ impl Layout {
                 at[position] = shuffles.step([Some(number); 2], back);
             }
         }
-        let odd = self.period >> self.period.trailing_zeros();
-        let mut step = self.period / odd;
+        let odd = self.factor >> self.factor.trailing_zeros();
+        let mut step = self.factor / odd;
         // For each residue modulo `step`: the elements at these positions, one behind the other.
         let mut vectors: Vec<Vec<Option<usize>>> = (0..step)
             .map(|first| {
                 let members: Vec<Option<usize>> = (0..odd).map(|number| at[first + number * step]).collect();
-                let line = |line: usize| {
+                let chunk = |chunk: usize| {
                     move |lane: usize| {
-                        let element = line * lanes + lane;
+                        let element = chunk * lanes + lane;
                         element % odd * lanes + element / odd
                     }
                 };
-                (0..odd).map(|number| shuffles.pick(lanes, &members, line(number))).collect()
+                (0..odd).map(|number| shuffles.pick(lanes, &members, chunk(number))).collect()
             })
             .collect();
         while step > 1 {
             step /= 2;
             let (even, odd) = vectors.split_at(step);
             let zipped = even.iter().zip(odd).map(|(even, odd)| {
-                let mut lines = Vec::with_capacity(2 * even.len());
+                let mut chunks = Vec::with_capacity(2 * even.len());
                 for (&a, &b) in even.iter().zip(odd) {
                     for half in 0..2 {
                         let element = |lane: usize| {
                             let element = half * lanes + lane;
                             element % 2 * lanes + element / 2
                         };
-                        lines.push(shuffles.pick(lanes, &[a, b], element));
+                        chunks.push(shuffles.pick(lanes, &[a, b], element));
                     }
                 }
-                lines
+                chunks
             });
             vectors = zipped.collect();
         }
@@ -205,8 +205,8 @@ impl Layout {
 }
 
 /// A run, ready to be accessed.
-struct Run {
-    layout: Layout,
+struct InterleavedAccess {
+    layout: InterleaveLayout,
     /// Where it starts.
     start: Value,
     /// The alignment of that.
@@ -216,32 +216,32 @@ struct Run {
     ty: Type,
 }
 
-impl Run {
-    /// The lane of a line's only element, if all lanes are active. LLVM 22 stores too much where a mask is known to be of
+impl InterleavedAccess {
+    /// The lane of a chunk's only element, if all lanes are active. LLVM 22 stores too much where a mask is known to be of
     /// one lane and the value was truncated.
-    fn only_lane(&self, line: usize) -> Option<usize> {
+    fn sole_lane(&self, chunk: usize) -> Option<usize> {
         let lanes = self.layout.lanes;
-        let mut owned = (0..lanes).filter(|lane| self.layout.owner(line * lanes + lane).is_some());
+        let mut owned = (0..lanes).filter(|lane| self.layout.owner(chunk * lanes + lane).is_some());
         let lane = owned.next()?;
         (self.mask.is_none() && owned.next().is_none()).then_some(lane)
     }
 }
 
-impl Writer<'_> {
-    /// An access of a cluster: loads are done at the first one, stores at the last one.
-    pub(super) fn clustered(&mut self, inst: Inst, clusters: &Clusters) -> Option<Written> {
-        let cluster = clusters.of(inst)?;
-        let members = &cluster.members;
-        let at = if cluster.writes { members.last() } else { members.first() };
+impl Widener<'_> {
+    /// An access of a group: loads are done at the first one, stores at the last one.
+    pub(super) fn interleaved_access(&mut self, inst: Inst, interleave_groups: &InterleaveGroups) -> Option<WidenResult> {
+        let group = interleave_groups.of(inst)?;
+        let members = &group.members;
+        let at = if group.writes { members.last() } else { members.first() };
         if at.is_none_or(|member| member.inst != inst) {
             return Some(Ok(()));
         }
         self.merge_origins(members.iter().map(|member| member.inst));
-        let values = if cluster.has_versions() {
-            let holds = self.all_hold(&cluster.conditions);
-            self.either(holds, |writer| writer.together(cluster), |writer| writer.apart(cluster))
+        let values = if group.has_versions() {
+            let holds = self.emit_conditions(&group.conditions);
+            self.emit_if_else(holds, |widener| widener.grouped(group), |widener| widener.scattered(group))
         } else {
-            self.together(cluster)
+            self.grouped(group)
         };
         for (member, value) in members.iter().zip(values) {
             self.define(member.inst, value);
@@ -249,125 +249,125 @@ impl Writer<'_> {
         Some(Ok(()))
     }
 
-    /// A cluster, done together; what its loads give.
-    fn together(&mut self, cluster: &Cluster) -> Vec<Value> {
-        let Member { inst, address, .. } = cluster.members[0];
-        let size = i64::from(cluster.scalar.bytes());
-        let pattern = match cluster.stride {
-            0 => Pattern::One(self.first_of(inst, address, &cluster.conditions)),
+    /// A group, done together; what its loads give.
+    fn grouped(&mut self, group: &InterleaveGroup) -> Vec<Value> {
+        let GroupMember { inst, address, .. } = group.members[0];
+        let size = i64::from(group.scalar.bytes());
+        let pattern = match group.stride {
+            0 => AccessPattern::Uniform(self.first_active_address(inst, address, &group.conditions)),
             stride if stride == size => {
-                Pattern::Contiguous(self.base_of(inst, address, stride, &cluster.conditions))
+                AccessPattern::Contiguous(self.lane_0_address(inst, address, stride, &group.conditions))
             }
             stride if stride == -size => {
-                Pattern::Reversed(self.base_of(inst, address, stride, &cluster.conditions))
+                AccessPattern::Reversed(self.lane_0_address(inst, address, stride, &group.conditions))
             }
-            _ if cluster.writes => {
-                self.store_lines(cluster);
+            _ if group.writes => {
+                self.store_interleaved(group);
                 return Vec::new();
             }
-            _ => return self.load_lines(cluster),
+            _ => return self.load_interleaved(group),
         };
-        self.one_by(cluster, pattern)
+        self.access_by(group, pattern)
     }
 
     /// The same, each lane at an address of its own.
-    fn apart(&mut self, cluster: &Cluster) -> Vec<Value> {
-        self.one_by(cluster, Pattern::Scattered)
+    fn scattered(&mut self, group: &InterleaveGroup) -> Vec<Value> {
+        self.access_by(group, AccessPattern::Scattered)
     }
 
-    fn one_by(&mut self, cluster: &Cluster, pattern: Pattern) -> Vec<Value> {
-        let inst = cluster.members[0].inst;
-        if cluster.writes {
+    fn access_by(&mut self, group: &InterleaveGroup, pattern: AccessPattern) -> Vec<Value> {
+        let inst = group.members[0].inst;
+        if group.writes {
             self.store_by(inst, pattern);
             return Vec::new();
         }
         vec![self.load_by(inst, pattern)]
     }
 
-    fn run(&mut self, cluster: &Cluster) -> Run {
-        let first = cluster.members[0];
-        let layout = cluster.layout(self.lanes);
-        let lane_0 = match self.kinds.of(first.address) {
-            Kind::Steps(_) => self.scalar(first.address),
-            Kind::Lanes => self.base_of(first.inst, first.address, cluster.stride, &cluster.conditions),
+    fn interleaved(&mut self, group: &InterleaveGroup) -> InterleavedAccess {
+        let first = group.members[0];
+        let layout = group.layout(self.lanes);
+        let lane_0 = match self.reps.of(first.address) {
+            ValueRep::Scalar(_) => self.scalar(first.address),
+            ValueRep::Vector => self.lane_0_address(first.inst, first.address, group.stride, &group.conditions),
         };
         let back =
-            if cluster.stride < 0 { cluster.stride.wrapping_mul(i64::from(self.lanes) - 1) } else { 0 };
-        let distance = cluster.lowest().wrapping_sub(first.offset).wrapping_add(back);
-        let start = self.further(lane_0, distance);
+            if group.stride < 0 { group.stride.wrapping_mul(i64::from(self.lanes) - 1) } else { 0 };
+        let distance = group.lowest().wrapping_sub(first.offset).wrapping_add(back);
+        let start = self.offset_address(lane_0, distance);
         let mut data = self.old.inst(first.inst).clone();
-        let promised = data.access().map_or(1, |access| access.align).min(power_in(cluster.stride));
+        let promised = data.access().map_or(1, |access| access.align).min(alignment_of(group.stride));
         let known = match self.facts.shape(first.address) {
             shape @ Shape::Strided { .. } => shape.base().align().min(1 << 12) as u32,
             _ => 1,
         };
-        let align = promised.max(known).min(power_in(distance));
+        let align = promised.max(known).min(alignment_of(distance));
         if let Detail::Access(access) = data.detail {
-            data.detail = Detail::Access(self.hinted(access, align));
+            data.detail = Detail::Access(self.wide_access(access, align));
         }
         let mask = self.mask(first.inst);
-        Run { layout, start, align, data, mask, ty: Type::Vector(cluster.scalar, self.lanes) }
+        InterleavedAccess { layout, start, align, data, mask, ty: Type::Vector(group.scalar, self.lanes) }
     }
 
-    fn load_lines(&mut self, cluster: &Cluster) -> Vec<Value> {
-        let run = self.run(cluster);
-        let lines: Vec<Value> = (0..run.layout.period).map(|line| self.load_line(&run, line)).collect();
-        let shuffles = run.layout.take_apart();
-        self.shuffle(&shuffles, &lines, run.ty)
+    fn load_interleaved(&mut self, group: &InterleaveGroup) -> Vec<Value> {
+        let access = self.interleaved(group);
+        let chunks: Vec<Value> = (0..access.layout.factor).map(|chunk| self.load_chunk(&access, chunk)).collect();
+        let shuffles = access.layout.deinterleave();
+        self.shuffle(&shuffles, &chunks, access.ty)
     }
 
-    fn load_line(&mut self, run: &Run, line: usize) -> Value {
-        let lanes = run.layout.lanes;
-        let first = line * lanes;
+    fn load_chunk(&mut self, access: &InterleavedAccess, chunk: usize) -> Value {
+        let lanes = access.layout.lanes;
+        let first = chunk * lanes;
         // Nothing is read behind the last element.
-        let early = (first + lanes).saturating_sub(run.layout.len());
-        if run.mask.is_none() && early > 0 {
-            let loaded = self.access_line(run, first - early, None, None);
+        let early = (first + lanes).saturating_sub(access.layout.len());
+        if access.mask.is_none() && early > 0 {
+            let loaded = self.access_chunk(access, first - early, None, None);
             let loaded = loaded.expect("a load gives a value");
             let on = (0..lanes).map(|lane| (lane + early).min(lanes - 1) as u16).collect();
             let detail = Detail::Permute(on);
-            return self.emit(InstData::new(Op::Permute, [loaded, loaded], detail), Some(run.ty));
+            return self.emit(InstData::new(Op::Permute, [loaded, loaded], detail), Some(access.ty));
         }
-        let mask = self.line_mask(run, line, false);
-        self.access_line(run, first, mask, None).expect("a load gives a value")
+        let mask = self.chunk_mask(access, chunk, false);
+        self.access_chunk(access, first, mask, None).expect("a load gives a value")
     }
 
-    fn store_lines(&mut self, cluster: &Cluster) {
-        let run = self.run(cluster);
-        let given: Vec<Value> = cluster
+    fn store_interleaved(&mut self, group: &InterleaveGroup) {
+        let access = self.interleaved(group);
+        let given: Vec<Value> = group
             .members
             .iter()
             .map(|member| self.old.inst(member.inst).args[0])
             .map(|stored| self.vector(stored))
             .collect();
-        let shuffles = run.layout.put_together();
-        let lines = self.shuffle(&shuffles, &given, run.ty);
-        for (line, value) in lines.into_iter().enumerate() {
-            if let Some(lane) = run.only_lane(line) {
-                self.store_element(&run, line, lane, value);
+        let shuffles = access.layout.interleave();
+        let chunks = self.shuffle(&shuffles, &given, access.ty);
+        for (chunk, value) in chunks.into_iter().enumerate() {
+            if let Some(lane) = access.sole_lane(chunk) {
+                self.store_element(&access, chunk, lane, value);
                 continue;
             }
-            let mask = self.line_mask(&run, line, !run.layout.is_gapless());
-            self.access_line(&run, line * run.layout.lanes, mask, Some(value));
+            let mask = self.chunk_mask(&access, chunk, !access.layout.is_gapless());
+            self.access_chunk(&access, chunk * access.layout.lanes, mask, Some(value));
         }
     }
 
-    /// Stores the one element that a line has.
-    fn store_element(&mut self, run: &Run, line: usize, lane: usize, value: Value) {
+    /// Stores the one element that a chunk has.
+    fn store_element(&mut self, access: &InterleavedAccess, chunk: usize, lane: usize, value: Value) {
         let lane_number = self.new.make_int(Scalar::I32, lane as i128);
         let element = self.emit(InstData::plain(Op::Extract, [value, lane_number]), None);
-        self.access_line(run, line * run.layout.lanes + lane, None, Some(element));
+        self.access_chunk(access, chunk * access.layout.lanes + lane, None, Some(element));
     }
 
-    /// The elements of a line that active lanes access; none if that is all of them, or if those between may be read.
-    fn line_mask(&mut self, run: &Run, line: usize, has_gaps: bool) -> Option<Value> {
-        if run.mask.is_none() && !has_gaps {
+    /// The elements of a chunk that active lanes access; none if that is all of them, or if those between may be read.
+    fn chunk_mask(&mut self, access: &InterleavedAccess, chunk: usize, has_gaps: bool) -> Option<Value> {
+        if access.mask.is_none() && !has_gaps {
             return None;
         }
-        let lanes = run.layout.lanes;
-        let owners = (0..lanes).map(|lane| run.layout.owner(line * lanes + lane));
+        let lanes = access.layout.lanes;
+        let owners = (0..lanes).map(|lane| access.layout.owner(chunk * lanes + lane));
         let ty = Type::mask(self.lanes);
-        let Some(mask) = run.mask else {
+        let Some(mask) = access.mask else {
             let bits = owners.map(|owner| u128::from(owner.is_some())).collect();
             return Some(self.new.make_const(Constant::Vector(Scalar::I1, bits)));
         };
@@ -376,35 +376,35 @@ impl Writer<'_> {
         Some(self.emit(InstData::new(Op::Permute, [mask, none], Detail::Permute(spread)), Some(ty)))
     }
 
-    /// Loads or stores a line from an element of a run on.
-    fn access_line(
+    /// Loads or stores a chunk from an element of a run on.
+    fn access_chunk(
         &mut self,
-        run: &Run,
+        access: &InterleavedAccess,
         element: usize,
         mask: Option<Value>,
         stored: Option<Value>,
     ) -> Option<Value> {
-        let distance = element as i64 * i64::from(run.ty.scalar().bytes());
-        let address = self.further(run.start, distance);
-        let mut data = run.data.clone();
-        if let Detail::Access(access) = &mut data.detail {
-            access.align = run.align.min(power_in(distance));
+        let distance = element as i64 * i64::from(access.ty.scalar().bytes());
+        let address = self.offset_address(access.start, distance);
+        let mut data = access.data.clone();
+        if let Detail::Access(one) = &mut data.detail {
+            one.align = access.align.min(alignment_of(distance));
         }
         match stored {
             Some(value) => {
                 self.store_vector(data, value, address, mask);
                 None
             }
-            None => Some(self.load_vector(data, address, mask, run.ty)),
+            None => Some(self.load_vector(data, address, mask, access.ty)),
         }
     }
 
-    /// Takes lines apart: for each member its lanes.
-    pub(super) fn take_apart(&mut self, layout: &Layout, lines: &[Value], ty: Type) -> Vec<Value> {
-        self.shuffle(&layout.take_apart(), lines, ty)
+    /// Takes chunks apart: for each member its lanes.
+    pub(super) fn deinterleave(&mut self, layout: &InterleaveLayout, chunks: &[Value], ty: Type) -> Vec<Value> {
+        self.shuffle(&layout.deinterleave(), chunks, ty)
     }
 
-    fn shuffle(&mut self, shuffles: &Shuffles, given: &[Value], ty: Type) -> Vec<Value> {
+    fn shuffle(&mut self, shuffles: &ShuffleSequence, given: &[Value], ty: Type) -> Vec<Value> {
         let mut all = given.to_vec();
         let poison = self.new.make_poison(ty);
         let of = |all: &[Value], number: Option<usize>| number.map_or(poison, |number| all[number]);
@@ -417,7 +417,7 @@ impl Writer<'_> {
     }
 
     /// An address some bytes on.
-    pub(super) fn further(&mut self, address: Value, distance: i64) -> Value {
+    pub(super) fn offset_address(&mut self, address: Value, distance: i64) -> Value {
         if distance == 0 {
             return address;
         }
@@ -427,7 +427,7 @@ impl Writer<'_> {
 }
 
 /// The largest power of two that divides a number of bytes, as an alignment.
-fn power_in(bytes: i64) -> u32 {
+fn alignment_of(bytes: i64) -> u32 {
     1 << bytes.trailing_zeros().min(12)
 }
 
@@ -436,7 +436,7 @@ mod tests {
     use super::*;
 
     /// Runs permutations on vectors of numbers; ⊤ is none.
-    fn shuffled(shuffles: &Shuffles, given: &[Vec<Option<usize>>]) -> Vec<Vec<Option<usize>>> {
+    fn shuffled(shuffles: &ShuffleSequence, given: &[Vec<Option<usize>>]) -> Vec<Vec<Option<usize>>> {
         let mut all = given.to_vec();
         let lanes = given[0].len();
         let of = |all: &[Vec<Option<usize>>], number: Option<usize>| {
@@ -450,15 +450,15 @@ mod tests {
     }
 
     /// All positions that members may have.
-    fn layouts() -> impl Iterator<Item = Layout> {
+    fn layouts() -> impl Iterator<Item = InterleaveLayout> {
         (2..=16).flat_map(|lanes| {
-            (2..=lanes.min(8)).flat_map(move |period| {
-                (1usize..1 << period).filter(|taken| taken & 1 == 1).flat_map(move |taken| {
-                    let mut positions: Vec<usize> = (0..period).filter(|at| taken >> at & 1 == 1).collect();
+            (2..=lanes.min(8)).flat_map(move |factor| {
+                (1usize..1 << factor).filter(|taken| taken & 1 == 1).flat_map(move |taken| {
+                    let mut positions: Vec<usize> = (0..factor).filter(|at| taken >> at & 1 == 1).collect();
                     if taken % 3 == 0 {
                         positions.reverse();
                     }
-                    [false, true].map(|is_reversed| Layout::new(lanes, period, is_reversed, &positions))
+                    [false, true].map(|is_reversed| InterleaveLayout::new(lanes, factor, is_reversed, &positions))
                 })
             })
         })
@@ -467,13 +467,13 @@ mod tests {
     #[test]
     fn members_get_the_elements_at_their_positions() {
         for layout in layouts() {
-            let (lanes, period) = (layout.lanes, layout.period);
-            let lines: Vec<Vec<Option<usize>>> =
-                (0..period).map(|line| (line * lanes..(line + 1) * lanes).map(Some).collect()).collect();
-            let found = shuffled(&layout.take_apart(), &lines);
+            let (lanes, factor) = (layout.lanes, layout.factor);
+            let chunks: Vec<Vec<Option<usize>>> =
+                (0..factor).map(|chunk| (chunk * lanes..(chunk + 1) * lanes).map(Some).collect()).collect();
+            let found = shuffled(&layout.deinterleave(), &chunks);
             for (member, &position) in found.iter().zip(&layout.positions) {
                 let place = |lane| if layout.is_reversed { lanes - 1 - lane } else { lane };
-                let expected: Vec<_> = (0..lanes).map(|lane| Some(place(lane) * period + position)).collect();
+                let expected: Vec<_> = (0..lanes).map(|lane| Some(place(lane) * factor + position)).collect();
                 assert_eq!(*member, expected, "{layout:?}");
             }
         }
@@ -482,15 +482,15 @@ mod tests {
     #[test]
     fn lines_get_the_members_lanes() {
         for layout in layouts() {
-            let (lanes, period) = (layout.lanes, layout.period);
+            let (lanes, factor) = (layout.lanes, layout.factor);
             let members: Vec<Vec<Option<usize>>> = (0..layout.positions.len())
                 .map(|member| (0..lanes).map(|lane| Some(member * lanes + lane)).collect())
                 .collect();
-            let lines = shuffled(&layout.put_together(), &members).concat();
-            assert_eq!(lines.len(), lanes * period);
-            for (element, found) in lines.into_iter().enumerate() {
+            let chunks = shuffled(&layout.interleave(), &members).concat();
+            assert_eq!(chunks.len(), lanes * factor);
+            for (element, found) in chunks.into_iter().enumerate() {
                 let Some(owner) = layout.owner(element) else { continue };
-                let member = layout.positions.iter().position(|&at| at == element % period);
+                let member = layout.positions.iter().position(|&at| at == element % factor);
                 assert_eq!(found, member.map(|member| member * lanes + owner), "{layout:?}");
             }
         }
@@ -499,9 +499,9 @@ mod tests {
     #[test]
     fn powers_of_two_take_few_permutations() {
         let all: Vec<usize> = (0..4).collect();
-        let layout = Layout::new(8, 4, false, &all);
+        let layout = InterleaveLayout::new(8, 4, false, &all);
         assert_eq!((layout.permutes(false), layout.permutes(true)), (8, 8));
-        assert_eq!(Layout::new(8, 2, false, &[0]).permutes(false), 1);
-        assert_eq!(Layout::new(8, 3, false, &[0, 1, 2]).permutes(true), 6);
+        assert_eq!(InterleaveLayout::new(8, 2, false, &[0]).permutes(false), 1);
+        assert_eq!(InterleaveLayout::new(8, 3, false, &[0, 1, 2]).permutes(true), 6);
     }
 }

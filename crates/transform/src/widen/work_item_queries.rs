@@ -1,13 +1,13 @@
 //! Where lanes stand in their brush, group and launch. A wide function is one thread, which asks for lane 0's place.
 
-use super::kinds::{Kind, steps_in_order};
-use super::writer::Writer;
+use super::value_reps::{ValueRep, steps_in_order};
+use super::widener::Widener;
 use heddle_analysis::shape::Steps;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
 
-impl Writer<'_> {
-    pub(super) fn place(&mut self, inst: Inst) {
+impl Widener<'_> {
+    pub(super) fn work_item_query(&mut self, inst: Inst) {
         let data = self.old.inst(inst).clone();
         let result = self.old.result(inst).expect("a query gives a value");
         let ty = self.old.value_type(result);
@@ -22,12 +22,12 @@ impl Writer<'_> {
         let known = match (data.op, dimension) {
             (Op::Width, None) => Some(self.lanes.into()),
             (Op::Width, Some(along)) => Some(extent(along)),
-            (Op::LocalSize | Op::EnqueuedSize | Op::GlobalSize, along) if self.around.is_region => {
+            (Op::LocalSize | Op::EnqueuedSize | Op::GlobalSize, along) if self.context.is_region => {
                 Some(tile(along.unwrap_or(0)))
             }
-            (Op::NumGroups, _) if self.around.is_region => Some(1),
-            (Op::GroupId | Op::GlobalOffset, _) if self.around.is_region => Some(0),
-            (Op::WorkDim, _) if self.around.is_region => Some(
+            (Op::NumGroups, _) if self.context.is_region => Some(1),
+            (Op::GroupId | Op::GlobalOffset, _) if self.context.is_region => Some(0),
+            (Op::WorkDim, _) if self.context.is_region => Some(
                 self.brush.iter().rposition(|&extent| extent != 1).map_or(1, |last| (last as u32 + 1).min(3)),
             ),
             _ => None,
@@ -35,15 +35,15 @@ impl Writer<'_> {
         let value = match data.op {
             _ if known.is_some() => self.new.make_int(scalar, known.unwrap_or(0).into()),
             Op::Lane => self.coordinates(result, self.lane_steps(dimension)),
-            Op::LocalId | Op::GlobalId if self.around.is_region => {
+            Op::LocalId | Op::GlobalId if self.context.is_region => {
                 let mut steps = self.lane_steps(Some(dimension.unwrap_or(0)));
                 if dimension == Some(2) {
                     steps[3] = extent(2).into();
                 }
                 self.coordinates(result, steps)
             }
-            Op::LocalId | Op::GlobalId if self.kinds.of(result) == Kind::Lanes => {
-                self.places_in_group(&data, ty, dimension.unwrap_or(0))
+            Op::LocalId | Op::GlobalId if self.reps.of(result) == ValueRep::Vector => {
+                self.ids_in_group(&data, ty, dimension.unwrap_or(0))
             }
             _ => self.emit(data, Some(ty)),
         };
@@ -61,7 +61,7 @@ impl Writer<'_> {
     /// Lanes' numbers that step like this from 0 on.
     fn coordinates(&mut self, result: Value, steps: Steps<i64>) -> Value {
         let scalar = self.old.value_type(result).scalar();
-        if self.kinds.of(result) != Kind::Lanes {
+        if self.reps.of(result) != ValueRep::Vector {
             return self.new.make_int(scalar, 0);
         }
         let all = self.offsets(steps).into_iter().map(|index| index as u128 & scalar.bit_mask()).collect();
@@ -70,7 +70,7 @@ impl Writer<'_> {
 
     /// Each lane's index along a dimension of the group, or of the launch, where a brush runs along the group's linear
     /// order round the ends of its rows.
-    fn places_in_group(&mut self, data: &InstData, ty: Type, along: usize) -> Value {
+    fn ids_in_group(&mut self, data: &InstData, ty: Type, along: usize) -> Value {
         let number = if ty.scalar().bits() < 32 { Scalar::I32 } else { ty.scalar() };
         let [x, y, z] = [0, 1, 2].map(|along| self.query(Op::LocalId, along, number));
         let [size_x, size_y] = [0, 1].map(|along| self.query(Op::LocalSize, along, number));
@@ -79,8 +79,8 @@ impl Writer<'_> {
         let before = self.binary(Op::Mul, row, size_x);
         let first = self.binary(Op::Add, before, x);
         let wide = Type::Vector(number, self.lanes);
-        let linear = self.spread_scalar(first, self.lane_steps(None), wide);
-        let [size_x, size_y] = [size_x, size_y].map(|size| self.spread_scalar(size, Steps::default(), wide));
+        let linear = self.strided_vector(first, self.lane_steps(None), wide);
+        let [size_x, size_y] = [size_x, size_y].map(|size| self.strided_vector(size, Steps::default(), wide));
         let mut index = match along {
             0 => self.binary(Op::Urem, linear, size_x),
             _ => self.binary(Op::Udiv, linear, size_x),
@@ -93,12 +93,12 @@ impl Writer<'_> {
         if data.op == Op::GlobalId {
             let [global, local] = [Op::GlobalId, Op::LocalId].map(|op| self.query(op, along, number));
             let corner = self.binary(Op::Sub, global, local);
-            let corner = self.spread_scalar(corner, Steps::default(), wide);
+            let corner = self.strided_vector(corner, Steps::default(), wide);
             index = self.binary(Op::Add, index, corner);
         }
         match number == ty.scalar() {
             true => index,
-            false => self.emit(InstData::plain(Op::Trunc, [index]), Some(self.wide(ty))),
+            false => self.emit(InstData::plain(Op::Trunc, [index]), Some(self.wide_type(ty))),
         }
     }
 

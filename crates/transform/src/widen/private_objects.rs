@@ -11,7 +11,7 @@
 //! Where programs compute with addresses as numbers, those of a lane's own objects are its own, too. Lanes lie so far apart
 //! then that they agree on how an address is aligned.
 
-use super::closure::Closure;
+use super::worklist::InstWorklist;
 use super::refusal;
 use heddle_analysis::Divergence;
 use heddle_ir::Diagnostic;
@@ -25,52 +25,52 @@ use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Value};
 
 /// What becomes of private objects.
 #[derive(Debug)]
-pub(super) struct Objects {
+pub(super) struct PrivateObjects {
     strides: SecondaryMap<Inst, u64>,
     /// Addresses of interleaved objects.
     interleaved: EntitySet<Value>,
     sizes: SecondaryMap<Inst, u64>,
     /// Whether addresses of objects are kept in memory. Then no object is shared: the addresses in it differ.
-    pub(super) are_kept: bool,
+    pub(super) addresses_escape: bool,
     /// Whether they are as numbers.
-    pub(super) are_kept_as_numbers: bool,
+    pub(super) integers_escape: bool,
 }
 
 /// Lanes agree on how an address is aligned to so many bytes, where a program computes with it.
-const AGREED_ALIGN: u64 = 64;
+const COMMON_ALIGN: u64 = 64;
 /// The steps that an address is followed back to its object.
-const MOST_STEPS: usize = 16;
+const MAX_STEPS: usize = 16;
 
-impl Objects {
+impl PrivateObjects {
     /// Decides for every object.
     pub(super) fn new(
         func: &Function,
-        closure: &Closure,
+        worklist: &InstWorklist,
         facts: &Divergence,
         lanes: u32,
-    ) -> Result<Objects, Diagnostic> {
+    ) -> Result<PrivateObjects, Diagnostic> {
         let allocas: Vec<Inst> = func
             .blocks()
             .flat_map(|block| func.block_insts(block))
             .filter(|&inst| func.inst(inst).op == Op::Alloca)
             .collect();
-        let addresses = addresses(func, closure, &allocas);
-        let are_numbers = addresses.iter().any(|value| is_computed(func, value));
-        let mut this = Objects {
+        let addresses = addresses(func, worklist, &allocas);
+        let has_address_arithmetic = addresses.iter().any(|value| is_address_arithmetic(func, value));
+        let mut this = PrivateObjects {
             strides: SecondaryMap::new(),
             interleaved: EntitySet::new(),
             sizes: SecondaryMap::new(),
-            are_kept: is_any_kept(func, |value| addresses.contains(value)),
-            are_kept_as_numbers: is_any_kept(func, |value| {
+            addresses_escape: any_escapes(func, |value| addresses.contains(value)),
+            integers_escape: any_escapes(func, |value| {
                 addresses.contains(value) && func.value_type(value).scalar().is_int()
             }),
         };
         for inst in allocas {
-            if facts.object(inst).is_some() && !this.are_kept {
+            if facts.object(inst).is_some() && !this.addresses_escape {
                 continue;
             }
             let Detail::Alloca { bytes, align } = func.inst(inst).detail else { continue };
-            let align = u64::from(align).max(if are_numbers { AGREED_ALIGN } else { 1 });
+            let align = u64::from(align).max(if has_address_arithmetic { COMMON_ALIGN } else { 1 });
             let stride = bytes.next_multiple_of(align);
             this.sizes[inst] = stride;
             if stride.checked_mul(lanes.into()).is_none_or(|all| all > MAX_ALLOCA_BYTES) {
@@ -80,7 +80,7 @@ impl Objects {
             }
             this.strides[inst] = stride;
         }
-        if !this.are_kept {
+        if !this.addresses_escape {
             this.interleave(func, facts);
         }
         Ok(this)
@@ -88,7 +88,7 @@ impl Objects {
 
     /// Interleaves the objects of which each lane has its own, where that can be.
     fn interleave(&mut self, func: &Function, facts: &Divergence) {
-        let mut elements: SecondaryMap<Inst, Element> = SecondaryMap::new();
+        let mut elements: SecondaryMap<Inst, ElementSize> = SecondaryMap::new();
         let mut addresses: Vec<(Value, Inst)> = Vec::new();
         for block in func.blocks() {
             for inst in func.block_insts(block) {
@@ -98,13 +98,13 @@ impl Objects {
                 }
                 for (index, &arg) in data.args.iter().enumerate() {
                     let Some(alloca) = facts.only_object(arg) else { continue };
-                    let found = use_of(func, facts, block, inst, index, alloca);
-                    elements[alloca] = elements[alloca].and(found);
+                    let found = element_size_of_use(func, facts, block, inst, index, alloca);
+                    elements[alloca] = elements[alloca].merge(found);
                 }
             }
         }
         for (address, alloca) in addresses {
-            let Element::Of(bytes) = elements[alloca] else { continue };
+            let ElementSize::Bytes(bytes) = elements[alloca] else { continue };
             let Detail::Alloca { align, .. } = func.inst(alloca).detail else { continue };
             let is_own = self.sizes[alloca] != 0 && self.strides[alloca] != 0;
             if is_own && u64::from(align).is_multiple_of(bytes) && self.sizes[alloca].is_multiple_of(bytes) {
@@ -132,35 +132,35 @@ impl Objects {
 
 /// The elements that an object is accessed by.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-enum Element {
+enum ElementSize {
     /// It is not.
     #[default]
-    None,
+    Unused,
     /// Of so many bytes.
-    Of(u64),
+    Bytes(u64),
     /// Of several sizes, or otherwise.
-    Any,
+    Mixed,
 }
 
-impl Element {
-    fn and(self, other: Element) -> Element {
+impl ElementSize {
+    fn merge(self, other: ElementSize) -> ElementSize {
         match (self, other) {
-            (Element::None, one) | (one, Element::None) => one,
+            (ElementSize::Unused, one) | (one, ElementSize::Unused) => one,
             (a, b) if a == b => a,
-            _ => Element::Any,
+            _ => ElementSize::Mixed,
         }
     }
 }
 
 /// How an instruction uses the address of an object as this operand.
-fn use_of(
+fn element_size_of_use(
     func: &Function,
     facts: &Divergence,
     block: Block,
     inst: Inst,
     index: usize,
     alloca: Inst,
-) -> Element {
+) -> ElementSize {
     let data = func.inst(inst);
     let is_plain =
         data.access().is_none_or(|access| access.atomic.is_none()) && !data.flags.has(Flag::Volatile);
@@ -171,46 +171,46 @@ fn use_of(
         Op::Memset if index == 0 => {
             let is_whole = func.predicate(block).is_none() && func.def_inst(data.args[0]) == Some(alloca);
             let is_constant = |value: Value| func.constant(value).is_some();
-            let Detail::Alloca { bytes, .. } = func.inst(alloca).detail else { return Element::Any };
+            let Detail::Alloca { bytes, .. } = func.inst(alloca).detail else { return ElementSize::Mixed };
             let size = match func.constant(data.args[2]) {
                 Some(&Constant::Scalar(_, size)) => size,
-                _ => return Element::Any,
+                _ => return ElementSize::Mixed,
             };
             let all_lanes = size * u128::from(MAX_LANES);
             let fits = all_lanes <= func.value_type(data.args[2]).scalar().bit_mask() >> 1;
             let fills =
                 is_plain && is_whole && fits && is_constant(data.args[1]) && size == u128::from(bytes);
-            return if fills { Element::None } else { Element::Any };
+            return if fills { ElementSize::Unused } else { ElementSize::Mixed };
         }
         Op::PtrAdd if index == 0 => None,
         Op::Phi | Op::Select | Op::Freeze | Op::SpaceCast => None,
-        Op::Icmp => return Element::None,
-        _ => return Element::Any,
+        Op::Icmp => return ElementSize::Unused,
+        _ => return ElementSize::Mixed,
     };
     match accessed {
         Some(value) => {
             let bytes = u64::from(func.value_type(value).scalar().bytes());
             let aligned = facts.shape(data.args[index]).each().align();
             let is_whole = is_plain && bytes.is_power_of_two() && aligned.is_multiple_of(bytes);
-            if is_whole { Element::Of(bytes) } else { Element::Any }
+            if is_whole { ElementSize::Bytes(bytes) } else { ElementSize::Mixed }
         }
         None if func.result(inst).and_then(|result| facts.only_object(result)) == Some(alloca) => {
-            Element::None
+            ElementSize::Unused
         }
-        None => Element::Any,
+        None => ElementSize::Mixed,
     }
 }
 
 /// All values that come from these by instructions that pass them on: each says so, given what has been found.
-pub(super) fn derived(
+pub(super) fn derived_values(
     func: &Function,
-    closure: &Closure,
+    worklist: &InstWorklist,
     mut found: EntitySet<Value>,
-    passes_on: impl Fn(Inst, &EntitySet<Value>) -> bool,
+    propagates: impl Fn(Inst, &EntitySet<Value>) -> bool,
 ) -> EntitySet<Value> {
-    closure.settle(func, |_, inst| {
+    worklist.solve(func, |_, inst| {
         let is_new = |found: &EntitySet<Value>| func.results(inst).iter().any(|&it| !found.contains(it));
-        let changes = is_new(&found) && passes_on(inst, &found);
+        let changes = is_new(&found) && propagates(inst, &found);
         if changes {
             func.results(inst).iter().for_each(|&it| _ = found.insert(it));
         }
@@ -221,7 +221,7 @@ pub(super) fn derived(
 
 /// Whether an instruction gives an address, or a number, that depends on one of those found. Comparisons tell nothing of
 /// where lanes lie, and neither do differences of addresses in one object.
-pub(super) fn passes_on(func: &Function, inst: Inst, found: &EntitySet<Value>) -> bool {
+pub(super) fn propagates(func: &Function, inst: Inst, found: &EntitySet<Value>) -> bool {
     let data = func.inst(inst);
     let is_bit = func.result(inst).is_some_and(|it| func.value_type(it).scalar() == Scalar::I1);
     (data.op == Op::Phi || matches!(data.op.info().effect, Effect::Pure | Effect::Traps))
@@ -246,7 +246,7 @@ fn is_difference(func: &Function, args: &[Value]) -> bool {
 /// The object that an address is in, as far as that is plain to see.
 fn object_of(func: &Function, address: Value) -> Option<Inst> {
     let mut at = address;
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         let inst = func.def_inst(at)?;
         match func.inst(inst).op {
             Op::Alloca => return Some(inst),
@@ -258,23 +258,23 @@ fn object_of(func: &Function, address: Value) -> Option<Inst> {
 }
 
 /// Whether it is computed with addresses as numbers to get this value.
-fn is_computed(func: &Function, value: Value) -> bool {
+fn is_address_arithmetic(func: &Function, value: Value) -> bool {
     let op = func.def_inst(value).map(|inst| func.inst(inst).op);
     func.value_type(value).scalar().is_int() && op != Some(Op::Ptrtoint)
 }
 
 /// What depends on the addresses of these objects.
-fn addresses(func: &Function, closure: &Closure, allocas: &[Inst]) -> EntitySet<Value> {
+fn addresses(func: &Function, worklist: &InstWorklist, allocas: &[Inst]) -> EntitySet<Value> {
     let mut addresses = EntitySet::new();
     allocas.iter().flat_map(|&inst| func.results(inst)).for_each(|&value| _ = addresses.insert(value));
     if allocas.is_empty() {
         return addresses;
     }
-    derived(func, closure, addresses, |inst, found| passes_on(func, inst, found))
+    derived_values(func, worklist, addresses, |inst, found| propagates(func, inst, found))
 }
 
 /// Whether one of these values may be written to memory or be passed on to a callee.
-fn is_any_kept(func: &Function, is_one: impl Fn(Value) -> bool) -> bool {
+fn any_escapes(func: &Function, is_one: impl Fn(Value) -> bool) -> bool {
     func.blocks().flat_map(|block| func.block_insts(block)).any(|inst| {
         let data = func.inst(inst);
         match data.op {

@@ -4,22 +4,22 @@
 //!     v1 = atomic_rmw add v0, v2 relaxed brush          v1 = load v0;  v3 = add v1, v2;  store v3, v0
 //! ```
 
-use super::writer::Writer;
+use super::widener::Widener;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{Flag, IntPredicate, Rmw, Scope};
 use heddle_ir::{Op, Type, Value};
 
-impl Writer<'_> {
+impl Widener<'_> {
     /// Writes an atomic operation on scalars as plain ones and gives what it gives; none if others may see it, or if it has no
     /// plain form.
-    pub(super) fn update(&mut self, data: &InstData) -> Option<Vec<Value>> {
+    pub(super) fn plain_update(&mut self, data: &InstData) -> Option<Vec<Value>> {
         let access = *data.access()?;
         let is_own = access.atomic.is_some_and(|(_, scope)| scope <= Scope::Brush);
         if !is_own || data.flags.has(Flag::Volatile) {
             return None;
         }
         let op = match &data.detail {
-            Detail::Rmw(rmw, _) => Some(plain(*rmw)?),
+            Detail::Rmw(rmw, _) => Some(plain_op(*rmw)?),
             Detail::CompareExchange(..) => None,
             _ => return None,
         };
@@ -27,8 +27,8 @@ impl Writer<'_> {
         let (address, ty) = (data.args[0], self.new.value_type(data.args[1]));
         let old = self.emit(InstData::new(Op::Load, [address], plain.clone()), Some(ty));
         let (new, given) = match op {
-            Some(Update::Set) => (data.args[1], vec![old]),
-            Some(Update::By(op)) => (self.emit(InstData::plain(op, [old, data.args[1]]), None), vec![old]),
+            Some(PlainUpdate::Set) => (data.args[1], vec![old]),
+            Some(PlainUpdate::By(op)) => (self.emit(InstData::plain(op, [old, data.args[1]]), None), vec![old]),
             None => {
                 if !matches!(ty, Type::Scalar(scalar) if scalar.is_int() || scalar.is_ptr()) {
                     return None;
@@ -44,7 +44,7 @@ impl Writer<'_> {
 }
 
 /// What comes to stand where the old value was.
-enum Update {
+enum PlainUpdate {
     /// The operand.
     Set,
     /// What this makes of the old value and the operand.
@@ -52,9 +52,9 @@ enum Update {
 }
 
 /// An update by one operation; none if it takes more.
-fn plain(rmw: Rmw) -> Option<Update> {
-    Some(Update::By(match rmw {
-        Rmw::Exchange => return Some(Update::Set),
+fn plain_op(rmw: Rmw) -> Option<PlainUpdate> {
+    Some(PlainUpdate::By(match rmw {
+        Rmw::Exchange => return Some(PlainUpdate::Set),
         Rmw::Add => Op::Add,
         Rmw::Sub => Op::Sub,
         Rmw::And => Op::And,
