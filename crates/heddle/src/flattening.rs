@@ -9,7 +9,7 @@ use heddle_ir::{Block, Code, Diagnostic, Module};
 use heddle_transform::RaceSemantics;
 use heddle_transform::flatten::{FlattenOptions, Policy, Trips, Verdict, flatten, has_nests};
 use heddle_transform::fuse::Machine;
-use heddle_transform::widen::{RemarkKind, Remark};
+use heddle_transform::widen::{Remark, RemarkKind};
 use std::collections::BTreeSet;
 
 /// Options, with + in between: `force`, `none`, `races=excluded`, `lanes=32`; `block1` for the nest whose outer loop has its

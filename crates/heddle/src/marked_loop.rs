@@ -18,7 +18,7 @@ use heddle_llvm::{
     EmitOptions, LlvmModule, emit, keep_private_but, optimize, share_globals, vector_form_names,
 };
 use heddle_transform::widen::wide_name;
-use heddle_transform::{Promises, choose_brushes, refill_lanes, find_brush_observer};
+use heddle_transform::{Promises, choose_brushes, find_brush_observer, refill_lanes};
 use std::fmt;
 
 /// A loop to make vector code of.

@@ -21,11 +21,11 @@ use heddle_transform::fuse::Machine;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::RemarkKind;
 use heddle_transform::{
-    WidenContext, Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Running, TargetInfo, VersioningPolicy,
-    WidenOptions, boscc, canonicalize, flatten, fuse_profiled, geometry_of, guard_regions, inline_small,
-    invert_roots, keep_progress, linearize, lock_step_functions, lower_kernels, refill_lanes,
-    replace_launches, scalar_replacement, find_brush_observer, simplify, specialize, spread_loop, stream_stores,
-    thread_jumps, tidy, widen,
+    Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Running, TargetInfo, VersioningPolicy,
+    WidenContext, WidenOptions, boscc, canonicalize, find_brush_observer, flatten, fuse_profiled,
+    geometry_of, guard_regions, inline_small, invert_roots, keep_progress, linearize, lock_step_functions,
+    lower_kernels, refill_lanes, replace_launches, scalar_replacement, simplify, specialize, spread_loop,
+    stream_stores, thread_jumps, tidy, widen,
 };
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@ use heddle_ir::diagnostic::Place;
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::fuse::Machine;
 use heddle_transform::scalar_replacement::{Replaced, ReplacementOptions};
-use heddle_transform::widen::{RemarkKind, Remark};
+use heddle_transform::widen::{Remark, RemarkKind};
 use heddle_transform::{TargetInfo, replace_scalars};
 
 /// Options, with + in between: a variant, lanes and a machine for `cost`, `races=excluded`.

@@ -135,7 +135,9 @@ fn in_single_groups(case: &Case, input: &Input) -> Option<Input> {
     };
     let takes_local =
         |func: &Function| func.signature.params.iter().any(|it| it.ty.scalar() == Scalar::Ptr(Space::Local));
-    if find_brush_observer(&case.module) || case.module.functions.iter().any(|it| takes_local(it) || names_local(it)) {
+    if find_brush_observer(&case.module)
+        || case.module.functions.iter().any(|it| takes_local(it) || names_local(it))
+    {
         return None;
     }
     let groups = [0, 1, 2].map(|along| input.groups[along] * local[along]);
@@ -170,7 +172,12 @@ fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Ran
     let is_linear = if find_brush_observer(&case.module) { brush.len() == 1 } else { random.chance(40) };
     let fold = if is_linear { Fold::Linear } else { Fold::Rows };
     let brush = if is_linear { SmallVec::from_slice(&[brush.iter().product()]) } else { brush.into() };
-    let versions = random.pick(&[VersioningPolicy::Model, VersioningPolicy::Force, VersioningPolicy::Force, VersioningPolicy::None]);
+    let versions = random.pick(&[
+        VersioningPolicy::Model,
+        VersioningPolicy::Force,
+        VersioningPolicy::Force,
+        VersioningPolicy::None,
+    ]);
     let running = random.pick(&[Running::Brushes, Running::Mixed, Running::Refilling]);
     KernelOptions { brush, fold, is_small, versions, running, single: false }
 }

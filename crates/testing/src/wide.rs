@@ -65,7 +65,8 @@ pub fn forms(case: &Case) -> Result<BTreeSet<RemarkKind>, String> {
     let Some(input) = case.inputs.first() else { return Ok(forms) };
     let mut random = Random::new(case.seed ^ 0x51de);
     if let Some(mut module) = linear(case, input, &mut random, &Faults::NONE)? {
-        let options = WidenOptions { target: FAR, versions: VersioningPolicy::Force, ..WidenOptions::default() };
+        let options =
+            WidenOptions { target: FAR, versions: VersioningPolicy::Force, ..WidenOptions::default() };
         let remarks = widen_module(&mut module, &input.brush, &options)?;
         forms.extend(remarks.iter().map(|remark| remark.kind));
     }
@@ -100,9 +101,10 @@ fn widens_on(case: &Case, input: &Input, faults: &Faults) -> Result<(), String> 
     let lock_step = lock_step_functions(&module, &input.brush)?;
     let mut wide = module;
     // Generated programs keep to what has a wide form: a refusal is a find.
-    let target = [FAR, TargetInfo::AVX512, TargetInfo::AVX2, TargetInfo::SSE42, TargetInfo::NEON][random.below(5)];
-    let versions =
-        [VersioningPolicy::Model, VersioningPolicy::Force, VersioningPolicy::None][random.weighted(&[(0, 30), (1, 60), (2, 10)])];
+    let target =
+        [FAR, TargetInfo::AVX512, TargetInfo::AVX2, TargetInfo::SSE42, TargetInfo::NEON][random.below(5)];
+    let versions = [VersioningPolicy::Model, VersioningPolicy::Force, VersioningPolicy::None]
+        [random.weighted(&[(0, 30), (1, 60), (2, 10)])];
     let options = WidenOptions { target, versions, ignores_order: faults.ignores_order };
     widen_module(&mut wide, &input.brush, &options)?;
     for func in &mut wide.functions {

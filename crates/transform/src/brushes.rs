@@ -10,7 +10,7 @@
 //!
 //! After: S. Moll, *The Region Vectorizer*, 11.5 (vector register tiling). Differs in: a model chooses.
 
-use crate::target::{TargetInfo, OpTime};
+use crate::target::{OpTime, TargetInfo};
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, Dominators};
 use heddle_ir::function::Loc;
 use heddle_ir::ops::{Effect, Format};
@@ -167,7 +167,8 @@ pub fn choose_brushes(module: &Module, wide: &Function, lanes: u32, target: &Tar
     let mut brushes = 1;
     while brushes < MAX_BRUSHES && 2 * brushes * lanes <= MOST_CHOSEN_LANES {
         let fits = found.iter().all(|(_, estimate)| estimate.fits_in_registers(2 * brushes, target));
-        let gains = hottest.cost_per_brush(brushes) * 100 >= hottest.cost_per_brush(2 * brushes) * (100 + MIN_GAIN_PERCENT);
+        let gains = hottest.cost_per_brush(brushes) * 100
+            >= hottest.cost_per_brush(2 * brushes) * (100 + MIN_GAIN_PERCENT);
         if !fits || !gains || !hottest.waits(brushes) {
             break;
         }
@@ -444,7 +445,9 @@ fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &TargetInfo) 
         OpClass::Load => times.load,
         OpClass::Store => times.store,
         OpClass::Gather => return Some(of_lanes(target.cost(target.load.scattered, lanes, ty.bytes() * 8))),
-        OpClass::Scatter => return Some(of_lanes(target.cost(target.store.scattered, lanes, ty.bytes() * 8))),
+        OpClass::Scatter => {
+            return Some(of_lanes(target.cost(target.store.scattered, lanes, ty.bytes() * 8)));
+        }
         OpClass::DivideIntegers => return Some(of_lanes(times.divide_integers.busy * lanes)),
         OpClass::Divide => times.divide,
         // By few bits it becomes shifts and additions.
@@ -501,7 +504,9 @@ block3:
 
     #[test]
     fn a_loop_is_followed_and_its_registers_are_counted() {
-        let estimate = choice(LOOP, &TargetInfo::AVX2).deciding_loop.map(|estimate| LoopEstimate { loc: None, ..estimate });
+        let estimate = choice(LOOP, &TargetInfo::AVX2)
+            .deciding_loop
+            .map(|estimate| LoopEstimate { loc: None, ..estimate });
         // Five operations on floats, a comparison, three selects and a vote; an addition and a branch for all. Scalar code
         // needs neither masks nor votes.
         let alone = 8 * (5 * 5 + 2 * 2);
@@ -588,7 +593,8 @@ block2:
   ret v7
 }
 ";
-        let latency = |text: &str| choice(text, &TargetInfo::AVX512).deciding_loop.map(|estimate| estimate.latency);
+        let latency =
+            |text: &str| choice(text, &TargetInfo::AVX512).deciding_loop.map(|estimate| estimate.latency);
         // Each way: eight lanes of a register, and a load; an addition in between.
         assert_eq!(latency(text), Some((70 + 30 + 8 * 6) + 10 + (70 + 30 + 8 * 8)));
         // A location that each iteration writes before it reads it: only the counter is waited for.
@@ -622,7 +628,8 @@ block2:
     fn calls_are_looked_into_if_they_have_no_loops() {
         let called = LOOP.replace("v7 = fmul v6, v4", "v7 = call @twice(v6)");
         let declared = "func @twice(v0: <8 x f32>) -> <8 x f32> {\nblock0:\n  v1 = fmul v0, v0\n  v2 = fmul v1, v1\n  ret v2\n}\n";
-        let latency = |text: &str| choice(text, &TargetInfo::AVX2).deciding_loop.map(|estimate| estimate.latency);
+        let latency =
+            |text: &str| choice(text, &TargetInfo::AVX2).deciding_loop.map(|estimate| estimate.latency);
         assert_eq!(latency(&format!("{called}\n{declared}")), Some(200));
         let unknown = format!("declare @twice(<8 x f32>) -> <8 x f32>\n\n{called}");
         assert_eq!(latency(&unknown), None);

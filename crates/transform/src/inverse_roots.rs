@@ -31,7 +31,8 @@ pub fn invert_roots(module: &mut Module) -> usize {
         &[FactPart::Number(Scalar::F32, bits)] => f32::from_bits(bits as u32),
         _ => 0.0,
     };
-    let loose: PrimaryMap<Fact, bool> = module.facts.keys().map(|fact| bound(fact) >= REQUIRED_ULPS).collect();
+    let loose: PrimaryMap<Fact, bool> =
+        module.facts.keys().map(|fact| bound(fact) >= REQUIRED_ULPS).collect();
     let is_loose = |fact: Fact| loose[fact];
     module.functions.iter_mut().map(|func| invert_roots_of(func, &is_loose)).sum()
 }

@@ -165,7 +165,8 @@ fn phis_read_elsewhere(func: &Function) -> EntitySet<Value> {
             let strange = incoming.into_iter().filter(|&(from, value)| phi_block(value) != Some(from));
             strange.map(|(_, value)| value).chain(shadow).for_each(|value| _ = elsewhere.insert(value));
         } else {
-            let of_branch = |value: Value| data.op == Op::Br && phi_block(value) == func.layout.block_of(inst);
+            let of_branch =
+                |value: Value| data.op == Op::Br && phi_block(value) == func.layout.block_of(inst);
             let read = data.args.iter().filter(|&&value| !of_branch(value));
             read.for_each(|&value| _ = elsewhere.insert(value));
         }

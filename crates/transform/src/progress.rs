@@ -25,7 +25,7 @@
 
 use crate::inline::inline_calls;
 use crate::specialize::sequential_functions;
-use crate::widen::{RemarkKind, Remark};
+use crate::widen::{Remark, RemarkKind};
 use heddle_analysis::{Cfg, Cycle, CycleForest};
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::diagnostic::Place;

@@ -267,8 +267,14 @@ impl TargetInfo {
     };
 
     /// All of them.
-    pub const ALL: [TargetInfo; 6] =
-        [TargetInfo::AVX512, TargetInfo::AVX2, TargetInfo::SSE42, TargetInfo::NEON, TargetInfo::SAPPHIRE_RAPIDS, TargetInfo::ZEN4];
+    pub const ALL: [TargetInfo; 6] = [
+        TargetInfo::AVX512,
+        TargetInfo::AVX2,
+        TargetInfo::SSE42,
+        TargetInfo::NEON,
+        TargetInfo::SAPPHIRE_RAPIDS,
+        TargetInfo::ZEN4,
+    ];
 
     /// The one of this name.
     pub fn named(name: &str) -> Option<TargetInfo> {
@@ -279,7 +285,9 @@ impl TargetInfo {
     /// vector registers.
     pub fn of_cpu(name: &str, bits: u32, is_x86: bool) -> TargetInfo {
         match name {
-            "sapphirerapids" | "emeraldrapids" | "graniterapids" if bits == 512 => TargetInfo::SAPPHIRE_RAPIDS,
+            "sapphirerapids" | "emeraldrapids" | "graniterapids" if bits == 512 => {
+                TargetInfo::SAPPHIRE_RAPIDS
+            }
             "znver4" | "znver5" if bits == 512 => TargetInfo::ZEN4,
             _ => TargetInfo::of_registers(bits, is_x86),
         }

@@ -54,7 +54,8 @@ fn replaced(name: &str, variant: Variant, without: Option<Rule>) -> Function {
     let text = std::fs::read(path(name)).expect("the file is there");
     let mut func = parse_bytes(&text).expect("the file is right").functions.remove(0);
     canonicalize(&mut func);
-    let options = ReplacementOptions { variant, races: RaceSemantics::Excluded, ..ReplacementOptions::default() };
+    let options =
+        ReplacementOptions { variant, races: RaceSemantics::Excluded, ..ReplacementOptions::default() };
     match without {
         None => replace_scalars(&mut func, &options),
         rule => replace_scalars_without(&mut func, &options, rule),

@@ -557,9 +557,12 @@ fn generated_programs_have_lines_records_rows_and_versions() {
     }
     println!("of {programs} programs: {counts:?}");
     // Records and rows share what the generator has of regular accesses; programs of a thousand.
-    for (form, least) in
-        [(RemarkKind::Interleaved, 30), (RemarkKind::Structures, 5), (RemarkKind::Rows, 20), (RemarkKind::Versioned, 30)]
-    {
+    for (form, least) in [
+        (RemarkKind::Interleaved, 30),
+        (RemarkKind::Structures, 5),
+        (RemarkKind::Rows, 20),
+        (RemarkKind::Versioned, 30),
+    ] {
         let share = 1000 * counts.get(&form).copied().unwrap_or(0) / programs;
         assert!(share >= least, "{form:?}: {share} of 1000 programs");
     }

@@ -9,7 +9,7 @@ use heddle_analysis::ControlTables;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::Stage;
 use heddle_ir::{Block, Function, Module};
-use heddle_transform::boscc::{GuardRequest, GuardOptions, GuardPolicy};
+use heddle_transform::boscc::{GuardOptions, GuardPolicy, GuardRequest};
 use heddle_transform::{
     LoopFacts, canonicalize, guard_regions,
     linearize::{self, linearize},

@@ -37,7 +37,12 @@ pub(crate) fn stages(figures: &mut Figures, kind: &str, program: &Program) {
                 Ok(remarks) => {
                     code(column, &module);
                     remarks.iter().for_each(|it| remark(column, it));
-                    brush_choices(column, &module, lanes, &TargetInfo::named(machine).unwrap_or(TargetInfo::AVX2));
+                    brush_choices(
+                        column,
+                        &module,
+                        lanes,
+                        &TargetInfo::named(machine).unwrap_or(TargetInfo::AVX2),
+                    );
                 }
                 Err(error) => column.add(format!("refused: {}", kind_of_message(&error.to_string())), 1),
             }

@@ -174,8 +174,10 @@ impl GuardPlanner<'_> {
                 continue;
             }
             if let Some((from, slot)) = arm {
-                let is_rarer =
-                    |&other: &Block| model.empty_probability(from, slot) > model.empty_probability(from, 1 - slot) && other != block;
+                let is_rarer = |&other: &Block| {
+                    model.empty_probability(from, slot) > model.empty_probability(from, 1 - slot)
+                        && other != block
+                };
                 let entry = first.entry(from).or_insert(block);
                 if is_rarer(entry) {
                     *entry = block;
@@ -230,7 +232,9 @@ impl GuardPlanner<'_> {
 
     /// Whether several branches lead to the block, and not all lanes of its dominator come there.
     fn is_guardable_join(&self, block: Block) -> bool {
-        self.control.cfg.preds(block).len() > 1 && !self.shares_lanes(block) && self.continuation(block).is_ok()
+        self.control.cfg.preds(block).len() > 1
+            && !self.shares_lanes(block)
+            && self.continuation(block).is_ok()
     }
 
     fn shares_lanes(&self, block: Block) -> bool {

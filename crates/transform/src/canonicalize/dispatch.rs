@@ -36,8 +36,8 @@ use heddle_ir::words::IntPredicate;
 use heddle_ir::{At, Block, Builder, Function, Inst, Type, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::edges::{append_jump, phis, retarget, set_incoming};
 use crate::cfg_analyses::CfgAnalyses;
+use crate::edges::{append_jump, phis, retarget, set_incoming};
 
 /// Makes every cycle a natural loop; tells whether one was none.
 pub(crate) fn make_reducible(func: &mut Function, flow: &CfgAnalyses) -> bool {

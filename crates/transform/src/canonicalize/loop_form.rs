@@ -24,8 +24,8 @@ use heddle_analysis::{Cfg, Cycle, CycleForest};
 use heddle_ir::{Block, Function};
 use rustc_hash::FxHashMap;
 
-use crate::edges::funnel;
 use crate::cfg_analyses::CfgAnalyses;
+use crate::edges::funnel;
 
 /// Separates edges that leave different loops; tells whether there were any. Every cycle must be a natural loop.
 pub(crate) fn dedicate_exits(func: &mut Function, flow: &CfgAnalyses) -> bool {

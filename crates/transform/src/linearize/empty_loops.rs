@@ -68,7 +68,12 @@ fn levels(graphs: &LinearGraphs<'_>) -> SecondaryMap<Block, usize> {
     levels
 }
 
-fn level_of_edge(graphs: &LinearGraphs<'_>, levels: &SecondaryMap<Block, usize>, from: Block, to: Block) -> usize {
+fn level_of_edge(
+    graphs: &LinearGraphs<'_>,
+    levels: &SecondaryMap<Block, usize>,
+    from: Block,
+    to: Block,
+) -> usize {
     if graphs.is_back_edge(from, to) {
         return graphs.cycles.depth_of_block(from);
     }

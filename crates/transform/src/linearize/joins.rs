@@ -244,7 +244,8 @@ impl EvaluationPlan {
         let carriers: Vec<Block> =
             sources.iter().map(|&from| carrier(graphs, from, *target).expect("a source goes on")).collect();
         let mut sites: Vec<UpdateSite> = Vec::new();
-        let mut add = |block: Block, kind: UpdateSiteKind| sites.push(UpdateSite { block, above: None, kind });
+        let mut add =
+            |block: Block, kind: UpdateSiteKind| sites.push(UpdateSite { block, above: None, kind });
         for (source, &to) in carriers.iter().enumerate() {
             match joins.preds(to).len() {
                 1 => add(to, UpdateSiteKind::Update { source, before: None }),

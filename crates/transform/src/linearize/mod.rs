@@ -74,7 +74,8 @@ pub fn linearize_with(
     );
     let first_new = func.inst_count();
     let is_conditional = |block: &Block| func.successors(*block).windows(2).any(|pair| pair[0] != pair[1]);
-    let divergent = &func.blocks().filter(|block| divergent.contains(*block) && is_conditional(block)).collect();
+    let divergent =
+        &func.blocks().filter(|block| divergent.contains(*block) && is_conditional(block)).collect();
     let (cfg, dead_ends) = closed_graph(func);
     let cycles = CycleForest::new(&cfg);
     let dominators = Dominators::new(&cfg);

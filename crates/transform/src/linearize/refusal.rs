@@ -196,7 +196,12 @@ fn asked_of(func: &Function, operand: Value) -> Value {
 }
 
 /// What a kept branch asks all lanes of its block, and which of its targets this is.
-fn question(func: &Function, graphs: &LinearGraphs<'_>, guard: Block, to: Block) -> Option<(Op, Value, usize)> {
+fn question(
+    func: &Function,
+    graphs: &LinearGraphs<'_>,
+    guard: Block,
+    to: Block,
+) -> Option<(Op, Value, usize)> {
     if !graphs.folded.is_kept(guard)
         || graphs.folded.targets(guard).iter().filter(|&&it| it == to).count() != 1
     {

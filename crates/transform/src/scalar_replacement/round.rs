@@ -91,7 +91,8 @@ impl<'a> Round<'a> {
             align: 0,
             is_constant: false,
             keeps_to_block: false,
-            between_lanes: self.around.races == RaceSemantics::Ordered && self.around.without != Some(Rule::Races),
+            between_lanes: self.around.races == RaceSemantics::Ordered
+                && self.around.without != Some(Rule::Races),
             without: self.around.without,
         };
         if is_costly(func, inst) {

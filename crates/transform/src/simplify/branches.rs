@@ -21,8 +21,8 @@ use heddle_ir::{Block, Constant, Function};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::edges::replace_predecessors;
 use crate::cfg_analyses::CfgAnalyses;
+use crate::edges::replace_predecessors;
 
 /// Straightens branches on constants and branches whose targets agree; tells whether there were any. Blocks may become
 /// unreachable.

@@ -15,8 +15,8 @@ use heddle_ir::inst::InstData;
 use heddle_ir::{Constant, Function, Inst, Op, Type, Value};
 use rustc_hash::FxHashMap;
 
-use crate::edges::prepend_phi;
 use crate::cfg_analyses::CfgAnalyses;
+use crate::edges::prepend_phi;
 
 type Votes = FxHashMap<(Op, Value), Inst>;
 

@@ -16,8 +16,8 @@ use heddle_ir::{Block, Function, Op, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::edges::{phis, retarget, set_incoming};
 use crate::cfg_analyses::CfgAnalyses;
+use crate::edges::{phis, retarget, set_incoming};
 
 /// The most φs of a block whose edges are compared.
 const MAX_PHIS: usize = 64;

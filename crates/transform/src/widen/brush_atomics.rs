@@ -28,7 +28,9 @@ impl Widener<'_> {
         let old = self.emit(InstData::new(Op::Load, [address], plain.clone()), Some(ty));
         let (new, given) = match op {
             Some(PlainUpdate::Set) => (data.args[1], vec![old]),
-            Some(PlainUpdate::By(op)) => (self.emit(InstData::plain(op, [old, data.args[1]]), None), vec![old]),
+            Some(PlainUpdate::By(op)) => {
+                (self.emit(InstData::plain(op, [old, data.args[1]]), None), vec![old])
+            }
             None => {
                 if !matches!(ty, Type::Scalar(scalar) if scalar.is_int() || scalar.is_ptr()) {
                     return None;

@@ -1,8 +1,8 @@
 //! Calls: of wide forms, where there are some.
 
-use super::value_reps::{ValueRep, is_pure};
 use super::signature::{is_one_scalar, wide_declaration};
-use super::widener::{Widener, WidenResult};
+use super::value_reps::{ValueRep, is_pure};
+use super::widener::{WidenResult, Widener};
 use super::{VectorVariant, refusal};
 use heddle_analysis::shape::Steps;
 use heddle_ir::inst::{Detail, InstData};
@@ -119,7 +119,8 @@ impl<'a> Widener<'a> {
         }
         let params = args.iter().map(|&arg| Param::new(self.new.value_type(arg))).collect();
         let results = self.old.results(inst).to_vec();
-        let wide = |&result: &Value| Returned { ty: self.wide_type(self.old.value_type(result)), shape: None };
+        let wide =
+            |&result: &Value| Returned { ty: self.wide_type(self.old.value_type(result)), shape: None };
         let effects = callee.signature.effects;
         let signature = Signature { params, results: results.iter().map(wide).collect(), effects };
         let declaration = Declaration { name: form.name.clone(), kind: FunctionKind::Function, signature };

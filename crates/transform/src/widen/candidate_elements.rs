@@ -11,7 +11,7 @@
 
 use super::value_reps::ValueRep;
 use super::widener::Widener;
-use super::{RemarkKind, Remark, access_remark, describe_location};
+use super::{Remark, RemarkKind, access_remark, describe_location};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Constant, Function, Inst, Op, Scalar, Type, Value};
@@ -43,7 +43,12 @@ struct IndexedAddress {
 
 impl Widener<'_> {
     /// The elements that a scattered access chooses from, if it pays to take all of them.
-    pub(super) fn candidate_elements(&mut self, inst: Inst, address: Value, ty: Type) -> Option<CandidateElements> {
+    pub(super) fn candidate_elements(
+        &mut self,
+        inst: Inst,
+        address: Value,
+        ty: Type,
+    ) -> Option<CandidateElements> {
         if !self.objects.is_interleaved(address) {
             return None;
         }
@@ -124,7 +129,8 @@ impl Widener<'_> {
             let old = self.load_element(inst, candidates, at, ty);
             let new = self.emit(InstData::plain(Op::Select, [is_it, value, old]), None);
             let mut data = self.element_access(inst, ty);
-            (data.op, data.args) = (Op::Store, [new, self.element_address(candidates, at)].into_iter().collect());
+            (data.op, data.args) =
+                (Op::Store, [new, self.element_address(candidates, at)].into_iter().collect());
             self.insert(data, None);
         }
     }

@@ -19,9 +19,9 @@
 //!
 //! Whether a group pays is told by what it costs on the target.
 
-use super::value_reps::{ValueRep, ValueReps};
 use super::interleaving::InterleaveLayout;
-use super::{RemarkKind, Remark, VersioningPolicy, WidenOptions, access_remark, describe_location};
+use super::value_reps::{ValueRep, ValueReps};
+use super::{Remark, RemarkKind, VersioningPolicy, WidenOptions, access_remark, describe_location};
 use heddle_analysis::{AccessGroups, Condition};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::{Flag, Flags};
@@ -142,7 +142,8 @@ impl InterleaveGroups {
                 let group = group.close();
                 let is_masked = is_masked && !func.inst(group.members[0].inst).is_total();
                 let costs = GroupCosts::new(&group, lanes, is_masked, options);
-                let chosen = costs.pays() || group.has_versions() && options.versions == VersioningPolicy::Force;
+                let chosen =
+                    costs.pays() || group.has_versions() && options.versions == VersioningPolicy::Force;
                 this.remarks.push(remark(func, &group, &costs, chosen, options));
                 if chosen {
                     let number = this.all.len() as u32;
@@ -193,7 +194,13 @@ impl GroupCosts {
     }
 }
 
-fn remark(func: &Function, group: &InterleaveGroup, costs: &GroupCosts, chosen: bool, options: &WidenOptions) -> Remark {
+fn remark(
+    func: &Function,
+    group: &InterleaveGroup,
+    costs: &GroupCosts,
+    chosen: bool,
+    options: &WidenOptions,
+) -> Remark {
     let GroupMember { inst, address, .. } = group.members[0];
     let size = i64::from(group.scalar.bytes());
     let how = match group.stride {
@@ -305,7 +312,13 @@ pub(super) struct AccessOrder<'a> {
 
 impl AccessOrder<'_> {
     /// A group of this access alone, if it may become one.
-    fn candidate(&self, access: &MemoryAccess, reps: &ValueReps, lanes: u16, options: &WidenOptions) -> Option<OpenGroup> {
+    fn candidate(
+        &self,
+        access: &MemoryAccess,
+        reps: &ValueReps,
+        lanes: u16,
+        options: &WidenOptions,
+    ) -> Option<OpenGroup> {
         let (number, _) = access.group_offset?;
         let group = &self.accesses.groups()[number];
         let data = self.func.inst(access.inst);
@@ -320,7 +333,9 @@ impl AccessOrder<'_> {
         let is_plain = is_vector && scalar != Scalar::I1 && access.bytes.count_ones() == 1;
         let has_versions = !group.conditions.is_empty();
         let least = match has_versions {
-            true if options.versions == VersioningPolicy::None || reps.of(access.address) != ValueRep::Vector => {
+            true if options.versions == VersioningPolicy::None
+                || reps.of(access.address) != ValueRep::Vector =>
+            {
                 return None;
             }
             true => 0,
@@ -368,8 +383,7 @@ impl AccessOrder<'_> {
             && all().all(|offset| offset.wrapping_sub(lowest) % access.bytes == 0);
         let is_free = if access.writes {
             let is_new = group.accesses.iter().all(|it| offset(it) != offset(access));
-            let mut pairs =
-                group.accesses.iter().flat_map(|it| group.between.iter().map(move |at| (it, at)));
+            let mut pairs = group.accesses.iter().flat_map(|it| group.between.iter().map(move |at| (it, at)));
             is_new && pairs.all(|(it, at)| !self.may_alias(it, at))
         } else {
             group.between.iter().all(|it| !self.may_alias(it, access))

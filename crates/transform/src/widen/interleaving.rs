@@ -10,10 +10,10 @@
 //! both sides of it are accessed; objects are 4096 bytes apart at least (docs/ir.md), so it is part of the same object,
 //! and no machine has memory to guard in between.
 
-use super::interleave_groups::{InterleaveGroup, InterleaveGroups, GroupMember};
-use super::value_reps::ValueRep;
+use super::interleave_groups::{GroupMember, InterleaveGroup, InterleaveGroups};
 use super::memory::AccessPattern;
-use super::widener::{Widener, WidenResult};
+use super::value_reps::ValueRep;
+use super::widener::{WidenResult, Widener};
 use heddle_analysis::Shape;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
@@ -79,7 +79,12 @@ pub(super) struct InterleaveLayout {
 }
 
 impl InterleaveLayout {
-    pub(super) fn new(lanes: usize, factor: usize, is_reversed: bool, positions: &[usize]) -> InterleaveLayout {
+    pub(super) fn new(
+        lanes: usize,
+        factor: usize,
+        is_reversed: bool,
+        positions: &[usize],
+    ) -> InterleaveLayout {
         let is_member = (0..factor).map(|position| positions.contains(&position)).collect();
         InterleaveLayout { lanes, factor, is_reversed, is_member, positions: positions.into() }
     }
@@ -229,7 +234,11 @@ impl InterleavedAccess {
 
 impl Widener<'_> {
     /// An access of a group: loads are done at the first one, stores at the last one.
-    pub(super) fn interleaved_access(&mut self, inst: Inst, interleave_groups: &InterleaveGroups) -> Option<WidenResult> {
+    pub(super) fn interleaved_access(
+        &mut self,
+        inst: Inst,
+        interleave_groups: &InterleaveGroups,
+    ) -> Option<WidenResult> {
         let group = interleave_groups.of(inst)?;
         let members = &group.members;
         let at = if group.writes { members.last() } else { members.first() };
@@ -289,10 +298,11 @@ impl Widener<'_> {
         let layout = group.layout(self.lanes);
         let lane_0 = match self.reps.of(first.address) {
             ValueRep::Scalar(_) => self.scalar(first.address),
-            ValueRep::Vector => self.lane_0_address(first.inst, first.address, group.stride, &group.conditions),
+            ValueRep::Vector => {
+                self.lane_0_address(first.inst, first.address, group.stride, &group.conditions)
+            }
         };
-        let back =
-            if group.stride < 0 { group.stride.wrapping_mul(i64::from(self.lanes) - 1) } else { 0 };
+        let back = if group.stride < 0 { group.stride.wrapping_mul(i64::from(self.lanes) - 1) } else { 0 };
         let distance = group.lowest().wrapping_sub(first.offset).wrapping_add(back);
         let start = self.offset_address(lane_0, distance);
         let mut data = self.old.inst(first.inst).clone();
@@ -311,7 +321,8 @@ impl Widener<'_> {
 
     fn load_interleaved(&mut self, group: &InterleaveGroup) -> Vec<Value> {
         let access = self.interleaved(group);
-        let chunks: Vec<Value> = (0..access.layout.factor).map(|chunk| self.load_chunk(&access, chunk)).collect();
+        let chunks: Vec<Value> =
+            (0..access.layout.factor).map(|chunk| self.load_chunk(&access, chunk)).collect();
         let shuffles = access.layout.deinterleave();
         self.shuffle(&shuffles, &chunks, access.ty)
     }
@@ -400,7 +411,12 @@ impl Widener<'_> {
     }
 
     /// Takes chunks apart: for each member its lanes.
-    pub(super) fn deinterleave(&mut self, layout: &InterleaveLayout, chunks: &[Value], ty: Type) -> Vec<Value> {
+    pub(super) fn deinterleave(
+        &mut self,
+        layout: &InterleaveLayout,
+        chunks: &[Value],
+        ty: Type,
+    ) -> Vec<Value> {
         self.shuffle(&layout.deinterleave(), chunks, ty)
     }
 
@@ -458,7 +474,8 @@ mod tests {
                     if taken % 3 == 0 {
                         positions.reverse();
                     }
-                    [false, true].map(|is_reversed| InterleaveLayout::new(lanes, factor, is_reversed, &positions))
+                    [false, true]
+                        .map(|is_reversed| InterleaveLayout::new(lanes, factor, is_reversed, &positions))
                 })
             })
         })

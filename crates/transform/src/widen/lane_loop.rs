@@ -11,8 +11,8 @@
 //! ```
 
 use super::value_reps::ValueRep;
-use super::widener::{Widener, WidenResult};
-use super::{RemarkKind, Remark};
+use super::widener::{WidenResult, Widener};
+use super::{Remark, RemarkKind};
 use heddle_ir::diagnostic::Place;
 use heddle_ir::inst::{Args, InstData};
 use heddle_ir::words::{Flag, IntPredicate};
@@ -44,9 +44,10 @@ impl Widener<'_> {
             }
             (op, _) => (format!("`{op}`"), "let all lanes do it alike"),
         };
-        let diagnostic = Diagnostic::remark(Code::LaneByLane, format!("{what} runs for one lane after the other"))
-            .at(Place::line_of(self.old, inst))
-            .way_out(help);
+        let diagnostic =
+            Diagnostic::remark(Code::LaneByLane, format!("{what} runs for one lane after the other"))
+                .at(Place::line_of(self.old, inst))
+                .way_out(help);
         self.remarks.push(Remark { kind: RemarkKind::Serialized, accesses: 0, diagnostic });
     }
 
@@ -71,7 +72,8 @@ impl Widener<'_> {
         self.insert(InstData::jump(head), None);
         self.continue_in(head);
         let lane = self.emit(InstData::phi([], None), Some(Type::I32));
-        let types: Vec<Type> = results.iter().map(|&result| self.wide_type(self.old.value_type(result))).collect();
+        let types: Vec<Type> =
+            results.iter().map(|&result| self.wide_type(self.old.value_type(result))).collect();
         let gathered: Vec<Value> =
             types.iter().map(|&ty| self.emit(InstData::phi([], None), Some(ty))).collect();
 

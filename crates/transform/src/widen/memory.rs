@@ -1,8 +1,8 @@
 //! Loads, stores, copies.
 
-use super::value_reps::ValueRep;
 use super::refusal;
-use super::widener::{Widener, WidenResult};
+use super::value_reps::ValueRep;
+use super::widener::{WidenResult, Widener};
 use heddle_analysis::shape::Steps;
 use heddle_analysis::{Condition, Shape};
 use heddle_ir::inst::{Access, Detail, InstData};
@@ -66,7 +66,8 @@ impl Widener<'_> {
                 }
             }
             AccessPattern::Contiguous(pointer) => {
-                data.detail = Detail::Access(self.wide_access(access, self.lane_0_align(&access, address, ty)));
+                data.detail =
+                    Detail::Access(self.wide_access(access, self.lane_0_align(&access, address, ty)));
                 let mask = self.mask(inst);
                 self.load_vector(data, pointer, mask, wide)
             }
@@ -163,7 +164,8 @@ impl Widener<'_> {
 
     /// Refuses to write where another lane's object lies.
     fn check_private_address(&self, inst: Inst, stored: Value, address: Value) -> WidenResult {
-        let is_private = self.old.value_type(self.underlying_address(address)).scalar() == Scalar::Ptr(Space::Private);
+        let is_private =
+            self.old.value_type(self.underlying_address(address)).scalar() == Scalar::Ptr(Space::Private);
         if self.reps.is_rebased(stored) && !is_private {
             let reason = "the address of a private object is stored where other lanes may read it: their own objects \
                           lie elsewhere; keep an index instead";
@@ -199,7 +201,8 @@ impl Widener<'_> {
                 });
             }
             AccessPattern::Contiguous(pointer) => {
-                data.detail = Detail::Access(self.wide_access(access, self.lane_0_align(&access, address, ty)));
+                data.detail =
+                    Detail::Access(self.wide_access(access, self.lane_0_align(&access, address, ty)));
                 let value = self.vector(stored);
                 let mask = self.mask(inst);
                 self.store_vector(data, value, pointer, mask);
@@ -355,7 +358,12 @@ impl Widener<'_> {
     }
 
     /// The address of the first lane that runs an access.
-    pub(super) fn first_active_address(&mut self, inst: Inst, address: Value, conditions: &[Condition]) -> Value {
+    pub(super) fn first_active_address(
+        &mut self,
+        inst: Inst,
+        address: Value,
+        conditions: &[Condition],
+    ) -> Value {
         if let Some(scalar) = self.first_lane_value(inst, address, conditions) {
             return scalar;
         }

@@ -199,10 +199,24 @@ pub fn widen(
     let worklist = worklist::InstWorklist::new(func);
     let objects = private_objects::PrivateObjects::new(func, &worklist, facts, lanes)?;
     let reps = value_reps::ValueReps::new(func, &worklist, facts, extents, &objects, context);
-    let interleave_groups = interleave_groups::InterleaveGroups::new(func, accesses, &reps, lanes as u16, options);
-    let structure_groups = structure_groups::StructureGroups::new(func, facts, accesses, &reps, &interleave_groups, extents, options);
-    let plan =
-        widener::WideningPlan { reps: &reps, objects: &objects, interleave_groups: &interleave_groups, structure_groups: &structure_groups, options };
+    let interleave_groups =
+        interleave_groups::InterleaveGroups::new(func, accesses, &reps, lanes as u16, options);
+    let structure_groups = structure_groups::StructureGroups::new(
+        func,
+        facts,
+        accesses,
+        &reps,
+        &interleave_groups,
+        extents,
+        options,
+    );
+    let plan = widener::WideningPlan {
+        reps: &reps,
+        objects: &objects,
+        interleave_groups: &interleave_groups,
+        structure_groups: &structure_groups,
+        options,
+    };
     let widener = widener::Widener::new(func, facts, plan, extents, context);
     let mut wide = widener.widen_function()?;
     merge::merge_chains(&mut wide.func);

@@ -11,8 +11,8 @@
 //! Where programs compute with addresses as numbers, those of a lane's own objects are its own, too. Lanes lie so far apart
 //! then that they agree on how an address is aligned.
 
-use super::worklist::InstWorklist;
 use super::refusal;
+use super::worklist::InstWorklist;
 use heddle_analysis::Divergence;
 use heddle_ir::Diagnostic;
 use heddle_ir::entity::{EntitySet, SecondaryMap};

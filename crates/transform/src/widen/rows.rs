@@ -11,11 +11,11 @@
 //! be known: `y * width` is the same in a row whatever `width` is. What is claimed is of active lanes. Rows are stored in
 //! ascending order, as lanes are.
 
-use super::value_reps::ValueRep;
 use super::memory::AccessPattern;
 use super::single_lane::LanePosition;
+use super::value_reps::ValueRep;
 use super::widener::Widener;
-use super::{RemarkKind, Remark, access_remark, describe_location};
+use super::{Remark, RemarkKind, access_remark, describe_location};
 use heddle_analysis::Shape;
 use heddle_ir::inst::{Args, Detail, InstData};
 use heddle_ir::ops::Effect;
@@ -53,8 +53,9 @@ impl Widener<'_> {
         let permutes = target.cost(target.permute, lanes, bits(lanes)) * if is_masked { 2 } else { 1 };
         let together = (target.cost(row, length, bits(length)) + permutes + finding) * count;
         let alone = target.cost(alone, lanes, bits(lanes));
-        self.rows_pay(inst, address, length, together, alone)
-            .then(|| AccessPattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect()))
+        self.rows_pay(inst, address, length, together, alone).then(|| {
+            AccessPattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect())
+        })
     }
 
     /// The addresses of rows whose lanes load from one place each, if that is cheaper than each lane at an address of its own.
@@ -104,8 +105,9 @@ impl Widener<'_> {
         let together = target.cost(costs.whole, length, bits(length)) * count
             + target.cost(target.permute, 1, target.vector_bits) * joined;
         let alone = target.cost(costs.scattered, lanes, bits(lanes));
-        self.parts_pay(inst, address, ("columns", [count, length]), together, alone)
-            .then(|| AccessPattern::Columns((0..count).map(|column| self.lane_start(address, column)).collect()))
+        self.parts_pay(inst, address, ("columns", [count, length]), together, alone).then(|| {
+            AccessPattern::Columns((0..count).map(|column| self.lane_start(address, column)).collect())
+        })
     }
 
     /// Where the elements of columns, one column after the other, are in the order of lanes.
@@ -182,7 +184,9 @@ impl Widener<'_> {
         // Only active lanes know where they are.
         let lane_offset = self.first_lane_of(mask);
         let position = LanePosition { from, lane_offset: Some(lane_offset), crosses_rows: false };
-        let found = self.lane_value(address, position).unwrap_or_else(|| self.lane_of(address, from, Some(lane_offset)));
+        let found = self
+            .lane_value(address, position)
+            .unwrap_or_else(|| self.lane_of(address, from, Some(lane_offset)));
         let lane_offset = self.convert_lane(lane_offset, Scalar::I64);
         let back = self.new.make_int(Scalar::I64, -i128::from(size));
         let distance = self.emit(InstData::plain(Op::Mul, [lane_offset, back]), None);

@@ -13,11 +13,11 @@
 //! object, as in `interleaving`. Other lanes read an object of the wide function's own. Loads are done where the first of them
 //! stands; nothing that they might read is written in between.
 
-use super::interleave_groups::{InterleaveGroups, GroupMember, AccessOrder};
-use super::value_reps::{ValueRep, ValueReps};
+use super::interleave_groups::{AccessOrder, GroupMember, InterleaveGroups};
 use super::interleaving::InterleaveLayout;
-use super::widener::{Widener, WidenResult};
-use super::{RemarkKind, Remark, WidenOptions, access_remark, describe_location};
+use super::value_reps::{ValueRep, ValueReps};
+use super::widener::{WidenResult, Widener};
+use super::{Remark, RemarkKind, WidenOptions, access_remark, describe_location};
 use heddle_analysis::{AccessGroups, Divergence, Shape};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::ops::Effect;
@@ -324,7 +324,11 @@ fn stored_address(func: &Function, inst: Inst) -> Option<Value> {
 
 impl Widener<'_> {
     /// A load of a group: all of them are done at the first one.
-    pub(super) fn structure_load(&mut self, inst: Inst, structure_groups: &StructureGroups) -> Option<WidenResult> {
+    pub(super) fn structure_load(
+        &mut self,
+        inst: Inst,
+        structure_groups: &StructureGroups,
+    ) -> Option<WidenResult> {
         let group = structure_groups.of(inst)?;
         if group.members[0].inst != inst {
             return Some(Ok(()));

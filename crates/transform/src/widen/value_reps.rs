@@ -15,8 +15,8 @@
 //! lane's.
 
 use super::WidenContext;
-use super::worklist::InstWorklist;
 use super::private_objects::{PrivateObjects, derived_values, propagates};
+use super::worklist::InstWorklist;
 use heddle_analysis::shape::{Poison, Steps};
 use heddle_analysis::{Divergence, Shape};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
@@ -247,7 +247,11 @@ impl RepSolver<'_> {
             Op::Lane | Op::LocalId | Op::GlobalId => {
                 let asks = |reader| reads_only_lane_0(self.func, reader);
                 let is_lane_0_only = self.worklist.readers(result).all(asks);
-                return Some(if is_lane_0_only { ValueRep::UNIFORM } else { self.strided_rep(result, scalar) });
+                return Some(if is_lane_0_only {
+                    ValueRep::UNIFORM
+                } else {
+                    self.strided_rep(result, scalar)
+                });
             }
             Op::Mask => {
                 let is_whole = self.func.predicate(block).is_none();

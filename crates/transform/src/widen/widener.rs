@@ -1,11 +1,11 @@
 //! Walks through a linear function and writes the wide one.
 
 use super::interleave_groups::InterleaveGroups;
-use super::value_reps::{ValueRep, ValueReps};
 use super::private_objects::PrivateObjects;
-use super::structure_groups::StructureGroups;
 use super::signature::{wide_name, wide_signature};
-use super::{WidenContext, Remark, WidenOptions, Widened, refusal};
+use super::structure_groups::StructureGroups;
+use super::value_reps::{ValueRep, ValueReps};
+use super::{Remark, WidenContext, WidenOptions, Widened, refusal};
 use heddle_analysis::shape::Steps;
 use heddle_analysis::{Cfg, Condition, CycleForest, Divergence, Dominators};
 use heddle_ir::Diagnostic;
@@ -334,7 +334,9 @@ impl<'a> Widener<'a> {
     /// The last lane of a mask, or the last of all.
     pub(super) fn last_lane(&mut self, mask: Option<Value>) -> Value {
         let Some(mask) = mask else { return self.new.make_int(Scalar::I32, i128::from(self.lanes) - 1) };
-        let Some(ballot) = self.ballot(mask) else { return self.reduce_lane_numbers(mask, Reduction::Umax, 0) };
+        let Some(ballot) = self.ballot(mask) else {
+            return self.reduce_lane_numbers(mask, Reduction::Umax, 0);
+        };
         let zeros = self.emit(InstData::plain(Op::Ctlz, [ballot]), None);
         let scalar = self.new.value_type(ballot).scalar();
         let top = self.new.make_int(scalar, i128::from(scalar.bits()) - 1);
@@ -639,7 +641,9 @@ impl<'a> Widener<'a> {
 
     /// Makes a vector of a scalar, in front of the loops that it does not change in.
     fn strided_value(&mut self, old: Value, ty: Type) -> Value {
-        let ValueRep::Scalar(steps) = self.reps.of(old) else { unreachable!("a vector comes before its uses") };
+        let ValueRep::Scalar(steps) = self.reps.of(old) else {
+            unreachable!("a vector comes before its uses")
+        };
         let scalar = self.scalars[old].expect("a scalar comes before its uses");
         let (block, at) = (self.block, self.at);
         if !self.in_conditional_code

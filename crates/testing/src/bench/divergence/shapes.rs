@@ -79,7 +79,8 @@ pub(super) fn scalars(report: &mut Report) -> Result<(), String> {
 pub(super) fn fusion(report: &mut Report) -> Result<(), String> {
     let mut table = Table::new(&["kernel", "gain"]);
     let mut gains = Vec::new();
-    let options = FuseOptions { machine: Machine::Warps, races: RaceSemantics::Excluded, ..FuseOptions::default() };
+    let options =
+        FuseOptions { machine: Machine::Warps, races: RaceSemantics::Excluded, ..FuseOptions::default() };
     for &kernel in FUSION {
         let gain = gain(report, kernel, &|func| _ = fuse(func, &options))?;
         gains.push(gain);
@@ -189,7 +190,8 @@ pub(super) fn growth(report: &mut Report) -> Result<(), String> {
         machine: Machine::Warps,
     };
     let (ssrqp, cost) = (scalars(Variant::Ssrqp), scalars(Variant::Cost));
-    let fusing = FuseOptions { machine: Machine::Warps, races: RaceSemantics::Excluded, ..FuseOptions::default() };
+    let fusing =
+        FuseOptions { machine: Machine::Warps, races: RaceSemantics::Excluded, ..FuseOptions::default() };
     let force =
         flatten::FlattenOptions { policy: flatten::Policy::Force, ..flatten::FlattenOptions::default() };
     type Family<'a> = (&'a str, fn(usize) -> String, usize, &'a dyn Fn(&mut Function));
