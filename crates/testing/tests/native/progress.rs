@@ -21,7 +21,7 @@ fn widened(name: &str, lanes: u32, target: &str) -> Module {
     let remarks = Session::default()
         .run_passes(&mut module, &words, true, |_, _| {})
         .unwrap_or_else(|told| panic!("{told}"));
-    assert!(remarks.iter().any(|remark| remark.told.code == Code::Waits), "@{name} says that it waits");
+    assert!(remarks.iter().any(|remark| remark.diagnostic.code == Code::Waits), "@{name} says that it waits");
     module
 }
 

@@ -10,7 +10,7 @@ fn said(passes: &str) -> Result<Vec<String>, String> {
     let names = ["canonicalize", passes];
     let remarks = Session::default().run_passes(&mut module, &names, true, |_, _| {});
     remarks
-        .map(|remarks| remarks.into_iter().map(|remark| remark.told.text).collect())
+        .map(|remarks| remarks.into_iter().map(|remark| remark.diagnostic.text).collect())
         .map_err(|error| error.to_string())
 }
 
