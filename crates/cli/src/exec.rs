@@ -211,7 +211,7 @@ impl Exec {
         let outcome = match &ran.outcome {
             Ok(outcome) => outcome,
             Err(fault) => {
-                error(&fault.told(module));
+                error(&fault.located_message(module));
                 return Err(Failure::Program);
             }
         };

@@ -201,7 +201,7 @@ impl ProfileRun {
         let profile = match ran.outcome {
             Ok(outcome) => outcome.profile.unwrap_or_default(),
             Err(fault) => {
-                error(&fault.told(&module));
+                error(&fault.located_message(&module));
                 return Err(Failure::Program);
             }
         };

@@ -13,12 +13,12 @@ use heddle_ir::words::{Ordering, Rmw, Scope};
 use heddle_ir::{Detail, Inst, InstData, Op, Space, Value};
 use smallvec::SmallVec;
 
-/// What a load or a store accesses, in these lanes.
+/// Load or store by a set of lanes.
 struct MemoryAccess<'a, M> {
-    /// What is read or written.
+    /// Value loaded or stored.
     value: Value,
     address: Value,
-    /// Which elements are accessed; none is all.
+    /// Mask of the accessed elements; none accesses all.
     mask: Option<Value>,
     access: &'a Access,
     is_write: bool,
@@ -28,22 +28,22 @@ struct MemoryAccess<'a, M> {
 }
 
 impl<M: LaneMask> Brush<'_, '_, M> {
-    /// Finds what an access of a lane touches, and notes it for the race detector.
-    fn touch(
+    /// Checks an access of a lane and resolves its address. Reports it to the race detector.
+    fn resolve_access(
         &self,
         address: u64,
         size: u64,
         access: &Access,
         is_write: bool,
         (code, lane): (&PreparedFunction<'_>, usize),
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<ResolvedAddress, LaneFault> {
         let fault = |kind| (kind, Some(lane));
         if !address.is_multiple_of(u64::from(access.align.max(1))) {
             return Err(fault(FaultKind::Misaligned { address, align: access.align }));
         }
-        let target = world.memory.find(address, size, self.level, lane).map_err(fault)?;
-        let object = world.memory.target(target);
+        let target = cx.memory.find(address, size, self.level, lane).map_err(fault)?;
+        let object = cx.memory.target(target);
         if is_write && object.space == Space::Constant {
             return Err(fault(FaultKind::WriteToConstant));
         }
@@ -51,21 +51,22 @@ impl<M: LaneMask> Brush<'_, '_, M> {
             return Err(fault(FaultKind::BrokenPromise("`dereferenceable`")));
         }
         if let Some(base) = access.base.and_then(|base| self.get(code, base, lane, 0)) {
-            let inside = world.memory.find(base as u64, 0, self.level, lane);
+            let inside = cx.memory.find(base as u64, 0, self.level, lane);
             if !inside.is_ok_and(|base| (base.heap, base.object) == (target.heap, target.object)) {
                 return Err(fault(FaultKind::BrokenPromise("`base`")));
             }
         }
         if object.space != Space::Private
-            && let Some(detector) = &mut world.detector
+            && let Some(detector) = &mut cx.detector
         {
             let item = self.position.item(lane);
-            let seen = ItemEpoch { number: item, group: self.position.group_number, epoch: world.epoch };
-            let how = (is_write, access.atomic.is_some());
-            let race = detector.note(target, size as usize, seen, how, &mut world.budget).map_err(fault)?;
-            if let (Some((offset, other)), None) = (race, &world.race) {
+            let accessor = ItemEpoch { number: item, group: self.position.group_number, epoch: cx.epoch };
+            let kind = (is_write, access.atomic.is_some());
+            let race =
+                detector.record(target, size as usize, accessor, kind, &mut cx.budget).map_err(fault)?;
+            if let (Some((offset, other)), None) = (race, &cx.race) {
                 let object = object.name.as_deref().map(String::from);
-                world.race = Some(Race { object, offset, items: [other, item], is_write });
+                cx.race = Some(Race { object, offset, items: [other, item], is_write });
             }
         }
         Ok(target)
@@ -84,9 +85,9 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         }
     }
 
-    /// Whether the mask operand of a masked access holds for an element.
+    /// True if the mask operand of a masked access holds for an element.
     #[inline]
-    fn admits(
+    fn is_enabled(
         &self,
         code: &PreparedFunction<'_>,
         mask: Option<Value>,
@@ -100,38 +101,38 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         }
     }
 
-    /// Goes through the elements that an access is made for, each in each of its lanes: finds what it touches, unless the
-    /// mask operand leaves it out.
+    /// Calls `visit_element` for each element of an access in each of its lanes, with the resolved address. It is none for an element
+    /// that the mask operand disables.
     fn for_each_element(
         &mut self,
         data: &InstData,
         code: &PreparedFunction<'_>,
         accessed: &MemoryAccess<'_, M>,
-        world: &mut RunContext<'_>,
-        mut make: impl FnMut(&mut Self, &mut RunContext<'_>, (usize, usize), Option<ResolvedAddress>),
+        cx: &mut RunContext<'_>,
+        mut visit_element: impl FnMut(&mut Self, &mut RunContext<'_>, (usize, usize), Option<ResolvedAddress>),
     ) -> Result<(), LaneFault> {
         let &MemoryAccess { address: addresses, mask, access, is_write, .. } = accessed;
         let size = accessed.size as u64;
         let elements = self.elements(code, accessed.value);
-        // The elements of a gather or scatter have addresses of their own. Others lie one behind the other, and what is
-        // promised is promised of the first.
-        let each_by_itself = matches!(data.op, Op::Gather | Op::Scatter);
-        let behind = Access { align: access.align.min(size as u32), dereferenceable: 0, ..*access };
+        // Each element of a gather or scatter has its own address. Other accesses are contiguous, and their attributes
+        // apply to the first element.
+        let has_own_addresses = matches!(data.op, Op::Gather | Op::Scatter);
+        let later_access = Access { align: access.align.min(size as u32), dereferenceable: 0, ..*access };
         for lane in accessed.lanes.lanes() {
             for element in 0..elements {
                 let mut target = None;
-                if self.admits(code, mask, lane, element)? {
+                if self.is_enabled(code, mask, lane, element)? {
                     let (address, access) = match element {
-                        _ if each_by_itself => (self.address(code, addresses, lane, element)?, access),
+                        _ if has_own_addresses => (self.address(code, addresses, lane, element)?, access),
                         0 => (self.address(code, addresses, lane, 0)?, access),
                         _ => {
                             let first = self.address(code, addresses, lane, 0)?;
-                            (first.wrapping_add(element as u64 * size), &behind)
+                            (first.wrapping_add(element as u64 * size), &later_access)
                         }
                     };
-                    target = Some(self.touch(address, size, access, is_write, (code, lane), world)?);
+                    target = Some(self.resolve_access(address, size, access, is_write, (code, lane), cx)?);
                 }
-                make(self, world, (lane, element), target);
+                visit_element(self, cx, (lane, element), target);
             }
         }
         Ok(())
@@ -143,7 +144,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         data: &InstData,
         code: &PreparedFunction<'_>,
         lanes: M,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), LaneFault> {
         let (Detail::Access(access), Some(value)) = (&data.detail, code.func.result(inst)) else {
             return Ok(());
@@ -152,11 +153,11 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         let size = scalar.bytes() as usize;
         let (address, mask, otherwise) = (data.args[0], data.args.get(1).copied(), data.args.get(2).copied());
         let accessed = MemoryAccess { value, address, mask, access, is_write: false, size, lanes };
-        self.for_each_element(data, code, &accessed, world, |brush, world, (lane, element), target| {
+        self.for_each_element(data, code, &accessed, cx, |brush, cx, (lane, element), target| {
             let bits = match target {
-                // A byte that is no truth value was not written as one.
+                // A byte other than 0 and 1 is no `i1`: the load gives poison.
                 Some(target) => {
-                    let bits = world.memory.target(target).read(target.offset, size);
+                    let bits = cx.memory.target(target).read(target.offset, size);
                     bits.filter(|bits| bits & !scalar.bit_mask() == 0)
                 }
                 None => otherwise.and_then(|otherwise| brush.get(code, otherwise, lane, element)),
@@ -170,16 +171,16 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         data: &InstData,
         code: &PreparedFunction<'_>,
         lanes: M,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), LaneFault> {
         let Detail::Access(access) = &data.detail else { return Ok(()) };
         let (value, address, mask) = (data.args[0], data.args[1], data.args.get(2).copied());
         let size = self.scalar_of(code, value).bytes() as usize;
         let accessed = MemoryAccess { value, address, mask, access, is_write: true, size, lanes };
-        self.for_each_element(data, code, &accessed, world, |brush, world, (lane, element), target| {
+        self.for_each_element(data, code, &accessed, cx, |brush, cx, (lane, element), target| {
             if let Some(target) = target {
                 let bits = brush.get(code, value, lane, element);
-                world.memory.target_mut(target).write(target.offset, size, bits);
+                cx.memory.target_mut(target).write(target.offset, size, bits);
             }
         })
     }
@@ -189,7 +190,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         data: &InstData,
         code: &PreparedFunction<'_>,
         mask: M,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), LaneFault> {
         for lane in mask.lanes() {
             let Some(size) = self.get(code, data.args[2], lane, 0) else {
@@ -202,33 +203,33 @@ impl<M: LaneMask> Brush<'_, '_, M> {
             let to = self.address(code, data.args[0], lane, 0)?;
             match &data.detail {
                 Detail::Access(access) => {
-                    let target = self.touch(to, size, access, true, (code, lane), world)?;
-                    world.budget.work(size / BYTES_PER_WORK).map_err(|kind| (kind, Some(lane)))?;
+                    let target = self.resolve_access(to, size, access, true, (code, lane), cx)?;
+                    cx.budget.work(size / BYTES_PER_WORK).map_err(|kind| (kind, Some(lane)))?;
                     let byte = self.get(code, data.args[1], lane, 0);
-                    let object = world.memory.target_mut(target);
+                    let object = cx.memory.target_mut(target);
                     let all = target.offset..target.offset + size as usize;
                     object.bytes[all.clone()].fill(byte.unwrap_or(0) as u8);
                     object.poison[all].fill(byte.is_none());
                 }
                 Detail::Transfer(both) => {
                     let from = self.address(code, data.args[1], lane, 0)?;
-                    let source = self.touch(from, size, &both.1, false, (code, lane), world)?;
-                    let target = self.touch(to, size, &both.0, true, (code, lane), world)?;
+                    let source = self.resolve_access(from, size, &both.1, false, (code, lane), cx)?;
+                    let target = self.resolve_access(to, size, &both.0, true, (code, lane), cx)?;
                     let overlap =
                         from < to.saturating_add(size) && to < from.saturating_add(size) && from != to;
                     if data.op == Op::Memcpy && overlap {
                         return Err((FaultKind::OverlappingCopy, Some(lane)));
                     }
-                    world.budget.work(size / BYTES_PER_WORK).map_err(|kind| (kind, Some(lane)))?;
-                    world.budget.hold(2 * size).map_err(|kind| (kind, Some(lane)))?;
-                    let object = world.memory.target(source);
+                    cx.budget.work(size / BYTES_PER_WORK).map_err(|kind| (kind, Some(lane)))?;
+                    cx.budget.hold(2 * size).map_err(|kind| (kind, Some(lane)))?;
+                    let object = cx.memory.target(source);
                     let all = source.offset..source.offset + size as usize;
                     let (bytes, poison) = (object.bytes[all.clone()].to_vec(), object.poison[all].to_vec());
-                    let object = world.memory.target_mut(target);
+                    let object = cx.memory.target_mut(target);
                     let all = target.offset..target.offset + size as usize;
                     object.bytes[all.clone()].copy_from_slice(&bytes);
                     object.poison[all].copy_from_slice(&poison);
-                    world.budget.give_back(2 * size);
+                    cx.budget.give_back(2 * size);
                 }
                 _ => {}
             }
@@ -242,7 +243,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         data: &InstData,
         code: &PreparedFunction<'_>,
         mask: M,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), LaneFault> {
         let (Detail::Rmw(_, access) | Detail::CompareExchange(access, _)) = &data.detail else {
             return Ok(());
@@ -254,8 +255,8 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         let size = u64::from(scalar.bytes());
         for lane in mask.lanes() {
             let address = self.address(code, data.args[0], lane, 0)?;
-            let target = self.touch(address, size, &access, true, (code, lane), world)?;
-            let old = world.memory.target(target).read(target.offset, size as usize);
+            let target = self.resolve_access(address, size, &access, true, (code, lane), cx)?;
+            let old = cx.memory.target(target).read(target.offset, size as usize);
             let operand = self.get(code, data.args[1], lane, 0);
             let new = match &data.detail {
                 Detail::Rmw(Rmw::Exchange, _) => Some(operand),
@@ -274,7 +275,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
             };
             self.set(code, old_value, lane, 0, old);
             if let Some(new) = new {
-                world.memory.target_mut(target).write(target.offset, size as usize, new);
+                cx.memory.target_mut(target).write(target.offset, size as usize, new);
             }
         }
         Ok(())

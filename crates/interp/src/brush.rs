@@ -1,7 +1,7 @@
-//! A brush: `W` lanes in lock-step, each with its own control state, one block at a time.
+//! Execution of a brush: `W` lanes in lock-step, each with its own control state, one block at a time.
 //!
-//! The execution of a block follows thesis 4.7: φs by the control mask, then the predicate, then instructions
-//! under the activation, then the terminator. Calls push a frame; a barrier suspends the whole brush.
+//! A block executes as in thesis 4.7: φs under the control mask, then the predicate, then instructions under the
+//! activation, then the terminator. A call pushes a frame; a barrier suspends the whole brush.
 
 use crate::fault::{ExecutionFault, FaultKind};
 use crate::frame::{CallFrame, LaneState, RegisterFile};
@@ -18,14 +18,14 @@ use crate::trace::{LaneSuccessor, Trace, TraceStep};
 use heddle_ir::words::Scope;
 use heddle_ir::{Block, Detail, Inst, InstData, Op, Value};
 
-/// What went wrong, and in which lane.
+/// Fault, with the lane that caused it.
 pub(crate) type LaneFault = (FaultKind, Option<usize>);
 
 const MAX_NESTING: u32 = 8;
 const TRACE_STEP_COST: u64 = 256;
 const NOWHERE: u32 = u32::MAX;
 
-/// What all brushes of a run share.
+/// State shared by all brushes of a run.
 #[derive(Debug)]
 pub(crate) struct RunContext<'a> {
     pub(crate) memory: &'a mut Memory,
@@ -34,20 +34,20 @@ pub(crate) struct RunContext<'a> {
     pub(crate) options: &'a RunOptions,
     pub(crate) budget: Budget,
     pub(crate) counters: RunCounters,
-    pub(crate) course: ScheduleRecorder<'a>,
+    pub(crate) recorder: ScheduleRecorder<'a>,
     pub(crate) trace: Trace,
     pub(crate) profile: Option<RunProfile>,
     pub(crate) rng: Rng,
-    /// What orders accesses of the running group so far: barriers, and the beginnings and ends of launches.
+    /// Number of events so far that order accesses of the running group: barriers, and starts and ends of launches.
     pub(crate) epoch: u32,
     /// Blocks executed without active lanes since the last one with some.
-    pub(crate) empty_run: u64,
-    /// Launches around the running code.
+    pub(crate) empty_streak: u64,
+    /// Nesting depth of launches.
     pub(crate) nesting: u32,
 }
 
 impl RunContext<'_> {
-    /// Puts the numbers into some order: as they are, unless choices are random.
+    /// Shuffles the numbers if the scheduler is random, else keeps their order.
     pub(crate) fn shuffle(&mut self, order: &mut [usize]) {
         if self.rng.is_random() {
             for index in (1..order.len()).rev() {
@@ -57,11 +57,11 @@ impl RunContext<'_> {
     }
 }
 
-/// Why a brush stopped running.
+/// Reason for which a brush stopped running.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StopReason {
     Finished,
-    /// At this barrier, of the function of this number, met this deep in calls.
+    /// At a barrier: index of its function, call depth, and instruction.
     AtBarrier {
         code: usize,
         depth: usize,
@@ -80,14 +80,14 @@ pub(crate) struct Brush<'p, 'm, M> {
     pub(crate) number: u32,
     pub(crate) frames: Vec<CallFrame<M>>,
     pub(crate) finished: Vec<Vec<Option<u128>>>,
-    /// What φs are about to copy, and the values on their way where φs read φs; empty between blocks.
+    /// Pending φ copies and the values read for them, where φs read φs. Empty between blocks.
     copies: Vec<PhiCopy<M>>,
     copied: Vec<Option<u128>>,
-    /// Registers of functions that have finished, for those that come.
-    pub(crate) spare: Vec<RegisterFile<M>>,
+    /// Register files of finished functions, for reuse.
+    pub(crate) free_registers: Vec<RegisterFile<M>>,
 }
 
-/// What a φ gives to some lanes: the rows of a value, or ⊤.
+/// Copy by a φ for some lanes: from the rows of a value, or poison.
 #[derive(Clone, Copy, Debug)]
 struct PhiCopy<M> {
     from: Option<RegisterSlot>,
@@ -113,9 +113,9 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
         args: &[Vec<Datum>],
         position: BrushPosition,
         number: u32,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<Brush<'p, 'm, M>, ExecutionFault> {
-        let options = world.options;
+        let options = cx.options;
         let present = |lane: usize| {
             position.local[lane].is_some()
                 && options.only_lane.is_none_or(|only| only as usize == lane)
@@ -123,7 +123,7 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
         };
         let lanes = position.local.len();
         let mask = (0..lanes).filter(|&lane| present(lane)).fold(M::NONE, |mask, lane| mask | M::of(lane));
-        Brush::with_mask(program, entry, args, position, options.brush.clone(), number, mask, None, world)
+        Brush::with_mask(program, entry, args, position, options.brush.clone(), number, mask, None, cx)
     }
 
     #[expect(clippy::too_many_arguments, reason = "a launch and a run give the same parts")]
@@ -136,10 +136,10 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
         number: u32,
         mask: M,
         host: Option<(&Brush<'_, '_, M>, Inst)>,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<Brush<'p, 'm, M>, ExecutionFault> {
         let lanes = position.local.len();
-        let level = world.memory.open_level(lanes, host.map(|(host, _)| host.level));
+        let level = cx.memory.open_level(lanes, host.map(|(host, _)| host.level));
         let mut brush = Brush {
             program,
             position,
@@ -151,10 +151,10 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
             finished: Vec::new(),
             copies: Vec::new(),
             copied: Vec::new(),
-            spare: Vec::new(),
+            free_registers: Vec::new(),
         };
-        let code = &program.codes[entry];
-        let registers = brush.new_registers(code, world);
+        let code = &program.functions[entry];
+        let registers = brush.new_registers(code, cx);
         let mut registers = registers.map_err(|kind| ExecutionFault::new(kind, &code.func.name))?;
         for (&param, datums) in code.func.params().iter().zip(args) {
             let slot = code.slot(param);
@@ -162,23 +162,23 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
                 registers.set(slot.row(index % slot.elements), index / slot.elements, datum.bits());
             }
         }
-        let track = match host {
-            None => world.course.enter(brush.position.group_number, number),
-            Some((host, launch)) => world.course.call(&host.frame().track, launch),
+        let cursor = match host {
+            None => cx.recorder.enter(brush.position.group_number, number),
+            Some((host, launch)) => cx.recorder.call(&host.frame().cursor, launch),
         };
-        brush.push_frame(entry, registers, mask, None, track, world)?;
+        brush.push_frame(entry, registers, mask, None, cursor, cx)?;
         Ok(brush)
     }
 
     pub(crate) fn new_registers(
         &mut self,
         code: &PreparedFunction<'_>,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<RegisterFile<M>, FaultKind> {
-        world.budget.hold(RegisterFile::<M>::cost_of(code.rows, self.lanes))?;
-        world.budget.work((code.rows * self.lanes) as u64 / 4)?;
-        let mut registers = self.spare.pop().unwrap_or_else(|| RegisterFile::new(self.lanes));
-        registers.forget(code.rows);
+        cx.budget.hold(RegisterFile::<M>::cost_of(code.rows, self.lanes))?;
+        cx.budget.work((code.rows * self.lanes) as u64 / 4)?;
+        let mut registers = self.free_registers.pop().unwrap_or_else(|| RegisterFile::new(self.lanes));
+        registers.reset(code.rows);
         for (value, elements) in &code.constants {
             for (row, &element) in code.slot(*value).rows().zip(elements) {
                 registers.fill(row, M::first(self.lanes), element);
@@ -187,43 +187,43 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
         Ok(registers)
     }
 
-    /// The results of the entry function, once it has finished.
+    /// Takes the results of the entry function, once it has finished.
     pub(crate) fn take_results(&mut self) -> Vec<Vec<Datum>> {
         let results = std::mem::take(&mut self.finished);
         results.into_iter().map(|result| result.into_iter().map(Datum::from).collect()).collect()
     }
 
-    /// Runs up to the next barrier or the end.
-    pub(crate) fn resume(&mut self, world: &mut RunContext<'_>) -> Result<StopReason, ExecutionFault> {
+    /// Runs to the next barrier or the end.
+    pub(crate) fn resume(&mut self, cx: &mut RunContext<'_>) -> Result<StopReason, ExecutionFault> {
         while let Some(frame) = self.frames.last() {
             let Some(inst) = frame.next else {
-                if !self.start_block(world)? {
-                    self.finish_frame(world)?;
+                if !self.start_block(cx)? {
+                    self.finish_frame(cx)?;
                 }
                 continue;
             };
             let program = self.program;
-            let code = &program.codes[frame.code];
+            let code = &program.functions[frame.code];
             if frame.reads_predicate == Some(inst)
                 && let Some(predicate) = frame.block.and_then(|block| code.func.predicate(block))
             {
-                self.read_predicate(code, predicate, world)?;
+                self.read_predicate(code, predicate, cx)?;
             }
             let data = code.func.inst(inst);
             let result = match data.op {
-                Op::Br | Op::Switch | Op::Ret | Op::Unreachable => self.terminate(data, code, world),
-                Op::Call => self.call(inst, data, code, world),
+                Op::Br | Op::Switch | Op::Ret | Op::Unreachable => self.terminate(data, code, cx),
+                Op::Call => self.call(inst, data, code, cx),
                 Op::Barrier => {
-                    let paused = self.barrier(inst, data);
+                    let stopped = self.barrier(inst, data);
                     self.advance(inst, code);
-                    match paused {
+                    match stopped {
                         Ok(None) => continue,
-                        Ok(Some(paused)) => return Ok(paused),
+                        Ok(Some(stopped)) => return Ok(stopped),
                         Err(kind) => Err((kind, None)),
                     }
                 }
                 _ => {
-                    let done = self.execute(inst, data, code, world);
+                    let done = self.execute(inst, data, code, cx);
                     self.advance(inst, code);
                     done
                 }
@@ -264,26 +264,26 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
 
     // Scheduling.
 
-    /// Starts the next block; false when all lanes have returned.
-    fn start_block(&mut self, world: &mut RunContext<'_>) -> Result<bool, ExecutionFault> {
+    /// Starts the next block. Returns false when all lanes have returned.
+    fn start_block(&mut self, cx: &mut RunContext<'_>) -> Result<bool, ExecutionFault> {
         let program = self.program;
-        let code = &program.codes[self.frame().code];
-        let block = match world.options.scheduler {
-            Scheduler::Ipdom => self.pick_by_stack(),
-            _ => {
-                self.pick(code.control(), world).map_err(|kind| ExecutionFault::new(kind, &code.func.name))?
-            }
+        let code = &program.functions[self.frame().code];
+        let block = match cx.options.scheduler {
+            Scheduler::Ipdom => self.pick_from_stack(),
+            _ => self
+                .pick_block(code.control(), cx)
+                .map_err(|kind| ExecutionFault::new(kind, &code.func.name))?,
         };
         let Some(block) = block else { return Ok(false) };
-        let control = match (&world.options.scheduler, self.frame().stack.last()) {
+        let control = match (&cx.options.scheduler, self.frame().stack.last()) {
             (Scheduler::Ipdom, Some(top)) => top.lanes,
             (Scheduler::Ipdom, None) => M::NONE,
             _ => {
                 let node = code.control().block_node(block);
-                self.frame().places.lanes(LaneState::At { node, target: block })
+                self.frame().lane_states.lanes(LaneState::Waiting { node, target: block })
             }
         };
-        self.enter(code, block, control, world)?;
+        self.enter(code, block, control, cx)?;
         Ok(true)
     }
 
@@ -292,32 +292,32 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
         code: &PreparedFunction<'_>,
         block: Block,
         control: M,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), ExecutionFault> {
         let fault =
             |kind| ExecutionFault { block: Some(block), ..ExecutionFault::new(kind, &code.func.name) };
-        let value = world.budget.limits.steps;
-        if world.counters.steps >= value {
-            let empty = world.empty_run > value / 2;
+        let value = cx.budget.limits.steps;
+        if cx.counters.steps >= value {
+            let empty = cx.empty_streak > value / 2;
             return Err(fault(FaultKind::Limit { limit: LimitKind::Steps, value, empty }));
         }
-        world.counters.steps += 1;
-        world.course.note(&mut self.frame_mut().track, block, &mut world.budget).map_err(fault)?;
-        let oblivious = world.options.semantics == PassiveSemantics::Oblivious;
-        let next = self.run_phis(code, block, control, oblivious, &mut world.budget).map_err(fault)?;
+        cx.counters.steps += 1;
+        cx.recorder.record(&mut self.frame_mut().cursor, block, &mut cx.budget).map_err(fault)?;
+        let oblivious = cx.options.semantics == PassiveSemantics::Oblivious;
+        let next = self.run_phis(code, block, control, oblivious, &mut cx.budget).map_err(fault)?;
         let comes = |lane: usize| control.has(lane) && self.frame().from.of(lane).is_some();
-        let is_entered = world.options.trace && !control.is_none() && !(0..self.lanes).any(comes);
+        let is_entered = cx.options.trace && !control.is_none() && !(0..self.lanes).any(comes);
         let params: &[Value] = if is_entered { code.func.params() } else { &[] };
-        let args = self.traced(code, params, world).map_err(fault)?;
+        let args = self.values_in_lanes(code, params, cx).map_err(fault)?;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         frame.block = Some(block);
         frame.control = control;
         frame.next = next;
-        if world.options.trace {
-            world.budget.hold(TRACE_STEP_COST + 32 * self.lanes as u64).map_err(fault)?;
-            frame.step = world.trace.steps.len();
-            world.trace.lanes = self.lanes as u32;
-            world.trace.steps.push(TraceStep {
+        if cx.options.trace {
+            cx.budget.hold(TRACE_STEP_COST + 32 * self.lanes as u64).map_err(fault)?;
+            frame.step = cx.trace.steps.len();
+            cx.trace.lanes = self.lanes as u32;
+            cx.trace.steps.push(TraceStep {
                 brush: self.number,
                 group: self.position.group_number,
                 func: frame.code as u32,
@@ -333,10 +333,10 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
             });
         }
         let Some(value) = code.func.predicate(block) else {
-            self.activate(M::first(self.lanes), world);
+            self.activate(M::first(self.lanes), cx);
             return Ok(());
         };
-        // A predicate that its own block computes is read behind that; all before is total.
+        // A predicate that its own block computes is read after its definition. All instructions before that are total.
         if let Some(inst) = code.func.def_inst(value)
             && code.func.layout.block_of(inst) == Some(block)
             && code.func.inst(inst).op != Op::Phi
@@ -346,15 +346,15 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
             frame.active = control;
             return Ok(());
         }
-        self.read_predicate(code, value, world)
+        self.read_predicate(code, value, cx)
     }
 
-    /// Reads the predicate of the running block.
+    /// Reads the predicate of the running block and activates its lanes.
     fn read_predicate(
         &mut self,
         code: &PreparedFunction<'_>,
         predicate: Value,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), ExecutionFault> {
         self.frame_mut().reads_predicate = None;
         let mask = self.read_mask(code, predicate, self.frame().control).map_err(|(kind, lane)| {
@@ -362,32 +362,32 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
             (fault.block, fault.lane) = (self.frame().block, lane.map(|lane| lane as u32));
             fault
         })?;
-        self.activate(mask, world);
+        self.activate(mask, cx);
         Ok(())
     }
 
-    /// Goes on with the lanes of the running block for which its predicate holds.
-    fn activate(&mut self, predicate: M, world: &mut RunContext<'_>) {
+    /// Sets the active lanes of the running block: the lanes in it whose predicate holds.
+    fn activate(&mut self, predicate: M, cx: &mut RunContext<'_>) {
         let lanes = self.lanes;
         let frame = self.frame_mut();
         frame.active = frame.control & predicate;
         if frame.active.is_none() {
-            world.course.note_empty(&frame.track);
-            world.counters.empty_steps += 1;
-            world.empty_run += 1;
+            cx.recorder.mark_empty(&frame.cursor);
+            cx.counters.empty_steps += 1;
+            cx.empty_streak += 1;
         } else {
-            world.empty_run = 0;
+            cx.empty_streak = 0;
         }
-        if let (Some(profile), Some(block)) = (&mut world.profile, frame.block) {
-            profile.note_block(frame.code, block, frame.active.count() as usize, lanes);
+        if let (Some(profile), Some(block)) = (&mut cx.profile, frame.block) {
+            profile.record_block(frame.code, block, frame.active.count() as usize, lanes);
         }
-        if world.options.trace {
-            let step = &mut world.trace.steps[frame.step];
+        if cx.options.trace {
+            let step = &mut cx.trace.steps[frame.step];
             (step.predicate, step.active) = (predicate.to_set(), frame.active.to_set());
         }
     }
 
-    /// The lanes where a truth value holds; ⊤ in one of `needed` is a fault, elsewhere it counts as false.
+    /// Returns the lanes where a truth value holds. Poison in a lane of `needed` is a fault; elsewhere it counts as false.
     pub(crate) fn read_mask(
         &self,
         code: &PreparedFunction<'_>,
@@ -402,7 +402,7 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
         Ok(M::of_bits(registers.row(row)) & !poison)
     }
 
-    /// Gives the φs of the block their values, all of them read before one is written. Gives the instruction behind.
+    /// Executes the φs of the block in parallel: reads all operands before it writes. Returns the first instruction after.
     fn run_phis(
         &mut self,
         code: &PreparedFunction<'_>,
@@ -413,7 +413,7 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
     ) -> Result<Option<Inst>, FaultKind> {
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         let registers = &mut frame.registers;
-        let is_tangled = code.tangled_phis.contains(block);
+        let are_interdependent = code.interdependent_phis.contains(block);
         let mut next = code.func.layout.first_inst(block);
         while let Some(phi) = next {
             let data = code.func.inst(phi);
@@ -426,16 +426,16 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
             budget.work((data.args.len() + to.elements) as u64)?;
             let mut give = |source: Option<Value>, lanes: M| {
                 let copy = PhiCopy { from: source.map(|source| code.slot(source)), to, lanes };
-                match is_tangled {
+                match are_interdependent {
                     true => self.copies.push(copy),
                     false => copy.run(registers),
                 }
             };
             let mut rest = control;
-            for (from, party) in frame.from.iter().filter(|(_, party)| !(*party & control).is_none()) {
+            for (from, members) in frame.from.iter().filter(|(_, members)| !(*members & control).is_none()) {
                 let edge = data.incoming().find(|(block, _)| *block == from);
-                give(edge.map(|(_, value)| value), party & control);
-                rest &= !party;
+                give(edge.map(|(_, value)| value), members & control);
+                rest &= !members;
             }
             if !rest.is_none() {
                 give(None, rest);
@@ -469,14 +469,14 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
         &mut self,
         data: &InstData,
         code: &PreparedFunction<'_>,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), LaneFault> {
         let lanes = self.lanes;
         let frame = self.frame();
         let (control, active) = (frame.control, frame.active);
         let block = frame.block.expect("a terminator runs in a block");
-        // Lanes that go nowhere return.
-        let mut goes: LanePartition<Block, M> = LanePartition::new();
+        // Lanes without a destination return.
+        let mut destinations: LanePartition<Block, M> = LanePartition::new();
         match (&data.detail, data.op) {
             (_, Op::Unreachable) if !active.is_none() => {
                 return Err((FaultKind::Unreachable, active.lanes().next()));
@@ -495,70 +495,70 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
                     None => M::EVERY,
                     Some(&condition) => self.read_mask(code, condition, active)?,
                 };
-                goes.put(targets[0], active & taken);
+                destinations.put(targets[0], active & taken);
                 if let Some(&otherwise) = targets.get(1) {
-                    goes.put(otherwise, active & !taken);
+                    destinations.put(otherwise, active & !taken);
                 }
             }
             (Detail::Switch(switch), _) => {
                 let value = data.args[0];
                 let row = code.slot(value).first;
                 let compared = u64::from(active.count()).saturating_mul(switch.cases.len() as u64);
-                world.budget.work(compared).map_err(|kind| (kind, None))?;
+                cx.budget.work(compared).map_err(|kind| (kind, None))?;
                 for lane in active.lanes() {
                     let Some(bits) = self.frame().registers.get(row, lane) else {
                         return Err((FaultKind::ControlOnPoison(value), Some(lane)));
                     };
                     let case = switch.cases.iter().position(|&case| case == bits);
-                    goes.put(switch.targets[case.map_or(0, |case| case + 1)], M::of(lane));
+                    destinations.put(switch.targets[case.map_or(0, |case| case + 1)], M::of(lane));
                 }
             }
             _ => {}
         }
         if data.op != Op::Ret {
-            self.guide(&mut goes, data, code, world);
-            self.count_branch(&goes, active, data, world);
+            self.choose_passive_targets(&mut destinations, data, code, cx);
+            self.count_branch(&destinations, active, data, cx);
         }
-        self.profile_ways(code, block, data, &goes, world).map_err(|kind| (kind, None))?;
-        self.trace_values(code, block, world).map_err(|kind| (kind, None))?;
+        self.profile_edges(code, block, data, &destinations, cx).map_err(|kind| (kind, None))?;
+        self.trace_values(code, block, cx).map_err(|kind| (kind, None))?;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         frame.from.put(block, control);
         let mut returned = control;
-        for (target, party) in goes.iter() {
-            let node = match world.options.scheduler {
+        for (target, members) in destinations.iter() {
+            let node = match cx.options.scheduler {
                 Scheduler::Ipdom => NOWHERE,
-                _ => code.control().along(block, target),
+                _ => code.control().edge_node(block, target),
             };
-            frame.places.put(LaneState::At { node, target }, party);
-            returned &= !party;
+            frame.lane_states.put(LaneState::Waiting { node, target }, members);
+            returned &= !members;
         }
-        frame.places.put(LaneState::Returned, returned);
-        if world.options.trace {
-            let next = (0..lanes).map(|lane| match frame.places.of(lane) {
-                Some(LaneState::At { target, .. }) => LaneSuccessor::Block(target),
+        frame.lane_states.put(LaneState::Returned, returned);
+        if cx.options.trace {
+            let next = (0..lanes).map(|lane| match frame.lane_states.of(lane) {
+                Some(LaneState::Waiting { target, .. }) => LaneSuccessor::Block(target),
                 Some(LaneState::Returned) => LaneSuccessor::Returned,
                 None => LaneSuccessor::Absent,
             });
-            world.trace.steps[frame.step].next = next.collect();
+            cx.trace.steps[frame.step].next = next.collect();
         }
         (frame.block, frame.next) = (None, None);
-        if world.options.scheduler == Scheduler::Ipdom {
-            self.split_stack(code, block, &goes);
+        if cx.options.scheduler == Scheduler::Ipdom {
+            self.split_stack(code, block, &destinations);
         }
         Ok(())
     }
 
     fn count_branch(
         &self,
-        goes: &LanePartition<Block, M>,
+        destinations: &LanePartition<Block, M>,
         active: M,
         data: &InstData,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) {
         if data.targets().len() > 1 && !active.is_none() {
-            match goes.iter().filter(|(_, party)| !(*party & active).is_none()).count() {
-                1 => world.counters.uniform_branches += 1,
-                _ => world.counters.divergent_branches += 1,
+            match destinations.iter().filter(|(_, members)| !(*members & active).is_none()).count() {
+                1 => cx.counters.uniform_branches += 1,
+                _ => cx.counters.divergent_branches += 1,
             }
         }
     }
@@ -571,7 +571,7 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
     ) -> Result<(), LaneFault> {
         let (frame, callers) = self.frames.split_last_mut().expect("a running brush has a frame");
         if let (Some(caller), Some(call)) = (callers.last_mut(), frame.call) {
-            let calling = &self.program.codes[caller.code];
+            let calling = &self.program.functions[caller.code];
             for (&value, &result) in data.args.iter().zip(calling.func.results(call)) {
                 for (from, to) in code.slot(value).rows().zip(calling.slot(result).rows()) {
                     caller.registers.copy_lanes_from(&frame.registers, from, to, active);
@@ -598,29 +598,29 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
         &self,
         code: &PreparedFunction<'_>,
         block: Block,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), FaultKind> {
-        if !world.options.trace {
+        if !cx.options.trace {
             return Ok(());
         }
         let results = code.func.block_insts(block).flat_map(|inst| code.func.results(inst).iter().copied());
         let results: Vec<Value> = results.collect();
-        world.trace.steps[self.frame().step].values = self.traced(code, &results, world)?;
+        cx.trace.steps[self.frame().step].values = self.values_in_lanes(code, &results, cx)?;
         Ok(())
     }
 
-    /// What these values hold in each lane.
-    fn traced(
+    /// Returns the values of these in each lane.
+    fn values_in_lanes(
         &self,
         code: &PreparedFunction<'_>,
         values: &[Value],
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<Vec<(Value, Vec<Datum>)>, FaultKind> {
         let frame = self.frame();
         let mut all = Vec::with_capacity(values.len());
         for &value in values {
             let slot = code.slot(value);
-            world.budget.hold((slot.elements * self.lanes * size_of::<Datum>()) as u64 + 32)?;
+            cx.budget.hold((slot.elements * self.lanes * size_of::<Datum>()) as u64 + 32)?;
             let rows = slot.rows();
             let lanes = (0..self.lanes).flat_map(|lane| rows.clone().map(move |row| (row, lane)));
             all.push((value, lanes.map(|(row, lane)| frame.registers.get(row, lane).into()).collect()));
@@ -635,11 +635,11 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
             return Err(FaultKind::Misplaced("the barrier has no scope".into()));
         };
         let active = self.frame().active;
-        // Lanes wait in every frame; all that ever started must be here, none may have returned.
-        let is_missing = |lane: usize| match self.frames[0].places.of(lane) {
+        // Every lane that started must be active here in every frame; none may have returned.
+        let is_missing = |lane: usize| match self.frames[0].lane_states.of(lane) {
             None => false,
             Some(LaneState::Returned) => true,
-            Some(LaneState::At { .. }) => !active.has(lane),
+            Some(LaneState::Waiting { .. }) => !active.has(lane),
         };
         if let Some(lane) = (0..self.lanes).find(|&lane| is_missing(lane)) {
             return Err(FaultKind::DivergentBarrier(format!(
@@ -654,24 +654,21 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
         })
     }
 
-    /// Runs a region from sequential code, to its end.
-    pub(crate) fn run_region(
-        &mut self,
-        world: &mut RunContext<'_>,
-    ) -> Result<Vec<Vec<Datum>>, ExecutionFault> {
-        if world.nesting >= MAX_NESTING {
-            let name = &self.program.codes[self.frame().code].func.name;
+    /// Runs a region that sequential code launched to its end.
+    pub(crate) fn run_region(&mut self, cx: &mut RunContext<'_>) -> Result<Vec<Vec<Datum>>, ExecutionFault> {
+        if cx.nesting >= MAX_NESTING {
+            let name = &self.program.functions[self.frame().code].func.name;
             return Err(ExecutionFault::new(FaultKind::Nesting(MAX_NESTING), name));
         }
-        world.nesting += 1;
-        let paused = self.resume(world)?;
-        world.nesting -= 1;
-        if let StopReason::AtBarrier { code, inst, .. } = paused {
+        cx.nesting += 1;
+        let stopped = self.resume(cx)?;
+        cx.nesting -= 1;
+        if let StopReason::AtBarrier { code, inst, .. } = stopped {
             let reason = "a launched region is no work-group: it has no barriers of this scope";
             let kind = FaultKind::Misplaced(reason.into());
-            return Err(self.fault(&self.program.codes[code], inst, kind, None));
+            return Err(self.fault(&self.program.functions[code], inst, kind, None));
         }
-        world.memory.close_level(&mut world.budget);
+        cx.memory.close_level(&mut cx.budget);
         Ok(self.take_results())
     }
 }

@@ -1,4 +1,4 @@
-//! Calls: a frame for the active lanes, and what becomes of results in the others.
+//! Calls: a frame for the active lanes; results stay or become poison in the others.
 
 use crate::brush::{Brush, LaneFault, RunContext};
 use crate::fault::{ExecutionFault, FaultKind};
@@ -16,42 +16,42 @@ use heddle_ir::{Inst, InstData};
 const NOWHERE: u32 = u32::MAX;
 
 impl<M: LaneMask> Brush<'_, '_, M> {
-    /// Starts a function with these lanes.
+    /// Pushes a frame for a function that these lanes enter.
     pub(crate) fn push_frame(
         &mut self,
         code: usize,
         registers: RegisterFile<M>,
         mask: M,
         call: Option<Inst>,
-        track: InvocationCursor,
-        world: &mut RunContext<'_>,
+        cursor: InvocationCursor,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), ExecutionFault> {
-        let func = self.program.codes[code].func;
+        let func = self.program.functions[code].func;
         let fault = |kind| ExecutionFault::new(kind, &func.name);
-        if self.frames.len() as u64 >= world.budget.limits.calls {
-            return Err(fault(world.budget.exceeded(LimitKind::Calls)));
+        if self.frames.len() as u64 >= cx.budget.limits.calls {
+            return Err(fault(cx.budget.exceeded(LimitKind::Calls)));
         }
-        self.check_shared(code, &registers, mask, world).map_err(fault)?;
-        self.program.codes[code].prepare(world.options, &mut world.budget).map_err(fault)?;
+        self.check_shared(code, &registers, mask, cx).map_err(fault)?;
+        self.program.functions[code].prepare(cx.options, &mut cx.budget).map_err(fault)?;
         let entry = func.entry();
-        let node = match world.options.scheduler {
+        let node = match cx.options.scheduler {
             Scheduler::Ipdom => NOWHERE,
-            _ => self.program.codes[code].control().start(func),
+            _ => self.program.functions[code].control().start(func),
         };
-        let mut places = LanePartition::new();
-        places.put(LaneState::At { node, target: entry }, mask);
+        let mut lane_states = LanePartition::new();
+        lane_states.put(LaneState::Waiting { node, target: entry }, mask);
         let is_entry = call.is_none();
         let results = func.signature.results.iter().filter(|_| is_entry);
         let results =
             results.map(|result| vec![None; self.lanes * usize::from(result.ty.lanes().unwrap_or(1))]);
-        let stack = match world.options.scheduler {
+        let stack = match cx.options.scheduler {
             Scheduler::Ipdom => vec![StackEntry { lanes: mask, at: Some(entry), until: None }],
             _ => Vec::new(),
         };
         self.frames.push(CallFrame {
             code,
             registers,
-            places,
+            lane_states,
             from: LanePartition::new(),
             block: None,
             next: None,
@@ -59,35 +59,36 @@ impl<M: LaneMask> Brush<'_, '_, M> {
             control: M::NONE,
             active: M::NONE,
             results: results.collect(),
-            mark: world.memory.mark(self.level),
+            mark: cx.memory.mark(self.level),
             call,
-            track,
+            cursor,
             stack,
-            rounds: TripCounters::default(),
+            trips: TripCounters::default(),
             step: 0,
         });
         Ok(())
     }
 
-    /// Checks that generic pointers that are declared to be shared do not lead each lane to an object of its own.
+    /// Checks that no generic pointer declared as shared points to an object private to each lane.
     fn check_shared(
         &self,
         code: usize,
         registers: &RegisterFile<M>,
         mask: M,
-        world: &RunContext<'_>,
+        cx: &RunContext<'_>,
     ) -> Result<(), FaultKind> {
         if self.lanes == 1 {
             return Ok(());
         }
-        let code = &self.program.codes[code];
+        let code = &self.program.functions[code];
         for (param, &value) in code.func.signature.params.iter().zip(code.func.params()) {
             if !param.is_shared_pointer(code.func.kind) {
                 continue;
             }
             let row = code.slot(value).first;
-            let own =
-                |lane| registers.get(row, lane).is_some_and(|it| world.memory.is_own(it as u64, self.level));
+            let own = |lane| {
+                registers.get(row, lane).is_some_and(|it| cx.memory.is_lane_private(it as u64, self.level))
+            };
             if mask.lanes().any(own) {
                 return Err(FaultKind::BrokenPromise("`uniform` of a generic pointer"));
             }
@@ -95,64 +96,64 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         Ok(())
     }
 
-    /// Calls a function with the active lanes, or with all of them.
+    /// Calls a function with the active lanes, or with all lanes if the call is total.
     pub(crate) fn call(
         &mut self,
         inst: Inst,
         data: &InstData,
         code: &PreparedFunction<'_>,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), LaneFault> {
         let mask = if data.is_total() { M::first(self.lanes) } else { self.frame().active };
         let Some(declaration) = code.func.callee_of(data) else {
             return Err((FaultKind::Misplaced("the callee is not declared".into()), None));
         };
-        let Some(callee) = self.program.find_declared(declaration) else {
-            let done = self.call_known(inst, data, code, declaration, mask, world);
+        let Some(callee) = self.program.find_callee(declaration) else {
+            let done = self.call_builtin(inst, data, code, declaration, mask, cx);
             self.advance(inst, code);
             return done;
         };
         self.advance(inst, code);
         if mask.is_none() {
-            self.write_nothing(inst, code, mask, world);
+            self.write_passive_results(inst, code, mask, cx);
             return Ok(());
         }
-        let callee_code = &self.program.codes[callee];
-        let mut registers = self.new_registers(callee_code, world).map_err(|kind| (kind, None))?;
+        let callee_code = &self.program.functions[callee];
+        let mut registers = self.new_registers(callee_code, cx).map_err(|kind| (kind, None))?;
         for (&param, &arg) in callee_code.func.params().iter().zip(&data.args) {
             for (to, from) in callee_code.slot(param).rows().zip(code.slot(arg).rows()) {
                 registers.copy_from(&self.frame().registers, from, to);
             }
         }
-        let track = world.course.call(&self.frame().track, inst);
-        self.push_frame(callee, registers, mask, Some(inst), track, world).map_err(|fault| (fault.kind, None))
+        let cursor = cx.recorder.call(&self.frame().cursor, inst);
+        self.push_frame(callee, registers, mask, Some(inst), cursor, cx).map_err(|fault| (fault.kind, None))
     }
 
-    /// Gives the results of the finished function on top to its caller.
-    pub(crate) fn finish_frame(&mut self, world: &mut RunContext<'_>) -> Result<(), ExecutionFault> {
+    /// Pops the finished function's frame. Results are in the caller's registers already; those of the entry are kept.
+    pub(crate) fn finish_frame(&mut self, cx: &mut RunContext<'_>) -> Result<(), ExecutionFault> {
         let frame = self.frames.pop().expect("a running brush has a frame");
-        world.memory.release(self.level, frame.mark, &mut world.budget);
-        world.budget.give_back(frame.registers.cost());
+        cx.memory.release(self.level, frame.mark, &mut cx.budget);
+        cx.budget.give_back(frame.registers.cost());
         let Some(call) = frame.call else {
             self.finished = frame.results;
             return Ok(());
         };
-        self.spare.push(frame.registers);
-        let code = &self.program.codes[self.frame().code];
-        self.write_nothing(call, code, frame.places.lanes(LaneState::Returned), world);
+        self.free_registers.push(frame.registers);
+        let code = &self.program.functions[self.frame().code];
+        self.write_passive_results(call, code, frame.lane_states.lanes(LaneState::Returned), cx);
         Ok(())
     }
 
-    /// What happens to the results of an instruction in lanes that did not execute it.
+    /// Applies the semantics of passive lanes to the results of an instruction: keeps them, or makes them poison.
     #[inline]
-    pub(crate) fn write_nothing(
+    pub(crate) fn write_passive_results(
         &mut self,
         inst: Inst,
         code: &PreparedFunction<'_>,
         executed: M,
-        world: &RunContext<'_>,
+        cx: &RunContext<'_>,
     ) {
-        if world.options.semantics == PassiveSemantics::Freezing {
+        if cx.options.semantics == PassiveSemantics::Freezing {
             return;
         }
         let others = M::first(self.lanes) & !executed;

@@ -1,4 +1,4 @@
-//! The operations that work on each lane by itself: from the ops table to the scalar meaning.
+//! Elementwise operations: maps the ops table to scalar semantics.
 
 use crate::brush::LaneFault;
 use crate::program::ElementwiseInst;
@@ -8,7 +8,7 @@ use crate::scalar::{
 use heddle_ir::words::{Flag, Flags, Reduction, Rmw};
 use heddle_ir::{Detail, InstData, Op, Scalar};
 
-/// The float format of a scalar type.
+/// Returns the float format of a scalar type.
 pub(crate) fn format(scalar: Scalar) -> FloatFormat {
     match scalar {
         Scalar::F16 => FloatFormat::F16,
@@ -22,7 +22,7 @@ fn fast_math(flags: Flags) -> FastMath {
     FastMath { nnan: flags.has(Flag::Nnan), ninf: flags.has(Flag::Ninf) }
 }
 
-/// Whether [`evaluate`] knows the operation.
+/// True if [`evaluate`] implements the operation.
 pub(crate) fn is_elementwise(op: Op) -> bool {
     use Op::*;
     matches!(
@@ -97,17 +97,17 @@ pub(crate) fn is_elementwise(op: Op) -> bool {
     )
 }
 
-/// Lanes that an operation is executed for. The operation is looked up once; its meaning then runs lane by lane.
+/// Loop over lanes for one operation. The operation is looked up once; its scalar function then runs for each lane.
 pub(crate) trait LaneExecutor {
-    /// Executes the operation; `meaning` gives the result of a lane from its operands, none of them ⊤. An operation
-    /// of less than three operands ignores the others.
+    /// Executes the operation. `meaning` computes the result of a lane from operands without poison; it ignores
+    /// operands that the operation does not have.
     fn execute(
         self,
         meaning: impl Fn(u128, u128, u128) -> Result<Option<u128>, Trap>,
     ) -> Result<(), LaneFault>;
 }
 
-/// Executes an operation for these lanes. `fused` chooses the rounding of `fmuladd`.
+/// Executes an operation. `fused` selects the rounding of `fmuladd`.
 pub(crate) fn evaluate(
     inst: &InstData,
     operation: &ElementwiseInst,
@@ -115,7 +115,7 @@ pub(crate) fn evaluate(
     lanes: impl LaneExecutor,
 ) -> Result<(), LaneFault> {
     let (from, to) = (&operation.from_scalars[..operation.operands], operation.to_scalar);
-    // The widths and formats are constants to the compiler, so that what is said for any of them costs nothing.
+    // Widths and formats are const parameters, so each case compiles to specialized code.
     match (from[0], to) {
         (Scalar::F16, _) => evaluate_float::<0>(inst, from, to, fused, lanes),
         (Scalar::BF16, _) => evaluate_float::<1>(inst, from, to, fused, lanes),
@@ -198,7 +198,7 @@ fn evaluate_to_float(
     }
 }
 
-/// `FORMAT` is the operands', by its number in [`FloatFormat::ALL`].
+/// Executes an operation on floats. `FORMAT` is the index of the operands' format in [`FloatFormat::ALL`].
 fn evaluate_float<const FORMAT: usize>(
     inst: &InstData,
     from: &[Scalar],
@@ -217,7 +217,7 @@ fn evaluate_float<const FORMAT: usize>(
     let binary = |x, y, result| promises.guard(of, &[x, y], result);
     let ternary = |x, y, z, result| promises.guard(of, &[x, y, z], result);
     match inst.op {
-        // Conversions and comparisons, whose arguments or results are not all floats of one format.
+        // Conversions and comparisons: arguments and results are not all floats of one format.
         Op::Fptoui => lanes.execute(|x, _, _| Ok(convert::fptoui(of, bits, x))),
         Op::Fptosi => lanes.execute(|x, _, _| Ok(convert::fptosi(of, bits, x))),
         Op::FptouiSat => lanes.execute(|x, _, _| Ok(Some(convert::fptoui_sat(of, bits, x)))),
@@ -262,7 +262,7 @@ fn evaluate_float<const FORMAT: usize>(
     }
 }
 
-/// What a reduction makes of two values.
+/// Combines two values by a reduction.
 pub(crate) fn combine(by: Reduction, scalar: Scalar, x: u128, y: u128) -> u128 {
     let bits = scalar.bits();
     let of = format(scalar);
@@ -283,8 +283,8 @@ pub(crate) fn combine(by: Reduction, scalar: Scalar, x: u128, y: u128) -> u128 {
     }
 }
 
-/// The value that a reduction leaves others unchanged with.
-pub(crate) fn neutral(by: Reduction, scalar: Scalar) -> u128 {
+/// Returns the identity of a reduction.
+pub(crate) fn identity(by: Reduction, scalar: Scalar) -> u128 {
     let of = format(scalar);
     let one = |value: i128| convert::sitofp(128, of, value as u128);
     match by {
@@ -300,7 +300,7 @@ pub(crate) fn neutral(by: Reduction, scalar: Scalar) -> u128 {
     }
 }
 
-/// What an atomic update makes of the old value and its operand.
+/// Computes the new value of an atomic update.
 pub(crate) fn update(rmw: Rmw, scalar: Scalar, old: u128, operand: u128) -> u128 {
     let reduction = |by| combine(by, scalar, old, operand);
     match rmw {

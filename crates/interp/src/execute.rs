@@ -1,4 +1,4 @@
-//! What each instruction does, for the lanes that execute it.
+//! Execution of instructions that neither end a block nor call nor wait.
 
 use crate::brush::{Brush, LaneFault, RunContext};
 use crate::elementwise;
@@ -11,11 +11,11 @@ use heddle_ir::words::Flag;
 
 use heddle_ir::{Detail, Inst, InstData, Op, Scalar, Value};
 
-/// The lanes of an element-wise operation, with the registers that it reads and writes.
+/// Executor of an elementwise instruction over the registers of a frame.
 struct ElementwiseExecutor<'r, M> {
     operation: &'r ElementwiseInst,
     mask: M,
-    /// Where the operation is a division: ⊤ there is an error.
+    /// Divisor of a division: poison in it is a fault.
     divisor: Option<Value>,
     registers: &'r mut RegisterFile<M>,
 }
@@ -33,7 +33,7 @@ impl<M: LaneMask> elementwise::LaneExecutor for ElementwiseExecutor<'_, M> {
             let mut poison =
                 [x, y, z].iter().fold(M::NONE, |poison, &row| poison | registers.poison(row)) & mask;
             let poison_divisor = divisor.and_then(|_| (registers.poison(y) & mask).lanes().next());
-            let [x, y, z, result] = registers.views([x, y, z, to]);
+            let [x, y, z, result] = registers.cells([x, y, z, to]);
             for lane in (mask & !poison).lanes() {
                 if poison_divisor.is_some_and(|first| first < lane) {
                     break;
@@ -60,11 +60,11 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         inst: Inst,
         data: &InstData,
         code: &PreparedFunction<'_>,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), LaneFault> {
         let mask = if data.is_total() { M::first(self.lanes) } else { self.frame().active };
         let active = u64::from(mask.count());
-        world.counters.lane_operations += active;
+        cx.counters.lane_operations += active;
         let elementwise = code.elementwise[inst].as_ref();
         let elements = match elementwise {
             Some(operation) => operation.to.elements,
@@ -73,20 +73,20 @@ impl<M: LaneMask> Brush<'_, '_, M> {
                 values.map(|&value| code.slot(value).elements).max().unwrap_or(1)
             }
         };
-        world.budget.work(1 + active * elements as u64).map_err(|kind| (kind, None))?;
+        cx.budget.work(1 + active * elements as u64).map_err(|kind| (kind, None))?;
         if let Some(operation) = elementwise {
-            self.write_nothing(inst, code, mask, world);
+            self.write_passive_results(inst, code, mask, cx);
             let divisor = operation.traps.then(|| data.args[1]);
             let running =
                 ElementwiseExecutor { operation, mask, divisor, registers: &mut self.frame_mut().registers };
-            return elementwise::evaluate(data, operation, world.options.fused, running);
+            return elementwise::evaluate(data, operation, cx.options.fused, running);
         }
-        if world.profile.is_some() {
-            self.profile_access(inst, data, code, mask, world).map_err(|kind| (kind, None))?;
+        if cx.profile.is_some() {
+            self.profile_access(inst, data, code, mask, cx).map_err(|kind| (kind, None))?;
         }
-        // `mask` tells every lane.
+        // `mask` writes every lane.
         let executed = if data.op == Op::Mask { M::first(self.lanes) } else { mask };
-        self.write_nothing(inst, code, executed, world);
+        self.write_passive_results(inst, code, executed, cx);
         match data.op {
             Op::Select => self.select(inst, data, code, mask),
             Op::Freeze => self.map(inst, data, code, mask, |bits| Some(bits.unwrap_or(0))),
@@ -95,20 +95,20 @@ impl<M: LaneMask> Brush<'_, '_, M> {
                 holds if (mask & !holds).is_none() => {}
                 holds => return Err((FaultKind::BrokenAssumption, (mask & !holds).lanes().next())),
             },
-            Op::PtrAdd => self.ptradd(inst, data, code, mask, world),
+            Op::PtrAdd => self.ptradd(inst, data, code, mask, cx),
             Op::Alloca => {
                 let Detail::Alloca { bytes, align } = data.detail else { return Ok(()) };
                 let lanes = mask.lanes();
-                let address = world
+                let address = cx
                     .memory
-                    .allocate(self.level, lanes, bytes, align, &mut world.budget)
+                    .allocate(self.level, lanes, bytes, align, &mut cx.budget)
                     .map_err(|kind| (kind, None))?;
                 self.write_lanes(inst, code, mask, |_| Some(address.into()));
             }
-            Op::Load | Op::MaskedLoad | Op::Gather => self.load(inst, data, code, mask, world)?,
-            Op::Store | Op::MaskedStore | Op::Scatter => self.store(data, code, mask, world)?,
-            Op::Memcpy | Op::Memmove | Op::Memset => self.transfer(data, code, mask, world)?,
-            Op::AtomicRmw | Op::CompareExchange => self.atomic(inst, data, code, mask, world)?,
+            Op::Load | Op::MaskedLoad | Op::Gather => self.load(inst, data, code, mask, cx)?,
+            Op::Store | Op::MaskedStore | Op::Scatter => self.store(data, code, mask, cx)?,
+            Op::Memcpy | Op::Memmove | Op::Memset => self.transfer(data, code, mask, cx)?,
+            Op::AtomicRmw | Op::CompareExchange => self.atomic(inst, data, code, mask, cx)?,
             Op::Fence => {}
             Op::Lane
             | Op::Width
@@ -131,7 +131,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
             Op::Splat | Op::Extract | Op::Insert | Op::Permute | Op::Compress | Op::Expand => {
                 self.rearrange(inst, data, code, mask);
             }
-            Op::Launch => self.launch(inst, data, code, mask, world)?,
+            Op::Launch => self.launch(inst, data, code, mask, cx)?,
             op => return Err((FaultKind::Misplaced(format!("`{op}` cannot run here")), None)),
         }
         Ok(())
@@ -141,7 +141,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         code.func.value_type(value).scalar()
     }
 
-    /// One element of a value in a lane.
+    /// Returns one element of a value in a lane.
     pub(crate) fn get(
         &self,
         code: &PreparedFunction<'_>,
@@ -182,7 +182,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         }
     }
 
-    /// A function of each element by itself, ⊤ included.
+    /// Applies a function to each element; it also sees poison.
     fn map(
         &mut self,
         inst: Inst,
@@ -230,7 +230,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
                 }
                 continue;
             }
-            // Through the bits side by side; a result element is ⊤ if one of its bits is.
+            // Via the concatenated bits. A result element is poison if one of its bits is.
             let bit = |brush: &Self, index: u32| {
                 let bits = brush.get(code, data.args[0], lane, (index / from_bits) as usize)?;
                 Some(bits >> (index % from_bits) & 1)
@@ -250,7 +250,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         data: &InstData,
         code: &PreparedFunction<'_>,
         mask: M,
-        world: &RunContext<'_>,
+        cx: &RunContext<'_>,
     ) {
         let Some(result) = code.func.result(inst) else { return };
         let offset_bits = self.scalar_of(code, data.args[1]).bits();
@@ -265,7 +265,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
                     let offset = crate::scalar::integer::signed(offset_bits, offset);
                     let sum = (base as u64).wrapping_add(offset as u64);
                     let wraps = nuw && (offset < 0 || sum < base as u64);
-                    let leaves = inbounds && offset != 0 && !self.is_inside(base as u64, sum, lane, world);
+                    let leaves = inbounds && offset != 0 && !self.is_inside(base as u64, sum, lane, cx);
                     (!wraps && !leaves).then_some(sum.into())
                 });
                 self.frame_mut().registers.set(to.row(element), lane, bits);
@@ -273,10 +273,10 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         }
     }
 
-    /// Whether both addresses lie in one object or at its end.
-    fn is_inside(&self, from: u64, to: u64, lane: usize, world: &RunContext<'_>) -> bool {
-        let Ok(target) = world.memory.find(from, 0, self.level, lane) else { return false };
-        let object = world.memory.target(target);
+    /// True if both addresses lie in one object or at its end.
+    fn is_inside(&self, from: u64, to: u64, lane: usize, cx: &RunContext<'_>) -> bool {
+        let Ok(target) = cx.memory.find(from, 0, self.level, lane) else { return false };
+        let object = cx.memory.target(target);
         to >= object.address && to <= object.address + object.bytes.len() as u64
     }
 
@@ -289,20 +289,20 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         let dim = dimension.map(usize::from);
         let bit_mask = self.scalar_of(code, result).bit_mask();
         let geometry = self.position.geometry.clone();
-        let along = |all: &[u32], dim: usize| u64::from(all.get(dim).copied().unwrap_or(1));
+        let edge_node = |all: &[u32], dim: usize| u64::from(all.get(dim).copied().unwrap_or(1));
         for lane in mask.lanes() {
             let local = self.position.local[lane].unwrap_or_default();
             let at = dim.unwrap_or(0).min(2);
             let number = match (data.op, dim) {
                 (Op::Lane, None) => lane as u64,
                 (Op::Lane, Some(dim)) => {
-                    let before: u64 = (0..dim).map(|dim| along(&self.dims, dim)).product();
-                    lane as u64 / before % along(&self.dims, dim)
+                    let before: u64 = (0..dim).map(|dim| edge_node(&self.dims, dim)).product();
+                    lane as u64 / before % edge_node(&self.dims, dim)
                 }
                 (Op::Width, None) => self.lanes as u64,
-                (Op::Width, Some(dim)) => along(&self.dims, dim),
+                (Op::Width, Some(dim)) => edge_node(&self.dims, dim),
                 (Op::LocalId, _) => local[at].into(),
-                // All groups of the oracle's launches are whole.
+                // All groups of the oracle's launches are full.
                 (Op::LocalSize | Op::EnqueuedSize, _) => geometry.local[at].into(),
                 (Op::GroupId, _) => self.position.group[at].into(),
                 (Op::NumGroups, _) => geometry.groups[at].into(),

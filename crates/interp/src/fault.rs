@@ -1,67 +1,67 @@
-//! What can go wrong when a program runs.
+//! Faults: errors of a running program.
 
 use crate::limits::LimitKind;
 use heddle_ir::{Block, Inst, Module, Value};
 use std::fmt;
 use thiserror::Error;
 
-/// An error of the program, its input or its schedule, with its place.
+/// Error of the program, its input or its schedule, with its location.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub struct ExecutionFault {
-    /// What went wrong.
+    /// Kind of fault.
     pub kind: FaultKind,
-    /// The function in which it happened.
+    /// Function in which it occurred.
     pub func: String,
-    /// The block.
+    /// Block.
     pub block: Option<Block>,
-    /// The instruction.
+    /// Instruction.
     pub inst: Option<Inst>,
-    /// The text of the instruction.
+    /// Text of the instruction.
     pub text: Option<String>,
-    /// The lane.
+    /// Lane.
     pub lane: Option<u32>,
 }
 
-/// What went wrong.
+/// Kind of fault.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum FaultKind {
-    /// A branch, a predicate or an assumption depends on ⊤ in a lane that would act on it.
+    /// A branch, predicate or assumption depends on poison in a lane that acts on it.
     #[error("control depends on {0}, which is poison")]
     ControlOnPoison(Value),
-    /// A divisor is ⊤.
+    /// A divisor is poison.
     #[error("the divisor {0} is poison")]
     PoisonDivisor(Value),
-    /// A compare-and-exchange compares ⊤.
+    /// A compare-and-exchange compares poison.
     #[error("it compares {0}, which is poison")]
     PoisonComparison(Value),
-    /// A compare-and-exchange finds ⊤ in memory.
+    /// A compare-and-exchange finds poison in memory.
     #[error("it compares what the memory holds, which is poison")]
     PoisonInMemory,
-    /// An address is ⊤.
+    /// An address is poison.
     #[error("the address {0} is poison")]
     PoisonAddress(Value),
-    /// A size is ⊤.
+    /// A size is poison.
     #[error("the size {0} is poison")]
     PoisonSize(Value),
-    /// An address lies in no object, or the access reaches beyond it.
+    /// An address is outside of all objects, or the access extends past the end of one.
     #[error("{bytes} bytes at {address:#x} lie in no object{}", near.as_deref().map_or(String::new(), |near| format!(" ({near})")))]
     OutOfBounds {
-        /// The address.
+        /// Address.
         address: u64,
-        /// The size of the access.
+        /// Bytes accessed.
         bytes: u64,
-        /// What lies there.
+        /// Nearby object.
         near: Option<String>,
     },
-    /// The address is not aligned as the access says.
+    /// The address is less aligned than the access declares.
     #[error("the address {address:#x} is not aligned to {align}")]
     Misaligned {
-        /// The address.
+        /// Address.
         address: u64,
-        /// The alignment that the access promises.
+        /// Declared alignment.
         align: u32,
     },
-    /// The access promises bytes that are not there, or a base that is not the object.
+    /// A `dereferenceable` or `base` attribute of an access does not hold.
     #[error("the access promises {0}, which does not hold")]
     BrokenPromise(&'static str),
     /// A write to constant memory.
@@ -79,10 +79,10 @@ pub enum FaultKind {
     /// `unreachable` was reached.
     #[error("`unreachable` is reached")]
     Unreachable,
-    /// A lane with a false predicate is at a `ret` or `unreachable`.
+    /// A lane with a false predicate reaches a `ret` or `unreachable`.
     #[error("a lane with a false predicate ends here")]
     PassiveReturn,
-    /// The function returns ⊤.
+    /// The entry function returns poison.
     #[error("it returns {0}, which is poison")]
     PoisonResult(Value),
     /// A limit is reached.
@@ -91,48 +91,48 @@ pub enum FaultKind {
         limit.unit(), if *empty { " while blocks ran with no active lane" } else { "" }, limit.option()
     )]
     Limit {
-        /// Which one.
+        /// Limit.
         limit: LimitKind,
         /// Its value.
         value: u64,
-        /// Whether the last steps had no active lane.
+        /// True if the last steps, more than half of the limit, had no active lane.
         empty: bool,
     },
     /// Launches nest too deeply.
     #[error("launches nest deeper than {0}")]
     Nesting(u32),
-    /// The function is not known.
+    /// The function is neither defined nor built in.
     #[error("@{0} is only declared, and no function of these types that the interpreter knows")]
     UnknownFunction(String),
-    /// A fault in a region that sequential code launches.
+    /// A fault in a region launched by sequential code.
     #[error("in the region: {0}")]
     InRegion(Box<ExecutionFault>),
     /// An instruction that cannot run here.
     #[error("{0}")]
     Misplaced(String),
-    /// Some lanes of the group wait at a barrier that others do not reach.
+    /// Only some lanes of the group reach a barrier.
     #[error("{0}")]
     DivergentBarrier(String),
-    /// A block is scheduled that may not be.
+    /// The schedule asks for a block that must not run yet.
     #[error("the schedule asks for {0}, but lanes that lead to it wait elsewhere")]
     IllegalSchedule(Block),
-    /// The arguments do not fit the function.
+    /// The arguments do not match the function.
     #[error("{0}")]
     Arguments(String),
 }
 
 impl ExecutionFault {
-    /// A fault without a place.
+    /// Creates a fault without a block or instruction.
     pub fn new(kind: FaultKind, func: &str) -> ExecutionFault {
         ExecutionFault { kind, func: func.into(), block: None, inst: None, text: None, lane: None }
     }
 
-    /// The message, behind file and line of the source where the module that ran tells them.
-    pub fn told(&self, module: &Module) -> String {
-        let place = module.function(&self.func).zip(self.inst).and_then(|(func, inst)| func.loc(inst));
-        let file = place.and_then(|place| module.files.get(place.file));
-        match (place, file) {
-            (Some(place), Some(file)) => format!("{file}:{}: {self}", place.line),
+    /// Returns the message, prefixed with file and line if the module has them.
+    pub fn located_message(&self, module: &Module) -> String {
+        let loc = module.function(&self.func).zip(self.inst).and_then(|(func, inst)| func.loc(inst));
+        let file = loc.and_then(|loc| module.files.get(loc.file));
+        match (loc, file) {
+            (Some(loc), Some(file)) => format!("{file}:{}: {self}", loc.line),
             _ => self.to_string(),
         }
     }

@@ -1,4 +1,4 @@
-//! What a running function holds: its registers, and where each lane stands.
+//! State of a running function: its registers, and the control state of each lane.
 
 use crate::lane_partition::LanePartition;
 use crate::lanes::LaneMask;
@@ -10,19 +10,19 @@ use std::cell::Cell;
 
 const FRAME_COST: u64 = 1024;
 
-/// Where a lane stands in a frame.
+/// Control state of a lane in a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LaneState {
-    /// Waits at a place of the control graph, on its way to a block.
-    At {
+    /// Waits at a node of the control graph, on its way to block `target`.
+    Waiting {
         node: u32,
         target: Block,
     },
     Returned,
 }
 
-/// The values of a frame, in rows: for each element of a value the bits of all lanes side by side, and a word that says
-/// in which lanes it is ⊤ (where the bits mean nothing).
+/// Values of a frame in rows. A row holds one element of a value: its bits in all lanes, and a mask of the lanes
+/// where it is poison. The bits of a poison lane are meaningless.
 #[derive(Debug)]
 pub(crate) struct RegisterFile<M> {
     lanes: usize,
@@ -35,14 +35,14 @@ impl<M: LaneMask> RegisterFile<M> {
         RegisterFile { lanes, bits: Vec::new(), poison: Vec::new() }
     }
 
-    /// Makes of them so many rows of ⊤, whatever they were.
-    pub(crate) fn forget(&mut self, rows: usize) {
+    /// Resizes to `rows` rows and makes all of them poison.
+    pub(crate) fn reset(&mut self, rows: usize) {
         self.bits.resize(rows * self.lanes, 0);
         self.poison.clear();
         self.poison.resize(rows, M::first(self.lanes));
     }
 
-    /// What the registers of a frame take in memory, with what else there is in a frame.
+    /// Returns the bytes that a frame with these registers takes.
     pub(crate) fn cost_of(rows: usize, lanes: usize) -> u64 {
         (rows as u64)
             .saturating_mul(16 * lanes as u64 + size_of::<M>() as u64)
@@ -69,7 +69,7 @@ impl<M: LaneMask> RegisterFile<M> {
         }
     }
 
-    /// Gives these lanes of a row one value.
+    /// Writes one value to these lanes of a row.
     pub(crate) fn fill(&mut self, row: usize, lanes: M, value: Option<u128>) {
         match value {
             Some(bits) => {
@@ -81,7 +81,7 @@ impl<M: LaneMask> RegisterFile<M> {
         }
     }
 
-    /// Copies these lanes of a row to another.
+    /// Copies these lanes of a row to another row.
     #[inline]
     pub(crate) fn copy(&mut self, from: usize, to: usize, lanes: M) {
         let (first, to_first) = (from * self.lanes, to * self.lanes);
@@ -93,72 +93,72 @@ impl<M: LaneMask> RegisterFile<M> {
         self.poison[to] = self.poison[to] & !lanes | self.poison[from] & lanes;
     }
 
-    /// Copies a whole row from other registers.
+    /// Copies a whole row from another register file.
     pub(crate) fn copy_from(&mut self, other: &RegisterFile<M>, from: usize, to: usize) {
         self.bits[to * self.lanes..][..self.lanes].copy_from_slice(other.row(from));
         self.poison[to] = other.poison[from];
     }
 
-    /// Copies these lanes of a row from other registers.
+    /// Copies these lanes of a row from another register file.
     pub(crate) fn copy_lanes_from(&mut self, other: &RegisterFile<M>, from: usize, to: usize, lanes: M) {
         let row = &mut self.bits[to * self.lanes..][..self.lanes];
         lanes.lanes().for_each(|lane| row[lane] = other.row(from)[lane]);
         self.set_poison(to, lanes, other.poison[from] & lanes);
     }
 
-    /// The bits of a row, lane by lane.
+    /// Returns the bits of a row, lane by lane.
     #[inline]
     pub(crate) fn row(&self, row: usize) -> &[u128] {
         &self.bits[row * self.lanes..][..self.lanes]
     }
 
-    /// In which lanes a row is ⊤.
+    /// Returns the lanes in which a row is poison.
     #[inline]
     pub(crate) fn poison(&self, row: usize) -> M {
         self.poison[row]
     }
 
-    /// Says of these lanes of a row in which of them it is ⊤.
+    /// Sets the poison lanes of a row, among `lanes`.
     #[inline]
     pub(crate) fn set_poison(&mut self, row: usize, lanes: M, poison: M) {
         self.poison[row] = self.poison[row] & !lanes | poison;
     }
 
-    /// The bits of some rows, which may be the same, to be read and written.
+    /// Returns rows as cells, so that an operand and the result may be one row.
     #[inline]
-    pub(crate) fn views<const N: usize>(&mut self, rows: [usize; N]) -> [&[Cell<u128>]; N] {
+    pub(crate) fn cells<const N: usize>(&mut self, rows: [usize; N]) -> [&[Cell<u128>]; N] {
         let cells = Cell::from_mut(&mut self.bits[..]).as_slice_of_cells();
         rows.map(|row| &cells[row * self.lanes..][..self.lanes])
     }
 }
 
-/// A function that is running.
+/// Activation record of a running function.
 #[derive(Debug)]
 pub(crate) struct CallFrame<M> {
     pub(crate) code: usize,
     pub(crate) registers: RegisterFile<M>,
-    /// Where each lane stands; one that never started stands nowhere.
-    pub(crate) places: LanePartition<LaneState, M>,
-    /// The block that each lane comes from, once it comes from one.
+    /// Control state of each lane; none for a lane that never started.
+    pub(crate) lane_states: LanePartition<LaneState, M>,
+    /// Block that each lane executed last.
     pub(crate) from: LanePartition<Block, M>,
-    /// The block that is running, if one is.
+    /// Running block.
     pub(crate) block: Option<Block>,
     pub(crate) next: Option<Inst>,
-    /// Before this instruction the block's predicate is read, if the block computes it itself.
+    /// Instruction before which the block's predicate is read, if the block computes it.
     pub(crate) reads_predicate: Option<Inst>,
     pub(crate) control: M,
     pub(crate) active: M,
-    /// What the entry function returns; another one's results go to the registers of its caller.
+    /// Results of the entry function. Those of other functions are written to the caller's registers.
     pub(crate) results: Vec<Vec<Option<u128>>>,
-    /// The private objects that were there before it.
+    /// Number of private objects at entry, for their release.
     pub(crate) mark: usize,
-    /// The call that this frame answers, in the frame below.
+    /// Call instruction in the caller's frame.
     pub(crate) call: Option<Inst>,
-    /// Where it stands in the schedule.
-    pub(crate) track: InvocationCursor,
+    /// Position in the recorded and the replayed schedule.
+    pub(crate) cursor: InvocationCursor,
     pub(crate) stack: Vec<StackEntry<M>>,
-    /// For a profile.
-    pub(crate) rounds: TripCounters,
-    /// The number of the running block's step in the trace.
+    /// Trip counts for a profile.
+    pub(crate) trips: TripCounters,
+    /// Index of the running block's step in the trace.
     pub(crate) step: usize,
 }

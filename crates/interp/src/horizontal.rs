@@ -1,24 +1,30 @@
 //! Horizontal operations: across the active lanes of a brush, or across a vector.
 
 use crate::brush::Brush;
-use crate::elementwise::{combine, neutral};
+use crate::elementwise::{combine, identity};
 use crate::lanes::LaneMask;
 use crate::program::PreparedFunction;
 use heddle_ir::{Detail, Inst, InstData, Op, Value};
 use smallvec::SmallVec;
 
-/// The elements that a horizontal operation ranges over, in ascending order: of a scalar those of the active lanes,
-/// of a vector all of it.
+/// Elements over which a horizontal operation ranges, in ascending order: the active lanes of a scalar, or all elements of
+/// a vector.
 type HorizontalElements = SmallVec<[(usize, Option<u128>); 32]>;
 
-/// The bit of a lane in an integer; none beyond the widest.
+/// Returns the bit of a lane in an integer; 0 beyond 128 bits.
 fn bit_of(lane: usize) -> u128 {
     u32::try_from(lane).ok().and_then(|lane| 1u128.checked_shl(lane)).unwrap_or(0)
 }
 
 impl<M: LaneMask> Brush<'_, '_, M> {
-    /// The elements that a horizontal operation of this lane ranges over.
-    fn row(&self, code: &PreparedFunction<'_>, value: Value, lane: usize, mask: M) -> HorizontalElements {
+    /// Collects the elements over which a horizontal operation in this lane ranges.
+    fn operand_elements(
+        &self,
+        code: &PreparedFunction<'_>,
+        value: Value,
+        lane: usize,
+        mask: M,
+    ) -> HorizontalElements {
         match self.elements_if_vector(code, value) {
             Some(elements) => {
                 (0..elements).map(|element| (element, self.get(code, value, lane, element))).collect()
@@ -36,9 +42,9 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         let operand = data.args[0];
         let scalar = self.scalar_of(code, operand);
         let result_mask = self.scalar_of(code, result).bit_mask();
-        let value_of = |row: &HorizontalElements| {
+        let value_of = |operand_elements: &HorizontalElements| {
             let known: Option<Vec<(usize, u128)>> =
-                row.iter().map(|&(index, bits)| bits.map(|bits| (index, bits))).collect();
+                operand_elements.iter().map(|&(index, bits)| bits.map(|bits| (index, bits))).collect();
             let known = known?;
             let holds = known.iter().filter(|(_, bits)| *bits == 1);
             Some(match (data.op, &data.detail) {
@@ -48,7 +54,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
                 (Op::Ballot, _) => holds.fold(0, |bits, &(index, _)| bits | bit_of(index)) & result_mask,
                 (_, Detail::Reduce(by)) => {
                     let mut values = known.iter().map(|&(_, bits)| bits);
-                    let first = values.next().unwrap_or_else(|| neutral(*by, scalar));
+                    let first = values.next().unwrap_or_else(|| identity(*by, scalar));
                     values.fold(first, |sum, bits| combine(*by, scalar, sum, bits))
                 }
                 _ => 0,
@@ -58,7 +64,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         for lane in mask.lanes() {
             let bits = match (self.elements_if_vector(code, operand), shared) {
                 (None, Some(bits)) => bits,
-                _ => value_of(&self.row(code, operand, lane, mask)),
+                _ => value_of(&self.operand_elements(code, operand, lane, mask)),
             };
             shared = Some(bits);
             self.set(code, result, lane, 0, bits);
@@ -70,30 +76,30 @@ impl<M: LaneMask> Brush<'_, '_, M> {
             return;
         };
         let scalar = self.scalar_of(code, result);
-        let scanned = |row: &HorizontalElements| {
+        let scanned = |operand_elements: &HorizontalElements| {
             let mut sum: Option<u128> = None;
             let mut is_poison = false;
             let mut all: HorizontalElements = HorizontalElements::new();
-            for &(index, bits) in row {
+            for &(index, bits) in operand_elements {
                 let earlier = (sum, is_poison);
                 is_poison |= bits.is_none();
                 let bits = bits.unwrap_or(0);
                 sum = Some(sum.map_or(bits, |sum| combine(*by, scalar, sum, bits)));
-                let (told, is_poison) = if *before { earlier } else { (sum, is_poison) };
-                let told = told.unwrap_or_else(|| neutral(*by, scalar));
-                all.push((index, (!is_poison).then_some(told)));
+                let (value, is_poison) = if *before { earlier } else { (sum, is_poison) };
+                let value = value.unwrap_or_else(|| identity(*by, scalar));
+                all.push((index, (!is_poison).then_some(value)));
             }
             all
         };
         match self.elements_if_vector(code, result) {
             None => {
-                for (lane, bits) in scanned(&self.row(code, data.args[0], 0, mask)) {
+                for (lane, bits) in scanned(&self.operand_elements(code, data.args[0], 0, mask)) {
                     self.set(code, result, lane, 0, bits);
                 }
             }
             Some(_) => {
                 for lane in mask.lanes() {
-                    for (element, bits) in scanned(&self.row(code, data.args[0], lane, mask)) {
+                    for (element, bits) in scanned(&self.operand_elements(code, data.args[0], lane, mask)) {
                         self.set(code, result, lane, element, bits);
                     }
                 }
@@ -104,30 +110,30 @@ impl<M: LaneMask> Brush<'_, '_, M> {
     pub(crate) fn shuffle(&mut self, inst: Inst, data: &InstData, code: &PreparedFunction<'_>, mask: M) {
         let Some(result) = code.func.result(inst) else { return };
         let operand = data.args[0];
-        let find = |row: &HorizontalElements, index: Option<u128>| {
+        let find = |operand_elements: &HorizontalElements, index: Option<u128>| {
             let index = usize::try_from(index?).ok()?;
-            row.iter().find(|(at, _)| *at == index)?.1
+            operand_elements.iter().find(|(at, _)| *at == index)?.1
         };
         if let Some(elements) = self.elements_if_vector(code, result) {
             for lane in mask.lanes() {
-                let row = self.row(code, operand, lane, mask);
+                let operand_elements = self.operand_elements(code, operand, lane, mask);
                 for element in 0..elements {
-                    let bits = find(&row, self.get(code, data.args[1], lane, element));
+                    let bits = find(&operand_elements, self.get(code, data.args[1], lane, element));
                     self.set(code, result, lane, element, bits);
                 }
             }
             return;
         }
-        let row = self.row(code, operand, 0, mask);
+        let operand_elements = self.operand_elements(code, operand, 0, mask);
         let index = |lane: usize| match data.op {
             Op::First => mask.lanes().next().map(|lane| lane as u128),
             _ => self.get(code, data.args[1], lane, 0),
         };
         let indices: Vec<Option<u128>> = (0..self.lanes).map(index).collect();
-        // A broadcast asks for one lane, the same for all.
+        // A broadcast whose lanes disagree on the source lane is poison.
         let agree =
             mask.lanes().all(|lane| Some(indices[lane]) == mask.lanes().next().map(|lane| indices[lane]));
-        let found: Vec<Option<u128>> = indices.iter().map(|&index| find(&row, index)).collect();
+        let found: Vec<Option<u128>> = indices.iter().map(|&index| find(&operand_elements, index)).collect();
         let defined = data.op != Op::Broadcast || agree;
         mask.lanes().for_each(|lane| self.set(code, result, lane, 0, found[lane].filter(|_| defined)));
     }

@@ -1,44 +1,44 @@
-//! Sets of the lanes of a brush: [`LaneSet`], and the form in which a run holds them.
+//! Sets of lanes of a brush: [`LaneSet`], and the representation during a run.
 //!
-//! A run asks for them in each instruction, so it is compiled twice: for brushes that a `u128` has room for, and for wider
-//! ones.
+//! Each instruction uses them, so the interpreter is compiled twice: with one `u128` for up to 128 lanes, and with
+//! [`LaneSet`] for more.
 
 use heddle_ir::types::MAX_LANES;
 use std::fmt;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
-/// Lanes that one word has room for.
+/// Number of lanes in one word.
 pub(crate) const WORD: usize = u128::BITS as usize;
 const WORDS: usize = (MAX_LANES as usize).div_ceil(WORD);
 
-/// A set of lanes of a brush.
+/// Set of lanes of a brush.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct LaneSet([u128; WORDS]);
 
 impl LaneSet {
-    /// No lane.
+    /// Empty set.
     pub const NONE: LaneSet = LaneSet([0; WORDS]);
-    /// As many lanes as there can be.
+    /// Set of all lanes.
     pub const EVERY: LaneSet = LaneSet([u128::MAX; WORDS]);
 
-    /// Whether there is no lane in it.
+    /// True if the set is empty.
     pub fn is_empty(self) -> bool {
         self == LaneSet::NONE
     }
 
-    /// Whether the lane is in it; of one that no brush has it is not.
+    /// True if the set contains the lane; false for numbers beyond the maximum.
     pub fn contains(self, lane: usize) -> bool {
         self.0.get(lane / WORD).is_some_and(|word| word >> (lane % WORD) & 1 == 1)
     }
 
-    /// The lanes, in ascending order.
+    /// Iterates over the lanes in ascending order.
     pub fn iter(self) -> impl Iterator<Item = usize> + Clone {
         LaneMask::lanes(self)
     }
 }
 
 impl FromIterator<usize> for LaneSet {
-    /// Lanes that no brush has are left out.
+    /// Collects lanes; ignores numbers beyond the maximum.
     fn from_iter<I: IntoIterator<Item = usize>>(lanes: I) -> LaneSet {
         let mut set = LaneSet::NONE;
         for lane in lanes {
@@ -56,7 +56,7 @@ impl fmt::Debug for LaneSet {
     }
 }
 
-/// The form in which a run holds a set of lanes.
+/// Representation of a set of lanes during a run.
 pub(crate) trait LaneMask:
     Copy
     + Eq
@@ -67,26 +67,26 @@ pub(crate) trait LaneMask:
     + BitAndAssign
     + BitOrAssign
 {
-    /// No lane.
+    /// Empty set.
     const NONE: Self;
-    /// As many lanes as there is room for.
+    /// Set of all lanes that fit.
     const EVERY: Self;
-    /// The first so many lanes, at least one.
+    /// Returns the first `lanes` lanes, at least one.
     fn first(lanes: usize) -> Self;
-    /// One lane.
+    /// Returns the set of one lane.
     fn of(lane: usize) -> Self;
-    /// The lanes whose lowest bit is set.
+    /// Returns the lanes whose lowest bit is set.
     fn of_bits(bits: &[u128]) -> Self;
-    /// The same lanes in the form that everybody reads.
+    /// Converts to a [`LaneSet`].
     fn to_set(self) -> LaneSet;
-    /// Whether the lane is in it.
+    /// True if the set contains the lane.
     fn has(self, lane: usize) -> bool;
-    /// How many lanes.
+    /// Returns the number of lanes.
     fn count(self) -> u32;
-    /// The lanes, in ascending order.
+    /// Iterates over the lanes in ascending order.
     fn lanes(self) -> impl Iterator<Item = usize> + Clone;
 
-    /// Whether there is no lane in it.
+    /// True if the set is empty.
     #[inline]
     fn is_none(self) -> bool {
         self == Self::NONE

@@ -1,14 +1,15 @@
-//! The oracle: executes the lock-step IR by its definition, `W` lanes at a time.
+//! Reference interpreter of the lock-step IR: executes it by its definition, `W` lanes at a time.
 //!
-//! docs/ir.md is that definition. [`run`] runs a function of a module over a [`Memory`]; [`RunOptions`] choose the
-//! lanes, what passive execution does to variables, and the scheduler. The oracle shares no code with analyses and
-//! passes, so it shares none of their mistakes: its view of control flow (`control.rs`) is its own.
+//! docs/ir.md is that definition. [`run`] executes a function of a module over a [`Memory`]. [`RunOptions`] select the
+//! lanes, the semantics of passive lanes and the scheduler.
+//! Invariant: shares no code with analyses and passes, and so none of their mistakes. `control_graph.rs` is its own view of
+//! control flow.
 #![forbid(unsafe_code)]
 
 mod run;
 mod lanes;
 mod program;
-mod control;
+mod control_graph;
 mod schedule;
 mod brush;
 mod frame;

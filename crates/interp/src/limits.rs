@@ -1,23 +1,23 @@
-//! What a run may use before it is stopped.
+//! Resource limits of a run.
 //!
-//! Whatever a program does, its run ends, and holds no more memory than it may: what costs time is counted as work, what
-//! costs memory as bytes, both about as much as it costs, before it is done.
+//! Every run terminates within bounded memory, whatever the program does. Time is counted as work and memory as bytes, in
+//! proportion to actual cost and before it is spent.
 
 use crate::fault::FaultKind;
 
-/// How many bytes are filled or copied in the time of one unit of work.
+/// Bytes filled or copied in one unit of work.
 pub(crate) const BYTES_PER_WORK: u64 = 32;
 
-/// The limits of a run.
+/// Limits of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RunLimits {
-    /// The most blocks that may be executed.
+    /// Maximum number of executed blocks.
     pub steps: u64,
-    /// The most work: an instruction in a lane is 1, other things are what they take in comparison.
+    /// Maximum work: 1 for an instruction in a lane, other costs in proportion.
     pub work: u64,
-    /// The most bytes held at once: objects, values of running functions, traces, notes on races.
+    /// Maximum number of live bytes: objects, registers, traces, race detector.
     pub memory: u64,
-    /// The most calls inside of each other.
+    /// Maximum depth of calls.
     pub calls: u64,
 }
 
@@ -28,11 +28,11 @@ impl Default for RunLimits {
 }
 
 impl RunLimits {
-    /// No limits but those of the machine.
+    /// No limits.
     pub const NONE: RunLimits =
         RunLimits { steps: u64::MAX, work: u64::MAX, memory: u64::MAX, calls: u64::MAX };
 
-    /// The value of a limit.
+    /// Returns the value of a limit.
     pub fn get(&self, limit: LimitKind) -> u64 {
         match limit {
             LimitKind::Steps => self.steps,
@@ -42,7 +42,7 @@ impl RunLimits {
         }
     }
 
-    /// The value of a limit, to change it.
+    /// Returns the value of a limit, mutably.
     pub fn get_mut(&mut self, limit: LimitKind) -> &mut u64 {
         match limit {
             LimitKind::Steps => &mut self.steps,
@@ -56,22 +56,22 @@ impl RunLimits {
 /// One of the limits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LimitKind {
-    /// Blocks executed.
+    /// Executed blocks.
     Steps,
-    /// Work done.
+    /// Work.
     Work,
-    /// Bytes held.
+    /// Live bytes.
     Memory,
-    /// Calls inside of each other.
+    /// Depth of calls.
     Calls,
 }
 
 impl LimitKind {
-    /// All of them.
+    /// All limits.
     pub const ALL: &'static [LimitKind] =
         &[LimitKind::Steps, LimitKind::Work, LimitKind::Memory, LimitKind::Calls];
 
-    /// The option that sets it: `--limit N` of the command, `limit=N` of a run in a line.
+    /// Returns the option that sets it: `--limit N` of the command, `limit=N` in a run line.
     pub fn option(self) -> &'static str {
         match self {
             LimitKind::Steps => "limit",
@@ -81,7 +81,7 @@ impl LimitKind {
         }
     }
 
-    /// What it counts.
+    /// Returns the unit.
     pub fn unit(self) -> &'static str {
         match self {
             LimitKind::Steps => "steps",
@@ -92,7 +92,7 @@ impl LimitKind {
     }
 }
 
-/// What a run has used of its limits. Steps and calls are counted where they happen.
+/// Resources used by a run. Steps and calls are counted elsewhere.
 #[derive(Debug)]
 pub(crate) struct Budget {
     pub(crate) limits: RunLimits,
@@ -109,21 +109,21 @@ impl Budget {
         FaultKind::Limit { limit, value: self.limits.get(limit), empty: false }
     }
 
-    /// Counts work that is about to be done.
+    /// Charges work before it is done.
     #[inline]
     pub(crate) fn work(&mut self, amount: u64) -> Result<(), FaultKind> {
         self.work = self.work.saturating_add(amount);
         if self.work > self.limits.work { Err(self.exceeded(LimitKind::Work)) } else { Ok(()) }
     }
 
-    /// Counts bytes that are about to be held.
+    /// Charges bytes before they are allocated.
     #[inline]
     pub(crate) fn hold(&mut self, bytes: u64) -> Result<(), FaultKind> {
         self.memory = self.memory.saturating_add(bytes);
         if self.memory > self.limits.memory { Err(self.exceeded(LimitKind::Memory)) } else { Ok(()) }
     }
 
-    /// Counts bytes that are held no more.
+    /// Releases bytes.
     pub(crate) fn give_back(&mut self, bytes: u64) {
         self.memory = self.memory.saturating_sub(bytes);
     }

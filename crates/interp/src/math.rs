@@ -1,11 +1,11 @@
-//! The declared functions that the interpreter knows: the mathematical library, by its C names.
+//! Built-in functions: the C math library.
 //!
-//! `libm` computes them, so that they give the same bits on every machine.
+//! `libm` computes them, so results are the same bits on every machine.
 
 use crate::elementwise::format;
 use heddle_ir::Scalar;
 
-/// The value of the function for one lane; none if there is no such function of these types.
+/// Evaluates the function for one lane; none if there is no such function of these types.
 pub(crate) fn call(name: &str, params: &[Scalar], result: Scalar, args: &[u128]) -> Option<u128> {
     if params.iter().any(|&param| param != result) {
         return None;

@@ -1,10 +1,10 @@
-//! Byte memory: objects with bounds, a poison bit for each byte, and a space of its own for each lane.
+//! Byte memory: objects with bounds, a poison bit for each byte, and a private space for each lane.
 //!
 //! An address carries its space in its upper bits, so a generic pointer is the same number as the pointer that it
-//! was cast from. Objects lie apart, so running over the end of one meets nothing. Those that the host has placed lie at
-//! addresses of the host, which carry no space, for programs to which addresses are numbers. Private addresses are the same
-//! number in every lane and mean the lane's own object; those of a function that launches a region carry the
-//! nesting level and are seen by all lanes of the region.
+//! was cast from. Gaps separate objects, so an access past the end of one hits no other. Objects placed by the host
+//! have host addresses without a space, for programs that treat addresses as numbers. A private address is the same
+//! number in every lane and denotes the lane's own object. Private addresses carry the nesting level of launches: all
+//! lanes of a region see the private objects of the function that launched it.
 
 use crate::fault::FaultKind;
 use crate::limits::{BYTES_PER_WORK, Budget, LimitKind};
@@ -16,31 +16,31 @@ const SPACE_SHIFT: u32 = 60;
 const LEVEL_SHIFT: u32 = 52;
 const GAP: u64 = 4096;
 
-/// What an object takes beside its bytes, for which there is one byte each that says whether they are ⊤.
+/// Bytes that an object takes besides its contents and their poison bytes.
 const OBJECT_COST: u64 = 128;
 
-/// An object.
+/// Object in memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MemoryObject {
-    /// The name of the global or of the argument that it is, if it is one.
+    /// Name of the global or argument.
     pub name: Option<Arc<str>>,
-    /// Where it lies.
+    /// Address space.
     pub space: Space,
-    /// Its first address.
+    /// First address.
     pub address: u64,
-    /// Its bytes.
+    /// Contents.
     pub bytes: Vec<u8>,
-    /// Whether each byte is ⊤.
+    /// Poison flag of each byte.
     pub poison: Vec<bool>,
 }
 
 impl MemoryObject {
-    /// What an object of this size takes in memory.
+    /// Returns the memory that an object of this size takes, in bytes.
     pub fn cost(size: u64) -> u64 {
         size.saturating_mul(2).saturating_add(OBJECT_COST)
     }
 
-    /// Writes a value's bytes, or ⊤.
+    /// Writes a value's bytes, or poison.
     pub fn write(&mut self, offset: usize, size: usize, value: Option<u128>) {
         let bytes = value.unwrap_or(0).to_le_bytes();
         for (index, byte) in self.bytes[offset..offset + size].iter_mut().enumerate() {
@@ -49,7 +49,7 @@ impl MemoryObject {
         self.poison[offset..offset + size].fill(value.is_none());
     }
 
-    /// Reads a value's bytes; ⊤ if one of them is.
+    /// Reads a value's bytes. Returns none if one of them is poison.
     pub fn read(&self, offset: usize, size: usize) -> Option<u128> {
         if self.poison[offset..offset + size].contains(&true) {
             return None;
@@ -59,7 +59,7 @@ impl MemoryObject {
         Some(u128::from_le_bytes(bytes))
     }
 
-    /// The first byte that memory has otherwise than this object, in words. What is ⊤ may be anything, and so may NaNs.
+    /// Describes the first byte of `now` that differs from this object. Ignores poison and differences between NaNs.
     pub fn first_difference(&self, now: &[u8]) -> Option<String> {
         let differs = |at: &usize| now[*at] != self.bytes[*at] && !self.poison[*at];
         for at in (0..now.len().min(self.bytes.len())).filter(differs) {
@@ -81,21 +81,21 @@ impl MemoryObject {
     }
 }
 
-/// The words around a byte: of four and of eight bytes.
+/// Returns the aligned words of four and of eight bytes around a byte.
 fn words_at(bytes: &[u8], at: usize) -> (Option<u32>, Option<u64>) {
     let part = |size: usize| bytes.get(at / size * size..at / size * size + size);
     let four = part(4).and_then(|part| part.try_into().ok()).map(u32::from_le_bytes);
     (four, part(8).and_then(|part| part.try_into().ok()).map(u64::from_le_bytes))
 }
 
-/// Whether both have NaNs where a byte is.
+/// True if both are NaNs of one width.
 fn are_nans(one: (Option<u32>, Option<u64>), other: (Option<u32>, Option<u64>)) -> bool {
     let single = |word: Option<u32>| word.is_some_and(|bits| f32::from_bits(bits).is_nan());
     let double = |word: Option<u64>| word.is_some_and(|bits| f64::from_bits(bits).is_nan());
     single(one.0) && single(other.0) || double(one.1) && double(other.1)
 }
 
-/// Objects of one space, in the order of their addresses.
+/// Objects of one space, by ascending address.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Heap {
     objects: Vec<MemoryObject>,
@@ -112,31 +112,31 @@ impl Heap {
         address
     }
 
-    /// Adds an object where it lies already.
+    /// Adds an object at its own address.
     fn place(&mut self, object: MemoryObject) {
-        let behind = self.objects.partition_point(|known| known.address <= object.address);
-        self.objects.insert(behind, object);
+        let end = self.objects.partition_point(|known| known.address <= object.address);
+        self.objects.insert(end, object);
     }
 
     fn find(&self, address: u64) -> Option<usize> {
-        let behind = self.objects.partition_point(|object| object.address <= address);
-        behind.checked_sub(1)
+        let end = self.objects.partition_point(|object| object.address <= address);
+        end.checked_sub(1)
     }
 }
 
-/// The private memories of a brush.
+/// Private memories of the lanes of a brush.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct PrivateMemory {
     lanes: Vec<Heap>,
-    /// The lane of each object there is, in the order in which they were allocated.
+    /// Lane of each live object, in order of allocation.
     allocated: Vec<usize>,
-    /// The level of the sequential code that launched the brush, if it did.
+    /// Level of the sequential code that launched the brush.
     host: Option<usize>,
-    /// How many launches lie around the brush; private addresses carry it.
+    /// Number of enclosing launches; part of private addresses.
     nesting: u64,
 }
 
-/// Where an access goes.
+/// Object and offset of an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ResolvedAddress {
     pub(crate) heap: HeapId,
@@ -144,35 +144,35 @@ pub(crate) struct ResolvedAddress {
     pub(crate) offset: usize,
 }
 
-/// Which heap an object lies in.
+/// Heap of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum HeapId {
     Shared(Space),
     Private { level: usize, lane: usize },
 }
 
-/// The memory of a run.
+/// Memory of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
     global: Heap,
     local: Heap,
     constant: Heap,
-    /// What the host has placed.
+    /// Objects placed by the host.
     placed: Heap,
     private: Vec<PrivateMemory>,
-    /// The first shared object of each name.
+    /// First shared object of each name.
     names: FxHashMap<Arc<str>, (Space, usize)>,
     shared_cost: u64,
 }
 
 impl Memory {
-    /// An empty memory.
+    /// Creates an empty memory.
     pub fn new() -> Memory {
         Memory::default()
     }
 
-    /// Adds an object with these bytes, none of them ⊤, and says where it lies. Private objects are the
-    /// program's own affair and cannot be added.
+    /// Adds an object with these bytes, without poison, and returns its address. Private objects are allocated by the
+    /// program only; their space is replaced by global.
     pub fn add(&mut self, space: Space, name: Option<&str>, align: u32, bytes: Vec<u8>) -> u64 {
         let space = if matches!(space, Space::Generic | Space::Private) { Space::Global } else { space };
         let poison = vec![false; bytes.len()];
@@ -188,8 +188,8 @@ impl Memory {
         address
     }
 
-    /// Adds global objects at addresses of the host, which are below 2^60 and where they do not overlap, with names for globals
-    /// of the program.
+    /// Adds global objects at host addresses. Addresses are below 2^60 and do not overlap; names are those of globals of the
+    /// program.
     pub fn place(&mut self, objects: impl IntoIterator<Item = (u64, Option<String>, Vec<u8>)>) {
         for (address, name, bytes) in objects {
             let poison = vec![false; bytes.len()];
@@ -204,34 +204,34 @@ impl Memory {
         }
     }
 
-    /// The objects that the host has placed, by their addresses.
+    /// Returns the objects placed by the host, by address.
     pub fn placed(&self) -> &[MemoryObject] {
         &self.placed.objects
     }
 
-    /// The shared objects that are not placed, space by space, in the order in which they were added.
+    /// Iterates over the shared objects that are not placed, space by space, in insertion order.
     pub fn objects(&self) -> impl Iterator<Item = &MemoryObject> {
         self.global.objects.iter().chain(&self.constant.objects).chain(&self.local.objects)
     }
 
-    /// The shared objects, to change them.
+    /// Iterates over the shared objects that are not placed, mutably.
     pub fn objects_mut(&mut self) -> impl Iterator<Item = &mut MemoryObject> {
         self.global.objects.iter_mut().chain(&mut self.constant.objects).chain(&mut self.local.objects)
     }
 
-    /// The object of this name.
+    /// Returns the object of this name.
     pub fn object(&self, name: &str) -> Option<&MemoryObject> {
         let &(space, index) = self.names.get(name)?;
         Some(&self.heap(HeapId::Shared(space)).objects[index])
     }
 
-    /// The object of this name, to change it.
+    /// Returns the object of this name, mutably.
     pub fn object_mut(&mut self, name: &str) -> Option<&mut MemoryObject> {
         let &(space, index) = self.names.get(name)?;
         Some(&mut self.shared_mut(space).objects[index])
     }
 
-    /// What all shared objects take.
+    /// Returns the bytes that all shared objects take.
     pub fn cost(&self) -> u64 {
         self.shared_cost
     }
@@ -267,8 +267,8 @@ impl Memory {
         &mut heap.objects[target.object]
     }
 
-    /// Makes the bytes of all local objects ⊤: a new group begins.
-    pub(crate) fn forget_local(&mut self, budget: &mut Budget) -> Result<(), FaultKind> {
+    /// Makes all local objects poison, at the start of a new group.
+    pub(crate) fn poison_local(&mut self, budget: &mut Budget) -> Result<(), FaultKind> {
         for object in &mut self.local.objects {
             budget.work(1 + object.bytes.len() as u64 / BYTES_PER_WORK)?;
             object.poison.fill(true);
@@ -276,7 +276,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Opens the private memories of a brush; they are closed in reverse order.
+    /// Opens the private memories of a brush and returns their level. Levels close in reverse order.
     pub(crate) fn open_level(&mut self, lanes: usize, host: Option<usize>) -> usize {
         let nesting = host.map_or(0, |host| self.private[host].nesting + 1);
         self.private.push(PrivateMemory {
@@ -296,7 +296,7 @@ impl Memory {
         }
     }
 
-    /// Adds an object of ⊤ bytes to these lanes' memories, at one address for all of them.
+    /// Allocates a poison object in the memory of each of these lanes, at one address for all.
     pub(crate) fn allocate(
         &mut self,
         level: usize,
@@ -327,13 +327,13 @@ impl Memory {
         Ok(address)
     }
 
-    /// Whether an address is one of private objects of which each lane of the brush at this level has its own.
-    pub(crate) fn is_own(&self, address: u64, level: usize) -> bool {
+    /// True if an address denotes private objects, one for each lane of the brush at this level.
+    pub(crate) fn is_lane_private(&self, address: u64, level: usize) -> bool {
         let is_private = Space::ALL.get((address >> SPACE_SHIFT) as usize) == Some(&Space::Private);
         is_private && address >> LEVEL_SHIFT & 0xff == self.private[level].nesting
     }
 
-    /// How many private objects all lanes hold: what `release` goes back to.
+    /// Returns the number of private objects of all lanes, for `release`.
     pub(crate) fn mark(&self, level: usize) -> usize {
         self.private[level].allocated.len()
     }
@@ -353,7 +353,7 @@ impl Memory {
         }
     }
 
-    /// Finds the object that holds these bytes, as seen by a lane of the brush at this level.
+    /// Finds the object that contains these bytes, as seen by a lane of the brush at this level.
     pub(crate) fn find(
         &self,
         address: u64,
@@ -368,7 +368,7 @@ impl Memory {
                 let mut owner = HeapId::Private { level, lane };
                 let mut here = level;
                 while self.private[here].nesting > nesting {
-                    // The host of a region is sequential code: it has one lane.
+                    // The host of a region is sequential code with one lane.
                     here = self.private[here].host.unwrap_or(here);
                     owner = HeapId::Private { level: here, lane: 0 };
                 }
@@ -409,7 +409,7 @@ mod tests {
         let mut object = memory.objects().next().expect("it was added").clone();
         assert_eq!(object.first_difference(&bytes), None);
         let mut now = bytes;
-        // Another NaN is no difference, and neither is what the oracle does not know.
+        // Differences between NaNs are ignored, and so is poison.
         now[8..12].copy_from_slice(&0xffc0_0001u32.to_le_bytes());
         now[0] = 7;
         object.poison[0] = true;

@@ -1,10 +1,10 @@
-//! Where all ways from a block to the end of its function meet first.
+//! Immediate post-dominators.
 //!
-//! Ways that never end do not count, so a block from which none ends has no such place.
+//! Only paths that end count: a block from which no path ends has none.
 //!
 //! After: Georgiadis, Tarjan, Werneck, JGAA 2006: semi-dominators by path compression, then each block's immediate
-//! dominator as the lowest common ancestor of its parent and its semi-dominator. On the graph with its edges turned
-//! round, from a root behind all blocks that end the function.
+//! dominator as the lowest common ancestor of its parent and its semi-dominator. Runs on the reverse graph, from a
+//! virtual root whose successors are all blocks that end the function.
 
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::{Block, Function};
@@ -12,7 +12,7 @@ use heddle_ir::{Block, Function};
 const ROOT: u32 = 0;
 const UNSEEN: u32 = u32::MAX;
 
-/// The immediate post-dominator of each block that has one.
+/// Immediate post-dominator of each block that has one.
 #[derive(Debug)]
 pub(crate) struct ImmediatePostDominators {
     immediate: SecondaryMap<Block, Option<Block>>,
@@ -24,7 +24,7 @@ impl ImmediatePostDominators {
         for from in func.blocks() {
             func.successors(from).iter().for_each(|&to| predecessors[to].push(from));
         }
-        // A search backwards from the ends numbers the blocks; the root is number 0.
+        // A backward search from the ends numbers the blocks; the root is number 0.
         let mut number = SecondaryMap::filled(UNSEEN, func.block_count());
         let (mut blocks, mut parents) = (vec![None], vec![ROOT]);
         let ends = func.blocks().filter(|&block| func.successors(block).is_empty());
@@ -64,13 +64,13 @@ impl ImmediatePostDominators {
         ImmediatePostDominators { immediate }
     }
 
-    /// The first block that all ways from this one to the end go through, but itself.
+    /// Returns the immediate post-dominator of a block.
     pub(crate) fn immediate(&self, block: Block) -> Option<Block> {
         self.immediate[block]
     }
 }
 
-/// The search tree, as far as it has been worked on, with the paths to the least semi-dominators shortened.
+/// Processed part of the search tree, with compressed paths to minimum semi-dominators.
 struct LinkEvalForest {
     above: Vec<u32>,
     label: Vec<u32>,
@@ -81,8 +81,8 @@ impl LinkEvalForest {
         LinkEvalForest { above: parents.to_vec(), label: (0..parents.len() as u32).collect() }
     }
 
-    /// Of the tree path from a block up to those that are done (numbers above `done`), the block whose semi-dominator is
-    /// the least.
+    /// Returns the block with the minimum semi-dominator on the tree path from `block` up to the processed blocks, whose
+    /// numbers are above `done`.
     fn least(&mut self, block: u32, done: u32, semi: &[u32]) -> u32 {
         let mut path = vec![block];
         let mut top = block;
@@ -90,7 +90,7 @@ impl LinkEvalForest {
             top = self.above[top as usize];
             path.push(top);
         }
-        // From the top down each block learns the least above it, and points there.
+        // Top down, each block takes the minimum above it and points to the root of the path.
         let root = self.above[top as usize];
         let mut least = self.label[top as usize];
         for &here in path.iter().rev() {
@@ -110,7 +110,7 @@ mod tests {
     use heddle_ir::module::Signature;
     use heddle_ir::{At, Builder, Scalar};
 
-    /// By the definition: of the blocks on every way to an end, the first.
+    /// Reference: by definition, the first of the blocks on every path to an end.
     fn by_definition(edges: &[Vec<usize>], block: usize) -> Option<usize> {
         let ends_without = |from: usize, without: usize| {
             let (mut seen, mut work) = (vec![false; edges.len()], vec![from]);

@@ -1,10 +1,10 @@
-//! The divergence profile of a run: where lanes part, how many are active, how they access memory, how often loops go round.
+//! Divergence profile of a run: divergent branches, active lanes, memory access patterns, trip counts.
 //!
-//! It observes and changes nothing. What is counted is counted once for each execution by a brush; what an instruction costs
-//! is a question for the reader of the profile ([`CycleCosts`] is one answer).
+//! Profiling has no effect on the run. Counts are per execution by a brush; the cost of an instruction is left to the
+//! reader of the profile ([`CycleCosts`] is one model).
 
 use crate::brush::{Brush, RunContext};
-use crate::control::ControlGraph;
+use crate::control_graph::ControlGraph;
 use crate::fault::FaultKind;
 use crate::lane_partition::LanePartition;
 use crate::lanes::LaneMask;
@@ -16,106 +16,106 @@ use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-/// The bytes of the segments in which memory is accessed.
+/// Sizes of memory segments in bytes.
 const SEGMENTS: [u64; 2] = [32, 128];
 
-/// The profile of a run.
+/// Profile of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunProfile {
-    /// For each function of the module what was observed of it.
+    /// Profile of each function of the module.
     pub functions: Vec<FunctionProfile>,
 }
 
-/// What was observed of a function.
+/// Profile of a function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FunctionProfile {
-    /// Of each block.
+    /// Profile of each block.
     pub blocks: SecondaryMap<Block, BlockProfile>,
-    /// Of each branch with two targets or more, by its block.
+    /// Profile of each branch with at least two targets, by its block.
     pub branches: SecondaryMap<Block, BranchProfile>,
-    /// Of each instruction that accesses memory.
+    /// Profile of each instruction that accesses memory.
     pub accesses: SecondaryMap<Inst, AccessProfile>,
-    /// Of each loop, by its header; of an irreducible one by the entry that is met.
+    /// Profile of each loop, by its header; that of an irreducible loop by its first entry.
     pub loops: SecondaryMap<Block, LoopProfile>,
 }
 
-/// How a block was executed.
+/// Execution counts of a block.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BlockProfile {
-    /// How often, by the number of active lanes.
+    /// Number of executions, by the number of active lanes.
     pub by_active_lanes: Vec<u64>,
-    /// Lanes of all its executions, active or not.
+    /// Sum of the lanes of all executions, active or not.
     pub lanes: u64,
 }
 
 impl BlockProfile {
-    /// How often it was executed.
+    /// Returns the number of executions.
     pub fn executions(&self) -> u64 {
         self.by_active_lanes.iter().sum()
     }
 
-    /// The lanes of one execution, active or not.
+    /// Returns the lanes of one execution, active or not.
     pub fn lanes_each(&self) -> u64 {
         self.lanes / self.executions().max(1)
     }
 
-    /// How many lanes were active, in all its executions.
+    /// Returns the sum of the active lanes of all executions.
     pub fn active_lanes(&self) -> u64 {
         (0..).zip(&self.by_active_lanes).map(|(lanes, count): (u64, _)| lanes * count).sum()
     }
 }
 
-/// How lanes went at a branch.
+/// Targets taken at a branch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BranchProfile {
     /// Executions with active lanes.
     pub executed: u64,
-    /// Those in which active lanes parted.
+    /// Executions whose active lanes diverged.
     pub diverged: u64,
-    /// For each target in order how many lanes went there. Of a target that comes twice, the first counts.
+    /// Number of lanes that took each target. Duplicate targets count as the first.
     pub lanes: SmallVec<[u64; 2]>,
-    /// For each target in order in how many executions lanes went there.
+    /// Number of executions in which a lane took each target.
     pub taken: SmallVec<[u64; 2]>,
 }
 
-/// How lanes accessed memory together.
+/// Access patterns of an instruction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AccessProfile {
     /// Executions with active lanes.
     pub executed: u64,
-    /// Addresses, in all of them.
+    /// Sum of the addresses of all executions.
     pub lanes: u64,
     /// Executions with one address for all lanes.
     pub uniform: u64,
-    /// With each lane's address behind the one before.
+    /// Executions with adjacent addresses in lane order.
     pub contiguous: u64,
-    /// With equal steps from lane to lane.
+    /// Executions with another constant stride.
     pub strided: u64,
-    /// With anything else.
+    /// Executions with any other pattern.
     pub scattered: u64,
-    /// Aligned pieces of 32 bytes that were touched, in all executions.
+    /// Aligned segments of 32 bytes touched, summed over all executions.
     pub segments_32: u64,
-    /// The same, of 128 bytes.
+    /// Aligned segments of 128 bytes touched, summed over all executions.
     pub segments_128: u64,
 }
 
-/// How often a loop went round.
+/// Trip counts of a loop.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LoopProfile {
-    /// How many lanes left after so many iterations.
+    /// Number of lanes that left, by the number of iterations.
     pub trips: BTreeMap<u64, u64>,
 }
 
-/// About how many cycles instructions take that a brush executes together, as on a GPU that issues one each cycle.
+/// Approximate cost of instructions executed by a brush, in cycles, as on a GPU that issues one each cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CycleCosts {
-    /// What is not listed.
+    /// Default.
     pub plain: u64,
     /// Quotients and roots.
     pub division: u64,
-    /// An access, and a call of a function that is only declared.
+    /// Memory accesses, and calls of declared functions.
     pub access: u64,
-    /// More of an access for each piece of 128 bytes behind the first.
+    /// Additional cost of an access for each 128-byte segment after the first.
     pub segment: u64,
 }
 
@@ -125,13 +125,13 @@ impl Default for CycleCosts {
     }
 }
 
-/// Whether an instruction is issued at all: φs are moves that registers are chosen for, jumps are layout.
+/// True if an instruction is issued. φs are moves that register allocation coalesces; jumps are layout.
 pub fn is_issued(data: &InstData) -> bool {
     !(data.op == Op::Phi || data.op == Op::Br && data.args.is_empty())
 }
 
 impl CycleCosts {
-    /// Those of one execution, but for the pieces of memory.
+    /// Returns the cost of one execution, without memory segments.
     pub fn of(&self, data: &InstData) -> u64 {
         match data.op {
             _ if !is_issued(data) => 0,
@@ -156,7 +156,7 @@ impl FunctionProfile {
         }
     }
 
-    /// Instructions that brushes executed in a block, and about how many cycles that took.
+    /// Returns the number of instructions executed in a block and their approximate cycles.
     pub fn cost(&self, func: &Function, block: Block, cycles: &CycleCosts) -> (u64, u64) {
         let executions = self.blocks[block].executions();
         let mut cost = (0, 0);
@@ -167,7 +167,7 @@ impl FunctionProfile {
         cost
     }
 
-    /// The same of an instruction, in a block that was executed so often.
+    /// Returns the executions of an instruction and their approximate cycles; `executions` is the count of its block.
     pub fn inst_cost(&self, func: &Function, inst: Inst, executions: u64, cycles: &CycleCosts) -> (u64, u64) {
         let data = func.inst(inst);
         let access = &self.accesses[inst];
@@ -175,7 +175,7 @@ impl FunctionProfile {
         (executions * u64::from(is_issued(data)), executions * cycles.of(data) + more)
     }
 
-    /// Instructions that brushes executed, and about how many cycles that took.
+    /// Returns the number of instructions executed and their approximate cycles.
     pub fn total(&self, func: &Function, cycles: &CycleCosts) -> (u64, u64) {
         func.blocks().fold((0, 0), |total, block| {
             let cost = self.cost(func, block, cycles);
@@ -185,7 +185,7 @@ impl FunctionProfile {
 }
 
 impl RunProfile {
-    /// An empty profile of these functions.
+    /// Creates an empty profile of these functions.
     pub(crate) fn new<'m>(
         functions: impl Iterator<Item = &'m Function>,
         lanes: usize,
@@ -201,122 +201,121 @@ impl RunProfile {
         Ok(profile)
     }
 
-    /// A block is executed with so many lanes active, of so many.
-    pub(crate) fn note_block(&mut self, code: usize, block: Block, active: usize, lanes: usize) {
+    /// Records the execution of a block with `active` of `lanes` lanes active.
+    pub(crate) fn record_block(&mut self, code: usize, block: Block, active: usize, lanes: usize) {
         let block = &mut self.functions[code].blocks[block];
         block.by_active_lanes.resize(lanes + 1, 0);
         block.by_active_lanes[active] += 1;
         block.lanes += lanes as u64;
     }
 
-    /// Active lanes go from a block to these.
-    pub(crate) fn note_branch<M: LaneMask>(
+    /// Records the targets of active lanes at a branch.
+    pub(crate) fn record_branch<M: LaneMask>(
         &mut self,
         code: usize,
         block: Block,
         targets: &[Block],
-        goes: &LanePartition<Block, M>,
+        destinations: &LanePartition<Block, M>,
         active: M,
     ) {
         let branch = &mut self.functions[code].branches[block];
         branch.lanes.resize(targets.len(), 0);
         branch.taken.resize(targets.len(), 0);
-        let mut ways = 0;
-        for (target, party) in goes.iter() {
-            let lanes = (party & active).count();
-            ways += u32::from(lanes > 0);
+        let mut taken_targets = 0;
+        for (target, members) in destinations.iter() {
+            let lanes = (members & active).count();
+            taken_targets += u32::from(lanes > 0);
             if let Some(number) = targets.iter().position(|&other| other == target) {
                 branch.lanes[number] += u64::from(lanes);
                 branch.taken[number] += u64::from(lanes > 0);
             }
         }
-        branch.executed += u64::from(ways > 0);
-        branch.diverged += u64::from(ways > 1);
+        branch.executed += u64::from(taken_targets > 0);
+        branch.diverged += u64::from(taken_targets > 1);
     }
 }
 
-/// How often the lanes of a frame have gone round its loops.
+/// Iteration counts of the lanes of a frame.
 #[derive(Debug, Default)]
 pub(crate) struct TripCounters {
-    /// For each loop that was gone round, each lane's iterations behind the first.
-    of_loop: BTreeMap<u32, Vec<u64>>,
+    /// For each cycle whose back edge was taken, each lane's iterations after the first.
+    by_cycle: BTreeMap<u32, Vec<u64>>,
 }
 
 impl TripCounters {
-    /// Lanes go along an edge, or return: tells of the loops that they leave.
+    /// Records that lanes take an edge, or return. Reports the trip counts of the loops that they leave.
     #[expect(clippy::too_many_arguments, reason = "an edge, with what takes it and where that is noted")]
-    fn follow<M: LaneMask>(
+    fn record_edge<M: LaneMask>(
         &mut self,
         control: &ControlGraph,
         from: Block,
         to: Option<Block>,
-        party: M,
+        members: M,
         lanes: usize,
         profile: &mut FunctionProfile,
         budget: &mut Budget,
     ) -> Result<(), FaultKind> {
-        let mut around = control.innermost(from);
-        while let Some(cycle) = around {
+        let mut cycle_around = control.innermost(from);
+        while let Some(cycle) = cycle_around {
             if to.is_some_and(|to| control.is_inside(to, cycle)) {
                 break;
             }
-            budget.work(u64::from(party.count()))?;
-            let rounds = self.of_loop.get_mut(&cycle);
+            budget.work(u64::from(members.count()))?;
+            let mut iterations = self.by_cycle.get_mut(&cycle);
             let trips = &mut profile.loops[control.header(cycle)].trips;
-            let mut done = rounds;
-            for lane in party.lanes() {
-                let count = done.as_mut().map_or(0, |rounds| std::mem::take(&mut rounds[lane])) + 1;
+            for lane in members.lanes() {
+                let count = iterations.as_mut().map_or(0, |counts| std::mem::take(&mut counts[lane])) + 1;
                 if !trips.contains_key(&count) {
                     budget.hold(64)?;
                 }
                 *trips.entry(count).or_default() += 1;
             }
-            around = control.parent(cycle);
+            cycle_around = control.parent(cycle);
         }
-        if let Some(cycle) = to.and_then(|to| control.entered_again(from, to)) {
-            let rounds = self.of_loop.entry(cycle).or_insert_with(|| vec![0; lanes]);
-            party.lanes().for_each(|lane| rounds[lane] += 1);
+        if let Some(cycle) = to.and_then(|to| control.back_edge_cycle(from, to)) {
+            let iterations = self.by_cycle.entry(cycle).or_insert_with(|| vec![0; lanes]);
+            members.lanes().for_each(|lane| iterations[lane] += 1);
         }
         Ok(())
     }
 }
 
 impl<M: LaneMask> Brush<'_, '_, M> {
-    /// Notes where the lanes of the running block go.
-    pub(crate) fn profile_ways(
+    /// Records the edges that the lanes of the running block take.
+    pub(crate) fn profile_edges(
         &mut self,
         code: &PreparedFunction<'_>,
         block: Block,
         data: &InstData,
-        goes: &LanePartition<Block, M>,
-        world: &mut RunContext<'_>,
+        destinations: &LanePartition<Block, M>,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), FaultKind> {
-        let Some(profile) = &mut world.profile else { return Ok(()) };
+        let Some(profile) = &mut cx.profile else { return Ok(()) };
         let lanes = self.lanes;
         let frame = self.frames.last_mut().expect("a running brush has a frame");
         if data.targets().len() > 1 && !frame.active.is_none() {
-            profile.note_branch(frame.code, block, data.targets(), goes, frame.active);
+            profile.record_branch(frame.code, block, data.targets(), destinations, frame.active);
         }
         let function = &mut profile.functions[frame.code];
         let mut returned = frame.control;
-        for (target, party) in goes.iter() {
-            returned &= !party;
-            let budget = &mut world.budget;
-            frame.rounds.follow(code.control(), block, Some(target), party, lanes, function, budget)?;
+        for (target, members) in destinations.iter() {
+            returned &= !members;
+            let budget = &mut cx.budget;
+            frame.trips.record_edge(code.control(), block, Some(target), members, lanes, function, budget)?;
         }
-        frame.rounds.follow(code.control(), block, None, returned, lanes, function, &mut world.budget)
+        frame.trips.record_edge(code.control(), block, None, returned, lanes, function, &mut cx.budget)
     }
 
-    /// Notes which addresses an instruction accesses.
+    /// Records the addresses that an instruction accesses.
     pub(crate) fn profile_access(
         &self,
         inst: Inst,
         data: &InstData,
         code: &PreparedFunction<'_>,
         mask: M,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), FaultKind> {
-        let Some(profile) = &mut world.profile else { return Ok(()) };
+        let Some(profile) = &mut cx.profile else { return Ok(()) };
         let Some(address) = data.address().filter(|_| !mask.is_none()) else { return Ok(()) };
         let accessed = match data.op {
             Op::Store | Op::MaskedStore | Op::Scatter => Some(data.args[0]),
@@ -327,35 +326,35 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         let (elements, size) = accessed.map_or((1, 1), |value| {
             (self.elements(code, value), u64::from(self.scalar_of(code, value).bytes()))
         });
-        let admits = match data.op {
+        let mask_operand = match data.op {
             Op::MaskedLoad | Op::Gather => data.args.get(1),
             Op::MaskedStore | Op::Scatter => data.args.get(2),
             _ => None,
         };
         let own_addresses = matches!(data.op, Op::Gather | Op::Scatter);
-        world.budget.work(u64::from(mask.count()).saturating_mul(elements as u64))?;
+        cx.budget.work(u64::from(mask.count()).saturating_mul(elements as u64))?;
         let holds = |value: &Value, lane, element| self.get(code, *value, lane, element) == Some(1);
-        let mut found: SmallVec<[(u64, u64); 32]> = SmallVec::new();
+        let mut addresses: SmallVec<[(u64, u64); 32]> = SmallVec::new();
         for lane in (mask & M::first(self.lanes)).lanes() {
             for element in 0..elements {
-                if !admits.is_none_or(|admits| holds(admits, lane, element)) {
+                if !mask_operand.is_none_or(|mask_operand| holds(mask_operand, lane, element)) {
                     continue;
                 }
                 let at = if own_addresses { element } else { 0 };
                 let Some(bits) = self.get(code, address, lane, at) else { continue };
                 let offset = if own_addresses { 0 } else { element as u64 * size };
-                found.push(((lane * elements + element) as u64, (bits as u64).wrapping_add(offset)));
+                addresses.push(((lane * elements + element) as u64, (bits as u64).wrapping_add(offset)));
             }
         }
         let access = &mut profile.functions[self.frame().code].accesses[inst];
-        access.note(&found, size);
+        access.record(&addresses, size);
         Ok(())
     }
 }
 
 impl AccessProfile {
-    /// An execution in which these lanes access these addresses, so many bytes at each.
-    fn note(&mut self, lanes: &[(u64, u64)], size: u64) {
+    /// Records an execution that accesses `size` bytes at each of these addresses, given by lane.
+    fn record(&mut self, lanes: &[(u64, u64)], size: u64) {
         let (Some(&(first_lane, first)), Some(&(last_lane, last))) = (lanes.first(), lanes.last()) else {
             return;
         };

@@ -1,6 +1,6 @@
-//! A module made ready to run: for each function where its values lie, and where its lanes may wait.
+//! Modules prepared for execution: register slots of all values, and control graphs.
 
-use crate::control::ControlGraph;
+use crate::control_graph::ControlGraph;
 use crate::elementwise::is_elementwise;
 use crate::fault::FaultKind;
 use crate::limits::Budget;
@@ -15,17 +15,17 @@ use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// Where a value lies in a frame's registers: a row for each of its elements.
+/// Rows of a value in the register file of a frame, one for each element.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct RegisterSlot {
-    /// The row of its first element.
+    /// Row of the first element.
     pub(crate) first: usize,
-    /// Elements in one lane: one, or those of a vector.
+    /// Elements in one lane: one for a scalar.
     pub(crate) elements: usize,
 }
 
 impl RegisterSlot {
-    /// The row of an element. A scalar stands for each element of a vector.
+    /// Returns the row of an element. A scalar is broadcast to each element of a vector.
     #[inline]
     pub(crate) fn row(self, element: usize) -> usize {
         match self.elements {
@@ -34,24 +34,23 @@ impl RegisterSlot {
         }
     }
 
-    /// All its rows.
+    /// Returns the rows of all elements.
     #[inline]
     pub(crate) fn rows(self) -> Range<usize> {
         self.first..self.first + self.elements
     }
 }
 
-/// An instruction that works on each element by itself: where its operands and its result lie, and of what types
-/// they are.
+/// Slots and types of an elementwise instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ElementwiseInst {
     pub(crate) to: RegisterSlot,
-    /// An operand that is not there is the first one again.
+    /// Operands; absent ones repeat the first.
     pub(crate) from: [RegisterSlot; 3],
     pub(crate) to_scalar: Scalar,
     pub(crate) from_scalars: [Scalar; 3],
     pub(crate) operands: usize,
-    /// Whether ⊤ in its second operand, the divisor, is an error.
+    /// True for divisions: poison in the second operand, the divisor, is a fault.
     pub(crate) traps: bool,
 }
 
@@ -75,26 +74,26 @@ impl ElementwiseInst {
     }
 }
 
-/// A function made ready to run.
+/// Function prepared for execution.
 #[derive(Debug)]
 pub(crate) struct PreparedFunction<'m> {
     pub(crate) func: &'m Function,
     control: OnceCell<ControlGraph>,
     post_dominators: OnceCell<ImmediatePostDominators>,
     slots: SecondaryMap<Value, RegisterSlot>,
-    /// The rows of all values.
+    /// Rows of all values.
     pub(crate) rows: usize,
-    /// The constants, with the bits of their elements; none is ⊤.
+    /// Constants with the bits of their elements; none for poison.
     pub(crate) constants: Vec<(Value, Vec<Option<u128>>)>,
-    /// The instructions that work on each element by itself.
+    /// Elementwise instructions.
     pub(crate) elementwise: SecondaryMap<Inst, Option<ElementwiseInst>>,
-    /// The blocks with a φ that reads another one of them.
-    pub(crate) tangled_phis: EntitySet<Block>,
-    /// The most lanes that it launches.
-    widest: usize,
+    /// Blocks in which a φ reads another φ of the block.
+    pub(crate) interdependent_phis: EntitySet<Block>,
+    /// Maximum number of lanes of a launch in the function.
+    max_launch_lanes: usize,
 }
 
-/// Whether a φ of the block reads another one of them.
+/// True if a φ of the block reads another φ of the block.
 fn phis_read_phis(func: &Function, block: Block) -> bool {
     let is_other = |phi: Inst, value: Value| {
         let def = func.def_inst(value).filter(|&def| def != phi && func.inst(def).op == Op::Phi);
@@ -119,16 +118,16 @@ impl<'m> PreparedFunction<'m> {
             }
         }
         let mut elementwise = SecondaryMap::filled(None, func.inst_count());
-        let (mut tangled_phis, mut widest) = (EntitySet::new(), 0);
+        let (mut interdependent_phis, mut max_launch_lanes) = (EntitySet::new(), 0);
         for block in func.blocks() {
             for inst in func.block_insts(block) {
                 elementwise[inst] = ElementwiseInst::new(func, inst, &slots);
                 if let Detail::Launch(launch) = &func.inst(inst).detail {
-                    widest = widest.max(launch.lanes() as usize);
+                    max_launch_lanes = max_launch_lanes.max(launch.lanes() as usize);
                 }
             }
             if phis_read_phis(func, block) {
-                tangled_phis.insert(block);
+                interdependent_phis.insert(block);
             }
         }
         let (control, post_dominators) = (OnceCell::new(), OnceCell::new());
@@ -140,19 +139,19 @@ impl<'m> PreparedFunction<'m> {
             rows,
             constants,
             elementwise,
-            tangled_phis,
-            widest,
+            interdependent_phis,
+            max_launch_lanes,
         }
     }
 
-    /// Makes ready what the scheduler, or a profile, asks for.
+    /// Computes what the scheduler or the profile needs: post-dominators or the control graph.
     pub(crate) fn prepare(&self, options: &RunOptions, budget: &mut Budget) -> Result<(), FaultKind> {
         let by_stack = options.scheduler == Scheduler::Ipdom;
         if by_stack && self.post_dominators.get().is_none() {
             budget.work(self.func.block_count() as u64)?;
             let _ = self.post_dominators.set(ImmediatePostDominators::new(self.func));
         }
-        // A profile knows loops, whatever the scheduler.
+        // A profile needs the loops with every scheduler.
         if (!by_stack || options.profile) && self.control.get().is_none() {
             let _ = self.control.set(ControlGraph::new(self.func, budget)?);
         }
@@ -167,7 +166,7 @@ impl<'m> PreparedFunction<'m> {
         self.post_dominators.get().expect("the function of a frame is prepared")
     }
 
-    /// Where a value lies.
+    /// Returns the register slot of a value.
     #[inline]
     pub(crate) fn slot(&self, value: Value) -> RegisterSlot {
         self.slots[value]
@@ -183,35 +182,35 @@ fn constant_elements(constant: &Constant, address_of: &FxHashMap<&str, u64>) -> 
     }
 }
 
-/// A module made ready to run.
+/// Module prepared for execution.
 #[derive(Debug)]
 pub(crate) struct PreparedModule<'m> {
-    pub(crate) codes: Vec<PreparedFunction<'m>>,
-    /// The most lanes that a launch in it has.
-    pub(crate) widest: usize,
+    pub(crate) functions: Vec<PreparedFunction<'m>>,
+    /// Maximum number of lanes of a launch in the module.
+    pub(crate) max_launch_lanes: usize,
     by_name: FxHashMap<&'m str, usize>,
 }
 
 impl<'m> PreparedModule<'m> {
     pub(crate) fn new(module: &'m Module, address_of: &FxHashMap<&str, u64>) -> PreparedModule<'m> {
-        let codes: Vec<PreparedFunction<'m>> =
+        let functions: Vec<PreparedFunction<'m>> =
             module.functions.iter().map(|func| PreparedFunction::new(func, address_of)).collect();
         let by_name =
-            codes.iter().enumerate().map(|(index, code)| (code.func.name.as_str(), index)).collect();
-        let launches = codes.iter().map(|code| code.widest).max();
-        PreparedModule { codes, widest: launches.unwrap_or(0), by_name }
+            functions.iter().enumerate().map(|(index, code)| (code.func.name.as_str(), index)).collect();
+        let launches = functions.iter().map(|code| code.max_launch_lanes).max();
+        PreparedModule { functions, max_launch_lanes: launches.unwrap_or(0), by_name }
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 
-    pub(crate) fn find_declared(&self, declaration: &Declaration) -> Option<usize> {
+    pub(crate) fn find_callee(&self, declaration: &Declaration) -> Option<usize> {
         self.find(&declaration.name)
     }
 }
 
-/// The number of elements of a type in one lane.
+/// Returns the number of elements of a type in one lane.
 pub(crate) fn elements_of(ty: Type) -> usize {
     ty.lanes().unwrap_or(1).into()
 }

@@ -1,7 +1,7 @@
-//! Finds races: accesses of different lanes to one byte that nothing orders, one of them a write.
+//! Race detector: unordered accesses of different lanes to one byte, of which one is a write.
 //!
-//! Only barriers and launches order lanes, and only those of one group. That lanes of a brush run in lock-step orders nothing
-//! here: a program is race-free if it would be so with each lane on its own.
+//! Only barriers and launches order lanes, and only within a group. Lock-step execution of a brush orders nothing here: a
+//! program is race-free if it is so with independent lanes.
 
 use crate::fault::FaultKind;
 use crate::limits::Budget;
@@ -10,16 +10,16 @@ use heddle_ir::Space;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
-/// Two accesses that nothing orders.
+/// Two unordered accesses, of which one is a write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Race {
-    /// The name of the object, if it has one.
+    /// Name of the object.
     pub object: Option<String>,
-    /// The byte in the object.
+    /// Offset of the byte in the object.
     pub offset: usize,
-    /// The work-items, by their linear numbers.
+    /// Linear numbers of the work-items.
     pub items: [u32; 2],
-    /// Whether the second access writes.
+    /// True if the second access writes.
     pub is_write: bool,
 }
 
@@ -32,22 +32,22 @@ impl std::fmt::Display for Race {
     }
 }
 
-/// What accesses.
+/// Work-item that makes an access, with its epoch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ItemEpoch {
     /// Linear number in the launch.
     pub(crate) number: u32,
     /// Linear number of the group.
     pub(crate) group: u32,
-    /// How many barriers, beginnings and ends of launches the group has passed.
+    /// Number of barriers, launch starts and launch ends that the group has passed.
     pub(crate) epoch: u32,
 }
 
-/// Stands for no item.
+/// Sentinel: no item.
 const NO_ITEM: u32 = u32::MAX;
 
-/// What made one kind of access to a byte, as far as it matters: two items of the running group since its last barrier,
-/// so that each finds one that is not itself, and one item of another group.
+/// Items that made one kind of access to a byte. Two items of the running group since its last barrier are enough, so that
+/// each item finds one other than itself; so is one item of another group.
 #[derive(Clone, Copy, Debug)]
 struct Accessors {
     here: [u32; 2],
@@ -59,14 +59,14 @@ struct Accessors {
 impl Accessors {
     const NONE: Accessors = Accessors { here: [NO_ITEM; 2], elsewhere: NO_ITEM, group: 0, epoch: 0 };
 
-    /// One whose access nothing orders with one of this item.
+    /// Returns an item whose access is unordered with one of this item.
     fn unordered_with(&self, item: ItemEpoch) -> Option<u32> {
         let is_here = self.group != item.group || self.epoch == item.epoch;
         let here = self.here.into_iter().filter(|_| is_here);
         here.chain([self.elsewhere]).find(|&other| other != NO_ITEM && other != item.number)
     }
 
-    fn note(&mut self, item: ItemEpoch) {
+    fn record(&mut self, item: ItemEpoch) {
         if self.group != item.group {
             let was_here = self.here[0] != NO_ITEM;
             self.elsewhere = if was_here { self.here[0] } else { self.elsewhere };
@@ -83,19 +83,19 @@ impl Accessors {
     }
 }
 
-/// What the notes on a page take in memory.
+/// Bytes that the shadow of a page takes.
 const PAGE_COST: u64 = (PAGE * size_of::<ShadowByte>()) as u64 + 64;
 
-/// The accesses to a byte: by whether they write, and by whether they are atomic.
+/// Accessors of a byte, indexed by write and by atomic.
 #[derive(Clone, Copy, Debug)]
 struct ShadowByte([[Accessors; 2]; 2]);
 
-/// How many bytes of an object are noted together, if one of them is.
+/// Bytes of an object whose shadow is allocated together.
 const PAGE: usize = 64;
 
 type ShadowPages = FxHashMap<(HeapId, usize, usize), Box<[ShadowByte; PAGE]>>;
 
-/// What has been accessed so far, page by page.
+/// Shadow of the accessed memory, page by page.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct RaceDetector {
     shared: ShadowPages,
@@ -103,8 +103,8 @@ pub(crate) struct RaceDetector {
 }
 
 impl RaceDetector {
-    /// Notes an access; says which other item it races with.
-    pub(crate) fn note(
+    /// Records an access. Returns the offset and the other item of a race.
+    pub(crate) fn record(
         &mut self,
         target: ResolvedAddress,
         size: usize,
@@ -136,15 +136,15 @@ impl RaceDetector {
                 for accessors in rivals.iter().flat_map(|kinds| &kinds[..if is_atomic { 1 } else { 2 }]) {
                     race = race.or_else(|| Some((offset, accessors.unordered_with(item)?)));
                 }
-                shadow[usize::from(is_write)][usize::from(is_atomic)].note(item);
+                shadow[usize::from(is_write)][usize::from(is_atomic)].record(item);
                 offset += 1;
             }
         }
         Ok(race)
     }
 
-    /// Forgets the local objects: a new group has its own.
-    pub(crate) fn forget_local(&mut self, budget: &mut Budget) {
+    /// Clears the shadow of local objects, at the start of a new group.
+    pub(crate) fn clear_local(&mut self, budget: &mut Budget) {
         budget.give_back(PAGE_COST * self.local.len() as u64);
         self.local.clear();
     }

@@ -1,6 +1,6 @@
-//! The GPU's way to schedule: a stack of reconvergence points at immediate post-dominators.
+//! GPU scheduling: a stack of reconvergence points at immediate post-dominators.
 //!
-//! After: Coutinho et al., PACT'11, section II; as hardware does it, also for unstructured control flow.
+//! After: Coutinho et al., PACT'11, section II; also for unstructured control flow, as in hardware.
 
 use crate::brush::Brush;
 use crate::lane_partition::LanePartition;
@@ -8,7 +8,7 @@ use crate::lanes::LaneMask;
 use crate::program::PreparedFunction;
 use heddle_ir::Block;
 
-/// A reconvergence point: these lanes go on at `at`, and meet others at `until`.
+/// Stack entry: these lanes continue at `at` and reconverge at `until`.
 #[derive(Clone, Debug)]
 pub(crate) struct StackEntry<M> {
     pub(crate) lanes: M,
@@ -17,8 +17,8 @@ pub(crate) struct StackEntry<M> {
 }
 
 impl<M: LaneMask> Brush<'_, '_, M> {
-    /// The next block of the reconvergence stack.
-    pub(crate) fn pick_by_stack(&mut self) -> Option<Block> {
+    /// Picks the next block from the reconvergence stack.
+    pub(crate) fn pick_from_stack(&mut self) -> Option<Block> {
         let stack = &mut self.frame_mut().stack;
         while let Some(top) = stack.last() {
             match top.at {
@@ -29,35 +29,36 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         None
     }
 
-    /// Splits the lanes on top of the reconvergence stack by where they go.
+    /// Splits the top of the reconvergence stack by the destinations of its lanes.
     pub(crate) fn split_stack(
         &mut self,
         code: &PreparedFunction<'_>,
         block: Block,
-        goes: &LanePartition<Block, M>,
+        destinations: &LanePartition<Block, M>,
     ) {
-        let meets = code.post_dominators().immediate(block);
+        let post_dominator = code.post_dominators().immediate(block);
         let stack = &mut self.frame_mut().stack;
         let Some(top) = stack.last_mut() else { return };
         let mut parts: Vec<(Option<Block>, M)> = Vec::new();
         for lane in top.lanes.lanes() {
-            let goes = goes.of(lane);
-            match parts.iter_mut().find(|(target, _)| *target == goes) {
+            let destination = destinations.of(lane);
+            match parts.iter_mut().find(|(target, _)| *target == destination) {
                 Some((_, lanes)) => *lanes |= M::of(lane),
-                None => parts.push((goes, M::of(lane))),
+                None => parts.push((destination, M::of(lane))),
             }
         }
         match parts[..] {
             [(target, _)] => top.at = target,
             _ => {
-                top.at = meets;
+                top.at = post_dominator;
                 for (target, lanes) in parts.into_iter().rev() {
-                    stack.push(StackEntry { lanes, at: target, until: meets });
+                    stack.push(StackEntry { lanes, at: target, until: post_dominator });
                 }
             }
         }
-        // Lanes that return are gone from every entry.
-        let gone = goes.iter().fold(self.frame().control, |gone, (_, party)| gone & !party);
-        self.frame_mut().stack.iter_mut().for_each(|entry| entry.lanes &= !gone);
+        // Lanes that return are removed from every entry.
+        let returned =
+            destinations.iter().fold(self.frame().control, |returned, (_, members)| returned & !members);
+        self.frame_mut().stack.iter_mut().for_each(|entry| entry.lanes &= !returned);
     }
 }

@@ -1,4 +1,4 @@
-//! Functions that lie outside: known library functions, and regions that sequential code launches.
+//! Calls of functions outside of the module: built-in library functions, and regions launched by sequential code.
 
 use crate::brush::{Brush, LaneFault, RunContext};
 use crate::fault::FaultKind;
@@ -12,15 +12,15 @@ use heddle_ir::{Detail, Inst, InstData, Scalar};
 use smallvec::SmallVec;
 
 impl<M: LaneMask> Brush<'_, '_, M> {
-    /// Calls a declared function that the interpreter knows.
-    pub(crate) fn call_known(
+    /// Calls a declared function that is built into the interpreter.
+    pub(crate) fn call_builtin(
         &mut self,
         inst: Inst,
         data: &InstData,
         code: &PreparedFunction<'_>,
         declaration: &Declaration,
         mask: M,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), LaneFault> {
         let params: SmallVec<[Scalar; 4]> =
             data.args.iter().map(|&arg| code.func.value_type(arg).scalar()).collect();
@@ -30,7 +30,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         if math::call(&declaration.name, &params, scalar, &vec![0; params.len()]).is_none() {
             return Err(unknown());
         }
-        self.write_nothing(inst, code, mask, world);
+        self.write_passive_results(inst, code, mask, cx);
         for lane in mask.lanes() {
             for element in 0..self.elements(code, result) {
                 let args: Option<SmallVec<[u128; 4]>> =
@@ -42,14 +42,14 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         Ok(())
     }
 
-    /// Runs a region with lanes of its own.
+    /// Runs a region with its own lanes.
     pub(crate) fn launch(
         &mut self,
         inst: Inst,
         data: &InstData,
         code: &PreparedFunction<'_>,
         mask: M,
-        world: &mut RunContext<'_>,
+        cx: &mut RunContext<'_>,
     ) -> Result<(), LaneFault> {
         let misplaced = |reason: &str| Err((FaultKind::Misplaced(reason.into()), None));
         let Detail::Launch(launch) = &data.detail else { return Ok(()) };
@@ -62,7 +62,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         let Some(declaration) = code.func.callee_of(data) else {
             return misplaced("the region is not declared");
         };
-        let Some(entry) = self.program.find_declared(declaration) else {
+        let Some(entry) = self.program.find_callee(declaration) else {
             return Err((FaultKind::UnknownFunction(declaration.name.clone()), None));
         };
         let args = self.launch_args(data, code, launch, declaration);
@@ -90,19 +90,19 @@ impl<M: LaneMask> Brush<'_, '_, M> {
             self.number,
             taking_part,
             Some((&*self, inst)),
-            world,
+            cx,
         );
-        // What comes before a launch is ordered before it, and what comes behind it behind.
-        world.epoch += 1;
+        // A launch is ordered after all earlier accesses and before all later ones.
+        cx.epoch += 1;
         let results = nested
-            .and_then(|mut region| region.run_region(world))
+            .and_then(|mut region| region.run_region(cx))
             .map_err(|fault| (FaultKind::InRegion(fault.into()), None))?;
-        world.epoch += 1;
+        cx.epoch += 1;
         for (&value, lanes_of_result) in code.func.results(inst).iter().zip(results) {
             for element in 0..self.elements(code, value) {
                 let bits = match self.elements_if_vector(code, value) {
                     Some(_) => lanes_of_result[element].bits(),
-                    // A uniform result is that of any lane which took part.
+                    // A uniform result is that of any participating lane.
                     None => taking_part.lanes().next().and_then(|lane| lanes_of_result[lane].bits()),
                 };
                 self.set(code, value, 0, element, bits);
@@ -135,7 +135,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
             .collect()
     }
 
-    /// The lanes of a region are work-items of one group of its size.
+    /// Places the lanes of a region as the work-items of one group of its size.
     fn region_position(&self, launch: &Launch) -> BrushPosition {
         let local = tile_of(&launch.brush);
         let index = |lane: u32| [lane % local[0], lane / local[0] % local[1], lane / local[0] / local[1]];

@@ -1,4 +1,4 @@
-//! Running a function: its arguments, its options, what comes out.
+//! Entry point of the interpreter: arguments, options, outcome.
 
 use crate::brush::{Brush, RunContext, StopReason};
 use crate::fault::{ExecutionFault, FaultKind};
@@ -15,17 +15,17 @@ use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use heddle_ir::{Module, Space, Type};
 use rustc_hash::FxHashMap;
 
-/// What an element of a value holds.
+/// Element of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Datum {
-    /// ⊤.
+    /// Poison.
     Poison,
-    /// These bits, zero above the type's width.
+    /// Bits, zero above the type's width.
     Bits(u128),
 }
 
 impl Datum {
-    /// The bits, unless it is ⊤.
+    /// Returns the bits, or none for poison.
     pub fn bits(self) -> Option<u128> {
         match self {
             Datum::Poison => None,
@@ -40,35 +40,35 @@ impl From<Option<u128>> for Datum {
     }
 }
 
-/// What the lanes get for a parameter.
+/// Value of a parameter in all lanes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Argument {
-    /// The same in all lanes.
+    /// One value for all lanes.
     Uniform(Datum),
     /// `base` plus a stride for each step along each brush dimension.
     Linear {
-        /// Lane 0's value.
+        /// Value of lane 0.
         base: u128,
-        /// The strides.
+        /// Strides.
         strides: Vec<i64>,
     },
-    /// One for each lane.
+    /// One value for each lane.
     Varying(Vec<Datum>),
-    /// The elements of a vector, the same vector in all lanes.
+    /// One vector for all lanes, by its elements.
     Vector(Vec<Datum>),
 }
 
-/// What becomes of a variable in lanes that do not execute its instruction.
+/// Semantics of a variable in lanes that do not execute its instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum PassiveSemantics {
-    /// It keeps its value.
+    /// Keeps its value.
     #[default]
     Freezing,
-    /// It becomes ⊤.
+    /// Becomes poison.
     Oblivious,
 }
 
-/// The launch that work-items see.
+/// Launch geometry that work-items observe.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaunchGeometry {
     /// Number of dimensions, 1 to 3.
@@ -77,34 +77,34 @@ pub struct LaunchGeometry {
     pub local: [u32; 3],
     /// Number of work-groups along each dimension.
     pub groups: [u32; 3],
-    /// Least global index along each dimension.
+    /// Minimum global index along each dimension.
     pub offset: [u64; 3],
 }
 
-/// How to run.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// Lanes along each dimension of the brush.
     pub brush: Vec<u32>,
-    /// What becomes of variables in lanes that do not execute.
+    /// Semantics of variables in passive lanes.
     pub semantics: PassiveSemantics,
-    /// Which block runs next.
+    /// Choice of the next block.
     pub scheduler: Scheduler,
-    /// What the run may use.
+    /// Resource limits.
     pub limits: RunLimits,
-    /// Whether to look for races.
+    /// Enables the race detector.
     pub detect_races: bool,
-    /// Whether to record every step.
+    /// Records every step.
     pub trace: bool,
-    /// Whether to count where lanes part, how they access memory, and how often loops go round.
+    /// Records a divergence profile.
     pub profile: bool,
-    /// Runs this lane of each brush alone; the others never start.
+    /// Runs only this lane of each brush; the others never start.
     pub only_lane: Option<u32>,
-    /// Launches a kernel over work-groups; none runs one brush that is a group by itself.
+    /// Launches a kernel over work-groups; none runs a single brush as its own group.
     pub geometry: Option<LaunchGeometry>,
-    /// Runs wide code: one thread for each such brush of a work-group. It stands where the brush's first lane does.
+    /// Runs wide code: one thread for each brush of these dimensions, at the position of the brush's first lane.
     pub stands_for: Option<Vec<u32>>,
-    /// Whether `fmuladd` rounds once.
+    /// Rounds `fmuladd` once.
     pub fused: bool,
     /// Lanes that take part; the others never start.
     pub entry_mask: LaneSet,
@@ -130,25 +130,25 @@ impl Default for RunOptions {
 }
 
 impl RunOptions {
-    /// The defaults, for a one-dimensional brush of this many lanes.
+    /// Returns the defaults for a one-dimensional brush of this many lanes.
     pub fn lanes(lanes: u32) -> RunOptions {
         RunOptions { brush: vec![lanes], ..RunOptions::default() }
     }
 
-    /// The number of lanes.
+    /// Returns the number of lanes.
     pub fn width(&self) -> u32 {
         self.brush.iter().fold(1, |lanes, &dim| lanes.saturating_mul(dim))
     }
 }
 
-/// What is counted while a program runs.
+/// Counters of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct RunCounters {
     /// Blocks executed.
     pub steps: u64,
-    /// Blocks executed with no active lane.
+    /// Blocks executed without active lanes.
     pub empty_steps: u64,
-    /// Branches executed whose active lanes part.
+    /// Branches executed whose active lanes diverge.
     pub divergent_branches: u64,
     /// Branches executed whose active lanes stay together.
     pub uniform_branches: u64,
@@ -158,24 +158,24 @@ pub struct RunCounters {
     pub barriers: u64,
 }
 
-/// What comes out.
+/// Outcome of a run.
 #[derive(Clone, Debug)]
 pub struct RunOutcome {
-    /// For each result of the function each lane's elements, lane by lane. Kernels have none.
+    /// Elements of each result, lane by lane. Empty for kernels.
     pub results: Vec<Vec<Datum>>,
-    /// The first race, if there is one and races were looked for.
+    /// First race, if the detector found one.
     pub race: Option<Race>,
-    /// What was counted.
+    /// Counters.
     pub counters: RunCounters,
-    /// The blocks that were executed.
+    /// Executed blocks.
     pub schedule: Schedule,
-    /// Every step in detail, if asked for.
+    /// Every step in detail, if requested.
     pub trace: Trace,
-    /// The profile, if asked for.
+    /// Divergence profile, if requested.
     pub profile: Option<RunProfile>,
 }
 
-/// Where the lanes of a brush stand in the launch.
+/// Position of the lanes of a brush in the launch.
 #[derive(Clone, Debug)]
 pub(crate) struct BrushPosition {
     pub(crate) geometry: LaunchGeometry,
@@ -190,7 +190,7 @@ impl BrushPosition {
         geometry.local.iter().fold(1, |size, &dim| size.saturating_mul(dim))
     }
 
-    /// Linear number of a lane's work-item in the launch.
+    /// Returns the linear number of a lane's work-item in the launch.
     pub(crate) fn item(&self, lane: usize) -> u32 {
         let [x, y, z] = self.local[lane].unwrap_or_default();
         let [size_x, size_y, _] = self.geometry.local;
@@ -199,7 +199,7 @@ impl BrushPosition {
     }
 }
 
-/// Runs a function of a module over a memory, to which the module's globals are added where it lacks them.
+/// Runs a function of a module over a memory. Adds those of the module's globals that the memory lacks.
 pub fn run(
     module: &Module,
     func: &str,
@@ -228,31 +228,31 @@ pub fn run(
     }
     let mut budget = Budget::new(options.limits);
     let address_of =
-        place_globals(module, memory, &mut budget).map_err(|kind| ExecutionFault::new(kind, func))?;
+        add_globals(module, memory, &mut budget).map_err(|kind| ExecutionFault::new(kind, func))?;
     let program = PreparedModule::new(module, &address_of);
     let Some(entry) = program.find(func) else {
         let defined = module.functions.iter().map(|func| format!("@{}", func.name)).collect::<Vec<_>>();
         return Err(arguments(format!("there is no such function; there are {}", defined.join(", "))));
     };
-    let params = &program.codes[entry].func.signature.params;
+    let params = &program.functions[entry].func.signature.params;
     if params.len() != args.len() {
         return Err(arguments(format!("it takes {} arguments, not {}", params.len(), args.len())));
     }
     let mut lanes_of_args = Vec::new();
     for (index, (param, arg)) in params.iter().zip(args).enumerate() {
-        let lanes = spread(param, arg, options)
+        let lanes = expand_argument(param, arg, options)
             .map_err(|reason| arguments(format!("argument {}: {reason}", index + 1)))?;
         lanes_of_args.push(lanes);
     }
     let profile = match options.profile {
         true => {
-            let functions = program.codes.iter().map(|code| code.func);
+            let functions = program.functions.iter().map(|code| code.func);
             let made = RunProfile::new(functions, options.width() as usize, &mut budget);
             Some(made.map_err(|kind| ExecutionFault::new(kind, func))?)
         }
         false => None,
     };
-    let mut world = RunContext {
+    let mut cx = RunContext {
         profile,
         memory,
         detector: options.detect_races.then(RaceDetector::default),
@@ -260,24 +260,24 @@ pub fn run(
         options,
         budget,
         counters: RunCounters::default(),
-        course: ScheduleRecorder::new(&options.scheduler),
+        recorder: ScheduleRecorder::new(&options.scheduler),
         trace: Trace::default(),
         rng: Rng::new(options.scheduler.seed()),
         epoch: 0,
-        empty_run: 0,
+        empty_streak: 0,
         nesting: 0,
     };
-    let results = match program.widest.max(options.width() as usize) {
-        ..=WORD => run_groups::<u128>(&program, entry, &lanes_of_args, &mut world)?,
-        _ => run_groups::<LaneSet>(&program, entry, &lanes_of_args, &mut world)?,
+    let results = match program.max_launch_lanes.max(options.width() as usize) {
+        ..=WORD => run_groups::<u128>(&program, entry, &lanes_of_args, &mut cx)?,
+        _ => run_groups::<LaneSet>(&program, entry, &lanes_of_args, &mut cx)?,
     };
     Ok(RunOutcome {
         results,
-        race: world.race,
-        counters: world.counters,
-        schedule: world.course.into_noted(),
-        trace: world.trace,
-        profile: world.profile,
+        race: cx.race,
+        counters: cx.counters,
+        schedule: cx.recorder.into_schedule(),
+        trace: cx.trace,
+        profile: cx.profile,
     })
 }
 
@@ -285,10 +285,10 @@ fn run_groups<M: LaneMask>(
     program: &PreparedModule<'_>,
     entry: usize,
     args: &[Vec<Datum>],
-    world: &mut RunContext<'_>,
+    cx: &mut RunContext<'_>,
 ) -> Result<Vec<Vec<Datum>>, ExecutionFault> {
-    let options = world.options;
-    let name = &program.codes[entry].func.name;
+    let options = cx.options;
+    let name = &program.functions[entry].func.name;
     let extents = options.stands_for.as_ref().unwrap_or(&options.brush);
     let brush = tile_of(extents);
     let geometry = options.geometry.clone().unwrap_or(LaunchGeometry {
@@ -319,16 +319,16 @@ fn run_groups<M: LaneMask>(
                     group_number,
                     local,
                 });
-                // A group may cost something even if none of its lanes starts.
+                // A group has a cost even if none of its lanes starts.
                 let cost = u64::from(BrushPosition::group_size(&geometry)) + tiles.len() as u64;
-                world.budget.work(cost).map_err(fault)?;
+                cx.budget.work(cost).map_err(fault)?;
                 if group_number > 0 {
-                    world.memory.forget_local(&mut world.budget).map_err(fault)?;
-                    if let Some(detector) = &mut world.detector {
-                        detector.forget_local(&mut world.budget);
+                    cx.memory.poison_local(&mut cx.budget).map_err(fault)?;
+                    if let Some(detector) = &mut cx.detector {
+                        detector.clear_local(&mut cx.budget);
                     }
                 }
-                results = run_group::<M>(program, entry, args, positions.collect(), world)?;
+                results = run_group::<M>(program, entry, args, positions.collect(), cx)?;
                 group_number = group_number.wrapping_add(1);
             }
         }
@@ -336,15 +336,15 @@ fn run_groups<M: LaneMask>(
     Ok(if options.geometry.is_some() { Vec::new() } else { results })
 }
 
-/// How many work-items a brush takes along each dimension of a group. A group has three: the last two of a brush that has
-/// four run along its third, and lanes stay in order.
+/// Returns the number of work-items of a brush along each dimension of a group. A group has three dimensions: the last
+/// two of a four-dimensional brush run along the third, in lane order.
 pub(crate) fn tile_of(brush: &[u32]) -> [u32; 3] {
-    let along = |dimension: usize| brush.get(dimension).copied().unwrap_or(1);
-    [along(0), along(1), along(2).saturating_mul(along(3))]
+    let edge_node = |dimension: usize| brush.get(dimension).copied().unwrap_or(1);
+    [edge_node(0), edge_node(1), edge_node(2).saturating_mul(edge_node(3))]
 }
 
-/// The local indices of the lanes of each brush of a group. A brush of one dimension runs along the linear order
-/// of the group; one of more dimensions is a tile of it.
+/// Computes the local indices of the lanes of each brush of a group. A one-dimensional brush runs along the linear order
+/// of the group; any other is a tile of it.
 fn tiles(geometry: &LaunchGeometry, brush: [u32; 3]) -> Vec<Vec<Option<[u32; 3]>>> {
     let [size_x, size_y, size_z] = geometry.local;
     let width = brush[0] * brush[1] * brush[2];
@@ -378,55 +378,55 @@ fn tiles(geometry: &LaunchGeometry, brush: [u32; 3]) -> Vec<Vec<Option<[u32; 3]>
     tiles
 }
 
-/// Runs the brushes of a group, each up to its next barrier in turn.
+/// Runs the brushes of a group in turn, each to its next barrier.
 fn run_group<M: LaneMask>(
     program: &PreparedModule<'_>,
     entry: usize,
     args: &[Vec<Datum>],
     positions: Vec<BrushPosition>,
-    world: &mut RunContext<'_>,
+    cx: &mut RunContext<'_>,
 ) -> Result<Vec<Vec<Datum>>, ExecutionFault> {
-    world.epoch = 0;
+    cx.epoch = 0;
     let mut brushes = Vec::new();
     for (number, position) in positions.into_iter().enumerate() {
-        brushes.push(Brush::<M>::new(program, entry, args, position, number as u32, world)?);
+        brushes.push(Brush::<M>::new(program, entry, args, position, number as u32, cx)?);
     }
     let mut results = Vec::new();
     loop {
         let mut order: Vec<usize> = (0..brushes.len()).collect();
-        world.shuffle(&mut order);
-        let mut paused: Vec<Option<StopReason>> = vec![None; brushes.len()];
+        cx.shuffle(&mut order);
+        let mut stopped: Vec<Option<StopReason>> = vec![None; brushes.len()];
         for index in order {
-            paused[index] = Some(brushes[index].resume(world)?);
+            stopped[index] = Some(brushes[index].resume(cx)?);
         }
-        let is_waiting = |paused: &&StopReason| matches!(paused, StopReason::AtBarrier { .. });
-        let Some(&StopReason::AtBarrier { code, depth, inst }) = paused.iter().flatten().find(is_waiting)
+        let is_waiting = |stopped: &&StopReason| matches!(stopped, StopReason::AtBarrier { .. });
+        let Some(&StopReason::AtBarrier { code, depth, inst }) = stopped.iter().flatten().find(is_waiting)
         else {
             for brush in &mut brushes {
                 results = brush.take_results();
             }
-            brushes.iter().for_each(|_| world.memory.close_level(&mut world.budget));
+            brushes.iter().for_each(|_| cx.memory.close_level(&mut cx.budget));
             return Ok(results);
         };
         let first = StopReason::AtBarrier { code, depth, inst };
-        if paused.iter().flatten().any(|paused| *paused != first) {
+        if stopped.iter().flatten().any(|stopped| *stopped != first) {
             let reason =
                 "some brushes of the group wait at this barrier, others are elsewhere or have returned";
             let kind = FaultKind::DivergentBarrier(reason.into());
-            return Err(brushes[0].fault(&program.codes[code], inst, kind, None));
+            return Err(brushes[0].fault(&program.functions[code], inst, kind, None));
         }
-        world.epoch += 1;
-        world.counters.barriers += 1;
+        cx.epoch += 1;
+        cx.counters.barriers += 1;
     }
 }
 
-/// The elements of an argument, lane by lane.
-fn spread(param: &Param, arg: &Argument, options: &RunOptions) -> Result<Vec<Datum>, String> {
+/// Expands an argument to its elements, lane by lane.
+fn expand_argument(param: &Param, arg: &Argument, options: &RunOptions) -> Result<Vec<Datum>, String> {
     let lanes = options.width() as usize;
     let elements = elements_of(param.ty);
     let mask = param.ty.scalar().bit_mask();
     let cut = |datum: Datum| datum.bits().map(|bits| bits & mask).into();
-    let spread: Vec<Datum> = match arg {
+    let datums: Vec<Datum> = match arg {
         Argument::Uniform(datum) => vec![cut(*datum); lanes * elements],
         Argument::Linear { base, strides } => {
             if strides.len() > options.brush.len() {
@@ -449,9 +449,9 @@ fn spread(param: &Param, arg: &Argument, options: &RunOptions) -> Result<Vec<Dat
         }
     };
     if matches!(param.ty, Type::Scalar(_)) {
-        check_shape(param, &spread, options)?;
+        check_shape(param, &datums, options)?;
     }
-    Ok(spread)
+    Ok(datums)
 }
 
 pub(crate) fn linear(base: u128, strides: &[i64], lane: usize, brush: &[u32]) -> u128 {
@@ -477,7 +477,7 @@ fn check_shape(param: &Param, lanes: &[Datum], options: &RunOptions) -> Result<(
         Datum::Poison => None,
     };
     let bases: Vec<u128> = lanes.iter().enumerate().filter_map(base_of).collect();
-    // Uniform lanes are ⊤ together; of others any may be, and the rest fit each other.
+    // A uniform value is poison in all lanes or none. Otherwise any lane may be poison, and the rest must match.
     let are_together = !strides.is_empty() || bases.is_empty() || bases.len() == lanes.len();
     match are_together && bases.iter().all(|&base| base == bases[0]) {
         true => Ok(()),
@@ -485,8 +485,8 @@ fn check_shape(param: &Param, lanes: &[Datum], options: &RunOptions) -> Result<(
     }
 }
 
-/// Adds the module's globals to the memory where it has no object of that name; says where all of them lie.
-fn place_globals<'m>(
+/// Adds the module's globals that the memory lacks, by name. Returns the addresses of all of them.
+fn add_globals<'m>(
     module: &'m Module,
     memory: &mut Memory,
     budget: &mut Budget,

@@ -1,24 +1,23 @@
-//! Schedules: which of the blocks where lanes wait runs next, and which ones ran.
+//! Schedules: policies that choose the next block, and records of the executed blocks.
 
 use crate::fault::FaultKind;
 use crate::limits::Budget;
 use heddle_ir::{Block, Inst};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Which block runs next, of those where lanes wait and to which no other of those leads.
+/// Policy that chooses the next block, among the nodes that no other waiting node reaches.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Scheduler {
-    /// The first one in a fixed order.
+    /// First node in a fixed topological order.
     #[default]
     Greedy,
-    /// Any of them, by this seed. Branches of blocks without active lanes go anywhere.
+    /// Any of them, by this seed. Branches of blocks without active lanes take any target.
     Random(u64),
-    /// As this schedule says, call by call. Steps to blocks where no lane waits are passed over, and what it does not
-    /// tell is free, so that the schedule of a transformed program can be replayed on its source. A block that it has no
-    /// active step for runs where lanes in it are in the way. A schedule only chooses between legal steps: whatever it says,
-    /// what runs is a legal schedule, so an outcome of a replay is one of the program.
+    /// Follows this schedule, call by call. Skips steps to blocks where no lane waits, and leaves unscheduled blocks
+    /// free, so that the schedule of a transformed program replays on its source. A block without an active step runs
+    /// where its lanes block a scheduled one. Every replay is a legal schedule, and its outcome one of the program.
     Replay(Schedule),
-    /// A stack of reconvergence points at immediate post-dominators, as GPUs have it. FREEZING only.
+    /// Stack of reconvergence points at immediate post-dominators, as on GPUs. FREEZING only.
     Ipdom,
 }
 
@@ -31,54 +30,54 @@ impl Scheduler {
     }
 }
 
-/// What a run executed, each invocation of a function by itself.
+/// Blocks executed by a run, grouped by invocation of a function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Schedule {
-    /// The invocations that executed something, in the order in which they began to.
+    /// Invocations that executed a block, in the order of their first one.
     pub invocations: Vec<Invocation>,
 }
 
-/// A function, entered once by a brush.
+/// One activation of a function by a brush.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Invocation {
-    /// What entered it.
+    /// Caller.
     pub origin: InvocationOrigin,
-    /// The blocks that it executed, in order.
+    /// Executed blocks, in order.
     pub steps: Vec<ScheduleStep>,
 }
 
-/// Where an invocation comes from.
+/// Caller of an invocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum InvocationOrigin {
     /// The run itself.
     Run {
-        /// The number of the group in the launch.
+        /// Number of the group in the launch.
         group: u32,
-        /// The number of the brush in its group.
+        /// Number of the brush in its group.
         brush: u32,
     },
     /// A call or a launch.
     Inst {
-        /// The number of the invocation that it belongs to.
+        /// Number of the calling invocation.
         invocation: u32,
-        /// The number of the step there.
+        /// Number of the step in it.
         step: u32,
-        /// The instruction.
+        /// Instruction.
         inst: Inst,
     },
 }
 
-/// A block that was executed.
+/// Executed block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ScheduleStep {
-    /// The block.
+    /// Block.
     pub block: Block,
-    /// Whether it had active lanes. One without is none that a replay asks for.
+    /// True if it had active lanes. A replay ignores steps without.
     pub is_active: bool,
 }
 
 impl Schedule {
-    /// That of one brush which calls nothing and executes these blocks.
+    /// Creates the schedule of one brush that calls nothing and executes these blocks.
     pub fn of_blocks(blocks: impl IntoIterator<Item = Block>) -> Schedule {
         let steps = blocks.into_iter().map(|block| ScheduleStep { block, is_active: true }).collect();
         Schedule {
@@ -86,36 +85,36 @@ impl Schedule {
         }
     }
 
-    /// The steps of all invocations, one after the other.
+    /// Iterates over the steps of all invocations.
     pub fn steps(&self) -> impl Iterator<Item = &ScheduleStep> {
         self.invocations.iter().flat_map(|invocation| &invocation.steps)
     }
 }
 
-/// The schedule of a run: what is noted of it, and what it follows.
+/// Recorder of a run's schedule, with the schedule that it replays.
 #[derive(Debug, Default)]
 pub(crate) struct ScheduleRecorder<'a> {
-    noted: Schedule,
-    followed: Option<ReplayedSchedule<'a>>,
-    /// The blocks that an invocation is told to execute, of the one that was asked for last.
-    told: Option<(u32, FxHashSet<Block>)>,
+    recorded: Schedule,
+    replayed: Option<ReplayedSchedule<'a>>,
+    /// Scheduled blocks of the replayed invocation that was queried last.
+    scheduled: Option<(u32, FxHashSet<Block>)>,
 }
 
-/// A schedule that is replayed.
+/// Schedule that is replayed.
 #[derive(Debug)]
 struct ReplayedSchedule<'a> {
     invocations: &'a [Invocation],
     by_origin: FxHashMap<InvocationOrigin, u32>,
 }
 
-/// Where a running invocation stands in the course.
+/// Position of a running invocation in the recorded and the replayed schedule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InvocationCursor {
     origin: InvocationOrigin,
-    /// Its number, once it has executed something.
-    noted: Option<u32>,
-    /// The number of the invocation that it follows, if there is one, and how many of its steps lie behind.
-    followed: Option<(u32, u32)>,
+    /// Number in the recorded schedule, once it has executed a block.
+    recorded: Option<u32>,
+    /// Number of the replayed invocation, and the number of its steps already taken.
+    replayed: Option<(u32, u32)>,
 }
 
 impl<'a> ScheduleRecorder<'a> {
@@ -125,105 +124,109 @@ impl<'a> ScheduleRecorder<'a> {
         };
         let by_origin = invocations.iter().map(|invocation| invocation.origin).zip(0..).collect();
         ScheduleRecorder {
-            followed: Some(ReplayedSchedule { invocations, by_origin }),
+            replayed: Some(ReplayedSchedule { invocations, by_origin }),
             ..ScheduleRecorder::default()
         }
     }
 
     pub(crate) fn is_replayed(&self) -> bool {
-        self.followed.is_some()
+        self.replayed.is_some()
     }
 
-    /// What was executed.
-    pub(crate) fn into_noted(self) -> Schedule {
-        self.noted
+    /// Returns the recorded schedule.
+    pub(crate) fn into_schedule(self) -> Schedule {
+        self.recorded
     }
 
-    /// The beginning of an invocation by the run itself.
+    /// Starts an invocation by the run itself.
     pub(crate) fn enter(&self, group: u32, brush: u32) -> InvocationCursor {
         let origin = InvocationOrigin::Run { group, brush };
-        InvocationCursor { origin, noted: None, followed: self.follow(origin) }
+        InvocationCursor { origin, recorded: None, replayed: self.find_replayed(origin) }
     }
 
-    /// The beginning of an invocation by an instruction of a running one.
+    /// Starts an invocation by an instruction of a running one.
     pub(crate) fn call(&self, caller: &InvocationCursor, inst: Inst) -> InvocationCursor {
-        let invocation = caller.noted.unwrap_or_default();
-        let noted = self.noted.invocations.get(invocation as usize);
-        let step = noted.map_or(0, |noted| noted.steps.len() as u32).saturating_sub(1);
-        let followed = caller.followed.and_then(|(invocation, behind)| {
-            self.follow(InvocationOrigin::Inst { invocation, step: behind.checked_sub(1)?, inst })
+        let invocation = caller.recorded.unwrap_or_default();
+        let recorded = self.recorded.invocations.get(invocation as usize);
+        let step = recorded.map_or(0, |recorded| recorded.steps.len() as u32).saturating_sub(1);
+        let replayed = caller.replayed.and_then(|(invocation, taken)| {
+            self.find_replayed(InvocationOrigin::Inst { invocation, step: taken.checked_sub(1)?, inst })
         });
-        InvocationCursor { origin: InvocationOrigin::Inst { invocation, step, inst }, noted: None, followed }
+        InvocationCursor {
+            origin: InvocationOrigin::Inst { invocation, step, inst },
+            recorded: None,
+            replayed,
+        }
     }
 
-    /// The beginning of what is replayed of an invocation.
-    fn follow(&self, origin: InvocationOrigin) -> Option<(u32, u32)> {
-        let invocation = self.followed.as_ref()?.by_origin.get(&origin)?;
+    /// Finds the start of the replayed invocation with this origin.
+    fn find_replayed(&self, origin: InvocationOrigin) -> Option<(u32, u32)> {
+        let invocation = self.replayed.as_ref()?.by_origin.get(&origin)?;
         Some((*invocation, 0))
     }
 
-    /// Notes that a block is executed.
-    pub(crate) fn note(
+    /// Records that a block is executed.
+    pub(crate) fn record(
         &mut self,
-        track: &mut InvocationCursor,
+        cursor: &mut InvocationCursor,
         block: Block,
         budget: &mut Budget,
     ) -> Result<(), FaultKind> {
         budget.hold(size_of::<ScheduleStep>() as u64)?;
-        let number = match track.noted {
+        let number = match cursor.recorded {
             Some(number) => number,
             None => {
                 budget.hold(size_of::<Invocation>() as u64)?;
-                let number = self.noted.invocations.len() as u32;
-                self.noted.invocations.push(Invocation { origin: track.origin, steps: Vec::new() });
-                *track.noted.insert(number)
+                let number = self.recorded.invocations.len() as u32;
+                self.recorded.invocations.push(Invocation { origin: cursor.origin, steps: Vec::new() });
+                *cursor.recorded.insert(number)
             }
         };
-        self.noted.invocations[number as usize].steps.push(ScheduleStep { block, is_active: true });
+        self.recorded.invocations[number as usize].steps.push(ScheduleStep { block, is_active: true });
         Ok(())
     }
 
-    /// Notes that the last block has no active lanes.
-    pub(crate) fn note_empty(&mut self, track: &InvocationCursor) {
-        let noted = track.noted.and_then(|number| self.noted.invocations.get_mut(number as usize));
-        if let Some(step) = noted.and_then(|noted| noted.steps.last_mut()) {
+    /// Records that the last block has no active lanes.
+    pub(crate) fn mark_empty(&mut self, cursor: &InvocationCursor) {
+        let recorded = cursor.recorded.and_then(|number| self.recorded.invocations.get_mut(number as usize));
+        if let Some(step) = recorded.and_then(|recorded| recorded.steps.last_mut()) {
             step.is_active = false;
         }
     }
 
-    /// Whether the replayed schedule says when a block is executed.
-    pub(crate) fn tells_of(&mut self, track: &InvocationCursor, block: Block) -> bool {
-        let (Some(followed), Some((invocation, _))) = (&self.followed, track.followed) else { return false };
-        let (number, told) = self.told.get_or_insert_default();
-        if *number != invocation || told.is_empty() {
+    /// True if the replayed schedule contains the block.
+    pub(crate) fn is_scheduled(&mut self, cursor: &InvocationCursor, block: Block) -> bool {
+        let (Some(replayed), Some((invocation, _))) = (&self.replayed, cursor.replayed) else { return false };
+        let (number, scheduled) = self.scheduled.get_or_insert_default();
+        if *number != invocation || scheduled.is_empty() {
             *number = invocation;
-            let steps = followed.invocations[invocation as usize].steps.iter();
-            *told = steps.filter(|step| step.is_active).map(|step| step.block).collect();
+            let steps = replayed.invocations[invocation as usize].steps.iter();
+            *scheduled = steps.filter(|step| step.is_active).map(|step| step.block).collect();
         }
-        told.contains(&block)
+        scheduled.contains(&block)
     }
 
-    /// The block that the replayed schedule asks for next, if it asks for one; the track stands before its step then.
-    pub(crate) fn next(&self, track: &mut InvocationCursor) -> Option<Block> {
-        let followed = self.followed.as_ref()?;
-        let (invocation, behind) = track.followed.as_mut()?;
-        let steps = &followed.invocations[*invocation as usize].steps;
-        let ahead = steps.get(*behind as usize..)?.iter().position(|step| step.is_active)?;
-        *behind += ahead as u32;
-        Some(steps[*behind as usize].block)
+    /// Returns the next block of the replayed schedule, and moves the cursor to its step.
+    pub(crate) fn next(&self, cursor: &mut InvocationCursor) -> Option<Block> {
+        let replayed = self.replayed.as_ref()?;
+        let (invocation, taken) = cursor.replayed.as_mut()?;
+        let steps = &replayed.invocations[*invocation as usize].steps;
+        let ahead = steps.get(*taken as usize..)?.iter().position(|step| step.is_active)?;
+        *taken += ahead as u32;
+        Some(steps[*taken as usize].block)
     }
 }
 
 impl InvocationCursor {
-    /// Goes on behind the step that is asked for.
-    pub(crate) fn pass_over(&mut self) {
-        if let Some((_, behind)) = &mut self.followed {
-            *behind += 1;
+    /// Moves past the current step of the replayed schedule.
+    pub(crate) fn skip_step(&mut self) {
+        if let Some((_, taken)) = &mut self.replayed {
+            *taken += 1;
         }
     }
 }
 
-/// A small generator of numbers for random choices (SplitMix64); without a seed it always gives 0.
+/// Pseudo-random generator (SplitMix64); without a seed it always returns 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Rng(Option<u64>);
 

@@ -1,54 +1,54 @@
-//! The trace of a run, step by step.
+//! Trace of a run, step by step.
 
 use crate::lanes::LaneSet;
 use crate::run::Datum;
 use heddle_ir::{Block, Value};
 
-/// Where a lane goes next.
+/// Successor of a lane after a step.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LaneSuccessor {
-    /// To this block.
+    /// This block.
     Block(Block),
-    /// Nowhere: it has returned.
+    /// None: the lane has returned.
     Returned,
-    /// Nowhere: it never started.
+    /// None: the lane never started.
     Absent,
 }
 
-/// One executed block.
+/// Executed block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TraceStep {
-    /// The number of the brush in its group.
+    /// Number of the brush in its group.
     pub brush: u32,
-    /// The number of the group in the launch.
+    /// Number of the group in the launch.
     pub group: u32,
-    /// The number of the function in the module.
+    /// Number of the function in the module.
     pub func: u32,
-    /// How many calls lie around it.
+    /// Depth of calls.
     pub depth: u32,
-    /// The block.
+    /// Block.
     pub block: Block,
-    /// For each lane the block that it comes from.
+    /// Predecessor of each lane.
     pub from: Vec<Option<Block>>,
-    /// Which lanes are here.
+    /// Lanes in the block.
     pub control: LaneSet,
-    /// For which lanes the predicate holds; all where there is none.
+    /// Lanes whose predicate holds; all if the block has none.
     pub predicate: LaneSet,
-    /// Which lanes are active: both.
+    /// Active lanes: `control` and `predicate`.
     pub active: LaneSet,
-    /// For each lane where it goes next, once the block is done.
+    /// Successor of each lane at the end of the block.
     pub next: Vec<LaneSuccessor>,
-    /// What the parameters hold in each lane, where the function is entered; empty elsewhere.
+    /// Values of the parameters in each lane, where the function is entered; empty elsewhere.
     pub args: Vec<(Value, Vec<Datum>)>,
-    /// What the block defines, with its value in each lane behind the block.
+    /// Values that the block defines, in each lane at its end.
     pub values: Vec<(Value, Vec<Datum>)>,
 }
 
-/// Every step of a run.
+/// Trace of a run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Trace {
-    /// The number of lanes.
+    /// Number of lanes.
     pub lanes: u32,
-    /// The steps.
+    /// Steps.
     pub steps: Vec<TraceStep>,
 }

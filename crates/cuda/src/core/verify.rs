@@ -87,7 +87,7 @@ fn repeat(launch: &Launch, text: &str) -> Result<Expected, String> {
     match run(&module, name, &arguments, &mut memory, &options) {
         Ok(_) => Ok(Expected::Memory(memory.placed().to_vec())),
         Err(fault) => {
-            let told = fault.told(&module);
+            let told = fault.located_message(&module);
             match fault.kind {
                 FaultKind::OutOfBounds { .. } => Ok(Expected::Illegal(told)),
                 FaultKind::Limit { .. } => Err(format!("it takes too long: {told}")),

@@ -1,4 +1,4 @@
-//! Operations that look at single bits: logic, counts, and reversals of order.
+//! Bit operations: logic, counts, reversals.
 
 use super::integer::unsigned;
 
@@ -8,7 +8,7 @@ pub fn and(bits: u32, a: u128, b: u128) -> u128 {
     unsigned(bits, a & b)
 }
 
-/// Bitwise disjunction; poison where `disjoint` promised that no bit is set in both.
+/// Bitwise disjunction; poison with `disjoint` if a bit is set in both.
 #[inline]
 pub fn or(bits: u32, a: u128, b: u128, disjoint: bool) -> Option<u128> {
     (!disjoint || and(bits, a, b) == 0).then(|| unsigned(bits, a | b))

@@ -7,7 +7,7 @@ use super::float::to_f64;
 use super::format::FloatFormat;
 use super::integer::{signed, unsigned};
 
-/// Does the predicate hold between two integers?
+/// True if the predicate holds between two integers.
 #[inline(always)]
 pub fn icmp(predicate: IntPredicate, bits: u32, a: u128, b: u128) -> bool {
     let by_unsigned = || unsigned(bits, a).cmp(&unsigned(bits, b));
@@ -26,7 +26,7 @@ pub fn icmp(predicate: IntPredicate, bits: u32, a: u128, b: u128) -> bool {
     }
 }
 
-/// Does the predicate hold between two floats? Zeros of either sign are equal, a NaN is unordered to everything.
+/// True if the predicate holds between two floats. Zeros of either sign are equal; a NaN is unordered with everything.
 #[inline]
 pub fn fcmp(predicate: FloatPredicate, format: FloatFormat, a: u128, b: u128) -> bool {
     let relation = match to_f64(format, a).partial_cmp(&to_f64(format, b)) {
@@ -35,6 +35,6 @@ pub fn fcmp(predicate: FloatPredicate, format: FloatFormat, a: u128, b: u128) ->
         Some(Ordering::Less) => 0b0100,
         None => 0b1000,
     };
-    // Each predicate is a set of the four relations that two floats can be in: its number, here and in LLVM.
+    // The number of a predicate, here and in LLVM, is a set of the four relations between two floats.
     predicate as u8 & relation != 0
 }

@@ -1,12 +1,12 @@
-//! Conversions between integer widths, between float formats, and between the two kinds.
-//! Invariant: whatever ends as a float is rounded once, from the exact number.
+//! Conversions between integer widths, between float formats, and between integers and floats.
+//! Invariant: a float result is rounded once, from the exact number.
 
 use super::float::quieted;
 use super::format::FloatFormat;
 use super::integer::{all_ones, fits_signed, pattern, signed, signed_max, signed_min, unsigned};
 use super::rounding::{Dyadic, exact_value, round};
 
-/// The low `to` bits; poison where `nuw` or `nsw` promised that they stand for the same integer.
+/// Truncation to the low `to` bits; poison with `nuw` or `nsw` if the integer changes.
 #[inline]
 pub fn trunc(from: u32, to: u32, a: u128, nuw: bool, nsw: bool) -> Option<u128> {
     let unsigned_kept = unsigned(from, a) <= all_ones(to);
@@ -14,32 +14,31 @@ pub fn trunc(from: u32, to: u32, a: u128, nuw: bool, nsw: bool) -> Option<u128> 
     ((!nuw || unsigned_kept) && (!nsw || signed_kept)).then(|| unsigned(to, a))
 }
 
-/// The same unsigned integer in `to` bits; poison where `nneg` promised a clear sign bit.
+/// Zero extension to `to` bits; poison with `nneg` if the sign bit is set.
 #[inline]
 pub fn zext(from: u32, to: u32, a: u128, nneg: bool) -> Option<u128> {
     (!nneg || signed(from, a) >= 0).then(|| unsigned(to, unsigned(from, a)))
 }
 
-/// The same signed integer in `to` bits.
+/// Sign extension to `to` bits.
 #[inline]
 pub fn sext(from: u32, to: u32, a: u128) -> u128 {
     pattern(to, signed(from, a))
 }
 
-/// The same number in a wider format; every number of the narrow one exists there.
+/// Conversion to a wider format; always exact.
 #[inline]
 pub fn fpext(from: FloatFormat, to: FloatFormat, a: u128) -> u128 {
     reformatted(from, to, a)
 }
 
-/// The nearest number of a narrower format, ties to even; too large ones become infinite.
+/// Conversion to a narrower format: nearest, ties to even. Overflow gives an infinity.
 #[inline]
 pub fn fptrunc(from: FloatFormat, to: FloatFormat, a: u128) -> u128 {
     reformatted(from, to, a)
 }
 
-/// The integer part as an unsigned integer; poison for NaNs and where it does not fit. Numbers between -1 and 0
-/// fit, as zero.
+/// Integer part as an unsigned integer; poison for NaNs and where it does not fit. Numbers between -1 and 0 give zero.
 pub fn fptoui(format: FloatFormat, bits: u32, a: u128) -> Option<u128> {
     let exact = exact_value(format, a)?;
     let magnitude = integer_part(exact)?;
@@ -47,7 +46,7 @@ pub fn fptoui(format: FloatFormat, bits: u32, a: u128) -> Option<u128> {
     fits.then_some(magnitude)
 }
 
-/// The integer part as a signed integer; poison for NaNs and where it does not fit.
+/// Integer part as a signed integer; poison for NaNs and where it does not fit.
 pub fn fptosi(format: FloatFormat, bits: u32, a: u128) -> Option<u128> {
     let exact = exact_value(format, a)?;
     let magnitude = integer_part(exact)?;
@@ -56,7 +55,7 @@ pub fn fptosi(format: FloatFormat, bits: u32, a: u128) -> Option<u128> {
     fits.then(|| unsigned(bits, if exact.negative { magnitude.wrapping_neg() } else { magnitude }))
 }
 
-/// The unsigned integer nearest to the integer part; zero for NaNs.
+/// Integer part clamped to the unsigned range; zero for NaNs.
 pub fn fptoui_sat(format: FloatFormat, bits: u32, a: u128) -> u128 {
     if format.is_nan(a) {
         return 0;
@@ -65,7 +64,7 @@ pub fn fptoui_sat(format: FloatFormat, bits: u32, a: u128) -> u128 {
     fptoui(format, bits, a).unwrap_or(bound)
 }
 
-/// The signed integer nearest to the integer part; zero for NaNs.
+/// Integer part clamped to the signed range; zero for NaNs.
 pub fn fptosi_sat(format: FloatFormat, bits: u32, a: u128) -> u128 {
     if format.is_nan(a) {
         return 0;
@@ -74,14 +73,13 @@ pub fn fptosi_sat(format: FloatFormat, bits: u32, a: u128) -> u128 {
     fptosi(format, bits, a).unwrap_or(pattern(bits, bound))
 }
 
-/// The float nearest to an unsigned integer; poison where `nneg` promised a clear sign bit. Integers beyond the
-/// format become infinite.
+/// Float nearest to an unsigned integer; poison with `nneg` if the sign bit is set. Overflow gives an infinity.
 pub fn uitofp(bits: u32, format: FloatFormat, a: u128, nneg: bool) -> Option<u128> {
     let exact = Dyadic { negative: false, significand: unsigned(bits, a), exponent: 0 };
     (!nneg || signed(bits, a) >= 0).then(|| round(format, exact))
 }
 
-/// The float nearest to a signed integer; zero becomes +0. Integers beyond the format become infinite.
+/// Float nearest to a signed integer; zero becomes +0. Overflow gives an infinity.
 pub fn sitofp(bits: u32, format: FloatFormat, a: u128) -> u128 {
     let value = signed(bits, a);
     round(format, Dyadic { negative: value < 0, significand: value.unsigned_abs(), exponent: 0 })
@@ -99,7 +97,7 @@ fn reformatted(from: FloatFormat, to: FloatFormat, a: u128) -> u128 {
     }
 }
 
-/// The absolute value without its fraction; `None` from 2^128 on.
+/// Absolute value without its fraction; `None` from 2^128 on.
 fn integer_part(exact: Dyadic) -> Option<u128> {
     let Dyadic { significand, exponent, .. } = exact;
     if exponent < 0 {

@@ -1,7 +1,7 @@
 //! Float arithmetic, each operation rounded once.
 //!
-//! `f32` and `f64` are the host's, which follow IEEE 754. `f16` and `bf16` are computed in `f64` and rounded to
-//! their format, which gives what a single rounding of the exact result would:
+//! `f32` and `f64` use the host's arithmetic, which follows IEEE 754. `f16` and `bf16` are computed in `f64` and rounded
+//! to their format. This equals a single rounding of the exact result:
 //! * a product has at most 2·11 bits and a remainder no more than its operands, so both are exact in `f64`;
 //! * a sum of two `f16` spans at most 41 bits and is exact. A sum of two `bf16` that is not exact in 53 bits lies so
 //!   close to the greater operand, itself a `bf16`, that both roundings return that operand;
@@ -9,7 +9,7 @@
 //!   point, a number of at most 12 bits, by more than one part in 2^26: `a = m·b` and `a = m²` are equations
 //!   between numbers of at most 24 bits. Rounding to 53 bits cannot move it across or onto that point.
 //!
-//! Nothing of the kind holds for the fused multiply-add, so [`fma`] goes another way.
+//! None of this holds for the fused multiply-add; [`fma`] rounds to odd instead.
 
 use super::convert::{fpext, fptrunc};
 use super::format::FloatFormat;
@@ -34,32 +34,31 @@ pub fn mul(format: FloatFormat, a: u128, b: u128) -> u128 {
     binary(format, a, b, |x, y| x * y, |x, y| x * y)
 }
 
-/// Quotient; division by zero is an infinity or, of zero, a NaN.
+/// Quotient. Division by zero gives an infinity, or a NaN for zero by zero.
 #[inline]
 pub fn div(format: FloatFormat, a: u128, b: u128) -> u128 {
     binary(format, a, b, |x, y| x / y, |x, y| x / y)
 }
 
-/// Remainder of the quotient rounded towards zero, as `fmod` has it: exact, with the sign of the dividend even
-/// where it is zero.
+/// Remainder of the quotient rounded towards zero, like `fmod`: exact, with the sign of the dividend even if zero.
 pub fn rem(format: FloatFormat, a: u128, b: u128) -> u128 {
     binary(format, a, b, |x, y| x % y, |x, y| x % y)
 }
 
-/// Square root; that of -0 is -0, that of other negative numbers a NaN.
+/// Square root: -0 for -0, a NaN for other negative numbers.
 pub fn sqrt(format: FloatFormat, a: u128) -> u128 {
     binary(format, a, 0, |x, _| x.sqrt(), |x, _| x.sqrt())
 }
 
-/// 1 by the square root, rounded twice.
+/// Reciprocal square root, rounded twice.
 pub fn rsqrt(format: FloatFormat, a: u128) -> u128 {
     div(format, from_f64(format, 1.0), sqrt(format, a))
 }
 
 /// `a · b + c`, rounded once.
 ///
-/// For `f16` and `bf16` the product is exact in `f64`; the sum is rounded to odd there (an inexact sum becomes
-/// the neighbour whose last bit is set), which leaves the second rounding all that it has to know.
+/// For `f16` and `bf16` the product is exact in `f64`. The sum is rounded to odd there: an inexact sum becomes the
+/// neighbour whose last bit is set, so the second rounding is correct.
 pub fn fma(format: FloatFormat, a: u128, b: u128, c: u128) -> u128 {
     match format {
         FloatFormat::F64 => from_f64(format, to_f64(format, a).mul_add(to_f64(format, b), to_f64(format, c))),
@@ -70,34 +69,34 @@ pub fn fma(format: FloatFormat, a: u128, b: u128, c: u128) -> u128 {
     }
 }
 
-/// `llvm.fmuladd` as this interpreter computes it: fused.
+/// `llvm.fmuladd` in this interpreter: fused.
 pub fn fmuladd(format: FloatFormat, a: u128, b: u128, c: u128) -> u128 {
     fma(format, a, b, c)
 }
 
-/// Both results that `llvm.fmuladd` may have: the fused one, and that of a multiplication and an addition.
+/// Both results allowed for `llvm.fmuladd`: fused, and multiplied then added.
 pub fn fmuladd_allowed(format: FloatFormat, a: u128, b: u128, c: u128) -> [u128; 2] {
     [fma(format, a, b, c), add(format, mul(format, a, b), c)]
 }
 
-/// The sign bit inverted, and no other bit touched: NaNs keep their payload.
+/// Inverts the sign bit only: NaNs keep their payload.
 pub fn neg(format: FloatFormat, a: u128) -> u128 {
     copy(format, format.magnitude(a), !format.is_negative(a))
 }
 
-/// The sign bit cleared, and no other bit touched.
+/// Clears the sign bit only.
 pub fn abs(format: FloatFormat, a: u128) -> u128 {
     format.magnitude(a)
 }
 
-/// The sign bit of `sign` on the other bits of `a`.
+/// Combines the sign bit of `sign` with the other bits of `a`.
 pub fn copysign(format: FloatFormat, a: u128, sign: u128) -> u128 {
     copy(format, format.magnitude(a), format.is_negative(sign))
 }
 
 /// `a · 2^exponent`, rounded once; the exponent is a signed integer of `exponent_bits` bits.
 pub fn ldexp(format: FloatFormat, a: u128, exponent_bits: u32, exponent: u128) -> u128 {
-    // Beyond this everything has left every format, and sums of exponents stay far from overflow.
+    // Larger exponents overflow or underflow in every format; clamping keeps their sums small.
     let steps = signed(exponent_bits, exponent).clamp(-100_000, 100_000) as i64;
     match exact_value(format, a) {
         Some(exact) => round(format, Dyadic { exponent: exact.exponent + steps, ..exact }),
@@ -105,19 +104,19 @@ pub fn ldexp(format: FloatFormat, a: u128, exponent_bits: u32, exponent: u128) -
     }
 }
 
-/// The value as an `f64`, which holds every number of every format.
+/// Converts to `f64`, which represents every number of every format.
 #[inline]
 pub fn to_f64(format: FloatFormat, a: u128) -> f64 {
     f64::from_bits(fpext(format, FloatFormat::F64, a) as u64)
 }
 
-/// The float of the format that is nearest to an `f64`.
+/// Rounds an `f64` to the format.
 #[inline]
 pub fn from_f64(format: FloatFormat, value: f64) -> u128 {
     fptrunc(FloatFormat::F64, format, u128::from(value.to_bits()))
 }
 
-/// Infinities and numbers as they are, NaNs as the canonical one.
+/// Replaces NaNs by the canonical one.
 #[inline]
 pub(super) fn quieted(format: FloatFormat, a: u128) -> u128 {
     if format.is_nan(a) {
@@ -158,8 +157,7 @@ fn binary(
     }
 }
 
-/// The sum rounded to odd. The error of the nearest sum is computed exactly, and its sign tells on which side of
-/// it the exact sum lies.
+/// Sum rounded to odd. The error of the nearest sum is exact, and its sign tells on which side the exact sum lies.
 fn add_to_odd(x: f64, y: f64) -> f64 {
     let sum = x + y;
     if !sum.is_finite() {

@@ -1,4 +1,4 @@
-//! The four float formats: their fields, their classes of values, and when two patterns count as one float.
+//! The four float formats: fields, classes of values, equality of results.
 
 /// A binary interchange format: a sign, a biased exponent, and a fraction under a hidden bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,7 +13,7 @@ pub enum FloatFormat {
     F64,
 }
 
-/// What a pattern stands for. The number is the position of the class in the mask of `llvm.is.fpclass`.
+/// Class of a pattern. The discriminant is its position in the mask of `llvm.is.fpclass`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FloatClass {
     /// A NaN whose quiet bit is clear.
@@ -39,7 +39,7 @@ pub enum FloatClass {
 }
 
 impl FloatClass {
-    /// The bit of this class in the mask of `llvm.is.fpclass`.
+    /// Returns the bit of this class in the mask of `llvm.is.fpclass`.
     pub fn mask(self) -> u32 {
         1 << self as u32
     }
@@ -49,7 +49,7 @@ impl FloatFormat {
     /// All formats, narrowest first.
     pub const ALL: [Self; 4] = [Self::F16, Self::BF16, Self::F32, Self::F64];
 
-    /// The width of a pattern.
+    /// Returns the width of a pattern in bits.
     #[inline]
     pub fn bits(self) -> u32 {
         match self {
@@ -59,7 +59,7 @@ impl FloatFormat {
         }
     }
 
-    /// The number of stored fraction bits; a significand has one more, the hidden bit.
+    /// Returns the number of stored fraction bits; a significand has one more, the hidden bit.
     #[inline]
     pub fn fraction_bits(self) -> u32 {
         match self {
@@ -70,99 +70,99 @@ impl FloatFormat {
         }
     }
 
-    /// The exponent of the largest binade. The least normal one is `1 - max_exponent`.
+    /// Returns the exponent of the largest binade. The smallest normal one is `1 - max_exponent`.
     pub fn max_exponent(self) -> i64 {
         let exponent_bits = self.bits() - 1 - self.fraction_bits();
         (1 << (exponent_bits - 1)) - 1
     }
 
-    /// The exponent of the unit in which subnormal numbers, and so all numbers, are counted.
+    /// Returns the exponent of the unit in the last place of subnormal numbers.
     pub fn least_exponent(self) -> i64 {
         1 - self.max_exponent() - i64::from(self.fraction_bits())
     }
 
-    /// The sign bit.
+    /// Returns the sign bit.
     #[inline]
     pub fn sign_mask(self) -> u128 {
         1 << (self.bits() - 1)
     }
 
-    /// The fraction field.
+    /// Returns the mask of the fraction field.
     #[inline]
     pub fn fraction_mask(self) -> u128 {
         (1 << self.fraction_bits()) - 1
     }
 
-    /// The pattern of an infinity of either sign. Patterns below the positive one are finite.
+    /// Returns the pattern of an infinity. Patterns below the positive one are finite.
     #[inline]
     pub fn infinity(self, negative: bool) -> u128 {
         let magnitude = self.sign_mask() - (1 << self.fraction_bits());
         if negative { self.sign_mask() | magnitude } else { magnitude }
     }
 
-    /// The pattern of a zero of either sign.
+    /// Returns the pattern of a zero.
     #[inline]
     pub fn zero(self, negative: bool) -> u128 {
         if negative { self.sign_mask() } else { 0 }
     }
 
-    /// The NaN that every computed NaN is: positive, quiet, without payload.
+    /// Returns the result of every operation that computes a NaN: positive, quiet, without payload.
     #[inline]
     pub fn canonical_nan(self) -> u128 {
         self.infinity(false) | self.quiet_bit()
     }
 
-    /// The bit that tells a quiet NaN from a signaling one.
+    /// Returns the bit that distinguishes a quiet NaN from a signaling one.
     pub fn quiet_bit(self) -> u128 {
         1 << (self.fraction_bits() - 1)
     }
 
-    /// The pattern without its sign; patterns of non-negative numbers are ordered as the numbers are.
+    /// Returns the pattern without its sign. Patterns of non-negative numbers are ordered like the numbers.
     #[inline]
     pub fn magnitude(self, a: u128) -> u128 {
         a & (self.sign_mask() - 1)
     }
 
-    /// Is the sign bit set? It may be on zeros and NaNs too.
+    /// True if the sign bit is set, also of zeros and NaNs.
     #[inline]
     pub fn is_negative(self, a: u128) -> bool {
         a & self.sign_mask() != 0
     }
 
-    /// Is it a NaN, quiet or signaling?
+    /// True for NaNs, quiet or signaling.
     #[inline]
     pub fn is_nan(self, a: u128) -> bool {
         self.magnitude(a) > self.infinity(false)
     }
 
-    /// Is it a NaN that would raise an exception, were exceptions observed?
+    /// True for signaling NaNs.
     pub fn is_signaling_nan(self, a: u128) -> bool {
         self.is_nan(a) && a & self.quiet_bit() == 0
     }
 
-    /// Is it an infinity?
+    /// True for infinities.
     #[inline]
     pub fn is_infinite(self, a: u128) -> bool {
         self.magnitude(a) == self.infinity(false)
     }
 
-    /// Is it a number other than an infinity?
+    /// True for numbers other than infinities.
     #[inline]
     pub fn is_finite(self, a: u128) -> bool {
         self.magnitude(a) < self.infinity(false)
     }
 
-    /// Is it a zero of either sign?
+    /// True for zeros of either sign.
     pub fn is_zero(self, a: u128) -> bool {
         self.magnitude(a) == 0
     }
 
-    /// Is it a number below the least normal one, but not zero?
+    /// True for nonzero numbers below the smallest normal one.
     pub fn is_subnormal(self, a: u128) -> bool {
         (1..=self.fraction_mask()).contains(&self.magnitude(a))
     }
 
-    /// The class of a pattern.
+    /// Returns the class of a pattern.
     pub fn class(self, a: u128) -> FloatClass {
         let negative = self.is_negative(a);
         let by_sign = |below, above| if negative { below } else { above };
@@ -182,13 +182,12 @@ impl FloatFormat {
     }
 }
 
-/// Is the class of the pattern among those of `mask`, as `llvm.is.fpclass` numbers them?
+/// True if the class of the pattern is in `mask`, numbered as for `llvm.is.fpclass`.
 pub fn is_fpclass(format: FloatFormat, a: u128, mask: u32) -> bool {
     format.class(a).mask() & mask != 0
 }
 
-/// Are two results the same as far as anything may depend on it? NaNs are, whatever their sign and payload;
-/// everything else is by its bits, so -0 and +0 differ.
+/// True if two results are equal: all NaNs are, and everything else compares by its bits, so -0 and +0 differ.
 pub fn same_float(format: FloatFormat, a: u128, b: u128) -> bool {
     let pattern = |v| (format.is_negative(v), format.magnitude(v));
     format.is_nan(a) && format.is_nan(b) || pattern(a) == pattern(b)

@@ -1,33 +1,32 @@
-//! Rounding to an integer that stays a float. The result keeps the sign of the argument, also where it is zero.
+//! Rounding of floats to integral floats. The result keeps the sign of the argument, even if zero.
 //!
-//! Computed in `f64`: every number of every format exists there, and the result has no more bits than the argument
+//! Computed in `f64`, which represents every number of every format. The result has no more bits than the argument
 //! or, after a carry, is a power of two.
 
 use super::float::{from_f64, to_f64};
 use super::format::FloatFormat;
 
-/// The greatest integer that is not greater.
+/// Rounds down.
 pub fn floor(format: FloatFormat, a: u128) -> u128 {
     from_f64(format, to_f64(format, a).floor())
 }
 
-/// The least integer that is not less.
+/// Rounds up.
 pub fn ceil(format: FloatFormat, a: u128) -> u128 {
     from_f64(format, to_f64(format, a).ceil())
 }
 
-/// The integer part: rounded towards zero.
+/// Rounds towards zero.
 pub fn truncate(format: FloatFormat, a: u128) -> u128 {
     from_f64(format, to_f64(format, a).trunc())
 }
 
-/// The nearest integer; of two equally near ones, the one farther from zero.
+/// Rounds to nearest, ties away from zero.
 pub fn round(format: FloatFormat, a: u128) -> u128 {
     from_f64(format, to_f64(format, a).round())
 }
 
-/// The nearest integer; of two equally near ones, the even one. In the default environment `llvm.rint` and
-/// `llvm.nearbyint` are this too.
+/// Rounds to nearest, ties to even. In the default environment this is also `llvm.rint` and `llvm.nearbyint`.
 pub fn round_even(format: FloatFormat, a: u128) -> u128 {
     from_f64(format, to_f64(format, a).round_ties_even())
 }

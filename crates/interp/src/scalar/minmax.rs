@@ -1,41 +1,41 @@
-//! The lesser and greater of two floats, in LLVM's three families, which differ in what a NaN does.
+//! Minima and maxima of floats in LLVM's three families, which differ in their treatment of NaNs.
 //!
-//! All of them order -0 before +0. For `minnum` and `maxnum` LLVM does so on paper, and says there that its code
-//! generators do not yet; where compiled code is compared, [`SignedZeros::Either`] accepts what they do.
+//! All of them order -0 before +0. LLVM specifies this for `minnum` and `maxnum` too, but its code generators do not
+//! implement it yet; [`SignedZeros::Either`] accepts their results when compiled code is compared.
 
 use super::float::{neg, quieted, to_f64};
 use super::format::FloatFormat;
 
-/// Which results of `minnum` and `maxnum` are accepted where the operands are zeros of different signs.
+/// Accepted results of `minnum` and `maxnum` for zeros of different signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SignedZeros {
     /// -0 is less than +0.
     Ordered,
-    /// Either operand may be returned: the meaning with the flag `nsz`, and that of compiled code.
+    /// Either operand may be returned, as with the flag `nsz` and in compiled code.
     Either,
 }
 
-/// The lesser number; NaN only if both are. A signaling NaN counts as a quiet one.
+/// Minimum; NaN only if both are. Signaling NaNs count as quiet ones.
 pub fn minnum(format: FloatFormat, a: u128, b: u128) -> u128 {
     minimumnum(format, a, b)
 }
 
-/// The greater number; NaN only if both are. A signaling NaN counts as a quiet one.
+/// Maximum; NaN only if both are. Signaling NaNs count as quiet ones.
 pub fn maxnum(format: FloatFormat, a: u128, b: u128) -> u128 {
     maximumnum(format, a, b)
 }
 
-/// All results that `minnum` may have, that of [`minnum`] first: a signaling NaN may also make the result NaN.
+/// All results allowed for `minnum`, that of [`minnum`] first: a signaling NaN may make the result NaN.
 pub fn minnum_allowed(format: FloatFormat, a: u128, b: u128, zeros: SignedZeros) -> [u128; 2] {
     [minnum(format, a, b), alternative(format, a, b, minnum(format, a, b), zeros)]
 }
 
-/// All results that `maxnum` may have, that of [`maxnum`] first: a signaling NaN may also make the result NaN.
+/// All results allowed for `maxnum`, that of [`maxnum`] first: a signaling NaN may make the result NaN.
 pub fn maxnum_allowed(format: FloatFormat, a: u128, b: u128, zeros: SignedZeros) -> [u128; 2] {
     [maxnum(format, a, b), alternative(format, a, b, maxnum(format, a, b), zeros)]
 }
 
-/// The lesser number; NaN only if both are, whatever their kind.
+/// Minimum; NaN only if both are, quiet or signaling.
 pub fn minimumnum(format: FloatFormat, a: u128, b: u128) -> u128 {
     match (format.is_nan(a), format.is_nan(b)) {
         (true, _) => quieted(format, b),
@@ -44,7 +44,7 @@ pub fn minimumnum(format: FloatFormat, a: u128, b: u128) -> u128 {
     }
 }
 
-/// The greater number; NaN only if both are, whatever their kind.
+/// Maximum; NaN only if both are, quiet or signaling.
 pub fn maximumnum(format: FloatFormat, a: u128, b: u128) -> u128 {
     match (format.is_nan(a), format.is_nan(b)) {
         (true, _) => quieted(format, b),
@@ -53,12 +53,12 @@ pub fn maximumnum(format: FloatFormat, a: u128, b: u128) -> u128 {
     }
 }
 
-/// The lesser number; NaN if either is.
+/// Minimum; NaN if either is.
 pub fn minimum(format: FloatFormat, a: u128, b: u128) -> u128 {
     if format.is_nan(a) || format.is_nan(b) { format.canonical_nan() } else { lesser(format, a, b) }
 }
 
-/// The greater number; NaN if either is.
+/// Maximum; NaN if either is.
 pub fn maximum(format: FloatFormat, a: u128, b: u128) -> u128 {
     if format.is_nan(a) || format.is_nan(b) { format.canonical_nan() } else { greater(format, a, b) }
 }
@@ -75,7 +75,7 @@ fn greater(format: FloatFormat, a: u128, b: u128) -> u128 {
     quieted(format, if first { a } else { b })
 }
 
-/// The other result that LLVM allows beside the chosen one, or that one again.
+/// Returns the second result that LLVM allows, or the chosen one if there is none.
 fn alternative(format: FloatFormat, a: u128, b: u128, chosen: u128, zeros: SignedZeros) -> u128 {
     if format.is_signaling_nan(a) || format.is_signaling_nan(b) {
         format.canonical_nan()

@@ -1,20 +1,19 @@
-//! The exact meaning of every scalar operation, on bit patterns.
+//! Exact semantics of every scalar operation, on bit patterns.
 //!
-//! A value of an integer type of `bits` bits, or of a float format, is a `u128` whose upper bits are zero. Upper
-//! bits of an argument are ignored, those of a result are always zero, so no pattern makes a function panic; a
-//! width outside of 1..=128 does.
+//! A value of an integer type of `bits` bits, or of a float format, is a `u128` whose upper bits are zero. Upper bits of
+//! arguments are ignored, and those of results are zero, so no pattern makes a function panic. A width outside of
+//! 1..=128 does.
 //!
-//! Three kinds of outcome are kept apart in the signatures:
-//! * a plain `u128` or `bool`: the operation is defined for all arguments;
-//! * `Option`: `None` is poison, ⊤ of the lane;
-//! * `Result<_, Trap>`: immediate undefined behaviour, an error of the program and not a value.
+//! Signatures distinguish three kinds of outcome:
+//! * plain `u128` or `bool`: defined for all arguments;
+//! * `Option`: `None` is poison;
+//! * `Result<_, Trap>`: an error is immediate undefined behaviour, not a value.
 //!
-//! Where LLVM allows more than one result, the operation returns one of them, always the same one, and a
-//! function whose name ends in `_allowed` returns all of them, the chosen one first. NaNs are the exception: an
-//! operation that computes a NaN returns [`FloatFormat::canonical_nan`], and results are compared with
-//! [`same_float`], which takes all NaNs for one.
+//! Where LLVM allows several results, the operation always returns the same one of them. A function named `…_allowed`
+//! returns all of them, that one first. NaNs are the exception: an operation that computes a NaN returns
+//! [`FloatFormat::canonical_nan`], and [`same_float`] compares results with all NaNs equal.
 //!
-//! After: LLVM 22 Language Reference. docs/scalar.md has the corner cases as tables.
+//! After: LLVM 22 Language Reference. docs/scalar.md has tables of the corner cases.
 
 pub mod bitwise;
 pub mod compare;

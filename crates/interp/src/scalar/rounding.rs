@@ -1,27 +1,27 @@
-//! The one place where an exact number becomes a float: to nearest, ties to even, overflow to infinity, subnormal
-//! numbers kept.
+//! Rounding of exact numbers to floats: nearest, ties to even, overflow to infinity, gradual underflow.
+//! Decision: no other file rounds.
 
 use super::format::FloatFormat;
 
-/// The exact number `± significand · 2^exponent`. Zero keeps its sign.
+/// Exact number `± significand · 2^exponent`. Zero keeps its sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dyadic {
-    /// Is the number, or the zero, negative?
+    /// Sign, also of zero.
     pub negative: bool,
-    /// The absolute value, in units of `2^exponent`.
+    /// Absolute value, in units of `2^exponent`.
     pub significand: u128,
-    /// The exponent of the unit.
+    /// Exponent of the unit.
     pub exponent: i64,
 }
 
-/// The number that a finite pattern stands for; `None` for infinities and NaNs.
+/// Decodes a finite pattern; `None` for infinities and NaNs.
 pub fn exact_value(format: FloatFormat, a: u128) -> Option<Dyadic> {
     if !format.is_finite(a) {
         return None;
     }
     let fraction = a & format.fraction_mask();
     let binade = (format.magnitude(a) >> format.fraction_bits()) as i64;
-    // Subnormal numbers are counted in the same unit as the least normal binade, but have no hidden bit.
+    // Subnormal numbers have the unit of the smallest normal binade, but no hidden bit.
     let hidden = if binade == 0 { 0 } else { 1 << format.fraction_bits() };
     Some(Dyadic {
         negative: format.is_negative(a),
@@ -30,7 +30,7 @@ pub fn exact_value(format: FloatFormat, a: u128) -> Option<Dyadic> {
     })
 }
 
-/// The float nearest to an exact number; of two equally near ones, the one whose pattern is even.
+/// Rounds an exact number to the nearest float, ties to the even pattern.
 pub fn round(format: FloatFormat, exact: Dyadic) -> u128 {
     let sign = format.zero(exact.negative);
     if exact.significand == 0 {
@@ -43,13 +43,13 @@ pub fn round(format: FloatFormat, exact: Dyadic) -> u128 {
     let least = format.least_exponent();
     let unit = least.max(binade.saturating_sub(i64::from(format.fraction_bits())));
     let units = nearest(exact.significand, unit.saturating_sub(exact.exponent));
-    // The hidden bit counts as one step of the exponent field, and so does a carry out of the significand, which in
-    // the greatest binade leads to infinity.
+    // The hidden bit counts as one step of the exponent field. So does a carry out of the significand, which in the
+    // largest binade gives an infinity.
     sign | ((((unit - least) as u128) << format.fraction_bits()) + units)
 }
 
-/// `significand / 2^shift` as the nearest integer, ties to even. A negative shift is to the left, and then the
-/// result is less than 2^64 by the choice of the unit.
+/// Computes `significand / 2^shift` to the nearest integer, ties to even. A negative shift is to the left; the unit is
+/// chosen so that its result is less than 2^64.
 fn nearest(significand: u128, shift: i64) -> u128 {
     match shift {
         ..=0 => significand << -shift,

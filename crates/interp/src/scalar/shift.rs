@@ -1,9 +1,9 @@
-//! Shifts, whose amount must be less than the width, and funnel shifts, which take it modulo the width.
+//! Shifts, whose amount must be less than the width, and funnel shifts, whose amount is modulo the width.
 
 use super::integer::{pattern, signed, unsigned};
 
-/// Left shift. Poison for an amount of the width or more, where `nuw` and a one is lost, and where `nsw` and a
-/// bit is lost that differs from the sign of the result.
+/// Left shift. Poison if the amount is not less than the width, with `nuw` if a one is lost, and with `nsw` if a lost
+/// bit differs from the sign of the result.
 #[inline]
 pub fn shl(bits: u32, a: u128, amount: u128, nuw: bool, nsw: bool) -> Option<u128> {
     let amount = shift_amount(bits, amount)?;
@@ -13,8 +13,7 @@ pub fn shl(bits: u32, a: u128, amount: u128, nuw: bool, nsw: bool) -> Option<u12
     ((!nuw || unsigned_kept) && (!nsw || signed_kept)).then_some(result)
 }
 
-/// Right shift that fills with zeros. Poison for an amount of the width or more, and where `exact` and a one is
-/// lost.
+/// Logical right shift. Poison if the amount is not less than the width, and with `exact` if a one is lost.
 #[inline]
 pub fn lshr(bits: u32, a: u128, amount: u128, exact: bool) -> Option<u128> {
     let amount = shift_amount(bits, amount)?;
@@ -23,8 +22,7 @@ pub fn lshr(bits: u32, a: u128, amount: u128, exact: bool) -> Option<u128> {
     (!exact || result << amount == value).then_some(result)
 }
 
-/// Right shift that fills with the sign. Poison for an amount of the width or more, and where `exact` and a one
-/// is lost.
+/// Arithmetic right shift. Poison if the amount is not less than the width, and with `exact` if a one is lost.
 #[inline]
 pub fn ashr(bits: u32, a: u128, amount: u128, exact: bool) -> Option<u128> {
     let amount = shift_amount(bits, amount)?;
@@ -33,7 +31,7 @@ pub fn ashr(bits: u32, a: u128, amount: u128, exact: bool) -> Option<u128> {
     (!exact || result << amount == value).then(|| pattern(bits, result))
 }
 
-/// The upper half of `high:low` shifted left by `amount` modulo the width; a rotation where both are the same.
+/// Upper half of `high:low` shifted left by `amount` modulo the width; a rotation if both halves are equal.
 pub fn fshl(bits: u32, high: u128, low: u128, amount: u128) -> u128 {
     let (high, low) = (unsigned(bits, high), unsigned(bits, low));
     match funnel_amount(bits, amount) {
@@ -42,7 +40,7 @@ pub fn fshl(bits: u32, high: u128, low: u128, amount: u128) -> u128 {
     }
 }
 
-/// The lower half of `high:low` shifted right by `amount` modulo the width; a rotation where both are the same.
+/// Lower half of `high:low` shifted right by `amount` modulo the width; a rotation if both halves are equal.
 pub fn fshr(bits: u32, high: u128, low: u128, amount: u128) -> u128 {
     let (high, low) = (unsigned(bits, high), unsigned(bits, low));
     match funnel_amount(bits, amount) {

@@ -1,4 +1,4 @@
-//! What a run counts.
+//! Counters of a run.
 
 use crate::run_over_words;
 use heddle_interp::{LaneSet, LaunchGeometry, RunCounters, RunOptions};
@@ -14,7 +14,7 @@ fn steps_branches_and_operations_are_counted() {
         empty_steps: 1,
         divergent_branches: 1,
         uniform_branches: 1,
-        // Two for all, one for two lanes, one for all, none, and a total one.
+        // 8: two operations in all lanes; 2: one in two lanes; 4: one in all lanes; 4: a total one.
         lane_operations: 8 + 2 + 4 + 4,
         barriers: 0,
     };

@@ -1,4 +1,4 @@
-//! The oracle's own tests, where a text cannot say it: which schedules are legal, what races, what is counted.
+//! Tests of the oracle that a text file cannot express: legal schedules, races, counters.
 
 mod schedules;
 mod races;

@@ -1,9 +1,9 @@
-//! Races are found, and what a barrier or an atomic orders is none.
+//! The race detector finds races, and accepts accesses ordered by barriers or made by atomics.
 
 use crate::run_over_words;
 use heddle_interp::{LaunchGeometry, RunOptions, Scheduler};
 
-/// Runs a kernel whose body is this, after `v1` the local id, `v2` its word and `v3` the first word.
+/// Runs a kernel with this body. `v1` is the local id, `v2` its word and `v3` the first word.
 fn race(body: &str, lanes: u32, local: u32, groups: u32) -> Option<String> {
     let text = format!(
         "kernel @k(v0: ptr(global)) {{\nblock0:\n  v1 = local_id i64, 0\n  v4 = shl v1, 2\n  v2 = ptradd v0, v4\n  \

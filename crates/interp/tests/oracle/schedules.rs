@@ -1,8 +1,8 @@
-//! Greedy schedules, against their definition.
+//! Greedy schedules against their definition.
 //!
-//! The definition here knows nothing of latches: a lane stands before a block, in some round of each loop around it.
-//! Another lane must run first if it may still come to that block in that round: if there is a way for it that takes no
-//! back edge of a loop which both are in in the same round, or if it is in an earlier round of one.
+//! The definition here has no latches: a lane waits before a block, in some iteration of each loop around it. Another
+//! lane must run first if it may still reach that block in that iteration. It may if it is in an earlier iteration of a
+//! common loop, or if a path to the block takes no back edge of a loop that both are in, in the same iteration.
 
 use crate::parse;
 use heddle_interp::{Argument, Datum, FaultKind, Memory, RunOptions, Schedule, ScheduleStep, Scheduler, run};
@@ -10,8 +10,8 @@ use heddle_ir::Block;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// A flow graph; the last block returns. Of two successors the second is a later block, so that a lane whose decisions
-/// are used up comes to the end.
+/// Control flow graph whose last block returns. The second of two successors is a later block, so that a lane without
+/// further decisions reaches the end.
 #[derive(Clone, Debug)]
 struct Graph {
     successors: Vec<Vec<usize>>,
@@ -22,7 +22,7 @@ struct Loop {
     body: BTreeSet<usize>,
 }
 
-/// Where a lane stands: before a block, in a round of each loop by its number in the list.
+/// Position of a lane: before a block, in an iteration of each loop by its index in the list.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Place {
     block: usize,
@@ -54,7 +54,7 @@ impl Graph {
         above == below || !self.reaches(0, below, above)
     }
 
-    /// The natural loops, or none if control flow is irreducible.
+    /// Returns the natural loops; none if control flow is irreducible.
     fn loops(&self) -> Option<Vec<Loop>> {
         let blocks = self.successors.len();
         let is_back = |from: usize, to: usize| self.dominates(to, from);
@@ -79,7 +79,7 @@ impl Graph {
         (!is_cyclic).then_some(loops)
     }
 
-    /// Whether a lane at `other` may still come to where a lane at `place` is.
+    /// True if a lane at `other` may still reach the position of a lane at `place`.
     fn leads_to(&self, loops: &[Loop], other: &Place, place: &Place) -> bool {
         let common = |l: &&(usize, &Loop)| l.1.body.contains(&other.block) && l.1.body.contains(&place.block);
         let mut shared: Vec<(usize, &Loop)> = loops.iter().enumerate().collect();
@@ -97,7 +97,7 @@ impl Graph {
             && self.reaches_along(other.block, place.block, |from, to| !goes_round(from, to))
     }
 
-    /// Every schedule that the definition allows for lanes that decide like this, up to a number.
+    /// Enumerates the schedules that the definition allows for lanes with these decisions, up to a number.
     fn legal(&self, loops: &[Loop], decisions: &[u32], most: usize) -> Option<BTreeSet<Vec<usize>>> {
         let start = Place { block: 0, rounds: vec![0; loops.len()], taken: 0 };
         let mut found = BTreeSet::new();
@@ -153,7 +153,7 @@ impl Graph {
         Some(Place { block: to, ..place })
     }
 
-    /// The graph as a function; each lane finds its decisions in a private word.
+    /// Prints the graph as a function; each lane reads its decisions from a private word.
     fn text(&self) -> String {
         let mut text = String::from(
             "func @f(v0: i32) {\nblock100:\n  v1 = alloca 4 align 4\n  store v0, v1\n  br block0\n",
@@ -180,7 +180,7 @@ impl Graph {
     }
 }
 
-/// A small stream of numbers.
+/// Pseudo-random generator.
 struct Stream(u64);
 
 impl Stream {
@@ -196,7 +196,7 @@ fn random_graph(stream: &mut Stream) -> Graph {
         0 => Vec::new(),
         later => {
             let second = block + 1 + stream.below(later.min(3));
-            // The entry stays without predecessors: block100 goes there.
+            // The entry has no predecessors but block100.
             let forward = stream.below(3) > 0;
             let first = if forward { block + 1 + stream.below(later) } else { stream.below(blocks) };
             if stream.below(4) == 0 || first == second { vec![second] } else { vec![first, second] }
@@ -205,7 +205,7 @@ fn random_graph(stream: &mut Stream) -> Graph {
     Graph { successors: successors.collect() }
 }
 
-/// The blocks that a run executes after its first, which is not the graph's.
+/// Returns the blocks that a run executes after its first, which is not in the graph.
 fn schedule_of(text: &str, decisions: &[u32], scheduler: Scheduler) -> Result<Vec<usize>, FaultKind> {
     let module = parse(text);
     let args = [Argument::Varying(decisions.iter().map(|&bits| Datum::Bits(bits.into())).collect())];
@@ -228,7 +228,7 @@ fn random_schedules_are_those_of_the_definition() {
         let Some(loops) = graph.loops() else { continue };
         let decisions: Vec<u32> = (0..2 + stream.below(3)).map(|_| stream.below(64) as u32).collect();
         let Some(legal) = graph.legal(&loops, &decisions, 24) else { continue };
-        // Graphs without a choice are many: some will do.
+        // Most graphs have a single schedule: a few of them suffice.
         if legal.len() == 1 && graphs > several + 150 {
             continue;
         }
@@ -238,7 +238,7 @@ fn random_schedules_are_those_of_the_definition() {
         with_choice_in_loops += usize::from(legal.len() > 1 && !loops.is_empty());
         let text = graph.text();
         let mut seen = BTreeSet::from([schedule_of(&text, &decisions, Scheduler::Greedy).unwrap()]);
-        // Some schedules are rare: on and on until all have come, and no less than a few rounds.
+        // Some schedules are rare: repeat until all have occurred, and at least a few times.
         for seed in 0..20_000 {
             if seed >= 5 + 20 * (legal.len() as u64 - 1) && seen.len() >= legal.len() {
                 break;
@@ -258,7 +258,7 @@ fn random_schedules_are_those_of_the_definition() {
 
 #[test]
 fn a_schedule_that_lets_no_lane_wait_is_illegal() {
-    // A goes to B and C, both to D.
+    // A branches to B and C; both jump to D.
     let graph = Graph { successors: vec![vec![1, 2], vec![3], vec![3], vec![]] };
     let text = graph.text();
     let illegal = FaultKind::IllegalSchedule(Block::from_u32(3));
@@ -277,7 +277,7 @@ fn blocks_where_no_lane_waits_are_passed_over() {
 
 #[test]
 fn a_replay_goes_call_by_call() {
-    // Where lanes part in @f, block1 and block2 may run in either order.
+    // Where lanes diverge in @f, block1 and block2 may run in either order.
     let text = "\
 func @f(v0: i32) {
 block0:
@@ -318,7 +318,7 @@ block0:
         .collect();
     let chosen = chosen.first().expect("some seed chooses these");
     assert_eq!(follow(Scheduler::Replay(chosen.clone())), *chosen);
-    // Without one of its calls the others go as before, and that one as it likes.
+    // Without one of its calls, the others replay as before, and that one is free.
     for dropped in [1, 2] {
         let mut without = chosen.clone();
         without.invocations.remove(dropped);

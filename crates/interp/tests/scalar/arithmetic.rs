@@ -6,7 +6,7 @@ use heddle_interp::scalar::{float, same_float};
 use crate::exact::{Exact, Number, is_nearest, is_nearest_by, number};
 use crate::sample::{Random, float_corners};
 
-/// What IEEE 754 says of a result.
+/// Result required by IEEE 754.
 #[derive(Debug)]
 enum Expected {
     Nan,
@@ -53,7 +53,7 @@ fn expected_sum(a: &Number, b: &Number) -> Expected {
     }
 }
 
-/// The exact product, an infinity, or a NaN.
+/// Exact product, an infinity, or a NaN.
 fn product(a: &Number, b: &Number) -> Number {
     match (a, b) {
         (Number::Nan, _) | (_, Number::Nan) => Number::Nan,
@@ -109,7 +109,7 @@ fn expected_root(a: &Number) -> Expected {
     }
 }
 
-/// The remainder by doubling: `count · 2^shift mod divisor`, one doubling at a time.
+/// Computes the remainder by doubling: `count · 2^shift mod divisor`, one doubling at a time.
 fn expected_remainder(format: FloatFormat, a: u128, b: u128) -> Expected {
     let (x, y) = match (number(format, a), number(format, b)) {
         (Number::Nan, _) | (_, Number::Nan) | (Number::Infinite { .. }, _) => return Expected::Nan,
@@ -320,7 +320,7 @@ fn ldexp_scales_exactly_and_rounds_once() {
     assert_eq!(float::ldexp(F32, 0x3f80_0000, 8, 0xff), 0x3f00_0000, "the exponent is signed");
 }
 
-/// Patterns worked by hand, so that no shared misunderstanding of the formats goes unnoticed.
+/// Hand-computed patterns, so that no shared misunderstanding of the formats goes unnoticed.
 #[test]
 fn known_results() {
     assert_eq!(float::add(F16, 0x3c00, 0x3c00), 0x4000, "1 + 1 = 2");

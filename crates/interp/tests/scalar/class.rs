@@ -6,7 +6,7 @@ use heddle_interp::scalar::{FastMath, FloatClass, FloatFormat, same_float};
 use crate::exact::{Number, number};
 use crate::sample::{Random, float_corners};
 
-/// The bit of `llvm.is.fpclass`, from the table of its documentation and the value of the pattern.
+/// Returns the bit of `llvm.is.fpclass`, from the table in its documentation and the value of the pattern.
 fn class_bit(format: FloatFormat, a: u128) -> u32 {
     match number(format, a) {
         Number::Nan => u32::from(a >> (format.fraction_bits() - 1) & 1 == 1),

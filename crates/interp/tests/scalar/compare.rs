@@ -45,7 +45,7 @@ fn integer_predicates() {
     }
 }
 
-/// Compares as the sum `a + (-b)` of exact numbers does with zero.
+/// Checks comparisons against the sign of the exact sum `a + (-b)`.
 fn check_fcmp(format: FloatFormat, a: u128, b: u128) {
     let difference = match (number(format, a), number(format, b ^ format.sign_mask())) {
         (Number::Nan, _) | (_, Number::Nan) => None,

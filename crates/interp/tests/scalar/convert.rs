@@ -1,4 +1,4 @@
-//! Conversions against exact numbers, and against the host's where it has them.
+//! Conversions against exact numbers, and against the host's conversions where it has them.
 
 use heddle_interp::scalar::FloatFormat::{self, BF16, F16, F32, F64};
 use heddle_interp::scalar::convert::{
@@ -41,7 +41,7 @@ fn fptrunc_rounds_once_to_nearest_even() {
     }
 }
 
-/// Significands of all 128 bits, which no conversion of floats has, down to where nothing but their top bit counts.
+/// Significands of 128 bits, wider than any float's, with exponents down to where only their top bit counts.
 #[test]
 fn wide_significands_of_any_exponent_round_once() {
     let mut random = Random::new(37);
@@ -93,7 +93,7 @@ fn single_and_double_agree_with_the_host() {
     }
 }
 
-/// The integer part by halving or doubling; `None` for NaNs, infinities and beyond 130 bits.
+/// Computes the integer part by halving or doubling; `None` for NaNs, infinities and beyond 130 bits.
 fn integer_part(format: FloatFormat, a: u128) -> Option<(bool, Exact)> {
     let Number::Finite(exact) = number(format, a) else { return None };
     if exact.exponent > 130 && !exact.is_zero() {
@@ -196,7 +196,7 @@ fn integers_to_floats_with_one_rounding() {
             let ones = u128::MAX >> (128 - bits);
             integer_corners(bits).into_iter().for_each(|a| check_from_integer(bits, format, a));
             (0..3_000).for_each(|_| check_from_integer(bits, format, random.integer(bits)));
-            // A midpoint with one more bit far below: two roundings would lose that bit and then take the tie.
+            // A midpoint with one more bit far below: a double rounding would lose that bit and then round the tie.
             for _ in 0..2_000 {
                 let top = random.below(u64::from(bits)) as u32;
                 let significand = random.wide() & format.fraction_mask() | 1 << format.fraction_bits();

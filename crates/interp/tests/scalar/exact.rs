@@ -1,11 +1,11 @@
-//! Exact arithmetic, and what it means that a float is the nearest one to an exact number: the number lies between
-//! the midpoints to the two neighbours. No rounding happens here, only comparisons.
+//! Exact arithmetic, and the definition of the nearest float: the exact number lies between the midpoints to its two
+//! neighbours. No rounding happens here, only comparisons.
 
 use std::cmp::Ordering;
 
 use heddle_interp::scalar::FloatFormat;
 
-/// A natural number of any size, its digits base 2^32, the least first, without leading zeros.
+/// Natural number of any size: digits in base 2^32, least significant first, without leading zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Natural(Vec<u32>);
 
@@ -33,7 +33,7 @@ impl Natural {
         Self(digits.collect()).trimmed()
     }
 
-    /// The difference; the other number is not the greater.
+    /// Difference; `other` must not be greater.
     pub(crate) fn sub(&self, other: &Self) -> Self {
         let mut borrow = 0;
         let digits = (0..self.0.len()).map(|at| {
@@ -74,7 +74,7 @@ impl Natural {
         by_length.then_with(|| self.0.iter().rev().cmp(other.0.iter().rev()))
     }
 
-    /// The value modulo 2^bits.
+    /// Value modulo 2^bits.
     pub(crate) fn low(&self, bits: u32) -> u128 {
         let low = (0..4).map(|at| u128::from(self.digit(at)) << (32 * at)).sum::<u128>();
         low & (u128::MAX >> (128 - bits))
@@ -92,7 +92,7 @@ impl Natural {
     }
 }
 
-/// The exact number `± count · 2^exponent`.
+/// Exact number `± count · 2^exponent`.
 #[derive(Clone, Debug)]
 pub(crate) struct Exact {
     pub(crate) negative: bool,
@@ -109,7 +109,7 @@ impl Exact {
         self.count.is_zero()
     }
 
-    /// The sum; the sign of a zero means nothing.
+    /// Sum; the sign of a zero has no meaning.
     pub(crate) fn add(&self, other: &Self) -> Self {
         let exponent = self.exponent.min(other.exponent);
         let left = self.count.shl(self.exponent - exponent);
@@ -143,7 +143,7 @@ impl Exact {
     }
 }
 
-/// A pattern taken apart.
+/// Decoded pattern.
 #[derive(Clone, Debug)]
 pub(crate) enum Number {
     Nan,
@@ -151,7 +151,7 @@ pub(crate) enum Number {
     Finite(Exact),
 }
 
-/// The widths of the exponent and fraction fields, and the bias, written out.
+/// Returns the widths of the exponent and fraction fields, and the bias, written out.
 fn layout(format: FloatFormat) -> (u32, u32, i64) {
     match format {
         FloatFormat::F16 => (5, 10, 15),
@@ -177,7 +177,7 @@ pub(crate) fn number(format: FloatFormat, pattern: u128) -> Number {
     }
 }
 
-/// The absolute value of a pattern; that of the infinity is where the next binade would begin, as for overflow.
+/// Absolute value of a pattern. That of the infinity is the start of the next binade, as for overflow.
 fn reach(format: FloatFormat, magnitude: u128) -> Exact {
     let (_, _, bias) = layout(format);
     match number(format, magnitude) {
@@ -191,8 +191,8 @@ fn twice_midpoint(format: FloatFormat, magnitude: u128) -> Exact {
     reach(format, magnitude).add(&reach(format, magnitude + 1))
 }
 
-/// Is a finite or infinite `result` the float nearest to an exact absolute value, of which only this is known: how
-/// a number compares with its double? Ties go to the even pattern.
+/// True if a finite or infinite `result` is the float nearest to an exact absolute value, ties to even.
+/// `compare_to_double` compares a number with twice that value.
 pub(crate) fn is_nearest_by(
     format: FloatFormat,
     result: u128,
@@ -216,7 +216,7 @@ pub(crate) fn is_nearest_by(
     magnitude <= infinity && not_below && not_above
 }
 
-/// Is `result` the float nearest to the exact number, with its sign?
+/// True if `result` is the float nearest to the exact number, with its sign.
 pub(crate) fn is_nearest(format: FloatFormat, result: u128, exact: &Exact) -> bool {
     let double = Exact { exponent: exact.exponent + 1, ..exact.clone() };
     format.is_negative(result) == exact.negative && is_nearest_by(format, result, |mid| mid.compare(&double))

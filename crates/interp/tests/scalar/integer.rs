@@ -1,4 +1,4 @@
-//! Integer operations against mathematics at small widths, native integers at theirs, and lists of bits.
+//! Integer operations against mathematics at small widths, native integers at their widths, and lists of bits.
 
 use heddle_interp::scalar::{Trap, bitwise, convert, integer, shift};
 
@@ -11,8 +11,8 @@ fn small(bits: u32) -> impl Iterator<Item = (u128, i64, i64)> + Clone {
     (0..count).map(move |v| (v as u128, v, if 2 * v >= count { v - count } else { v }))
 }
 
-/// Each operation at width `bits` from its value in the integers: reduced modulo the width, poison where a promise
-/// about the value is broken.
+/// Checks each operation at width `bits` against its value in the integers: reduced modulo the width, poison if a flag is
+/// violated.
 fn check_small(bits: u32) {
     let count = 1i64 << bits;
     let (least, greatest) = (-count / 2, count / 2 - 1);
@@ -85,7 +85,7 @@ fn every_pair_of_small_integers() {
     [1, 2, 3, 5, 8].into_iter().for_each(check_small);
 }
 
-/// The lowest bit first.
+/// Bits, lowest first.
 fn list(bits: u32, a: u128) -> Vec<bool> {
     (0..bits).map(|at| a >> at & 1 == 1).collect()
 }
@@ -210,7 +210,7 @@ fn bit_operations_against_lists_of_bits() {
     }
 }
 
-/// Native integers of the same width know all of this by themselves.
+/// Checks against native integers of the same width.
 macro_rules! check_native {
     ($bits:expr, $unsigned:ty, $signed:ty, $a:expr, $b:expr) => {{
         let (bits, a, b) = ($bits, $a, $b);
@@ -281,8 +281,8 @@ fn arithmetic_against_native_integers() {
     }
 }
 
-/// At the widest types native arithmetic is what is tested, so digits on paper are the twin; odd widths are where
-/// a promise is kept in 128 bits and broken in the type.
+/// Exact numbers are the reference at the widest types, where native arithmetic is under test. At odd widths a flag can
+/// hold in 128 bits and be violated in the type.
 #[test]
 fn wide_arithmetic_against_exact_numbers() {
     let mut random = Random::new(13);
@@ -331,7 +331,7 @@ fn wide_arithmetic_against_exact_numbers() {
     }
 }
 
-/// (operation, result) at i8 for what is easily got wrong; docs/scalar.md states the same.
+/// (operation, result) at i8 for error-prone cases, as in docs/scalar.md.
 #[test]
 fn corner_cases() {
     use Trap::{DivisionByZero, DivisionOverflow};
@@ -369,7 +369,7 @@ fn corner_cases() {
     assert_eq!(integer::ssub_sat(8, 0, 0x80), 0x7f);
 }
 
-/// The contract of patterns: upper bits of arguments do not matter, those of results are clear.
+/// Contract of patterns: upper bits of arguments are ignored, those of results are zero.
 #[test]
 fn upper_bits_are_ignored_and_never_set() {
     let mut random = Random::new(14);

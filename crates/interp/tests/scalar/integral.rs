@@ -1,4 +1,4 @@
-//! Rounding to integers against counting of halves.
+//! Rounding to integers against counts of halves.
 
 use heddle_interp::scalar::FloatFormat::{self, BF16, F16, F32, F64};
 use heddle_interp::scalar::integral::{ceil, floor, round, round_even, truncate};

@@ -1,5 +1,5 @@
-//! Each scalar operation against a twin that is slow, obvious, and computes in another way: native integers,
-//! lists of bits, exact rational arithmetic, and tables of corner cases.
+//! Each scalar operation against a slow and obvious reference that computes in another way: native integers, lists of
+//! bits, exact rational arithmetic, tables of corner cases.
 
 mod arithmetic;
 mod class;

@@ -1,8 +1,8 @@
-//! Patterns to test with: the ones where something changes, and pseudo-random ones.
+//! Test patterns: corner cases and pseudo-random ones.
 
 use heddle_interp::scalar::FloatFormat;
 
-/// The xorshift generator; a fixed seed keeps every run the same.
+/// Xorshift generator with a fixed seed, for reproducible runs.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -25,7 +25,7 @@ impl Random {
         self.next() % bound
     }
 
-    /// An integer of any magnitude: uniform patterns almost never are small.
+    /// Returns an integer of any magnitude: uniform patterns are almost never small.
     pub(crate) fn integer(&mut self, bits: u32) -> u128 {
         let ones = u128::MAX >> (128 - bits);
         let length = self.below(u64::from(bits));
@@ -33,7 +33,7 @@ impl Random {
         if self.below(2) == 0 { low } else { !low & ones }
     }
 
-    /// A float of any exponent; a third of them with few fraction bits, so that sums and products meet ties.
+    /// Returns a float of any exponent; a third of them have few fraction bits, so that sums and products meet ties.
     pub(crate) fn float(&mut self, format: FloatFormat) -> u128 {
         let pattern = self.wide() & (u128::MAX >> (128 - format.bits()));
         match self.below(3) {
@@ -42,7 +42,7 @@ impl Random {
         }
     }
 
-    /// A float whose exponent is within a few binades of that of `near`, so that neither swallows the other.
+    /// Returns a float whose exponent is within a few binades of that of `near`, so that neither absorbs the other.
     pub(crate) fn float_near(&mut self, format: FloatFormat, near: u128) -> u128 {
         let spread = 2 * u64::from(format.fraction_bits()) + 6;
         let steps = i128::from(self.below(spread)) - i128::from(spread / 2);
@@ -53,7 +53,7 @@ impl Random {
     }
 }
 
-/// Integers at which something changes.
+/// Integer corner cases.
 pub(crate) fn integer_corners(bits: u32) -> Vec<u128> {
     let ones = u128::MAX >> (128 - bits);
     let sign = 1u128 << (bits - 1);
@@ -67,7 +67,7 @@ pub(crate) fn integer_corners(bits: u32) -> Vec<u128> {
     corners
 }
 
-/// Floats at which something changes, of both signs.
+/// Float corner cases, of both signs.
 pub(crate) fn float_corners(format: FloatFormat) -> Vec<u128> {
     let step = 1u128 << format.fraction_bits();
     let infinity = format.infinity(false);

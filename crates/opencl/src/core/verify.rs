@@ -176,8 +176,8 @@ impl Before {
         };
         let outcome =
             run(&module, &kernel.name, &args, &mut memory, &options).map_err(|fault| match fault.kind {
-                FaultKind::Limit { .. } => format!("it takes too long: {}", fault.told(&module)),
-                _ => format!("the oracle stops: {}", fault.told(&module)),
+                FaultKind::Limit { .. } => format!("it takes too long: {}", fault.located_message(&module)),
+                _ => format!("the oracle stops: {}", fault.located_message(&module)),
             })?;
         let objects = addresses.iter().filter_map(|&at| memory.objects().find(|object| object.address == at));
         let items = range.global.iter().map(|&size| size as u64).product();

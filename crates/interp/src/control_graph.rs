@@ -1,23 +1,22 @@
-//! Where lanes wait, and which of these places may be scheduled next (thesis ch. 5, design §4).
+//! Acyclic graph of the nodes where lanes wait, and its reachability (thesis ch. 5, design §4).
 //!
-//! Control flow is laid out as a graph without cycles. Besides the blocks, it has a *latch* for each cycle, where
-//! lanes that go round again wait for those still inside, and an *entrance* for each irreducible cycle, its
-//! dispatch header:
+//! Besides the blocks, it has a *latch* for each cycle, where lanes that take a back edge wait for those still inside.
+//! Each irreducible cycle also has a *dispatch header*:
 //!
 //! ```text
 //!        │                   │ │
 //!        ▼                   ▼ ▼
-//!   ┌─► head             entrance ◄─┐       a lane on a back edge stands at the latch; from there it goes to
-//!   │  ╱    ╲             ╱      ╲   │       the head, or to the entrance and on to the entry it chose
+//!   ┌─► head              header ◄──┐       a lane on a back edge waits at the latch; from there it moves to
+//!   │  ╱    ╲             ╱      ╲   │       the head, or to the dispatch header and on to the entry it chose
 //!   │ a      b           e ◄────► f  │
-//!   │  ╲    ╱             ╲      ╱   │       an exit lies behind the latch: a lane that left waits for the rest
+//!   │  ╲    ╱             ╲      ╱   │       an exit comes after the latch: a lane that left waits for the rest
 //!   └─ latch              latch ────┘
 //!        │                   │
 //! ```
 //!
-//! A place may be scheduled when no other place where lanes wait leads to it in this graph: then every block is a
-//! barrier (Def. 18). A back edge is an edge inside a cycle to one of its entries, and the cycles of what is left
-//! without them nest; the forest is unique, so it does not depend on any search order.
+//! A node may be scheduled when no other node with waiting lanes reaches it in this graph: then every block is a
+//! barrier (Def. 18). A back edge is an edge inside a cycle to one of its entries. The cycles that remain without back
+//! edges nest; the forest is unique, so it does not depend on any search order.
 
 use crate::fault::FaultKind;
 use crate::limits::Budget;
@@ -26,15 +25,15 @@ use heddle_ir::{Block, Function};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 
-/// What it takes to look at a block and its edges, in units of work.
+/// Units of work to visit a block and its edges.
 const BLOCK_WORK: u64 = 16;
 
-/// A place where lanes wait.
+/// Node at which lanes wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ControlNode {
     Block(Block),
     Latch(u32),
-    Entrance(u32),
+    DispatchHeader(u32),
 }
 
 #[derive(Debug)]
@@ -42,28 +41,28 @@ struct Cycle {
     parent: Option<u32>,
     entries: Vec<Block>,
     latch: u32,
-    entrance: Option<u32>,
-    /// Its place among all cycles, each before those inside of it.
-    place: u32,
-    /// How many cycles it is and holds.
-    count: u32,
+    dispatch_header: Option<u32>,
+    /// Preorder number in the forest of cycles.
+    preorder: u32,
+    /// Number of cycles in its subtree, itself included.
+    subtree_size: u32,
 }
 
-/// The places of a function and how they lie.
+/// Control graph of a function.
 #[derive(Debug)]
 pub(crate) struct ControlGraph {
     nodes: Vec<ControlNode>,
-    /// The place of each reachable block.
+    /// Node of each reachable block.
     node_of: SecondaryMap<Block, u32>,
     successors: Vec<SmallVec<[u32; 2]>>,
-    /// Position of each place in a topological order.
+    /// Position of each node in a topological order.
     rank: Vec<u32>,
     cycles: Vec<Cycle>,
     innermost: SecondaryMap<Block, Option<u32>>,
-    /// The cycle that a block is an entry of.
-    entered: SecondaryMap<Block, Option<u32>>,
-    /// For each place the number of the search that came to it last, and how many there were.
-    seen: RefCell<(Vec<u32>, u32)>,
+    /// Cycle of which a block is an entry.
+    entry_of: SecondaryMap<Block, Option<u32>>,
+    /// Number of the last search that visited each node, and the number of searches.
+    visited: RefCell<(Vec<u32>, u32)>,
 }
 
 impl ControlGraph {
@@ -77,8 +76,8 @@ impl ControlGraph {
             rank: Vec::new(),
             cycles: Vec::new(),
             innermost: SecondaryMap::with_len(func.block_count()),
-            entered: SecondaryMap::with_len(func.block_count()),
-            seen: RefCell::default(),
+            entry_of: SecondaryMap::with_len(func.block_count()),
+            visited: RefCell::default(),
         };
         for &block in &blocks {
             let node = control.add_node(ControlNode::Block(block));
@@ -88,7 +87,7 @@ impl ControlGraph {
         control.number_cycles();
         control.connect(func, &blocks, budget)?;
         control.sort();
-        control.seen = RefCell::new((vec![0; control.nodes.len()], 0));
+        control.visited = RefCell::new((vec![0; control.nodes.len()], 0));
         Ok(control)
     }
 
@@ -102,42 +101,44 @@ impl ControlGraph {
         self.nodes[node as usize]
     }
 
-    /// The position of a place in the order that the greedy scheduler follows.
+    /// Returns the position of a node in the greedy scheduler's order.
     pub(crate) fn rank(&self, node: u32) -> u32 {
         self.rank[node as usize]
     }
 
-    /// Where a lane stands that has not started.
+    /// Returns the node at which lanes start.
     pub(crate) fn start(&self, func: &Function) -> u32 {
         self.node_of[func.entry()]
     }
 
-    /// The place of a reachable block.
+    /// Returns the node of a reachable block.
     pub(crate) fn block_node(&self, block: Block) -> u32 {
         self.node_of[block]
     }
 
-    /// The first place on the way along an edge.
-    pub(crate) fn along(&self, from: Block, to: Block) -> u32 {
-        match self.entered[to] {
+    /// Returns the first node on an edge.
+    pub(crate) fn edge_node(&self, from: Block, to: Block) -> u32 {
+        match self.entry_of[to] {
             Some(cycle) if self.is_inside(from, cycle) => self.cycles[cycle as usize].latch,
-            Some(cycle) => self.cycles[cycle as usize].entrance.unwrap_or(self.node_of[to]),
+            Some(cycle) => self.cycles[cycle as usize].dispatch_header.unwrap_or(self.node_of[to]),
             None => self.node_of[to],
         }
     }
 
-    /// The place behind a latch or an entrance for a lane on its way to `to`.
-    pub(crate) fn behind(&self, node: u32, to: Block) -> u32 {
+    /// Returns the node after a latch or dispatch header, for a lane on its way to `to`.
+    pub(crate) fn next_node(&self, node: u32, to: Block) -> u32 {
         match self.node(node) {
-            ControlNode::Latch(cycle) => self.cycles[cycle as usize].entrance.unwrap_or(self.node_of[to]),
-            ControlNode::Entrance(_) | ControlNode::Block(_) => self.node_of[to],
+            ControlNode::Latch(cycle) => {
+                self.cycles[cycle as usize].dispatch_header.unwrap_or(self.node_of[to])
+            }
+            ControlNode::DispatchHeader(_) | ControlNode::Block(_) => self.node_of[to],
         }
     }
 
-    /// Whether a lane at `from` may still come to `to` without going round a cycle that it could have left.
-    pub(crate) fn leads_to(&self, from: u32, to: u32, budget: &mut Budget) -> Result<bool, FaultKind> {
+    /// True if a lane at `from` may reach `to` without another iteration of a cycle that it could have left.
+    pub(crate) fn reaches(&self, from: u32, to: u32, budget: &mut Budget) -> Result<bool, FaultKind> {
         let end = self.rank(to);
-        let (seen, search) = &mut *self.seen.borrow_mut();
+        let (visited, search) = &mut *self.visited.borrow_mut();
         *search += 1;
         let mut work = if self.rank(from) < end { vec![from] } else { vec![] };
         while let Some(node) = work.pop() {
@@ -146,9 +147,9 @@ impl ControlGraph {
                 if next == to {
                     return Ok(true);
                 }
-                let seen = &mut seen[next as usize];
-                if self.rank(next) < end && *seen != *search {
-                    *seen = *search;
+                let visited = &mut visited[next as usize];
+                if self.rank(next) < end && *visited != *search {
+                    *visited = *search;
                     work.push(next);
                 }
             }
@@ -156,55 +157,55 @@ impl ControlGraph {
         Ok(false)
     }
 
-    /// The smallest cycle that a block is in.
+    /// Returns the innermost cycle around a block.
     pub(crate) fn innermost(&self, block: Block) -> Option<u32> {
         self.innermost[block]
     }
 
-    /// The next outer cycle.
+    /// Returns the parent of a cycle in the forest.
     pub(crate) fn parent(&self, cycle: u32) -> Option<u32> {
         self.cycles[cycle as usize].parent
     }
 
-    /// The first entry of a cycle.
+    /// Returns the first entry of a cycle.
     pub(crate) fn header(&self, cycle: u32) -> Block {
         self.cycles[cycle as usize].entries[0]
     }
 
-    /// The cycle that an edge goes round, if it does.
-    pub(crate) fn entered_again(&self, from: Block, to: Block) -> Option<u32> {
-        self.entered[to].filter(|&cycle| self.is_inside(from, cycle))
+    /// Returns the cycle of which an edge is a back edge.
+    pub(crate) fn back_edge_cycle(&self, from: Block, to: Block) -> Option<u32> {
+        self.entry_of[to].filter(|&cycle| self.is_inside(from, cycle))
     }
 
     pub(crate) fn is_inside(&self, block: Block, cycle: u32) -> bool {
         let Some(inner) = self.innermost[block] else { return false };
         let (inner, outer) = (&self.cycles[inner as usize], &self.cycles[cycle as usize]);
-        (outer.place..outer.place + outer.count).contains(&inner.place)
+        (outer.preorder..outer.preorder + outer.subtree_size).contains(&inner.preorder)
     }
 
-    /// Numbers the cycles so that those inside of one are the next ones behind it. Each stands behind the one around it.
+    /// Numbers the forest of cycles in preorder. Parents come before their children in `cycles`.
     fn number_cycles(&mut self) {
         for cycle in (0..self.cycles.len()).rev() {
             if let Some(parent) = self.cycles[cycle].parent {
-                self.cycles[parent as usize].count += self.cycles[cycle].count;
+                self.cycles[parent as usize].subtree_size += self.cycles[cycle].subtree_size;
             }
         }
         let mut outermost = 0;
         let mut next_inside = vec![0; self.cycles.len()];
         for cycle in 0..self.cycles.len() {
-            let count = self.cycles[cycle].count;
+            let subtree_size = self.cycles[cycle].subtree_size;
             let next = match self.cycles[cycle].parent {
                 Some(parent) => &mut next_inside[parent as usize],
                 None => &mut outermost,
             };
-            let place = *next;
-            *next += count;
-            self.cycles[cycle].place = place;
-            next_inside[cycle] = place + 1;
+            let preorder = *next;
+            *next += subtree_size;
+            self.cycles[cycle].preorder = preorder;
+            next_inside[cycle] = preorder + 1;
         }
     }
 
-    /// Finds the cycles: strongly connected components, then those left without the edges to their entries.
+    /// Finds the cycles: strongly connected components, then recursively those without the edges to their entries.
     fn find_cycles(
         &mut self,
         func: &Function,
@@ -218,10 +219,10 @@ impl ControlGraph {
         let mut numbers = SecondaryMap::filled(0, func.block_count());
         let mut work: Vec<(Option<u32>, Vec<Block>)> = vec![(None, blocks.to_vec())];
         while let Some((parent, region)) = work.pop() {
-            // Blocks in cycles inside of each other are looked at once for each of them.
+            // Blocks in nested cycles are visited once for each.
             budget.work(region.len() as u64 * BLOCK_WORK)?;
             let inside = |block: Block| {
-                let is_entry = |cycle: u32| self.entered[block] == Some(cycle);
+                let is_entry = |cycle: u32| self.entry_of[block] == Some(cycle);
                 self.innermost[block] == parent && !parent.is_some_and(is_entry)
             };
             let inner =
@@ -235,9 +236,17 @@ impl ControlGraph {
                     |block: &Block| *block == func.entry() || predecessors[*block].iter().any(is_outside);
                 let entries: Vec<Block> = component.iter().copied().filter(is_entry).collect();
                 let latch = self.add_node(ControlNode::Latch(cycle));
-                let entrance = (entries.len() > 1).then(|| self.add_node(ControlNode::Entrance(cycle)));
-                entries.iter().for_each(|&entry| self.entered[entry] = Some(cycle));
-                self.cycles.push(Cycle { parent, entries, latch, entrance, place: 0, count: 1 });
+                let dispatch_header =
+                    (entries.len() > 1).then(|| self.add_node(ControlNode::DispatchHeader(cycle)));
+                entries.iter().for_each(|&entry| self.entry_of[entry] = Some(cycle));
+                self.cycles.push(Cycle {
+                    parent,
+                    entries,
+                    latch,
+                    dispatch_header,
+                    preorder: 0,
+                    subtree_size: 1,
+                });
                 work.push((Some(cycle), component));
             }
         }
@@ -247,10 +256,10 @@ impl ControlGraph {
     fn connect(&mut self, func: &Function, blocks: &[Block], budget: &mut Budget) -> Result<(), FaultKind> {
         for &from in blocks {
             for &to in func.successors(from) {
-                let first = self.along(from, to);
+                let first = self.edge_node(from, to);
                 let from_node = self.node_of[from];
                 self.successors[from_node as usize].push(first);
-                // A lane that may leave a cycle here may also go round before: its latch comes before the exit.
+                // A lane that leaves a cycle here may take a back edge first, so the latch comes before the exit.
                 let mut left = self.innermost[from];
                 while let Some(cycle) = left.filter(|&cycle| !self.is_inside(to, cycle)) {
                     let latch = self.cycles[cycle as usize].latch;
@@ -261,9 +270,9 @@ impl ControlGraph {
             }
         }
         for cycle in &self.cycles {
-            if let Some(entrance) = cycle.entrance {
+            if let Some(dispatch_header) = cycle.dispatch_header {
                 for entry in &cycle.entries {
-                    self.successors[entrance as usize].push(self.node_of[*entry]);
+                    self.successors[dispatch_header as usize].push(self.node_of[*entry]);
                 }
             }
         }
@@ -292,14 +301,14 @@ impl ControlGraph {
 }
 
 fn reachable_blocks(func: &Function) -> Vec<Block> {
-    let mut seen = vec![false; func.block_count()];
+    let mut visited = vec![false; func.block_count()];
     let mut order = vec![func.entry()];
-    seen[func.entry().index()] = true;
+    visited[func.entry().index()] = true;
     let mut at = 0;
     while let Some(&block) = order.get(at) {
         at += 1;
         for &next in func.successors(block) {
-            if !std::mem::replace(&mut seen[next.index()], true) {
+            if !std::mem::replace(&mut visited[next.index()], true) {
                 order.push(next);
             }
         }
@@ -307,8 +316,8 @@ fn reachable_blocks(func: &Function) -> Vec<Block> {
     order
 }
 
-/// The strongly connected components that hold an edge, each in the order of `region`; `numbers` is lent to number
-/// its blocks. Successors outside of the region do not count.
+/// Returns the strongly connected components that contain an edge, each in the order of `region`. Ignores successors
+/// outside of the region; `numbers` is scratch space.
 fn components(
     region: &[Block],
     numbers: &mut SecondaryMap<Block, u32>,
@@ -324,18 +333,18 @@ fn components(
         successors.iter().for_each(|&to| backward[to as usize].push(from as u32));
     }
     // Kosaraju: finish times on the graph, then trees on its reverse.
-    let mut seen = vec![false; region.len()];
+    let mut visited = vec![false; region.len()];
     let mut finished = Vec::with_capacity(region.len());
     let mut path: Vec<(u32, usize)> = Vec::new();
     for root in 0..region.len() {
-        if !std::mem::replace(&mut seen[root], true) {
+        if !std::mem::replace(&mut visited[root], true) {
             path.push((root as u32, 0));
         }
         while let Some((block, next)) = path.last_mut() {
             match forward[*block as usize].get(*next) {
                 Some(&to) => {
                     *next += 1;
-                    if !std::mem::replace(&mut seen[to as usize], true) {
+                    if !std::mem::replace(&mut visited[to as usize], true) {
                         path.push((to, 0));
                     }
                 }
